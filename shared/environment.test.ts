@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { decimal, EnvironmentError, parseEnvironment, port, url } from './environment.ts'
+
+const shape = {
+  ORRERY_PORT: port().optional(),
+  ORRERY_DATABASE_URL: url('postgres', 'postgresql').describe('postgres://user:password@host/database'),
+  ORRERY_RATIO: decimal(0, 1).default(1),
+  ORRERY_ROOT_API_KEY: z.string().min(16, 'must have at least 16 characters'),
+}
+
+test('a complete environment is typed, and an empty variable counts as absent', () => {
+  const env = { ORRERY_PORT: '', ORRERY_DATABASE_URL: 'postgres://h/d', ORRERY_ROOT_API_KEY: 'x'.repeat(16) }
+  expect(parseEnvironment(shape, env)).toEqual({
+    ORRERY_DATABASE_URL: 'postgres://h/d',
+    ORRERY_RATIO: 1,
+    ORRERY_ROOT_API_KEY: 'x'.repeat(16),
+  })
+})
+
+test('all faults are named at once, with what would be right, and no value is shown', () => {
+  const env = { ORRERY_PORT: '70000', ORRERY_RATIO: '2', ORRERY_ROOT_API_KEY: 'hunter2' }
+  const fault = (): unknown => parseEnvironment(shape, env)
+  expect(fault).toThrow(EnvironmentError)
+  expect(fault).toThrow(
+    [
+      'The environment is not complete:',
+      '  ORRERY_PORT: must be a port, 0 to 65535',
+      '  ORRERY_DATABASE_URL: is missing (postgres://user:password@host/database)',
+      '  ORRERY_RATIO: must be a number, 0 to 1',
+      '  ORRERY_ROOT_API_KEY: must have at least 16 characters',
+    ].join('\n'),
+  )
+  expect(fault).not.toThrow(/hunter2/)
+})

