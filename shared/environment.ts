@@ -47,7 +47,10 @@ export const decimal = (minimum: number, maximum: number): z.ZodType<number, str
 
 /** An absolute URL of one of the given schemes. */
 export const url = (...schemes: string[]): z.ZodType<string, string> =>
-  z.string().refine((value) => {
-    const parsed = URL.parse(value)
-    return parsed !== null && schemes.includes(parsed.protocol.slice(0, -1))
-  }, `must be a URL of the scheme ${schemes.join(' or ')}`)
+  z.string().refine(
+    (value) => {
+      const parsed = URL.parse(value)
+      return parsed !== null && schemes.includes(parsed.protocol.slice(0, -1))
+    },
+    `must be a URL of the scheme ${schemes.join(' or ')}`,
+  )

@@ -56,11 +56,7 @@ export const createIdSource = (options: { now: () => number; random?: (size: num
     tick()
     const tail = random(8).readBigUInt64BE()
     const uuid =
-      (BigInt(lastMs) << 80n) |
-      (0x7n << 76n) |
-      (BigInt(counter) << 64n) |
-      (0b10n << 62n) |
-      (tail & 0x3fffffffffffffffn)
+      (BigInt(lastMs) << 80n) | (0x7n << 76n) | (BigInt(counter) << 64n) | (0b10n << 62n) | (tail & 0x3fffffffffffffffn)
     return `${idPrefixes[kind]}-${encode(uuid)}`
   }
 }

@@ -1,12 +1,11 @@
 import { z } from 'zod'
 import { botPhases } from '#shared/enumerations.ts'
-import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
 import { conditions, revision, revisionFence, userMetadata } from './schema.ts'
 
 /** A CPU quantity as the REST contract writes it. */
-export const cpuPattern = /^\d+(m|\.\d\d?\d?)?$/
+const cpuPattern = /^\d+(m|\.\d\d?\d?)?$/
 /** A memory quantity as the REST contract writes it. */
-export const memoryPattern = /^\d+(\.\d+)?(m|k|Ki|M|Mi|G|Gi)?$/
+const memoryPattern = /^\d+(\.\d+)?(m|k|Ki|M|Mi|G|Gi)?$/
 
 /** What is wanted of a bot deployment: `count` bots that belong to the run of one world. */
 export const botDeploymentSpecSchema = z
@@ -46,8 +45,3 @@ export const botDeploymentStatusSchema = z
     conditions: conditions.exactOptional(),
   })
   .describe('What is seen.')
-
-export type BotDeploymentSpec = z.output<typeof botDeploymentSpecSchema>
-export type BotDeploymentStatus = Omit<z.output<typeof botDeploymentStatusSchema>, 'conditions'> & {
-  conditions?: Condition[]
-}

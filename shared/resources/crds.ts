@@ -133,6 +133,12 @@ const render = (definition: Definition): Json => ({
             type: 'object',
             description: definition.description,
             required: ['spec'],
+            'x-kubernetes-validations': [
+              {
+                rule: 'size(self.metadata.name) <= 63',
+                message: 'metadata.name has at most 63 characters, since pods and labels bear it',
+              },
+            ],
             properties: {
               apiVersion: { type: 'string' },
               kind: { type: 'string' },

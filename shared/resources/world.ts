@@ -101,7 +101,8 @@ const run = z.object({
   failedAt: instant().exactOptional().describe('When that pod was seen to have failed; the backoff counts from here.'),
   readyAt: instant().exactOptional().describe('When the server last became Ready.'),
   endedAt: instant().exactOptional().describe('When the run ended.'),
-  endReason: z.enum(runEndReasons).exactOptional().describe('Why the run ended.'),
+  endReason: z.enum(runEndReasons).exactOptional().describe('Why the run ended, for programs.'),
+  endMessage: z.string().max(4096).exactOptional().describe('Why the run ended, for people.'),
 })
 
 /** What is seen of a world; written by the operator alone, but for the condition Synced, which is the API's. */

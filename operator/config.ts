@@ -1,0 +1,54 @@
+import { z } from 'zod'
+import { decimal, parseEnvironment, port, url } from '#shared/environment.ts'
+import type { Backoff } from '#shared/kube/queue.ts'
+import { logLevels } from '#shared/log.ts'
+import type { WorldSettings } from './world/settings.ts'
+
+/** The operator's configuration. */
+export type OperatorConfig = {
+  readonly logLevel: (typeof logLevels)[number]
+  /** Where /livez, /readyz and /metrics answer. */
+  readonly metricsPort: number
+  readonly world: WorldSettings
+  /** The waits of a reconcile that fails again and again. */
+  readonly backoff: Backoff
+}
+
+/** Reads the operator's environment; throws an `EnvironmentError` that lists every fault. */
+export const readOperatorConfig = (env: NodeJS.ProcessEnv): OperatorConfig => {
+  const values = parseEnvironment(
+    {
+      ORRERY_LOG_LEVEL: z.enum(logLevels).default('info'),
+      ORRERY_METRICS_PORT: port().default(9090),
+      ORRERY_DEFAULT_SERVER_IMAGE: z.string().min(1).describe('the image of worlds that name none'),
+      ORRERY_PUBLIC_URL: url('http', 'https').describe('where servers reach the API, such as https://api.example.com'),
+      ORRERY_MEMORY_REQUEST_RATIO: decimal(0.001, 1).default(1),
+      ORRERY_CPU_REQUEST_RATIO: decimal(0.001, 1).default(0.25),
+      ORRERY_START_DEADLINE_MS: decimal(1_000, 86_400_000).default(600_000),
+      ORRERY_STOP_GRACE_SECONDS: decimal(1, 3_600).default(60),
+      ORRERY_RESTART_BUDGET: decimal(0, 100).default(3),
+      ORRERY_RESTART_BACKOFF_MS: decimal(1, 600_000).default(1_000),
+      ORRERY_RESTART_BACKOFF_MAX_MS: decimal(1, 600_000).default(60_000),
+      ORRERY_RETRY_BACKOFF_MAX_MS: decimal(10, 3_600_000).default(60_000),
+      ORRERY_RESTART_REFILL_MS: decimal(1, 86_400_000).default(600_000),
+    },
+    env,
+  )
+  return {
+    logLevel: values.ORRERY_LOG_LEVEL,
+    metricsPort: values.ORRERY_METRICS_PORT,
+    backoff: { baseMs: 5, maxMs: values.ORRERY_RETRY_BACKOFF_MAX_MS },
+    world: {
+      defaultServerImage: values.ORRERY_DEFAULT_SERVER_IMAGE,
+      publicUrl: values.ORRERY_PUBLIC_URL,
+      memoryRequestRatio: values.ORRERY_MEMORY_REQUEST_RATIO,
+      cpuRequestRatio: values.ORRERY_CPU_REQUEST_RATIO,
+      startDeadlineMs: values.ORRERY_START_DEADLINE_MS,
+      stopGraceSeconds: values.ORRERY_STOP_GRACE_SECONDS,
+      restartBudget: values.ORRERY_RESTART_BUDGET,
+      restartBackoffMs: values.ORRERY_RESTART_BACKOFF_MS,
+      restartBackoffMaxMs: values.ORRERY_RESTART_BACKOFF_MAX_MS,
+      restartRefillMs: values.ORRERY_RESTART_REFILL_MS,
+    },
+  }
+}

@@ -1,0 +1,56 @@
+import { Registry } from 'prom-client'
+import { systemClock } from '#shared/clock.ts'
+import { createIdSource } from '#shared/ids.ts'
+import { createClient } from '#shared/kube/client.ts'
+import { loadCredentials } from '#shared/kube/config.ts'
+import { createKubeMetrics } from '#shared/kube/metrics.ts'
+import { createTransport } from '#shared/kube/transport.ts'
+import { createLog, type Log } from '#shared/log.ts'
+import { serveOperations } from '#shared/operations.ts'
+import { startOrExit, untilSignal } from '#shared/process.ts'
+import { worldResource } from '#shared/resources/group.ts'
+import type { World } from '#shared/resources/world.ts'
+import { type OperatorConfig, readOperatorConfig } from './config.ts'
+import { createWorldController } from './world/controller.ts'
+import type { Pod } from './world/pod.ts'
+
+/** How long a shutdown waits for reconciles under way; a container is killed 30 s after SIGTERM. */
+const shutdownMs = 20_000
+
+const run = async (config: OperatorConfig, log: Log): Promise<void> => {
+  const registry = new Registry()
+  const metrics = createKubeMetrics(registry)
+  const transport = createTransport({
+    credentials: loadCredentials(process.env),
+    userAgent: 'orrery-operator',
+    metrics,
+  })
+  const controller = createWorldController({
+    worlds: createClient<World>(transport, worldResource),
+    pods: createClient<Pod>(transport, { group: '', version: 'v1', plural: 'pods', kind: 'Pod' }),
+    settings: config.world,
+    backoff: config.backoff,
+    clock: systemClock,
+    random: Math.random,
+    newRunId: (
+      (newId) => () =>
+        newId('run')
+    )(createIdSource({ now: systemClock.now })),
+    log,
+    metrics,
+  })
+  const operations = await serveOperations({ port: config.metricsPort, registry, ready: controller.ready })
+  log.info({ port: operations.port }, 'listening')
+  const stop = new AbortController()
+  const stopped = controller.run(stop.signal)
+  log.info({ signal: await untilSignal() }, 'stopping')
+  stop.abort()
+  await Promise.race([stopped, new Promise((resolve) => systemClock.setTimeout(() => resolve(undefined), shutdownMs))])
+  await operations.close()
+  await transport.close()
+}
+
+await startOrExit(async () => {
+  const config = readOperatorConfig(process.env)
+  await run(config, createLog({ name: 'operator', level: config.logLevel }))
+})

@@ -1,0 +1,106 @@
+import { labels } from '#shared/resources/group.ts'
+import { type World, type WorldSpecInput, type WorldStatus, worldSpecSchema } from '#shared/resources/world.ts'
+import { plan } from './plan.ts'
+import type { Pod } from './pod.ts'
+import type { WorldSettings } from './settings.ts'
+import type { Plan } from './step.ts'
+
+// Worlds and pods for the tests of plans, in words that read as sentences.
+
+export const runA = 'run-0000000000000000000000000a'
+export const runB = 'run-0000000000000000000000000b'
+export const startMs = Date.UTC(2026, 0, 1, 12)
+export const at = (ms: number): string => new Date(ms).toISOString()
+
+export const settings: WorldSettings = {
+  defaultServerImage: 'registry.example/server:1',
+  publicUrl: 'http://api.example:8080',
+  memoryRequestRatio: 1,
+  cpuRequestRatio: 0.25,
+  startDeadlineMs: 600_000,
+  stopGraceSeconds: 60,
+  restartBudget: 3,
+  restartBackoffMs: 1_000,
+  restartBackoffMaxMs: 60_000,
+  restartRefillMs: 600_000,
+}
+
+export const running = { state: 'Running', runId: runA, startedAt: at(startMs), revision: 2 } as const
+export const stopped = { ...running, state: 'Stopped', revision: 3 } as const
+
+export const aWorld = (
+  spec: WorldSpecInput,
+  status?: WorldStatus,
+  metadata: Partial<World['metadata']> = {},
+): World => ({
+  apiVersion: 'orrery.dev/v1alpha1',
+  kind: 'World',
+  metadata: {
+    name: 'wld-00000000000000000000000001',
+    namespace: 'orrery-org-00000000000000000000000001',
+    uid: 'world-uid',
+    generation: 1,
+    resourceVersion: '10',
+    ...metadata,
+  },
+  spec: worldSpecSchema.parse(spec),
+  ...(status ? { status } : {}),
+})
+
+/** The world as it is after a plan's status was written. */
+export const after = (world: World, planned: Plan, changes: Partial<World> = {}): World => ({
+  ...world,
+  status: planned.status,
+  ...changes,
+})
+
+export const aPod = (changes: { run?: string; uid?: string; metadata?: object; status?: Pod['status'] } = {}): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    name: 'wld-00000000000000000000000001',
+    namespace: 'orrery-org-00000000000000000000000001',
+    uid: changes.uid ?? 'pod-uid',
+    labels: { [labels.run]: changes.run ?? runA },
+    ownerReferences: [
+      { apiVersion: 'orrery.dev/v1alpha1', kind: 'World', name: 'w', uid: 'world-uid', controller: true },
+    ],
+    ...changes.metadata,
+  },
+  spec: { nodeName: 'node-1' },
+  status: changes.status ?? { phase: 'Pending' },
+})
+
+export const ready = (sinceMs = startMs + 1_000): Pod['status'] => ({
+  phase: 'Running',
+  podIP: '10.0.0.7',
+  conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: at(sinceMs) }],
+})
+
+export const exited = (exitCode: number): Pod['status'] => ({
+  phase: exitCode === 0 ? 'Succeeded' : 'Failed',
+  containerStatuses: [{ state: { terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error' } } }],
+})
+
+/** Plans one reconcile at `nowMs` (default: the start of the run). */
+export const planFor = (world: World, pod?: Pod, nowMs = startMs, newRunId = runB): Plan =>
+  plan({ world, pod, settings, nowMs, newRunId: () => newRunId })
+
+/** What a plan does, in words. */
+export const verbs = (planned: Plan): string[] => planned.steps.map((step) => step.verb)
+
+/** Plans and applies until nothing is left to do at once; pods are made without a status and deleted at once. */
+export const settle = (world: World, pod: Pod | undefined, nowMs: number): { world: World; pod: Pod | undefined } => {
+  let now = { world, pod }
+  for (let round = 0; round < 10; round += 1) {
+    const planned = planFor(now.world, now.pod, nowMs)
+    let next: Pod | undefined = now.pod
+    for (const step of planned.steps) {
+      if (step.verb === 'createPod') next = aPod({ run: step.run.id, uid: `pod-${round}-${nowMs}` })
+      if (step.verb === 'deletePod') next = undefined
+    }
+    now = { world: after(now.world, planned), pod: next }
+    if (planned.steps.length === 0 && planned.requeueAfterMs !== 0) return now
+  }
+  throw new Error('the world did not settle in 10 rounds')
+}

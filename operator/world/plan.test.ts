@@ -1,0 +1,264 @@
+import { describe, expect, test } from 'vitest'
+import { deploymentIdOfRun } from '#shared/ids.ts'
+import {
+  after,
+  aPod,
+  at,
+  aWorld,
+  exited,
+  planFor,
+  ready,
+  runA,
+  runB,
+  running,
+  settings,
+  settle,
+  startMs,
+  stopped,
+  verbs,
+} from './fixtures.ts'
+
+const frozen = () => after(aWorld(running), planFor(aWorld(running)))
+const active = () => after(frozen(), planFor(frozen(), aPod({ status: ready() })))
+
+describe('a start', () => {
+  test('freezes the run in the status before the first pod is made', () => {
+    const planned = planFor(aWorld(running))
+    expect(verbs(planned)).toEqual([])
+    expect(planned.requeueAfterMs).toBe(0)
+    expect(planned.status).toMatchObject({
+      phase: 'Starting',
+      runId: runA,
+      observedRevision: 2,
+      run: { id: runA, image: settings.defaultServerImage, profile: 'Capacity30', capacity: 30, restarts: 0 },
+      deployment: { id: deploymentIdOfRun(runA), status: 'Pending', externalId: '' },
+    })
+  })
+
+  test('makes the pod of the frozen run, whatever was edited since', () => {
+    const world = aWorld({ ...running, scaling: { profile: 'Capacity1000' } }, frozen().status)
+    const [step] = planFor(world).steps
+    expect(step).toMatchObject({ verb: 'createPod', run: { id: runA, profile: 'Capacity30' } })
+  })
+
+  test('is Active with an address once the server is ready', () => {
+    const planned = planFor(frozen(), aPod({ status: ready() }))
+    expect(planned.status).toMatchObject({
+      phase: 'Active',
+      address: { host: '10.0.0.7', port: 7777 },
+      nodeName: 'node-1',
+      deployment: { status: 'Running', externalId: 'pod-uid' },
+    })
+    expect(planned.status.conditions?.find(({ type }) => type === 'Ready')?.status).toBe('True')
+  })
+
+  test('says what it waits for', () => {
+    const pending = aPod({
+      status: { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', message: '0/1 nodes fit' }] },
+    })
+    expect(planFor(frozen(), pending).status.message).toBe('waiting for a node: 0/1 nodes fit')
+  })
+
+  test('that is not ready in time ends in Error with the reason, and the pod goes', () => {
+    const late = startMs + settings.startDeadlineMs
+    const { world, pod } = settle(frozen(), aPod(), late)
+    expect(pod).toBeUndefined()
+    expect(world.status).toMatchObject({ phase: 'Error', deployment: { status: 'Error' } })
+    expect(world.status?.message).toContain('not ready in time')
+  })
+
+  test('waits for the server of an older run to stop before it names its own deployment', () => {
+    const again = { ...active(), spec: { ...active().spec, runId: runB, startedAt: at(startMs + 9_000), revision: 4 } }
+    const old = aPod({ status: ready() })
+    const first = planFor(again, old, startMs + 9_000)
+    expect(verbs(first)).toEqual(['deletePod'])
+    expect(first.status).toMatchObject({ phase: 'Starting', runId: runB, deployment: { id: deploymentIdOfRun(runA) } })
+    const next = planFor(after(again, first), undefined, startMs + 9_000)
+    expect(next.status).toMatchObject({
+      run: { id: runB },
+      deployment: { id: deploymentIdOfRun(runB), status: 'Pending' },
+      previousDeployment: { id: deploymentIdOfRun(runA), status: 'Stopped' },
+    })
+  })
+})
+
+describe('a stop', () => {
+  test('is Stopped at once while the server drains, and then its deployment is Stopped too', () => {
+    const world = { ...active(), spec: { ...active().spec, ...stopped } }
+    const planned = planFor(world, aPod({ status: ready() }))
+    expect(verbs(planned)).toEqual(['deletePod'])
+    expect(planned.status).toMatchObject({ phase: 'Stopped', deployment: { status: 'Stopping' } })
+    expect(planned.status.address).toBeUndefined()
+    const gone = planFor(after(world, planned), undefined)
+    expect(gone.status).toMatchObject({ phase: 'Stopped', deployment: { status: 'Stopped' } })
+  })
+
+  test('deletes a draining pod only once', () => {
+    const world = { ...active(), spec: { ...active().spec, ...stopped } }
+    const draining = aPod({ status: ready(), metadata: { deletionTimestamp: at(startMs) } })
+    expect(verbs(planFor(world, draining))).toEqual([])
+  })
+
+  test('of a world that never ran leaves it Inactive', () => {
+    expect(planFor(aWorld({ revision: 1 })).status.phase).toBe('Inactive')
+  })
+})
+
+describe('a server that fails', () => {
+  test('is counted before its pod is deleted, and restarted after the backoff while the world stays Active', () => {
+    const failed = aPod({ status: exited(1) })
+    const counted = planFor(active(), failed)
+    expect(verbs(counted)).toEqual([])
+    expect(counted.status).toMatchObject({
+      phase: 'Active',
+      run: { restarts: 1 },
+      deployment: { status: 'Restarting' },
+    })
+    const world = after(active(), counted)
+    expect(verbs(planFor(world, failed))).toEqual(['deletePod'])
+    expect(planFor(world, undefined)).toMatchObject({ steps: [], requeueAfterMs: 1_000 })
+    expect(verbs(planFor(world, undefined, startMs + 1_000))).toEqual(['createPod'])
+  })
+
+  test('is counted once, however often it is seen', () => {
+    const failed = aPod({ status: exited(1) })
+    const world = after(active(), planFor(active(), failed))
+    expect(planFor(world, failed).status.run?.restarts).toBe(1)
+  })
+
+  test('more often than the budget allows ends the run in Error', () => {
+    let now = { world: frozen(), pod: aPod({ uid: 'pod-0' }) as ReturnType<typeof aPod> | undefined }
+    let nowMs = startMs
+    for (let failure = 0; failure <= settings.restartBudget; failure += 1) {
+      now = settle(now.world, aPod({ uid: `pod-${failure}`, status: exited(3) }), nowMs)
+      nowMs += 60_000
+      if (now.world.status?.phase !== 'Error') now = settle(now.world, now.pod, nowMs)
+    }
+    expect(now.world.status).toMatchObject({ phase: 'Error', deployment: { status: 'Error' }, run: { restarts: 4 } })
+    expect(now.world.status?.message).toContain('exit code 3')
+    expect(now.pod).toBeUndefined()
+  })
+
+  test('after a long time of Ready has its earlier failures forgotten', () => {
+    const world = active()
+    const run = world.status?.run
+    if (world.status && run) world.status.run = { ...run, restarts: 3 }
+    const planned = planFor(world, aPod({ status: exited(1) }), startMs + 1_000 + settings.restartRefillMs)
+    expect(planned.status.run?.restarts).toBe(1)
+  })
+
+  test('by eviction does not spend the budget', () => {
+    const evicted = aPod({ status: { phase: 'Failed', reason: 'Evicted', message: 'node was low on memory' } })
+    const planned = planFor(active(), evicted)
+    expect(verbs(planned)).toEqual(['deletePod'])
+    expect(planned.status.run?.restarts).toBe(0)
+  })
+
+  test('while it is being deleted neither ends nor restarts the run', () => {
+    const going = aPod({ status: exited(1), metadata: { deletionTimestamp: at(startMs) } })
+    const planned = planFor(active(), going)
+    expect(verbs(planned)).toEqual([])
+    expect(planned.status).toMatchObject({
+      phase: 'Active',
+      run: { restarts: 0 },
+      deployment: { status: 'Restarting' },
+    })
+  })
+})
+
+describe('the end of a run', () => {
+  test('by exit 0 is recorded before the pod is deleted, and the run is not started again', () => {
+    const done = aPod({ status: exited(0) })
+    const recorded = planFor(active(), done)
+    expect(verbs(recorded)).toEqual([])
+    expect(recorded.status).toMatchObject({ phase: 'Stopped', run: { endReason: 'Completed' } })
+    const world = after(active(), recorded)
+    expect(verbs(planFor(world, done))).toEqual(['deletePod'])
+    expect(verbs(planFor(world, undefined))).toEqual([])
+  })
+
+  test('by its duration never comes early, and is Stopped', () => {
+    const world = { ...active(), spec: { ...active().spec, durationMinutes: 1 } }
+    const before = planFor(world, aPod({ status: ready() }), startMs + 59_999)
+    expect(before).toMatchObject({ status: { phase: 'Active' }, requeueAfterMs: 1 })
+    const over = planFor(world, aPod({ status: ready() }), startMs + 60_000)
+    expect(verbs(over)).toEqual(['deletePod'])
+    expect(over.status).toMatchObject({ phase: 'Stopped', run: { endReason: 'Expired' } })
+  })
+
+  test('deletes a transient world only when its duration is over and no server is left', () => {
+    const base = active()
+    const world = { ...base, spec: { ...base.spec, transient: true, durationMinutes: 1 } }
+    const over = startMs + 60_000
+    const expired = planFor(world, aPod({ status: ready() }), over)
+    expect(verbs(expired)).toEqual(['deletePod'])
+    expect(verbs(planFor(after(world, expired), undefined, over))).toEqual(['deleteWorld'])
+  })
+
+  test('by a stop keeps a transient world until its duration is over', () => {
+    const base = active()
+    const world = { ...base, spec: { ...base.spec, ...stopped, transient: true, durationMinutes: 1 } }
+    expect(planFor(world, undefined, startMs + 1_000)).toMatchObject({ steps: [], requeueAfterMs: 59_000 })
+    expect(verbs(planFor(world, undefined, startMs + 60_000))).toEqual(['deleteWorld'])
+  })
+
+  test('is not outdone by an extension of the duration that arrives at the same moment', () => {
+    const base = active()
+    const spec = { ...base.spec, ...stopped, transient: true, durationMinutes: 1 }
+    const edited = { ...base, spec, metadata: { ...base.metadata, generation: 2 } }
+    expect(verbs(planFor(edited, undefined, startMs + 60_000))).toEqual([])
+  })
+})
+
+describe('without the API', () => {
+  test('the operator makes the run, keeps to it, and makes the next one only after a stop', () => {
+    const first = settle(aWorld({ state: 'Running' }), undefined, startMs)
+    expect(first.world.status?.run?.id).toBe(runB)
+    const ended = settle(first.world, aPod({ run: runB, status: exited(0) }), startMs)
+    expect(settle(ended.world, undefined, startMs + 5_000).pod).toBeUndefined()
+    const stop = settle({ ...ended.world, spec: { ...ended.world.spec, state: 'Stopped' } }, undefined, startMs)
+    const again = { ...stop.world, spec: { ...stop.world.spec, state: 'Running' as const } }
+    const planned = planFor(again, undefined, startMs, runA)
+    expect(planned.status).toMatchObject({ phase: 'Starting', run: { id: runA } })
+    expect(planned.status.run?.endReason).toBeUndefined()
+  })
+
+  test("a kubectl start of the API's own world waits, visibly, for the API to give it a run", () => {
+    const stop = settle({ ...active(), spec: { ...active().spec, ...stopped } }, undefined, startMs)
+    const planned = planFor({ ...stop.world, spec: { ...stop.world.spec, state: 'Running' } }, undefined)
+    expect(verbs(planned)).toEqual([])
+    expect(planned.status).toMatchObject({
+      phase: 'Stopped',
+      message: 'waiting for the API to give the next run its id',
+    })
+  })
+})
+
+describe('a pod that is not ours', () => {
+  test('is never deleted, and the world says that its name is taken', () => {
+    const foreign = aPod({ metadata: { ownerReferences: [] } })
+    const planned = planFor(frozen(), foreign)
+    expect(verbs(planned)).toEqual([])
+    expect(planned.status.message).toContain('belongs to something else')
+  })
+})
+
+describe('a deletion', () => {
+  test('drains the server, makes nothing, and says when no server is left', () => {
+    const world = { ...active(), metadata: { ...active().metadata, deletionTimestamp: at(startMs), generation: 2 } }
+    const draining = planFor(world, aPod({ status: ready() }))
+    expect(verbs(draining)).toEqual(['deletePod'])
+    expect(draining.status.deployment?.status).toBe('Stopping')
+    const gone = planFor(after(world, draining), undefined)
+    expect(verbs(gone)).toEqual([])
+    expect(gone.status).toMatchObject({ observedGeneration: 2, deployment: { status: 'Stopped' } })
+  })
+})
+
+test('a second look at an unchanged world asks for the same status', () => {
+  const pod = aPod({ status: ready() })
+  const first = planFor(active(), pod, startMs + 5_000)
+  const second = planFor(after(active(), first), pod, startMs + 50_000)
+  expect(second.status).toEqual(first.status)
+  expect(second.steps).toEqual([])
+})

@@ -1,0 +1,146 @@
+import { deploymentIdOfRun } from '#shared/ids.ts'
+import { type KubeObject, type ObjectMeta, ownerReference } from '#shared/kube/objects.ts'
+import { labels } from '#shared/resources/group.ts'
+import type { World, WorldRun } from '#shared/resources/world.ts'
+import { scalingProfiles } from '#shared/scalingProfiles.ts'
+import { scaleCpu, scaleMemory } from './quantities.ts'
+import type { WorldSettings } from './settings.ts'
+
+/** The part of a Pod that the operator reads. */
+export type Pod = {
+  apiVersion: string
+  kind: string
+  metadata: ObjectMeta
+  spec?: { nodeName?: string }
+  status?: {
+    phase?: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown'
+    reason?: string
+    message?: string
+    podIP?: string
+    conditions?: { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string }[]
+    containerStatuses?: {
+      state?: {
+        waiting?: { reason?: string; message?: string }
+        terminated?: { reason?: string; message?: string; exitCode?: number }
+      }
+    }[]
+  }
+}
+
+/** The game port, TCP and UDP, inside every server. */
+export const gamePort = 7777
+const healthPort = 8080
+
+/**
+ * The server pod of a run: named after its world, so that the API server refuses a second one, and built from the frozen
+ * run alone. It passes Pod Security `restricted`. A pod is one attempt: the operator, not the kubelet, restarts it.
+ */
+export const buildPod = (world: World, run: WorldRun, settings: WorldSettings): KubeObject & { spec: object } => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    name: world.metadata.name,
+    ...(world.metadata.namespace === undefined ? {} : { namespace: world.metadata.namespace }),
+    labels: podLabels(world, run),
+    ownerReferences: [ownerReference(world)],
+  },
+  spec: {
+    restartPolicy: 'Never',
+    terminationGracePeriodSeconds: settings.stopGraceSeconds,
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    securityContext: {
+      runAsNonRoot: true,
+      runAsUser: 65_532,
+      runAsGroup: 65_532,
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    volumes: [{ name: 'tmp', emptyDir: { sizeLimit: '256Mi' } }],
+    containers: [
+      {
+        name: 'server',
+        image: run.image,
+        imagePullPolicy: 'IfNotPresent',
+        args: run.args.map(literal),
+        env: environment(world, run, settings),
+        ports: [
+          { name: 'game-tcp', containerPort: gamePort, protocol: 'TCP' },
+          { name: 'game-udp', containerPort: gamePort, protocol: 'UDP' },
+          { name: 'health', containerPort: healthPort, protocol: 'TCP' },
+        ],
+        ...(run.probes ? probes : {}),
+        resources: resources(run, settings),
+        volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }],
+        securityContext: {
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        },
+      },
+    ],
+  },
+})
+
+// A world may load its map for minutes, so liveness starts late; readiness is asked every second, since players wait.
+const probes = {
+  readinessProbe: { httpGet: { path: '/readyz', port: 'health' }, periodSeconds: 1, timeoutSeconds: 2 },
+  livenessProbe: {
+    httpGet: { path: '/healthz', port: 'health' },
+    initialDelaySeconds: 60,
+    periodSeconds: 10,
+    timeoutSeconds: 5,
+  },
+}
+
+const podLabels = (world: World, run: WorldRun): Record<string, string> => {
+  const inherited = [labels.organization, labels.project].flatMap((key) => {
+    const value = world.metadata.labels?.[key]
+    return value === undefined ? [] : [[key, value] as const]
+  })
+  return {
+    ...Object.fromEntries(inherited),
+    [labels.world]: world.metadata.name,
+    [labels.run]: run.id,
+    [labels.name]: 'world-server',
+    [labels.component]: 'world',
+    [labels.instance]: world.metadata.name,
+    [labels.managedBy]: 'orrery-operator',
+  }
+}
+
+const environment = (world: World, run: WorldRun, settings: WorldSettings): { name: string; value: string }[] => {
+  const durationMinutes = world.spec.durationMinutes
+  const values: Record<string, string | undefined> = {
+    ORRERY_WORLD_ID: world.metadata.name,
+    ORRERY_RUN_ID: run.id,
+    ORRERY_ORGANIZATION_ID: world.metadata.labels?.[labels.organization],
+    ORRERY_PROJECT_ID: world.metadata.labels?.[labels.project],
+    ORRERY_DEPLOYMENT_ID: deploymentIdOfRun(run.id),
+    ORRERY_API_URL: settings.publicUrl,
+    ORRERY_REALTIME_URL: realtimeUrl(settings.publicUrl),
+    ORRERY_MAP_NAME: run.mapName,
+    ORRERY_CAPACITY: String(run.capacity),
+    ORRERY_DURATION_MINUTES: durationMinutes === undefined ? undefined : String(durationMinutes),
+    ORRERY_SCALING_PROFILE: run.profile,
+    ORRERY_CONTENT_ID: run.contentId,
+    ORRERY_PORT: String(gamePort),
+  }
+  return Object.entries(values).map(([name, value]) => ({ name, value: literal(value ?? '') }))
+}
+
+const realtimeUrl = (publicUrl: string): string =>
+  new URL('/api/realtime/connect/', publicUrl.replace(/^http/, 'ws')).href
+
+/** Kubernetes expands $(NAME) in arguments and values; what a user wrote is passed on as it was written. */
+const literal = (text: string): string => text.replaceAll('$(', '$$$$(')
+
+const resources = (run: WorldRun, settings: WorldSettings): object => {
+  const { memoryLimit, cpuLimit } = scalingProfiles[run.profile]
+  return {
+    limits: { memory: memoryLimit, cpu: cpuLimit },
+    requests: {
+      memory: scaleMemory(memoryLimit, settings.memoryRequestRatio),
+      cpu: scaleCpu(cpuLimit, settings.cpuRequestRatio),
+    },
+  }
+}

@@ -1,0 +1,51 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Registry } from 'prom-client'
+
+/** A server of the routes that operate a process: `/metrics`, and `/livez` and `/readyz` where `ready` is given. */
+export const serveOperations = async (options: {
+  port: number
+  registry: Registry
+  ready?: () => boolean
+}): Promise<{ port: number; close(): Promise<void> }> => {
+  const { registry, ready } = options
+  const answers: Record<string, () => Promise<[status: number, type: string, body: string]>> = {
+    '/metrics': async () => [200, registry.contentType, await registry.metrics()],
+    ...(ready && {
+      '/livez': async () => [200, 'text/plain', 'ok\n'],
+      '/readyz': async () => (ready() ? [200, 'text/plain', 'ok\n'] : [503, 'text/plain', 'waiting for the caches\n']),
+    }),
+  }
+  const server = createServer(async (request, response) => {
+    const answer = answers[(request.url ?? '').split('?')[0] ?? '']
+    const [status, type, body] = answer ? await answer() : [404, 'text/plain', 'not found\n']
+    response.writeHead(status, { 'content-type': type }).end(body)
+  })
+  server.requestTimeout = 10_000
+  await listen(server, options.port)
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** Listens on the port; one that cannot be had is an Error whose sentence says what to do. */
+export const listen = (server: ReturnType<typeof createServer>, port: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const taken = error.code === 'EADDRINUSE'
+      reject(
+        new Error(
+          taken
+            ? `Port ${port} is taken by another process: stop that process, or choose another port.`
+            : `Port ${port} cannot be listened on: ${error.message}`,
+          { cause: error },
+        ),
+      )
+    })
+    server.listen(port, resolve)
+  })
