@@ -1,0 +1,252 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { request } from 'node:https'
+import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from '#dev/ports.ts'
+import { type Service, startService } from '#dev/process.ts'
+import type { Progress } from '#dev/progress.ts'
+import type { Binary } from './binaries.ts'
+import { openPki, type Pki } from './pki.ts'
+
+/** A Kubernetes control plane of real components on this machine. */
+export type ControlPlane = {
+  readonly url: string
+  readonly caFile: string
+  readonly adminKubeconfig: string
+  /** The address under which nodes reach it. */
+  readonly advertiseAddress: string
+  readonly pki: Pki
+  /** The path of a kubeconfig (mode 0600) with a client certificate for that identity. */
+  kubeconfig(identity: { user: string; groups?: readonly string[] }): Promise<string>
+  /** For fault tests: the API server alone goes and comes back, on the same port and with the same data. */
+  stopApiServer(): Promise<void>
+  startApiServer(): Promise<void>
+  stop(): Promise<void>
+}
+
+export type ControlPlaneOptions = {
+  dir: string
+  logDir: string
+  binaries: Record<'etcd' | 'kube-apiserver', string> &
+    Partial<Record<Extract<Binary, 'kube-controller-manager' | 'kube-scheduler'>, string>>
+  /** Whether data must outlive a crash of the machine; without, etcd does not wait for the disk. */
+  durable: boolean
+  progress: Progress
+}
+
+const serviceRange = '10.255.0.0/24'
+
+/**
+ * Starts etcd and kube-apiserver, and the controller-manager and the scheduler where their binaries are given. Data
+ * and certificates in `dir` are found again by the next start; ports are chosen free each time.
+ */
+export const startControlPlane = async (options: ControlPlaneOptions): Promise<ControlPlane> => {
+  const { dir, binaries, progress } = options
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const pki = await openPki(join(dir, 'pki'), Date.now())
+  const advertiseAddress = hostAddress()
+  const port = await freePort()
+  const url = `https://${advertiseAddress}:${port}`
+  const kubeconfig = async (identity: { user: string; groups?: readonly string[] }): Promise<string> => {
+    const pair = await pki.client(identity)
+    const file = join(dir, `${identity.user.replaceAll(/[^a-z0-9-]/gi, '_')}.kubeconfig`)
+    writeFileSync(file, kubeconfigText({ url, caFile: pki.caFile, user: identity.user, ...pair }), { mode: 0o600 })
+    return file
+  }
+  const adminKubeconfig = await kubeconfig({ user: 'admin', groups: ['system:masters'] })
+
+  const running: Service[] = []
+  const stop = async (): Promise<void> => {
+    for (const service of running.splice(0).reverse()) await service.stop()
+  }
+  try {
+    const etcdPort = await freePort()
+    progress('starting etcd')
+    running.push(await startEtcd(options, etcdPort))
+    const serving = await servingFiles(pki, advertiseAddress)
+    const apiServer = () => startApiServer({ ...options, pki, serving, port, etcdPort, advertiseAddress })
+    progress('starting kube-apiserver')
+    let server = await apiServer()
+    running.push(server)
+    for (const name of ['kube-controller-manager', 'kube-scheduler'] as const) {
+      const command = binaries[name]
+      if (command === undefined) continue
+      progress(`starting ${name}`)
+      running.push(await startComponent(options, name, command, await kubeconfig({ user: `system:${name}` }), pki))
+    }
+    return {
+      url,
+      caFile: pki.caFile,
+      adminKubeconfig,
+      advertiseAddress,
+      pki,
+      kubeconfig,
+      stopApiServer: () => server.stop(),
+      startApiServer: async () => {
+        server = await apiServer()
+        running[1] = server
+      },
+      stop,
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+const startEtcd = async (options: ControlPlaneOptions, port: number): Promise<Service> => {
+  const { dir, logDir, binaries, durable } = options
+  const url = `http://127.0.0.1:${port}`
+  const peerUrl = `http://127.0.0.1:${await freePort()}`
+  return startService({
+    name: 'etcd',
+    command: binaries.etcd,
+    args: [
+      `--data-dir=${join(dir, 'etcd')}`,
+      `--listen-client-urls=${url}`,
+      `--advertise-client-urls=${url}`,
+      `--listen-peer-urls=${peerUrl}`,
+      `--initial-advertise-peer-urls=${peerUrl}`,
+      `--initial-cluster=default=${peerUrl}`,
+      ...(durable ? [] : ['--unsafe-no-fsync']),
+    ],
+    logFile: join(logDir, 'etcd.log'),
+    ready: async (signal) => (await fetch(`${url}/health`, { signal })).ok,
+    readyTimeoutMs: 30_000,
+  })
+}
+
+const servingFiles = async (pki: Pki, advertiseAddress: string) => ({
+  server: await pki.server('kube-apiserver', [
+    '127.0.0.1',
+    'localhost',
+    advertiseAddress,
+    '10.255.0.1',
+    'kubernetes.default.svc',
+  ]),
+  kubelet: await pki.client({ user: 'kube-apiserver-kubelet-client', groups: ['system:masters'] }),
+  signing: await pki.signingKey(),
+})
+
+const startApiServer = (
+  options: ControlPlaneOptions & {
+    pki: Pki
+    serving: Awaited<ReturnType<typeof servingFiles>>
+    port: number
+    etcdPort: number
+    advertiseAddress: string
+  },
+): Promise<Service> => {
+  const { serving, pki, port } = options
+  // Without the controller-manager nobody makes the default service accounts that this plugin asks for.
+  const alone = options.binaries['kube-controller-manager'] === undefined
+  return startService({
+    name: 'kube-apiserver',
+    command: options.binaries['kube-apiserver'],
+    args: [
+      `--etcd-servers=http://127.0.0.1:${options.etcdPort}`,
+      `--secure-port=${port}`,
+      '--bind-address=0.0.0.0',
+      `--advertise-address=${options.advertiseAddress}`,
+      `--tls-cert-file=${serving.server.certFile}`,
+      `--tls-private-key-file=${serving.server.keyFile}`,
+      `--client-ca-file=${pki.caFile}`,
+      `--kubelet-client-certificate=${serving.kubelet.certFile}`,
+      `--kubelet-client-key=${serving.kubelet.keyFile}`,
+      `--kubelet-certificate-authority=${pki.caFile}`,
+      '--kubelet-preferred-address-types=InternalIP',
+      `--service-account-signing-key-file=${serving.signing.keyFile}`,
+      `--service-account-key-file=${serving.signing.publicFile}`,
+      '--service-account-issuer=https://kubernetes.default.svc',
+      `--service-cluster-ip-range=${serviceRange}`,
+      '--authorization-mode=Node,RBAC',
+      '--anonymous-auth=false',
+      ...(alone ? ['--disable-admission-plugins=ServiceAccount'] : []),
+    ],
+    logFile: join(options.logDir, 'kube-apiserver.log'),
+    ready: () => readyz(port, pki.caFile, join(options.dir, 'pki')),
+    readyTimeoutMs: 60_000,
+  })
+}
+
+const startComponent = (
+  { logDir }: ControlPlaneOptions,
+  name: string,
+  command: string,
+  kubeconfig: string,
+  pki: Pki,
+): Promise<Service> => {
+  return startService({
+    name,
+    command,
+    args: [
+      `--kubeconfig=${kubeconfig}`,
+      `--authentication-kubeconfig=${kubeconfig}`,
+      `--authorization-kubeconfig=${kubeconfig}`,
+      '--leader-elect=false',
+      '--secure-port=0',
+      ...(name === 'kube-controller-manager'
+        ? [
+            `--service-account-private-key-file=${join(pki.caFile, '..', 'service-account.key')}`,
+            `--root-ca-file=${pki.caFile}`,
+            '--use-service-account-credentials=true',
+            '--concurrent-gc-syncs=4',
+          ]
+        : []),
+    ],
+    logFile: join(logDir, `${name}.log`),
+    // These have nothing to ask without a port of their own; one that cannot start ends within this time.
+    ready: () => new Promise((resolve) => setTimeout(resolve, 300, true)),
+    readyTimeoutMs: 5_000,
+  })
+}
+
+const readyz = (port: number, caFile: string, pkiDir: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const asked = request(
+      {
+        host: '127.0.0.1',
+        port,
+        path: '/readyz',
+        ca: readFileSync(caFile),
+        cert: readFileSync(join(pkiDir, 'client-admin.crt')),
+        key: readFileSync(join(pkiDir, 'client-admin.key')),
+        timeout: 2_000,
+        agent: false,
+      },
+      (answer) => {
+        answer.resume()
+        resolve(answer.statusCode === 200)
+      },
+    )
+    asked.on('error', () => resolve(false))
+    asked.on('timeout', () => asked.destroy())
+    asked.end()
+  })
+
+/** The machine's first address beside loopback, which pods and nodes can reach; loopback where there is none. */
+const hostAddress = (): string => {
+  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
+  return all.find((address) => address.family === 'IPv4' && !address.internal)?.address ?? '127.0.0.1'
+}
+
+const kubeconfigText = (of: { url: string; caFile: string; user: string; certFile: string; keyFile: string }): string => {
+  const inline = (file: string): string => readFileSync(file).toString('base64')
+  return JSON.stringify(
+    {
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': 'orrery',
+      clusters: [{ name: 'orrery', cluster: { server: of.url, 'certificate-authority-data': inline(of.caFile) } }],
+      users: [
+        {
+          name: of.user,
+          user: { 'client-certificate-data': inline(of.certFile), 'client-key-data': inline(of.keyFile) },
+        },
+      ],
+      contexts: [{ name: 'orrery', context: { cluster: 'orrery', user: of.user } }],
+    },
+    null,
+    2,
+  )
+}

@@ -1,0 +1,94 @@
+import { spawn } from 'node:child_process'
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** A child process that is watched over. */
+export type Service = {
+  readonly name: string
+  readonly pid: number
+  readonly exited: Promise<{ code: number | null; signal: string | null }>
+  hasExited(): boolean
+  /** Asks it to end, and SIGKILL after the time; resolves when the process is gone. */
+  stop(options?: { timeoutMs?: number }): Promise<void>
+  /** Any signal, such as SIGKILL or SIGSTOP for fault tests. */
+  signal(name: NodeJS.Signals): void
+}
+
+/** What to start, and how to know that it is ready. */
+export type ServiceOptions = {
+  name: string
+  command: string
+  args: readonly string[]
+  env?: Record<string, string>
+  cwd?: string
+  logFile: string
+  ready: (signal: AbortSignal) => Promise<boolean>
+  readyTimeoutMs: number
+  /** What asks the process to end; SIGTERM unless it says otherwise. */
+  stopSignal?: NodeJS.Signals
+  /** The account to run as, which only root can choose. */
+  uid?: number
+  gid?: number
+}
+
+const pollMs = 50
+const lastLines = 12
+
+/**
+ * Starts a child process in a session of its own (so that Ctrl-C reaches only its parent, which ends it in order) and
+ * waits until it is ready. One that ends first, or is not ready in time, is an error that shows the end of its log.
+ */
+export const startService = async (options: ServiceOptions): Promise<Service> => {
+  mkdirSync(dirname(options.logFile), { recursive: true })
+  const log = openSync(options.logFile, 'a')
+  const child = spawn(options.command, [...options.args], {
+    detached: true,
+    stdio: ['ignore', log, log],
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    ...(options.uid === undefined ? {} : { uid: options.uid }),
+    ...(options.gid === undefined ? {} : { gid: options.gid }),
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...options.env },
+  })
+  closeSync(log)
+  let over = false
+  const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
+    const end = (code: number | null, signal: string | null): void => {
+      over = true
+      resolve({ code, signal })
+    }
+    child.once('error', () => end(null, null))
+    child.once('exit', end)
+  })
+  const service: Service = {
+    name: options.name,
+    pid: child.pid ?? 0,
+    exited,
+    hasExited: () => over,
+    signal: (name) => void child.kill(name),
+    stop: async ({ timeoutMs = 10_000 } = {}) => {
+      if (over) return
+      child.kill(options.stopSignal ?? 'SIGTERM')
+      const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs)
+      await exited
+      clearTimeout(timer)
+    },
+  }
+  await untilReady(service, options)
+  return service
+}
+
+const untilReady = async (service: Service, options: ServiceOptions): Promise<void> => {
+  const deadline = AbortSignal.timeout(options.readyTimeoutMs)
+  while (!deadline.aborted && !service.hasExited()) {
+    const attempt = AbortSignal.any([deadline, AbortSignal.timeout(2_000)])
+    if (await options.ready(attempt).catch(() => false)) return
+    await delay(pollMs)
+  }
+  const why = service.hasExited() ? 'ended before it was ready' : `was not ready within ${options.readyTimeoutMs} ms`
+  await service.stop({ timeoutMs: 1_000 })
+  throw new Error(`${options.name} ${why}. The end of its log, ${options.logFile}:\n${tail(options.logFile)}`)
+}
+
+const tail = (file: string): string =>
+  readFileSync(file, 'utf8').trimEnd().split('\n').slice(-lastLines).join('\n')
