@@ -1,6 +1,16 @@
 import { execFileSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { chownSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import postgres from 'postgres'
@@ -115,11 +125,11 @@ const initialise = (of: {
   if (of.account) for (const path of [of.dataDir, passwordFile]) chownSync(path, of.account.uid, of.account.gid)
   const args = ['-D', of.dataDir, '-U', superuser, '--locale=C', '--encoding=UTF8', '--auth=scram-sha-256']
   try {
-    execFileSync(
-      join(of.bin, 'initdb'),
-      [...args, `--pwfile=${passwordFile}`, ...(of.durable ? [] : ['--no-sync'])],
-      { stdio: ['ignore', 'ignore', 'pipe'], env: { PATH: process.env.PATH ?? '' }, ...of.account },
-    )
+    execFileSync(join(of.bin, 'initdb'), [...args, `--pwfile=${passwordFile}`, ...(of.durable ? [] : ['--no-sync'])], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { PATH: process.env.PATH ?? '' },
+      ...of.account,
+    })
   } finally {
     rmSync(passwordFile, { force: true })
   }

@@ -90,5 +90,4 @@ const untilReady = async (service: Service, options: ServiceOptions): Promise<vo
   throw new Error(`${options.name} ${why}. The end of its log, ${options.logFile}:\n${tail(options.logFile)}`)
 }
 
-const tail = (file: string): string =>
-  readFileSync(file, 'utf8').trimEnd().split('\n').slice(-lastLines).join('\n')
+const tail = (file: string): string => readFileSync(file, 'utf8').trimEnd().split('\n').slice(-lastLines).join('\n')

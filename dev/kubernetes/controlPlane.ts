@@ -230,7 +230,13 @@ const hostAddress = (): string => {
   return all.find((address) => address.family === 'IPv4' && !address.internal)?.address ?? '127.0.0.1'
 }
 
-const kubeconfigText = (of: { url: string; caFile: string; user: string; certFile: string; keyFile: string }): string => {
+const kubeconfigText = (of: {
+  url: string
+  caFile: string
+  user: string
+  certFile: string
+  keyFile: string
+}): string => {
   const inline = (file: string): string => readFileSync(file).toString('base64')
   return JSON.stringify(
     {

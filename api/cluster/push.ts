@@ -1,0 +1,134 @@
+import { eq } from 'drizzle-orm'
+import type { Database } from '#api/db/client.ts'
+import { type WorldRow, worlds } from '#api/worlds/table.ts'
+import { type Clock, sleep } from '#shared/clock.ts'
+import type { Client } from '#shared/kube/client.ts'
+import { isConflict, isNotFound, KubeError } from '#shared/kube/errors.ts'
+import type { Log } from '#shared/log.ts'
+import { fieldManagers, namespaceOf } from '#shared/resources/group.ts'
+import type { World } from '#shared/resources/world.ts'
+import { desiredWorld } from './desired.ts'
+import type { createNamespaces } from './namespace.ts'
+import { type Claimed, claim, retryLater, settle } from './outbox.ts'
+import { clearWaiting, recordApplied, sayWaiting } from './rows.ts'
+
+export type PushDeps = {
+  readonly db: Database
+  readonly worlds: Client<World>
+  readonly namespaces: ReturnType<typeof createNamespaces>
+  readonly namespacePrefix: string
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Log
+  /** The longest wait before a failed push is tried again. */
+  readonly maxBackoffMs: number
+}
+
+const batchSize = 32
+const leaseMs = 30_000
+const pollMs = 500
+const firstBackoffMs = 100
+/** A deletion that waits for its server is looked at this often, should no event tell of its end. */
+const deletionPollMs = 2_000
+
+/**
+ * Brings dirty rows to the cluster until the signal is aborted; `wake` ends a wait early. Any number of replicas may
+ * run it: a row is claimed by one at a time, and what is applied is always the row as it is then.
+ */
+export const createPush = (deps: PushDeps) => {
+  let wakeUp: (() => void) | undefined
+  const idle = async (signal: AbortSignal): Promise<void> => {
+    const woken = new AbortController()
+    wakeUp = () => woken.abort()
+    await sleep(deps.clock, pollMs, AbortSignal.any([signal, woken.signal]))
+  }
+  return {
+    wake: (): void => wakeUp?.(),
+    run: async (signal: AbortSignal): Promise<void> => {
+      let free = batchSize
+      let freed: (() => void) | undefined
+      while (!signal.aborted) {
+        const claimed = free > 0 ? await claimSome(deps, free) : []
+        for (const row of claimed) {
+          free -= 1
+          void pushOne(deps, row).finally(() => {
+            free += 1
+            freed?.()
+          })
+        }
+        if (free === 0) await new Promise<void>((resolve) => (freed = resolve))
+        else if (claimed.length === 0) await idle(signal)
+      }
+      while (free < batchSize) await new Promise<void>((resolve) => (freed = resolve))
+    },
+  }
+}
+
+const claimSome = async (deps: PushDeps, limit: number): Promise<Claimed[]> => {
+  try {
+    return await claim(deps.db, { limit, leaseMs, nowMs: deps.clock.now() })
+  } catch (error) {
+    deps.log.warn({ err: error }, 'push: the dirty rows cannot be read')
+    return []
+  }
+}
+
+const pushOne = async (deps: PushDeps, claimed: Claimed): Promise<void> => {
+  try {
+    const [row] = await deps.db.select().from(worlds).where(eq(worlds.id, claimed.id))
+    const again = row === undefined ? undefined : await bring(deps, row)
+    if (again === undefined) await settle(deps.db, claimed)
+    else await retryLater(deps.db, claimed, { delayMs: again, nowMs: deps.clock.now() })
+  } catch (error) {
+    await postpone(deps, claimed, error)
+  }
+}
+
+/** Does what the row asks of the cluster; a number is how long to wait before looking again. */
+const bring = async (deps: PushDeps, row: WorldRow): Promise<number | undefined> => {
+  if (row.deletingAt !== null) return remove(deps, row)
+  await deps.namespaces.ensure(row.organizationId)
+  const desired = desiredWorld(row, deps.namespacePrefix)
+  const live = await deps.worlds.apply(desired, { fieldManager: fieldManagers.api, force: true })
+  await recordApplied(deps.db, row, desired.spec, live.metadata)
+  await clearWaiting(deps.db, row)
+  deps.log.info({ world: row.id, revision: row.revision, state: row.state }, 'push: applied')
+  return undefined
+}
+
+/** A resource that is gone lets its row go; one that exists is deleted, and its end is seen by pull or the next look. */
+const remove = async (deps: PushDeps, row: WorldRow): Promise<number | undefined> => {
+  const reference = { namespace: namespaceOf(deps.namespacePrefix, row.organizationId), name: row.id }
+  try {
+    const { metadata } = await deps.worlds.get(reference)
+    if (metadata.deletionTimestamp === undefined) {
+      await deps.worlds.delete(reference, metadata.uid === undefined ? {} : { uid: metadata.uid })
+    }
+    return deletionPollMs
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+    await deps.db.delete(worlds).where(eq(worlds.id, row.id))
+    deps.log.info({ world: row.id }, 'push: deleted')
+    return undefined
+  }
+}
+
+const postpone = async (deps: PushDeps, claimed: Claimed, error: unknown): Promise<void> => {
+  const backoffMs = Math.min(deps.maxBackoffMs, firstBackoffMs * 2 ** Math.min(claimed.attempts, 20))
+  const delayMs = Math.max(backoffMs * (0.5 + deps.random() / 2), retryAfterMs(error))
+  try {
+    // A conflict means that pull has something newer to look at first; the row stays dirty and comes soon.
+    if (isConflict(error)) {
+      await retryLater(deps.db, claimed, { delayMs: firstBackoffMs, nowMs: deps.clock.now() })
+      return
+    }
+    deps.log.warn({ world: claimed.id, attempts: claimed.attempts, delayMs, err: error }, 'push: postponed')
+    await retryLater(deps.db, claimed, { delayMs, nowMs: deps.clock.now() })
+    if (error instanceof KubeError) await sayWaiting(deps.db, claimed.id, error)
+  } catch (again) {
+    // The lease ends by itself, and the row is claimed again.
+    deps.log.warn({ world: claimed.id, err: again }, 'push: the wait could not be recorded')
+  }
+}
+
+const retryAfterMs = (error: unknown): number => (error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0)

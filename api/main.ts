@@ -1,0 +1,92 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { sql } from 'drizzle-orm'
+import { collectDefaultMetrics, Registry } from 'prom-client'
+import { sleep, systemClock } from '#shared/clock.ts'
+import { createIdSource } from '#shared/ids.ts'
+import { loadCredentials } from '#shared/kube/config.ts'
+import { createLog, type Log } from '#shared/log.ts'
+import { listen, serveOperations } from '#shared/operations.ts'
+import { startOrExit, untilSignal } from '#shared/process.ts'
+import { createApp } from './app.ts'
+import { startClusterSync } from './cluster/index.ts'
+import { type ApiConfig, readApiConfig } from './config.ts'
+import { type Database, openDatabase } from './db/client.ts'
+import { migrateDatabase } from './db/migrate.ts'
+import { isDatabaseAway } from './errors.ts'
+
+/** How long the start waits for a database that is not there yet. */
+const databaseWaitMs = 60_000
+/** How long a shutdown waits for requests under way; a container is killed 30 s after SIGTERM. */
+const drainMs = 15_000
+
+const run = async (config: ApiConfig, log: Log): Promise<void> => {
+  const credentials = loadCredentials(process.env)
+  const server = createServer({ requestTimeout: 60_000, headersTimeout: 15_000 })
+  await migrateWhenThere(config.database.url, log)
+  const { db, close } = openDatabase(config.database)
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const newId = createIdSource({ now: systemClock.now })
+  const sync = startClusterSync({ db, credentials, config, clock: systemClock, newId, log, registry })
+  const app = createApp({
+    deps: { db, clock: systemClock, newId, log, publicUrl: config.publicUrl, wakeSync: sync.wake },
+    rootApiKey: config.rootApiKey,
+    registry,
+    ready: () => answers(db),
+  })
+  const listener = getRequestListener(app.fetch)
+  server.on('request', (request, response) => void listener(request, response))
+  await listen(server, config.port)
+  const operations = await serveOperations({ port: config.metricsPort, registry })
+  const { port } = server.address() as AddressInfo
+  log.info({ port, metricsPort: operations.port }, 'listening')
+
+  log.info({ signal: await untilSignal() }, 'stopping')
+  await drain(server)
+  await sync.stop()
+  await operations.close()
+  await close()
+  log.info({}, 'stopped')
+}
+
+/** Waits for a database that starts beside the API; any other fault of it ends the start. */
+const migrateWhenThere = async (url: string, log: Log): Promise<void> => {
+  const deadlineMs = systemClock.monotonic() + databaseWaitMs
+  for (;;) {
+    try {
+      return await migrateDatabase(url)
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      if (!isDatabaseAway(error) || systemClock.monotonic() > deadlineMs) {
+        throw new Error(`The database of ORRERY_DATABASE_URL cannot be used: ${why}`, { cause: error })
+      }
+      log.warn({ why }, 'waiting for the database')
+      await sleep(systemClock, 1_000)
+    }
+  }
+}
+
+const answers = async (db: Database): Promise<boolean> => {
+  try {
+    await db.execute(sql`select 1`)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Lets requests under way finish; idle keep-alive connections would hold the server open for nothing. */
+const drain = async (server: ReturnType<typeof createServer>): Promise<void> => {
+  const closed = new Promise((resolve) => server.close(resolve))
+  const idle = setInterval(() => server.closeIdleConnections(), 50)
+  await Promise.race([closed, sleep(systemClock, drainMs)])
+  clearInterval(idle)
+  server.closeAllConnections()
+}
+
+await startOrExit(async () => {
+  const config = readApiConfig(process.env)
+  await run(config, createLog({ name: 'api', level: config.logLevel }))
+})

@@ -1,0 +1,20 @@
+import { index, integer, pgTable, text, unique } from 'drizzle-orm/pg-core'
+import { instant } from '#api/db/columns.ts'
+import { organizations } from '#api/organizations/table.ts'
+
+/** The projects of an organization. */
+export const projects = pgTable(
+  'projects',
+  {
+    id: text().primaryKey(),
+    organizationId: text()
+      .notNull()
+      .references(() => organizations.id),
+    name: text().notNull(),
+    revision: integer().notNull().default(1),
+    createdAt: instant().notNull(),
+    updatedAt: instant().notNull(),
+  },
+  // What belongs to a project refers to both columns, so that Postgres itself refuses a row that mixes two tenants.
+  (table) => [unique().on(table.organizationId, table.id), index().on(table.organizationId, table.createdAt, table.id)],
+)

@@ -1,0 +1,18 @@
+/** What the kit asks of a log: pino's calls, `fields` first, then a short message. */
+export type KubeLog = {
+  debug(fields: object, message?: string): void
+  info(fields: object, message?: string): void
+  warn(fields: object, message?: string): void
+  error(fields: object, message?: string): void
+}
+
+/** The log that says nothing. */
+export const silentLog: KubeLog = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+/** The same log, with `extra` among the fields of every line. */
+export const withFields = (log: KubeLog, extra: object): KubeLog => ({
+  debug: (fields, message) => log.debug({ ...extra, ...fields }, message),
+  info: (fields, message) => log.info({ ...extra, ...fields }, message),
+  warn: (fields, message) => log.warn({ ...extra, ...fields }, message),
+  error: (fields, message) => log.error({ ...extra, ...fields }, message),
+})

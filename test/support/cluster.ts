@@ -1,0 +1,87 @@
+import { execFileSync } from 'node:child_process'
+import { inject } from 'vitest'
+import type { Pod } from '#operator/world/pod.ts'
+import { createClient } from '#shared/kube/client.ts'
+import { loadCredentials } from '#shared/kube/config.ts'
+import { isNotFound } from '#shared/kube/errors.ts'
+import { createTransport } from '#shared/kube/transport.ts'
+import { worldResource } from '#shared/resources/group.ts'
+import type { World } from '#shared/resources/world.ts'
+import { eventually } from './wait.ts'
+
+/**
+ * The cluster as an administrator sees it, with the small set of sentences by which a test plays the kubelet: there is
+ * no node, so a pod does what the test says and nothing else.
+ */
+export const aCluster = () => {
+  const transport = createTransport({
+    credentials: loadCredentials({ KUBECONFIG: inject('adminKubeconfig') }),
+    userAgent: 'orrery-tests',
+  })
+  const worlds = createClient<World>(transport, worldResource)
+  const pods = createClient<Pod>(transport, { group: '', version: 'v1', plural: 'pods', kind: 'Pod' })
+  const podStatus = (namespace: string, name: string, status: object) =>
+    transport.request({
+      method: 'PATCH',
+      path: `/api/v1/namespaces/${namespace}/pods/${name}/status`,
+      contentType: 'application/merge-patch+json',
+      body: { status },
+    })
+
+  const observe = <T>(what: string, read: () => Promise<T>) => {
+    const find = async (): Promise<T | undefined> => {
+      try {
+        return await read()
+      } catch (error) {
+        if (isNotFound(error)) return undefined
+        throw error
+      }
+    }
+    return {
+      find,
+      exists: () => eventually(`${what} exists`, find),
+      isGone: () => eventually(`${what} is gone`, async () => (await find()) === undefined),
+    }
+  }
+  const now = (): string => new Date().toISOString()
+  return {
+    worlds,
+    pods,
+    kubectl: (...args: string[]): string =>
+      execFileSync(inject('kubectl'), ['--kubeconfig', inject('adminKubeconfig'), ...args], {
+        encoding: 'utf8',
+        timeout: 30_000,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      }),
+    world: (namespace: string, name: string) => observe(`the World ${name}`, () => worlds.get({ namespace, name })),
+    pod: (namespace: string, name: string) => ({
+      ...observe(`the pod ${name}`, () => pods.get({ namespace, name })),
+      becomesReady: ({ ip = '10.0.0.1' } = {}) =>
+        podStatus(namespace, name, {
+          phase: 'Running',
+          podIP: ip,
+          podIPs: [{ ip }],
+          conditions: [
+            { type: 'PodScheduled', status: 'True', lastTransitionTime: now() },
+            { type: 'Ready', status: 'True', lastTransitionTime: now() },
+          ],
+        }),
+      exits: (exitCode: number) =>
+        podStatus(namespace, name, {
+          phase: exitCode === 0 ? 'Succeeded' : 'Failed',
+          conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: now() }],
+          containerStatuses: [
+            {
+              name: 'server',
+              image: 'i',
+              imageID: 'i',
+              ready: false,
+              restartCount: 0,
+              state: { terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error' } },
+            },
+          ],
+        }),
+    }),
+    close: () => transport.close(),
+  }
+}

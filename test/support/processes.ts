@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { inject } from 'vitest'
+import { freePort } from '#dev/ports.ts'
+import { createDatabase } from '#dev/postgres.ts'
+import { type Service, startService } from '#dev/process.ts'
+
+/** The platform key of every API that tests start. */
+export const rootApiKey = 'integration-tests-platform-key'
+
+/** A database of its own, so that tests do not see each other's rows. */
+export const aDatabase = async (): Promise<string> => {
+  const name = `test_${randomBytes(6).toString('hex')}`
+  const adminUrl = inject('postgresAdminUrl')
+  await createDatabase(adminUrl, name)
+  return adminUrl.replace(/\/postgres$/, `/${name}`)
+}
+
+/** The API as a process, as users run it. */
+export type ApiProcess = Service & { readonly url: string; readonly metricsUrl: string; readonly logFile: string }
+
+/** Starts an API on a free port, and waits until it is ready. */
+export const startApi = async (env: {
+  databaseUrl: string
+  namespacePrefix?: string
+  kubeconfig?: string
+  port?: number
+}) => {
+  const port = env.port ?? (await freePort())
+  const metricsPort = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const logFile = join(inject('logDir'), `api-${port}.log`)
+  const service = await startNode('api', logFile, url, {
+    ORRERY_PORT: String(port),
+    ORRERY_METRICS_PORT: String(metricsPort),
+    ORRERY_DATABASE_URL: env.databaseUrl,
+    ORRERY_ROOT_API_KEY: rootApiKey,
+    ORRERY_PUBLIC_URL: url,
+    ORRERY_NAMESPACE_PREFIX: env.namespacePrefix ?? 'orrery',
+    ORRERY_PUSH_BACKOFF_MAX_MS: '500',
+    KUBECONFIG: env.kubeconfig ?? inject('apiKubeconfig'),
+  })
+  return { ...service, url, metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`, logFile }
+}
+
+/** Starts an operator, and waits until its caches are full. */
+export const startOperator = async (env: Record<string, string> = {}): Promise<Service & { logFile: string }> => {
+  const port = await freePort()
+  const logFile = join(inject('logDir'), `operator-${port}.log`)
+  const service = await startNode('operator', logFile, `http://127.0.0.1:${port}`, {
+    ORRERY_METRICS_PORT: String(port),
+    ORRERY_DEFAULT_SERVER_IMAGE: 'registry.example/world-server:1',
+    ORRERY_PUBLIC_URL: 'http://api.example:8080',
+    ORRERY_RESTART_BACKOFF_MS: '200',
+    ORRERY_RESTART_BACKOFF_MAX_MS: '500',
+    ORRERY_RETRY_BACKOFF_MAX_MS: '500',
+    KUBECONFIG: inject('operatorKubeconfig'),
+    ...env,
+  })
+  return { ...service, logFile }
+}
+
+/** What a process logged, line by line, parsed. */
+export const logLines = (logFile: string): Record<string, unknown>[] =>
+  readFileSync(logFile, 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+
+const startNode = (
+  name: 'api' | 'operator',
+  logFile: string,
+  url: string,
+  env: Record<string, string>,
+): Promise<Service> =>
+  startService({
+    name,
+    command: process.execPath,
+    args: [`${name}/main.ts`],
+    env,
+    logFile,
+    ready: async (signal) => (await fetch(`${url}/readyz`, { signal })).ok,
+    readyTimeoutMs: 30_000,
+  })

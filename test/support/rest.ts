@@ -1,0 +1,50 @@
+import { rootApiKey } from './processes.ts'
+
+/** An answer with its body read. */
+export type Answer<T> = { readonly status: number; readonly headers: Headers; readonly body: T }
+
+/** A client of the REST API, in the scope that it is given; a body is sent as JSON. */
+export const createRest = (baseUrl: string, scope: { organizationId?: string; projectId?: string } = {}) => {
+  const call = async <T>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer<T>> => {
+    const answer = await fetch(`${baseUrl}${path}`, {
+      method,
+      headers: {
+        'x-api-key': rootApiKey,
+        ...(scope.organizationId ? { 'x-svc-organization-id': scope.organizationId } : {}),
+        ...(scope.projectId ? { 'x-svc-project-id': scope.projectId } : {}),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      signal: AbortSignal.timeout(20_000),
+    })
+    const text = await answer.text()
+    return { status: answer.status, headers: answer.headers, body: (text === '' ? undefined : JSON.parse(text)) as T }
+  }
+  return { call, scope }
+}
+
+/** The client of a test that has an organization and a project of its own. */
+export const inNewProject = async (baseUrl: string) => {
+  const root = createRest(baseUrl)
+  const { body } = await root.call<{ organizationId: string }>('POST', '/api/organizations/', { name: 'Acme' })
+  const organization = createRest(baseUrl, { organizationId: body.organizationId })
+  const project = await organization.call<{ projectId: string }>('POST', '/api/organizations/projects/', {
+    name: 'Main',
+  })
+  return createRest(baseUrl, { organizationId: body.organizationId, projectId: project.body.projectId })
+}
+
+/** The parts of a world that tests look at. */
+export type WorldBody = {
+  documentId: string
+  name: string
+  description?: string
+  launchContext: { name: string; launchContextId: string }
+  status: { phase: string; message: string; runId?: string; startedAt?: string }
+}
