@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { OpenAPIHono } from '@hono/zod-openapi'
 import { bodyLimit } from 'hono/body-limit'
 import { matchedRoutes } from 'hono/route'
+import { getPath } from 'hono/utils/url'
 import type { Registry } from 'prom-client'
 import { createAuthenticator } from './auth/principal.ts'
 import { createScopeLookup } from './auth/service.ts'
@@ -13,6 +14,7 @@ import { organizationRoutes } from './organizations/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
 import { worldRoutes } from './worlds/routes.ts'
 
+const documentPath = '/api/openapi.json'
 const maxBodyBytes = 1024 * 1024
 const safeRequestId = /^[A-Za-z0-9._-]{1,64}$/
 
@@ -27,7 +29,7 @@ export type AppOptions = {
 
 /** The API as one Hono application. */
 export const createApp = ({ deps, rootApiKey, registry, ready }: AppOptions) => {
-  const app = new OpenAPIHono<Env>({ strict: false })
+  const app = new OpenAPIHono<Env>({ getPath: withSlash })
   const principalOf = createAuthenticator(rootApiKey)
   const scopeExists = createScopeLookup(deps.db)
   const metrics = createHttpMetrics(registry)
@@ -84,7 +86,7 @@ export const createApp = ({ deps, rootApiKey, registry, ready }: AppOptions) => 
     in: 'header',
     name: 'x-api-key',
   })
-  app.doc31('/api/openapi.json', {
+  app.doc31(documentPath, {
     openapi: '3.1.0',
     info: {
       title: 'Orrery',
@@ -93,6 +95,12 @@ export const createApp = ({ deps, rootApiKey, registry, ready }: AppOptions) => 
     },
   })
   return app
+}
+
+/** Both slash forms are served: routes have the trailing slash of the contract, and a request without gets it here. */
+const withSlash = (request: Request): string => {
+  const path = getPath(request)
+  return path.endsWith('/') || path === documentPath || !path.startsWith('/api/') ? path : `${path}/`
 }
 
 const tooLarge = (): never => {

@@ -52,6 +52,8 @@ const take = async (deps: PullDeps, tx: Transaction, live: World): Promise<Verdi
     .set({
       appliedResourceVersion: live.metadata.resourceVersion ?? null,
       resourceUid: live.metadata.uid ?? null,
+      // What was adopted is common ground from now on; the next edit is compared with it, even before it is pushed back.
+      ...(verdict.adoptState && row.applied ? { applied: { ...row.applied, state: verdict.adoptState } } : {}),
       ...intentOf(deps, row, verdict),
     })
     .where(eq(worlds.id, row.id))

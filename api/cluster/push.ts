@@ -36,18 +36,15 @@ const deletionPollMs = 2_000
  * run it: a row is claimed by one at a time, and what is applied is always the row as it is then.
  */
 export const createPush = (deps: PushDeps) => {
-  let wakeUp: (() => void) | undefined
-  const idle = async (signal: AbortSignal): Promise<void> => {
-    const woken = new AbortController()
-    wakeUp = () => woken.abort()
-    await sleep(deps.clock, pollMs, AbortSignal.any([signal, woken.signal]))
-  }
+  // One controller a wait, made before the claim: a wake that comes during the claim is not lost.
+  let woken = new AbortController()
   return {
-    wake: (): void => wakeUp?.(),
+    wake: (): void => woken.abort(),
     run: async (signal: AbortSignal): Promise<void> => {
       let free = batchSize
       let freed: (() => void) | undefined
       while (!signal.aborted) {
+        woken = new AbortController()
         const claimed = free > 0 ? await claimSome(deps, free) : []
         for (const row of claimed) {
           free -= 1
@@ -57,7 +54,7 @@ export const createPush = (deps: PushDeps) => {
           })
         }
         if (free === 0) await new Promise<void>((resolve) => (freed = resolve))
-        else if (claimed.length === 0) await idle(signal)
+        else if (claimed.length === 0) await sleep(deps.clock, pollMs, AbortSignal.any([signal, woken.signal]))
       }
       while (free < batchSize) await new Promise<void>((resolve) => (freed = resolve))
     },

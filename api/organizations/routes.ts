@@ -15,7 +15,7 @@ const create = createRoute({
 })
 
 /** The routes of organizations. */
-export const organizationRoutes = new OpenAPIHono<Env>({ strict: false, defaultHook: onInvalid }).openapi(
+export const organizationRoutes = new OpenAPIHono<Env>({ defaultHook: onInvalid }).openapi(
   create,
   async (c) => c.json(await createOrganization(c.get('context'), c.req.valid('json')), 200),
 )

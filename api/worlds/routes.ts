@@ -141,7 +141,7 @@ const deploymentsRoute = createRoute({
 const empty = (c: HonoContext): Response => c.body(null, 200)
 
 /** The routes of worlds. */
-export const worldRoutes = new OpenAPIHono<Env>({ strict: false, defaultHook: onInvalid })
+export const worldRoutes = new OpenAPIHono<Env>({ defaultHook: onInvalid })
   .openapi(scalingProfilesRoute, (c) =>
     c.json(
       Object.values(scalingProfiles).map(({ name, capacity, memoryLimit }) => ({

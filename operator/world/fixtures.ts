@@ -48,7 +48,7 @@ export const aWorld = (
 })
 
 /** The world as it is after a plan's status was written. */
-export const after = (world: World, planned: Plan, changes: Partial<World> = {}): World => ({
+export const written = (world: World, planned: Plan, changes: Partial<World> = {}): World => ({
   ...world,
   status: planned.status,
   ...changes,
@@ -99,7 +99,7 @@ export const settle = (world: World, pod: Pod | undefined, nowMs: number): { wor
       if (step.verb === 'createPod') next = aPod({ run: step.run.id, uid: `pod-${round}-${nowMs}` })
       if (step.verb === 'deletePod') next = undefined
     }
-    now = { world: after(now.world, planned), pod: next }
+    now = { world: written(now.world, planned), pod: next }
     if (planned.steps.length === 0 && planned.requeueAfterMs !== 0) return now
   }
   throw new Error('the world did not settle in 10 rounds')

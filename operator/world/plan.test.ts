@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import {
-  after,
+  written,
   aPod,
   at,
   aWorld,
@@ -18,8 +18,8 @@ import {
   verbs,
 } from './fixtures.ts'
 
-const frozen = () => after(aWorld(running), planFor(aWorld(running)))
-const active = () => after(frozen(), planFor(frozen(), aPod({ status: ready() })))
+const frozen = () => written(aWorld(running), planFor(aWorld(running)))
+const active = () => written(frozen(), planFor(frozen(), aPod({ status: ready() })))
 
 describe('a start', () => {
   test('freezes the run in the status before the first pod is made', () => {
@@ -73,7 +73,7 @@ describe('a start', () => {
     const first = planFor(again, old, startMs + 9_000)
     expect(verbs(first)).toEqual(['deletePod'])
     expect(first.status).toMatchObject({ phase: 'Starting', runId: runB, deployment: { id: deploymentIdOfRun(runA) } })
-    const next = planFor(after(again, first), undefined, startMs + 9_000)
+    const next = planFor(written(again, first), undefined, startMs + 9_000)
     expect(next.status).toMatchObject({
       run: { id: runB },
       deployment: { id: deploymentIdOfRun(runB), status: 'Pending' },
@@ -89,7 +89,7 @@ describe('a stop', () => {
     expect(verbs(planned)).toEqual(['deletePod'])
     expect(planned.status).toMatchObject({ phase: 'Stopped', deployment: { status: 'Stopping' } })
     expect(planned.status.address).toBeUndefined()
-    const gone = planFor(after(world, planned), undefined)
+    const gone = planFor(written(world, planned), undefined)
     expect(gone.status).toMatchObject({ phase: 'Stopped', deployment: { status: 'Stopped' } })
   })
 
@@ -114,7 +114,7 @@ describe('a server that fails', () => {
       run: { restarts: 1 },
       deployment: { status: 'Restarting' },
     })
-    const world = after(active(), counted)
+    const world = written(active(), counted)
     expect(verbs(planFor(world, failed))).toEqual(['deletePod'])
     expect(planFor(world, undefined)).toMatchObject({ steps: [], requeueAfterMs: 1_000 })
     expect(verbs(planFor(world, undefined, startMs + 1_000))).toEqual(['createPod'])
@@ -122,7 +122,7 @@ describe('a server that fails', () => {
 
   test('is counted once, however often it is seen', () => {
     const failed = aPod({ status: exited(1) })
-    const world = after(active(), planFor(active(), failed))
+    const world = written(active(), planFor(active(), failed))
     expect(planFor(world, failed).status.run?.restarts).toBe(1)
   })
 
@@ -172,7 +172,7 @@ describe('the end of a run', () => {
     const recorded = planFor(active(), done)
     expect(verbs(recorded)).toEqual([])
     expect(recorded.status).toMatchObject({ phase: 'Stopped', run: { endReason: 'Completed' } })
-    const world = after(active(), recorded)
+    const world = written(active(), recorded)
     expect(verbs(planFor(world, done))).toEqual(['deletePod'])
     expect(verbs(planFor(world, undefined))).toEqual([])
   })
@@ -192,7 +192,7 @@ describe('the end of a run', () => {
     const over = startMs + 60_000
     const expired = planFor(world, aPod({ status: ready() }), over)
     expect(verbs(expired)).toEqual(['deletePod'])
-    expect(verbs(planFor(after(world, expired), undefined, over))).toEqual(['deleteWorld'])
+    expect(verbs(planFor(written(world, expired), undefined, over))).toEqual(['deleteWorld'])
   })
 
   test('by a stop keeps a transient world until its duration is over', () => {
@@ -249,7 +249,7 @@ describe('a deletion', () => {
     const draining = planFor(world, aPod({ status: ready() }))
     expect(verbs(draining)).toEqual(['deletePod'])
     expect(draining.status.deployment?.status).toBe('Stopping')
-    const gone = planFor(after(world, draining), undefined)
+    const gone = planFor(written(world, draining), undefined)
     expect(verbs(gone)).toEqual([])
     expect(gone.status).toMatchObject({ observedGeneration: 2, deployment: { status: 'Stopped' } })
   })
@@ -258,7 +258,7 @@ describe('a deletion', () => {
 test('a second look at an unchanged world asks for the same status', () => {
   const pod = aPod({ status: ready() })
   const first = planFor(active(), pod, startMs + 5_000)
-  const second = planFor(after(active(), first), pod, startMs + 50_000)
+  const second = planFor(written(active(), first), pod, startMs + 50_000)
   expect(second.status).toEqual(first.status)
   expect(second.steps).toEqual([])
 })
