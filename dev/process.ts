@@ -32,6 +32,8 @@ export type ServiceOptions = {
   gid?: number
 }
 
+/** The variable that names the state folder of a stack, in it and in all its processes. */
+export const stateVariable = 'ORRERY_STATE_DIR'
 const pollMs = 50
 const lastLines = 12
 
@@ -48,7 +50,7 @@ export const startService = async (options: ServiceOptions): Promise<Service> =>
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     ...(options.uid === undefined ? {} : { uid: options.uid }),
     ...(options.gid === undefined ? {} : { gid: options.gid }),
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...options.env },
+    env: { ...inherited(), ...options.env },
   })
   closeSync(log)
   let over = false
@@ -77,6 +79,15 @@ export const startService = async (options: ServiceOptions): Promise<Service> =>
   await untilReady(service, options)
   return service
 }
+
+/** Children get only what they need, and the mark by which a later start finds those that outlived this one. */
+const inherited = (): Record<string, string> =>
+  Object.fromEntries(
+    ['PATH', 'HOME', stateVariable].flatMap((name) => {
+      const value = process.env[name]
+      return value === undefined ? [] : [[name, value]]
+    }),
+  )
 
 const untilReady = async (service: Service, options: ServiceOptions): Promise<void> => {
   const deadline = AbortSignal.timeout(options.readyTimeoutMs)

@@ -27,7 +27,13 @@ const header = ({ path, mode, content }: TarEntry): Buffer => {
   bytes.write(content === undefined ? '5' : '0', 156)
   bytes.write('ustar\x0000', 257)
   bytes.write(prefix, 345)
-  bytes.write(`${octal(bytes.reduce((sum, byte) => sum + byte, 0), 7)} `, 148)
+  bytes.write(
+    `${octal(
+      bytes.reduce((sum, byte) => sum + byte, 0),
+      7,
+    )} `,
+    148,
+  )
   return bytes
 }
 

@@ -1,0 +1,82 @@
+import { accessSync, constants, existsSync } from 'node:fs'
+import type { ControlPlane } from '#dev/kubernetes/controlPlane.ts'
+import type { Progress } from '#dev/progress.ts'
+import { startContainerdNode } from './containerd.ts'
+import { startKwokNode } from './kwok.ts'
+
+/** A node that runs pods: the real kubelet with containerd, or a simulation in which no container runs. */
+export type NodeKind = 'containerd' | 'kwok'
+/** What was asked for; auto is the real one where this machine can run it. */
+export type NodeChoice = 'auto' | NodeKind
+
+/** A node of one stack. */
+export type StackNode = {
+  readonly kind: NodeKind
+  readonly name: string
+  /** The image of worlds that name none, as this node knows it. */
+  readonly serverImage: string
+  /** Ends its pods and leaves no process, mount, interface or cgroup behind. */
+  stop(): Promise<void>
+}
+
+export type NodeOptions = {
+  /** Eight lower-case hexadecimal digits that no other stack on this machine has. */
+  id: string
+  dir: string
+  logDir: string
+  cacheDir: string
+  controlPlane: ControlPlane
+  kubectl: string
+  /** The kubelet or kwok, as the kind asks. */
+  program: string
+  progress: Progress
+}
+
+/** What the real node needs, and the Debian package that has it. */
+const programs: readonly (readonly [file: string, debian: string])[] = [
+  ['containerd', 'containerd'],
+  ['runc', 'runc'],
+  ['/usr/lib/cni/bridge', 'containernetworking-plugins'],
+  ['/bin/busybox', 'busybox-static'],
+  ['ip', 'iproute2'],
+]
+
+/** Looks at the machine: what stands between it and the real node. */
+export const missingForContainerd = (env: NodeJS.ProcessEnv): string[] => {
+  const paths = [...(env.PATH ?? '').split(':'), '/usr/sbin', '/sbin']
+  const has = (file: string): boolean =>
+    file.startsWith('/') ? isExecutable(file) : paths.some((path) => isExecutable(`${path}/${file}`))
+  const packages = programs.filter(([file]) => !has(file)).map(([, debian]) => debian)
+  return [
+    ...(process.platform === 'linux' ? [] : ['Linux']),
+    ...(process.getuid?.() === 0 ? [] : ['root (start as root, or with sudo)']),
+    ...(packages.length === 0 ? [] : [`these programs: apt-get install ${packages.join(' ')}`]),
+    ...(existsSync('/sys/fs/cgroup/memory') || existsSync('/sys/fs/cgroup/cgroup.controllers') ? [] : ['cgroups']),
+  ]
+}
+
+/** Chooses the node, says why, and how to get the other. The real one, asked for by name, may be impossible: an error. */
+export const chooseNode = (choice: NodeChoice, missing: readonly string[]): { kind: NodeKind; why: string } => {
+  const needs = `the real node needs ${missing.join(', and ')}`
+  if (choice === 'containerd' && missing.length > 0) throw new Error(`--node containerd: ${needs}.`)
+  if (choice === 'containerd') return { kind: 'containerd', why: 'the real kubelet with containerd, as asked for' }
+  if (choice === 'kwok') {
+    return { kind: 'kwok', why: 'a simulated node, as asked for: no container runs (--node containerd for a real one)' }
+  }
+  return missing.length === 0
+    ? { kind: 'containerd', why: 'the real kubelet with containerd (--node kwok for a simulated one)' }
+    : { kind: 'kwok', why: `a simulated node, on which no container runs, since ${needs}` }
+}
+
+/** Starts a node and waits until it is Ready. */
+export const startNode = (kind: NodeKind, options: NodeOptions): Promise<StackNode> =>
+  kind === 'containerd' ? startContainerdNode(options) : startKwokNode(options)
+
+const isExecutable = (path: string): boolean => {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,94 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { type Service, startService } from '#dev/process.ts'
+import type { NodeOptions, StackNode } from './index.ts'
+import { isNodeReady, kubectlOf } from './ready.ts'
+
+/** An image that is never pulled: on a simulated node nothing runs. */
+const simulatedImage = 'orrery.dev/world-server:simulated'
+const simulated = 'simulated: no container runs on this node'
+
+/** A simulated node: pods become Ready and go as they would, but nothing runs, and their status says so. */
+export const startKwokNode = async (options: NodeOptions): Promise<StackNode> => {
+  const { dir, logDir, controlPlane, progress } = options
+  const name = `orrery-${options.id}`
+  const kubectl = kubectlOf(options.kubectl, controlPlane.adminKubeconfig)
+  const nodeFile = join(dir, 'node.yaml')
+  writeFileSync(nodeFile, stringify(node(name)))
+  const configFile = join(dir, 'kwok.yaml')
+  writeFileSync(configFile, [configuration, ...stages].map((each) => stringify(each)).join('---\n'))
+  await kubectl(['apply', '--server-side', '--force-conflicts', '-f', nodeFile])
+  progress('starting kwok')
+  const service: Service = await startService({
+    name: 'kwok',
+    command: options.program,
+    args: [
+      `--kubeconfig=${controlPlane.adminKubeconfig}`,
+      `--config=${configFile}`,
+      '--manage-single-node',
+      name,
+      '--cidr=10.250.0.0/16',
+      '--node-lease-duration-seconds=40',
+    ],
+    logFile: join(logDir, 'kwok.log'),
+    ready: () => isNodeReady(kubectl, name),
+    readyTimeoutMs: 60_000,
+  })
+  return { kind: 'kwok', name, serverImage: simulatedImage, stop: () => service.stop() }
+}
+
+const resources = { cpu: '1000', memory: '10Ti', pods: '20000' }
+
+const node = (name: string) => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: {
+    name,
+    annotations: { 'kwok.x-k8s.io/node': 'fake', 'node.alpha.kubernetes.io/ttl': '0' },
+    labels: { 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux', type: 'kwok' },
+  },
+  status: { allocatable: resources, capacity: resources },
+})
+
+/** Its own limits are low: about 20 pods a second. */
+const configuration = {
+  apiVersion: 'config.kwok.x-k8s.io/v1alpha1',
+  kind: 'KwokConfiguration',
+  options: { podPlayStageParallelism: 16, nodePlayStageParallelism: 4, enablePodCache: true },
+}
+
+const now = '{{ Now }}'
+const condition = (type: string, status: string): string =>
+  `- lastTransitionTime: ${now}\n  status: "${status}"\n  type: ${type}\n`
+
+/** What happens to a pod or node of the simulation, in kwok's own words. */
+const stage = (name: string, of: string, selector: object[], next: object, delayMs = 0) => ({
+  apiVersion: 'kwok.x-k8s.io/v1alpha1',
+  kind: 'Stage',
+  metadata: { name },
+  spec: {
+    resourceRef: { apiGroup: 'v1', kind: of },
+    selector: { matchExpressions: selector },
+    ...(delayMs > 0 ? { delay: { durationMilliseconds: delayMs } } : {}),
+    next,
+  },
+})
+const absent = (key: string) => ({ key, operator: 'DoesNotExist' })
+const present = (key: string) => ({ key, operator: 'Exists' })
+
+const stages = [
+  stage('node-ready', 'Node', [{ key: '.status.phase', operator: 'NotIn', values: ['Running'] }], {
+    statusTemplate: `phase: Running\naddresses:\n- type: InternalIP\n  address: {{ NodeIP }}\nconditions:\n${condition('Ready', 'True')}`,
+  }),
+  stage('pod-ready', 'Pod', [absent('.metadata.deletionTimestamp'), absent('.status.podIP')], {
+    statusTemplate: [
+      `phase: Running\nmessage: "${simulated}"\nstartTime: ${now}\nhostIP: {{ NodeIP }}\npodIP: {{ PodIP }}\n`,
+      `conditions:\n${condition('Initialized', 'True')}${condition('Ready', 'True')}${condition('ContainersReady', 'True')}`,
+      'containerStatuses:\n{{ range .spec.containers }}',
+      `- name: {{ .name }}\n  image: {{ .image }}\n  imageID: ""\n  ready: true\n  restartCount: 0\n  started: true\n  state:\n    running:\n      startedAt: ${now}\n`,
+      '{{ end }}',
+    ].join(''),
+  }),
+  stage('pod-gone', 'Pod', [present('.metadata.deletionTimestamp')], { delete: true }),
+]

@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { stateVariable } from './process.ts'
+
+const waitMs = 10_000
+
+/**
+ * Ends the processes of an earlier stack with that state folder, one that was killed and could not end them itself.
+ * They are known by their environment, so nothing else is touched. Only Linux shows it; elsewhere nothing happens.
+ */
+export const endOrphans = async (stateDir: string): Promise<number> => {
+  const found = orphansOf(stateDir)
+  const deadlineMs = performance.now() + waitMs
+  for (let left = found; left.length > 0 && performance.now() < deadlineMs; left = orphansOf(stateDir)) {
+    for (const pid of left) kill(pid, performance.now() < deadlineMs - waitMs / 2 ? 'SIGTERM' : 'SIGKILL')
+    await delay(200)
+  }
+  return found.length
+}
+
+/** The process that runs the stack of that state folder now, if any: it says so by a variable of its own. */
+export const runnerOf = (pidText: string | undefined, stateDir: string): number | undefined => {
+  const pid = Number(pidText)
+  return Number.isInteger(pid) &&
+    pid > 0 &&
+    pid !== process.pid &&
+    commandOf(pid).includes('start.ts') &&
+    stateDir !== ''
+    ? pid
+    : undefined
+}
+
+const orphansOf = (stateDir: string): number[] => {
+  if (process.platform !== 'linux') return []
+  const mark = `\0${stateVariable}=${stateDir}\0`
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .filter((pid) => `\0${read(`/proc/${pid}/environ`)}`.includes(mark))
+    .filter((pid) => Number(pid) !== process.ppid && !isShellOfRunner(pid))
+    .map(Number)
+}
+
+/** npm and its shell have the variable too when a user sets it; they are parents of this process, not its orphans. */
+const isShellOfRunner = (pid: string): boolean => {
+  for (let at = process.ppid; at > 1; at = Number(/\) \S (\d+)/.exec(read(`/proc/${at}/stat`))?.[1] ?? 0)) {
+    if (at === Number(pid)) return true
+  }
+  return false
+}
+
+const commandOf = (pid: number): string => read(`/proc/${pid}/cmdline`)
+
+const read = (path: string): string => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+const kill = (pid: number, signal: NodeJS.Signals): void => {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // It ended by itself meanwhile.
+  }
+}
