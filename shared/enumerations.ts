@@ -34,8 +34,3 @@ export const buildTypes = ['client', 'server'] as const
 export type WorldState = (typeof worldStates)[number]
 export type WorldPhase = (typeof worldPhases)[number]
 export type DeploymentStatus = (typeof deploymentStatuses)[number]
-
-/** The statuses in which a deployment is over and changes no more. */
-const endedStatuses: readonly DeploymentStatus[] = ['Stopped', 'Error']
-/** Whether a deployment with this status still has, or may get, a server. */
-export const isLive = (status: DeploymentStatus): boolean => !endedStatuses.includes(status)

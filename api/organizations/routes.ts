@@ -15,7 +15,6 @@ const create = createRoute({
 })
 
 /** The routes of organizations. */
-export const organizationRoutes = new OpenAPIHono<Env>({ defaultHook: onInvalid }).openapi(
-  create,
-  async (c) => c.json(await createOrganization(c.get('context'), c.req.valid('json')), 200),
+export const organizationRoutes = new OpenAPIHono<Env>({ defaultHook: onInvalid }).openapi(create, async (c) =>
+  c.json(await createOrganization(c.get('context'), c.req.valid('json')), 200),
 )

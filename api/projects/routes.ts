@@ -15,7 +15,6 @@ const create = createRoute({
 })
 
 /** The routes of projects. */
-export const projectRoutes = new OpenAPIHono<Env>({ defaultHook: onInvalid }).openapi(
-  create,
-  async (c) => c.json(await createProject(c.get('context'), c.req.valid('json')), 200),
+export const projectRoutes = new OpenAPIHono<Env>({ defaultHook: onInvalid }).openapi(create, async (c) =>
+  c.json(await createProject(c.get('context'), c.req.valid('json')), 200),
 )

@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi'
 import {
   admissionPolicies,
+  buildTypes,
   computeGroups,
   computeRegions,
   controlPolicies,
@@ -143,7 +144,7 @@ const publicDownload = z.object({
   allowMac: z.boolean(),
   allowIos: z.boolean(),
 })
-const buildInfo = z.object({ buildChannelId: text(), buildTag: text(), buildType: z.enum(['client', 'server']) })
+const buildInfo = z.object({ buildChannelId: text(), buildTag: text(), buildType: z.enum(buildTypes) })
 
 /** What a launch context holds beside its columns; `streaming.*` of the world lands here. */
 const launchContextDetails = z.object({

@@ -20,7 +20,8 @@ export const readEnvironment = (env: NodeJS.ProcessEnv): ServerEnvironment => {
   }
   const whole = (name: string, fallback: number, most: number): number => {
     const value = env[name] === undefined || env[name] === '' ? fallback : Number(env[name])
-    if (!Number.isInteger(value) || value < 0 || value > most) faults.push(`${name} must be a whole number, 0 to ${most}`)
+    if (!Number.isInteger(value) || value < 0 || value > most)
+      faults.push(`${name} must be a whole number, 0 to ${most}`)
     return value
   }
   const read = {

@@ -1,7 +1,8 @@
 import { readEnvironment } from './environment.ts'
 import { startWorld } from './world.ts'
 
-const log = (fields: object): void => void process.stdout.write(`${JSON.stringify({ time: new Date().toISOString(), ...fields })}\n`)
+const log = (fields: object): void =>
+  void process.stdout.write(`${JSON.stringify({ time: new Date().toISOString(), ...fields })}\n`)
 
 const main = async (): Promise<number> => {
   const world = await startWorld(readEnvironment(process.env), log)

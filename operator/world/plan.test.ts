@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import {
-  written,
   aPod,
   at,
   aWorld,
@@ -16,6 +15,7 @@ import {
   startMs,
   stopped,
   verbs,
+  written,
 } from './fixtures.ts'
 
 const frozen = () => written(aWorld(running), planFor(aWorld(running)))

@@ -1,40 +1,57 @@
+import { isExpired } from './errors.ts'
 import type { KubeObject, ObjectRef } from './objects.ts'
-import type { Transport } from './transport.ts'
+import type { Request, Transport } from './transport.ts'
 
 /** How a kind is reached; the group of core kinds is ''. */
 export type Resource = { group: string; version: string; plural: string; kind: string }
 
-/** Who writes by server-side apply; `force` takes over fields that others own. */
-export type ApplyOptions = { fieldManager: string; force?: boolean }
+/** What may be asked of every call. */
+export type CallOptions = { signal?: AbortSignal | undefined }
+
+/** Who writes by server-side apply; `force` takes over fields that others own, as controllers should. */
+export type ApplyOptions = CallOptions & { fieldManager: string; force?: boolean }
 
 /** What an object must be for it to be deleted, and how. */
-export type DeleteOptions = { uid?: string; resourceVersion?: string; gracePeriodSeconds?: number }
+export type DeleteOptions = CallOptions & {
+  uid?: string
+  resourceVersion?: string
+  gracePeriodSeconds?: number
+  propagationPolicy?: 'Foreground' | 'Background' | 'Orphan'
+}
 
-type Sent = { apiVersion: string; kind: string; metadata: ObjectRef; [field: string]: unknown }
+/** Which objects: of one namespace or all, and of those the ones that the selectors take. */
+export type Selection = { namespace?: string; labelSelector?: string; fieldSelector?: string }
+
+/** Which objects to list, and how new they must be: "0" is whatever the server's cache holds, absent is the newest. */
+export type ListOptions = CallOptions & Selection & { resourceVersion?: string }
+
+/** Which objects to watch, from which version on; `timeoutSeconds` is when the server ends it of itself. */
+export type WatchOptions = Selection & {
+  resourceVersion: string
+  timeoutSeconds: number
+  signal: AbortSignal
+  idleTimeoutMs: number
+}
+
+/** An object on its way to the server. */
+export type Sent = { apiVersion: string; kind: string; metadata: ObjectRef; [field: string]: unknown }
 
 /** One kind of object on one API server. Objects are raw JSON without `managedFields`. Every call may throw a `KubeError`. */
 export type Client<T extends KubeObject> = {
   readonly resource: Resource
-  get(ref: ObjectRef): Promise<T>
-  /** All objects, read in pages; from the server's cache where `resourceVersion` is "0". */
-  list(options?: {
-    namespace?: string
-    labelSelector?: string
-    resourceVersion?: string
-  }): Promise<{ items: T[]; resourceVersion: string }>
-  create(object: Sent): Promise<T>
+  get(ref: ObjectRef, options?: CallOptions): Promise<T>
+  /** All objects, however many pages they take. */
+  list(options?: ListOptions): Promise<{ items: T[]; resourceVersion: string }>
+  create(object: Sent, options?: CallOptions & { fieldManager?: string }): Promise<T>
   /** Server-side apply of a whole intent: what this manager owned and leaves out is removed. */
   apply(object: Sent, options: ApplyOptions): Promise<T>
   applyStatus(object: Sent, options: ApplyOptions): Promise<T>
-  /** A JSON merge patch. */
-  patch(ref: ObjectRef, patch: object): Promise<T>
+  /** A JSON Patch where `patch` is a list of operations, else a JSON merge patch. */
+  patch(ref: ObjectRef, patch: object, options?: CallOptions & { fieldManager?: string }): Promise<T>
+  /** An absent object is an error (`isNotFound`), one that is not as the preconditions say too (`isConflict`). */
   delete(ref: ObjectRef, options?: DeleteOptions): Promise<void>
-  /** The parsed lines of a watch. */
-  watch(options: {
-    query: Record<string, string | undefined>
-    signal: AbortSignal
-    idleTimeoutMs: number
-  }): AsyncIterable<unknown>
+  /** The parsed lines of a watch, bookmarks among them. */
+  watch(options: WatchOptions): AsyncIterable<unknown>
 }
 
 const pageSize = 500
@@ -42,82 +59,116 @@ const maxPages = 1_000
 
 /** A client of one kind over a transport. */
 export const createClient = <T extends KubeObject>(transport: Transport, resource: Resource): Client<T> => {
-  const base = resource.group === '' ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`
-  const collection = (namespace?: string): string =>
-    `${base}${namespace ? `/namespaces/${encodeURIComponent(namespace)}` : ''}/${resource.plural}`
-  const item = ({ namespace, name }: ObjectRef, subresource = ''): string =>
-    `${collection(namespace)}/${encodeURIComponent(name)}${subresource}`
-
-  const apply = async (object: Sent, { fieldManager, force }: ApplyOptions, subresource = ''): Promise<T> =>
-    strip(
-      await transport.request<T>({
-        method: 'PATCH',
-        path: item(object.metadata, subresource),
-        query: { fieldManager, force: force ? 'true' : undefined },
-        contentType: 'application/apply-patch+yaml',
-        body: object,
-      }),
-    )
-
+  const paths = createPaths(resource)
+  const call = async (request: Request): Promise<T> => withoutManagedFields(await transport.request<T>(request))
+  const apply = (object: Sent, { fieldManager, force, signal }: ApplyOptions, subresource = ''): Promise<T> =>
+    call({
+      method: 'PATCH',
+      path: `${paths.object(object.metadata)}${subresource}`,
+      query: { fieldManager, force: force ? 'true' : undefined },
+      contentType: 'application/apply-patch+yaml',
+      body: object,
+      signal,
+    })
   return {
     resource,
-    get: async (ref) => strip(await transport.request<T>({ method: 'GET', path: item(ref) })),
-    list: async ({ namespace, labelSelector, resourceVersion } = {}) => {
-      const items: T[] = []
-      let next: string | undefined
-      for (let page = 0; page < maxPages; page += 1) {
-        const list: List<T> = await transport.request<List<T>>({
-          method: 'GET',
-          path: collection(namespace),
-          query: {
-            labelSelector,
-            limit: String(pageSize),
-            ...(next === undefined ? { resourceVersion } : { continue: next }),
-          },
-        })
-        for (const each of list.items) {
-          items.push(strip({ ...each, apiVersion: list.apiVersion, kind: resource.kind }))
-        }
-        next = list.metadata.continue
-        if (!next) return { items, resourceVersion: list.metadata.resourceVersion }
-      }
-      throw new Error(`${resource.plural}: more than ${maxPages * pageSize} objects`)
-    },
-    create: async (object) =>
-      strip(await transport.request<T>({ method: 'POST', path: collection(object.metadata.namespace), body: object })),
+    get: (ref, { signal } = {}) => call({ method: 'GET', path: paths.object(ref), signal }),
+    list: (options = {}) => listAll<T>(transport, resource, paths.collection(options.namespace), options),
+    create: (object, { fieldManager, signal } = {}) =>
+      call({
+        method: 'POST',
+        path: paths.collection(object.metadata.namespace),
+        query: { fieldManager },
+        body: object,
+        signal,
+      }),
     apply: (object, options) => apply(object, options),
     applyStatus: (object, options) => apply(object, options, '/status'),
-    patch: async (ref, patch) =>
-      strip(
-        await transport.request<T>({
-          method: 'PATCH',
-          path: item(ref),
-          contentType: 'application/merge-patch+json',
-          body: patch,
-        }),
-      ),
-    delete: async (ref, { uid, resourceVersion, gracePeriodSeconds } = {}) => {
-      const preconditions = { ...(uid ? { uid } : {}), ...(resourceVersion ? { resourceVersion } : {}) }
-      await transport.request({
-        method: 'DELETE',
-        path: item(ref),
-        body: {
-          apiVersion: 'v1',
-          kind: 'DeleteOptions',
-          preconditions,
-          ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
-        },
-      })
+    patch: (ref, patch, { fieldManager, signal } = {}) =>
+      call({
+        method: 'PATCH',
+        path: paths.object(ref),
+        query: { fieldManager },
+        contentType: Array.isArray(patch) ? 'application/json-patch+json' : 'application/merge-patch+json',
+        body: patch,
+        signal,
+      }),
+    delete: async (ref, { uid, resourceVersion, gracePeriodSeconds, propagationPolicy, signal } = {}) => {
+      const preconditions = { uid, resourceVersion }
+      const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions, gracePeriodSeconds, propagationPolicy }
+      await transport.request({ method: 'DELETE', path: paths.object(ref), body, signal })
     },
-    watch: ({ query, signal, idleTimeoutMs }) =>
-      transport.watch({ path: collection(), query: { ...query, watch: 'true' }, signal, idleTimeoutMs }),
+    watch: ({ namespace, labelSelector, fieldSelector, resourceVersion, timeoutSeconds, signal, idleTimeoutMs }) =>
+      transport.watch({
+        path: paths.collection(namespace),
+        query: {
+          watch: 'true',
+          allowWatchBookmarks: 'true',
+          labelSelector,
+          fieldSelector,
+          resourceVersion,
+          timeoutSeconds: String(timeoutSeconds),
+        },
+        signal,
+        idleTimeoutMs,
+      }),
   }
 }
 
-type List<T> = { apiVersion: string; items: T[]; metadata: { resourceVersion: string; continue?: string } }
+const createPaths = ({ group, version, plural }: Resource) => {
+  const base = group === '' ? `/api/${version}` : `/apis/${group}/${version}`
+  const collection = (namespace: string | undefined): string =>
+    `${base}${namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`}/${plural}`
+  return {
+    collection,
+    object: ({ namespace, name }: ObjectRef): string => `${collection(namespace)}/${encodeURIComponent(name)}`,
+  }
+}
 
-/** managedFields are half of an object and nobody reads them here. */
-const strip = <T extends KubeObject>(object: T): T => {
-  if (object.metadata !== undefined) delete (object.metadata as { managedFields?: unknown }).managedFields
+type Page<T> = { apiVersion: string; items?: T[]; metadata: { resourceVersion: string; continue?: string } }
+
+/**
+ * Lists page by page. A version other than "0" is asked for without pages: with a limit the server would take it as
+ * "exactly this version" and not "at least". If the pages expire under way, the newest list is read in one piece.
+ */
+const listAll = async <T extends KubeObject>(
+  transport: Transport,
+  resource: Resource,
+  path: string,
+  { labelSelector, fieldSelector, resourceVersion, signal }: ListOptions,
+): Promise<{ items: T[]; resourceVersion: string }> => {
+  const items: T[] = []
+  const read = async (query: Record<string, string | undefined>) => {
+    const page = await transport.request<Page<T>>({
+      method: 'GET',
+      path,
+      query: { labelSelector, fieldSelector, ...query },
+      signal,
+    })
+    // The items of a list come without their type.
+    for (const item of page.items ?? []) {
+      items.push(withoutManagedFields({ ...item, apiVersion: page.apiVersion, kind: resource.kind }))
+    }
+    return page.metadata
+  }
+  const atLeast = resourceVersion !== undefined && resourceVersion !== '' && resourceVersion !== '0'
+  const limit = atLeast ? undefined : String(pageSize)
+  let page = await read({ limit, resourceVersion })
+  for (let count = 1; page.continue; count += 1) {
+    if (count >= maxPages) throw new Error(`${resource.plural}: more than ${maxPages * pageSize} objects`)
+    try {
+      page = await read({ limit, continue: page.continue })
+    } catch (error) {
+      if (!isExpired(error)) throw error
+      items.length = 0
+      page = await read({})
+    }
+  }
+  return { items, resourceVersion: page.resourceVersion }
+}
+
+/** Drops `managedFields`: they are half of an object, and nobody reads them here. */
+export const withoutManagedFields = <T extends KubeObject>(object: T): T => {
+  if ('managedFields' in (object.metadata ?? {})) Reflect.deleteProperty(object.metadata, 'managedFields')
   return object
 }

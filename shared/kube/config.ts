@@ -1,65 +1,154 @@
-import { existsSync } from 'node:fs'
-import { KubeConfig } from '@kubernetes/client-node'
+import { readFileSync } from 'node:fs'
+import { delimiter, dirname, resolve } from 'node:path'
+import { parse } from 'yaml'
+import { type Connection, type Credentials, createCredentials, type Source } from './credentials.ts'
+import { isRecord } from './errors.ts'
+import type { ExecPlugin } from './execPlugin.ts'
 
-/** Where the API server is and how to be somebody there. */
-export type Credentials = {
-  readonly server: string
-  /** TLS options for a connection: trust, and a client certificate where there is one. */
-  readonly tls: () => Promise<{
-    ca?: string | Buffer
-    cert?: string | Buffer
-    key?: string | Buffer
-    rejectUnauthorized?: boolean
-  }>
-  /** Headers that authenticate a request; asked for each time, since tokens rotate. */
-  readonly headers: () => Promise<Record<string, string>>
-}
+export type { Credentials } from './credentials.ts'
 
-const serviceAccountToken = '/var/run/secrets/kubernetes.io/serviceaccount/token'
+const serviceAccountDir = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 /**
- * Loads the cluster's credentials from the file that `KUBECONFIG` names, or from the pod's service account.
- * Throws an Error whose sentence names the file, what is wrong with it and what would be right.
+ * Loads the cluster's credentials from the file given or named by `KUBECONFIG` (several, separated as in PATH, are
+ * merged as kubectl does), else from the pod's service account. Files that it names are read again while running, so
+ * what rotates may rotate. Throws an Error whose sentence names the file, what is wrong with it and what would be right.
  */
-export const loadCredentials = (env: NodeJS.ProcessEnv): Credentials => {
-  const config = new KubeConfig()
-  const file = env.KUBECONFIG
-  if (file) readFile(config, file)
-  else if (existsSync(serviceAccountToken)) config.loadFromCluster()
-  else throw new Error('No Kubernetes: set KUBECONFIG to a kubeconfig file, or run inside a cluster.')
-  const server = config.getCurrentCluster()?.server
-  if (server === undefined) {
-    throw new Error(`The kubeconfig ${file ?? ''} has no current context with a cluster: set current-context in it.`)
+export const loadCredentials = (
+  env: NodeJS.ProcessEnv,
+  { path = env.KUBECONFIG ?? '', serviceAccount = serviceAccountDir } = {},
+): Credentials => {
+  if (path !== '') return createCredentials(readKubeconfig(path))
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = env
+  if (!host) throw new Error('No Kubernetes: set KUBECONFIG to a kubeconfig file, or run inside a cluster.')
+  const [ca, token] = ['ca.crt', 'token'].map((name) => {
+    const file = resolve(serviceAccount, name)
+    readable(file, 'The service account of this pod')
+    return { file }
+  })
+  return createCredentials({ server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`, ca, token })
+}
+
+type Entry = { readonly fields: Record<string, unknown>; readonly dir: string }
+
+const readKubeconfig = (path: string): Connection => {
+  const where = `The kubeconfig ${path}`
+  const entries = new Map<string, Entry>()
+  let currentContext: unknown
+  for (const file of path.split(delimiter).filter((part) => part !== '')) {
+    const document = readDocument(file)
+    currentContext ??= document['current-context'] || undefined
+    for (const kind of ['cluster', 'context', 'user']) {
+      for (const [name, fields] of named(document[`${kind}s`], kind, file)) {
+        // As kubectl merges: the first file that names a thing wins.
+        const id = `${kind} ${name}`
+        if (!entries.has(id)) entries.set(id, { fields, dir: dirname(resolve(file)) })
+      }
+    }
   }
-  const options = async () => {
-    const https: Parameters<KubeConfig['applyToHTTPSOptions']>[0] = {}
-    await config.applyToHTTPSOptions(https)
-    return https
+  if (typeof currentContext !== 'string')
+    throw new Error(`${where} has no current-context: kubectl config use-context …`)
+  const find = (kind: string, name: unknown): Entry => {
+    const entry = entries.get(`${kind} ${String(name)}`)
+    if (entry === undefined)
+      throw new Error(`${where} has no ${kind} named ${String(name)}, which its context asks for.`)
+    return entry
+  }
+  const context = find('context', currentContext).fields
+  const user = context.user === undefined ? { fields: {}, dir: '.' } : find('user', context.user)
+  return connection(find('cluster', context.cluster), user, where)
+}
+
+const readDocument = (file: string): Record<string, unknown> => {
+  const text = readable(file, 'The kubeconfig')
+  try {
+    const document: unknown = parse(text)
+    if (isRecord(document)) return document
+  } catch (error) {
+    throw new Error(`The kubeconfig ${file} is not YAML: ${firstLine(error)}`, { cause: error })
+  }
+  throw new Error(`The kubeconfig ${file} is not a kubeconfig: it must hold clusters, users and contexts.`)
+}
+
+const named = (list: unknown, kind: string, file: string): [string, Record<string, unknown>][] => {
+  if (list === undefined || list === null) return []
+  if (!Array.isArray(list)) throw new Error(`The kubeconfig ${file}: ${kind}s must be a list.`)
+  return list.map((item: unknown, index) => {
+    if (!isRecord(item) || typeof item.name !== 'string') {
+      throw new Error(`The kubeconfig ${file}: ${kind}s[${index}] must have a name.`)
+    }
+    const fields = item[kind]
+    return [item.name, isRecord(fields) ? fields : {}]
+  })
+}
+
+const connection = (cluster: Entry, user: Entry, where: string): Connection => {
+  const source = ({ fields, dir }: Entry, name: string, dataName = `${name}-data`): Source | undefined => {
+    const data = text(fields[dataName])
+    if (data !== undefined) return { bytes: Buffer.from(data, 'base64') }
+    const file = text(fields[name])
+    if (file === undefined) return undefined
+    readable(resolve(dir, file), `${where}: its ${name}`)
+    return { file: resolve(dir, file) }
+  }
+  const { username, password } = user.fields
+  const token = text(user.fields.token)
+  if (user.fields['auth-provider'] !== undefined) {
+    throw new Error(
+      `${where} uses auth-provider, which Kubernetes has removed: use an exec plugin, a token or a certificate.`,
+    )
+  }
+  if (cluster.fields['proxy-url'] !== undefined) {
+    throw new Error(`${where} has a proxy-url, which is not supported: name an address that is reached directly.`)
   }
   return {
-    server: server.replace(/\/+$/, ''),
-    tls: async () => {
-      const { ca, cert, key, rejectUnauthorized } = (await options()) as Awaited<ReturnType<Credentials['tls']>>
-      return {
-        ...(ca ? { ca } : {}),
-        ...(cert ? { cert } : {}),
-        ...(key ? { key } : {}),
-        ...(rejectUnauthorized === false ? { rejectUnauthorized } : {}),
-      }
-    },
-    headers: async () => {
-      const { headers, auth } = await options()
-      const basic = auth ? { authorization: `Basic ${Buffer.from(auth).toString('base64')}` } : {}
-      return { ...basic, ...(headers as Record<string, string> | undefined) }
-    },
+    server: serverOf(cluster.fields.server, where),
+    ca: source(cluster, 'certificate-authority'),
+    insecure: cluster.fields['insecure-skip-tls-verify'] === true,
+    servername: text(cluster.fields['tls-server-name']),
+    cert: source(user, 'client-certificate'),
+    key: source(user, 'client-key'),
+    token: token === undefined ? source(user, 'tokenFile', '') : { bytes: Buffer.from(token) },
+    basic: typeof username === 'string' ? `${username}:${text(password) ?? ''}` : undefined,
+    exec: isRecord(user.fields.exec) ? execOf(user.fields.exec, user.dir, where) : undefined,
+    impersonate: text(user.fields.as),
   }
 }
 
-const readFile = (config: KubeConfig, file: string): void => {
-  try {
-    config.loadFromFile(file)
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new Error(`The kubeconfig ${file} (from KUBECONFIG) cannot be used: ${why}`, { cause: error })
+const serverOf = (server: unknown, where: string): string => {
+  const url = typeof server === 'string' ? URL.parse(server) : null
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new Error(`${where}: the server must be an http or https URL, it is ${JSON.stringify(server) ?? 'missing'}.`)
+  }
+  return url.href.replace(/\/+$/, '')
+}
+
+const execOf = (exec: Record<string, unknown>, dir: string, where: string): ExecPlugin => {
+  const { command, args, env, apiVersion } = exec
+  if (typeof command !== 'string' || typeof apiVersion !== 'string') {
+    throw new Error(`${where}: the user's exec must have a command and an apiVersion.`)
+  }
+  const variables = (Array.isArray(env) ? env : []).filter(isRecord)
+  return {
+    // As kubectl does: a command with a slash is relative to its kubeconfig, another is looked up in PATH.
+    command: command.includes('/') ? resolve(dir, command) : command,
+    args: (Array.isArray(args) ? args : []).map(String),
+    env: Object.fromEntries(variables.map(({ name, value }) => [String(name), String(value)])),
+    apiVersion,
   }
 }
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
+
+const readable = (file: string, what: string): string => {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new Error(`${what} cannot be read: ${firstLine(error)}. Give a file that this process may read.`, {
+      cause: error,
+    })
+  }
+}
+
+const firstLine = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? ''

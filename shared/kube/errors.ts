@@ -1,45 +1,82 @@
-/** A request that the API server refused, or (status 0) did not answer. */
+/** The longest `Retry-After` that is believed, in milliseconds: one odd answer must not silence us for a day. */
+const maxRetryAfterMs = 300_000
+
+/** Why no answer came; the reason of a `KubeError` whose status is 0. */
+export type TransportFault = 'Aborted' | 'Timeout' | 'Unreachable' | 'Malformed' | 'TooLarge'
+
+/** What a Status adds to its reason (meta/v1 StatusDetails), as far as the kit reads it. */
+export type StatusDetails = { retryAfterSeconds?: number; causes?: { reason?: string; message?: string }[] }
+
+/** A request that the API server refused, or (status 0) did not answer in a usable way. */
 export class KubeError extends Error {
   override name = 'KubeError'
-  /** The HTTP status; 0 where no answer came. */
+  /** The HTTP status; 0 where no usable answer came. */
   readonly status: number
-  /** The reason of the Status object, such as AlreadyExists; empty where there is none. */
+  /** The reason of the Status object, such as AlreadyExists, or a `TransportFault`; empty where there is none. */
   readonly reason: string
-  /** How long the server asked to wait, in milliseconds. */
+  /** How long the server asked to wait, in milliseconds; at most five minutes. */
   readonly retryAfterMs: number | undefined
+  /** The details of the Status object. */
+  readonly details: StatusDetails | undefined
 
-  constructor(options: { message: string; status: number; reason?: string; retryAfterMs?: number; cause?: unknown }) {
-    super(options.message, { cause: options.cause })
+  constructor(options: {
+    message: string
+    status: number
+    reason?: string
+    retryAfterMs?: number | undefined
+    details?: StatusDetails | undefined
+    cause?: unknown
+  }) {
+    super(options.message, options.cause === undefined ? {} : { cause: options.cause })
     this.status = options.status
     this.reason = options.reason ?? ''
     this.retryAfterMs = options.retryAfterMs
+    this.details = options.details
   }
 }
 
 const is = (error: unknown, status: number, reason?: string): error is KubeError =>
   error instanceof KubeError && error.status === status && (reason === undefined || error.reason === reason)
 
-/** The object does not exist. */
+/** The object, or its namespace or kind, does not exist. */
 export const isNotFound = (error: unknown): boolean => is(error, 404)
-/** The object exists already. */
+/** An object of that name exists already. */
 export const isAlreadyExists = (error: unknown): boolean => is(error, 409, 'AlreadyExists')
-/** The object is not as the writer had seen it. */
+/** The object is not as the writer had seen it (another version, or another uid), or another manager owns a field. */
 export const isConflict = (error: unknown): boolean => is(error, 409) && !isAlreadyExists(error)
-/** The resourceVersion is too old to list or watch from. */
+/** The resourceVersion or the continue token is too old to go on from. */
 export const isExpired = (error: unknown): boolean =>
-  is(error, 410) || (error instanceof KubeError && error.reason === 'Expired')
+  error instanceof KubeError && (error.status === 410 || error.reason === 'Expired')
+/** The server has not yet come as far as the resourceVersion that was asked for. */
+export const isTooLargeVersion = (error: unknown): boolean =>
+  is(error, 504) && error.details?.causes?.some((cause) => cause.reason === 'ResourceVersionTooLarge') === true
 /** The server asks for fewer requests. */
 export const isThrottled = (error: unknown): boolean => is(error, 429)
+/** The same request may succeed later as it is: no answer came, or one that speaks of overload or a passing fault. */
+export const isRetryable = (error: unknown): boolean =>
+  error instanceof KubeError &&
+  (error.status === 0
+    ? error.reason === 'Unreachable' || error.reason === 'Timeout'
+    : [429, 500, 502, 503, 504].includes(error.status))
 
-/** The error that a Status body stands for; `retryAfter` is the header, in seconds. */
+/**
+ * The error that a Status body stands for. `request` says what was asked; `retryAfter` is the header, in seconds.
+ * A body that is no Status (a proxy's page) is quoted in the message, shortened.
+ */
 export const errorFromStatus = (status: number, body: unknown, request: string, retryAfter?: string): KubeError => {
-  const fields = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {}
-  const message = typeof fields.message === 'string' && fields.message !== '' ? fields.message : `status ${status}`
-  const seconds = Number(retryAfter)
+  const fields: Record<string, unknown> = isRecord(body) ? body : { message: body }
+  const text = typeof fields.message === 'string' ? fields.message.trim() : ''
+  const details: StatusDetails | undefined = isRecord(fields.details) ? fields.details : undefined
+  const seconds = retryAfter === undefined ? details?.retryAfterSeconds : Number(retryAfter)
   return new KubeError({
-    message: `${request}: ${message}`,
+    message: `${request}: ${text === '' ? `status ${status}` : text.slice(0, 2048)}`,
     status,
-    ...(typeof fields.reason === 'string' ? { reason: fields.reason } : {}),
-    ...(retryAfter !== undefined && Number.isFinite(seconds) ? { retryAfterMs: seconds * 1000 } : {}),
+    reason: typeof fields.reason === 'string' ? fields.reason : '',
+    retryAfterMs: seconds !== undefined && seconds > 0 ? Math.min(seconds * 1000, maxRetryAfterMs) : undefined,
+    details,
   })
 }
+
+/** Whether a value that came from outside is an object with fields. */
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

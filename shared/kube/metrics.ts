@@ -1,59 +1,177 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
-/** The counts of the kit, under the names and buckets of controller-runtime, so that its dashboards work. */
-export type KubeMetrics = {
-  request(method: string, code: string): void
-  queueAdd(controller: string): void
-  queueRetry(controller: string): void
-  watchDepth(controller: string, depth: () => number): void
-  reconciled(controller: string, result: 'success' | 'requeue_after' | 'error', seconds: number): void
-  relisted(resource: string): void
-  watchEvent(resource: string): void
+/** What a queue tells of itself; times are seconds. */
+export type QueueMetrics = {
+  added(): void
+  /** A key was added with a delay. */
+  retried(): void
+  waited(seconds: number): void
+  worked(seconds: number): void
+  /** Gives what is read when somebody looks. */
+  observe(read: () => { depth: number; secondsAtWork: number[] }): void
 }
+
+/** How a reconcile ended, in controller-runtime's words. */
+export type Outcome = 'success' | 'requeue_after' | 'error'
+
+/** What a controller tells of itself. */
+export type ControllerMetrics = {
+  /** A reconcile begins; the function that it returns is called at its end. */
+  started(): (outcome: Outcome) => void
+  failedForGood(): void
+  timedOut(): void
+}
+
+/** What a cache tells of itself. */
+export type ReflectorMetrics = { listed(): void; watched(): void; event(): void }
+
+/** The measures of the kit, under controller-runtime's and client-go's names and buckets, so that their dashboards work. */
+export type KubeMetrics = {
+  request(request: { method: string; code: string; host: string; seconds: number }): void
+  /** A later queue, controller or cache of the same name takes the place of the earlier one. */
+  queue(name: string): QueueMetrics
+  controller(name: string, workers: number): ControllerMetrics
+  reflector(name: string, silentMs: () => number): ReflectorMetrics
+}
+
+/** controller-runtime's buckets for a reconcile, in seconds. */
+const reconcileBuckets = [
+  0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5, 1.75, 2,
+  2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
+]
+/** controller-runtime's labels of a queue; both bear the controller's name. */
+const queueLabels = ['name', 'controller']
+/** client-go's buckets for its queues: 10 ns to 1,000 s. */
+const queueBuckets = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1000]
+/** client-go's buckets for a request, in seconds. */
+const requestBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60]
+
+type Make = ReturnType<typeof createMake>
 
 /** Registers the kit's metrics in a registry; once a registry. */
 export const createKubeMetrics = (registry: Registry): KubeMetrics => {
-  const registers = [registry]
-  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
-    new Counter({ name, help, labelNames, registers })
-  const requests = counter('rest_client_requests_total', 'Requests to the API server.', ['method', 'code'])
-  const adds = counter('workqueue_adds_total', 'Keys added to a queue.', ['name'])
-  const retries = counter('workqueue_retries_total', 'Keys added again after a failure.', ['name'])
-  const total = counter('controller_runtime_reconcile_total', 'Reconciles by result.', ['controller', 'result'])
-  const errors = counter('controller_runtime_reconcile_errors_total', 'Reconciles that failed.', ['controller'])
-  const relists = counter('reflector_lists_total', 'Full lists of a cache.', ['name'])
-  const events = counter('reflector_watch_events_total', 'Events that a cache took.', ['name'])
-  const seconds = new Histogram({
-    name: 'controller_runtime_reconcile_time_seconds',
-    help: 'How long a reconcile took.',
-    labelNames: ['controller'],
-    buckets: [
-      0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.5, 2, 5, 10,
-      30, 60,
-    ],
-    registers,
-  })
-  const depths = new Map<string, () => number>()
-  new Gauge({
-    name: 'workqueue_depth',
-    help: 'Keys that wait for a worker.',
-    labelNames: ['name'],
-    registers,
-    collect() {
-      for (const [name, depth] of depths) this.set({ name }, depth())
-    },
-  })
+  const make = createMake(registry)
+  const requests = make.counter('rest_client_requests_total', 'Requests to the API server.', ['code', 'method', 'host'])
+  const seconds = make.histogram(
+    'rest_client_request_duration_seconds',
+    'Seconds until the API server began to answer.',
+    ['verb', 'host'],
+    requestBuckets,
+  )
   return {
-    request: (method, code) => requests.inc({ method, code }),
-    queueAdd: (name) => adds.inc({ name }),
-    queueRetry: (name) => retries.inc({ name }),
-    watchDepth: (name, depth) => depths.set(name, depth),
-    reconciled: (controller, result, duration) => {
-      total.inc({ controller, result })
-      if (result === 'error') errors.inc({ controller })
-      seconds.observe({ controller }, duration)
+    request: ({ method, code, host, seconds: taken }) => {
+      requests.inc({ code, method, host })
+      seconds.observe({ verb: method, host }, taken)
     },
-    relisted: (name) => relists.inc({ name }),
-    watchEvent: (name) => events.inc({ name }),
+    queue: createQueueMetrics(make),
+    controller: createControllerMetrics(make),
+    reflector: createReflectorMetrics(make),
+  }
+}
+
+const createMake = (registry: Registry) => {
+  const registers = [registry]
+  return {
+    counter: <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
+      new Counter({ name, help, labelNames, registers }),
+    histogram: <L extends string>(name: string, help: string, labelNames: readonly L[], buckets: number[]) =>
+      new Histogram({ name, help, labelNames, buckets, registers }),
+    gauge: <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
+      new Gauge({ name, help, labelNames, registers }),
+    /** A gauge that is read when somebody looks, for each name that was given. */
+    observed: (name: string, help: string, labelNames: string[], reads: ReadonlyMap<string, () => number>): void => {
+      new Gauge({
+        name,
+        help,
+        labelNames,
+        registers,
+        collect() {
+          for (const [value, read] of reads) {
+            this.set(Object.fromEntries(labelNames.map((label) => [label, value])), read())
+          }
+        },
+      })
+    },
+  }
+}
+
+const createQueueMetrics = (make: Make): KubeMetrics['queue'] => {
+  const adds = make.counter('workqueue_adds_total', 'Keys added to the queue.', queueLabels)
+  const retries = make.counter('workqueue_retries_total', 'Keys added with a delay.', queueLabels)
+  const waits = make.histogram('workqueue_queue_duration_seconds', 'Seconds in the queue.', queueLabels, queueBuckets)
+  const works = make.histogram(
+    'workqueue_work_duration_seconds',
+    'Seconds of work on a key.',
+    queueLabels,
+    queueBuckets,
+  )
+  const depths = new Map<string, () => number>()
+  const unfinished = new Map<string, () => number>()
+  const longest = new Map<string, () => number>()
+  make.observed('workqueue_depth', 'Keys that wait for a worker.', queueLabels, depths)
+  make.observed('workqueue_unfinished_work_seconds', 'Seconds of work not yet done.', queueLabels, unfinished)
+  make.observed('workqueue_longest_running_processor_seconds', 'Seconds of the longest work.', queueLabels, longest)
+  return (name) => {
+    const labels = { name, controller: name }
+    return {
+      added: () => adds.inc(labels),
+      retried: () => retries.inc(labels),
+      waited: (seconds) => waits.observe(labels, seconds),
+      worked: (seconds) => works.observe(labels, seconds),
+      observe: (read) => {
+        depths.set(name, () => read().depth)
+        unfinished.set(name, () => read().secondsAtWork.reduce((sum, each) => sum + each, 0))
+        longest.set(name, () => Math.max(0, ...read().secondsAtWork))
+      },
+    }
+  }
+}
+
+const createControllerMetrics = (make: Make): KubeMetrics['controller'] => {
+  const prefix = 'controller_runtime'
+  const label = ['controller'] as const
+  const total = make.counter(`${prefix}_reconcile_total`, 'Reconciles by result.', ['controller', 'result'])
+  const errors = make.counter(`${prefix}_reconcile_errors_total`, 'Reconciles that failed.', label)
+  const terminal = make.counter(`${prefix}_terminal_reconcile_errors_total`, 'Of these, those not tried again.', label)
+  const timeouts = make.counter(`${prefix}_reconcile_timeouts_total`, 'Reconciles that took too long.', label)
+  const times = make.histogram(`${prefix}_reconcile_time_seconds`, 'Seconds of a reconcile.', label, reconcileBuckets)
+  const limit = make.gauge(`${prefix}_max_concurrent_reconciles`, 'Reconciles that may run at a time.', label)
+  const active = make.gauge(`${prefix}_active_workers`, 'Reconciles under way.', label)
+  return (controller, workers) => {
+    // As controller-runtime does: a rate over a counter needs its zero.
+    for (const result of ['success', 'requeue_after', 'requeue', 'error']) total.inc({ controller, result }, 0)
+    for (const counter of [errors, terminal, timeouts]) counter.inc({ controller }, 0)
+    limit.set({ controller }, workers)
+    active.set({ controller }, 0)
+    return {
+      started: () => {
+        active.inc({ controller })
+        const observe = times.startTimer({ controller })
+        return (result) => {
+          active.dec({ controller })
+          observe()
+          total.inc({ controller, result })
+          if (result === 'error') errors.inc({ controller })
+        }
+      },
+      failedForGood: () => terminal.inc({ controller }),
+      timedOut: () => timeouts.inc({ controller }),
+    }
+  }
+}
+
+const createReflectorMetrics = (make: Make): KubeMetrics['reflector'] => {
+  const lists = make.counter('reflector_lists_total', 'Full lists of a cache.', ['name'])
+  const watches = make.counter('reflector_watches_total', 'Watches begun by a cache.', ['name'])
+  const events = make.counter('reflector_watch_events_total', 'Events and bookmarks that a cache took.', ['name'])
+  const ages = new Map<string, () => number>()
+  make.observed('reflector_silence_seconds', 'Seconds since the API server last told a cache anything.', ['name'], ages)
+  return (name, silentMs) => {
+    ages.set(name, () => silentMs() / 1000)
+    return {
+      listed: () => lists.inc({ name }),
+      watched: () => watches.inc({ name }),
+      event: () => events.inc({ name }),
+    }
   }
 }

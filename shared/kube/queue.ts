@@ -1,4 +1,5 @@
-import type { Clock } from '#shared/clock.ts'
+import type { Clock, Timer } from '#shared/clock.ts'
+import type { QueueMetrics } from './metrics.ts'
 
 /** Waits of keys that fail again and again: `baseMs` doubles with each failure up to `maxMs`. */
 export type Backoff = { readonly baseMs: number; readonly maxMs: number }
@@ -15,61 +16,57 @@ export type Queue = {
   /** Adds the key after a wait that grows with each failure since it was last forgotten. */
   addRateLimited(key: string): void
   forget(key: string): void
-  /** The next key, or undefined once the queue is shut down and empty. */
+  /** The next key, first come first served; undefined once the queue is shut down, whatever still waits in it. */
   get(): Promise<string | undefined>
+  /** Must follow each key that was handed out. */
   done(key: string): void
   shutDown(): void
   depth(): number
 }
 
-/** A queue; `onAdd` and `onRetry` are for metrics. */
-export const createQueue = (options: {
-  clock: Clock
-  backoff: Backoff
-  onAdd?: () => void
-  onRetry?: () => void
-}): Queue => {
-  const { clock, backoff } = options
-  const dirty = new Set<string>()
-  const processing = new Set<string>()
-  const urgent = new Set<string>()
-  const patient = new Set<string>()
-  const delayed = new Map<string, { atMs: number; timer: { cancel(): void } }>()
+/** A queue of any number of keys; there are never more than there are objects. */
+export const createQueue = (options: { clock: Clock; backoff: Backoff; metrics?: QueueMetrics }): Queue => {
+  const { clock, backoff, metrics } = options
+  const urgent = new Map<string, number>()
+  const patient = new Map<string, number>()
+  /** Keys at work since when, and whether they were added meanwhile. */
+  const working = new Map<string, { sinceMs: number; again: 'urgent' | 'patient' | undefined }>()
+  const delayed = new Map<string, { atMs: number; timer: Timer }>()
   const failures = new Map<string, number>()
   const takers: ((key: string | undefined) => void)[] = []
   let closed = false
 
-  const take = (): string | undefined => {
-    const lane = urgent.size > 0 ? urgent : patient
-    const [key] = lane
-    if (key === undefined) return undefined
-    lane.delete(key)
-    dirty.delete(key)
-    processing.add(key)
-    return key
-  }
   const handOut = (): void => {
     while (takers.length > 0) {
-      const key = take()
-      if (key === undefined) break
+      const lane = urgent.size > 0 ? urgent : patient
+      const [first] = lane
+      if (first === undefined) return
+      const [key, addedMs] = first
+      lane.delete(key)
+      working.set(key, { sinceMs: clock.monotonic(), again: undefined })
+      metrics?.waited((clock.monotonic() - addedMs) / 1000)
       takers.shift()?.(key)
     }
-    if (closed && urgent.size + patient.size === 0) for (const taker of takers.splice(0)) taker(undefined)
+  }
+  const addWaiting = (key: string, lowPriority: boolean): void => {
+    const patientSinceMs = patient.get(key)
+    if (urgent.has(key) || (lowPriority && patientSinceMs !== undefined)) return
+    if (patientSinceMs === undefined) metrics?.added()
+    patient.delete(key)
+    const lane = lowPriority ? patient : urgent
+    lane.set(key, patientSinceMs ?? clock.monotonic())
+    handOut()
   }
   const add: Queue['add'] = (key, { lowPriority = false } = {}) => {
     if (closed) return
-    if (dirty.has(key)) {
-      if (!lowPriority && patient.delete(key)) urgent.add(key)
-      return
-    }
-    options.onAdd?.()
-    dirty.add(key)
-    if (processing.has(key)) return
-    ;(lowPriority ? patient : urgent).add(key)
-    handOut()
+    const busy = working.get(key)
+    if (busy === undefined) return addWaiting(key, lowPriority)
+    if (busy.again === undefined) metrics?.added()
+    if (busy.again !== 'urgent') busy.again = lowPriority ? 'patient' : 'urgent'
   }
   const addAfter: Queue['addAfter'] = (key, delayMs) => {
     if (closed) return
+    metrics?.retried()
     if (delayMs <= 0) return add(key)
     const atMs = clock.monotonic() + delayMs
     const waiting = delayed.get(key)
@@ -81,34 +78,40 @@ export const createQueue = (options: {
     }, delayMs)
     delayed.set(key, { atMs, timer })
   }
+  metrics?.observe(() => {
+    const secondsAtWork = [...working.values()].map(({ sinceMs }) => (clock.monotonic() - sinceMs) / 1000)
+    return { depth: urgent.size + patient.size, secondsAtWork }
+  })
   return {
     add,
     addAfter,
     addRateLimited: (key) => {
       const count = failures.get(key) ?? 0
       failures.set(key, count + 1)
-      options.onRetry?.()
+      // Beyond 2^30 the maximum counts in any case, and the power stays a number.
       addAfter(key, Math.min(backoff.maxMs, backoff.baseMs * 2 ** Math.min(count, 30)))
     },
-    forget: (key) => {
-      failures.delete(key)
-    },
+    forget: (key) => void failures.delete(key),
     get: () =>
       new Promise((resolve) => {
+        if (closed) return resolve(undefined)
         takers.push(resolve)
         handOut()
       }),
     done: (key) => {
-      processing.delete(key)
-      if (!dirty.has(key)) return
-      urgent.add(key)
+      const busy = working.get(key)
+      if (busy === undefined) return
+      working.delete(key)
+      metrics?.worked((clock.monotonic() - busy.sinceMs) / 1000)
+      if (busy.again === undefined || closed) return
+      ;(busy.again === 'urgent' ? urgent : patient).set(key, clock.monotonic())
       handOut()
     },
     shutDown: () => {
       closed = true
       for (const { timer } of delayed.values()) timer.cancel()
       delayed.clear()
-      handOut()
+      for (const taker of takers.splice(0)) taker(undefined)
     },
     depth: () => urgent.size + patient.size,
   }

@@ -1,10 +1,14 @@
 import { type Clock, sleep } from '#shared/clock.ts'
-import type { Log } from '#shared/log.ts'
-import type { Client } from './client.ts'
-import { errorFromStatus, isExpired, isThrottled, KubeError } from './errors.ts'
+import { type BackoffTiming, createBackoff } from './backoff.ts'
+import type { Client, Selection } from './client.ts'
+import { KubeError } from './errors.ts'
+import { type KubeLog, withFields } from './log.ts'
 import type { KubeMetrics } from './metrics.ts'
 import type { KubeObject } from './objects.ts'
-import { type Change, createStore, type Store } from './store.ts'
+import { listVersion, type Position, positionAfter, positionAt, unknownPosition } from './position.ts'
+import { type Change, createStore, type Indexers, type Store } from './store.ts'
+import { createVersions } from './versions.ts'
+import { readWatchEvent } from './watchEvent.ts'
 
 /** A cache of one kind that follows the API server: it lists, then watches, and starts over when it must. */
 export type Reflector<T> = {
@@ -14,20 +18,22 @@ export type Reflector<T> = {
   /** Whether a full list was read; `synced` waits for it and rejects after the time. */
   hasSynced(): boolean
   synced(options: { timeoutMs: number; signal?: AbortSignal }): Promise<void>
+  /** Calls for each change, once the store has it. What a listener throws is logged and hurts nobody else. */
   onChange(listener: (change: Change<T>) => void): void
-  /** Called after each full list is in the store. */
+  /** Calls after each full list is in the store and its changes are told. */
   onList(listener: () => void): void
   /** Read your own writes: true once the cache has this resourceVersion or a newer one, false after the time. */
   reached(resourceVersion: string, options: { timeoutMs: number }): Promise<boolean>
+  /** How long the server has said nothing, not even a bookmark (it sends one a minute); infinite before the first list. */
+  silentMs(): number
 }
 
 /** How a reflector waits, in milliseconds; the defaults are client-go's. */
-export type ReflectorTiming = {
-  readonly firstBackoffMs: number
-  readonly maxBackoffMs: number
-  readonly resetBackoffMs: number
+export type ReflectorTiming = BackoffTiming & {
   /** Longer than the server's bookmark interval of a minute. */
   readonly idleTimeoutMs: number
+  /** The server ends a watch after one to two times this, so that not all caches come back at once. */
+  readonly watchMs: number
 }
 
 const defaultTiming: ReflectorTiming = {
@@ -35,168 +41,127 @@ const defaultTiming: ReflectorTiming = {
   maxBackoffMs: 30_000,
   resetBackoffMs: 120_000,
   idleTimeoutMs: 90_000,
+  watchMs: 300_000,
 }
 
-type Options<T extends KubeObject> = {
+/** A watch that ends sooner, and brings nothing, is a fault: taken up again at once, it would be a hot loop. */
+const shortWatchMs = 1_000
+
+type Options<T extends KubeObject> = Pick<Selection, 'namespace' | 'labelSelector'> & {
   client: Client<T>
   clock: Clock
   random: () => number
-  log: Log
-  labelSelector?: string
+  log: KubeLog
+  indexers?: Indexers<T>
   timing?: Partial<ReflectorTiming>
   metrics?: KubeMetrics
 }
 
-/** A reflector of all objects of a kind, in all namespaces, that the selector takes. */
+/** A reflector of the objects of a kind, in one namespace or in all, that the selector takes. */
 export const createReflector = <T extends KubeObject>(options: Options<T>): Reflector<T> => {
-  const { client, clock, log, metrics } = options
+  const { client, clock, random, namespace, labelSelector } = options
   const { plural } = client.resource
+  const log = withFields(options.log, { resource: plural })
   const timing = { ...defaultTiming, ...options.timing }
-  const store = createStore<T>()
-  const listeners: ((change: Change<T>) => void)[] = []
-  const listListeners: (() => void)[] = []
-  const waiters = createWaiters()
-  let synced = false
-  let version = ''
-  // The version to list from: "0" is whatever the server's cache has; "" is the newest, when even that is too old.
-  let listFrom: string = '0'
+  const selection = { ...(namespace ? { namespace } : {}), ...(labelSelector ? { labelSelector } : {}) }
+  const store = createStore<T>(options.indexers)
+  const versions = createVersions(clock)
+  const changed = createListeners<Change<T>>(log)
+  const listed = createListeners<void>(log)
+  let position: Position = unknownPosition
+  let heardAtMs = Number.NEGATIVE_INFINITY
+  const silentMs = (): number => clock.monotonic() - heardAtMs
+  const metrics = options.metrics?.reflector(plural, silentMs)
 
-  const emit = (changes: readonly Change<T>[]): void => {
-    for (const change of changes) for (const listener of listeners) listener(change)
-  }
-  const advance = (to: string): void => {
-    version = to
-    waiters.advance(to)
-  }
-  const list = async (): Promise<void> => {
-    const { items, resourceVersion } = await client.list({
-      ...(options.labelSelector === undefined ? {} : { labelSelector: options.labelSelector }),
-      ...(listFrom === '' ? {} : { resourceVersion: listFrom }),
-    })
-    metrics?.relisted(plural)
-    synced = true
-    emit(store.replace(items))
-    advance(resourceVersion)
-    listFrom = resourceVersion
-    for (const listener of listListeners) listener()
+  const list = async (signal: AbortSignal): Promise<void> => {
+    const resourceVersion = listVersion(position)
+    const answer = await client.list({ ...selection, ...(resourceVersion ? { resourceVersion } : {}), signal })
+    heardAtMs = clock.monotonic()
+    const changes = store.replace(answer.items)
+    position = positionAt(answer.resourceVersion)
+    for (const change of changes) changed.tell(change)
+    versions.reset(answer.resourceVersion)
+    metrics?.listed()
+    log.debug({ objects: answer.items.length, changes: changes.length }, 'cache: a full list')
+    listed.tell()
   }
   const take = (line: unknown): void => {
-    const { type, object } = line as { type: string; object: T }
-    metrics?.watchEvent(plural)
-    if (type === 'ERROR') {
-      const { code } = object as unknown as { code?: number }
-      throw errorFromStatus(code ?? 500, object, `watch ${plural}`)
-    }
-    if (type !== 'BOOKMARK') {
-      delete (object.metadata as { managedFields?: unknown }).managedFields
-      emit(type === 'DELETED' ? store.remove(object) : store.put(object))
-    }
-    advance(object.metadata.resourceVersion ?? version)
-    listFrom = version
+    heardAtMs = clock.monotonic()
+    const event = readWatchEvent<T>(line)
+    metrics?.event()
+    const changes = event.type === 'bookmark' ? [] : store[event.type](event.object)
+    position = positionAt(event.version)
+    for (const change of changes) changed.tell(change)
+    versions.advance(event.version)
   }
   const watch = async (signal: AbortSignal): Promise<void> => {
     const startedMs = clock.monotonic()
-    let events = 0
-    const query = {
-      ...(options.labelSelector === undefined ? {} : { labelSelector: options.labelSelector }),
-      resourceVersion: version,
-      allowWatchBookmarks: 'true',
-      timeoutSeconds: String(Math.round(300 * (1 + options.random()))),
-    }
-    for await (const line of client.watch({ query, signal, idleTimeoutMs: timing.idleTimeoutMs })) {
-      events += 1
+    const from = position.version
+    metrics?.watched()
+    const timeoutSeconds = Math.max(1, Math.round((timing.watchMs * (1 + random())) / 1000))
+    const { idleTimeoutMs } = timing
+    for await (const line of client.watch({
+      ...selection,
+      resourceVersion: from,
+      timeoutSeconds,
+      signal,
+      idleTimeoutMs,
+    })) {
       take(line)
     }
-    if (events === 0 && clock.monotonic() - startedMs < 1_000) {
-      throw new KubeError({ message: `watch ${plural}: it ended at once, without an event`, status: 0 })
+    if (position.version === from && clock.monotonic() - startedMs < shortWatchMs) {
+      throw new KubeError({ message: `watch ${plural}: it ended at once and brought nothing`, status: 0 })
     }
   }
-
   return {
     store: store.read,
     run: async (signal) => {
-      const backoff = createBackoff(timing, clock, options.random)
-      let mustList = true
+      const backoff = createBackoff(timing, clock, random)
       while (!signal.aborted) {
         try {
-          if (mustList) await list()
-          mustList = false
+          if (position.mustList) await list(signal)
           await watch(signal)
         } catch (error) {
           if (signal.aborted) return
-          // A list that was refused asks next for the newest state: the server may not know the version any more.
-          if (mustList && error instanceof KubeError && error.status >= 400 && !isThrottled(error)) listFrom = ''
-          // A broken connection goes on from the last event; only a version that is too old, or a bug here, lists anew.
-          mustList ||= isExpired(error) || !(error instanceof KubeError)
-          const askedMs = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0
-          const delayMs = Math.max(backoff(), askedMs)
-          log.warn({ resource: plural, delayMs, err: error }, 'cache: the watch ended and is taken up again')
+          position = positionAfter(position, error)
+          const delayMs = Math.max(backoff(), error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0)
+          log.warn({ delayMs, mustList: position.mustList, err: error }, 'cache: interrupted, and taken up again')
           await sleep(clock, delayMs, signal)
         }
       }
     },
-    hasSynced: () => synced,
+    hasSynced: () => heardAtMs > Number.NEGATIVE_INFINITY,
     synced: async ({ timeoutMs, signal }) => {
-      const done = new AbortController()
-      const stop = signal ? AbortSignal.any([signal, done.signal]) : done.signal
-      if (synced) return
-      listListeners.push(() => done.abort())
-      await sleep(clock, timeoutMs, stop)
-      if (!synced) throw new Error(`${plural}: the API server gave no full list within ${timeoutMs} ms`)
+      if (heardAtMs > Number.NEGATIVE_INFINITY) return
+      const first = new AbortController()
+      const forget = listed.add(() => first.abort())
+      await sleep(clock, timeoutMs, signal === undefined ? first.signal : AbortSignal.any([signal, first.signal]))
+      forget()
+      if (!first.signal.aborted) throw new Error(`${plural}: the API server gave no full list within ${timeoutMs} ms`)
     },
-    onChange: (listener) => void listeners.push(listener),
-    onList: (listener) => void listListeners.push(listener),
-    reached: (resourceVersion, { timeoutMs }) => waiters.reached(resourceVersion, clock, timeoutMs),
+    onChange: (listener) => void changed.add(listener),
+    onList: (listener) => void listed.add(listener),
+    reached: (resourceVersion, { timeoutMs }) => versions.reached(resourceVersion, timeoutMs),
+    silentMs,
   }
 }
 
-/** Delays that double, with jitter, and begin anew after a long quiet time. */
-const createBackoff = (timing: ReflectorTiming, clock: Clock, random: () => number): (() => number) => {
-  let nextMs = timing.firstBackoffMs
-  let lastMs = Number.NEGATIVE_INFINITY
-  return () => {
-    const nowMs = clock.monotonic()
-    if (nowMs - lastMs > timing.resetBackoffMs) nextMs = timing.firstBackoffMs
-    lastMs = nowMs
-    const delayMs = nextMs * (1 + random())
-    nextMs = Math.min(timing.maxBackoffMs, nextMs * 2)
-    return Math.min(timing.maxBackoffMs, delayMs)
-  }
-}
-
-/** Those who wait for a version. Versions of one kind compare as integers (Kubernetes 1.35); others are let through. */
-const createWaiters = () => {
-  let current = -1n
-  const waiting = new Set<{ version: bigint; resolve: (reached: boolean) => void }>()
-  const parse = (version: string): bigint | undefined => (/^\d+$/.test(version) ? BigInt(version) : undefined)
+/** Those who want to hear of something. */
+const createListeners = <E>(log: KubeLog) => {
+  const listeners = new Set<(event: E) => void>()
   return {
-    advance: (to: string): void => {
-      const version = parse(to)
-      if (version === undefined || version <= current) return
-      current = version
-      for (const waiter of waiting) {
-        if (waiter.version > current) continue
-        waiting.delete(waiter)
-        waiter.resolve(true)
-      }
+    add: (listener: (event: E) => void): (() => void) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
     },
-    reached: (to: string, clock: Clock, timeoutMs: number): Promise<boolean> => {
-      const version = parse(to)
-      if (version === undefined || version <= current) return Promise.resolve(true)
-      return new Promise((resolve) => {
-        const timer = clock.setTimeout(() => {
-          waiting.delete(waiter)
-          resolve(false)
-        }, timeoutMs)
-        const waiter = {
-          version,
-          resolve: (reached: boolean) => {
-            timer.cancel()
-            resolve(reached)
-          },
+    tell: (event: E): void => {
+      for (const listener of listeners) {
+        try {
+          listener(event)
+        } catch (error) {
+          log.error({ err: error }, 'cache: a listener failed')
         }
-        waiting.add(waiter)
-      })
+      }
     },
   }
 }

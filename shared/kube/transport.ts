@@ -1,6 +1,10 @@
-import { Agent, type Dispatcher } from 'undici'
-import type { Credentials } from './config.ts'
-import { errorFromStatus, KubeError } from './errors.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Dispatcher } from 'undici'
+import { createPool, type Pool } from './agents.ts'
+import { readLines, readText } from './body.ts'
+import type { Credentials } from './credentials.ts'
+import { createDeadline, type Deadline } from './deadline.ts'
+import { errorFromStatus, isRetryable, KubeError, type TransportFault } from './errors.ts'
 import type { KubeMetrics } from './metrics.ts'
 
 /** One request to the API server; `path` begins with a slash. */
@@ -10,159 +14,156 @@ export type Request = {
   query?: Record<string, string | undefined>
   body?: unknown
   contentType?: string
-  signal?: AbortSignal
+  /** For the whole request with its answer; 30 s where it is left out. */
+  timeoutMs?: number
+  signal?: AbortSignal | undefined
+}
+
+/** A request for a stream of events. */
+export type WatchRequest = {
+  path: string
+  query: Record<string, string | undefined>
+  signal: AbortSignal
+  /** How long the server may be silent. */
+  idleTimeoutMs: number
 }
 
 /**
- * Talks to one API server. Every request has a deadline and a bounded answer, and fails with a `KubeError`. Nothing is
- * retried here: only the caller knows whether a write may be repeated.
+ * Talks to one API server. Every request has a deadline and a bounded answer, and fails with a `KubeError`. A write is
+ * sent once, since only its caller knows whether it may be repeated; a GET is tried up to three times within its time.
  */
 export type Transport = {
   request<T>(request: Request): Promise<T>
-  /** The lines of a watch, parsed; ends with an error when nothing comes for `idleTimeoutMs`. */
-  watch(request: {
-    path: string
-    query: Record<string, string | undefined>
-    signal: AbortSignal
-    idleTimeoutMs: number
-  }): AsyncIterable<unknown>
+  /** The lines of a watch, parsed. A line that is no JSON, or silence, ends it with a `KubeError`. */
+  watch(request: WatchRequest): AsyncIterable<unknown>
+  /** Breaks off what is under way and closes all connections. */
   close(): Promise<void>
 }
 
 const requestTimeoutMs = 30_000
-const maxAnswerBytes = 64 * 1024 * 1024
-const maxLineBytes = 4 * 1024 * 1024
+/** The full list of a cache comes in one answer. */
+const maxAnswerBytes = 256 * 1024 * 1024
+/** Objects are at most 1.5 MiB in etcd, with `managedFields` and escapes somewhat more here. */
+const maxLineBytes = 8 * 1024 * 1024
+const maxWatches = 64
+const getAttempts = 3
+const firstRetryMs = 100
+/** A server that asks for a longer pause is left to the caller, who has better to do than to hold a request open. */
+const maxRetryMs = 2_000
 
-/**
- * A transport with connections that are kept: HTTP/1.1, since a dead shared HTTP/2 connection would take every watch
- * with it, and one pool each for calls and for watches, so that watches never starve calls.
- */
+/** A transport whose connections are kept, in one pool for calls and one for watches, so that none starves the other. */
 export const createTransport = (options: {
   credentials: Credentials
   userAgent: string
   connections?: number
+  random?: () => number
   metrics?: KubeMetrics
 }): Transport => {
-  const { credentials, metrics } = options
-  const agents = createAgents(credentials, options.connections ?? 32)
+  const { credentials, random = Math.random } = options
+  const calls = createPool(credentials, options.connections ?? 32)
+  const watches = createPool(credentials, maxWatches)
+  const send = createSender(options)
 
-  const send = async (agent: Agent, request: Request): Promise<Dispatcher.ResponseData> => {
-    const query = new URLSearchParams()
-    for (const [name, value] of Object.entries(request.query ?? {})) if (value !== undefined) query.set(name, value)
-    const search = query.size > 0 ? `?${query}` : ''
+  const once = async (request: Request, deadline: Deadline): Promise<unknown> => {
+    const answer = await send(calls, request, deadline)
     try {
-      const answer = await agent.request({
-        origin: credentials.server,
-        path: `${request.path}${search}`,
-        method: request.method,
-        headers: {
-          accept: 'application/json',
-          'user-agent': options.userAgent,
-          ...(request.body === undefined ? {} : { 'content-type': request.contentType ?? 'application/json' }),
-          ...(await credentials.headers()),
-        },
-        ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
-        ...(request.signal ? { signal: request.signal } : {}),
-      })
-      metrics?.request(request.method, String(answer.statusCode))
-      return answer
+      return parse(request, await readText(answer.body, maxAnswerBytes))
     } catch (error) {
-      metrics?.request(request.method, '<error>')
-      throw unanswered(request, error)
+      throw unanswered(request, error, deadline)
     }
   }
-
-  const readWhole = async (request: Request, answer: Dispatcher.ResponseData): Promise<unknown> => {
-    let bytes = 0
-    const chunks: Buffer[] = []
-    try {
-      for await (const chunk of answer.body as AsyncIterable<Buffer>) {
-        bytes += chunk.length
-        if (bytes > maxAnswerBytes) throw new Error(`the answer is larger than ${maxAnswerBytes} bytes`)
-        chunks.push(chunk)
-      }
-    } catch (error) {
-      throw unanswered(request, error)
-    }
-    const text = Buffer.concat(chunks).toString('utf8')
-    return parse(text)
-  }
-
   return {
     request: async <T>(request: Request): Promise<T> => {
-      const deadline = AbortSignal.timeout(requestTimeoutMs)
-      const signal = request.signal ? AbortSignal.any([request.signal, deadline]) : deadline
-      const answer = await send(await agents.calls(), { ...request, signal })
-      const body = await readWhole(request, answer)
-      if (answer.statusCode < 300) return body as T
-      throw errorFromStatus(answer.statusCode, body, describe(request), header(answer, 'retry-after'))
-    },
-    watch: async function* ({ path, query, signal, idleTimeoutMs }) {
-      const idle = new AbortController()
-      let timer = setTimeout(() => idle.abort(new Error(`nothing came for ${idleTimeoutMs} ms`)), idleTimeoutMs)
-      const request: Request = { method: 'GET', path, query, signal: AbortSignal.any([signal, idle.signal]) }
+      const deadline = createDeadline(describe(request), request.timeoutMs ?? requestTimeoutMs, request.signal)
       try {
-        const answer = await send(await agents.watches(), request)
-        if (answer.statusCode >= 300) {
-          const body = await readWhole(request, answer)
-          throw errorFromStatus(answer.statusCode, body, describe(request), header(answer, 'retry-after'))
+        for (let attempt = 1; ; attempt += 1) {
+          try {
+            return (await once(request, deadline)) as T
+          } catch (error) {
+            const waitMs = retryAfter(error, attempt, random)
+            if (request.method !== 'GET' || waitMs === undefined || waitMs >= deadline.remainingMs()) throw error
+            await delay(waitMs, undefined, { signal: deadline.signal }).catch(() => undefined)
+            if (deadline.signal.aborted) throw error
+          }
         }
-        for await (const line of lines(answer.body as AsyncIterable<Buffer>, () => {
-          clearTimeout(timer)
-          timer = setTimeout(() => idle.abort(new Error(`nothing came for ${idleTimeoutMs} ms`)), idleTimeoutMs)
-        })) {
-          yield JSON.parse(line)
-        }
-      } catch (error) {
-        throw error instanceof KubeError ? error : unanswered(request, error)
       } finally {
-        clearTimeout(timer)
-        idle.abort()
+        deadline.clear()
       }
     },
-    close: async () => agents.destroy(),
-  }
-}
-
-/** The pools, made on first use and again when the trust or the client certificate changed. */
-const createAgents = (credentials: Credentials, connections: number) => {
-  const pool = (size: number) => {
-    let made: { agent: Agent; fingerprint: string } | undefined
-    const get = async (): Promise<Agent> => {
-      const tls = await credentials.tls()
-      const fingerprint = `${tls.ca}${tls.cert}`
-      if (made?.fingerprint === fingerprint) return made.agent
-      void made?.agent.close()
-      const agent = new Agent({
-        connections: size,
-        allowH2: false,
-        pipelining: 1,
-        keepAliveTimeout: 30_000,
-        headersTimeout: 0,
-        bodyTimeout: 0,
-        connect: { ...tls, timeout: 10_000 },
-      })
-      made = { agent, fingerprint }
-      return agent
-    }
-    return { get, destroy: async () => made?.agent.destroy() }
-  }
-  const calls = pool(connections)
-  const watches = pool(64)
-  return {
-    calls: calls.get,
-    watches: watches.get,
-    destroy: async () => {
+    watch: async function* ({ path, query, signal, idleTimeoutMs }) {
+      const request: Request = { method: 'GET', path, query }
+      const deadline = createDeadline(`watch ${path}`, idleTimeoutMs, signal)
+      let body: Dispatcher.ResponseData['body'] | undefined
+      try {
+        body = (await send(watches, request, deadline)).body
+        for await (const line of readLines(heard(body, deadline.restart), maxLineBytes)) yield parse(request, line)
+      } catch (error) {
+        throw unanswered(request, error, deadline)
+      } finally {
+        deadline.clear()
+        // The connection goes with the stream: what is left of it will never be read.
+        body?.destroy()
+      }
+    },
+    close: async () => {
       await Promise.all([calls.destroy(), watches.destroy()])
     },
   }
 }
 
+/** Sends a request and returns an answer of success; its body is still to be read. */
+const createSender = (options: { credentials: Credentials; userAgent: string; metrics?: KubeMetrics }) => {
+  const { credentials, metrics } = options
+  const { host, origin, pathname } = new URL(credentials.server)
+  const prefix = pathname.replace(/\/$/, '')
+  const exchange = async (pool: Pool, request: Request, signal: AbortSignal): Promise<Dispatcher.ResponseData> => {
+    const agent = await pool.agent()
+    return agent.request({
+      origin,
+      path: `${prefix}${request.path}${search(request.query)}`,
+      method: request.method,
+      headers: {
+        accept: 'application/json',
+        'user-agent': options.userAgent,
+        ...(request.body === undefined ? {} : { 'content-type': request.contentType ?? 'application/json' }),
+        ...(await credentials.headers()),
+      },
+      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+      signal,
+    })
+  }
+  return async (pool: Pool, request: Request, deadline: Deadline): Promise<Dispatcher.ResponseData> => {
+    const startedMs = performance.now()
+    const answered = (code: string): void =>
+      metrics?.request({ method: request.method, code, host, seconds: (performance.now() - startedMs) / 1000 })
+    try {
+      const answer = await exchange(pool, request, deadline.signal)
+      answered(String(answer.statusCode))
+      if (answer.statusCode < 300) return answer
+      if (answer.statusCode === 401) credentials.refused()
+      const text = await readText(answer.body, maxLineBytes)
+      throw errorFromStatus(answer.statusCode, parseOr(text), describe(request), header(answer, 'retry-after'))
+    } catch (error) {
+      if (!(error instanceof KubeError)) answered('<error>')
+      throw unanswered(request, error, deadline)
+    }
+  }
+}
+
+/** How long to wait before a GET is tried again, in milliseconds; undefined where it is not. */
+const retryAfter = (error: unknown, attempt: number, random: () => number): number | undefined => {
+  if (attempt >= getAttempts || !isRetryable(error)) return undefined
+  const askedMs = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0
+  const waitMs = Math.max(askedMs, firstRetryMs * 2 ** (attempt - 1)) * (1 + random() / 2)
+  return waitMs > maxRetryMs ? undefined : waitMs
+}
+
 const describe = (request: Request): string => `${request.method} ${request.path}`
 
-const unanswered = (request: Request, cause: unknown): KubeError => {
-  const why = cause instanceof Error ? cause.message || cause.name : String(cause)
-  return new KubeError({ message: `${describe(request)}: no answer (${why})`, status: 0, cause })
+const search = (query: Record<string, string | undefined> = {}): string => {
+  const parameters = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, value)
+  return parameters.size > 0 ? `?${parameters}` : ''
 }
 
 const header = (answer: Dispatcher.ResponseData, name: string): string | undefined => {
@@ -170,24 +171,36 @@ const header = (answer: Dispatcher.ResponseData, name: string): string | undefin
   return Array.isArray(value) ? value[0] : value
 }
 
-const parse = (text: string): unknown => {
+const unanswered = (request: Request, cause: unknown, deadline: Deadline): KubeError => {
+  if (cause instanceof KubeError && cause.status !== 0) return cause
+  if (deadline.signal.reason instanceof KubeError) return deadline.signal.reason
+  if (cause instanceof KubeError) return cause
+  const why = cause instanceof Error ? cause.message || cause.name : String(cause)
+  return fault('Unreachable', `${describe(request)}: no answer (${why})`, cause)
+}
+
+const parse = (request: Request, text: string): unknown => {
   try {
     return JSON.parse(text)
-  } catch {
-    return { message: text.slice(0, 256) }
+  } catch (cause) {
+    throw fault('Malformed', `${describe(request)}: the answer is not JSON: ${text.slice(0, 128)}`, cause)
   }
 }
 
-async function* lines(chunks: AsyncIterable<Buffer>, onData: () => void): AsyncGenerator<string> {
-  let rest = Buffer.alloc(0)
+const parseOr = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+const fault = (reason: TransportFault, message: string, cause?: unknown): KubeError =>
+  new KubeError({ message, status: 0, reason, cause })
+
+async function* heard(chunks: AsyncIterable<Buffer>, onChunk: () => void): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) {
-    onData()
-    let data = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
-    for (let end = data.indexOf(10); end >= 0; end = data.indexOf(10)) {
-      if (end > 0) yield data.toString('utf8', 0, end)
-      data = data.subarray(end + 1)
-    }
-    if (data.length > maxLineBytes) throw new Error(`a line is longer than ${maxLineBytes} bytes`)
-    rest = Buffer.from(data)
+    onChunk()
+    yield chunk
   }
 }

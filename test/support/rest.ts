@@ -4,7 +4,11 @@ import { rootApiKey } from './processes.ts'
 export type Answer<T> = { readonly status: number; readonly headers: Headers; readonly body: T }
 
 /** A client of the REST API, in the scope that it is given; a body is sent as JSON. */
-export const createRest = (baseUrl: string, scope: { organizationId?: string; projectId?: string } = {}) => {
+export const createRest = (
+  baseUrl: string,
+  scope: { organizationId?: string; projectId?: string } = {},
+  apiKey = rootApiKey,
+) => {
   const call = async <T>(
     method: string,
     path: string,
@@ -14,7 +18,7 @@ export const createRest = (baseUrl: string, scope: { organizationId?: string; pr
     const answer = await fetch(`${baseUrl}${path}`, {
       method,
       headers: {
-        'x-api-key': rootApiKey,
+        'x-api-key': apiKey,
         ...(scope.organizationId ? { 'x-svc-organization-id': scope.organizationId } : {}),
         ...(scope.projectId ? { 'x-svc-project-id': scope.projectId } : {}),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -30,14 +34,14 @@ export const createRest = (baseUrl: string, scope: { organizationId?: string; pr
 }
 
 /** The client of a test that has an organization and a project of its own. */
-export const inNewProject = async (baseUrl: string) => {
-  const root = createRest(baseUrl)
+export const inNewProject = async (baseUrl: string, apiKey = rootApiKey) => {
+  const root = createRest(baseUrl, {}, apiKey)
   const { body } = await root.call<{ organizationId: string }>('POST', '/api/organizations/', { name: 'Acme' })
-  const organization = createRest(baseUrl, { organizationId: body.organizationId })
+  const organization = createRest(baseUrl, { organizationId: body.organizationId }, apiKey)
   const project = await organization.call<{ projectId: string }>('POST', '/api/organizations/projects/', {
     name: 'Main',
   })
-  return createRest(baseUrl, { organizationId: body.organizationId, projectId: project.body.projectId })
+  return createRest(baseUrl, { organizationId: body.organizationId, projectId: project.body.projectId }, apiKey)
 }
 
 /** The parts of a world that tests look at. */

@@ -1,0 +1,223 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { createSocket } from 'node:dgram'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { missingForContainerd } from '#dev/node/index.ts'
+import { freePort } from '#dev/ports.ts'
+import type { StackInfo } from '#dev/stack.ts'
+import { inNewProject, type WorldBody } from '#test/support/rest.ts'
+import { eventually } from '#test/support/wait.ts'
+
+const startMs = 15 * 60_000
+const missing = missingForContainerd(process.env)
+
+type RunningStack = { info: StackInfo; child: ChildProcess; exited: Promise<number | null> }
+
+/** `npm start`, as a user runs it, with a state folder of its own. */
+const npmStart = async (stateDir: string, args: readonly string[]): Promise<RunningStack> => {
+  const child = spawn(process.execPath, ['dev/start.ts', '--api-port', String(await freePort()), ...args], {
+    env: { ...process.env, ORRERY_STATE_DIR: stateDir, KUBECONFIG: '' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  const file = join(stateDir, 'stack.json')
+  await eventually(
+    'stack.json',
+    async () => {
+      if (child.exitCode !== null) throw new Error(output)
+      return existsSync(file) && readFileSync(file, 'utf8').endsWith('}\n')
+    },
+    { timeoutMs: startMs },
+  )
+  return { info: JSON.parse(readFileSync(file, 'utf8')), child, exited }
+}
+
+/** What a stack could leave behind on the machine. */
+const traces = () => ({
+  mounts: readFileSync('/proc/mounts', 'utf8')
+    .split('\n')
+    .filter((line) => line.includes('orrery-e2e') || line.includes('/run/orrery-')),
+  interfaces: execFileSync('ip', ['-o', 'link'], { encoding: 'utf8' })
+    .split('\n')
+    .filter((line) => /\borr[0-9a-f]{8}\b/.test(line))
+    .map((line) => line.split(':')[1]),
+  processes: execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
+    .split('\n')
+    .filter((line) => line.includes('orrery-e2e') && !line.startsWith('ps ')),
+})
+
+const rest = async ({ info }: RunningStack) => inNewProject(info.apiUrl, info.rootApiKey)
+
+const kubectl = ({ info }: RunningStack, ...args: string[]): string =>
+  execFileSync(info.kubectl, ['--kubeconfig', info.kubeconfig, ...args], { encoding: 'utf8', timeout: 30_000 })
+
+const aRunningWorld = async (stack: RunningStack, body: object = {}) => {
+  const client = await rest(stack)
+  const made = await client.call<{ worldId: string }>('POST', '/api/worlds/', {
+    name: 'Lobby',
+    transient: false,
+    ...body,
+  })
+  const id = made.body.worldId
+  const path = `/api/worlds/${id}/`
+  const namespace = `orrery-${client.scope.organizationId}`
+  const phase = (wanted: string) =>
+    eventually(
+      `phase ${wanted}`,
+      async () => {
+        const { body: world } = await client.call<WorldBody>('GET', path)
+        return world.status.phase === wanted && world
+      },
+      { timeoutMs: 60_000 },
+    )
+  expect((await client.call('POST', `${path}start/`)).status).toBe(200)
+  await phase('Active')
+  return { id, path, namespace, client, phase }
+}
+
+/** The first line that a TCP port says. */
+const firstLine = (host: string, port: number): Promise<Record<string, unknown>> =>
+  new Promise((resolve, reject) => {
+    const socket = connect({ host, port, timeout: 5_000 })
+    socket.once('data', (data) => {
+      resolve(JSON.parse(data.toString().split('\n')[0] ?? ''))
+      socket.destroy()
+    })
+    socket.once('timeout', () => socket.destroy(new Error('no answer')))
+    socket.once('error', reject)
+  })
+
+const datagram = (host: string, port: number): Promise<Record<string, unknown>> =>
+  new Promise((resolve, reject) => {
+    const socket = createSocket('udp4')
+    socket.once('message', (data) => {
+      resolve(JSON.parse(data.toString()))
+      socket.close()
+    })
+    socket.once('error', reject)
+    socket.send('?', port, host)
+  })
+
+describe.skipIf(missing.length > 0)('on the real node', () => {
+  const stateDir = mkdtempSync(join(tmpdir(), 'orrery-e2e-'))
+  let before: ReturnType<typeof traces>
+  let stack: RunningStack
+
+  beforeAll(async () => {
+    before = traces()
+    stack = await npmStart(stateDir, ['--node', 'containerd'])
+  }, startMs)
+  afterAll(async () => {
+    stack?.child.kill('SIGINT')
+    await stack?.exited
+    rmSync(stateDir, { recursive: true, force: true })
+  }, 60_000)
+
+  test('a started world is a running container that answers on its pod IP, over TCP and UDP', async () => {
+    const world = await aRunningWorld(stack, { runtime: { mapName: 'hall' } })
+    const address = JSON.parse(
+      kubectl(stack, 'get', 'world', world.id, '-n', world.namespace, '-o', 'jsonpath={.status.address}'),
+    )
+    expect(await firstLine(address.host, address.port)).toMatchObject({ worldId: world.id, mapName: 'hall' })
+    expect(await datagram(address.host, address.port)).toMatchObject({ event: 'hello', worldId: world.id })
+    expect(kubectl(stack, 'logs', world.id, '-n', world.namespace)).toContain('"message":"ready"')
+    kubectl(stack, 'wait', '--for=condition=Ready', '--timeout=5s', `world/${world.id}`, '-n', world.namespace)
+  })
+
+  test('a stop drains the server by SIGTERM, and a connected player is told', async () => {
+    const world = await aRunningWorld(stack)
+    const address = JSON.parse(
+      kubectl(stack, 'get', 'world', world.id, '-n', world.namespace, '-o', 'jsonpath={.status.address}'),
+    )
+    const socket = connect(address.port, address.host)
+    let heard = ''
+    socket.on('data', (data) => (heard += data))
+    socket.on('error', () => undefined)
+    await eventually('the welcome', async () => heard.includes('welcome'))
+    await world.client.call('POST', `${world.path}stop/`)
+    await eventually('the farewell', async () => heard.includes('closing'))
+    expect(
+      kubectl(stack, 'get', 'pod', world.id, '-n', world.namespace, '-o', 'jsonpath={.metadata.deletionTimestamp}'),
+    ).not.toBe('')
+    socket.destroy()
+    await eventually('no pod', async () => kubectl(stack, 'get', 'pods', '-n', world.namespace, '-o', 'name') === '')
+    await world.phase('Stopped')
+  })
+
+  test('a server that ends with 0 ends the run, and one that is killed is made again', async () => {
+    const world = await aRunningWorld(stack)
+    const uid = (): string =>
+      kubectl(stack, 'get', 'pods', '-n', world.namespace, '-o', 'jsonpath={.items[*].metadata.uid}')
+    const first = uid()
+    // 137 is what a container ends with that is killed; process 1 of a pod cannot kill itself from within.
+    kubectl(stack, 'exec', world.id, '-n', world.namespace, '--', '/bin/node', '-e', 'process.kill(1, "SIGUSR1")')
+    kubectl(stack, 'delete', 'pod', world.id, '-n', world.namespace, '--grace-period=0', '--force')
+    await eventually('another pod', async () => uid() !== first && uid() !== '', { timeoutMs: 30_000 })
+    await world.phase('Active')
+    kubectl(stack, 'exec', world.id, '-n', world.namespace, '--', '/bin/node', '-e', 'process.kill(1, "SIGTERM")')
+    await world.phase('Stopped')
+  })
+
+  test('stack.json is readable by its owner alone', () => {
+    expect(execFileSync('stat', ['-c', '%a', join(stateDir, 'stack.json')], { encoding: 'utf8' }).trim()).toBe('600')
+  })
+
+  test('Ctrl-C leaves nothing behind, and the next start has the worlds again', async () => {
+    const world = await aRunningWorld(stack)
+    stack.child.kill('SIGINT')
+    expect(await stack.exited).toBe(0)
+    expect(traces()).toEqual(before)
+    stack = await npmStart(stateDir, ['--node', 'containerd'])
+    const again = { ...world.client, call: (await rest(stack)).call }
+    expect(again).toBeDefined()
+    const listed = await fetch(`${stack.info.apiUrl}${world.path}`, {
+      headers: {
+        'x-api-key': stack.info.rootApiKey,
+        'x-svc-organization-id': world.client.scope.organizationId ?? '',
+        'x-svc-project-id': world.client.scope.projectId ?? '',
+      },
+    })
+    expect(listed.status).toBe(200)
+    await eventually(
+      'a pod again',
+      async () => kubectl(stack, 'get', 'pods', '-n', world.namespace, '-o', 'name') !== '',
+      {
+        timeoutMs: 30_000,
+      },
+    )
+  })
+
+  test('a stack that was killed outright is cleaned up by the next start', async () => {
+    await aRunningWorld(stack)
+    stack.child.kill('SIGKILL')
+    await stack.exited
+    stack = await npmStart(stateDir, ['--node', 'containerd'])
+    const world = await aRunningWorld(stack)
+    expect(kubectl(stack, 'get', 'pods', '-n', world.namespace, '-o', 'name')).toContain(world.id)
+  })
+})
+
+test(
+  'on a simulated node a world becomes Active and says that it is simulated',
+  async () => {
+    const stateDir = mkdtempSync(join(tmpdir(), 'orrery-e2e-'))
+    const stack = await npmStart(stateDir, ['--node', 'kwok'])
+    try {
+      const world = await aRunningWorld(stack)
+      const { body } = await world.client.call<WorldBody>('GET', world.path)
+      expect(body.status.message).toContain('simulated')
+      await world.client.call('POST', `${world.path}stop/`)
+      await eventually('no pod', async () => kubectl(stack, 'get', 'pods', '-n', world.namespace, '-o', 'name') === '')
+    } finally {
+      stack.child.kill('SIGINT')
+      await stack.exited
+      rmSync(stateDir, { recursive: true, force: true })
+    }
+  },
+  startMs,
+)
