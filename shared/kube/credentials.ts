@@ -49,7 +49,10 @@ const expiryMarginMs = 10_000
 type Identity = { readonly tls: TlsOptions; readonly headers: Record<string, string> }
 
 /** Credentials that follow their files and their plugin. A fault of either rejects the call that needed them. */
-export const createCredentials = (connection: Connection): Credentials => {
+export const createCredentials = (
+  connection: Connection,
+  monotonic: () => number = () => performance.now(),
+): Credentials => {
   let held: { identity: Promise<Identity>; untilMs: number } | undefined
   let lastTls: TlsOptions = {}
   let exec: ExecCredential | undefined
@@ -70,9 +73,9 @@ export const createCredentials = (connection: Connection): Credentials => {
     }
   }
   const current = (): Promise<Identity> => {
-    if (held !== undefined && performance.now() < held.untilMs) return held.identity
+    if (held !== undefined && monotonic() < held.untilMs) return held.identity
     const identity = read()
-    held = { identity, untilMs: performance.now() + freshMs }
+    held = { identity, untilMs: monotonic() + freshMs }
     identity.catch(() => {
       if (held?.identity === identity) held = undefined
     })
@@ -83,7 +86,7 @@ export const createCredentials = (connection: Connection): Credentials => {
     tls: async () => (await current()).tls,
     headers: async () => (await current()).headers,
     refused: () => {
-      if (held !== undefined && performance.now() < held.untilMs - freshMs + settledMs) return
+      if (held !== undefined && monotonic() < held.untilMs - freshMs + settledMs) return
       held = undefined
       exec = undefined
     },

@@ -27,8 +27,8 @@ export type Queue = {
 /** A queue of any number of keys; there are never more than there are objects. */
 export const createQueue = (options: { clock: Clock; backoff: Backoff; metrics?: QueueMetrics }): Queue => {
   const { clock, backoff, metrics } = options
-  const urgent = new Map<string, number>()
-  const patient = new Map<string, number>()
+  const urgent = createLane()
+  const patient = createLane()
   /** Keys at work since when, and whether they were added meanwhile. */
   const working = new Map<string, { sinceMs: number; again: 'urgent' | 'patient' | undefined }>()
   const delayed = new Map<string, { atMs: number; timer: Timer }>()
@@ -38,23 +38,21 @@ export const createQueue = (options: { clock: Clock; backoff: Backoff; metrics?:
 
   const handOut = (): void => {
     while (takers.length > 0) {
-      const lane = urgent.size > 0 ? urgent : patient
-      const [first] = lane
+      const first = urgent.takeFirst() ?? patient.takeFirst()
       if (first === undefined) return
       const [key, addedMs] = first
-      lane.delete(key)
       working.set(key, { sinceMs: clock.monotonic(), again: undefined })
       metrics?.waited((clock.monotonic() - addedMs) / 1000)
       takers.shift()?.(key)
     }
   }
   const addWaiting = (key: string, lowPriority: boolean): void => {
-    const patientSinceMs = patient.get(key)
-    if (urgent.has(key) || (lowPriority && patientSinceMs !== undefined)) return
+    const patientSinceMs = patient.entries.get(key)
+    if (urgent.entries.has(key) || (lowPriority && patientSinceMs !== undefined)) return
     if (patientSinceMs === undefined) metrics?.added()
-    patient.delete(key)
+    patient.entries.delete(key)
     const lane = lowPriority ? patient : urgent
-    lane.set(key, patientSinceMs ?? clock.monotonic())
+    lane.entries.set(key, patientSinceMs ?? clock.monotonic())
     handOut()
   }
   const add: Queue['add'] = (key, { lowPriority = false } = {}) => {
@@ -80,7 +78,7 @@ export const createQueue = (options: { clock: Clock; backoff: Backoff; metrics?:
   }
   metrics?.observe(() => {
     const secondsAtWork = [...working.values()].map(({ sinceMs }) => (clock.monotonic() - sinceMs) / 1000)
-    return { depth: urgent.size + patient.size, secondsAtWork }
+    return { depth: urgent.entries.size + patient.entries.size, secondsAtWork }
   })
   return {
     add,
@@ -104,7 +102,7 @@ export const createQueue = (options: { clock: Clock; backoff: Backoff; metrics?:
       working.delete(key)
       metrics?.worked((clock.monotonic() - busy.sinceMs) / 1000)
       if (busy.again === undefined || closed) return
-      ;(busy.again === 'urgent' ? urgent : patient).set(key, clock.monotonic())
+      ;(busy.again === 'urgent' ? urgent : patient).entries.set(key, clock.monotonic())
       handOut()
     },
     shutDown: () => {
@@ -113,6 +111,26 @@ export const createQueue = (options: { clock: Clock; backoff: Backoff; metrics?:
       delayed.clear()
       for (const taker of takers.splice(0)) taker(undefined)
     },
-    depth: () => urgent.size + patient.size,
+    depth: () => urgent.entries.size + patient.entries.size,
+  }
+}
+
+/** Keys in the order in which they came, with the time when they did. */
+const createLane = () => {
+  const entries = new Map<string, number>()
+  // One iterator goes along: a new one each time would first have to step over all that was taken already.
+  let order = entries.entries()
+  return {
+    entries,
+    takeFirst: (): [string, number] | undefined => {
+      let next = order.next()
+      if (next.done) {
+        order = entries.entries()
+        next = order.next()
+      }
+      if (next.done) return undefined
+      entries.delete(next.value[0])
+      return next.value
+    },
   }
 }

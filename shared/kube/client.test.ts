@@ -1,0 +1,110 @@
+import { afterEach, expect, test } from 'vitest'
+import { createClient } from './client.ts'
+import { isConflict, isNotFound } from './errors.ts'
+import { type Answer, json, refuse, startScriptedServer } from './testing/scriptedServer.ts'
+import { listOf, type Thing, thing, things } from './testing/things.ts'
+import { createTransport } from './transport.ts'
+
+const undo: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const each of undo.splice(0).reverse()) await each()
+})
+
+const aClient = async (script: { lists?: Answer[]; others?: Answer[] }) => {
+  const server = await startScriptedServer(script)
+  const transport = createTransport({ credentials: server.credentials, userAgent: 'tests' })
+  undo.push(server.close, transport.close)
+  return { server, client: createClient<Thing>(transport, things) }
+}
+
+const noisy = (object: Thing) => ({
+  ...object,
+  extra: { kept: true },
+  metadata: { ...object.metadata, managedFields: [{}] },
+})
+const path = '/apis/example.test/v1/namespaces/home/things'
+
+test('what is read keeps fields that nobody knows, and loses managedFields', async () => {
+  const { client } = await aClient({ others: [json(noisy(thing('a', '1')))] })
+  expect(await client.get({ namespace: 'home', name: 'a' })).toEqual({ ...thing('a', '1'), extra: { kept: true } })
+})
+
+test('a list is read in pages, and its items get their type', async () => {
+  const { server, client } = await aClient({
+    lists: [json(listOf('7', [noisy(thing('a', '1'))], 'more')), json(listOf('7', [thing('b', '2')]))],
+  })
+  const list = await client.list({ namespace: 'home', labelSelector: 'x=y', resourceVersion: '0' })
+  expect(list).toEqual({ resourceVersion: '7', items: [thing('a', '1'), thing('b', '2')] })
+  expect(server.received.map(({ path: at, query }) => [at, query])).toEqual([
+    [path, { limit: '500', labelSelector: 'x=y', resourceVersion: '0' }],
+    [path, { limit: '500', labelSelector: 'x=y', continue: 'more' }],
+  ])
+})
+
+test('a list of at least some version is asked for in one piece, else the server takes it as exactly that version', async () => {
+  const { server, client } = await aClient({ lists: [json(listOf('9', []))] })
+  await client.list({ resourceVersion: '8' })
+  expect(server.received.map(({ path: at, query }) => [at, query])).toEqual([
+    ['/apis/example.test/v1/things', { resourceVersion: '8' }],
+  ])
+})
+
+test('a list whose pages expire under way is read again from the newest, with nothing doubled', async () => {
+  const { server, client } = await aClient({
+    lists: [
+      json(listOf('7', [thing('a', '1')], 'more')),
+      refuse(410, 'Expired'),
+      json(listOf('9', [thing('a', '1'), thing('b', '8')])),
+    ],
+  })
+  const list = await client.list({ resourceVersion: '0' })
+  expect([list.resourceVersion, list.items.map(({ metadata }) => metadata.name)]).toEqual(['9', ['a', 'b']])
+  expect(server.received.at(-1)?.query).toEqual({})
+})
+
+test('each write says what it is', async () => {
+  const answer = json(thing('a', '2'))
+  const { server, client } = await aClient({ others: [answer, answer, answer, answer, answer, answer] })
+  const ref = { namespace: 'home', name: 'a' }
+  const sent = { apiVersion: 'example.test/v1', kind: 'Thing', metadata: ref }
+  await client.create(sent, { fieldManager: 'me' })
+  await client.apply(sent, { fieldManager: 'me', force: true })
+  await client.applyStatus(sent, { fieldManager: 'me' })
+  await client.patch(ref, { metadata: { finalizers: [] } })
+  await client.patch(ref, [{ op: 'remove', path: '/spec' }], { fieldManager: 'me' })
+  await client.delete(ref, { uid: 'u', resourceVersion: '2', gracePeriodSeconds: 0, propagationPolicy: 'Foreground' })
+  const seen = server.received.map((each) => [
+    each.method,
+    each.path,
+    each.query,
+    each.headers['content-type'],
+    each.body,
+  ])
+  expect(seen).toEqual([
+    ['POST', path, { fieldManager: 'me' }, 'application/json', sent],
+    ['PATCH', `${path}/a`, { fieldManager: 'me', force: 'true' }, 'application/apply-patch+yaml', sent],
+    ['PATCH', `${path}/a/status`, { fieldManager: 'me' }, 'application/apply-patch+yaml', sent],
+    ['PATCH', `${path}/a`, {}, 'application/merge-patch+json', { metadata: { finalizers: [] } }],
+    ['PATCH', `${path}/a`, { fieldManager: 'me' }, 'application/json-patch+json', [{ op: 'remove', path: '/spec' }]],
+    [
+      'DELETE',
+      `${path}/a`,
+      {},
+      'application/json',
+      {
+        apiVersion: 'v1',
+        kind: 'DeleteOptions',
+        preconditions: { uid: 'u', resourceVersion: '2' },
+        gracePeriodSeconds: 0,
+        propagationPolicy: 'Foreground',
+      },
+    ],
+  ])
+})
+
+test('deleting what is absent, or is another object by now, is an error that can be told', async () => {
+  const { client } = await aClient({ others: [refuse(404, 'NotFound'), refuse(409, 'Conflict')] })
+  const told = (error: unknown) => [isNotFound(error), isConflict(error)]
+  expect(await client.delete({ namespace: 'home', name: 'a' }).catch(told)).toEqual([true, false])
+  expect(await client.delete({ namespace: 'home', name: 'a' }, { uid: 'u' }).catch(told)).toEqual([false, true])
+})
