@@ -1,5 +1,5 @@
 import { isExpired } from './errors.ts'
-import type { KubeObject, ObjectRef } from './objects.ts'
+import type { KubeObject, ObjectMeta, ObjectRef } from './objects.ts'
 import type { Request, Transport } from './transport.ts'
 
 /** How a kind is reached; the group of core kinds is ''. */
@@ -34,7 +34,12 @@ export type WatchOptions = Selection & {
 }
 
 /** An object on its way to the server. */
-export type Sent = { apiVersion: string; kind: string; metadata: ObjectRef; [field: string]: unknown }
+export type Sent = {
+  apiVersion: string
+  kind: string
+  metadata: ObjectRef & Partial<ObjectMeta>
+  [field: string]: unknown
+}
 
 /** One kind of object on one API server. Objects are raw JSON without `managedFields`. Every call may throw a `KubeError`. */
 export type Client<T extends KubeObject> = {

@@ -52,9 +52,10 @@ export const isTooLargeVersion = (error: unknown): boolean =>
   is(error, 504) && error.details?.causes?.some((cause) => cause.reason === 'ResourceVersionTooLarge') === true
 /** The server asks for fewer requests. */
 export const isThrottled = (error: unknown): boolean => is(error, 429)
-/** The same request may succeed later as it is: no answer came, or one that speaks of overload or a passing fault. */
+/** The same request may soon succeed as it is: no answer came, or one that speaks of overload or a passing fault. */
 export const isRetryable = (error: unknown): boolean =>
   error instanceof KubeError &&
+  !isTooLargeVersion(error) &&
   (error.status === 0
     ? error.reason === 'Unreachable' || error.reason === 'Timeout'
     : [429, 500, 502, 503, 504].includes(error.status))

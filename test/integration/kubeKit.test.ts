@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { systemClock } from '#shared/clock.ts'
+import { type Client, createClient, type Sent } from '#shared/kube/client.ts'
+import { loadCredentials } from '#shared/kube/config.ts'
+import { isAlreadyExists, isConflict, isNotFound, isTooLargeVersion } from '#shared/kube/errors.ts'
+import { silentLog } from '#shared/kube/log.ts'
+import type { KubeObject } from '#shared/kube/objects.ts'
+import { createReflector } from '#shared/kube/reflector.ts'
+import { createTransport } from '#shared/kube/transport.ts'
+import { eventually } from '#test/support/wait.ts'
+
+type ConfigMap = KubeObject & { data?: Record<string, string> }
+
+const transport = createTransport({
+  credentials: loadCredentials({ KUBECONFIG: inject('adminKubeconfig') }),
+  userAgent: 'kit-tests',
+})
+const resource = (plural: string, kind: string) => ({ group: '', version: 'v1', plural, kind })
+const namespaces = createClient(transport, resource('namespaces', 'Namespace'))
+const maps: Client<ConfigMap> = createClient(transport, resource('configmaps', 'ConfigMap'))
+const namespace = `kit-${Date.now()}`
+const as = { fieldManager: 'kit-tests', force: true }
+const stop = new AbortController()
+
+const aMap = (name: string, data: Record<string, string> = {}, metadata: object = {}): Sent => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace, labels: { kit: 'test' }, ...metadata },
+  data,
+})
+const sentenceOf = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(() => 'no error').catch((error: unknown) => error)
+
+beforeAll(async () => {
+  await namespaces.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+})
+afterAll(async () => {
+  stop.abort()
+  await namespaces.delete({ name: namespace })
+  await transport.close()
+})
+
+test('a cache shows what is applied, changed and deleted, each as soon as its writer is told', async () => {
+  const cache = createReflector({
+    client: maps,
+    namespace,
+    labelSelector: 'kit=test',
+    clock: systemClock,
+    random: Math.random,
+    log: silentLog,
+  })
+  const told: string[] = []
+  cache.onChange(({ type, key }) => told.push(`${type} ${key}`))
+  const running = cache.run(stop.signal)
+  await cache.synced({ timeoutMs: 10_000 })
+
+  const made = await maps.apply(aMap('a', { x: '1', y: '1' }), as)
+  expect(await cache.reached(made.metadata.resourceVersion ?? '', { timeoutMs: 5_000 })).toBe(true)
+  expect(cache.store.get(`${namespace}/a`)).toEqual(made)
+  expect(made.metadata).not.toHaveProperty('managedFields')
+
+  const applied = await maps.apply(aMap('a', { x: '2' }), as)
+  expect(applied.data).toEqual({ x: '2' })
+  const patched = await maps.patch({ namespace, name: 'a' }, { data: { z: '3' } })
+  expect(await cache.reached(patched.metadata.resourceVersion ?? '', { timeoutMs: 5_000 })).toBe(true)
+  expect(cache.store.get(`${namespace}/a`)?.data).toEqual({ x: '2', z: '3' })
+
+  await maps.delete({ namespace, name: 'a' })
+  await eventually('the cache is empty', async () => cache.store.size === 0)
+  expect(told.map((line) => line.split(' ')[0])).toEqual(['added', 'updated', 'updated', 'deleted'])
+  stop.abort()
+  await running
+})
+
+test('refusals can be told from each other', async () => {
+  const made = await maps.create(aMap('b'))
+  const ref = { namespace, name: 'b' }
+  expect(isAlreadyExists(await sentenceOf(maps.create(aMap('b'))))).toBe(true)
+  expect(isConflict(await sentenceOf(maps.delete(ref, { uid: 'another' })))).toBe(true)
+  expect(isConflict(await sentenceOf(maps.apply(aMap('b', {}, { resourceVersion: '1' }), as)))).toBe(true)
+  expect(isNotFound(await sentenceOf(maps.get({ namespace, name: 'c' })))).toBe(true)
+  await maps.delete(ref, { uid: made.metadata.uid ?? '' })
+  expect(isNotFound(await sentenceOf(maps.delete(ref)))).toBe(true)
+  // An apply that names the uid cannot bring back what was deleted meanwhile.
+  expect(isConflict(await sentenceOf(maps.apply(aMap('b', {}, { uid: made.metadata.uid }), as)))).toBe(true)
+})
+
+test('a version that the server has not come to yet is told as such, after one try', async () => {
+  const error = await sentenceOf(maps.list({ namespace, resourceVersion: '999999999' }))
+  expect(isTooLargeVersion(error)).toBe(true)
+})
+
+test('a list of more than a page has every object once, with its type', async () => {
+  const names = Array.from({ length: 520 }, (_, index) => `page-${String(index).padStart(3, '0')}`)
+  for (let from = 0; from < names.length; from += 40) {
+    await Promise.all(
+      names.slice(from, from + 40).map((name) => maps.create(aMap(name, {}, { labels: { many: 'yes' } }))),
+    )
+  }
+  const { items } = await maps.list({ namespace, labelSelector: 'many=yes' })
+  expect(items.map(({ metadata }) => metadata.name)).toEqual(names)
+  expect(items[0]).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap' })
+})
