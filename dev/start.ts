@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -95,8 +95,9 @@ await startOrExit(async () => {
   await prepare(stateDir, options.reset)
   const stack = await startStack({ ...options, stateDir, env: process.env, progress: say })
   const file = join(stateDir, 'stack.json')
-  writeFileSync(file, `${JSON.stringify(stack.info, null, 2)}\n`, { mode: 0o600 })
-  chmodSync(file, 0o600)
+  // Written aside and renamed: who sees the file sees all of it.
+  writeFileSync(`${file}.part`, `${JSON.stringify(stack.info, null, 2)}\n`, { mode: 0o600 })
+  renameSync(`${file}.part`, file)
   say(summary(stack.info, stateDir, Math.round((performance.now() - startedMs) / 1000)))
   const end = await Promise.race([
     stopped,

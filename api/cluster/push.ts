@@ -28,6 +28,8 @@ const batchSize = 32
 const leaseMs = 30_000
 const pollMs = 500
 const firstBackoffMs = 100
+/** Pull sees what was in the way within milliseconds. */
+const conflictMs = 20
 /** A deletion that waits for its server is looked at this often, should no event tell of its end. */
 const deletionPollMs = 2_000
 
@@ -48,9 +50,10 @@ export const createPush = (deps: PushDeps) => {
         const claimed = free > 0 ? await claimSome(deps, free) : []
         for (const row of claimed) {
           free -= 1
-          void pushOne(deps, row).finally(() => {
+          void pushOne(deps, row).then((againMs) => {
             free += 1
             freed?.()
+            if (againMs !== undefined) deps.clock.setTimeout(() => woken.abort(), againMs + 1)
           })
         }
         if (free === 0) await new Promise<void>((resolve) => (freed = resolve))
@@ -70,14 +73,16 @@ const claimSome = async (deps: PushDeps, limit: number): Promise<Claimed[]> => {
   }
 }
 
-const pushOne = async (deps: PushDeps, claimed: Claimed): Promise<void> => {
+/** Pushes one claimed row; what is returned is when it is due again, in milliseconds. It never rejects. */
+const pushOne = async (deps: PushDeps, claimed: Claimed): Promise<number | undefined> => {
   try {
     const [row] = await deps.db.select().from(worlds).where(eq(worlds.id, claimed.id))
     const again = row === undefined ? undefined : await bring(deps, row)
     if (again === undefined) await settle(deps.db, claimed)
     else await retryLater(deps.db, claimed, { delayMs: again, nowMs: deps.clock.now() })
+    return again
   } catch (error) {
-    await postpone(deps, claimed, error)
+    return postpone(deps, claimed, error)
   }
 }
 
@@ -110,21 +115,23 @@ const remove = async (deps: PushDeps, row: WorldRow): Promise<number | undefined
   }
 }
 
-const postpone = async (deps: PushDeps, claimed: Claimed, error: unknown): Promise<void> => {
+const postpone = async (deps: PushDeps, claimed: Claimed, error: unknown): Promise<number | undefined> => {
   const backoffMs = Math.min(deps.maxBackoffMs, firstBackoffMs * 2 ** Math.min(claimed.attempts, 20))
   const delayMs = Math.max(backoffMs * (0.5 + deps.random() / 2), retryAfterMs(error))
   try {
     // A conflict means that pull has something newer to look at first; the row stays dirty and comes soon.
     if (isConflict(error)) {
-      await retryLater(deps.db, claimed, { delayMs: firstBackoffMs, nowMs: deps.clock.now() })
-      return
+      await retryLater(deps.db, claimed, { delayMs: conflictMs, nowMs: deps.clock.now() })
+      return conflictMs
     }
     deps.log.warn({ world: claimed.id, attempts: claimed.attempts, delayMs, err: error }, 'push: postponed')
     await retryLater(deps.db, claimed, { delayMs, nowMs: deps.clock.now() })
     if (error instanceof KubeError) await sayWaiting(deps.db, claimed.id, error)
+    return delayMs
   } catch (again) {
     // The lease ends by itself, and the row is claimed again.
     deps.log.warn({ world: claimed.id, err: again }, 'push: the wait could not be recorded')
+    return undefined
   }
 }
 

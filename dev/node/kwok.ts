@@ -55,7 +55,7 @@ const node = (name: string) => ({
 const configuration = {
   apiVersion: 'config.kwok.x-k8s.io/v1alpha1',
   kind: 'KwokConfiguration',
-  options: { podPlayStageParallelism: 16, nodePlayStageParallelism: 4, enablePodCache: true },
+  options: { podPlayStageParallelism: 16, nodePlayStageParallelism: 4, nodeLeaseParallelism: 4, enablePodCache: true },
 }
 
 const now = '{{ Now }}'

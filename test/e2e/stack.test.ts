@@ -26,14 +26,11 @@ const npmStart = async (stateDir: string, args: readonly string[]): Promise<Runn
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
   const file = join(stateDir, 'stack.json')
-  await eventually(
-    'stack.json',
-    async () => {
-      if (child.exitCode !== null) throw new Error(output)
-      return existsSync(file) && readFileSync(file, 'utf8').endsWith('}\n')
-    },
-    { timeoutMs: startMs },
-  )
+  const ready = eventually('stack.json', async () => child.exitCode !== null || existsSync(file), {
+    timeoutMs: startMs,
+  })
+  await ready
+  if (child.exitCode !== null) throw new Error(`npm start ended with ${child.exitCode}:\n${output}`)
   return { info: JSON.parse(readFileSync(file, 'utf8')), child, exited }
 }
 

@@ -1,0 +1,150 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { startPostgres } from '#dev/postgres.ts'
+import { aCluster } from '#test/support/cluster.ts'
+import { createGate } from '#test/support/gate.ts'
+import { type ApiProcess, aDatabase, startApi, startOperator } from '#test/support/processes.ts'
+import { inNewProject, type WorldBody } from '#test/support/rest.ts'
+import { eventually } from '#test/support/wait.ts'
+
+const cluster = aCluster()
+const lobby = { name: 'Lobby', transient: false }
+
+const aWorld = async (api: ApiProcess) => {
+  const rest = await inNewProject(api.url)
+  const { body } = await rest.call<{ worldId: string }>('POST', '/api/worlds/', lobby)
+  const namespace = `orrery-${rest.scope.organizationId}`
+  const path = `/api/worlds/${body.worldId}/`
+  return {
+    ...{ id: body.worldId, namespace, path, rest },
+    status: async () => (await rest.call<WorldBody>('GET', path)).body.status,
+    resource: cluster.world(namespace, body.worldId),
+    pod: cluster.pod(namespace, body.worldId),
+  }
+}
+
+describe('a cluster that cannot be reached', () => {
+  test('lets REST answer; its worlds wait and say so, and appear when it is back', async () => {
+    const gate = await createGate(inject('apiKubeconfig'))
+    const api = await startApi({ databaseUrl: await aDatabase(), kubeconfig: gate.kubeconfig })
+    try {
+      gate.close()
+      const world = await aWorld(api)
+      expect((await world.rest.call('POST', `${world.path}start/`)).status).toBe(200)
+      const waiting = await eventually('the reason', async () => {
+        const status = await world.status()
+        return status.message.startsWith('waiting for the cluster') && status
+      })
+      expect(waiting.phase).toBe('Starting')
+      gate.open()
+      expect((await world.resource.exists()).spec).toMatchObject({ state: 'Running', revision: 2 })
+      await eventually(
+        'no reason any more',
+        async () => !(await world.status()).message.startsWith('waiting for the cluster'),
+      )
+    } finally {
+      await api.stop()
+      await gate.remove()
+    }
+  })
+
+  test('does not lose what an API promised that was killed between its commit and the apply', async () => {
+    const gate = await createGate(inject('apiKubeconfig'))
+    const databaseUrl = await aDatabase()
+    const killed = await startApi({ databaseUrl, kubeconfig: gate.kubeconfig })
+    gate.close()
+    const world = await aWorld(killed)
+    killed.signal('SIGKILL')
+    await killed.exited
+    await gate.remove()
+    expect(await world.resource.find()).toBeUndefined()
+    const api = await startApi({ databaseUrl })
+    await world.resource.exists()
+    await api.stop()
+  })
+})
+
+describe('an operator that is killed', () => {
+  let api: ApiProcess
+  beforeAll(async () => {
+    api = await startApi({ databaseUrl: await aDatabase() })
+  })
+  afterAll(() => api?.stop())
+
+  test('makes no second pod, and loses no stop that came while it was away', async () => {
+    const first = await startOperator()
+    const world = await aWorld(api)
+    await world.rest.call('POST', `${world.path}start/`)
+    const pod = await world.pod.exists()
+    first.signal('SIGKILL')
+    await first.exited
+    const second = await startOperator()
+    await world.pod.becomesReady()
+    await eventually('Active', async () => (await world.status()).phase === 'Active')
+    expect((await world.pod.find())?.metadata.uid).toBe(pod.metadata.uid)
+
+    second.signal('SIGKILL')
+    await second.exited
+    await world.rest.call('POST', `${world.path}stop/`)
+    expect((await world.status()).phase).toBe('Stopped')
+    expect(await world.pod.find()).toBeDefined()
+    const third = await startOperator()
+    await world.pod.isGone()
+    expect((await world.status()).phase).toBe('Stopped')
+    await third.stop()
+  })
+
+  test('again and again while worlds start leaves exactly one pod a world', async () => {
+    const worlds = await Promise.all(Array.from({ length: 12 }, () => aWorld(api)))
+    let operator = await startOperator()
+    for (const world of worlds) {
+      await world.rest.call('POST', `${world.path}start/`)
+      if (worlds.indexOf(world) % 4 !== 3) continue
+      operator.signal('SIGKILL')
+      await operator.exited
+      operator = await startOperator()
+    }
+    const pods = await Promise.all(worlds.map((world) => world.pod.exists()))
+    for (const [at, world] of worlds.entries()) {
+      await eventually('the pod of the run', async () => {
+        const run = (await world.status()).runId
+        return pods[at]?.metadata.labels?.['orrery.dev/run'] === run
+      })
+      const inNamespace = await cluster.pods.list({ namespace: world.namespace })
+      expect(inNamespace.items).toHaveLength(1)
+    }
+    await operator.stop()
+  })
+})
+
+test('a database that is out is told as 503 with Retry-After, and the API recovers without a restart', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'orrery-faults-'))
+  const postgres = await startPostgres({ dir, logDir: inject('logDir'), durable: false, progress: () => undefined })
+  const api = await startApi({ databaseUrl: postgres.adminUrl })
+  try {
+    const rest = await inNewProject(api.url)
+    const { body } = await rest.call<{ worldId: string }>('POST', '/api/worlds/', lobby)
+    await postgres.stop()
+    for (const [method, path, sent] of [
+      ['GET', `/api/worlds/${body.worldId}/`],
+      ['POST', '/api/worlds/', lobby],
+    ] as const) {
+      const answer = await rest.call<{ code: string }>(method, path, sent)
+      expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } })
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+    }
+    expect((await fetch(`${api.url}/readyz`)).status).toBe(503)
+    expect((await fetch(`${api.url}/livez`)).status).toBe(200)
+    await postgres.start()
+    await eventually('an answer', async () => (await rest.call('GET', `/api/worlds/${body.worldId}/`)).status === 200)
+    await cluster.world(`orrery-${rest.scope.organizationId}`, body.worldId).exists()
+    const late = await rest.call<{ worldId: string }>('POST', '/api/worlds/', lobby)
+    await cluster.world(`orrery-${rest.scope.organizationId}`, late.body.worldId).exists()
+  } finally {
+    await api.stop()
+    await postgres.stop()
+    rmSync(dir, { recursive: true, force: true })
+  }
+})

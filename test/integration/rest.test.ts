@@ -1,0 +1,264 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type ApiProcess, aDatabase, logLines, rootApiKey, startApi } from '#test/support/processes.ts'
+import { createRest, inNewProject, type WorldBody } from '#test/support/rest.ts'
+
+let api: ApiProcess
+beforeAll(async () => {
+  api = await startApi({ databaseUrl: await aDatabase() })
+})
+afterAll(() => api?.stop())
+
+type ProblemBody = {
+  type: string
+  status: number
+  code: string
+  requestId: string
+  detail: string
+  errors?: { path: string; message: string }[]
+}
+const aProject = () => inNewProject(api.url)
+const lobby = { name: 'Lobby', transient: false }
+
+describe('a world', () => {
+  test('is made with every default, and read back with its launch context', async () => {
+    const rest = await aProject()
+    const made = await rest.call<{ worldId: string; launchContextId: string }>('POST', '/api/worlds/', lobby)
+    expect(made.body.worldId).toMatch(/^wld-[0-9a-hjkmnp-tv-z]{26}$/)
+    const read = await rest.call<WorldBody>('GET', `/api/worlds/${made.body.worldId}/`)
+    expect(read.headers.get('etag')).toBe('"1.0"')
+    expect(read.body).toMatchObject({
+      documentId: made.body.worldId,
+      ...lobby,
+      ...{ organizationId: rest.scope.organizationId, projectId: rest.scope.projectId },
+      metadata: { annotations: {}, labels: {} },
+      compute: { group: 'production', region: 'Europe' },
+      networking: { strategy: 'Default', scaling: { profile: 'Capacity30', configuration: null } },
+      runtime: { mapName: '', capacity: 30, admissionPolicy: 'Open' },
+      admission: { policy: 'Open', capacity: 30 },
+      sessions: { controlPolicy: 'Unlimited', flags: { ignoreExpiry: false } },
+      status: { phase: 'Inactive' },
+      launchContext: {
+        launchContextId: made.body.launchContextId,
+        ...{ isActive: true, isPublic: false, useWorldSessions: true, enableQueue: false, permissionVerb: '*' },
+      },
+      queueState: { queued: 0, active: 0 },
+    })
+  })
+
+  test('is listed in its project, oldest first, page by page', async () => {
+    const rest = await aProject()
+    const ids: string[] = []
+    for (const name of ['W1', 'W2', 'W3']) {
+      ids.push((await rest.call<{ worldId: string }>('POST', '/api/worlds/', { ...lobby, name })).body.worldId)
+    }
+    const first = await rest.call<WorldBody[]>('GET', '/api/worlds/?limit=2')
+    const next = /<([^>]+)>; rel="next"/.exec(first.headers.get('link') ?? '')?.[1] ?? ''
+    const second = await rest.call<WorldBody[]>('GET', next)
+    expect([...first.body, ...second.body].map(({ documentId }) => documentId)).toEqual(ids)
+    expect(second.headers.get('link')).toBeNull()
+  })
+
+  test('is changed by PATCH only where something is given, and only while If-Match holds', async () => {
+    const rest = await aProject()
+    const { body } = await rest.call<{ worldId: string }>('POST', '/api/worlds/', { ...lobby, description: 'Old' })
+    const path = `/api/worlds/${body.worldId}/`
+    const renamed = await rest.call<WorldBody>('PATCH', path, { name: 'Foyer' })
+    expect(renamed.body).toMatchObject({ name: 'Foyer', description: 'Old', launchContext: { name: 'Foyer' } })
+    const stale = await rest.call<ProblemBody>('PATCH', path, { name: 'Other' }, { 'if-match': '"1.0"' })
+    expect(stale.status).toBe(412)
+    const current = renamed.headers.get('etag') ?? ''
+    expect((await rest.call('PATCH', path, { description: 'New' }, { 'if-match': current })).status).toBe(200)
+  })
+
+  test('whose build is unknown cannot be started, and nothing of it changes', async () => {
+    const rest = await aProject()
+    const build = { channelId: 'main', tag: 'v1' }
+    const { body } = await rest.call<{ worldId: string }>('POST', '/api/worlds/', { ...lobby, runtime: { build } })
+    const started = await rest.call<ProblemBody>('POST', `/api/worlds/${body.worldId}/start/`)
+    expect(started).toMatchObject({ status: 422, body: { code: 'build_unresolved' } })
+    expect((await rest.call<WorldBody>('GET', `/api/worlds/${body.worldId}/`)).body.status.phase).toBe('Inactive')
+  })
+
+  test('is absent from the moment it is deleted', async () => {
+    const rest = await aProject()
+    const { body } = await rest.call<{ worldId: string }>('POST', '/api/worlds/', lobby)
+    expect((await rest.call('DELETE', `/api/worlds/${body.worldId}/`)).status).toBe(200)
+    expect((await rest.call('GET', `/api/worlds/${body.worldId}/`)).status).toBe(404)
+    expect((await rest.call('POST', `/api/worlds/${body.worldId}/start/`)).status).toBe(404)
+    expect((await rest.call<WorldBody[]>('GET', '/api/worlds/')).body).toEqual([])
+  })
+
+  test('is out of reach through another project or another organization, and told as if it were absent', async () => {
+    const [owner, stranger] = await Promise.all([aProject(), aProject()])
+    const { body } = await owner.call<{ worldId: string }>('POST', '/api/worlds/', lobby)
+    const path = `/api/worlds/${body.worldId}/`
+    const told = async (answer: { status: number; body: ProblemBody }) => ({
+      ...answer.body,
+      requestId: '',
+      status: answer.status,
+    })
+    const foreign = await told(await stranger.call<ProblemBody>('GET', path))
+    const absent = await told(await stranger.call<ProblemBody>('GET', '/api/worlds/wld-00000000000000000000000000/'))
+    expect(foreign).toEqual(absent)
+    expect(foreign.status).toBe(404)
+    for (const verb of ['start', 'stop']) expect((await stranger.call('POST', `${path}${verb}/`)).status).toBe(404)
+    expect((await stranger.call('PATCH', path, { name: 'Mine' })).status).toBe(404)
+    expect((await stranger.call('DELETE', path)).status).toBe(404)
+    expect((await owner.call<WorldBody>('GET', path)).body.name).toBe('Lobby')
+  })
+})
+
+describe('bad input', () => {
+  test('has every fault named at once, unknown fields too, each at its place', async () => {
+    const rest = await aProject()
+    const answer = await rest.call<ProblemBody>('POST', '/api/worlds/', {
+      name: 'x',
+      colour: 'red',
+      networking: { scaling: { profile: 'Huge' }, speed: 9 },
+      runtime: { capacity: 'many' },
+    })
+    expect(answer.status).toBe(400)
+    expect(answer.headers.get('content-type')).toBe('application/problem+json')
+    expect(answer.body).toMatchObject({ type: '/problems/invalid_request', code: 'invalid_request', status: 400 })
+    expect(answer.body.errors?.map(({ path }) => path).sort()).toEqual([
+      '/colour',
+      '/name',
+      '/networking/scaling/profile',
+      '/networking/speed',
+      '/runtime/capacity',
+      '/transient',
+    ])
+  })
+
+  test.each([
+    ['malformed JSON', '{"name":', 400, 'malformed_json'],
+    ['a wrong type', '[]', 400, 'invalid_request'],
+    ['a capacity above that of the profile', { ...lobby, admission: { capacity: 31 } }, 400, 'invalid_request'],
+    ['a name of one character', { ...lobby, name: 'x' }, 400, 'invalid_request'],
+    ['a name of 65 code points', { ...lobby, name: '🌍'.repeat(65) }, 400, 'invalid_request'],
+    [
+      'a key that would reach a prototype',
+      '{"name":"AB","transient":true,"metadata":{"labels":{"__proto__":"x"}}}',
+      400,
+      'invalid_request',
+    ],
+    ['a body over 1 MiB', { ...lobby, description: 'x'.repeat(1024 * 1024) }, 413, 'body_too_large'],
+  ])('%s is refused', async (_, body, status, code) => {
+    const rest = await aProject()
+    expect(await rest.call('POST', '/api/worlds/', body)).toMatchObject({ status, body: { code } })
+  })
+
+  test('a name of 64 code points is taken, whatever its bytes', async () => {
+    const rest = await aProject()
+    expect((await rest.call('POST', '/api/worlds/', { ...lobby, name: '🌍'.repeat(64) })).status).toBe(200)
+  })
+
+  test('a chunked body over 1 MiB is cut off, and a body that is not JSON is refused by its type', async () => {
+    const rest = await aProject()
+    const headers = {
+      'x-api-key': rootApiKey,
+      'x-svc-organization-id': rest.scope.organizationId ?? '',
+      'x-svc-project-id': rest.scope.projectId ?? '',
+    }
+    const chunks = new ReadableStream({
+      start: (controller) => {
+        for (let sent = 0; sent < 20; sent += 1) controller.enqueue(Buffer.alloc(64 * 1024, ' '))
+        controller.close()
+      },
+    })
+    const chunked = await fetch(`${api.url}/api/worlds/`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: chunks,
+      duplex: 'half',
+    } as RequestInit)
+    expect(chunked.status).toBe(413)
+    const text = await fetch(`${api.url}/api/worlds/`, { method: 'POST', headers, body: 'name=Lobby' })
+    expect(text.status).toBe(415)
+  })
+})
+
+describe('the order of the checks', () => {
+  test('is route, method, credential, headers, scope, body', async () => {
+    const nobody = createRest(api.url, {}, 'not-a-key')
+    const root = createRest(api.url)
+    const lost = createRest(api.url, {
+      organizationId: 'org-00000000000000000000000000',
+      projectId: 'prj-00000000000000000000000000',
+    })
+    expect((await nobody.call('GET', '/api/nothing/')).status).toBe(404)
+    const method = await nobody.call('PUT', '/api/worlds/')
+    expect(method.status).toBe(405)
+    expect(method.headers.get('allow')).toBe('GET, POST')
+    expect((await nobody.call('POST', '/api/worlds/', '{')).status).toBe(401)
+    const headers = await root.call<ProblemBody>('POST', '/api/worlds/', '{')
+    expect(headers.body.errors?.map(({ path }) => path)).toEqual(['x-svc-organization-id', 'x-svc-project-id'])
+    expect((await lost.call('POST', '/api/worlds/', '{')).status).toBe(404)
+    expect((await (await aProject()).call('POST', '/api/worlds/', '{')).status).toBe(400)
+  })
+
+  test('a scope that does not exist is 404 on every route that has one', async () => {
+    const lost = createRest(api.url, {
+      organizationId: 'org-00000000000000000000000000',
+      projectId: 'prj-00000000000000000000000000',
+    })
+    expect((await lost.call('GET', '/api/worlds/')).status).toBe(404)
+    expect((await lost.call('POST', '/api/organizations/projects/', { name: 'P' })).status).toBe(404)
+  })
+})
+
+test('both slash forms are served', async () => {
+  const root = createRest(api.url)
+  const [bare, slashed] = await Promise.all([
+    root.call<unknown[]>('GET', '/api/worlds/scalingProfiles'),
+    root.call<unknown[]>('GET', '/api/worlds/scalingProfiles/'),
+  ])
+  expect(bare.body).toEqual(slashed.body)
+  expect(bare.body).toHaveLength(12)
+  expect(bare.body).toContainEqual({
+    ...{ name: 'Capacity30', estimatedCapacity: 30, maxBotsPerWorld: 30 },
+    resourceConfiguration: { server: { memoryLimit: '4Gi' } },
+  })
+})
+
+test('a safe request id is kept and logged with the route, and no key is ever logged', async () => {
+  const rest = await aProject()
+  const answer = await rest.call('GET', '/api/worlds/', undefined, { 'x-request-id': 'my-request.1' })
+  expect(answer.headers.get('x-request-id')).toBe('my-request.1')
+  const unsafe = await rest.call('GET', '/api/worlds/', undefined, { 'x-request-id': 'a b' })
+  expect(unsafe.headers.get('x-request-id')).not.toBe('a b')
+  const lines = logLines(api.logFile)
+  expect(lines.find(({ requestId }) => requestId === 'my-request.1')).toMatchObject({
+    ...{ method: 'GET', route: '/api/worlds/', status: 200, principal: 'platform' },
+    organizationId: rest.scope.organizationId,
+    durationMs: expect.any(Number),
+  })
+  expect(JSON.stringify(lines)).not.toContain(rootApiKey)
+})
+
+test('/livez and /readyz answer on the port of the API, and /metrics by route on its own', async () => {
+  expect((await fetch(`${api.url}/livez`)).status).toBe(200)
+  expect((await fetch(`${api.url}/readyz`)).status).toBe(200)
+  expect((await fetch(`${api.url}/metrics`)).status).toBe(404)
+  const metrics = await (await fetch(api.metricsUrl)).text()
+  expect(metrics).toContain('http_request_duration_seconds_count{method="POST",route="/api/worlds/",status="200"}')
+  expect(metrics).not.toMatch(/route="[^"]*wld-/)
+})
+
+test('the OpenAPI document describes every route, without a credential', async () => {
+  const document = (await (await fetch(`${api.url}/api/openapi.json`)).json()) as {
+    openapi: string
+    paths: Record<string, object>
+  }
+  expect(document.openapi).toBe('3.1.0')
+  expect(Object.keys(document.paths).sort()).toEqual([
+    '/api/organizations/',
+    '/api/organizations/projects/',
+    '/api/worlds/',
+    '/api/worlds/scalingProfiles/',
+    '/api/worlds/{worldId}/',
+    '/api/worlds/{worldId}/deployments/',
+    '/api/worlds/{worldId}/start/',
+    '/api/worlds/{worldId}/stop/',
+  ])
+})

@@ -1,0 +1,102 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, inject, test } from 'vitest'
+import { aDatabase, rootApiKey, startApi } from '#test/support/processes.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'orrery-startup-'))
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+/** Runs a process that is expected to end by itself, with nothing but this environment. */
+const run = (file: string, env: Record<string, string>, ...args: string[]) => {
+  const result = spawnSync(process.execPath, [file, ...args], {
+    env: { PATH: process.env.PATH ?? '', HOME: dir, ...env },
+    encoding: 'utf8',
+    timeout: 30_000,
+  })
+  return { status: result.status, said: result.stderr }
+}
+
+const complete = async (): Promise<Record<string, string>> => ({
+  ORRERY_DATABASE_URL: await aDatabase(),
+  ORRERY_ROOT_API_KEY: rootApiKey,
+  ORRERY_PUBLIC_URL: 'http://127.0.0.1:1',
+  ORRERY_PORT: '0',
+  ORRERY_METRICS_PORT: '0',
+  KUBECONFIG: inject('apiKubeconfig'),
+})
+
+test('an API without its environment says everything that is missing or wrong, and no value, and exits with 1', () => {
+  const { status, said } = run('api/main.ts', { ORRERY_PORT: 'eighty', ORRERY_ROOT_API_KEY: 'hunter2' })
+  expect(status).toBe(1)
+  for (const name of ['ORRERY_PORT', 'ORRERY_DATABASE_URL', 'ORRERY_ROOT_API_KEY', 'ORRERY_PUBLIC_URL']) {
+    expect(said).toContain(name)
+  }
+  expect(said).not.toContain('hunter2')
+  expect(said).not.toContain('    at ')
+})
+
+test('an operator without its environment says everything that is missing, and exits with 1', () => {
+  const { status, said } = run('operator/main.ts', { ORRERY_RESTART_BUDGET: '-1' })
+  expect(status).toBe(1)
+  for (const name of ['ORRERY_DEFAULT_SERVER_IMAGE', 'ORRERY_PUBLIC_URL', 'ORRERY_RESTART_BUDGET'])
+    expect(said).toContain(name)
+})
+
+test('a kubeconfig that is missing or unreadable is named, with what is wrong', async () => {
+  const broken = join(dir, 'broken')
+  writeFileSync(broken, '{ this is: [not yaml')
+  const env = await complete()
+  for (const kubeconfig of [join(dir, 'absent'), broken]) {
+    const { status, said } = run('api/main.ts', { ...env, KUBECONFIG: kubeconfig })
+    expect(status).toBe(1)
+    expect(said).toContain(kubeconfig)
+    expect(said).not.toContain('    at ')
+  }
+  expect(run('api/main.ts', { ...env, KUBECONFIG: '' }).said).toContain('KUBECONFIG')
+})
+
+test('a taken port is named, with what to do', async () => {
+  const taken = createServer()
+  await new Promise<void>((done) => taken.listen(0, done))
+  const { port } = taken.address() as { port: number }
+  const { status, said } = run('api/main.ts', { ...(await complete()), ORRERY_PORT: String(port) })
+  expect({ status, said }).toEqual({ status: 1, said: expect.stringContaining(`Port ${port} is taken`) })
+  const started = run('dev/start.ts', { ORRERY_STATE_DIR: join(dir, 'stack') }, '--api-port', String(port))
+  expect(started).toEqual({ status: 1, said: expect.stringContaining('--api-port') })
+  taken.close()
+})
+
+test('a database that refuses the API is told, and exits with 1', async () => {
+  const env = await complete()
+  const url = (env.ORRERY_DATABASE_URL ?? '').replace(/:[^:@/]+@/, ':wrong@')
+  const { status, said } = run('api/main.ts', { ...env, ORRERY_DATABASE_URL: url })
+  expect(status).toBe(1)
+  expect(said).toContain('ORRERY_DATABASE_URL')
+  expect(said).not.toContain(url)
+})
+
+test('npm start without a source of Kubernetes says which to provide', () => {
+  const bare = run('dev/start.ts', { ORRERY_STATE_DIR: join(dir, 'bare'), PATH: '/nowhere' }, '--node', 'kwok')
+  expect(bare.status).toBe(1)
+  for (const source of ['KUBECONFIG', 'KUBEBUILDER_ASSETS', 'Go ']) expect(bare.said).toContain(source)
+})
+
+test('npm start refuses the data of another version, and says how to forget it', () => {
+  const stateDir = join(dir, 'old')
+  run('dev/start.ts', { ORRERY_STATE_DIR: stateDir, PATH: '/nowhere' }, '--node', 'kwok')
+  writeFileSync(join(stateDir, 'format'), 'orrery-0')
+  const { status, said } = run('dev/start.ts', { ORRERY_STATE_DIR: stateDir }, '--node', 'kwok')
+  expect(status).toBe(1)
+  expect(said).toContain('--reset')
+})
+
+test('an API ends within its time on SIGTERM, with 0, and lets a request finish', async () => {
+  const api = await startApi({ databaseUrl: await aDatabase() })
+  const answer = fetch(`${api.url}/readyz`)
+  api.signal('SIGTERM')
+  expect((await answer).status).toBe(200)
+  expect(await api.exited).toEqual({ code: 0, signal: null })
+})

@@ -1,0 +1,49 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+/**
+ * A gate before the API server: bytes pass while it is open, and connections are refused and cut while it is closed.
+ * Returns a kubeconfig that leads through it. TLS goes from end to end, so the gate sees nothing.
+ */
+export const createGate = async (kubeconfig: string) => {
+  const config = JSON.parse(readFileSync(kubeconfig, 'utf8'))
+  const target = new URL(config.clusters[0].cluster.server)
+  const sockets = new Set<Socket>()
+  let isOpen = true
+  const server = createServer((near) => {
+    if (!isOpen) return near.destroy()
+    const far = connect(Number(target.port), target.hostname)
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from)
+      from.on('error', () => to.destroy())
+      from.on('close', () => {
+        sockets.delete(from)
+        to.destroy()
+      })
+      from.pipe(to)
+    }
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const { port } = server.address() as AddressInfo
+  config.clusters[0].cluster.server = `https://127.0.0.1:${port}`
+  const file = `${kubeconfig}.${port}`
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 })
+  return {
+    kubeconfig: file,
+    close: (): void => {
+      isOpen = false
+      for (const socket of sockets) socket.destroy()
+    },
+    open: (): void => {
+      isOpen = true
+    },
+    remove: async (): Promise<void> => {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((done) => server.close(done))
+      rmSync(file, { force: true })
+    },
+  }
+}
