@@ -1,8 +1,8 @@
 import { type Clock, sleep } from '#shared/clock.ts'
 import { isConflict, KubeError } from './errors.ts'
 import { type KubeLog, withFields } from './log.ts'
-import type { KubeMetrics, Outcome } from './metrics.ts'
-import { type Backoff, createQueue } from './queue.ts'
+import type { ControllerMetrics, KubeMetrics, Outcome } from './metrics.ts'
+import { type Backoff, createQueue, type Queue } from './queue.ts'
 
 /** What a reconcile asks for: to look again after a while, or (nothing) only when something changes. */
 export type Result = { requeueAfterMs?: number } | undefined
@@ -64,52 +64,16 @@ export const createController = (options: Options): Controller => {
     backoff: options.backoff ?? defaultBackoff,
     ...(queueMetrics ? { metrics: queueMetrics } : {}),
   })
-  const underWay = new Set<AbortController>()
-  let stopping = false
-
-  const attempt = async (key: string): Promise<Result> => {
-    const abort = new AbortController()
-    const timer = clock.setTimeout(() => {
-      metrics?.timedOut()
-      abort.abort(`the reconcile took longer than ${options.reconcileTimeoutMs} ms`)
-    }, options.reconcileTimeoutMs)
-    underWay.add(abort)
-    try {
-      return await options.reconcile(key, { signal: abort.signal, log: withFields(log, { key }) })
-    } catch (error) {
-      throw abort.signal.aborted ? new Error(String(abort.signal.reason), { cause: error }) : error
-    } finally {
-      timer.cancel()
-      underWay.delete(abort)
-    }
-  }
-  const settle = (key: string, result: Result): Outcome => {
-    queue.forget(key)
-    if (result?.requeueAfterMs === undefined) return 'success'
-    queue.addAfter(key, result.requeueAfterMs)
-    return 'requeue_after'
-  }
-  const fail = (key: string, error: unknown): void => {
-    if (error instanceof TerminalError) {
-      metrics?.failedForGood()
-      queue.forget(key)
-      log.error({ key, err: error }, 'reconcile: failed, and waits for a change')
-      return
-    }
-    if (isConflict(error) || stopping) log.debug({ key, err: error }, 'reconcile: overtaken, and is tried again')
-    else log.warn({ key, err: error }, 'reconcile: failed, and is tried again')
-    const retryAfterMs = error instanceof KubeError ? error.retryAfterMs : undefined
-    if (retryAfterMs === undefined) queue.addRateLimited(key)
-    else queue.addAfter(key, retryAfterMs)
-  }
+  const attempts = createAttempts(options, log, metrics)
+  const settle = createSettle(queue, log, metrics)
   const work = async (): Promise<void> => {
     for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
       const finished = metrics?.started()
       let outcome: Outcome = 'error'
       try {
-        outcome = settle(key, await attempt(key))
+        outcome = settle.success(key, await attempts.run(key))
       } catch (error) {
-        fail(key, error)
+        settle.failure(key, error)
       } finally {
         finished?.(outcome)
         queue.done(key)
@@ -125,16 +89,66 @@ export const createController = (options: Options): Controller => {
       const finished = new AbortController()
       const all = Promise.all(Array.from({ length: workers }, work)).then(() => finished.abort())
       await untilAborted(signal)
-      stopping = true
       queue.shutDown()
       await sleep(clock, options.shutdownMs ?? defaultShutdownMs, finished.signal)
-      for (const each of underWay) each.abort('the controller is shutting down')
+      attempts.abort('the controller is shutting down')
       await Promise.race([all, sleep(clock, abortedMs, finished.signal)])
-      if (underWay.size > 0) log.warn({ reconciles: underWay.size }, 'shutdown: left behind what would not end')
+      if (attempts.count() > 0) log.warn({ reconciles: attempts.count() }, 'shutdown: left behind what would not end')
     },
     depth: () => queue.depth(),
   }
 }
+
+/** Reconciles under way, each with its time limit. */
+const createAttempts = (options: Options, log: KubeLog, metrics: ControllerMetrics | undefined) => {
+  const { clock, reconcile, reconcileTimeoutMs } = options
+  const underWay = new Set<AbortController>()
+  return {
+    run: async (key: string): Promise<Result> => {
+      const abort = new AbortController()
+      const timer = clock.setTimeout(() => {
+        metrics?.timedOut()
+        abort.abort(`the reconcile took longer than ${reconcileTimeoutMs} ms`)
+      }, reconcileTimeoutMs)
+      underWay.add(abort)
+      try {
+        return await reconcile(key, { signal: abort.signal, log: withFields(log, { key }) })
+      } catch (error) {
+        throw abort.signal.aborted ? new Error(String(abort.signal.reason), { cause: error }) : error
+      } finally {
+        timer.cancel()
+        underWay.delete(abort)
+      }
+    },
+    abort: (why: string): void => {
+      for (const each of underWay) each.abort(why)
+    },
+    count: (): number => underWay.size,
+  }
+}
+
+/** What becomes of a key after its reconcile. */
+const createSettle = (queue: Queue, log: KubeLog, metrics: ControllerMetrics | undefined) => ({
+  success: (key: string, result: Result): Outcome => {
+    queue.forget(key)
+    if (result?.requeueAfterMs === undefined) return 'success'
+    queue.addAfter(key, result.requeueAfterMs)
+    return 'requeue_after'
+  },
+  failure: (key: string, error: unknown): void => {
+    if (error instanceof TerminalError) {
+      metrics?.failedForGood()
+      queue.forget(key)
+      log.error({ key, err: error }, 'reconcile: failed, and waits for a change')
+      return
+    }
+    if (isConflict(error)) log.debug({ key, err: error }, 'reconcile: overtaken, and is tried again')
+    else log.warn({ key, err: error }, 'reconcile: failed, and is tried again')
+    const retryAfterMs = error instanceof KubeError ? error.retryAfterMs : undefined
+    if (retryAfterMs === undefined) queue.addRateLimited(key)
+    else queue.addAfter(key, retryAfterMs)
+  },
+})
 
 const untilAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

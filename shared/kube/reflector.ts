@@ -8,7 +8,7 @@ import type { KubeObject } from './objects.ts'
 import { listVersion, type Position, positionAfter, positionAt, unknownPosition } from './position.ts'
 import { type Change, createStore, type Indexers, type Store } from './store.ts'
 import { createVersions } from './versions.ts'
-import { readWatchEvent } from './watchEvent.ts'
+import { createFeed, type FeedTiming, type WatchEvent } from './watch.ts'
 
 /** A cache of one kind that follows the API server: it lists, then watches, and starts over when it must. */
 export type Reflector<T> = {
@@ -29,12 +29,7 @@ export type Reflector<T> = {
 }
 
 /** How a reflector waits, in milliseconds; the defaults are client-go's. */
-export type ReflectorTiming = BackoffTiming & {
-  /** Longer than the server's bookmark interval of a minute. */
-  readonly idleTimeoutMs: number
-  /** The server ends a watch after one to two times this, so that not all caches come back at once. */
-  readonly watchMs: number
-}
+export type ReflectorTiming = BackoffTiming & FeedTiming
 
 const defaultTiming: ReflectorTiming = {
   firstBackoffMs: 800,
@@ -43,9 +38,6 @@ const defaultTiming: ReflectorTiming = {
   idleTimeoutMs: 90_000,
   watchMs: 300_000,
 }
-
-/** A watch that ends sooner, and brings nothing, is a fault: taken up again at once, it would be a hot loop. */
-const shortWatchMs = 1_000
 
 type Options<T extends KubeObject> = Pick<Selection, 'namespace' | 'labelSelector'> & {
   client: Client<T>
@@ -70,8 +62,10 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
   const listed = createListeners<void>(log)
   let position: Position = unknownPosition
   let heardAtMs = Number.NEGATIVE_INFINITY
+  const hasSynced = (): boolean => heardAtMs > Number.NEGATIVE_INFINITY
   const silentMs = (): number => clock.monotonic() - heardAtMs
   const metrics = options.metrics?.reflector(plural, silentMs)
+  const feed = createFeed<T>({ client, clock, random, selection, timing })
 
   const list = async (signal: AbortSignal): Promise<void> => {
     const resourceVersion = listVersion(position)
@@ -85,33 +79,13 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
     log.debug({ objects: answer.items.length, changes: changes.length }, 'cache: a full list')
     listed.tell()
   }
-  const take = (line: unknown): void => {
+  const take = (event: WatchEvent<T>): void => {
     heardAtMs = clock.monotonic()
-    const event = readWatchEvent<T>(line)
     metrics?.event()
     const changes = event.type === 'bookmark' ? [] : store[event.type](event.object)
     position = positionAt(event.version)
     for (const change of changes) changed.tell(change)
     versions.advance(event.version)
-  }
-  const watch = async (signal: AbortSignal): Promise<void> => {
-    const startedMs = clock.monotonic()
-    const from = position.version
-    metrics?.watched()
-    const timeoutSeconds = Math.max(1, Math.round((timing.watchMs * (1 + random())) / 1000))
-    const { idleTimeoutMs } = timing
-    for await (const line of client.watch({
-      ...selection,
-      resourceVersion: from,
-      timeoutSeconds,
-      signal,
-      idleTimeoutMs,
-    })) {
-      take(line)
-    }
-    if (position.version === from && clock.monotonic() - startedMs < shortWatchMs) {
-      throw new KubeError({ message: `watch ${plural}: it ended at once and brought nothing`, status: 0 })
-    }
   }
   return {
     store: store.read,
@@ -120,7 +94,8 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
       while (!signal.aborted) {
         try {
           if (position.mustList) await list(signal)
-          await watch(signal)
+          metrics?.watched()
+          for await (const event of feed(position.version, signal)) take(event)
         } catch (error) {
           if (signal.aborted) return
           position = positionAfter(position, error)
@@ -130,14 +105,14 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
         }
       }
     },
-    hasSynced: () => heardAtMs > Number.NEGATIVE_INFINITY,
+    hasSynced,
     synced: async ({ timeoutMs, signal }) => {
-      if (heardAtMs > Number.NEGATIVE_INFINITY) return
-      const first = new AbortController()
-      const forget = listed.add(() => first.abort())
-      await sleep(clock, timeoutMs, signal === undefined ? first.signal : AbortSignal.any([signal, first.signal]))
+      if (hasSynced()) return
+      const done = new AbortController()
+      const forget = listed.add(() => done.abort())
+      await sleep(clock, timeoutMs, signal === undefined ? done.signal : AbortSignal.any([signal, done.signal]))
       forget()
-      if (!first.signal.aborted) throw new Error(`${plural}: the API server gave no full list within ${timeoutMs} ms`)
+      if (!hasSynced()) throw new Error(`${plural}: the API server gave no full list within ${timeoutMs} ms`)
     },
     onChange: (listener) => void changed.add(listener),
     onList: (listener) => void listed.add(listener),

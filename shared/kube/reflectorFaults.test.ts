@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest'
+import { aReflector, asked, eventually } from './testing/aReflector.ts'
+import { ending, json, open, refuse, reset, torn } from './testing/scriptedServer.ts'
+import { bookmark, event, failure, listOf, thing } from './testing/things.ts'
+
+test('a list that fails is tried again until the cache is full', async () => {
+  const { cache, told } = await aReflector({
+    lists: [refuse(403, 'Forbidden'), refuse(403, 'Forbidden'), json(listOf('7', [thing('a', '1')]))],
+  })
+  expect([cache.hasSynced(), cache.silentMs()]).toEqual([false, Number.POSITIVE_INFINITY])
+  await cache.synced({ timeoutMs: 2_000 })
+  expect([cache.hasSynced(), told]).toEqual([true, ['list: added a@1']])
+  expect(cache.silentMs()).toBeLessThan(2_000)
+})
+
+test('after a bookmark a broken watch goes on from it, without a list', async () => {
+  const { server, told } = await aReflector({
+    lists: [json(listOf('7', []))],
+    watches: [
+      torn(bookmark('20')),
+      torn(event('ADDED', thing('a', '21')).slice(0, 30)),
+      reset,
+      open(event('ADDED', thing('a', '21'))),
+    ],
+  })
+  await eventually(() => expect(told).toEqual(['watch: added a@21']))
+  expect(asked(server)).toEqual({ lists: ['0'], watches: ['7', '20', '20', '20'] })
+})
+
+test.each([
+  ['a refused watch', refuse(410, 'Expired')],
+  ['an error event', open(failure(410, 'Expired'))],
+])('a version that is too old makes a list of nothing older than what was seen: %s', async (_what, answer) => {
+  const { server, told } = await aReflector({
+    lists: [
+      json(listOf('7', [thing('a', '1'), thing('b', '2')])),
+      json(listOf('30', [thing('a', '1'), thing('c', '25')])),
+    ],
+    watches: [answer],
+  })
+  await eventually(() => expect(asked(server)).toEqual({ lists: ['0', '7'], watches: ['7', '30'] }))
+  expect(told).toEqual(['list: added a@1', 'list: added b@2', 'list: deleted b@2', 'list: added c@25'])
+})
+
+test('a list whose version is refused too asks for the newest', async () => {
+  const { server } = await aReflector({
+    lists: [json(listOf('7', [])), refuse(410, 'Expired'), json(listOf('30', []))],
+    watches: [refuse(410, 'Expired')],
+  })
+  await eventually(() => expect(asked(server)).toEqual({ lists: ['0', '7', undefined], watches: ['7', '30'] }))
+})
+
+test('a server that asks for fewer requests is given the time, and no list', async () => {
+  const { server, told, warned } = await aReflector({
+    lists: [json(listOf('7', []))],
+    watches: [refuse(429, 'TooManyRequests', { 'retry-after': '0.03' }), open(event('ADDED', thing('a', '8')))],
+  })
+  await eventually(() => expect(told).toEqual(['watch: added a@8']))
+  expect(asked(server)).toEqual({ lists: ['0'], watches: ['7', '7'] })
+  expect(warned).toMatchObject([{ delayMs: 30 }])
+})
+
+test('a garbage line ends the watch and loses nothing', async () => {
+  const { server, told } = await aReflector({
+    lists: [json(listOf('7', []))],
+    watches: [
+      open(event('ADDED', thing('a', '8')), 'garbage\n', event('ADDED', thing('b', '9'))),
+      open('{"type":"ADDED"}\n'),
+      open(event('ADDED', thing('b', '9'))),
+    ],
+  })
+  await eventually(() => expect(told).toEqual(['watch: added a@8', 'watch: added b@9']))
+  expect(asked(server)).toEqual({ lists: ['0'], watches: ['7', '8', '8'] })
+})
+
+test('a watch that stays stuck at one place is helped by a list', async () => {
+  const { server, cache } = await aReflector({
+    lists: [json(listOf('7', [])), json(listOf('9', [thing('a', '9')]))],
+    watches: [open('garbage\n'), open(failure(500, 'InternalError')), open('{}\n')],
+  })
+  await eventually(() => expect(asked(server)).toEqual({ lists: ['0', '7'], watches: ['7', '7', '7', '9'] }))
+  expect(cache.store.size).toBe(1)
+})
+
+test('a connection that has died without a word is noticed by its silence', async () => {
+  const { server, told } = await aReflector({
+    lists: [json(listOf('7', []))],
+    watches: [open(bookmark('8')), open(event('ADDED', thing('a', '9')))],
+    timing: { idleTimeoutMs: 40 },
+  })
+  await eventually(() => expect(told).toEqual(['watch: added a@9']))
+  expect(asked(server).watches.slice(0, 2)).toEqual(['7', '8'])
+})
+
+test('a watch that ends at once and brings nothing is a fault and not a hot loop', async () => {
+  const { warned, told } = await aReflector({
+    lists: [json(listOf('7', []))],
+    watches: [ending(), open(event('ADDED', thing('a', '8')))],
+  })
+  await eventually(() => expect(told).toEqual(['watch: added a@8']))
+  expect(warned).toMatchObject([{ err: { message: 'watch things: it ended at once and brought nothing' } }])
+})

@@ -1,0 +1,60 @@
+import { onTestFinished, vi } from 'vitest'
+import { type Clock, systemClock } from '#shared/clock.ts'
+import { createClient } from '../client.ts'
+import { silentLog } from '../log.ts'
+import { createReflector, type ReflectorTiming } from '../reflector.ts'
+import { createTransport } from '../transport.ts'
+import { type Answer, startScriptedServer } from './scriptedServer.ts'
+import { type Thing, things } from './things.ts'
+
+type Setup = {
+  lists?: Answer[]
+  watches?: Answer[]
+  clock?: Clock
+  timing?: Partial<ReflectorTiming>
+  namespace?: string
+  labelSelector?: string
+}
+
+/** A cache that follows a scripted server, with waits of a few milliseconds. */
+export const aReflector = async ({
+  lists = [],
+  watches = [],
+  clock = systemClock,
+  timing = {},
+  ...selection
+}: Setup) => {
+  const server = await startScriptedServer({ lists, watches })
+  const transport = createTransport({ credentials: server.credentials, userAgent: 'tests', random: () => 0 })
+  const warned: { delayMs?: number; err?: { message: string } }[] = []
+  const cache = createReflector({
+    client: createClient<Thing>(transport, things),
+    clock,
+    random: () => 0,
+    log: { ...silentLog, warn: (fields) => warned.push(fields), error: (fields) => warned.push(fields) },
+    timing: { firstBackoffMs: 1, maxBackoffMs: 4, ...timing },
+    indexers: { owner: ({ metadata }) => (metadata.labels?.owner === undefined ? [] : [metadata.labels.owner]) },
+    ...selection,
+  })
+  const told: string[] = []
+  cache.onChange(({ type, object, initial }) => {
+    told.push(`${initial ? 'list' : 'watch'}: ${type} ${object.metadata.name}@${object.metadata.resourceVersion}`)
+  })
+  const stop = new AbortController()
+  const running = cache.run(stop.signal)
+  onTestFinished(async () => {
+    stop.abort()
+    await running
+    await transport.close()
+    await server.close()
+  })
+  return { server, cache, told, warned, stop, running }
+}
+
+/** Waits, a short time, until `look` throws no more. */
+export const eventually = (look: () => void): Promise<void> => vi.waitFor(look, { timeout: 2_000, interval: 2 })
+/** The versions from which the server was asked to list, and to watch. */
+export const asked = (server: Awaited<ReturnType<typeof aReflector>>['server']) => ({
+  lists: server.lists().map(({ query }) => query.resourceVersion),
+  watches: server.watches().map(({ query }) => query.resourceVersion),
+})
