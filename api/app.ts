@@ -104,7 +104,8 @@ const withSlash = (request: Request): string => {
 }
 
 const tooLarge = (): never => {
-  throw new Problem('body_too_large', `A body has at most ${maxBodyBytes} bytes.`)
+  // The rest of such a body is not worth reading, so the connection ends with the answer.
+  throw new Problem('body_too_large', `A body has at most ${maxBodyBytes} bytes.`, { headers: { connection: 'close' } })
 }
 
 /** An unexpected fault is logged with its cause; one that was told to the client needs no stack. */

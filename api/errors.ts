@@ -1,6 +1,10 @@
 /** One fault of a request's input; the path is a JSON Pointer (RFC 6901) into the body, or names a header or parameter. */
 export type InputFault = { readonly path: string; readonly message: string }
 
+/** A JSON Pointer to a place in a body. */
+export const pointer = (path: readonly PropertyKey[]): string =>
+  path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+
 const titles = {
   malformed_json: [400, 'The body is not JSON'],
   invalid_request: [400, 'The request is invalid'],
@@ -68,18 +72,12 @@ export const toResponse = (problem: Problem, requestId: string): Response => {
 /** The problem that an error stands for; an unknown one is an opaque 500 with the error as its cause. */
 export const toProblem = (error: unknown): Problem => {
   if (error instanceof Problem) return error
-  if (isMalformedJson(error)) {
-    return new Problem('malformed_json', 'The body cannot be parsed as JSON (RFC 8259).', { cause: error })
-  }
   if (isDatabaseAway(error)) {
     const headers = { 'retry-after': '2' }
     return new Problem('unavailable', 'The database does not answer; try again.', { headers, cause: error })
   }
   return new Problem('internal_error', 'The request id finds the cause in the log.', { cause: error })
 }
-
-const isMalformedJson = (error: unknown): boolean =>
-  error instanceof Error && 'status' in error && error.status === 400 && error.message.startsWith('Malformed JSON')
 
 const awayCodes = [
   'CONNECT_TIMEOUT',

@@ -1,6 +1,6 @@
 import type { Hook } from '@hono/zod-openapi'
 import type { core } from 'zod'
-import { type InputFault, Problem } from './errors.ts'
+import { type InputFault, Problem, pointer } from './errors.ts'
 import type { Env } from './openapi.ts'
 
 /** Turns what zod found into one 400 that lists every fault. */
@@ -18,7 +18,3 @@ const faults = (issues: readonly core.$ZodIssue[], prefix: string): InputFault[]
     if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }]
     return issue.keys.map((key) => ({ path: `${path}${pointer([key])}`, message: 'this field is not known here' }))
   })
-
-/** A JSON Pointer (RFC 6901). */
-const pointer = (path: readonly PropertyKey[]): string =>
-  path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')

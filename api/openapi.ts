@@ -2,7 +2,7 @@ import { z } from '@hono/zod-openapi'
 import { createMiddleware } from 'hono/factory'
 import type { ScopeDepth } from '#api/auth/service.ts'
 import type { Context } from './context.ts'
-import { notFound, Problem } from './errors.ts'
+import { type InputFault, notFound, Problem, pointer } from './errors.ts'
 
 /** What middleware leaves for handlers. */
 export type Env = {
@@ -107,8 +107,30 @@ const json = (depth: ScopeDepth | undefined) =>
     if (!/^application\/([a-z-]+\+)?json\s*(;|$)/i.test(type)) {
       throw new Problem('unsupported_media_type', 'Send the body as application/json.')
     }
+    const body: unknown = await c.req.json().catch(malformed)
+    const errors = unsafeKeys(body, '', 0)
+    if (errors.length > 0)
+      throw new Problem('invalid_request', 'The body has keys that are refused everywhere.', { errors })
     await next()
   })
+
+const malformed = (cause: unknown): never => {
+  if (!(cause instanceof SyntaxError)) throw cause
+  throw new Problem('malformed_json', 'The body cannot be parsed as JSON (RFC 8259).', { cause })
+}
+
+const maxDepth = 32
+const refusedKeys = ['__proto__', 'constructor', 'prototype']
+
+/** Keys that reach a prototype in careless code, and nesting that no schema here has; parsers drop both silently. */
+const unsafeKeys = (value: unknown, path: string, depth: number): InputFault[] => {
+  if (typeof value !== 'object' || value === null) return []
+  if (depth > maxDepth) return [{ path, message: `is nested more than ${maxDepth} deep` }]
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const at = path + pointer([key])
+    return refusedKeys.includes(key) ? [{ path: at, message: 'this key is refused' }] : unsafeKeys(inner, at, depth + 1)
+  })
+}
 
 /** A JSON body that must be given. */
 export const jsonBody = <S extends z.ZodType>(schema: S) => ({

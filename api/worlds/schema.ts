@@ -13,14 +13,9 @@ import {
 import { defaultScalingProfile, scalingProfileNames, scalingProfiles } from '#shared/scalingProfiles.ts'
 
 const text = (max = 256) => z.string().max(max)
-const textMap = () =>
-  z.record(z.string().min(1).max(256), text(4096)).refine(isPlain, 'must not have the key __proto__')
+const textMap = () => z.record(z.string().min(1).max(256), text(4096))
 const flag = () => z.boolean().default(false)
 const pictureUrl = () => z.url({ protocol: /^https?$/ }).max(2048)
-
-function isPlain(map: object): boolean {
-  return !Object.keys(map).some((key) => ['__proto__', 'constructor', 'prototype'].includes(key))
-}
 
 const name = () =>
   z

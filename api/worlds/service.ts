@@ -5,6 +5,8 @@ import { markDirty } from '#api/cluster/outbox.ts'
 import type { Context } from '#api/context.ts'
 import type { Transaction } from '#api/db/client.ts'
 import { notFound, Problem } from '#api/errors.ts'
+import { organizations } from '#api/organizations/table.ts'
+import { projects } from '#api/projects/table.ts'
 import type { DeploymentStatus } from '#shared/enumerations.ts'
 import { newWorldRows } from './create.ts'
 import { presentDeployment, presentWorld } from './present.ts'
@@ -80,6 +82,7 @@ export const listWorlds = async (
     )
     .orderBy(asc(worlds.createdAt), asc(worlds.id))
     .limit(limit + 1)
+  if (rows.length === 0 && !(await scopeExists(ctx))) throw notFound()
   const page = rows.slice(0, limit)
   const items = page.flatMap(({ worlds: row, launch_contexts: context }) => {
     const verb = strongestVerb(ctx.principal.permissions, pathOf(row.organizationId, row.projectId, row.id))
@@ -87,6 +90,21 @@ export const listWorlds = async (
   })
   const last = page.at(-1)?.worlds
   return rows.length > limit && last ? { items, next: { createdAt: last.createdAt, id: last.id } } : { items }
+}
+
+/** Only an empty list needs the question whether its organization, and its project if one is named, exist at all. */
+const scopeExists = async (ctx: Context): Promise<boolean> => {
+  const found =
+    ctx.projectId === ''
+      ? await ctx.db
+          .select({ id: organizations.id })
+          .from(organizations)
+          .where(eq(organizations.id, ctx.organizationId))
+      : await ctx.db
+          .select({ id: projects.id })
+          .from(projects)
+          .where(and(eq(projects.organizationId, ctx.organizationId), eq(projects.id, ctx.projectId)))
+  return found.length > 0
 }
 
 /** Changes a world's name and description; what is left out stays. */

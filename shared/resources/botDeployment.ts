@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { botPhases } from '#shared/enumerations.ts'
-import { conditions, revision, revisionFence, userMetadata } from './schema.ts'
+import { codePoints, conditions, revision, revisionFence, userMetadata } from './schema.ts'
 
 /** A CPU quantity as the REST contract writes it. */
 const cpuPattern = /^\d+(m|\.\d\d?\d?)?$/
@@ -11,7 +11,7 @@ const memoryPattern = /^\d+(\.\d+)?(m|k|Ki|M|Mi|G|Gi)?$/
 export const botDeploymentSpecSchema = z
   .object({
     worldName: z.string().min(1).max(253).describe('The name of the World in the same namespace that the bots enter.'),
-    description: z.string().max(2048).default('').describe('What the bots are for.'),
+    description: codePoints(2048).default('').describe('What the bots are for.'),
     count: z.int().min(0).max(10_000).describe('How many bots are wanted; kubectl scale changes it.'),
     cpu: z.string().regex(cpuPattern).max(32).default('100m').describe('The CPU limit of one bot.'),
     memory: z.string().regex(memoryPattern).max(32).default('128Mi').describe('The memory limit of one bot.'),

@@ -3,6 +3,13 @@ import { z } from 'zod'
 /** An instant as an ISO 8601 text in UTC; a Kubernetes `date-time`. */
 export const instant = () => z.iso.datetime({ offset: true })
 
+/** Text of at most so many code points, which is what the API server counts too; JavaScript's own length is not. */
+export const codePoints = (most: number) =>
+  z
+    .string()
+    .refine((text) => [...text].length <= most, `must have at most ${most} characters`)
+    .meta({ maxLength: most })
+
 /** A map from text to text as users keep beside their own things; it never becomes a Kubernetes label or annotation. */
 const textMap = () => z.record(z.string().max(256), z.string().max(4096))
 

@@ -10,7 +10,7 @@ import {
 import { idPattern } from '#shared/ids.ts'
 import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
 import { defaultScalingProfile, scalingProfileNames } from '#shared/scalingProfiles.ts'
-import { conditions, instant, revision, revisionFence, userMetadata } from './schema.ts'
+import { codePoints, conditions, instant, revision, revisionFence, userMetadata } from './schema.ts'
 
 const runId = () => z.string().regex(new RegExp(idPattern('run')))
 
@@ -34,8 +34,8 @@ const runtime = z.object({
 /** What is wanted of a world. Defaults are part of the schema, so a parsed spec is the canonical one. */
 export const worldSpecSchema = z
   .object({
-    displayName: z.string().max(64).default('').describe('The name that people see.'),
-    description: z.string().max(256).default('').describe('What the world is for.'),
+    displayName: codePoints(64).default('').describe('The name that people see.'),
+    description: codePoints(256).default('').describe('What the world is for.'),
     state: z.enum(worldStates).default('Stopped').describe('Running starts a run, Stopped ends it.'),
     runId: runId().exactOptional().describe('The run that is wanted; another value is another run.'),
     startedAt: instant().exactOptional().describe('When the run was asked for; its duration counts from here.'),

@@ -18,6 +18,9 @@ type RunningStack = { info: StackInfo; child: ChildProcess; exited: Promise<numb
 
 /** `npm start`, as a user runs it, with a state folder of its own. */
 const npmStart = async (stateDir: string, args: readonly string[]): Promise<RunningStack> => {
+  const file = join(stateDir, 'stack.json')
+  // That of a stack that was killed would be taken for the new one's.
+  rmSync(file, { force: true })
   const child = spawn(process.execPath, ['dev/start.ts', '--api-port', String(await freePort()), ...args], {
     env: { ...process.env, ORRERY_STATE_DIR: stateDir, KUBECONFIG: '' },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -25,7 +28,6 @@ const npmStart = async (stateDir: string, args: readonly string[]): Promise<Runn
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
-  const file = join(stateDir, 'stack.json')
   const ready = eventually('stack.json', async () => child.exitCode !== null || existsSync(file), {
     timeoutMs: startMs,
   })
@@ -146,16 +148,17 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     await world.phase('Stopped')
   })
 
-  test('a server that ends with 0 ends the run, and one that is killed is made again', async () => {
+  test('a server that is deleted is made again, and one that ends with 0 ends the run', async () => {
     const world = await aRunningWorld(stack)
-    const uid = (): string =>
-      kubectl(stack, 'get', 'pods', '-n', world.namespace, '-o', 'jsonpath={.items[*].metadata.uid}')
-    const first = uid()
-    // 137 is what a container ends with that is killed; process 1 of a pod cannot kill itself from within.
-    kubectl(stack, 'exec', world.id, '-n', world.namespace, '--', '/bin/node', '-e', 'process.kill(1, "SIGUSR1")')
+    const pods = (path: string): string =>
+      kubectl(stack, 'get', 'pods', '-n', world.namespace, '-o', `jsonpath=${path}`)
+    const first = pods('{.items[*].metadata.uid}')
     kubectl(stack, 'delete', 'pod', world.id, '-n', world.namespace, '--grace-period=0', '--force')
-    await eventually('another pod', async () => uid() !== first && uid() !== '', { timeoutMs: 30_000 })
-    await world.phase('Active')
+    await eventually('another pod', async () => !['', first].includes(pods('{.items[*].metadata.uid}')), {
+      timeoutMs: 30_000,
+    })
+    kubectl(stack, 'wait', '--for=condition=Ready', '--timeout=30s', `pod/${world.id}`, '-n', world.namespace)
+    expect((await world.phase('Active')).status.runId).toBe(pods('{.items[*].metadata.labels.orrery\\.dev/run}'))
     kubectl(stack, 'exec', world.id, '-n', world.namespace, '--', '/bin/node', '-e', 'process.kill(1, "SIGTERM")')
     await world.phase('Stopped')
   })

@@ -3,8 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import postgres from 'postgres'
 import { afterAll, expect, inject, test } from 'vitest'
 import { aDatabase, rootApiKey, startApi } from '#test/support/processes.ts'
+import { inNewProject } from '#test/support/rest.ts'
+import { eventually } from '#test/support/wait.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'orrery-startup-'))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
@@ -93,10 +96,38 @@ test('npm start refuses the data of another version, and says how to forget it',
   expect(said).toContain('--reset')
 })
 
-test('an API ends within its time on SIGTERM, with 0, and lets a request finish', async () => {
-  const api = await startApi({ databaseUrl: await aDatabase() })
-  const answer = fetch(`${api.url}/readyz`)
+test('an API that is asked to end lets a request finish, takes no other, and exits with 0', async () => {
+  const databaseUrl = await aDatabase()
+  const api = await startApi({ databaseUrl })
+  const rest = await inNewProject(api.url)
+  const { body } = await rest.call<{ worldId: string }>('POST', '/api/worlds/', { name: 'Lobby', transient: false })
+  const sql = postgres(databaseUrl, { max: 1 })
+  const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  // The request waits for a lock on its row, so it is under way for as long as the test wants.
+  const lock = sql.begin(async (tx) => {
+    await tx`select 1 from worlds where id = ${body.worldId} for update`
+    held.resolve()
+    await release.promise
+  })
+  await held.promise
+  const answer = rest.call('POST', `/api/worlds/${body.worldId}/start/`)
+  const other = postgres(databaseUrl, { max: 1 })
+  await eventually('the request waits', async () => {
+    const waiting =
+      await other`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+    return waiting.length > 0
+  })
   api.signal('SIGTERM')
+  await eventually('no other request is taken', async () => {
+    try {
+      await fetch(`${api.url}/livez`, { headers: { connection: 'close' } })
+      return false
+    } catch {
+      return true
+    }
+  })
+  release.resolve()
   expect((await answer).status).toBe(200)
   expect(await api.exited).toEqual({ code: 0, signal: null })
+  await Promise.all([lock, other.end(), sql.end()])
 })
