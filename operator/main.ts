@@ -1,4 +1,4 @@
-import { Registry } from 'prom-client'
+import { collectDefaultMetrics, Registry } from 'prom-client'
 import { systemClock } from '#shared/clock.ts'
 import { createIdSource } from '#shared/ids.ts'
 import { createClient } from '#shared/kube/client.ts'
@@ -19,6 +19,7 @@ const shutdownMs = 20_000
 
 const run = async (config: OperatorConfig, log: Log): Promise<void> => {
   const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
   const metrics = createKubeMetrics(registry)
   const transport = createTransport({
     credentials: loadCredentials(process.env),

@@ -11,7 +11,7 @@ import { apiFinalizer } from '#shared/resources/group.ts'
 import { type World, worldSpecSchema } from '#shared/resources/world.ts'
 import { observeWorld, type Verdict } from './observe.ts'
 import { isDirty, markDirty } from './outbox.ts'
-import { forgetResource, recordObserved, vanishedRows } from './rows.ts'
+import { forgetResource, isOutdated, lockRow, newestVersion, recordObserved, vanishedRows } from './rows.ts'
 
 export type PullDeps = {
   readonly db: Database
@@ -42,16 +42,16 @@ export const pullWorld = async (deps: PullDeps, name: string, live: World | unde
 }
 
 const take = async (deps: PullDeps, tx: Transaction, live: World): Promise<Verdict | undefined> => {
-  const row = await locked(tx, live.metadata.name)
+  const row = await lockRow(tx, live.metadata.name)
   if (row === undefined) return undefined
+  if (isOutdated(row, live.metadata)) return { deployments: [] }
   const verdict = observeWorld(row, live, await isDirty(tx, 'world', row.id))
   if (verdict.frozen) return verdict
   await recordObserved(tx, row, live, verdict)
   await tx
     .update(worlds)
     .set({
-      appliedResourceVersion: live.metadata.resourceVersion ?? null,
-      resourceUid: live.metadata.uid ?? null,
+      ...newestVersion(row, live.metadata),
       // What was adopted is common ground from now on; the next edit is compared with it, even before it is pushed back.
       ...(verdict.adoptState && row.applied ? { applied: { ...row.applied, state: verdict.adoptState } } : {}),
       ...intentOf(deps, row, verdict),
@@ -73,15 +73,10 @@ const intentOf = (deps: PullDeps, row: WorldRow, verdict: Verdict): Partial<Worl
   return {}
 }
 
-const locked = async (tx: Transaction, id: string): Promise<WorldRow | undefined> => {
-  const [row] = await tx.select().from(worlds).where(eq(worlds.id, id)).for('update')
-  return row
-}
-
 /** A deleted row's resource is gone, so the row goes; a resource that vanished without the finalizer is made again. */
 const pullGone = async (deps: PullDeps, id: string): Promise<void> => {
   const again = await deps.db.transaction(async (tx) => {
-    const row = await locked(tx, id)
+    const row = await lockRow(tx, id)
     if (row === undefined) return false
     if (row.deletingAt !== null) {
       await tx.delete(worlds).where(eq(worlds.id, id))

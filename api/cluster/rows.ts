@@ -1,31 +1,54 @@
-import { and, eq, inArray, isNull, like, notInArray, or, sql } from 'drizzle-orm'
+import { and, eq, inArray, like, notInArray, sql } from 'drizzle-orm'
 import type { Database, Transaction } from '#api/db/client.ts'
 import { deployments, type WorldRow, worlds } from '#api/worlds/table.ts'
 import type { KubeError } from '#shared/kube/errors.ts'
 import type { ObjectMeta } from '#shared/kube/objects.ts'
+import { isOlder } from '#shared/kube/versions.ts'
 import type { World, WorldSpec } from '#shared/resources/world.ts'
 import type { Verdict } from './observe.ts'
 
 /** How a status message starts that push wrote; it goes with the first push that succeeds. */
 const waitingPrefix = 'waiting for the cluster: '
 
-/** Remembers what was applied, unless something newer was remembered meanwhile. */
-export const recordApplied = async (
+/**
+ * Remembers what was applied, unless something newer was remembered meanwhile. The version never goes back: pull may
+ * have seen a later one than the answer of the apply, and a push that sent the earlier one would conflict for ever.
+ */
+export const recordApplied = (
   db: Database,
   row: WorldRow,
   applied: WorldSpec,
   { uid, resourceVersion }: ObjectMeta,
-): Promise<void> => {
-  await db
-    .update(worlds)
-    .set({ applied, appliedResourceVersion: resourceVersion ?? null, resourceUid: uid ?? null })
-    .where(
-      and(
-        eq(worlds.id, row.id),
-        or(isNull(worlds.applied), sql`(${worlds.applied}->>'revision')::int <= ${row.revision}`),
-      ),
-    )
+): Promise<void> =>
+  db.transaction(async (tx) => {
+    const now = await lockRow(tx, row.id)
+    if (now === undefined || (now.applied?.revision ?? 0) > row.revision) return
+    await tx
+      .update(worlds)
+      .set({ applied, ...newestVersion(now, { uid, resourceVersion }) })
+      .where(eq(worlds.id, row.id))
+  })
+
+/** The row, locked until the transaction ends; undefined where it is gone. */
+export const lockRow = async (tx: Transaction, id: string): Promise<WorldRow | undefined> => {
+  const [row] = await tx.select().from(worlds).where(eq(worlds.id, id)).for('update')
+  return row
 }
+
+type Seen = { uid?: string | undefined; resourceVersion?: string | undefined }
+
+/** Whether the row has already seen a later version of the same resource. */
+export const isOutdated = (row: WorldRow, { uid, resourceVersion }: Seen): boolean =>
+  row.resourceUid === uid &&
+  row.appliedResourceVersion !== null &&
+  resourceVersion !== undefined &&
+  isOlder(resourceVersion, row.appliedResourceVersion)
+
+/** The columns that name the resource, with the later of the two versions. */
+export const newestVersion = (row: WorldRow, seen: Seen) => ({
+  resourceUid: seen.uid ?? null,
+  appliedResourceVersion: isOutdated(row, seen) ? row.appliedResourceVersion : (seen.resourceVersion ?? null),
+})
 
 /** Tells the readers of a world that its cluster does not take it, and why; writes only what is not there already. */
 export const sayWaiting = async (db: Database, worldId: string, error: KubeError): Promise<void> => {

@@ -36,6 +36,15 @@ export const wasDisrupted = (pod: Pod): boolean =>
   (pod.status?.conditions?.some((condition) => condition.type === 'DisruptionTarget' && condition.status === 'True') ??
     false)
 
+/** Whether a pod will not become Ready by waiting alone: no node takes it, or its container cannot be made. */
+export const needsAttention = (pod: Pod): boolean => {
+  const waiting = pod.status?.containerStatuses?.[0]?.state?.waiting?.reason
+  return (
+    pod.status?.conditions?.some(({ type, status }) => type === 'PodScheduled' && status === 'False') === true ||
+    (waiting !== undefined && waiting !== 'ContainerCreating')
+  )
+}
+
 /** Why a pod is not Ready yet, or how it failed, in one sentence. The first reason that applies is the answer. */
 export const explain = (pod: Pod): string => {
   for (const reason of reasons) {

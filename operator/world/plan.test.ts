@@ -52,7 +52,19 @@ describe('a start', () => {
     expect(planned.status.conditions?.find(({ type }) => type === 'Ready')?.status).toBe('True')
   })
 
-  test('says what it waits for', () => {
+  test('writes nothing while its pod takes the usual steps, and says what it waits for when that takes long', () => {
+    const scheduled = aPod({ metadata: { creationTimestamp: at(startMs) } })
+    const early = planFor(frozen(), scheduled, startMs + 1_000)
+    expect(early.status).toEqual(frozen().status)
+    expect(early.requeueAfterMs).toBe(2_000)
+    const late = planFor(frozen(), scheduled, startMs + 3_000)
+    expect(late.status).toMatchObject({
+      message: 'waiting for the server to start',
+      deployment: { status: 'Starting' },
+    })
+  })
+
+  test('says at once what only somebody else can mend', () => {
     const pending = aPod({
       status: { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', message: '0/1 nodes fit' }] },
     })

@@ -1,10 +1,14 @@
 import type { WorldRun } from '#shared/resources/world.ts'
 import { planDeletion, planEnded, planStopped } from './ended.ts'
-import { explain, observeServer, readySince, type Server, wasDisrupted } from './observe.ts'
+import { explain, needsAttention, observeServer, readySince, type Server, wasDisrupted } from './observe.ts'
 import type { Pod } from './pod.ts'
 import { countFailure, endRun, expiresAtMs, freezeRun, nextPodAtMs, toInstant, wantedRunId } from './run.ts'
 import { type Outlook, statusOf } from './status.ts'
 import { exists, type Plan, type PlanInput, removal } from './step.ts'
+
+/** How long the first steps of a pod go unreported. */
+const patientMs = 3_000
+const makingServer = 'waiting for the server to become ready'
 
 /**
  * Plans one reconcile of a World. What must not be lost is recorded before it is acted on: a run is frozen in the status
@@ -37,7 +41,7 @@ const planNewRun = (input: PlanInput, runId: string): Plan => {
     return { steps: removal(server), status }
   }
   const run = freezeRun(world, runId, settings, nowMs)
-  const status = statusOf(input, waiting(run, 'making the server'))
+  const status = statusOf(input, waiting(run, makingServer))
   const last = world.status?.deployment
   if (last === undefined) return { steps: [], status, requeueAfterMs: 0 }
   const previousDeployment = { ...last, status: last.status === 'Error' ? ('Error' as const) : ('Stopped' as const) }
@@ -70,7 +74,7 @@ const planServer = (input: PlanInput, run: WorldRun, server: Server): Plan => {
       const waitMs = nextPodAtMs(run, input.settings) - input.nowMs
       const failed = run.failedAt !== undefined
       if (waitMs > 0) return { ...wait('waiting to restart the server after a failure'), requeueAfterMs: waitMs }
-      const planned = wait(failed ? 'making the server again after a failure' : 'making the server')
+      const planned = wait(failed ? 'making the server again after a failure' : makingServer)
       return { ...planned, steps: [{ verb: 'createPod', run }] }
     }
     case 'foreign':
@@ -93,7 +97,7 @@ const planCurrent = (input: PlanInput, run: WorldRun, pod: Pod): Plan => {
   }
   if (pod.status?.phase === 'Failed') return planFailed(input, run, pod)
   const ready = readySince(pod)
-  if (ready === undefined) return { steps: [], status: statusOf(input, waiting(run, explain(pod), pod)) }
+  if (ready === undefined) return planUnready(input, run, pod)
   // Kubernetes keeps whole seconds, so its instant may lie before the run began.
   const readyAt = toInstant(Math.max(Date.parse(ready), Date.parse(run.startedAt)))
   const status = statusOf(input, {
@@ -106,6 +110,18 @@ const planCurrent = (input: PlanInput, run: WorldRun, pod: Pod): Plan => {
     pod,
   })
   return { steps: [], status }
+}
+
+/**
+ * A server on its way. The states that every pod passes within moments are not worth a write each, so the status says
+ * what is awaited once it is awaited for long, or at once where somebody has to do something.
+ */
+const planUnready = (input: PlanInput, run: WorldRun, pod: Pod): Plan => {
+  const ageMs = input.nowMs - Date.parse(pod.metadata.creationTimestamp ?? '')
+  const patienceMs = needsAttention(pod) ? 0 : patientMs - ageMs
+  if (patienceMs <= 0 || Number.isNaN(patienceMs))
+    return { steps: [], status: statusOf(input, waiting(run, explain(pod), pod)) }
+  return { steps: [], status: statusOf(input, waiting(run, makingServer)), requeueAfterMs: patienceMs }
 }
 
 const planFailed = (input: PlanInput, run: WorldRun, pod: Pod): Plan => {

@@ -48,3 +48,9 @@ export const createVersions = (clock: Clock): Versions => {
 }
 
 const parse = (version: string): bigint | undefined => (/^\d{1,30}$/.test(version) ? BigInt(version) : undefined)
+
+/** Whether one version of an object is older than another of the same object; false where they cannot be compared. */
+export const isOlder = (version: string, than: string): boolean => {
+  const [a, b] = [parse(version), parse(than)]
+  return a !== undefined && b !== undefined && a < b
+}

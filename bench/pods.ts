@@ -1,0 +1,55 @@
+import type { StackInfo } from '#dev/stack.ts'
+import { createClient } from '#shared/kube/client.ts'
+import { loadCredentials } from '#shared/kube/config.ts'
+import type { KubeObject } from '#shared/kube/objects.ts'
+import { createTransport } from '#shared/kube/transport.ts'
+import type { Row } from './report.ts'
+import { watchReady } from './watch.ts'
+
+const namespace = 'bench-pods'
+let round = 0
+
+/** Makes bare pods with the same client and the same shape as the operator's, all at once, until each is Ready. */
+export const startPods = async (stack: StackInfo, count: number, what: string): Promise<Row> => {
+  const transport = createTransport({
+    credentials: loadCredentials({ KUBECONFIG: stack.kubeconfig }),
+    userAgent: 'orrery-bench',
+  })
+  const pods = createClient<KubeObject>(transport, { group: '', version: 'v1', plural: 'pods', kind: 'Pod' })
+  const namespaces = createClient<KubeObject>(transport, {
+    group: '',
+    version: 'v1',
+    plural: 'namespaces',
+    kind: 'Namespace',
+  })
+  const accounts = createClient<KubeObject>(transport, {
+    group: '',
+    version: 'v1',
+    plural: 'serviceaccounts',
+    kind: 'ServiceAccount',
+  })
+  const as = { fieldManager: 'orrery-bench', force: true }
+  await namespaces.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }, as)
+  // Pods are refused until the controller-manager has made this one.
+  await accounts.apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace } }, as)
+  round += 1
+  const names = Array.from({ length: count }, (_, at) => `bare-${round}-${at}`)
+  const ready = await watchReady(transport, { group: '', version: 'v1', plural: 'pods', kind: 'Pod' }, names)
+  const startedMs = performance.now()
+  await Promise.all(names.map((name) => pods.create(pod(name))))
+  const times = await ready.all()
+  await Promise.all(names.map((name) => pods.delete({ namespace, name }, { gracePeriodSeconds: 0 })))
+  await transport.close()
+  return { what: `${what}: create → Ready`, timesMs: names.map((name) => (times.get(name) ?? 0) - startedMs) }
+}
+
+const pod = (name: string) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace },
+  spec: {
+    restartPolicy: 'Never',
+    automountServiceAccountToken: false,
+    containers: [{ name: 'server', image: 'bench', resources: { requests: { cpu: '20m', memory: '82Mi' } } }],
+  },
+})

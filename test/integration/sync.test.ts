@@ -1,0 +1,88 @@
+import { eq } from 'drizzle-orm'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { desiredSpec } from '#api/cluster/desired.ts'
+import { isOutdated, recordApplied } from '#api/cluster/rows.ts'
+import { openDatabase } from '#api/db/client.ts'
+import { worlds } from '#api/db/schema.ts'
+import { aCluster } from '#test/support/cluster.ts'
+import { createGate } from '#test/support/gate.ts'
+import { type ApiProcess, aDatabase, startApi, startOperator } from '#test/support/processes.ts'
+import { inNewProject, type WorldBody } from '#test/support/rest.ts'
+import { eventually } from '#test/support/wait.ts'
+
+const cluster = aCluster()
+const lobby = { name: 'Lobby', transient: false }
+let databaseUrl: string
+let apis: ApiProcess[]
+
+beforeAll(async () => {
+  databaseUrl = await aDatabase()
+  // The first alone runs the migrations, so that what is tested is the sync of two that run.
+  apis = [await startApi({ databaseUrl }), await startApi({ databaseUrl })]
+})
+afterAll(async () => {
+  await Promise.all(apis?.map((api) => api.stop()) ?? [])
+})
+
+test('many worlds, made and started at once over two replicas, all get the pod of their run', async () => {
+  const operator = await startOperator()
+  const scopes = await Promise.all(apis.map(({ url }) => inNewProject(url)))
+  const started = await Promise.all(
+    Array.from({ length: 60 }, async (_, at) => {
+      const rest = scopes[at % scopes.length]
+      if (rest === undefined) throw new Error('no scope')
+      const { body } = await rest.call<{ worldId: string }>('POST', '/api/worlds/', lobby)
+      await rest.call('POST', `/api/worlds/${body.worldId}/start/`)
+      return { rest, id: body.worldId, namespace: `orrery-${rest.scope.organizationId}` }
+    }),
+  )
+  for (const { rest, id, namespace } of started) {
+    const pod = await cluster.pod(namespace, id).exists()
+    const { status } = (await rest.call<WorldBody>('GET', `/api/worlds/${id}/`)).body
+    expect(pod.metadata.labels?.['orrery.dev/run']).toBe(status.runId)
+  }
+  await operator.stop()
+})
+
+test('what pull has seen is not forgotten when the answer of an earlier apply comes late', async () => {
+  const gate = await createGate(inject('apiKubeconfig'))
+  const url = await aDatabase()
+  const away = await startApi({ databaseUrl: url, kubeconfig: gate.kubeconfig })
+  gate.close()
+  const rest = await inNewProject(away.url)
+  const { body } = await rest.call<{ worldId: string }>('POST', '/api/worlds/', lobby)
+  await away.stop()
+  await gate.remove()
+
+  const { db, close } = openDatabase({ url, poolSize: 2 })
+  const read = async () => (await db.select().from(worlds).where(eq(worlds.id, body.worldId)))[0]
+  const row = await read()
+  if (row === undefined) throw new Error('no row')
+  await recordApplied(db, row, desiredSpec(row), { name: row.id, uid: 'u', resourceVersion: '1000' })
+  await recordApplied(db, row, desiredSpec(row), { name: row.id, uid: 'u', resourceVersion: '999' })
+  const later = await read()
+  expect(later?.appliedResourceVersion).toBe('1000')
+  expect(later && isOutdated(later, { uid: 'u', resourceVersion: '999' })).toBe(true)
+  await recordApplied(db, row, desiredSpec(row), { name: row.id, uid: 'another', resourceVersion: '5' })
+  expect(await read()).toMatchObject({ resourceUid: 'another', appliedResourceVersion: '5' })
+  await close()
+})
+
+test('a replica that dies hands the pull to the other, which misses nothing', async () => {
+  const operator = await startOperator()
+  const [leader, other] = apis
+  if (leader === undefined || other === undefined) throw new Error('two replicas are needed')
+  const rest = await inNewProject(other.url)
+  const { body } = await rest.call<{ worldId: string }>('POST', '/api/worlds/', lobby)
+  leader.signal('SIGKILL')
+  await leader.exited
+  await rest.call('POST', `/api/worlds/${body.worldId}/start/`)
+  const pod = cluster.pod(`orrery-${rest.scope.organizationId}`, body.worldId)
+  await pod.exists()
+  await pod.becomesReady()
+  await eventually('Active', async () => {
+    const world = await rest.call<WorldBody>('GET', `/api/worlds/${body.worldId}/`)
+    return world.body.status.phase === 'Active'
+  })
+  await operator.stop()
+})
