@@ -4,7 +4,7 @@ import type { KubeObject } from '#shared/kube/objects.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
 import type { Transport } from '#shared/kube/transport.ts'
 
-const limitMs = 20_000
+const limitMs = 120_000
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
 type Seen = KubeObject & { status?: { conditions?: { type: string; status: string }[] } }
