@@ -4,18 +4,8 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Progress } from '#dev/progress.ts'
-import { buildBinary, goVersion } from './build.ts'
+import { type Binary, buildBinary, goVersion } from './build.ts'
 import { downloadEnvtest } from './envtest.ts'
-
-/** The programs of Kubernetes that this machine may run. */
-export type Binary =
-  | 'etcd'
-  | 'kube-apiserver'
-  | 'kube-controller-manager'
-  | 'kube-scheduler'
-  | 'kubectl'
-  | 'kubelet'
-  | 'kwok'
 
 /** The version of Kubernetes that everything here is made for. */
 export const kubernetesVersion = '1.36.3'

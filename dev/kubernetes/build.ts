@@ -3,9 +3,8 @@ import { mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Progress } from '#dev/progress.ts'
-import type { Binary } from './binaries.ts'
 
-const packages: Record<Binary, string> = {
+const packages = {
   etcd: 'go.etcd.io/etcd/server/v3',
   'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
   'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
@@ -13,7 +12,10 @@ const packages: Record<Binary, string> = {
   kubectl: 'k8s.io/kubernetes/cmd/kubectl',
   kubelet: 'k8s.io/kubernetes/cmd/kubelet',
   kwok: 'sigs.k8s.io/kwok/cmd/kwok',
-}
+} as const
+
+/** The programs of Kubernetes that this machine may run. */
+export type Binary = keyof typeof packages
 
 const progressEveryMs = 15_000
 const buildTimeoutMs = 30 * 60_000

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { freePort } from '#dev/ports.ts'
 import { type Service, startService } from '#dev/process.ts'
 import type { Progress } from '#dev/progress.ts'
-import type { Binary } from './binaries.ts'
+import type { Binary } from './build.ts'
 import { openPki, type Pki } from './pki.ts'
 
 /** A Kubernetes control plane of real components on this machine. */

@@ -6,9 +6,9 @@ import { promisify } from 'node:util'
 import { type PackedImage, packPauseImage, packWorldServerImage } from '#dev/images/image.ts'
 import { freePort } from '#dev/ports.ts'
 import { type Service, startService } from '#dev/process.ts'
-import type { NodeOptions, StackNode } from './index.ts'
 import { cgroupRoots, placesOf, removeLeftovers } from './leftovers.ts'
 import { isNodeReady, kubectlOf } from './ready.ts'
+import type { NodeOptions, StackNode } from './types.ts'
 
 const run = promisify(execFile)
 const namespace = 'k8s.io'

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { type Service, startService } from '#dev/process.ts'
-import type { NodeOptions, StackNode } from './index.ts'
 import { isNodeReady, kubectlOf } from './ready.ts'
+import type { NodeOptions, StackNode } from './types.ts'
 
 /** An image that is never pulled: on a simulated node nothing runs. */
 const simulatedImage = 'orrery.dev/world-server:simulated'

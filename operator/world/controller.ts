@@ -44,13 +44,14 @@ export const createWorldController = (options: {
   const controller = createController({
     name: 'world',
     workers,
-    reconcile: (key) => reconcileWorld(deps, key),
+    reconcile: (key, { signal }) => reconcileWorld(deps, key, signal),
     reconcileTimeoutMs,
     backoff: options.backoff,
     clock,
     log,
     metrics,
   })
+  const seen = new Map<string, string>()
   worlds.onChange((change) => {
     if (change.type !== 'deleted' && !concerns(change.object, seen.get(change.key))) return
     if (change.type === 'deleted') seen.delete(change.key)
@@ -59,7 +60,6 @@ export const createWorldController = (options: {
   })
   // A pod bears its world's name, so its key is the world's key.
   pods.onChange((change) => controller.enqueue(objectKey(change.object.metadata), { lowPriority: change.initial }))
-  const seen = new Map<string, string>()
   return {
     ready: (): boolean => worlds.hasSynced() && pods.hasSynced(),
     run: async (signal: AbortSignal): Promise<void> => {

@@ -28,15 +28,15 @@ const ownWriteTimeoutMs = 5_000
  * Reconciles the World of that key (`namespace/name`): observes it and its pod in the caches, plans, does the steps and
  * writes the status once, if it differs. A refused step is told in the status before the error goes up to be retried.
  */
-export const reconcileWorld = async (deps: WorldDeps, key: string): Promise<Result> => {
+export const reconcileWorld = async (deps: WorldDeps, key: string, signal: AbortSignal): Promise<Result> => {
   const seen = deps.worlds.cache.store.get(key)
   if (seen === undefined) return
   const world = { ...seen, spec: worldSpecSchema.parse(seen.spec) }
   const pod = deps.pods.cache.store.get(key)
   const planned = plan({ world, pod, settings: deps.settings, nowMs: deps.now(), newRunId: deps.newRunId })
-  const refusal = await executeAll(deps, world, planned.steps)
+  const refusal = await executeAll(deps, world, planned.steps, signal)
   const status = refusal === undefined ? planned.status : withRefusal(planned.status, refusal)
-  const changed = await writeStatus(deps, world, status)
+  const changed = await writeStatus(deps, world, status, signal)
   if (changed || planned.steps.length > 0) {
     const steps = planned.steps.map((step) => step.verb)
     deps.log.info(
@@ -48,10 +48,15 @@ export const reconcileWorld = async (deps: WorldDeps, key: string): Promise<Resu
   return planned.requeueAfterMs === undefined ? undefined : { requeueAfterMs: planned.requeueAfterMs }
 }
 
-const executeAll = async (deps: WorldDeps, world: World, steps: readonly Step[]): Promise<KubeError | undefined> => {
+const executeAll = async (
+  deps: WorldDeps,
+  world: World,
+  steps: readonly Step[],
+  signal: AbortSignal,
+): Promise<KubeError | undefined> => {
   for (const step of steps) {
     try {
-      await execute(deps, world, step)
+      await execute(deps, world, step, signal)
     } catch (error) {
       if (error instanceof KubeError && [403, 422].includes(error.status)) return error
       throw error
@@ -60,23 +65,29 @@ const executeAll = async (deps: WorldDeps, world: World, steps: readonly Step[])
   return undefined
 }
 
-const execute = async (deps: WorldDeps, world: World, step: Step): Promise<void> => {
+const execute = async (deps: WorldDeps, world: World, step: Step, signal: AbortSignal): Promise<void> => {
   switch (step.verb) {
     case 'createPod': {
       // A pod of that name that the cache does not show yet is looked at by the reconcile that its event brings.
-      const created = await unless(isAlreadyExists, deps.pods.client.create(buildPod(world, step.run, deps.settings)))
+      const created = await unless(
+        isAlreadyExists,
+        deps.pods.client.create(buildPod(world, step.run, deps.settings), { signal }),
+      )
       if (created)
         await deps.pods.cache.reached(created.metadata.resourceVersion ?? '', { timeoutMs: ownWriteTimeoutMs })
       return
     }
     case 'deletePod': {
       const { name, namespace, uid } = step.pod.metadata
-      await unless(isNotFound, deps.pods.client.delete(reference(name, namespace), uid === undefined ? {} : { uid }))
+      await unless(
+        isNotFound,
+        deps.pods.client.delete(reference(name, namespace), { signal, ...(uid === undefined ? {} : { uid }) }),
+      )
       return
     }
     case 'deleteWorld': {
       const { name, namespace, uid, resourceVersion } = world.metadata
-      const exactly = { ...(uid ? { uid } : {}), ...(resourceVersion ? { resourceVersion } : {}) }
+      const exactly = { signal, ...(uid ? { uid } : {}), ...(resourceVersion ? { resourceVersion } : {}) }
       await unless(isNotFound, deps.worlds.client.delete(reference(name, namespace), exactly))
       return
     }
@@ -101,7 +112,12 @@ const withRefusal = (status: WorldStatus, refusal: KubeError): WorldStatus => ({
 })
 
 /** Writes the status unless the world has it already; guarded by the version that was read, so nothing stale lands. */
-const writeStatus = async (deps: WorldDeps, world: World, status: WorldStatus): Promise<boolean> => {
+const writeStatus = async (
+  deps: WorldDeps,
+  world: World,
+  status: WorldStatus,
+  signal: AbortSignal,
+): Promise<boolean> => {
   if (isDeepStrictEqual(ownPart(world.status), ownPart(status))) return false
   const { name, namespace, uid, resourceVersion } = world.metadata
   const written = await unless(
@@ -118,7 +134,7 @@ const writeStatus = async (deps: WorldDeps, world: World, status: WorldStatus): 
         },
         status,
       },
-      { fieldManager: fieldManagers.operator, force: true },
+      { fieldManager: fieldManagers.operator, force: true, signal },
     ),
   )
   if (written) await deps.worlds.cache.reached(written.metadata.resourceVersion ?? '', { timeoutMs: ownWriteTimeoutMs })

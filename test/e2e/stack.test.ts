@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -161,6 +161,40 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     expect((await world.phase('Active')).status.runId).toBe(pods('{.items[*].metadata.labels.orrery\\.dev/run}'))
     kubectl(stack, 'exec', world.id, '-n', world.namespace, '--', '/bin/node', '-e', 'process.kill(1, "SIGTERM")')
     await world.phase('Stopped')
+  })
+
+  test('a World made and deleted by kubectl alone runs, and leaves no pod behind', async () => {
+    const file = join(stateDir, 'by-hand.json')
+    const spec = { state: 'Running', runtime: { mapName: 'attic' } }
+    writeFileSync(
+      file,
+      JSON.stringify({ apiVersion: 'orrery.dev/v1alpha1', kind: 'World', metadata: { name: 'by-hand' }, spec }),
+    )
+    kubectl(stack, 'apply', '-n', 'default', '-f', file)
+    kubectl(stack, 'wait', '--for=condition=Ready', '--timeout=25s', 'world/by-hand', '-n', 'default')
+    kubectl(stack, 'delete', 'world', 'by-hand', '-n', 'default')
+    await eventually('no pod', async () => kubectl(stack, 'get', 'pods', '-n', 'default', '-o', 'name') === '', {
+      timeoutMs: 60_000,
+    })
+  })
+
+  test('the tour of the README works as it is pasted', () => {
+    const readme = readFileSync('README.md', 'utf8')
+    const tour = /<!-- tour -->\n```bash\n([\s\S]*?)```/.exec(readme)?.[1] ?? 'exit 9'
+    const said = execFileSync('bash', ['-euo', 'pipefail', '-c', tour], {
+      env: { ...process.env, ORRERY_STATE_DIR: stateDir },
+      encoding: 'utf8',
+      timeout: 90_000,
+    })
+    expect(said).toMatch(/Lobby +Active/)
+    expect(said).toContain('"mapName":"hall"')
+  })
+
+  test('npm run demo ends well', () => {
+    const env = { ...process.env, ORRERY_STATE_DIR: stateDir }
+    const said = execFileSync(process.execPath, ['dev/demo.ts'], { env, encoding: 'utf8', timeout: 90_000 })
+    expect(said).toContain('"event":"welcome"')
+    expect(said.trimEnd().endsWith('# done')).toBe(true)
   })
 
   test('stack.json is readable by its owner alone', () => {

@@ -207,6 +207,19 @@ describe('the order of the checks', () => {
   })
 })
 
+test('deployments are filtered by status, given once, many times or with commas; an unknown one is refused', async () => {
+  const rest = await aProject()
+  const { body } = await rest.call<{ worldId: string }>('POST', '/api/worlds/', lobby)
+  const path = `/api/worlds/${body.worldId}/deployments/`
+  for (const query of ['', '?status=Running', '?status=Running,Stopped', '?status=Running&status=Error']) {
+    expect(await rest.call('GET', `${path}${query}`)).toMatchObject({ status: 200, body: [] })
+  }
+  expect(await rest.call('GET', `${path}?status=Walking`)).toMatchObject({
+    status: 400,
+    body: { code: 'invalid_request' },
+  })
+})
+
 test('both slash forms are served', async () => {
   const root = createRest(api.url)
   const [bare, slashed] = await Promise.all([

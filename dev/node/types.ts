@@ -1,0 +1,30 @@
+import type { ControlPlane } from '#dev/kubernetes/controlPlane.ts'
+import type { Progress } from '#dev/progress.ts'
+
+/** A node that runs pods: the real kubelet with containerd, or a simulation in which no container runs. */
+export type NodeKind = 'containerd' | 'kwok'
+/** What was asked for; auto is the real one where this machine can run it. */
+export type NodeChoice = 'auto' | NodeKind
+
+/** A node of one stack. */
+export type StackNode = {
+  readonly kind: NodeKind
+  readonly name: string
+  /** The image of worlds that name none, as this node knows it. */
+  readonly serverImage: string
+  /** Ends its pods and leaves no process, mount, interface or cgroup behind. */
+  stop(): Promise<void>
+}
+
+export type NodeOptions = {
+  /** Eight lower-case hexadecimal digits that no other stack on this machine has. */
+  id: string
+  dir: string
+  logDir: string
+  cacheDir: string
+  controlPlane: ControlPlane
+  kubectl: string
+  /** The kubelet or kwok, as the kind asks. */
+  program: string
+  progress: Progress
+}

@@ -1,0 +1,128 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { aCluster } from '#test/support/cluster.ts'
+import { startOperator } from '#test/support/processes.ts'
+import { eventually } from '#test/support/wait.ts'
+
+const cluster = aCluster()
+const dir = mkdtempSync(join(tmpdir(), 'orrery-resources-'))
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+/** Applies a resource made by hand, as a user's file would. */
+const apply = (kind: string, name: string, spec: object): string => {
+  const file = join(dir, `${name}.json`)
+  writeFileSync(file, JSON.stringify({ apiVersion: 'orrery.dev/v1alpha1', kind, metadata: { name }, spec }))
+  return cluster.kubectl('apply', '-n', 'default', '-f', file)
+}
+const refusal = (attempt: () => unknown): string => {
+  try {
+    attempt()
+  } catch (error) {
+    return String((error as { stderr?: unknown }).stderr ?? error)
+  }
+  throw new Error('it was accepted')
+}
+const canI = (kubeconfig: string, ...what: string[]): string => {
+  try {
+    const args = ['--kubeconfig', kubeconfig, 'auth', 'can-i', ...what, '-A']
+    return execFileSync(inject('kubectl'), args, { encoding: 'utf8' }).trim()
+  } catch {
+    return 'no'
+  }
+}
+
+describe('a World made by hand', () => {
+  let operator: Awaited<ReturnType<typeof startOperator>>
+  beforeAll(async () => {
+    operator = await startOperator()
+  })
+  afterAll(() => operator?.stop())
+
+  test('runs without the API, under a run that the operator makes', async () => {
+    apply('World', 'by-hand', { state: 'Running', runtime: { mapName: 'hall' } })
+    const pod = await cluster.pod('default', 'by-hand').exists()
+    await cluster.pod('default', 'by-hand').becomesReady({ ip: '10.0.0.9' })
+    const world = await eventually('Active', async () => {
+      const seen = await cluster.world('default', 'by-hand').find()
+      return seen?.status?.phase === 'Active' && seen
+    })
+    expect(world.status).toMatchObject({
+      address: { host: '10.0.0.9', port: 7777 },
+      runId: pod.metadata.labels?.['orrery.dev/run'],
+      observedGeneration: world.metadata.generation,
+    })
+    expect(world.metadata.finalizers).toBeUndefined()
+    expect(cluster.kubectl('get', 'wld', '-n', 'default')).toMatch(/NAME +DISPLAY +PHASE +PROFILE +CAPACITY +RUN +AGE/)
+    cluster.kubectl('wait', '--for=condition=Ready', '--timeout=5s', 'world/by-hand', '-n', 'default')
+  })
+
+  test('passes Pod Security restricted with its pod', async () => {
+    cluster.kubectl('create', 'namespace', 'strict')
+    cluster.kubectl('label', 'namespace', 'strict', 'pod-security.kubernetes.io/enforce=restricted')
+    const file = join(dir, 'strict.json')
+    const world = {
+      apiVersion: 'orrery.dev/v1alpha1',
+      kind: 'World',
+      metadata: { name: 'confined' },
+      spec: { state: 'Running' },
+    }
+    writeFileSync(file, JSON.stringify(world))
+    cluster.kubectl('apply', '-n', 'strict', '-f', file)
+    await cluster.pod('strict', 'confined').exists()
+  })
+})
+
+describe('a resource that is wrong is refused with what would be right', () => {
+  test.each([
+    ['a profile that does not exist', 'World', { scaling: { profile: 'Huge' } }, 'Capacity30'],
+    [
+      'a run without its start',
+      'World',
+      { runId: 'run-00000000000000000000000000' },
+      'runId and startedAt are given together',
+    ],
+    ['a duration of nothing', 'World', { durationMinutes: 0 }, 'durationMinutes'],
+    ['bots without a world', 'BotDeployment', { count: 1 }, 'worldName'],
+    ['bots with an odd memory', 'BotDeployment', { worldName: 'w', count: 1, memory: 'much' }, 'memory'],
+  ])('%s', (_, kind, spec, sentence) => {
+    expect(refusal(() => apply(kind, 'wrong', spec))).toContain(sentence)
+  })
+
+  test('a revision that falls, or is removed', () => {
+    apply('World', 'fenced', { revision: 7 })
+    expect(refusal(() => apply('World', 'fenced', { revision: 6 }))).toContain('spec.revision never falls')
+    expect(refusal(() => apply('World', 'fenced', {}))).toContain('spec.revision never falls')
+    apply('World', 'fenced', { revision: 8 })
+  })
+
+  test('bots that would move to another world', () => {
+    apply('BotDeployment', 'movers', { worldName: 'one', count: 1 })
+    expect(refusal(() => apply('BotDeployment', 'movers', { worldName: 'two', count: 1 }))).toContain(
+      'make a new BotDeployment',
+    )
+  })
+})
+
+test('every field is explained, and both kinds are in the category', () => {
+  expect(cluster.kubectl('explain', 'world.spec.state')).toContain('Running starts a run, Stopped ends it.')
+  expect(cluster.kubectl('get', 'orrery', '-n', 'default', '-o', 'name')).toContain('world.orrery.dev/')
+})
+
+test('the API has no right on pods, and the operator none on specs, namespaces or secrets', () => {
+  const [api, operator] = [inject('apiKubeconfig'), inject('operatorKubeconfig')]
+  for (const verb of ['get', 'list', 'create', 'delete']) expect(canI(api, verb, 'pods')).toBe('no')
+  expect(canI(api, 'patch', 'worlds.orrery.dev')).toBe('yes')
+  expect(canI(api, 'patch', 'worlds.orrery.dev', '--subresource=status')).toBe('no')
+  expect(canI(operator, 'patch', 'worlds.orrery.dev', '--subresource=status')).toBe('yes')
+  expect(canI(operator, 'create', 'pods')).toBe('yes')
+  for (const [verb, what] of [
+    ['patch', 'worlds.orrery.dev'],
+    ['create', 'namespaces'],
+    ['list', 'secrets'],
+  ] as const) {
+    expect(canI(operator, verb, what)).toBe('no')
+  }
+})
