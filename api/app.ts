@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { OpenAPIHono } from '@hono/zod-openapi'
-import { bodyLimit } from 'hono/body-limit'
 import { matchedRoutes } from 'hono/route'
 import { getPath } from 'hono/utils/url'
 import type { Registry } from 'prom-client'
 import { createAuthenticator } from './auth/principal.ts'
 import { createScopeLookup } from './auth/service.ts'
+import { limitBody } from './body.ts'
 import type { Deps } from './context.ts'
 import { Problem, toProblem, toResponse } from './errors.ts'
 import { createHttpMetrics } from './metrics.ts'
@@ -15,7 +15,6 @@ import { projectRoutes } from './projects/routes.ts'
 import { worldRoutes } from './worlds/routes.ts'
 
 const documentPath = '/api/openapi.json'
-const maxBodyBytes = 1024 * 1024
 const safeRequestId = /^[A-Za-z0-9._-]{1,64}$/
 
 /** Everything that the API's routes need from the process. */
@@ -63,7 +62,7 @@ export const createApp = ({ deps, rootApiKey, registry, ready }: AppOptions) => 
       'request',
     )
   })
-  app.use('/api/*', bodyLimit({ maxSize: maxBodyBytes, onError: tooLarge }))
+  app.use('/api/*', limitBody)
   app.onError((error, c) => toResponse(toProblem(error), c.get('requestId')))
   app.notFound((c) => {
     const allow = methodsOf(app, c.req.path)
@@ -101,11 +100,6 @@ export const createApp = ({ deps, rootApiKey, registry, ready }: AppOptions) => 
 const withSlash = (request: Request): string => {
   const path = getPath(request)
   return path.endsWith('/') || path === documentPath || !path.startsWith('/api/') ? path : `${path}/`
-}
-
-const tooLarge = (): never => {
-  // The rest of such a body is not worth reading, so the connection ends with the answer.
-  throw new Problem('body_too_large', `A body has at most ${maxBodyBytes} bytes.`, { headers: { connection: 'close' } })
 }
 
 /** An unexpected fault is logged with its cause; one that was told to the client needs no stack. */

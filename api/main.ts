@@ -36,8 +36,7 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
     registry,
     ready: () => answers(db),
   })
-  // Node itself reads and drops what is left of a body that a refusal did not wait for, and keeps the connection.
-  const listener = getRequestListener(app.fetch, { autoCleanupIncoming: false })
+  const listener = getRequestListener(app.fetch)
   server.on('request', (request, response) => void listener(request, response))
   await listen(server, config.port)
   const operations = await serveOperations({ port: config.metricsPort, registry })
