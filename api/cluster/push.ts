@@ -44,6 +44,7 @@ export const createPush = (deps: PushDeps) => {
   return {
     wake: (): void => woken.abort(),
     run: async (signal: AbortSignal): Promise<void> => {
+      signal.addEventListener('abort', () => woken.abort(), { once: true })
       let free = batchSize
       let freed: (() => void) | undefined
       while (!signal.aborted) {
@@ -58,7 +59,7 @@ export const createPush = (deps: PushDeps) => {
           })
         }
         if (free === 0) await new Promise<void>((resolve) => (freed = resolve))
-        else if (claimed.length === 0) await sleep(deps.clock, pollMs, AbortSignal.any([signal, woken.signal]))
+        else if (claimed.length === 0) await sleep(deps.clock, pollMs, woken.signal)
       }
       while (free < batchSize) await new Promise<void>((resolve) => (freed = resolve))
     },
