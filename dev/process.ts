@@ -35,11 +35,13 @@ export type ServiceOptions = {
 /** The variable that names the state folder of a stack, in it and in all its processes. */
 export const stateVariable = 'ORRERY_STATE_DIR'
 const pollMs = 50
+const attemptTimeoutMs = 2_000
 const lastLines = 12
 
 /**
  * Starts a child process in a session of its own (so that Ctrl-C reaches only its parent, which ends it in order) and
- * waits until it is ready. One that ends first, or is not ready in time, is an error that shows the end of its log.
+ * waits until it is ready. One that cannot be started, ends first, or is not ready in time, is an error that shows the
+ * end of its log.
  */
 export const startService = async (options: ServiceOptions): Promise<Service> => {
   mkdirSync(dirname(options.logFile), { recursive: true })
@@ -54,12 +56,18 @@ export const startService = async (options: ServiceOptions): Promise<Service> =>
   })
   closeSync(log)
   let over = false
+  let unstartable: Error | undefined
   const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
     const end = (code: number | null, signal: string | null): void => {
       over = true
       resolve({ code, signal })
     }
-    child.once('error', () => end(null, null))
+    // A signal that could not be sent is an error event too, and ends nothing.
+    child.on('error', (error) => {
+      if (child.pid !== undefined) return
+      unstartable = error
+      end(null, null)
+    })
     child.once('exit', end)
   })
   const service: Service = {
@@ -76,7 +84,8 @@ export const startService = async (options: ServiceOptions): Promise<Service> =>
       clearTimeout(timer)
     },
   }
-  await untilReady(service, options)
+  if (child.pid === undefined) await exited
+  await untilReady(service, options, () => unstartable)
   return service
 }
 
@@ -89,16 +98,28 @@ const inherited = (): Record<string, string> =>
     }),
   )
 
-const untilReady = async (service: Service, options: ServiceOptions): Promise<void> => {
+const untilReady = async (
+  service: Service,
+  options: ServiceOptions,
+  unstartable: () => Error | undefined,
+): Promise<void> => {
   const deadline = AbortSignal.timeout(options.readyTimeoutMs)
   while (!deadline.aborted && !service.hasExited()) {
-    const attempt = AbortSignal.any([deadline, AbortSignal.timeout(2_000)])
-    if (await options.ready(attempt).catch(() => false)) return
+    const attempt = AbortSignal.any([deadline, AbortSignal.timeout(attemptTimeoutMs)])
+    const answer = options.ready(attempt).catch(() => false)
+    // A question that is never answered must not outlast the process, nor its time.
+    const isReady = await Promise.race([answer, aborted(attempt), service.exited.then(() => false)])
+    if (isReady && !service.hasExited()) return
     await delay(pollMs)
   }
+  const cause = unstartable()
+  if (cause) throw new Error(`${options.name} cannot be started: ${cause.message}`, { cause })
   const why = service.hasExited() ? 'ended before it was ready' : `was not ready within ${options.readyTimeoutMs} ms`
   await service.stop({ timeoutMs: 1_000 })
   throw new Error(`${options.name} ${why}. The end of its log, ${options.logFile}:\n${tail(options.logFile)}`)
 }
+
+const aborted = (signal: AbortSignal): Promise<false> =>
+  new Promise((resolve) => signal.addEventListener('abort', () => resolve(false), { once: true }))
 
 const tail = (file: string): string => readFileSync(file, 'utf8').trimEnd().split('\n').slice(-lastLines).join('\n')
