@@ -30,8 +30,8 @@ export const resolveBinaries = async <B extends Binary>(
       .find(isExecutable)
   const missing = (): B[] => names.filter((name) => find(name) === undefined)
 
-  mkdirSync(cache, { recursive: true })
-  if (missing().some((name) => inEnvtest.includes(name)) && goVersion() === undefined) {
+  if (missing().length > 0) mkdirSync(cache, { recursive: true })
+  if (missing().some((name) => inEnvtest.includes(name))) {
     await downloadEnvtest({ cache, version: kubernetesVersion, progress })
   }
   const toBuild = missing()

@@ -11,7 +11,8 @@ const maxArchiveBytes = 512 * 1024 * 1024
 
 /**
  * Puts etcd, kube-apiserver and kubectl from the official envtest archive into the cache, if the release host answers
- * and the checksum beside the archive is right. A host that cannot be reached is no error: the next source is tried.
+ * and the checksum beside the archive is right. A host that cannot be reached, or goes away before all of the archive
+ * is here, is no error: the next source is tried.
  */
 export const downloadEnvtest = async (options: {
   cache: string
@@ -25,10 +26,8 @@ export const downloadEnvtest = async (options: {
   const expected = await text(`${url}.sha512`)
   if (expected === undefined) return
   progress(`downloading ${archive}`)
-  const answer = await fetch(url, { signal: AbortSignal.timeout(downloadTimeoutMs) })
-  const size = Number(answer.headers.get('content-length') ?? 0)
-  if (!answer.ok || size > maxArchiveBytes) return
-  const bytes = Buffer.from(await answer.arrayBuffer())
+  const bytes = await archiveOf(url)
+  if (bytes === undefined) return progress(`${archive} could not be downloaded`)
   const actual = createHash('sha512').update(bytes).digest('hex')
   if (actual !== expected.split(/\s/)[0]) throw new Error(`The checksum of ${url} is wrong; nothing of it was used.`)
   const aside = mkdtempSync(join(cache, '.envtest-'))
@@ -38,6 +37,23 @@ export const downloadEnvtest = async (options: {
     for (const name of ['etcd', 'kube-apiserver', 'kubectl']) renameSync(join(aside, name), join(cache, name))
   } finally {
     rmSync(aside, { recursive: true, force: true })
+  }
+}
+
+const archiveOf = async (url: string): Promise<Buffer | undefined> => {
+  try {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(downloadTimeoutMs) })
+    if (!answer.ok || answer.body === null) return undefined
+    const chunks: Uint8Array[] = []
+    let size = 0
+    for await (const chunk of answer.body) {
+      size += chunk.byteLength
+      if (size > maxArchiveBytes) return undefined
+      chunks.push(chunk)
+    }
+    return Buffer.concat(chunks)
+  } catch {
+    return undefined
   }
 }
 
