@@ -6,6 +6,7 @@ import { freePort } from '#dev/ports.ts'
 import { type Service, startService } from '#dev/process.ts'
 import type { Progress } from '#dev/progress.ts'
 import type { Binary } from './build.ts'
+import { kubeconfigText } from './kubeconfig.ts'
 import { openPki, type Pki } from './pki.ts'
 
 /** A Kubernetes control plane of real components on this machine. */
@@ -50,7 +51,11 @@ export const startControlPlane = async (options: ControlPlaneOptions): Promise<C
   const kubeconfig = async (identity: { user: string; groups?: readonly string[] }): Promise<string> => {
     const pair = await pki.client(identity)
     const file = join(dir, `${identity.user.replaceAll(/[^a-z0-9-]/gi, '_')}.kubeconfig`)
-    writeFileSync(file, kubeconfigText({ url, caFile: pki.caFile, user: identity.user, ...pair }), { mode: 0o600 })
+    const text = kubeconfigText({
+      ...{ url, user: identity.user, ca: readFileSync(pki.caFile) },
+      ...{ certificate: readFileSync(pair.certFile), key: readFileSync(pair.keyFile) },
+    })
+    writeFileSync(file, text, { mode: 0o600 })
     return file
   }
   const adminKubeconfig = await kubeconfig({ user: 'admin', groups: ['system:masters'] })
@@ -228,31 +233,4 @@ const readyz = (port: number, caFile: string, pkiDir: string): Promise<boolean> 
 const hostAddress = (): string => {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
   return all.find((address) => address.family === 'IPv4' && !address.internal)?.address ?? '127.0.0.1'
-}
-
-const kubeconfigText = (of: {
-  url: string
-  caFile: string
-  user: string
-  certFile: string
-  keyFile: string
-}): string => {
-  const inline = (file: string): string => readFileSync(file).toString('base64')
-  return JSON.stringify(
-    {
-      apiVersion: 'v1',
-      kind: 'Config',
-      'current-context': 'orrery',
-      clusters: [{ name: 'orrery', cluster: { server: of.url, 'certificate-authority-data': inline(of.caFile) } }],
-      users: [
-        {
-          name: of.user,
-          user: { 'client-certificate-data': inline(of.certFile), 'client-key-data': inline(of.keyFile) },
-        },
-      ],
-      contexts: [{ name: 'orrery', context: { cluster: 'orrery', user: of.user } }],
-    },
-    null,
-    2,
-  )
 }

@@ -22,7 +22,10 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as con
 const validMs = 3650 * 24 * 3_600_000
 x509.cryptoProvider.set(webcrypto as Crypto)
 
-/** The authority whose files are in `dir`; makes them where there are none. */
+/**
+ * The authority whose files are in `dir`; makes them where there are none. Files that are no certificate and key are an
+ * error that says how to forget them.
+ */
 export const openPki = async (dir: string, nowMs: number): Promise<Pki> => {
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const notBefore = new Date(nowMs - 3_600_000)
@@ -46,8 +49,7 @@ export const openPki = async (dir: string, nowMs: number): Promise<Pki> => {
     write(caKeyFile, await pem(keys.privateKey))
     write(caFile, ca.toString('pem'))
   }
-  const ca = new x509.X509Certificate(readFileSync(caFile, 'utf8'))
-  const caKey = await readKey(caKeyFile)
+  const { ca, caKey } = await readAuthority(dir, caFile, caKeyFile)
 
   const issue = async (file: string, name: x509.JsonName, usage: string, alternatives: readonly string[]) => {
     const pair = { certFile: join(dir, `${file}.crt`), keyFile: join(dir, `${file}.key`) }
@@ -103,6 +105,17 @@ const pem = async (key: webcrypto.CryptoKey): Promise<string> =>
 
 const toPem = (label: string, der: Buffer): string =>
   `-----BEGIN ${label}-----\n${der.toString('base64').replaceAll(/.{64}/g, '$&\n')}\n-----END ${label}-----\n`
+
+const readAuthority = async (dir: string, caFile: string, caKeyFile: string) => {
+  try {
+    return { ca: new x509.X509Certificate(readFileSync(caFile, 'utf8')), caKey: await readKey(caKeyFile) }
+  } catch (cause) {
+    throw new Error(
+      `The certificate authority in ${dir} cannot be read (ca.crt and ca.key). Start with --reset to forget the state.`,
+      { cause },
+    )
+  }
+}
 
 const readKey = (file: string): Promise<webcrypto.CryptoKey> => {
   const der = Buffer.from(readFileSync(file, 'utf8').replaceAll(/-----[^-]+-----|\s/g, ''), 'base64')
