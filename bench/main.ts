@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { cpus, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '#dev/ports.ts'
+import { forgetPostgres } from '#dev/postgres.ts'
 import { stateVariable } from '#dev/process.ts'
 import { startStack } from '#dev/stack.ts'
 import { startOrExit } from '#shared/process.ts'
@@ -19,7 +20,7 @@ await startOrExit(async () => {
   process.env[stateVariable] = stateDir
   mkdirSync(join(stateDir, 'logs'))
   const progress = (line: string): void => void process.stderr.write(`[bench] ${line}\n`)
-  const env = { ...process.env, KUBECONFIG: '', ORRERY_LOG_LEVEL: process.env.ORRERY_LOG_LEVEL ?? 'warn' }
+  const env = { ...process.env, KUBECONFIG: '', ORRERY_LOG_LEVEL: 'warn' }
   const stack = await startStack({ stateDir, apiPort: await freePort(), node: 'kwok', env, progress })
   try {
     // Everything is slow the first time; what is measured is a system that runs.
@@ -37,6 +38,7 @@ await startOrExit(async () => {
     )
   } finally {
     await stack.stop()
-    if (!process.env.KEEP) rmSync(stateDir, { recursive: true, force: true })
+    forgetPostgres(join(stateDir, 'postgres'))
+    rmSync(stateDir, { recursive: true, force: true })
   }
 })

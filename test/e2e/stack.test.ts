@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { missingForContainerd } from '#dev/node/index.ts'
 import { freePort } from '#dev/ports.ts'
+import { forgetPostgres } from '#dev/postgres.ts'
 import type { StackInfo } from '#dev/stack.ts'
 import { inNewProject, type WorldBody } from '#test/support/rest.ts'
 import { eventually } from '#test/support/wait.ts'
@@ -34,6 +35,11 @@ const npmStart = async (stateDir: string, args: readonly string[]): Promise<Runn
   await ready
   if (child.exitCode !== null) throw new Error(`npm start ended with ${child.exitCode}:\n${output}`)
   return { info: JSON.parse(readFileSync(file, 'utf8')), child, exited }
+}
+
+const forget = (stateDir: string): void => {
+  forgetPostgres(join(stateDir, 'postgres'))
+  rmSync(stateDir, { recursive: true, force: true })
 }
 
 /** What a stack could leave behind on the machine. */
@@ -114,7 +120,7 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
   afterAll(async () => {
     stack?.child.kill('SIGINT')
     await stack?.exited
-    rmSync(stateDir, { recursive: true, force: true })
+    forget(stateDir)
   }, 60_000)
 
   test('a started world is a running container that answers on its pod IP, over TCP and UDP', async () => {
@@ -250,7 +256,7 @@ test(
     } finally {
       stack.child.kill('SIGINT')
       await stack.exited
-      rmSync(stateDir, { recursive: true, force: true })
+      forget(stateDir)
     }
   },
   startMs,

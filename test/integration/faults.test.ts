@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { startPostgres } from '#dev/postgres.ts'
+import { forgetPostgres, startPostgres } from '#dev/postgres.ts'
 import { aCluster } from '#test/support/cluster.ts'
 import { createGate } from '#test/support/gate.ts'
 import { type ApiProcess, aDatabase, startApi, startOperator } from '#test/support/processes.ts'
@@ -145,6 +145,6 @@ test('a database that is out is told as 503 with Retry-After, and the API recove
   } finally {
     await api.stop()
     await postgres.stop()
-    rmSync(dir, { recursive: true, force: true })
+    forgetPostgres(dir)
   }
 })
