@@ -5,12 +5,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { afterAll, expect, inject, test } from 'vitest'
+import { forgetPostgres } from '#dev/postgres.ts'
 import { aDatabase, rootApiKey, startApi } from '#test/support/processes.ts'
 import { inNewProject } from '#test/support/rest.ts'
 import { eventually } from '#test/support/wait.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'orrery-startup-'))
-afterAll(() => rmSync(dir, { recursive: true, force: true }))
+afterAll(() => {
+  for (const stack of ['bare', 'old']) forgetPostgres(join(dir, stack, 'postgres'))
+  rmSync(dir, { recursive: true, force: true })
+})
 
 /** Runs a process that is expected to end by itself, with nothing but this environment. */
 const run = (file: string, env: Record<string, string>, ...args: string[]) => {
