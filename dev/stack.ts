@@ -113,7 +113,8 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
       },
       node: cluster.node,
     }
-    return { info, broken: Promise.race(processes.map(async (each) => each.exited.then(() => each.name))), stop }
+    const ends = processes.map(({ name, exited }) => exited.then(() => name))
+    return { info, broken: Promise.race([...ends, ...cluster.ends]), stop }
   } catch (error) {
     await stop()
     throw error
@@ -128,6 +129,8 @@ type Cluster = {
   serverImage: string
   hostAddress: string
   node: StackInfo['node']
+  /** Resolve with the name of a part of the cluster that ended. */
+  ends: Promise<string>[]
 }
 
 /** A control plane and a node of this machine's own. */
@@ -170,6 +173,7 @@ const local = async (
     serverImage: env.ORRERY_DEFAULT_SERVER_IMAGE || node.serverImage,
     hostAddress: controlPlane.advertiseAddress,
     node: kind,
+    ends: [controlPlane.ended],
   }
 }
 
@@ -188,7 +192,7 @@ const external = async ({ env, progress }: StackOptions): Promise<Cluster> => {
   progress(`node: those of the cluster that KUBECONFIG names`)
   const { kubectl } = await resolveBinaries(['kubectl'], { env, progress })
   const own = { apiKubeconfig: kubeconfig, operatorKubeconfig: kubeconfig }
-  return { kubeconfig, kubectl, ...own, serverImage, hostAddress: '127.0.0.1', node: 'external' }
+  return { kubeconfig, kubectl, ...own, serverImage, hostAddress: '127.0.0.1', node: 'external', ends: [] }
 }
 
 const main = (name: 'api' | 'operator', logDir: string, url: string, env: Record<string, string>): Promise<Service> =>

@@ -22,6 +22,8 @@ export type ControlPlane = {
   /** For fault tests: the API server alone goes and comes back, on the same port and with the same data. */
   stopApiServer(): Promise<void>
   startApiServer(): Promise<void>
+  /** Resolves with the name of the first of its processes that ends, by itself or by `stop`. */
+  readonly ended: Promise<string>
   stop(): Promise<void>
 }
 
@@ -91,6 +93,7 @@ export const startControlPlane = async (options: ControlPlaneOptions): Promise<C
         server = await apiServer()
         running[1] = server
       },
+      ended: Promise.race(running.map(({ name, exited }) => exited.then(() => name))),
       stop,
     }
   } catch (error) {
