@@ -49,7 +49,7 @@ export const createApp = ({ deps, rootApiKey, registry, ready }: AppOptions) => 
     const durationMs = deps.clock.monotonic() - startedMs
     metrics.observe({ method: c.req.method, route, status: c.res.status }, durationMs / 1000)
     const context = c.get('context')
-    deps.log.info(
+    deps.log[c.res.status >= 500 ? 'error' : 'info'](
       {
         requestId,
         method: c.req.method,
@@ -106,7 +106,8 @@ const withSlash = (request: Request): string => {
 const describe = (error: Error): string => {
   const problem = toProblem(error)
   if (problem.status < 500) return problem.code
-  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+  const cause = error.cause instanceof Error ? `\ncaused by ${error.cause.message}` : ''
+  return `${error.stack ?? error.message}${cause}`
 }
 
 /** The methods of the routes whose path this is, with or without the trailing slash. */

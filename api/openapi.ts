@@ -122,7 +122,7 @@ const malformed = (cause: unknown): never => {
 const maxDepth = 32
 const refusedKeys = ['__proto__', 'constructor', 'prototype']
 
-/** Keys that reach a prototype in careless code, and nesting that no schema here has; parsers drop both silently. */
+/** Keys that reach a prototype in careless code, which validation would drop without a word, and senseless nesting. */
 const unsafeKeys = (value: unknown, path: string, depth: number): InputFault[] => {
   if (typeof value !== 'object' || value === null) return []
   if (depth > maxDepth) return [{ path, message: `is nested more than ${maxDepth} deep` }]

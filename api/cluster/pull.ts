@@ -73,22 +73,21 @@ const intentOf = (deps: PullDeps, row: WorldRow, verdict: Verdict): Partial<Worl
   return {}
 }
 
-/** A deleted row's resource is gone, so the row goes; a resource that vanished without the finalizer is made again. */
+/**
+ * A resource that the cache does not show. The cache may be behind, so nothing ends here: push looks at the cluster
+ * itself, lets the row of a deleted world go, and makes a resource that vanished without the finalizer again.
+ */
 const pullGone = async (deps: PullDeps, id: string): Promise<void> => {
-  const again = await deps.db.transaction(async (tx) => {
+  const vanished = await deps.db.transaction(async (tx) => {
     const row = await lockRow(tx, id)
-    if (row === undefined) return false
-    if (row.deletingAt !== null) {
-      await tx.delete(worlds).where(eq(worlds.id, id))
-      return false
-    }
-    if (row.resourceUid === null) return false
-    await forgetResource(tx, [id])
+    if (row === undefined) return undefined
+    if (row.deletingAt === null && row.resourceUid === null) return undefined
+    if (row.deletingAt === null) await forgetResource(tx, [id])
     await markDirty(tx, { kind: 'world', id, revision: row.revision }, deps.clock.now())
-    return true
+    return row.deletingAt === null
   })
-  if (!again) return
-  deps.log.warn({ world: id }, 'pull: the resource vanished and is made again')
+  if (vanished === undefined) return
+  if (vanished) deps.log.warn({ world: id }, 'pull: the resource vanished and is made again')
   deps.wake()
 }
 
@@ -114,7 +113,7 @@ export const pullVanished = async (deps: PullDeps, present: ReadonlySet<string>)
   for (const row of await vanishedRows(deps.db, deps.cluster, present)) await pullGone(deps, row.id)
 }
 
-/** Counts the rows that wait to be pushed, and for how long the oldest has. */
+/** Counts the rows that wait to be pushed. */
 export const outboxDepth = async (db: Database): Promise<number> => {
   const [row] = await db.execute<{ depth: number }>(sql`select count(*)::int as depth from cluster_outbox`)
   return row?.depth ?? 0
