@@ -1,18 +1,22 @@
 import { randomUUID } from 'node:crypto'
-import { OpenAPIHono } from '@hono/zod-openapi'
+import { type Context as HonoContext, Hono } from 'hono'
 import { matchedRoutes } from 'hono/route'
 import { getPath } from 'hono/utils/url'
 import type { Registry } from 'prom-client'
-import { createAuthenticator } from './auth/principal.ts'
-import { createScopeLookup } from './auth/service.ts'
-import { limitBody } from './body.ts'
+import type { RateLimitOptions } from './http/rateLimit.ts'
+import { createAuthenticator } from './auth/authenticate.ts'
+import type { Principal } from './auth/principal.ts'
 import type { Deps } from './context.ts'
-import { Problem, toProblem, toResponse } from './errors.ts'
-import { createHttpMetrics } from './metrics.ts'
-import type { Env } from './openapi.ts'
-import { organizationRoutes } from './organizations/routes.ts'
-import { projectRoutes } from './projects/routes.ts'
-import { worldRoutes } from './worlds/routes.ts'
+import { endpoints } from './endpoints.ts'
+import { dropBody } from './http/body.ts'
+import { createCors } from './http/cors.ts'
+import { openApiDocument } from './http/document.ts'
+import { createHttpMetrics } from './http/metrics.ts'
+import { Problem, toProblem, toResponse } from './http/problem.ts'
+import { createRateLimits } from './http/rateLimit.ts'
+import { referencePage } from './http/reference.ts'
+import { type Env, serve } from './http/serve.ts'
+import { serveFile } from './pictures/files.ts'
 
 const documentPath = '/api/openapi.json'
 const safeRequestId = /^[A-Za-z0-9._-]{1,64}$/
@@ -21,49 +25,41 @@ const safeRequestId = /^[A-Za-z0-9._-]{1,64}$/
 export type AppOptions = {
   readonly deps: Deps
   readonly rootApiKey: string
+  readonly verifyToken: (token: string) => Promise<Principal | undefined>
+  readonly rateLimits: RateLimitOptions
+  readonly allowedOrigins: readonly string[]
   readonly registry: Registry
   /** Whether the process can do its work now; asked by /readyz. */
   readonly ready: () => Promise<boolean>
 }
 
 /** The API as one Hono application. */
-export const createApp = ({ deps, rootApiKey, registry, ready }: AppOptions) => {
-  const app = new OpenAPIHono<Env>({ getPath: withSlash })
-  const principalOf = createAuthenticator(rootApiKey)
-  const scopeExists = createScopeLookup(deps.db)
+export const createApp = (options: AppOptions) => {
+  const { deps, registry, ready } = options
+  const app = new Hono<Env>({ getPath: withSlash })
+  const { pepper, keys } = deps
+  const authenticate = createAuthenticator({ rootApiKey: options.rootApiKey, pepper, keys, verify: options.verifyToken })
+  const runtime = { deps, authenticate, limits: createRateLimits(deps.clock, options.rateLimits) }
   const metrics = createHttpMetrics(registry)
+  const cors = createCors(options.allowedOrigins)
+  const secure = deps.publicUrl.startsWith('https:')
 
   app.use(async (c, next) => {
     const startedMs = deps.clock.monotonic()
     const given = c.req.header('x-request-id')
     const requestId = given !== undefined && safeRequestId.test(given) ? given : randomUUID()
     c.set('requestId', requestId)
-    c.set('scopeExists', scopeExists)
-    c.set('authenticate', (ids) => ({ ...deps, ...ids, principal: principalOf(c.req.header('x-api-key')) }))
     // Headers that are set before the answer exists cost nothing; after it, the answer is copied for each.
     c.header('x-request-id', requestId)
-    c.header('x-content-type-options', 'nosniff')
-    c.header('cache-control', 'no-store')
-    await next()
+    setSecurityHeaders(c, secure)
+    if (cors(c)) await next()
+    if (c.res.status >= 400 && carriesBody(c)) await dropBody(c.req.raw)
     const route = matchedRoutes(c).findLast(({ path }) => path !== '/*')?.path ?? 'unmatched'
     const durationMs = deps.clock.monotonic() - startedMs
     metrics.observe({ method: c.req.method, route, status: c.res.status }, durationMs / 1000)
-    const context = c.get('context')
-    deps.log[c.res.status >= 500 ? 'error' : 'info'](
-      {
-        requestId,
-        method: c.req.method,
-        route,
-        status: c.res.status,
-        durationMs: Math.round(durationMs * 10) / 10,
-        ...(context ? { principal: context.principal.id, organizationId: context.organizationId } : {}),
-        ...(c.error ? { error: describe(c.error) } : {}),
-      },
-      'request',
-    )
+    logRequest(deps, c, { route, durationMs })
   })
-  app.use('/api/*', limitBody)
-  app.onError((error, c) => toResponse(toProblem(error), c.get('requestId')))
+  app.onError((error, c) => withHeaders(c, toResponse(toProblem(error), c.get('requestId'))))
   app.notFound((c) => {
     const allow = methodsOf(app, c.req.path)
     const problem =
@@ -72,27 +68,22 @@ export const createApp = ({ deps, rootApiKey, registry, ready }: AppOptions) => 
             headers: { allow: allow.join(', ') },
           })
         : new Problem('not_found', 'No route has this path; /api/openapi.json lists them all.')
-    return toResponse(problem, c.get('requestId'))
+    return withHeaders(c, toResponse(problem, c.get('requestId')))
   })
 
   app.get('/livez', (c) => c.text('ok\n'))
   app.get('/readyz', async (c) => ((await ready()) ? c.text('ok\n') : c.text('the database does not answer\n', 503)))
-  app.route('/', organizationRoutes)
-  app.route('/', projectRoutes)
-  app.route('/', worldRoutes)
-  app.openAPIRegistry.registerComponent('securitySchemes', 'apiKey', {
-    type: 'apiKey',
-    in: 'header',
-    name: 'x-api-key',
+  const document = JSON.stringify(openApiDocument(endpoints, { version: '0.1.0' }))
+  app.get(documentPath, (c) => c.body(document, 200, { 'content-type': 'application/json' }))
+  app.get('/api/docs/:file?/', referencePage)
+  app.get('/api/files/*', (c) => serveFile(deps.objects, c))
+  app.get('/api/realtime/connect/', () => {
+    throw new Problem('upgrade_required', 'Connect with WebSocket.', { headers: { upgrade: 'websocket' } })
   })
-  app.doc31(documentPath, {
-    openapi: '3.1.0',
-    info: {
-      title: 'Orrery',
-      version: '0.1.0',
-      license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
-    },
-  })
+  for (const endpoint of endpoints) {
+    const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1')
+    app.on(endpoint.method.toUpperCase(), path, (c) => serve(runtime, endpoint, c))
+  }
   return app
 }
 
@@ -102,16 +93,53 @@ const withSlash = (request: Request): string => {
   return path.endsWith('/') || path === documentPath || !path.startsWith('/api/') ? path : `${path}/`
 }
 
-/** An unexpected fault is logged with its cause; one that was told to the client needs no stack. */
+const setSecurityHeaders = (c: HonoContext<Env>, secure: boolean): void => {
+  c.header('x-content-type-options', 'nosniff')
+  c.header('cache-control', 'no-store')
+  c.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
+  c.header('referrer-policy', 'no-referrer')
+  if (secure) c.header('strict-transport-security', 'max-age=31536000; includeSubDomains')
+}
+
+/** A problem bears the headers that every answer bears. */
+const withHeaders = (c: HonoContext<Env>, response: Response): Response => {
+  for (const [name, value] of response.headers) c.header(name, value)
+  return c.newResponse(response.body, response.status as 400)
+}
+
+const carriesBody = (c: HonoContext<Env>): boolean =>
+  c.req.header('content-length') !== undefined || c.req.header('transfer-encoding') !== undefined
+
+const logRequest = ({ log }: Deps, c: HonoContext<Env>, { route, durationMs }: { route: string; durationMs: number }) => {
+  const context = c.get('context')
+  log[c.res.status >= 500 ? 'error' : 'info'](
+    {
+      requestId: c.get('requestId'),
+      method: c.req.method,
+      route,
+      status: c.res.status,
+      durationMs: Math.round(durationMs * 10) / 10,
+      ...(context ? { principal: context.principal.id, organizationId: context.organizationId } : {}),
+      ...(c.error ? { error: describe(c.error) } : {}),
+    },
+    'request',
+  )
+}
+
+/**
+ * An unexpected fault is logged with its cause; one that was told to the client needs no stack. A failed query is told
+ * by its text alone: its parameters may be secrets, and drizzle puts them into the message.
+ */
 const describe = (error: Error): string => {
   const problem = toProblem(error)
   if (problem.status < 500) return problem.code
+  const query = 'query' in error ? `Failed query: ${String(error.query)}` : undefined
   const cause = error.cause instanceof Error ? `\ncaused by ${error.cause.message}` : ''
-  return `${error.stack ?? error.message}${cause}`
+  return `${query ?? error.stack ?? error.message}${cause}`
 }
 
 /** The methods of the routes whose path this is, with or without the trailing slash. */
-const methodsOf = (app: OpenAPIHono<Env>, path: string): string[] => {
+const methodsOf = (app: Hono<Env>, path: string): string[] => {
   const parts = path.replace(/\/$/, '').split('/')
   const fits = (pattern: string): boolean => {
     const steps = pattern.replace(/\/$/, '').split('/')

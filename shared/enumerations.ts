@@ -31,6 +31,12 @@ export const launchModes = ['same-tab', 'new-tab', 'embedded'] as const
 /** What a build contains. */
 export const buildTypes = ['client', 'server'] as const
 
+/** The kinds of document that clients follow. */
+export const documentTypes = ['kvStore', 'collection', 'liveConfig'] as const
+/** Who writes a key/value document: its user's client, or a world server. */
+export const kvStores = ['kvstoreClient', 'kvstoreServer'] as const
+
 export type WorldState = (typeof worldStates)[number]
 export type WorldPhase = (typeof worldPhases)[number]
 export type DeploymentStatus = (typeof deploymentStatuses)[number]
+export type DocumentType = (typeof documentTypes)[number]

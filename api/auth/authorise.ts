@@ -1,6 +1,6 @@
 import type { Context } from '#api/context.ts'
-import { notFound, Problem } from '#api/errors.ts'
-import { includes, strongestVerb, type Verb } from './permissions.ts'
+import { notFound, Problem } from '#api/http/problem.ts'
+import { includes, reachableChildren, strongestVerb, strongestVerbBeneath, type Verb } from './permissions.ts'
 
 /** The place of a thing in the tree that permissions speak of. */
 export const pathOf = (organizationId: string, projectId?: string, worldId?: string): string =>
@@ -10,11 +10,20 @@ export const pathOf = (organizationId: string, projectId?: string, worldId?: str
 
 /**
  * The one decision about access. Returns the caller's strongest verb on the node; throws a 404 where it has none, equal
- * to absence, and a 403 where it may read but not do what is needed.
+ * to absence, and a 403 where it may read but not do what is needed. With `subtree` the verb must hold beneath it too.
  */
-export const authorise = (ctx: Context, path: string, needed: Verb): Verb => {
-  const held = strongestVerb(ctx.principal.permissions, path)
+export const authorise = (ctx: Context, path: string, needed: Verb, { subtree = false } = {}): Verb => {
+  const { permissions } = ctx.principal
+  const held = strongestVerb(permissions, path)
   if (held === undefined) throw notFound()
-  if (!includes(held, needed)) throw new Problem('forbidden', `This needs the verb ${needed}; the key holds ${held}.`)
-  return held
+  const counted = subtree ? strongestVerbBeneath(permissions, path) : held
+  if (counted !== undefined && includes(counted, needed)) return held
+  const where = subtree ? ' here and on all beneath' : ''
+  throw new Problem('forbidden', `This needs the verb ${needed}${where}; the credential holds ${counted ?? held}.`)
+}
+
+/** Throws a 404 unless the caller has a verb on the organization of the headers, or on something beneath it. */
+export const authoriseListing = (ctx: Context): void => {
+  const reachable = reachableChildren(ctx.principal.permissions, '')
+  if (reachable !== 'all' && !reachable.includes(ctx.organizationId)) throw notFound()
 }

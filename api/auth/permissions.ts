@@ -1,9 +1,33 @@
+import { idPattern } from '#shared/ids.ts'
+
 /** What a permission allows on a node: read, write (and read), or all (and keys). */
 export type Verb = 'r' | 'w' | '*'
 
 const order: readonly Verb[] = ['r', 'w', '*']
 /** Whether holding one verb is enough where another is needed. */
 export const includes = (held: Verb, needed: Verb): boolean => order.indexOf(held) >= order.indexOf(needed)
+
+/** A permission taken apart: a node of the tree, whether all beneath it too, and what may be done there. */
+type Grant = { readonly path: string; readonly subtree: boolean; readonly verb: Verb }
+
+const anyId = (kind: 'organization' | 'project' | 'world'): string => idPattern(kind).slice(1, -1)
+
+/** The grammar of a permission, as a pattern for the API reference. */
+export const permissionPattern = new RegExp(
+  `^(\\*|organizations/${anyId('organization')}(/projects/${anyId('project')}(/worlds/${anyId('world')})?)?(/\\*\\*)?:[rw*])$`,
+)
+
+const parse = (permission: string): Grant | undefined => {
+  const colon = permission.lastIndexOf(':')
+  const verb = order.find((each) => each === permission.slice(colon + 1))
+  if (colon < 0 || verb === undefined) return undefined
+  const pattern = permission.slice(0, colon)
+  const subtree = pattern.endsWith('/**')
+  return { path: subtree ? pattern.slice(0, -3) : pattern, subtree, verb }
+}
+
+const reaches = (grant: Grant, path: string): boolean =>
+  grant.path === path || (grant.subtree && path.startsWith(`${grant.path}/`))
 
 /**
  * The strongest verb that permissions give on a node such as `organizations/{id}/projects/{id}`; undefined is none.
@@ -12,18 +36,61 @@ export const includes = (held: Verb, needed: Verb): boolean => order.indexOf(hel
 export const strongestVerb = (permissions: readonly string[], path: string): Verb | undefined => {
   let strongest: Verb | undefined
   for (const permission of permissions) {
-    const verb = verbOn(permission, path)
-    if (verb !== undefined && (strongest === undefined || includes(verb, strongest))) strongest = verb
+    if (permission === '*') return '*'
+    const grant = parse(permission)
+    if (grant === undefined || !reaches(grant, path)) continue
+    if (strongest === undefined || includes(grant.verb, strongest)) strongest = grant.verb
   }
   return strongest
 }
 
-const verbOn = (permission: string, path: string): Verb | undefined => {
-  if (permission === '*') return '*'
-  const colon = permission.lastIndexOf(':')
-  const verb = order.find((each) => each === permission.slice(colon + 1))
-  const pattern = permission.slice(0, colon)
-  const subtree = pattern.endsWith('/**') ? pattern.slice(0, -3) : undefined
-  const covers = subtree === undefined ? pattern === path : path === subtree || path.startsWith(`${subtree}/`)
-  return covers ? verb : undefined
+/** The strongest verb on a node and all beneath it. */
+export const strongestVerbBeneath = (permissions: readonly string[], path: string): Verb | undefined =>
+  strongestVerb(
+    permissions.filter((each) => each === '*' || parse(each)?.subtree === true),
+    path,
+  )
+
+/** Whether who holds some permissions may hand on another: never one that gives more than they do, on any node. */
+export const mayGrant = (held: readonly string[], permission: string): boolean => {
+  if (held.includes('*')) return true
+  const grant = parse(permission)
+  if (grant === undefined) return false
+  const verb = grant.subtree ? strongestVerbBeneath(held, grant.path) : strongestVerb(held, grant.path)
+  return verb !== undefined && includes(verb, grant.verb)
+}
+
+/** The worlds that permissions let one read: everything, or those of whole organizations and projects, and single ones. */
+export type ReadableWorlds = {
+  readonly all: boolean
+  readonly organizationIds: readonly string[]
+  readonly projectIds: readonly string[]
+  readonly worldIds: readonly string[]
+}
+
+/** Sorts permissions by what they let one list; every verb reads. */
+export const readableWorlds = (permissions: readonly string[]): ReadableWorlds => {
+  const grants = permissions.flatMap((each) => parse(each) ?? [])
+  const beneath = (depth: number, subtree: boolean): string[] =>
+    grants.flatMap(({ path, subtree: all }) => {
+      const parts = path.split('/')
+      return parts.length === depth * 2 && (all || !subtree) ? [parts[depth * 2 - 1] ?? ''] : []
+    })
+  return {
+    all: permissions.includes('*'),
+    organizationIds: beneath(1, true),
+    projectIds: beneath(2, true),
+    worldIds: beneath(3, false),
+  }
+}
+
+/** The ids of the organizations, or of an organization's projects, on which or beneath which there is a verb. */
+export const reachableChildren = (permissions: readonly string[], parent: string): readonly string[] | 'all' => {
+  if (parent === '' ? permissions.includes('*') : strongestVerbBeneath(permissions, parent) !== undefined) return 'all'
+  const prefix = parent === '' ? 'organizations/' : `${parent}/projects/`
+  const found = permissions.flatMap((each) => {
+    const path = parse(each)?.path ?? ''
+    return path.startsWith(prefix) ? [path.slice(prefix.length).split('/')[0] ?? ''] : []
+  })
+  return [...new Set(found)]
 }

@@ -1,26 +1,38 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
-import { Problem } from '#api/errors.ts'
-
-/** Who makes a request: a key, by its id, with what it may do. */
+/** Who makes a request, with what it may do. Platform and key come from x-api-key, a user from a Bearer token. */
 export type Principal = {
+  readonly kind: 'anonymous' | 'platform' | 'key' | 'user'
+  /** The id of the key, or the user's own. */
   readonly id: string
+  /** What its requests are counted under. */
+  readonly bucket: string
   readonly permissions: readonly string[]
   readonly claims: readonly string[]
+  /** The organization that a user's token is about. */
+  readonly organizationId?: string
 }
 
-const platform: Principal = { id: 'platform', permissions: ['*'], claims: ['createOrganization', 'largeWorlds'] }
+/** The claims that mean something; others are kept and returned. */
+export const knownClaims = ['createOrganization', 'largeWorlds', 'worldServer', 'bot'] as const
+export type KnownClaim = (typeof knownClaims)[number]
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
-
-/** Tells whose key it is, in a time that does not depend on how much of it is right; throws a 401 for all others. */
-export const createAuthenticator = (rootApiKey: string) => {
-  const root = digest(rootApiKey)
-  return (apiKey: string | undefined): Principal => {
-    if (apiKey === undefined) throw unauthenticated('Give an API key in the header x-api-key.')
-    if (timingSafeEqual(digest(apiKey), root)) return platform
-    throw unauthenticated('The API key in the header x-api-key is not valid.')
-  }
+/** The platform's own key: it may everything, and no limit counts it. */
+export const platform: Principal = {
+  kind: 'platform',
+  id: 'platform',
+  bucket: '',
+  permissions: ['*'],
+  claims: knownClaims.filter((claim) => claim !== 'bot'),
 }
 
-const unauthenticated = (detail: string): Problem =>
-  new Problem('unauthenticated', detail, { headers: { 'www-authenticate': 'ApiKey' } })
+/** Somebody without a credential, known by the address alone. */
+export const anonymous = (address: string): Principal => ({
+  kind: 'anonymous',
+  id: 'anonymous',
+  bucket: `address ${address}`,
+  permissions: [],
+  claims: [],
+})
+
+/** A bot's key reads its world and nothing else, whatever permissions it was given. */
+export const permissionsOfBot = (permissions: readonly string[]): string[] =>
+  permissions.flatMap((each) => (/\/worlds\/[^/:]+(\/\*\*)?:[rw*]$/.test(each) ? [`${each.slice(0, -1)}r`] : []))

@@ -1,33 +1,32 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
+import { and, desc, eq, isNull, sql } from 'drizzle-orm'
+import { apiKeys, signingKeys } from '#api/apiKeys/table.ts'
+import type { ScopeIds } from '#api/context.ts'
 import type { Database } from '#api/db/client.ts'
 import { organizations, projects, worlds } from '#api/db/schema.ts'
+import type { Depth } from '#api/http/endpoint.ts'
+import type { KeyStore } from './issuer.ts'
+import { type Principal, permissionsOfBot } from './principal.ts'
 
-/** How deep a scope goes; a world lies in a project, and a project in an organization. */
-export type ScopeDepth = 'organization' | 'project' | 'world'
-
-/** Looks whether the whole chain of ids exists and belongs together; a world that is being deleted does not exist. */
+/** Looks whether the whole chain of ids exists and belongs together; what is being deleted does not exist. */
 export const createScopeLookup = (db: Database) => {
+  const organizationId = sql.placeholder('organizationId')
+  const inProject = and(eq(projects.organizationId, organizationId), eq(projects.id, sql.placeholder('projectId')))
   const organization = db
     .select({ id: organizations.id })
     .from(organizations)
-    .where(eq(organizations.id, sql.placeholder('organizationId')))
+    .where(eq(organizations.id, organizationId))
     .prepare('scope_organization')
   const project = db
     .select({ id: projects.id })
     .from(projects)
-    .where(
-      and(
-        eq(projects.organizationId, sql.placeholder('organizationId')),
-        eq(projects.id, sql.placeholder('projectId')),
-      ),
-    )
+    .where(and(inProject, isNull(projects.deletingAt)))
     .prepare('scope_project')
   const world = db
     .select({ id: worlds.id })
     .from(worlds)
     .where(
       and(
-        eq(worlds.organizationId, sql.placeholder('organizationId')),
+        eq(worlds.organizationId, organizationId),
         eq(worlds.projectId, sql.placeholder('projectId')),
         eq(worlds.id, sql.placeholder('worldId')),
         isNull(worlds.deletingAt),
@@ -35,8 +34,33 @@ export const createScopeLookup = (db: Database) => {
     )
     .prepare('scope_world')
   const queries = { organization, project, world }
-  return async (
-    depth: ScopeDepth,
-    ids: { organizationId: string; projectId: string; worldId: string },
-  ): Promise<boolean> => (await queries[depth].execute(ids)).length > 0
+  return async (depth: Depth, ids: ScopeIds): Promise<boolean> => (await queries[depth].execute({ ...ids })).length > 0
 }
+
+/** Finds who a key belongs to, by the fingerprint of the key; inactive keys belong to nobody. */
+export const createKeyLookup = (db: Database) => {
+  const query = db
+    .select({ id: apiKeys.id, permissions: apiKeys.permissions, claims: apiKeys.claims })
+    .from(apiKeys)
+    .where(and(eq(apiKeys.fingerprint, sql.placeholder('fingerprint')), eq(apiKeys.isActive, true)))
+    .prepare('key_by_fingerprint')
+  return async (fingerprint: string): Promise<Principal | undefined> => {
+    const [row] = await query.execute({ fingerprint })
+    if (row === undefined) return undefined
+    const claims = Object.entries(row.claims).flatMap(([claim, granted]) => (granted ? [claim] : []))
+    const permissions = claims.includes('bot') ? permissionsOfBot(row.permissions) : row.permissions
+    return { kind: 'key', id: row.id, bucket: row.id, permissions, claims }
+  }
+}
+
+/** The table of signing keys, the newest first. */
+export const createKeyStore = (db: Database, now: () => number): KeyStore => ({
+  list: () => db.select().from(signingKeys).orderBy(desc(signingKeys.generation)),
+  add: async (key) => {
+    const next = sql`(select coalesce(max(${signingKeys.generation}), 0) + 1 from ${signingKeys})`
+    await db
+      .insert(signingKeys)
+      .values({ ...key, generation: next, createdAt: new Date(now()) })
+      .onConflictDoNothing()
+  },
+})

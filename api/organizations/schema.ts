@@ -1,5 +1,6 @@
-import { z } from '@hono/zod-openapi'
-import { idPattern } from '#shared/ids.ts'
+import { z } from 'zod'
+import { shownId } from '#api/http/fields.ts'
+import { isLinearPattern } from './pattern.ts'
 
 const text = (max = 1024) => z.string().max(max)
 const texts = () => z.array(text(65_536)).max(256)
@@ -44,31 +45,117 @@ const features = z.strictObject({
     })
     .exactOptional(),
   usernameCustomization: z
-    .strictObject({ unique: z.boolean().exactOptional(), pattern: text(256).exactOptional() })
+    .strictObject({
+      unique: z.boolean().exactOptional(),
+      pattern: text(256)
+        .refine(isLinearPattern, 'must be a regular expression in the syntax of RE2, which runs in linear time')
+        .exactOptional()
+        .meta({ format: 'regex', examples: ['^[a-z][a-z0-9_]{2,15}$'] }),
+    })
     .exactOptional(),
   iosNativeClientSupport: z.boolean().exactOptional(),
   useSignedContentDownloads: z.boolean().exactOptional(),
   customerConnectUrl: text(2048).exactOptional(),
 })
 
+const name = () => z.string().min(1).max(128).meta({ examples: ['Acme'] })
+const featuredEventId = () => text(256)
+const tenantId = () =>
+  z
+    .string()
+    .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 of a-z, 0-9 and -, no - at either end')
+    .meta({ examples: ['acme'] })
+
 /** The body of `POST /api/organizations/`; only the name must be given. */
 export const createOrganizationBody = z
   .strictObject({
-    name: z.string().min(1).max(128).openapi({ example: 'Acme' }),
-    featuredEventId: text(256).exactOptional(),
+    name: name(),
+    featuredEventId: featuredEventId().exactOptional(),
     websiteInfo: websiteInfo.exactOptional(),
     features: features.exactOptional(),
     legalPolicies: legalPolicies.exactOptional(),
     hasEventEnabled: z.boolean().exactOptional(),
   })
-  .openapi('CreateOrganization')
+  .meta({ id: 'CreateOrganization' })
 
 /** The answer of `POST /api/organizations/`. */
 export const createdOrganization = z
-  .object({ organizationId: z.string().regex(new RegExp(idPattern('organization'))), features })
-  .openapi('CreatedOrganization')
+  .object({ organizationId: shownId('organization'), features })
+  .meta({ id: 'CreatedOrganization' })
+
+/** The body of `PATCH /api/organizations/current/`; what is left out stays, features are replaced whole. */
+export const patchOrganizationBody = z
+  .strictObject({
+    name: name().exactOptional(),
+    tenantId: tenantId().exactOptional(),
+    featuredEventId: featuredEventId().exactOptional(),
+    features: features.exactOptional(),
+  })
+  .meta({ id: 'PatchOrganization' })
+
+const shared = {
+  name: z.string(),
+  tenantId: z.string(),
+  pictureUrl: z.string().exactOptional(),
+  featuredEventId: z.string().exactOptional(),
+  websiteInfo: websiteInfo.exactOptional(),
+  features,
+  legalPolicies: legalPolicies.exactOptional(),
+  hasEventEnabled: z.boolean(),
+}
+
+/** The login providers that the platform may offer. */
+export const providers = ['providerA', 'providerB', 'providerC', 'providerD'] as const
+
+/** An organization as anybody may read it. */
+export const publicOrganization = z
+  .object({
+    organizationId: shownId('organization'),
+    ...shared,
+    supportedProviders: z.object({
+      providerA: z.boolean(),
+      providerB: z.boolean(),
+      providerC: z.boolean(),
+      providerD: z.boolean(),
+    }),
+  })
+  .meta({ id: 'PublicOrganization' })
+
+/** An organization as its members read it. */
+export const organizationAnswer = z
+  .object({
+    documentId: shownId('organization'),
+    ...shared,
+    permissionVerb: z.enum(['r', 'w', '*']),
+    isSlot: z.boolean(),
+  })
+  .meta({ id: 'Organization' })
+
+const most = (maximum: number) => z.int().min(0).max(maximum)
+/** What an organization may have and run. */
+export const limits = z
+  .object({
+    maxWorlds: most(1_000_000).meta({ description: 'How many worlds there may be.' }),
+    maxWorldCapacity: most(10_000).meta({ description: 'The largest estimatedCapacity of one world.' }),
+    maxRunningCapacity: most(100_000_000).meta({ description: 'The sum of estimatedCapacity of running worlds.' }),
+  })
+  .meta({ id: 'Limits' })
+
+/** The body of `PATCH /api/organizations/{organizationId}/limits/`. */
+export const patchLimitsBody = z
+  .strictObject({
+    maxWorlds: limits.shape.maxWorlds.exactOptional(),
+    maxWorldCapacity: limits.shape.maxWorldCapacity.exactOptional(),
+    maxRunningCapacity: limits.shape.maxRunningCapacity.exactOptional(),
+  })
+  .meta({ id: 'PatchLimits', examples: [{ maxWorlds: 5_000 }] })
 
 export type CreateOrganization = z.output<typeof createOrganizationBody>
+export type PatchOrganization = z.output<typeof patchOrganizationBody>
+export type PatchLimits = z.output<typeof patchLimitsBody>
+export type PublicOrganization = z.output<typeof publicOrganization>
+export type OrganizationAnswer = z.output<typeof organizationAnswer>
+export type Limits = z.output<typeof limits>
 export type WebsiteInfo = z.output<typeof websiteInfo>
 export type LegalPolicies = z.output<typeof legalPolicies>
 export type Features = z.output<typeof features>

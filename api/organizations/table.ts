@@ -1,6 +1,6 @@
 import { boolean, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core'
 import { instant } from '#api/db/columns.ts'
-import type { Features, LegalPolicies, WebsiteInfo } from './schema.ts'
+import type { Features, LegalPolicies, Limits, WebsiteInfo } from './schema.ts'
 
 /** The tenants. */
 export const organizations = pgTable('organizations', {
@@ -13,7 +13,11 @@ export const organizations = pgTable('organizations', {
   features: jsonb().$type<Features>().notNull(),
   legalPolicies: jsonb().$type<LegalPolicies>(),
   hasEventEnabled: boolean().notNull().default(false),
+  /** What the platform set for this organization; the configuration's defaults hold for the rest. */
+  limits: jsonb().$type<Partial<Limits>>().notNull().default({}),
   revision: integer().notNull().default(1),
   createdAt: instant().notNull(),
   updatedAt: instant().notNull(),
 })
+
+export type OrganizationRow = typeof organizations.$inferSelect

@@ -1,14 +1,31 @@
-import { z } from '@hono/zod-openapi'
-import { idPattern } from '#shared/ids.ts'
+import { z } from 'zod'
+import { shownId } from '#api/http/fields.ts'
+
+const name = () => z.string().min(1).max(128).meta({ examples: ['Showroom'] })
 
 /** The body of `POST /api/organizations/projects/`. */
-export const createProjectBody = z
-  .strictObject({ name: z.string().min(1).max(128).openapi({ example: 'Showroom' }) })
-  .openapi('CreateProject')
+export const createProjectBody = z.strictObject({ name: name() }).meta({ id: 'CreateProject' })
 
 /** The answer of `POST /api/organizations/projects/`. */
-export const createdProject = z
-  .object({ projectId: z.string().regex(new RegExp(idPattern('project'))) })
-  .openapi('CreatedProject')
+export const createdProject = z.object({ projectId: shownId('project') }).meta({ id: 'CreatedProject' })
 
-export type CreateProject = z.output<typeof createProjectBody>
+/** The body of `PATCH /api/organizations/projects/current/`; a documentId must be that of the header. */
+export const patchProjectBody = z
+  .strictObject({ documentId: z.string().exactOptional(), name: name().exactOptional() })
+  .meta({ id: 'PatchProject', examples: [{ name: 'Showroom' }] })
+
+/** The answer of `PATCH /api/organizations/projects/current/`. */
+export const patchedProject = z.object({ documentId: shownId('project'), name: z.string() }).meta({ id: 'PatchedProject' })
+
+/** A project as answers show it. */
+export const projectAnswer = z
+  .object({
+    documentId: shownId('project'),
+    name: z.string(),
+    projectId: shownId('project'),
+    permissionVerb: z.enum(['r', 'w', '*']),
+  })
+  .meta({ id: 'Project' })
+
+export type PatchProject = z.output<typeof patchProjectBody>
+export type ProjectAnswer = z.output<typeof projectAnswer>

@@ -12,6 +12,8 @@ export const projects = pgTable(
       .references(() => organizations.id),
     name: text().notNull(),
     revision: integer().notNull().default(1),
+    /** A project marked so is absent from every answer; its row goes when the last of its worlds is gone. */
+    deletingAt: instant(),
     createdAt: instant().notNull(),
     updatedAt: instant().notNull(),
   },

@@ -1,5 +1,7 @@
 import type { Verb } from '#api/auth/permissions.ts'
-import type { DeploymentAnswer, WorldAnswer } from './schema.ts'
+import { optional } from '#api/http/fields.ts'
+import type { DeploymentAnswer, PublicWorldAnswer, WorldAnswer } from './schema.ts'
+import { waitingEdits } from './settings.ts'
 import type { DeploymentRow, LaunchContextRow, WorldRow } from './table.ts'
 
 /** A world as answers show it, with its launch context and what its queue last was. */
@@ -18,16 +20,40 @@ export const presentWorld = (row: WorldRow, context: LaunchContextRow, verb: Ver
   manifest: row.manifest,
   admission: row.admission,
   sessions: row.sessions,
-  status: {
-    phase: row.phase,
-    message: row.statusMessage,
-    ...optional('startedAt', row.startedAt?.toISOString() ?? null),
-    ...optional('resolvedBuild', row.resolvedBuild),
-    ...optional('runId', row.runId),
-  },
+  status: presentStatus(row),
   launchContext: presentLaunchContext(context, verb),
   queueState: { queued: row.queueQueued, active: row.queueActive },
 })
+
+/** A public world as strangers see it. */
+export const presentPublicWorld = (row: WorldRow, context: LaunchContextRow, verb: Verb): PublicWorldAnswer => {
+  const { manifest: _, ...world } = presentWorld(row, context, verb)
+  const { providerAStreaming, ...shown } = world.launchContext
+  if (providerAStreaming === undefined) return { ...world, launchContext: shown }
+  const { authorizationId: __, ...streaming } = providerAStreaming
+  return { ...world, launchContext: { ...shown, providerAStreaming: streaming } }
+}
+
+const presentStatus = (row: WorldRow): WorldAnswer['status'] => {
+  const messages = [row.statusMessage, waitingEdits(row)].filter((each) => each !== '')
+  const build = row.resolvedBuild
+  return {
+    phase: row.phase,
+    message: messages.join(' '),
+    ...optional('startedAt', row.startedAt?.toISOString()),
+    ...(build === null
+      ? {}
+      : {
+          resolvedBuild: {
+            channelId: build.channelId,
+            tag: build.tag,
+            organizationId: build.organizationId,
+            id: build.id,
+          },
+        }),
+    ...optional('runId', row.runId),
+  }
+}
 
 const presentLaunchContext = (row: LaunchContextRow, verb: Verb): WorldAnswer['launchContext'] => ({
   launchContextId: row.id,
@@ -45,6 +71,10 @@ const presentLaunchContext = (row: LaunchContextRow, verb: Verb): WorldAnswer['l
   ...row.details,
 })
 
+/** Where a world's live configuration is read. */
+export const liveConfigUrl = (publicUrl: string, worldId: string): string =>
+  new URL(`/api/documents/liveConfig/World:${worldId}/`, publicUrl).href
+
 /** One run of a world, as the history shows it. */
 export const presentDeployment = (row: DeploymentRow, publicUrl: string): DeploymentAnswer => ({
   id: row.id,
@@ -57,15 +87,5 @@ export const presentDeployment = (row: DeploymentRow, publicUrl: string): Deploy
   status: row.status,
   networking: row.networking,
   compute: row.compute,
-  runtime: {
-    ...row.runtime,
-    liveConfigUrl: new URL(`/api/documents/liveConfig/World:${row.worldId}/`, publicUrl).href,
-  },
+  runtime: { ...row.runtime, liveConfigUrl: liveConfigUrl(publicUrl, row.worldId) },
 })
-
-/** The tag of a world's present state: what is wanted, then what is observed. */
-export const entityTag = (row: Pick<WorldRow, 'revision' | 'statusVersion'>): string =>
-  `"${row.revision}.${row.statusVersion}"`
-
-const optional = <K extends string, V>(key: K, value: V | null): { [P in K]?: V } =>
-  (value === null ? {} : { [key]: value }) as { [P in K]?: V }

@@ -1,4 +1,5 @@
-import { z } from '@hono/zod-openapi'
+import { z } from 'zod'
+import { codePoints, shownId, shownInstant, textMap, urlOrEmpty } from '#api/http/fields.ts'
 import {
   admissionPolicies,
   buildTypes,
@@ -10,55 +11,55 @@ import {
   networkingStrategies,
   worldPhases,
 } from '#shared/enumerations.ts'
-import { defaultScalingProfile, scalingProfileNames, scalingProfiles } from '#shared/scalingProfiles.ts'
+import { defaultScalingProfile, scalingProfileNames } from '#shared/scalingProfiles.ts'
 
+// A create fills in every default. A PATCH replaces objects whole: `required` names what such an object must have, and
+// every other field of it goes back to its default.
 const text = (max = 256) => z.string().max(max)
-const textMap = () => z.record(z.string().min(1).max(256), text(4096))
 const flag = () => z.boolean().default(false)
-const pictureUrl = () => z.url({ protocol: /^https?$/ }).max(2048)
 
 const name = () =>
-  z
-    .string()
-    .refine((value) => [...value].length <= 64, 'must have at most 64 characters')
+  codePoints(64)
     .regex(/^.+\S.*$/, 'must have at least two characters, the last or a later one of them visible')
-    .openapi({ minLength: 1, maxLength: 64, example: 'Lobby' })
+    .meta({ minLength: 1, maxLength: 64, examples: ['Lobby'] })
+const description = () => codePoints(256)
 
-const description = () =>
-  z
-    .string()
-    .refine((value) => [...value].length <= 256, 'must have at most 256 characters')
-    .openapi({ maxLength: 256 })
-
-const metadata = z.strictObject({ annotations: textMap().default({}), labels: textMap().default({}) })
+const maps = { annotations: textMap(), labels: textMap() }
+const metadata = z.strictObject({ annotations: maps.annotations.default({}), labels: maps.labels.default({}) })
+const group = z.enum(computeGroups)
+const region = z.enum(computeRegions)
 const compute = z.strictObject({
-  group: z.enum(computeGroups).default('production'),
-  region: z.enum(computeRegions).default('Europe'),
+  group: group.default('production'),
+  region: region.default('Europe'),
   version: text().exactOptional(),
 })
+const strategy = z.enum(networkingStrategies)
+const profile = z.enum(scalingProfileNames)
+const configuration = z.null().default(null)
 const networking = z.strictObject({
-  strategy: z.enum(networkingStrategies).default('Default'),
-  scaling: z
-    .strictObject({
-      profile: z.enum(scalingProfileNames).default(defaultScalingProfile),
-      configuration: z.null().default(null),
-    })
-    .prefault({}),
+  strategy: strategy.default('Default'),
+  scaling: z.strictObject({ profile: profile.default(defaultScalingProfile), configuration }).prefault({}),
 })
-const build = z.union([
-  z.strictObject({ channelId: text().min(1), tag: text().min(1) }),
+/** The name of a channel or a tag. */
+export const buildName = text(128).regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'must begin with a letter or digit, then also . _ -')
+/** How a build is named: by channel and tag, or by the content that it holds. */
+export const buildReference = z.union([
+  z.strictObject({ channelId: buildName, tag: buildName }),
   z.strictObject({ content: z.strictObject({ id: text().min(1) }) }),
 ])
 const capacity = () => z.int().min(1).max(10_000)
 const runtime = z.strictObject({
-  build: build.exactOptional(),
+  build: buildReference.exactOptional(),
   mapName: text().default(''),
   durationMinutes: z.number().gt(0).max(5_256_000).exactOptional(),
   capacity: capacity().exactOptional(),
   admissionPolicy: z.enum(admissionPolicies).exactOptional(),
 })
-const permissions = () => z.array(text()).max(256).default([])
-const manifest = z.strictObject({ serverPermissions: permissions(), clientPermissions: permissions() })
+const permissions = z.array(text()).max(256)
+const manifest = z.strictObject({
+  serverPermissions: permissions.default([]),
+  clientPermissions: permissions.default([]),
+})
 const admission = z.strictObject({
   policy: z.enum(admissionPolicies).exactOptional(),
   capacity: capacity().exactOptional(),
@@ -76,14 +77,13 @@ const sessions = z.strictObject({
     .prefault({}),
   forceTravelWorldId: text().default(''),
 })
+const streamingA = z.strictObject({
+  cmsId: text().default(''),
+  authorizationId: text().default(''),
+  launchMode: z.enum(launchModes).default('same-tab'),
+})
 const streaming = z.strictObject({
-  providerA: z
-    .strictObject({
-      cmsId: text().default(''),
-      authorizationId: text().default(''),
-      launchMode: z.enum(launchModes).default('same-tab'),
-    })
-    .exactOptional(),
+  providerA: streamingA.exactOptional(),
   streamManager: z
     .strictObject({
       streamContextId: text().default(''),
@@ -104,7 +104,7 @@ export const createWorldBody = z
     name: name(),
     transient: z.boolean(),
     description: description().exactOptional(),
-    pictureUrl: pictureUrl().exactOptional(),
+    pictureUrl: urlOrEmpty().exactOptional(),
     metadata: metadata.prefault({}),
     manifest: manifest.prefault({}),
     admission: admission.prefault({}),
@@ -114,31 +114,38 @@ export const createWorldBody = z
     runtime: runtime.prefault({}),
     streaming: streaming.prefault({}),
   })
-  .superRefine((world, context) => {
-    const most = scalingProfiles[world.networking.scaling.profile].capacity
-    for (const part of ['admission', 'runtime'] as const) {
-      const given = world[part].capacity
-      if (given === undefined || given <= most) continue
-      const message = `must be at most ${most}, the capacity of ${world.networking.scaling.profile}`
-      context.addIssue({ code: 'custom', path: [part, 'capacity'], message })
-    }
-  })
-  .openapi('CreateWorld')
+  .meta({ id: 'CreateWorld', examples: [{ name: 'Lobby', transient: false, runtime: { mapName: 'hall' } }] })
 
 /** The answer of `POST /api/worlds/`. */
-export const createdWorld = z.object({ worldId: z.string(), launchContextId: z.string() }).openapi('CreatedWorld')
+export const createdWorld = z
+  .object({ worldId: shownId('world'), launchContextId: shownId('launchContext') })
+  .meta({ id: 'CreatedWorld' })
 
-/** The body of `PATCH /api/worlds/{worldId}/`. */
-export const patchWorldBody = z
-  .strictObject({ name: name().exactOptional(), description: description().exactOptional() })
-  .openapi('PatchWorld')
-
-const publicDownload = z.object({
+const publicDownload = z.strictObject({
   enabled: z.boolean(),
   enforceAntiCheat: z.boolean(),
   allowMac: z.boolean(),
   allowIos: z.boolean(),
 })
+
+/** The body of `PATCH /api/worlds/{worldId}/`: what is left out stays, and a supplied object replaces the old one whole. */
+export const patchWorldBody = z
+  .strictObject({
+    name: name().exactOptional(),
+    description: description().exactOptional(),
+    pictureUrl: urlOrEmpty().exactOptional(),
+    isPublic: z.boolean().exactOptional(),
+    metadata: z.strictObject(maps).exactOptional(),
+    manifest: z.strictObject({ serverPermissions: permissions, clientPermissions: permissions }).exactOptional(),
+    admission: admission.required({ policy: true }).exactOptional(),
+    compute: compute.extend({ group, region }).exactOptional(),
+    networking: z.strictObject({ strategy, scaling: z.strictObject({ profile, configuration }) }).exactOptional(),
+    runtime: runtime.exactOptional(),
+    streaming: streaming.exactOptional(),
+    publicDownload: publicDownload.exactOptional(),
+  })
+  .meta({ id: 'PatchWorld', examples: [{ name: 'Foyer', isPublic: true }] })
+
 const buildInfo = z.object({ buildChannelId: text(), buildTag: text(), buildType: z.enum(buildTypes) })
 
 /** What a launch context holds beside its columns; `streaming.*` of the world lands here. */
@@ -157,10 +164,10 @@ const launchContextDetails = z.object({
 
 const launchContext = launchContextDetails
   .extend({
-    launchContextId: z.string(),
-    worldId: z.string(),
-    organizationId: z.string(),
-    projectId: z.string(),
+    launchContextId: shownId('launchContext'),
+    worldId: shownId('world'),
+    organizationId: shownId('organization'),
+    projectId: shownId('project'),
     name: z.string(),
     description: z.string().exactOptional(),
     pictureUrl: z.string().exactOptional(),
@@ -170,49 +177,65 @@ const launchContext = launchContextDetails
     useWorldSessions: z.boolean(),
     permissionVerb: z.enum(['r', 'w', '*']),
   })
-  .openapi('LaunchContext')
+  .meta({ id: 'LaunchContext' })
 
-const resolvedBuild = z.object({ channelId: text(), tag: text(), organizationId: text(), id: text() })
+const resolvedBuild = z.object({ channelId: text(), tag: text(), organizationId: text(), id: shownId('build') })
+/** How many wait to enter a world, and how many are inside. */
+export const queueState = z.object({ queued: z.number(), active: z.number() })
+/** The policy and capacity of a world; admission wins over runtime, which mirrors it. */
+export const shownAdmission = z.object({ policy: z.enum(admissionPolicies), capacity: z.number() })
+/** The owner's own annotations and labels. */
+export const shownMetadata = metadata
 
-/** A world as every answer shows it. */
-export const worldAnswer = z
-  .object({
-    documentId: z.string(),
-    organizationId: z.string(),
-    projectId: z.string(),
-    name: z.string(),
-    description: z.string().exactOptional(),
-    pictureUrl: z.string().exactOptional(),
-    transient: z.boolean(),
-    metadata,
-    compute,
-    networking,
-    runtime,
-    manifest,
-    admission: z.object({ policy: z.enum(admissionPolicies), capacity: z.number() }),
-    sessions,
-    status: z.object({
-      phase: z.enum(worldPhases),
-      message: z.string(),
-      startedAt: z.string().exactOptional(),
-      resolvedBuild: resolvedBuild.exactOptional(),
-      runId: z.string().exactOptional(),
-    }),
-    launchContext,
-    queueState: z.object({ queued: z.number(), active: z.number() }),
+const world = z.object({
+  documentId: shownId('world'),
+  organizationId: shownId('organization'),
+  projectId: shownId('project'),
+  name: z.string(),
+  description: z.string().exactOptional(),
+  pictureUrl: z.string().exactOptional(),
+  transient: z.boolean(),
+  metadata,
+  compute,
+  networking,
+  runtime,
+  manifest,
+  admission: shownAdmission,
+  sessions,
+  status: z.object({
+    phase: z.enum(worldPhases),
+    message: z.string(),
+    startedAt: shownInstant().exactOptional(),
+    resolvedBuild: resolvedBuild.exactOptional(),
+    runId: shownId('run').exactOptional(),
+  }),
+  launchContext,
+  queueState,
+})
+
+/** A world as every answer to its tenant shows it. */
+export const worldAnswer = world.meta({ id: 'World' })
+
+/** A public world as others see it: without manifest, arguments and streaming authorization. */
+export const publicWorldAnswer = world
+  .omit({ manifest: true })
+  .extend({
+    launchContext: launchContext
+      .extend({ providerAStreaming: streamingA.omit({ authorizationId: true }).exactOptional() })
+      .meta({ id: 'PublicLaunchContext' }),
   })
-  .openapi('World')
+  .meta({ id: 'PublicWorld' })
 
 /** One run of a world, as the history shows it. */
 export const deploymentAnswer = z
   .object({
-    id: z.string(),
+    id: shownId('deployment'),
     externalId: z.string(),
-    organizationId: z.string(),
-    projectId: z.string(),
-    worldId: z.string(),
-    runId: z.string().exactOptional(),
-    createdAt: z.string(),
+    organizationId: shownId('organization'),
+    projectId: shownId('project'),
+    worldId: shownId('world'),
+    runId: shownId('run').exactOptional(),
+    createdAt: shownInstant(),
     status: z.enum(deploymentStatuses),
     networking: z.object({ scaling: z.object({ profile: z.string() }) }),
     compute: z.object({
@@ -233,7 +256,7 @@ export const deploymentAnswer = z
       args: z.array(z.string()),
     }),
   })
-  .openapi('WorldDeployment')
+  .meta({ id: 'WorldDeployment' })
 
 /** A scaling profile as the API lists it. */
 export const scalingProfileAnswer = z
@@ -243,19 +266,21 @@ export const scalingProfileAnswer = z
     maxBotsPerWorld: z.number(),
     resourceConfiguration: z.object({ server: z.object({ memoryLimit: z.string() }) }),
   })
-  .openapi('ScalingProfile')
+  .meta({ id: 'ScalingProfile' })
 
 export type CreateWorld = z.output<typeof createWorldBody>
 export type PatchWorld = z.output<typeof patchWorldBody>
 export type WorldAnswer = z.output<typeof worldAnswer>
+export type PublicWorldAnswer = z.output<typeof publicWorldAnswer>
 export type DeploymentAnswer = z.output<typeof deploymentAnswer>
 export type Metadata = z.output<typeof metadata>
 export type Compute = z.output<typeof compute>
 export type Networking = z.output<typeof networking>
 export type Runtime = z.output<typeof runtime>
 export type Manifest = z.output<typeof manifest>
-/** The policy and capacity of a world; admission wins over runtime, which mirrors it. */
-export type Admission = WorldAnswer['admission']
+export type Admission = z.output<typeof shownAdmission>
 export type Sessions = z.output<typeof sessions>
+export type Streaming = z.output<typeof streaming>
+export type BuildReference = z.output<typeof buildReference>
 export type ResolvedBuild = z.output<typeof resolvedBuild>
 export type LaunchContextDetails = z.output<typeof launchContextDetails>

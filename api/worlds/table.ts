@@ -3,6 +3,7 @@ import { boolean, foreignKey, index, integer, jsonb, pgTable, text, unique } fro
 import { instant } from '#api/db/columns.ts'
 import { projects } from '#api/projects/table.ts'
 import { deploymentStatuses, worldPhases, worldStates } from '#shared/enumerations.ts'
+import type { BuildPackage } from '#api/builds/schema.ts'
 import type { WorldSpec } from '#shared/resources/world.ts'
 import type {
   Admission,
@@ -15,6 +16,7 @@ import type {
   Runtime,
   Sessions,
 } from './schema.ts'
+import type { RunSettings } from './settings.ts'
 
 /** The worlds: what is wanted of each, what is observed of it, and what is known of its resource. */
 export const worlds = pgTable(
@@ -37,7 +39,12 @@ export const worlds = pgTable(
     state: text({ enum: worldStates }).notNull().default('Stopped'),
     runId: text(),
     startedAt: instant(),
-    resolvedBuild: jsonb().$type<ResolvedBuild>(),
+    /** The build of the run, fixed at its start, with what the server is made of. */
+    resolvedBuild: jsonb().$type<ResolvedBuild & BuildPackage>(),
+    /** What the run was started with; where a row differs from it, the next start makes the difference. */
+    startedWith: jsonb().$type<RunSettings>(),
+    /** The capacity of the scaling profile. */
+    estimatedCapacity: integer().notNull(),
     /** Rises with each change of what is wanted. */
     revision: integer().notNull().default(1),
     /** The revision of the last start or stop: an observation older than it is about an earlier run. */
@@ -91,6 +98,7 @@ export const launchContexts = pgTable(
       columns: [table.organizationId, table.projectId, table.worldId],
       foreignColumns: [worlds.organizationId, worlds.projectId, worlds.id],
     }).onDelete('cascade'),
+    index().on(table.worldId).where(sql`${table.isPublic}`),
   ],
 )
 

@@ -1,10 +1,16 @@
+import { runSettings } from './settings.ts'
 import type { WorldRow } from './table.ts'
 
 /** What a start changes in a row: a new run, from any state. The cluster follows by itself. */
-export const startColumns = (row: WorldRow, { runId, now }: { runId: string; now: Date }) => ({
+export const startColumns = (
+  row: WorldRow,
+  { runId, now, build }: { runId: string; now: Date; build: WorldRow['resolvedBuild'] },
+) => ({
   state: 'Running' as const,
   runId,
   startedAt: now,
+  resolvedBuild: build,
+  startedWith: runSettings(row),
   phase: 'Starting' as const,
   statusMessage: '',
   revision: row.revision + 1,

@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import { botPhases } from '#shared/enumerations.ts'
+import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
 import { codePoints, conditions, revision, revisionFence, userMetadata } from './schema.ts'
 
 /** A CPU quantity as the REST contract writes it. */
-const cpuPattern = /^\d+(m|\.\d\d?\d?)?$/
+export const cpuPattern = /^\d+(m|\.\d\d?\d?)?$/
 /** A memory quantity as the REST contract writes it. */
-const memoryPattern = /^\d+(\.\d+)?(m|k|Ki|M|Mi|G|Gi)?$/
+export const memoryPattern = /^\d+(\.\d+)?(m|k|Ki|M|Mi|G|Gi)?$/
 
 /** What is wanted of a bot deployment: `count` bots that belong to the run of one world. */
 export const botDeploymentSpecSchema = z
@@ -45,3 +46,17 @@ export const botDeploymentStatusSchema = z
     conditions: conditions.exactOptional(),
   })
   .describe('What is seen.')
+
+export type BotDeploymentSpec = z.output<typeof botDeploymentSpecSchema>
+export type BotDeploymentStatus = Omit<z.output<typeof botDeploymentStatusSchema>, 'conditions'> & {
+  conditions?: Condition[]
+}
+
+/** A BotDeployment as the API server returns it; defaults are filled in by the API server from the same schema. */
+export type BotDeployment = {
+  apiVersion: string
+  kind: string
+  metadata: ObjectMeta
+  spec: BotDeploymentSpec
+  status?: BotDeploymentStatus
+}

@@ -1,0 +1,54 @@
+import { z } from 'zod'
+import { permissionPattern } from '#api/auth/permissions.ts'
+import { maskedApiKey } from '#api/secrets/apiKey.ts'
+import { shownId } from '#api/http/fields.ts'
+
+const displayName = () => z.string().min(1).max(128).meta({ examples: ['Matchmaker'] })
+const claims = () =>
+  z
+    .record(z.string().regex(/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/), z.boolean())
+    .refine((map) => Object.keys(map).length <= 64, 'must have at most 64 entries')
+    .meta({ maxProperties: 64, examples: [{ largeWorlds: false }] })
+const permissions = () =>
+  z.array(z.string().regex(permissionPattern, 'must be <path>:<verb>, such as organizations/{id}/**:w')).max(256)
+
+/** The body of `POST /api/organizations/apiKeys/`. */
+export const createApiKeyBody = z
+  .strictObject({
+    displayName: displayName(),
+    claims: claims().default({}),
+    isActive: z.boolean().default(true),
+    permissions: permissions().default([]),
+  })
+  .meta({ id: 'CreateApiKey' })
+
+/** The answer of `POST /api/organizations/apiKeys/`: the key itself. */
+export const createdApiKey = z.object({ apiKey: z.string() }).meta({ id: 'CreatedApiKey' })
+
+/** The body of `PATCH /api/organizations/apiKeys/{apiKeyId}/`; what is left out stays. */
+export const patchApiKeyBody = z
+  .strictObject({
+    displayName: displayName().exactOptional(),
+    claims: claims().exactOptional(),
+    isActive: z.boolean().exactOptional(),
+    permissions: permissions().exactOptional(),
+  })
+  .meta({ id: 'PatchApiKey' })
+
+/** A key as answers show it; the key string is masked for those who may not hold it. */
+export const apiKeyAnswer = z
+  .object({
+    documentId: shownId('apiKey'),
+    displayName: z.string(),
+    isActive: z.boolean(),
+    isManagedByProvisioner: z.boolean(),
+    organizationId: shownId('organization'),
+    claims: z.record(z.string(), z.boolean()),
+    permissions: z.array(z.string()),
+    keyString: z.string().meta({ examples: [maskedApiKey] }),
+  })
+  .meta({ id: 'ApiKey' })
+
+export type CreateApiKey = z.output<typeof createApiKeyBody>
+export type PatchApiKey = z.output<typeof patchApiKeyBody>
+export type ApiKeyAnswer = z.output<typeof apiKeyAnswer>

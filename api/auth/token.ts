@@ -1,0 +1,95 @@
+import { createRemoteJWKSet, decodeJwt, type JWTPayload, jwtVerify } from 'jose'
+import { z } from 'zod'
+import type { Clock } from '#shared/clock.ts'
+import { isId } from '#shared/ids.ts'
+import type { TokenIssuer } from './issuer.ts'
+import type { Principal } from './principal.ts'
+
+/** The signatures that are trusted: never `none`, never a shared secret. */
+export const allowedAlgorithms = ['RS256', 'ES256', 'EdDSA']
+/** How far the clocks of an issuer and of this process may be apart. */
+export const clockToleranceSeconds = 30
+
+/** An issuer outside, as the configuration names it. */
+export const issuerSchema = z.strictObject({
+  issuer: z.string().min(1),
+  audience: z.string().min(1),
+  jwksUrl: z.url({ protocol: /^https?$/ }),
+  /** The organizations that it may speak for; left out, all. */
+  organizations: z.array(z.string()).optional(),
+})
+export type ExternalIssuer = z.output<typeof issuerSchema>
+
+/** What a token says, once its signature is known to be right. */
+export type VerifiedToken = { userId: string; organizationId: string; permissions: string[] }
+
+const claims = z.object({
+  sub: z.string().min(1).max(128),
+  organization_id: z.string().refine((id) => isId('organization', id)),
+  permissions: z.array(z.string().max(512)).max(256).default([]),
+})
+
+/** Reads the claims; permissions outside the token's own organization are not taken over from any issuer. */
+export const verified = (payload: JWTPayload): VerifiedToken => {
+  const { sub, organization_id: organizationId, permissions } = claims.parse(payload)
+  const own = `organizations/${organizationId}`
+  const within = permissions.filter((each) => [`${own}:`, `${own}/`].some((prefix) => each.startsWith(prefix)))
+  return { userId: sub, organizationId, permissions: within }
+}
+
+/** An unknown key id asks the issuer again at most this often. */
+const cooldownMs = 30_000
+const refreshMs = 300_000
+const fetchTimeoutMs = 5_000
+
+/**
+ * Verifies Bearer tokens of the built-in issuer and of those that are configured. Keys come from the issuer's JWKS URL
+ * alone: a key in a token, or an address of one, is never looked at. What was fetched is used for as long as the issuer
+ * cannot be reached, and is asked for anew every five minutes.
+ */
+export const createTokenVerifier = (options: { issuer: TokenIssuer; external: readonly ExternalIssuer[]; clock: Clock }) => {
+  const { issuer, external, clock } = options
+  const others = new Map(external.map((each) => [each.issuer, { ...each, keys: remoteKeys(each.jwksUrl, clock) }]))
+  return async (token: string): Promise<Principal | undefined> => {
+    try {
+      const { iss = '' } = decodeJwt(token)
+      const other = others.get(iss)
+      const { userId, organizationId, permissions } = other === undefined ? await issuer.verify(token) : await ofOther(other)
+      return { kind: 'user', id: userId, bucket: `user ${iss} ${userId}`, permissions, claims: [], organizationId }
+    } catch (error) {
+      if (error instanceof Error && error.name === 'DrizzleQueryError') throw error
+      return undefined
+    }
+
+    async function ofOther({ keys, ...trusted }: ExternalIssuer & { keys: ReturnType<typeof remoteKeys> }) {
+      const { payload } = await jwtVerify(token, keys(), {
+        issuer: trusted.issuer,
+        audience: trusted.audience,
+        algorithms: allowedAlgorithms,
+        clockTolerance: clockToleranceSeconds,
+        currentDate: new Date(clock.now()),
+        requiredClaims: ['sub', 'exp'],
+      })
+      const found = verified(payload)
+      if (trusted.organizations?.includes(found.organizationId) === false) throw new Error('not of its organizations')
+      return found
+    }
+  }
+}
+
+const remoteKeys = (url: string, clock: Clock) => {
+  const set = createRemoteJWKSet(new URL(url), {
+    cooldownDuration: cooldownMs,
+    cacheMaxAge: Number.POSITIVE_INFINITY,
+    timeoutDuration: fetchTimeoutMs,
+  })
+  let askedMs = clock.monotonic()
+  return () => {
+    if (clock.monotonic() - askedMs > refreshMs) {
+      askedMs = clock.monotonic()
+      // An issuer that is away keeps its keys here.
+      set.reload().catch(() => undefined)
+    }
+    return set
+  }
+}

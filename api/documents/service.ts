@@ -1,0 +1,92 @@
+import { and, eq, isNull, sql } from 'drizzle-orm'
+import type { Context } from '#api/context.ts'
+import { notFound, Problem } from '#api/http/problem.ts'
+import type { DocumentType } from '#shared/enumerations.ts'
+import type { DocumentAnswer } from './schema.ts'
+import { type Place, placeOf } from './scope.ts'
+import { type DocumentRow, documents } from './table.ts'
+
+type Named = { readonly type: DocumentType; readonly id: string }
+
+/** Reads a document. */
+export const getDocument = async (ctx: Context, named: Named): Promise<DocumentAnswer> => {
+  const place = placeOf(ctx, named.id)
+  const [row] = await ctx.db
+    .select()
+    .from(documents)
+    .where(and(is(place, named.type), isNull(documents.deletedAt)))
+  if (row === undefined) throw notFound()
+  return present(named, row)
+}
+
+/** Writes a document whole. Its version is later than any that it had. */
+export const putDocument = async (
+  ctx: Context,
+  named: Named,
+  input: { data: Record<string, unknown>; userId?: string },
+): Promise<DocumentAnswer> => {
+  const userId = ownerOf(ctx, named.type, input)
+  const row = { userId, data: input.data, deletedAt: null }
+  return present(named, await write(ctx, named, row))
+}
+
+/** Deletes a document: it is absent, and its followers get empty data with a new version. */
+export const deleteDocument = async (ctx: Context, named: Named): Promise<void> => {
+  const { data } = await getDocument(ctx, named)
+  ownerOf(ctx, named.type, { data })
+  await write(ctx, named, { userId: '', data: {}, deletedAt: new Date(ctx.clock.now()) })
+}
+
+/** Who a document will belong to; throws a 403 where the caller may not write it. */
+const ownerOf = (
+  { principal }: Context,
+  type: DocumentType,
+  { data, userId }: { data: Record<string, unknown>; userId?: string },
+): string => {
+  if (type === 'kvStore' && data.store === 'kvstoreServer' && !principal.claims.includes('worldServer')) {
+    throw new Problem('forbidden', 'The store kvstoreServer is written by keys with the claim worldServer.')
+  }
+  if (principal.kind === 'user' && userId !== undefined && userId !== principal.id) {
+    throw new Problem('forbidden', "A user's token writes documents of its own subject alone.")
+  }
+  return userId ?? principal.id
+}
+
+const write = async (
+  ctx: Context,
+  named: Named,
+  row: Pick<DocumentRow, 'userId' | 'data' | 'deletedAt'>,
+): Promise<DocumentRow> => {
+  const place = placeOf(ctx, named.id)
+  const now = new Date(ctx.clock.now())
+  const { organizationId, projectId, worldId, id } = place
+  // Two writes within a millisecond, or a clock that stepped back, still give two versions in order.
+  const version = sql`greatest(${now.toISOString()}::timestamptz, ${documents.version} + interval '1 millisecond')`
+  if (!(await ctx.scopeExists(place.depth, place))) throw notFound()
+  const [written] = await ctx.db
+    .insert(documents)
+    .values({ organizationId, projectId, worldId, type: named.type, id, ...row, version: now })
+    .onConflictDoUpdate({
+      target: [documents.organizationId, documents.projectId, documents.worldId, documents.type, documents.id],
+      set: { ...row, version },
+    })
+    .returning()
+  if (written === undefined) throw notFound()
+  return written
+}
+
+const is = ({ organizationId, projectId, worldId, id }: Place, type: DocumentType) =>
+  and(
+    eq(documents.organizationId, organizationId),
+    eq(documents.projectId, projectId),
+    eq(documents.worldId, worldId),
+    eq(documents.type, type),
+    eq(documents.id, id),
+  )
+
+const present = ({ type, id }: Named, { userId, data, version }: DocumentRow): DocumentAnswer => ({
+  userId,
+  resource: { type, id },
+  data,
+  version: version.toISOString(),
+})

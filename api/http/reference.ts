@@ -1,0 +1,43 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Context as HonoContext } from 'hono'
+import { absolutePath } from 'swagger-ui-dist'
+import { Problem } from './problem.ts'
+
+const types = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+} as const
+
+const page = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Orrery API</title>
+<link rel="stylesheet" href="/api/docs/swagger-ui.css">
+</head>
+<body>
+<div id="reference"></div>
+<script src="/api/docs/swagger-ui-bundle.js"></script>
+<script src="/api/docs/start.js"></script>
+</body>
+</html>
+`
+const start = `SwaggerUIBundle({ url: '/api/openapi.json', dom_id: '#reference', deepLinking: true, validatorUrl: null })\n`
+
+/** What the page may load: its own files, and the pictures and styles that they hold themselves. */
+const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
+
+/** The reference page of the API, with everything it needs: a browser asks nobody else for anything. */
+export const referencePage = async (c: HonoContext): Promise<Response> => {
+  const file = c.req.param('file')
+  c.header('content-security-policy', policy)
+  if (file === undefined) return c.html(page)
+  if (file === 'start.js') return c.body(start, 200, { 'content-type': types['swagger-ui-bundle.js'] })
+  if (file !== 'swagger-ui.css' && file !== 'swagger-ui-bundle.js') {
+    throw new Problem('not_found', 'The reference page has no such file.')
+  }
+  const content = await readFile(join(absolutePath(), file))
+  return c.body(content, 200, { 'content-type': types[file], 'cache-control': 'public, max-age=3600' })
+}

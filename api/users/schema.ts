@@ -1,0 +1,36 @@
+import { z } from 'zod'
+import { permissionPattern } from '#api/auth/permissions.ts'
+import { shownInstant } from '#api/http/fields.ts'
+
+/** A user in a path: whatever the tenant calls them. */
+export const userParams = z.object({
+  userId: z
+    .string()
+    .max(128)
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._@~-]*$/, 'must begin with a letter or digit, then also . _ @ ~ -')
+    .meta({ examples: ['user-7'] }),
+})
+
+/** The body of `POST /api/users/{userId}/tokens/`. */
+export const createTokenBody = z
+  .strictObject({
+    durationMinutes: z.int().min(1).max(60).default(15),
+    permissions: z
+      .array(z.string().regex(permissionPattern, 'must be <path>:<verb>, such as organizations/{id}/**:r'))
+      .max(32)
+      .default([]),
+  })
+  .meta({ id: 'CreateToken', examples: [{ durationMinutes: 15 }] })
+
+/** The answer of `POST /api/users/{userId}/tokens/`. */
+export const createdToken = z
+  .object({ accessToken: z.string(), tokenType: z.literal('Bearer'), expiresAt: shownInstant() })
+  .meta({ id: 'CreatedToken' })
+
+/** A JSON Web Key Set (RFC 7517). */
+export const keySet = z
+  .object({ keys: z.array(z.object({ kty: z.string(), kid: z.string(), alg: z.string(), use: z.string() }).loose()) })
+  .meta({ id: 'JsonWebKeySet' })
+
+export type CreateToken = z.output<typeof createTokenBody>
+export type CreatedToken = z.output<typeof createdToken>
