@@ -182,15 +182,15 @@ describe('a picture is refused', () => {
     expect(await refusalOf(aPngThatClaims(3_000, 3_000))).toEqual(damaged)
   })
 
-  test('that is an animated WebP', async () => {
+  test('that is an animated WebP, also where its header denies it', async () => {
     const frames = await Promise.all([red, blue].map((colour) => aPicture(40, 30, colour).png().toBuffer()))
-    expect(
-      await refusalOf(
-        await sharp(frames, { join: { animated: true } })
-          .webp()
-          .toBuffer(),
-      ),
-    ).toEqual(animated)
+    const moving = await sharp(frames, { join: { animated: true } })
+      .webp()
+      .toBuffer()
+    expect(await refusalOf(moving)).toEqual(animated)
+    const flagsAt = 20
+    moving[flagsAt] = 0
+    expect(await refusalOf(moving)).toEqual(damaged)
   })
 
   test('that is an animated PNG', async () => {

@@ -64,24 +64,22 @@ const checkKind = (bytes: Uint8Array): void => {
   if (format === undefined) {
     throw new PictureError('unsupported_media_type', 'The picture must be a PNG, a JPEG or a WebP, by its content.')
   }
-  if (isAnimated(bytes, format)) throw new PictureError('invalid_picture', animated)
+  if (isAnimated(bytes, format)) {
+    throw new PictureError('invalid_picture', 'The picture moves: give a still one, without frames.')
+  }
 }
 
 const encode = async (bytes: Uint8Array): Promise<Uint8Array> => {
   try {
-    const { pages = 1 } = await sharp(bytes, input).metadata()
-    if (pages > 1) throw new PictureError('invalid_picture', animated)
     return await sharp(bytes, input)
       .resize({ width: maxSide, height: maxSide, fit: 'inside', withoutEnlargement: true })
       .webp({ quality })
       .timeout({ seconds: timeoutSeconds })
       .toBuffer()
   } catch (error) {
-    throw error instanceof PictureError ? error : refusalOf(error)
+    throw refusalOf(error)
   }
 }
-
-const animated = 'The picture moves: give a still one, without frames.'
 
 /** The library tells its errors apart by their text alone. */
 const refusalOf = (error: unknown): PictureError => {
