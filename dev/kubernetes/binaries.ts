@@ -1,10 +1,8 @@
-import { createHash } from 'node:crypto'
-import { accessSync, constants, existsSync, mkdirSync, readFileSync } from 'node:fs'
-import { homedir } from 'node:os'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { goVersion, isExecutable, programCacheDir } from '#dev/goBuild.ts'
 import type { Progress } from '#dev/progress.ts'
-import { type Binary, buildBinary, goVersion } from './build.ts'
+import { type Binary, buildBinary, moduleDir } from './build.ts'
 import { downloadEnvtest } from './envtest.ts'
 
 /** The version of Kubernetes that everything here is made for. */
@@ -46,12 +44,8 @@ export const resolveBinaries = async <B extends Binary>(
 }
 
 /** Where programs are kept between runs and checkouts: outside of both, by version and by what they are built from. */
-export const cacheDir = (env: NodeJS.ProcessEnv): string => {
-  const base = env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache')
-  const sums = readFileSync(fileURLToPath(new URL('go.sum', import.meta.url)))
-  const key = createHash('sha256').update(sums).digest('hex').slice(0, 12)
-  return join(base, 'orrery', `kubernetes-${kubernetesVersion}-${key}`)
-}
+export const cacheDir = (env: NodeJS.ProcessEnv): string =>
+  programCacheDir({ env, name: `kubernetes-${kubernetesVersion}`, moduleDir })
 
 const noSource = (names: readonly string[]): string =>
   [
@@ -61,12 +55,3 @@ const noSource = (names: readonly string[]): string =>
     '  - Go 1.26 or newer on the PATH, to build them from the Go module proxy (about 6 minutes, once)',
     '  - access to the release host of the Kubernetes project, for the envtest archive',
   ].join('\n')
-
-const isExecutable = (path: string): boolean => {
-  try {
-    accessSync(path, constants.X_OK)
-    return existsSync(path)
-  } catch {
-    return false
-  }
-}

@@ -1,0 +1,140 @@
+import { addAbortSignal, Readable } from 'node:stream'
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  NoSuchKey,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3'
+import { ObjectStoreError } from './errors.ts'
+import { checkListLimit, checkObject, contentTypeOf, isObjectName, maxListLimit, maxObjectBytes } from './names.ts'
+import { parseS3Url, type S3Location } from './s3Url.ts'
+import type { ListedObject, ListOptions, ObjectStore } from './store.ts'
+
+const connectTimeoutMs = 5_000
+const requestTimeoutMs = 15_000
+const maxAttempts = 3
+/** Of a whole call, with its attempts, the waits between them, and the body. */
+const callTimeoutMs = 60_000
+/** A list that gets so few of our names from so many answers is of another's bucket. */
+const maxPages = 20
+const cacheControl = 'public, max-age=31536000, immutable'
+
+/**
+ * Keeps objects in a bucket of S3 or of what speaks like it, which must be there already. The account needs
+ * s3:PutObject, GetObject, DeleteObject and ListBucket; without the last, S3 answers 403 for what is absent.
+ */
+export const openS3Store = async (url: URL): Promise<ObjectStore> => {
+  const location = parseS3Url(url)
+  const client = await openClient(location)
+  const at = (name: string) => ({ Bucket: location.bucket, Key: location.prefix + name })
+  return {
+    put: async (name, bytes, contentType) => {
+      checkObject(name, bytes, contentType)
+      const command = { ...at(name), Body: bytes, ContentType: contentType, CacheControl: cacheControl }
+      await call(`put ${name}`, (options) => client.send(new PutObjectCommand(command), options))
+    },
+    get: async (name) => {
+      const contentType = contentTypeOf(name)
+      const bytes = await call(`get ${name}`, async (options) => {
+        const answer = client.send(new GetObjectCommand(at(name)), options)
+        const found = await answer.catch(absentIsUndefined)
+        return found === undefined ? undefined : readBounded(found.Body, name, options.abortSignal)
+      })
+      return bytes === undefined ? undefined : { bytes, contentType }
+    },
+    remove: async (name) => {
+      contentTypeOf(name)
+      await call(`remove ${name}`, (options) =>
+        client.send(new DeleteObjectCommand(at(name)), options).catch(absentIsUndefined),
+      )
+    },
+    list: async (options) => {
+      checkListLimit(options.limit)
+      return listObjects(client, location, options)
+    },
+  }
+}
+
+const openClient = async ({ endpoint, region }: S3Location): Promise<S3Client> => {
+  const client = new S3Client({
+    forcePathStyle: true,
+    // Servers that only speak like S3 refuse the newer checksums.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    maxAttempts,
+    requestHandler: {
+      connectionTimeout: connectTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      throwOnRequestTimeout: true,
+      socketTimeout: requestTimeoutMs,
+    },
+    ...(endpoint === undefined ? {} : { endpoint }),
+    ...(region === undefined ? {} : { region }),
+  })
+  try {
+    await client.config.region()
+  } catch {
+    throw new Error('The object store has no region: give it in the URL (region=us-east-1) or as AWS_REGION')
+  }
+  return client
+}
+
+const listObjects = async (client: S3Client, location: S3Location, options: ListOptions): Promise<ListedObject[]> => {
+  const found: ListedObject[] = []
+  let after = options.after === undefined ? undefined : location.prefix + options.after
+  for (let page = 0; page < maxPages; page += 1) {
+    const command = new ListObjectsV2Command({
+      Bucket: location.bucket,
+      Prefix: location.prefix + options.prefix,
+      MaxKeys: page === 0 ? options.limit : maxListLimit,
+      ...(after === undefined ? {} : { StartAfter: after }),
+    })
+    const { Contents = [], IsTruncated } = await call('list', (sending) => client.send(command, sending))
+    for (const { Key = '', LastModified } of Contents) {
+      after = Key
+      const name = Key.slice(location.prefix.length)
+      if (LastModified !== undefined && isObjectName(name)) found.push({ name, modifiedAt: LastModified })
+      if (found.length === options.limit) return found
+    }
+    if (IsTruncated !== true) return found
+  }
+  throw new ObjectStoreError('list', `there are too many objects of others under ${location.prefix}${options.prefix}`)
+}
+
+const readBounded = async (body: unknown, name: string, signal: AbortSignal): Promise<Uint8Array> => {
+  if (!(body instanceof Readable)) throw new Error('the answer has no body')
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of addAbortSignal(signal, body)) {
+    size += chunk.byteLength
+    if (size > maxObjectBytes) throw new ObjectStoreError(`get ${name}`, `it has over ${maxObjectBytes} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, size)
+}
+
+const absentIsUndefined = (error: unknown): undefined => {
+  if (error instanceof NoSuchKey) return undefined
+  throw error
+}
+
+const call = async <T>(operation: string, send: (options: { abortSignal: AbortSignal }) => Promise<T>): Promise<T> => {
+  const abortSignal = AbortSignal.timeout(callTimeoutMs)
+  try {
+    return await send({ abortSignal })
+  } catch (error) {
+    if (error instanceof ObjectStoreError) throw error
+    throw new ObjectStoreError(operation, abortSignal.aborted ? `no answer in ${callTimeoutMs} ms` : reasonOf(error))
+  }
+}
+
+/** The error of the client holds the signed request, with the access key: only its words of code are told. */
+const reasonOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return 'unknown'
+  const { code, $metadata } = error as { code?: unknown; $metadata?: { httpStatusCode?: number } }
+  const status = $metadata?.httpStatusCode
+  const word = typeof code === 'string' ? code : error.name
+  return `${/^\w{1,64}$/.test(word) ? word : 'unknown'}${status === undefined ? '' : ` (${status})`}`
+}

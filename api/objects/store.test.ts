@@ -1,0 +1,61 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { parseS3Url } from './s3Url.ts'
+import { openObjectStore } from './store.ts'
+
+let dir: string
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'orrery-objects-'))
+})
+afterEach(() => rmSync(dir, { recursive: true, force: true }))
+
+describe('the URL of the object store', () => {
+  test.each(['', 'nonsense', '/var/objects', 'https://bucket.example', 'ftp://bucket'])(
+    '%s is refused with what would be right',
+    async (url) => {
+      await expect(openObjectStore(url)).rejects.toThrow('must be file:///folder or s3://bucket?endpoint=')
+    },
+  )
+
+  test.each(['file://host/folder', 'file:///folder?query=1', 'file:///a%2Fb'])('%s names no folder', async (url) => {
+    await expect(openObjectStore(url)).rejects.toThrow('must be file:///folder, without a host or a query')
+  })
+
+  test('names a bucket, where it is, and a prefix that ends with a slash', () => {
+    const url = new URL('s3://pictures?endpoint=http://127.0.0.1:9000&region=eu-central-1&prefix=orrery/prod')
+    expect(parseS3Url(url)).toEqual({
+      bucket: 'pictures',
+      endpoint: 'http://127.0.0.1:9000',
+      region: 'eu-central-1',
+      prefix: 'orrery/prod/',
+    })
+    const least = { bucket: 'pictures', endpoint: undefined, region: undefined, prefix: '' }
+    expect(parseS3Url(new URL('s3://pictures'))).toEqual(least)
+  })
+
+  test.each([
+    ['s3://key:secret-word@bucket', 'holds credentials'],
+    ['s3://bucket?endpoint=http://key:secret-word@host', 'no http or https origin'],
+    ['s3://bucket?endpoint=ftp://host', 'no http or https origin'],
+    ['s3://bucket?secret=secret-word', 'and nothing else'],
+    ['s3://bucket?region=a&region=b', 'each once'],
+    ['s3://bucket?prefix=../other', 'wrong prefix'],
+    ['s3://bucket/folder', 'belongs in its prefix'],
+    ['s3://?endpoint=http://host', 'names no bucket'],
+  ])('%s is refused, and not shown', async (url, fault) => {
+    const message = await openObjectStore(url).catch((error: Error) => error.message)
+    expect(message).toContain(fault)
+    expect(message).not.toContain('secret-word')
+  })
+})
+
+test('a folder that cannot be written is refused when the store is opened', async () => {
+  const file = join(dir, 'file')
+  writeFileSync(file, '')
+  await expect(openObjectStore(pathToFileURL(file).href)).rejects.toThrow(
+    `The object store cannot write into ${file} (ENOTDIR): give a folder that it may write`,
+  )
+})
