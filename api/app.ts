@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { type Context as HonoContext, Hono } from 'hono'
+import { Hono, type Context as HonoContext } from 'hono'
 import { matchedRoutes } from 'hono/route'
 import { getPath } from 'hono/utils/url'
 import type { Registry } from 'prom-client'
-import type { RateLimitOptions } from './http/rateLimit.ts'
 import { createAuthenticator } from './auth/authenticate.ts'
 import type { Principal } from './auth/principal.ts'
 import type { Deps } from './context.ts'
@@ -13,6 +12,7 @@ import { createCors } from './http/cors.ts'
 import { openApiDocument } from './http/document.ts'
 import { createHttpMetrics } from './http/metrics.ts'
 import { Problem, toProblem, toResponse } from './http/problem.ts'
+import type { RateLimitOptions } from './http/rateLimit.ts'
 import { createRateLimits } from './http/rateLimit.ts'
 import { referencePage } from './http/reference.ts'
 import { type Env, serve } from './http/serve.ts'
@@ -38,7 +38,12 @@ export const createApp = (options: AppOptions) => {
   const { deps, registry, ready } = options
   const app = new Hono<Env>({ getPath: withSlash })
   const { pepper, keys } = deps
-  const authenticate = createAuthenticator({ rootApiKey: options.rootApiKey, pepper, keys, verify: options.verifyToken })
+  const authenticate = createAuthenticator({
+    rootApiKey: options.rootApiKey,
+    pepper,
+    keys,
+    verify: options.verifyToken,
+  })
   const runtime = { deps, authenticate, limits: createRateLimits(deps.clock, options.rateLimits) }
   const metrics = createHttpMetrics(registry)
   const cors = createCors(options.allowedOrigins)
@@ -110,7 +115,11 @@ const withHeaders = (c: HonoContext<Env>, response: Response): Response => {
 const carriesBody = (c: HonoContext<Env>): boolean =>
   c.req.header('content-length') !== undefined || c.req.header('transfer-encoding') !== undefined
 
-const logRequest = ({ log }: Deps, c: HonoContext<Env>, { route, durationMs }: { route: string; durationMs: number }) => {
+const logRequest = (
+  { log }: Deps,
+  c: HonoContext<Env>,
+  { route, durationMs }: { route: string; durationMs: number },
+) => {
   const context = c.get('context')
   log[c.res.status >= 500 ? 'error' : 'info'](
     {

@@ -1,6 +1,15 @@
+import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { type ExternalIssuer, issuerSchema } from '#api/auth/token.ts'
+import type { RateLimitOptions } from '#api/http/rateLimit.ts'
+import { type Limits, providers } from '#api/organizations/schema.ts'
+import type { EncryptionKey } from '#api/secrets/seal.ts'
+import { computeGroups, computeRegions } from '#shared/enumerations.ts'
 import { decimal, parseEnvironment, port, url } from '#shared/environment.ts'
 import { logLevels } from '#shared/log.ts'
+
+/** A place that worlds may ask for, and the cluster that serves it. */
+export type Cluster = { readonly name: string; readonly places: readonly { group: string; region: string }[] }
 
 /** The API's configuration. */
 export type ApiConfig = {
@@ -9,43 +18,130 @@ export type ApiConfig = {
   readonly metricsPort: number
   readonly database: { readonly url: string; readonly poolSize: number }
   readonly rootApiKey: string
+  /** What fingerprints of keys are made with; another one makes every key unknown. */
+  readonly keyPepper: string
+  /** The first seals, the others only open. */
+  readonly encryptionKeys: readonly [EncryptionKey, ...EncryptionKey[]]
+  readonly objectStoreUrl: string
   /** Where clients and servers reach the API. */
   readonly publicUrl: string
+  /** The origins whose pages may call the API from a browser. */
+  readonly allowedOrigins: readonly string[]
   readonly namespacePrefix: string
   /** The longest wait before a failed push to the cluster is tried again. */
   readonly pushBackoffMaxMs: number
+  readonly limits: Limits
+  readonly rateLimits: RateLimitOptions
+  readonly issuers: readonly ExternalIssuer[]
+  readonly cluster: Cluster
+  readonly supportedProviders: readonly string[]
+}
+
+const places = z.array(z.strictObject({ group: z.enum(computeGroups), region: z.enum(computeRegions) })).min(1)
+const everyPlace = computeGroups.flatMap((group) => computeRegions.map((region) => ({ group, region })))
+const clustersSchema = z
+  .tuple([z.strictObject({ name: z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/), places })])
+  .describe('[{"name": "default", "places": [{"group": "production", "region": "Europe"}]}]; one cluster is served')
+
+/** A variable that names a JSON file, which is read and checked with the rest of the environment. */
+const jsonFile = <S extends z.ZodType>(schema: S) =>
+  z.string().transform((path, context): z.output<S> => {
+    try {
+      const result = schema.safeParse(JSON.parse(readFileSync(path, 'utf8')))
+      if (result.success) return result.data
+      const faults = result.error.issues.map((issue) => `${issue.path.join('.') || 'the whole'} ${issue.message}`)
+      context.addIssue({ code: 'custom', message: `names a file that is not as it should be: ${faults.join('; ')}` })
+    } catch (error) {
+      const why = error instanceof SyntaxError ? 'is not JSON' : 'cannot be read'
+      context.addIssue({ code: 'custom', message: `names a file that ${why}` })
+    }
+    return z.NEVER
+  })
+
+/** A list with commas. */
+const list = <S extends z.ZodType<string, string>>(each: S) =>
+  z
+    .string()
+    .transform((text) => text.split(',').map((part) => part.trim()))
+    .pipe(z.array(each))
+
+const encryptionKeys = z.string().transform((text, context): [EncryptionKey, ...EncryptionKey[]] => {
+  const [first, ...rest] = text.split(',').map((part) => {
+    const [id = '', encoded = ''] = part.trim().split(':')
+    return { id, key: Buffer.from(encoded, 'base64') }
+  })
+  const isGood = ({ id, key }: EncryptionKey) => /^[A-Za-z0-9_-]{1,32}$/.test(id) && key.length === 32
+  if (first !== undefined && [first, ...rest].every(isGood)) return [first, ...rest]
+  context.addIssue({ code: 'custom', message: 'must be id:base64, each key of 32 bytes, several with commas' })
+  return z.NEVER
+})
+
+const origin = z
+  .string()
+  .refine((text) => URL.parse(text)?.origin === text, 'must be origins such as https://play.example.com')
+
+const variables = {
+  ORRERY_LOG_LEVEL: z.enum(logLevels).default('info'),
+  ORRERY_PORT: port().default(8080),
+  ORRERY_METRICS_PORT: port().default(9090),
+  ORRERY_DATABASE_URL: url('postgres', 'postgresql').describe('postgres://user:password@host:5432/orrery'),
+  ORRERY_DATABASE_POOL_SIZE: decimal(2, 1_000).default(16),
+  ORRERY_ROOT_API_KEY: z
+    .string()
+    .min(24, 'must have at least 24 characters')
+    .describe('the platform key; make one with: openssl rand -base64 32'),
+  ORRERY_KEY_PEPPER: z
+    .string()
+    .min(32, 'must have at least 32 characters')
+    .describe('keeps API keys unfindable in a dump; make one with: openssl rand -base64 32'),
+  ORRERY_KEY_ENCRYPTION_KEYS: encryptionKeys.describe('k1:<base64>, the current one first; openssl rand -base64 32'),
+  ORRERY_OBJECT_STORE_URL: url('file', 's3').describe('file:///var/lib/orrery/objects or s3://bucket?region=…'),
+  ORRERY_PUBLIC_URL: url('http', 'https').describe('where clients reach the API, such as https://api.example.com'),
+  ORRERY_ALLOWED_ORIGINS: list(origin).default([]),
+  ORRERY_NAMESPACE_PREFIX: z
+    .string()
+    .regex(/^[a-z]([a-z0-9-]{0,29}[a-z0-9])?$/, 'must be at most 31 of a-z, 0-9 and -, and begin with a letter')
+    .default('orrery'),
+  ORRERY_PUSH_BACKOFF_MAX_MS: decimal(10, 3_600_000).default(30_000),
+  ORRERY_LIMIT_MAX_WORLDS: decimal(0, 1_000_000).default(1_000),
+  ORRERY_LIMIT_MAX_WORLD_CAPACITY: decimal(0, 10_000).default(10_000),
+  ORRERY_LIMIT_MAX_RUNNING_CAPACITY: decimal(0, 100_000_000).default(20_000),
+  ORRERY_LIMIT_REQUESTS_PER_SECOND: decimal(1, 1_000_000).default(50),
+  ORRERY_LIMIT_REQUEST_BURST: decimal(1, 1_000_000).default(100),
+  ORRERY_LIMIT_STARTS_PER_MINUTE: decimal(1, 1_000_000).default(10),
+  ORRERY_JWT_ISSUERS_FILE: jsonFile(z.array(issuerSchema)).default([]),
+  ORRERY_CLUSTERS_FILE: jsonFile(clustersSchema).default([{ name: 'default', places: everyPlace }]),
+  ORRERY_SUPPORTED_PROVIDERS: list(z.enum(providers)).default([]),
 }
 
 /** Reads the API's environment; throws an `EnvironmentError` that lists every fault. */
 export const readApiConfig = (env: NodeJS.ProcessEnv): ApiConfig => {
-  const values = parseEnvironment(
-    {
-      ORRERY_LOG_LEVEL: z.enum(logLevels).default('info'),
-      ORRERY_PORT: port().default(8080),
-      ORRERY_METRICS_PORT: port().default(9090),
-      ORRERY_DATABASE_URL: url('postgres', 'postgresql').describe('postgres://user:password@host:5432/orrery'),
-      ORRERY_DATABASE_POOL_SIZE: decimal(2, 1_000).default(16),
-      ORRERY_ROOT_API_KEY: z
-        .string()
-        .min(24, 'must have at least 24 characters')
-        .describe('the platform key; make one with: openssl rand -base64 32'),
-      ORRERY_PUBLIC_URL: url('http', 'https').describe('where clients reach the API, such as https://api.example.com'),
-      ORRERY_NAMESPACE_PREFIX: z
-        .string()
-        .regex(/^[a-z]([a-z0-9-]{0,29}[a-z0-9])?$/, 'must be at most 31 of a-z, 0-9 and -, and begin with a letter')
-        .default('orrery'),
-      ORRERY_PUSH_BACKOFF_MAX_MS: decimal(10, 3_600_000).default(30_000),
-    },
-    env,
-  )
+  const values = parseEnvironment(variables, env)
   return {
     logLevel: values.ORRERY_LOG_LEVEL,
     port: values.ORRERY_PORT,
     metricsPort: values.ORRERY_METRICS_PORT,
     database: { url: values.ORRERY_DATABASE_URL, poolSize: values.ORRERY_DATABASE_POOL_SIZE },
     rootApiKey: values.ORRERY_ROOT_API_KEY,
+    keyPepper: values.ORRERY_KEY_PEPPER,
+    encryptionKeys: values.ORRERY_KEY_ENCRYPTION_KEYS,
+    objectStoreUrl: values.ORRERY_OBJECT_STORE_URL,
     publicUrl: values.ORRERY_PUBLIC_URL,
+    allowedOrigins: values.ORRERY_ALLOWED_ORIGINS,
     namespacePrefix: values.ORRERY_NAMESPACE_PREFIX,
     pushBackoffMaxMs: values.ORRERY_PUSH_BACKOFF_MAX_MS,
+    limits: {
+      maxWorlds: values.ORRERY_LIMIT_MAX_WORLDS,
+      maxWorldCapacity: values.ORRERY_LIMIT_MAX_WORLD_CAPACITY,
+      maxRunningCapacity: values.ORRERY_LIMIT_MAX_RUNNING_CAPACITY,
+    },
+    rateLimits: {
+      requestsPerSecond: values.ORRERY_LIMIT_REQUESTS_PER_SECOND,
+      burst: values.ORRERY_LIMIT_REQUEST_BURST,
+      startsPerMinute: values.ORRERY_LIMIT_STARTS_PER_MINUTE,
+    },
+    issuers: values.ORRERY_JWT_ISSUERS_FILE,
+    cluster: values.ORRERY_CLUSTERS_FILE[0],
+    supportedProviders: values.ORRERY_SUPPORTED_PROVIDERS,
   }
 }

@@ -1,7 +1,7 @@
+import type { TokenIssuer } from '#api/auth/issuer.ts'
 import type { KeyCache } from '#api/auth/keyCache.ts'
 import type { Verb } from '#api/auth/permissions.ts'
 import type { Principal } from '#api/auth/principal.ts'
-import type { TokenIssuer } from '#api/auth/issuer.ts'
 import type { Database } from '#api/db/client.ts'
 import type { Depth } from '#api/http/endpoint.ts'
 import type { Idempotency } from '#api/idempotency/key.ts'

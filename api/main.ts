@@ -10,11 +10,18 @@ import { createLog, type Log } from '#shared/log.ts'
 import { listen, serveOperations } from '#shared/operations.ts'
 import { startOrExit, untilSignal } from '#shared/process.ts'
 import { createApp } from './app.ts'
+import { createTokenVerifier } from './auth/token.ts'
 import { startClusterSync } from './cluster/index.ts'
 import { type ApiConfig, readApiConfig } from './config.ts'
+import type { Deps } from './context.ts'
 import { type Database, openDatabase } from './db/client.ts'
 import { migrateDatabase } from './db/migrate.ts'
-import { isDatabaseAway } from './errors.ts'
+import { createDeps } from './deps.ts'
+import { type Chore, keepHouse } from './housekeeping.ts'
+import { isDatabaseAway } from './http/problem.ts'
+import { forgetIdempotencyKeys } from './idempotency/service.ts'
+import { openObjectStore } from './objects/store.ts'
+import { sweepPictures } from './pictures/sweep/service.ts'
 
 /** How long the start waits for a database that is not there yet. */
 const databaseWaitMs = 60_000
@@ -23,6 +30,7 @@ const drainMs = 15_000
 
 const run = async (config: ApiConfig, log: Log): Promise<void> => {
   const credentials = loadCredentials(process.env)
+  const objects = await openObjectStore(config.objectStoreUrl)
   const server = createServer({ requestTimeout: 60_000, headersTimeout: 15_000 })
   await migrateWhenThere(config.database.url, log)
   const { db, close } = openDatabase(config.database)
@@ -30,12 +38,18 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
   collectDefaultMetrics({ register: registry })
   const newId = createIdSource({ now: systemClock.now })
   const sync = startClusterSync({ db, credentials, config, clock: systemClock, newId, log, registry })
+  const deps = createDeps({ db, clock: systemClock, newId, log, objects, wakeSync: sync.wake }, config)
   const app = createApp({
-    deps: { db, clock: systemClock, newId, log, publicUrl: config.publicUrl, wakeSync: sync.wake },
+    deps,
     rootApiKey: config.rootApiKey,
+    verifyToken: createTokenVerifier({ issuer: deps.issuer, external: config.issuers, clock: systemClock }),
+    rateLimits: config.rateLimits,
+    allowedOrigins: config.allowedOrigins,
     registry,
     ready: () => answers(db),
   })
+  const ending = new AbortController()
+  const housekeeping = keepHouse(choresOf(deps), { clock: systemClock, log, signal: ending.signal })
   const listener = getRequestListener(app.fetch)
   server.on('request', (request, response) => void listener(request, response))
   await listen(server, config.port)
@@ -45,11 +59,20 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
 
   log.info({ signal: await untilSignal() }, 'stopping')
   await drain(server)
+  ending.abort()
+  await housekeeping
   await sync.stop()
   await operations.close()
   await close()
   log.info({}, 'stopped')
 }
+
+const hourMs = 3_600_000
+
+const choresOf = (deps: Deps): Chore[] => [
+  { name: 'idempotency keys', everyMs: hourMs, run: () => forgetIdempotencyKeys(deps.db, deps.clock.now()) },
+  { name: 'pictures', everyMs: hourMs, run: async (signal) => void (await sweepPictures(deps, signal)) },
+]
 
 /** Waits for a database that starts beside the API; any other fault of it ends the start. */
 const migrateWhenThere = async (url: string, log: Log): Promise<void> => {

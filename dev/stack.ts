@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { cacheDir, resolveBinaries } from './kubernetes/binaries.ts'
 import type { Binary } from './kubernetes/build.ts'
 import { startControlPlane } from './kubernetes/controlPlane.ts'
@@ -68,9 +68,9 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
     progress('installing the definitions of World and BotDeployment')
     await installManifests(cluster)
 
-    const objectStore = join(stateDir, 'objects')
-    mkdirSync(objectStore, { recursive: true })
-    const rootApiKey = env.ORRERY_ROOT_API_KEY || keptSecret(join(stateDir, 'root-api-key'))
+    const objectStoreUrl = env.ORRERY_OBJECT_STORE_URL || pathToFileURL(join(stateDir, 'objects')).href
+    const kept = (name: string): string => keptSecret(join(stateDir, name))
+    const rootApiKey = env.ORRERY_ROOT_API_KEY || kept('root-api-key')
     const publicUrl = env.ORRERY_PUBLIC_URL || `http://${cluster.hostAddress}:${options.apiPort}`
     const metrics = { api: await freePort(), operator: await freePort() }
     const apiUrl = `http://127.0.0.1:${options.apiPort}`
@@ -78,7 +78,10 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
     progress('starting the api and the operator')
     const starting = [
       main('api', logDir, apiUrl, {
+        ORRERY_KEY_PEPPER: kept('key-pepper'),
+        ORRERY_KEY_ENCRYPTION_KEYS: `local:${kept('key-encryption-key')}`,
         ...shared,
+        ORRERY_OBJECT_STORE_URL: objectStoreUrl,
         KUBECONFIG: cluster.apiKubeconfig,
         ORRERY_PORT: String(options.apiPort),
         ORRERY_METRICS_PORT: String(metrics.api),
@@ -106,7 +109,7 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
       kubeconfig: cluster.kubeconfig,
       kubectl: cluster.kubectl,
       databaseUrl,
-      objectStoreUrl: `file://${objectStore}`,
+      objectStoreUrl,
       metricsUrls: {
         api: `http://127.0.0.1:${metrics.api}/metrics`,
         operator: `http://127.0.0.1:${metrics.operator}/metrics`,

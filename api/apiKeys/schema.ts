@@ -1,9 +1,14 @@
 import { z } from 'zod'
 import { permissionPattern } from '#api/auth/permissions.ts'
-import { maskedApiKey } from '#api/secrets/apiKey.ts'
 import { shownId } from '#api/http/fields.ts'
+import { maskedApiKey } from '#api/secrets/apiKey.ts'
 
-const displayName = () => z.string().min(1).max(128).meta({ examples: ['Matchmaker'] })
+const displayName = () =>
+  z
+    .string()
+    .min(1)
+    .max(128)
+    .meta({ examples: ['Matchmaker'] })
 const claims = () =>
   z
     .record(z.string().regex(/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/), z.boolean())

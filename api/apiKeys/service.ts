@@ -1,7 +1,7 @@
 import { and, count, eq } from 'drizzle-orm'
-import { knownClaims } from '#api/auth/principal.ts'
-import { mayGrant, strongestVerb } from '#api/auth/permissions.ts'
 import { pathOf } from '#api/auth/authorise.ts'
+import { mayGrant, strongestVerb } from '#api/auth/permissions.ts'
+import type { knownClaims } from '#api/auth/principal.ts'
 import type { Context } from '#api/context.ts'
 import type { Transaction } from '#api/db/client.ts'
 import { after, inOrder } from '#api/db/page.ts'
@@ -88,7 +88,11 @@ const changeable = async (ctx: Context, tx: Transaction, apiKeyId: string): Prom
 }
 
 const refuseTooMany = async (ctx: Context, tx: Transaction): Promise<void> => {
-  await tx.select({ id: organizations.id }).from(organizations).where(eq(organizations.id, ctx.organizationId)).for('no key update')
+  await tx
+    .select({ id: organizations.id })
+    .from(organizations)
+    .where(eq(organizations.id, ctx.organizationId))
+    .for('no key update')
   const [found] = await tx.select({ keys: count() }).from(apiKeys).where(eq(apiKeys.organizationId, ctx.organizationId))
   if ((found?.keys ?? 0) >= maxKeys) throw new Problem('limit_reached', `An organization has at most ${maxKeys} keys.`)
 }
@@ -99,7 +103,9 @@ const handedOn: readonly string[] = ['createOrganization', 'largeWorlds'] satisf
 const refuseEscalation = (ctx: Context, { permissions = [], claims = {} }: PatchApiKey): void => {
   const excess = permissions.filter((each) => !mayGrant(ctx.principal.permissions, each))
   if (excess.length > 0) throw new Problem('forbidden', `The credential does not hold ${excess.join(', ')} itself.`)
-  const lacking = grantedClaims(claims).filter((each) => handedOn.includes(each) && !ctx.principal.claims.includes(each))
+  const lacking = grantedClaims(claims).filter(
+    (each) => handedOn.includes(each) && !ctx.principal.claims.includes(each),
+  )
   if (lacking.length > 0) throw new Problem('forbidden', `The credential has no claim ${lacking.join(', ')} itself.`)
 }
 

@@ -1,7 +1,7 @@
 import { boolean, index, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core'
-import type { JWK } from 'jose'
 import { instant } from '#api/db/columns.ts'
 import { organizations } from '#api/organizations/table.ts'
+import type { KeySet } from '#api/users/schema.ts'
 
 /** The API keys of an organization. The key itself stands here only sealed, and is found only by its fingerprint. */
 export const apiKeys = pgTable(
@@ -27,7 +27,7 @@ export const apiKeys = pgTable(
 /** The keys that sign the tokens of the built-in issuer; the newest signs, the others still verify. */
 export const signingKeys = pgTable('signing_keys', {
   id: text().primaryKey(),
-  publicJwk: jsonb().$type<JWK>().notNull(),
+  publicJwk: jsonb().$type<KeySet['keys'][number]>().notNull(),
   sealed: text().notNull(),
   /** Numbers the keys, so that two replicas that make one at the same moment make one. */
   generation: integer().notNull().unique(),

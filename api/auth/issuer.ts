@@ -4,17 +4,17 @@ import {
   exportJWK,
   generateKeyPair,
   importJWK,
-  type JSONWebKeySet,
   type JWK,
   jwtVerify,
   SignJWT,
 } from 'jose'
 import type { Sealer } from '#api/secrets/seal.ts'
+import type { KeySet } from '#api/users/schema.ts'
 import type { Clock } from '#shared/clock.ts'
 import { allowedAlgorithms, clockToleranceSeconds, type VerifiedToken, verified } from './token.ts'
 
 /** A signing key as it is kept: the public half as it is, the private half sealed. */
-export type StoredKey = { readonly id: string; readonly publicJwk: JWK; readonly sealed: string }
+export type StoredKey = { readonly id: string; readonly publicJwk: KeySet['keys'][number]; readonly sealed: string }
 /** Where signing keys are kept; the newest comes first. `add` lets one of two keys made at the same moment win. */
 export type KeyStore = { list(): Promise<StoredKey[]>; add(key: StoredKey): Promise<void> }
 
@@ -31,10 +31,10 @@ const freshMs = 10_000
 /** Makes a key pair whose id is the thumbprint of its public half (RFC 7638). */
 export const newSigningKey = async (sealer: Sealer): Promise<StoredKey> => {
   const { publicKey, privateKey } = await generateKeyPair(algorithm, { extractable: true })
-  const publicJwk = await exportJWK(publicKey)
-  const id = await calculateJwkThumbprint(publicJwk)
+  const { kty = '', ...rest } = await exportJWK(publicKey)
+  const id = await calculateJwkThumbprint({ kty, ...rest })
   const sealed = sealer.seal(JSON.stringify(await exportJWK(privateKey)), aboutSigningKey(id))
-  return { id, publicJwk: { ...publicJwk, kid: id, alg: algorithm, use: 'sig' }, sealed }
+  return { id, publicJwk: { kty, ...rest, kid: id, alg: algorithm, use: 'sig' }, sealed }
 }
 
 /** Signs and verifies tokens with keys that all replicas share; the first that needs one makes it. */
@@ -55,7 +55,7 @@ export const createIssuer = (options: { store: KeyStore; sealer: Sealer; clock: 
     if (made === undefined) throw new Error('The signing key that was made is not there')
     return made
   }
-  const keySet = async (): Promise<JSONWebKeySet> => {
+  const keySet = async (): Promise<KeySet> => {
     await current()
     return { keys: (await keys()).map(({ publicJwk }) => publicJwk) }
   }

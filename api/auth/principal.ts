@@ -13,7 +13,6 @@ export type Principal = {
 
 /** The claims that mean something; others are kept and returned. */
 export const knownClaims = ['createOrganization', 'largeWorlds', 'worldServer', 'bot'] as const
-export type KnownClaim = (typeof knownClaims)[number]
 
 /** The platform's own key: it may everything, and no limit counts it. */
 export const platform: Principal = {

@@ -47,14 +47,19 @@ const fetchTimeoutMs = 5_000
  * alone: a key in a token, or an address of one, is never looked at. What was fetched is used for as long as the issuer
  * cannot be reached, and is asked for anew every five minutes.
  */
-export const createTokenVerifier = (options: { issuer: TokenIssuer; external: readonly ExternalIssuer[]; clock: Clock }) => {
+export const createTokenVerifier = (options: {
+  issuer: TokenIssuer
+  external: readonly ExternalIssuer[]
+  clock: Clock
+}) => {
   const { issuer, external, clock } = options
   const others = new Map(external.map((each) => [each.issuer, { ...each, keys: remoteKeys(each.jwksUrl, clock) }]))
   return async (token: string): Promise<Principal | undefined> => {
     try {
       const { iss = '' } = decodeJwt(token)
       const other = others.get(iss)
-      const { userId, organizationId, permissions } = other === undefined ? await issuer.verify(token) : await ofOther(other)
+      const { userId, organizationId, permissions } =
+        other === undefined ? await issuer.verify(token) : await ofOther(other)
       return { kind: 'user', id: userId, bucket: `user ${iss} ${userId}`, permissions, claims: [], organizationId }
     } catch (error) {
       if (error instanceof Error && error.name === 'DrizzleQueryError') throw error

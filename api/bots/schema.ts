@@ -4,7 +4,12 @@ import { shownMetadata } from '#api/worlds/schema.ts'
 import { botPhases } from '#shared/enumerations.ts'
 import { cpuPattern, memoryPattern } from '#shared/resources/botDeployment.ts'
 
-const count = () => z.int().min(0).max(10_000).meta({ examples: [3], description: 'How many bots.' })
+const count = () =>
+  z
+    .int()
+    .min(0)
+    .max(10_000)
+    .meta({ examples: [3], description: 'How many bots.' })
 const cpu = () => z.string().max(32).regex(cpuPattern, 'must be a CPU quantity such as 1, 0.5 or 250m')
 const memory = () => z.string().max(32).regex(memoryPattern, 'must be a memory quantity such as 256Mi')
 const args = () => z.array(z.string().max(4096)).max(64)

@@ -2,7 +2,12 @@ import { endpoint } from '#api/http/endpoint.ts'
 import { buildAnswer, buildParams, putBuildBody } from './schema.ts'
 import { deleteBuild, getBuild, putBuild } from './service.ts'
 
-const onBuild = { path: '/api/builds/{channelId}/{tag}/', tag: 'Builds', scope: 'organization', params: buildParams } as const
+const onBuild = {
+  path: '/api/builds/{channelId}/{tag}/',
+  tag: 'Builds',
+  scope: 'organization',
+  params: buildParams,
+} as const
 
 /** The endpoints of builds. */
 export const buildEndpoints = [

@@ -11,14 +11,17 @@ const image = () =>
     .max(512)
     .regex(/^[a-z0-9]([a-z0-9._:/-]*[a-z0-9])?(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?$/, 'must be an image reference')
     .meta({ examples: ['registry.example/game/server:1.4'] })
-const digest = () =>
-  z.string().regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hexadecimal digits')
+const digest = () => z.string().regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hexadecimal digits')
 
 /** The body of `PUT /api/builds/{channelId}/{tag}/`. */
 export const putBuildBody = z
   .strictObject({
     image: image(),
-    contentId: z.string().min(1).max(256).meta({ examples: ['content-42'] }),
+    contentId: z
+      .string()
+      .min(1)
+      .max(256)
+      .meta({ examples: ['content-42'] }),
     digest: digest().exactOptional(),
     probes: z.boolean().default(true).meta({ description: 'Whether the image answers the probes of the contract.' }),
   })

@@ -69,7 +69,15 @@ export const resolveBuild = async (
   const [row] = await db.select().from(builds).where(named).orderBy(desc(builds.createdAt), desc(builds.id)).limit(1)
   if (row === undefined) throw await unresolved(db, organizationId, reference)
   const { id, channelId, tag, image, digest, contentId, probes } = row
-  return { id, channelId, tag, organizationId, image: digest === null ? image : `${image}@${digest}`, contentId, probes }
+  return {
+    id,
+    channelId,
+    tag,
+    organizationId,
+    image: digest === null ? image : `${image}@${digest}`,
+    contentId,
+    probes,
+  }
 }
 
 const unresolved = async (db: Database | Transaction, organizationId: string, reference: BuildReference) => {
@@ -78,15 +86,17 @@ const unresolved = async (db: Database | Transaction, organizationId: string, re
   const [channel] = await db.select({ id: builds.id }).from(builds).where(inChannel).limit(1)
   return new Problem(
     'build_unresolved',
-    channel === undefined ? 'The organization has no build in this channel.' : 'The channel has no build with this tag.',
+    channel === undefined
+      ? 'The organization has no build in this channel.'
+      : 'The channel has no build with this tag.',
   )
 }
 
 const is = (organizationId: string, { channelId, tag }: Name) =>
   and(eq(builds.organizationId, organizationId), eq(builds.channelId, channelId), eq(builds.tag, tag))
 
-const isSame = (row: BuildRow, { image, contentId, digest = null, probes }: PutBuild): boolean =>
-  row.image === image && row.contentId === contentId && row.digest === digest && row.probes === probes
+const isSame = (row: BuildRow, { image, contentId, digest, probes }: PutBuild): boolean =>
+  row.image === image && row.contentId === contentId && row.digest === (digest ?? null) && row.probes === probes
 
 const present = ({ digest, createdAt, ...row }: BuildRow): BuildAnswer => ({
   ...row,

@@ -3,22 +3,24 @@ import type { ApiConfig } from '#api/config.ts'
 import type { Database } from '#api/db/client.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { NewId } from '#shared/ids.ts'
-import { createClient } from '#shared/kube/client.ts'
+import { type Client, createClient } from '#shared/kube/client.ts'
 import type { Credentials } from '#shared/kube/config.ts'
 import { createController } from '#shared/kube/controller.ts'
 import { createKubeMetrics } from '#shared/kube/metrics.ts'
+import type { KubeObject } from '#shared/kube/objects.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
 import { createTransport } from '#shared/kube/transport.ts'
 import type { Log } from '#shared/log.ts'
-import { worldResource } from '#shared/resources/group.ts'
+import type { BotDeployment } from '#shared/resources/botDeployment.ts'
+import { botDeploymentResource, worldResource } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import { whileLeader } from './leader.ts'
 import { createNamespaces } from './namespace.ts'
 import { outboxDepth, type PullDeps, pullVanished, pullWorld } from './pull.ts'
+import { pullBots } from './pullBots.ts'
 import { createPush } from './push.ts'
+import type { Kind } from './synced.ts'
 
-/** The only cluster, until clusters are configured by name. */
-const cluster = 'default'
 const pullWorkers = 8
 const pullTimeoutMs = 60_000
 
@@ -42,9 +44,11 @@ export const startClusterSync = (options: SyncOptions) => {
   const metrics = createKubeMetrics(registry)
   const transport = createTransport({ credentials: options.credentials, userAgent: 'orrery-api', metrics })
   const worlds = createClient<World>(transport, worldResource)
+  const bots = createClient<BotDeployment>(transport, botDeploymentResource)
   const push = createPush({
     db,
     worlds,
+    bots,
     namespaces: createNamespaces(
       {
         namespaces: createClient(transport, { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' }),
@@ -63,7 +67,7 @@ export const startClusterSync = (options: SyncOptions) => {
     log,
     maxBackoffMs: config.pushBackoffMaxMs,
   })
-  const pullDeps: PullDeps = { ...options, worlds, cluster, wake: push.wake }
+  const pullDeps: PullDeps = { ...options, worlds, bots, cluster: config.cluster.name, wake: push.wake }
   new Gauge({
     name: 'orrery_outbox_depth',
     help: 'Rows that wait to be pushed to the cluster.',
@@ -88,17 +92,30 @@ export const startClusterSync = (options: SyncOptions) => {
   }
 }
 
-/** Pulls for as long as this replica leads: a cache of Worlds feeds a queue of keys. */
-const follow = async (
+type FollowOptions = SyncOptions & { metrics: ReturnType<typeof createKubeMetrics>; signal: AbortSignal }
+
+/** Pulls for as long as this replica leads. */
+const follow = async (deps: PullDeps, options: FollowOptions): Promise<void> => {
+  await Promise.all([
+    followKind('world', deps, options, deps.worlds, (name, live) => pullWorld(deps, name, live)),
+    followKind('bot', deps, options, deps.bots, (name, live) => pullBots(deps, name, live)),
+  ])
+}
+
+/** A cache of one kind feeds a queue of keys. */
+const followKind = async <T extends KubeObject>(
+  kind: Kind,
   deps: PullDeps,
-  { clock, log, metrics, signal }: SyncOptions & { metrics: ReturnType<typeof createKubeMetrics>; signal: AbortSignal },
+  { clock, log, metrics, signal }: FollowOptions,
+  client: Client<T>,
+  pull: (name: string, live: T | undefined) => Promise<void>,
 ): Promise<void> => {
-  const cache = createReflector({ client: deps.worlds, clock, random: Math.random, log, metrics })
+  const cache = createReflector({ client, clock, random: Math.random, log, metrics })
   const controller = createController({
-    name: 'pull',
+    name: `pull-${kind}`,
     workers: pullWorkers,
     reconcile: async (key) => {
-      await pullWorld(deps, key.slice(key.indexOf('/') + 1), cache.store.get(key))
+      await pull(key.slice(key.indexOf('/') + 1), cache.store.get(key))
       return undefined
     },
     reconcileTimeoutMs: pullTimeoutMs,
@@ -113,7 +130,9 @@ const follow = async (
   await cache.synced({ timeoutMs: Number.MAX_SAFE_INTEGER, signal }).catch(() => undefined)
   while (!signal.aborted) {
     const present = new Set(cache.store.list().map(({ metadata }) => metadata.name))
-    await pullVanished(deps, present).catch((error: unknown) => log.warn({ err: error }, 'pull: the sweep failed'))
+    await pullVanished(deps, kind, present).catch((error: unknown) =>
+      log.warn({ kind, err: error }, 'pull: the sweep failed'),
+    )
     await sleep(clock, sweepMs, signal)
   }
   await Promise.all([caching, working])

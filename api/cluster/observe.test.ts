@@ -17,6 +17,7 @@ const aRow = (changes: Partial<WorldRow> = {}): WorldRow => {
   const { world } = newWorldRows(input, {
     organizationId: newId('organization'),
     projectId: newId('project'),
+    cluster: 'default',
     newId,
     now,
   })
@@ -25,7 +26,15 @@ const aRow = (changes: Partial<WorldRow> = {}): WorldRow => {
     description: null,
     pictureUrl: null,
     ...{ state: 'Running', runId, startedAt: now, resolvedBuild: null, revision: 2, runRevision: 2 },
-    ...{ phase: 'Starting', statusMessage: '', queueQueued: 0, queueActive: 0, statusVersion: 1, cluster: 'default' },
+    ...{
+      phase: 'Starting',
+      statusMessage: '',
+      queueQueued: 0,
+      queueActive: 0,
+      statusVersion: 1,
+      cluster: 'default',
+      startedWith: null,
+    },
     ...{ applied: null, appliedResourceVersion: '5', resourceUid: 'uid', deletingAt: null },
   }
   return { ...row, applied: desiredSpec(row), ...changes }

@@ -12,15 +12,31 @@ export type Claimed = typeof clusterOutbox.$inferSelect
  * Marks a thing dirty in the transaction that changed it, so that the change and the mark are there together or not at
  * all. A push that is under way keeps its lease and sees by the epoch that something came.
  */
-export const markDirty = async (tx: Transaction, mark: Mark, nowMs: number): Promise<void> => {
-  await tx
-    .insert(clusterOutbox)
-    .values({ ...mark, nextAt: new Date(nowMs) })
-    .onConflictDoUpdate({
-      target: [clusterOutbox.kind, clusterOutbox.id],
-      set: { revision: mark.revision, nextAt: new Date(nowMs), epoch: sql`${clusterOutbox.epoch} + 1`, attempts: 0 },
-    })
+export const markDirty = (tx: Transaction, { kind, ...thing }: Mark, nowMs: number): Promise<void> =>
+  markAllDirty(tx, kind, [thing], nowMs)
+
+/** Marks many things of a kind, a thousand at a time. */
+export const markAllDirty = async (
+  tx: Transaction,
+  kind: Mark['kind'],
+  things: readonly { id: string; revision: number }[],
+  nowMs: number,
+): Promise<void> => {
+  const nextAt = new Date(nowMs)
+  for (let at = 0; at < things.length; at += maxRowsAtOnce) {
+    const rows = things.slice(at, at + maxRowsAtOnce).map(({ id, revision }) => ({ kind, id, revision, nextAt }))
+    await tx
+      .insert(clusterOutbox)
+      .values(rows)
+      .onConflictDoUpdate({
+        target: [clusterOutbox.kind, clusterOutbox.id],
+        set: { revision: sql`excluded.revision`, nextAt, epoch: sql`${clusterOutbox.epoch} + 1`, attempts: 0 },
+      })
+  }
 }
+
+/** A statement has at most 65,535 parameters. */
+const maxRowsAtOnce = 1_000
 
 /** Whether a push of the thing is pending. */
 export const isDirty = async (tx: Transaction, kind: Mark['kind'], id: string): Promise<boolean> => {

@@ -1,20 +1,24 @@
 import { eq } from 'drizzle-orm'
+import { botDeployments } from '#api/bots/table.ts'
 import type { Database } from '#api/db/client.ts'
-import { type WorldRow, worlds } from '#api/worlds/table.ts'
+import { worlds } from '#api/worlds/table.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { Client } from '#shared/kube/client.ts'
 import { isConflict, isNotFound, KubeError } from '#shared/kube/errors.ts'
+import type { KubeObject } from '#shared/kube/objects.ts'
 import type { Log } from '#shared/log.ts'
+import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { fieldManagers, namespaceOf } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
-import { desiredWorld } from './desired.ts'
+import { type Desired, desiredBots, desiredWorld } from './desired.ts'
 import type { createNamespaces } from './namespace.ts'
 import { type Claimed, claim, retryLater, settle } from './outbox.ts'
-import { clearWaiting, recordApplied, sayWaiting } from './rows.ts'
+import { clearWaiting, type Kind, recordApplied, removeRow, type SyncedRow, sayWaiting } from './synced.ts'
 
 export type PushDeps = {
   readonly db: Database
   readonly worlds: Client<World>
+  readonly bots: Client<BotDeployment>
   readonly namespaces: ReturnType<typeof createNamespaces>
   readonly namespacePrefix: string
   readonly clock: Clock
@@ -33,6 +37,8 @@ const firstBackoffMs = 100
 const conflictMs = 20
 /** A deletion that waits for its server is looked at this often, should no event tell of its end. */
 const deletionPollMs = 2_000
+/** A world whose resource is gone waits this long for the rows of its bots, which go by themselves. */
+const botsPollMs = 200
 
 /**
  * Brings dirty rows to the cluster until the signal is aborted; `wake` ends a wait early. Any number of replicas may
@@ -78,8 +84,7 @@ const claimSome = async (deps: PushDeps, limit: number): Promise<Claimed[]> => {
 /** Pushes one claimed row; what is returned is when it is due again, in milliseconds. It never rejects. */
 const pushOne = async (deps: PushDeps, claimed: Claimed): Promise<number | undefined> => {
   try {
-    const [row] = await deps.db.select().from(worlds).where(eq(worlds.id, claimed.id))
-    const again = row === undefined ? undefined : await bring(deps, row)
+    const again = claimed.kind === 'world' ? await pushWorld(deps, claimed.id) : await pushBots(deps, claimed.id)
     if (again === undefined) await settle(deps.db, claimed)
     else await retryLater(deps.db, claimed, { delayMs: again, nowMs: deps.clock.now() })
     return again
@@ -88,31 +93,52 @@ const pushOne = async (deps: PushDeps, claimed: Claimed): Promise<number | undef
   }
 }
 
+const pushWorld = async (deps: PushDeps, id: string): Promise<number | undefined> => {
+  const [row] = await deps.db.select().from(worlds).where(eq(worlds.id, id))
+  return row && bring(deps, 'world', row, deps.worlds, () => desiredWorld(row, deps.namespacePrefix))
+}
+
+const pushBots = async (deps: PushDeps, id: string): Promise<number | undefined> => {
+  const [row] = await deps.db.select().from(botDeployments).where(eq(botDeployments.id, id))
+  return row && bring(deps, 'bot', row, deps.bots, () => desiredBots(row, deps.namespacePrefix))
+}
+
 /** Does what the row asks of the cluster; a number is how long to wait before looking again. */
-const bring = async (deps: PushDeps, row: WorldRow): Promise<number | undefined> => {
-  if (row.deletingAt !== null) return remove(deps, row)
+const bring = async <T extends KubeObject, Spec extends { readonly revision?: number }>(
+  deps: PushDeps,
+  kind: Kind,
+  row: SyncedRow,
+  client: Client<T>,
+  desire: () => Desired<Spec>,
+): Promise<number | undefined> => {
+  if (row.deletingAt !== null) return remove(deps, kind, row, client)
   await deps.namespaces.ensure(row.organizationId)
-  const desired = desiredWorld(row, deps.namespacePrefix)
-  const live = await deps.worlds.apply(desired, { fieldManager: fieldManagers.api, force: true })
-  await recordApplied(deps.db, row, desired.spec, live.metadata)
-  await clearWaiting(deps.db, row)
-  deps.log.info({ world: row.id, revision: row.revision, state: row.state }, 'push: applied')
+  const desired = desire()
+  const live = await client.apply(desired, { fieldManager: fieldManagers.api, force: true })
+  await recordApplied(deps.db, kind, row, { spec: desired.spec, metadata: live.metadata })
+  await clearWaiting(deps.db, kind, row)
+  deps.log.info({ [kind]: row.id, revision: row.revision }, 'push: applied')
   return undefined
 }
 
 /** A resource that is gone lets its row go; one that exists is deleted, and its end is seen by pull or the next look. */
-const remove = async (deps: PushDeps, row: WorldRow): Promise<number | undefined> => {
+const remove = async <T extends KubeObject>(
+  deps: PushDeps,
+  kind: Kind,
+  row: SyncedRow,
+  client: Client<T>,
+): Promise<number | undefined> => {
   const reference = { namespace: namespaceOf(deps.namespacePrefix, row.organizationId), name: row.id }
   try {
-    const { metadata } = await deps.worlds.get(reference)
+    const { metadata } = await client.get(reference)
     if (metadata.deletionTimestamp === undefined) {
-      await deps.worlds.delete(reference, metadata.uid === undefined ? {} : { uid: metadata.uid })
+      await client.delete(reference, metadata.uid === undefined ? {} : { uid: metadata.uid })
     }
     return deletionPollMs
   } catch (error) {
     if (!isNotFound(error)) throw error
-    await deps.db.delete(worlds).where(eq(worlds.id, row.id))
-    deps.log.info({ world: row.id }, 'push: deleted')
+    if (!(await removeRow(deps.db, kind, row))) return botsPollMs
+    deps.log.info({ [kind]: row.id }, 'push: deleted')
     return undefined
   }
 }
@@ -126,13 +152,13 @@ const postpone = async (deps: PushDeps, claimed: Claimed, error: unknown): Promi
       await retryLater(deps.db, claimed, { delayMs: conflictMs, nowMs: deps.clock.now() })
       return conflictMs
     }
-    deps.log.warn({ world: claimed.id, attempts: claimed.attempts, delayMs, err: error }, 'push: postponed')
+    deps.log.warn({ [claimed.kind]: claimed.id, attempts: claimed.attempts, delayMs, err: error }, 'push: postponed')
     await retryLater(deps.db, claimed, { delayMs, nowMs: deps.clock.now() })
-    if (error instanceof KubeError) await sayWaiting(deps.db, claimed.id, error)
+    if (error instanceof KubeError) await sayWaiting(deps.db, claimed.kind, claimed.id, error)
     return delayMs
   } catch (again) {
     // The lease ends by itself, and the row is claimed again.
-    deps.log.warn({ world: claimed.id, err: again }, 'push: the wait could not be recorded')
+    deps.log.warn({ [claimed.kind]: claimed.id, err: again }, 'push: the wait could not be recorded')
     return undefined
   }
 }

@@ -1,4 +1,4 @@
-import { and, type AnyColumn, asc, eq, gt, or, type SQL } from 'drizzle-orm'
+import { type AnyColumn, and, asc, eq, gt, or, type SQL } from 'drizzle-orm'
 import type { Page } from '#api/http/page.ts'
 
 type Columns = { createdAt: AnyColumn; id: AnyColumn }

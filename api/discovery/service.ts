@@ -51,12 +51,13 @@ export const getAccess = async (ctx: Context, input: { worldId: string; userId: 
     .select({ phase: worlds.phase, admission: worlds.admission, context: launchContexts })
     .from(worlds)
     .innerJoin(launchContexts, eq(launchContexts.worldId, worlds.id))
-    .where(and(inScope(ctx), eq(worlds.projectId, ctx.projectId), eq(worlds.id, input.worldId), isNull(worlds.deletingAt)))
+    .where(
+      and(inScope(ctx), eq(worlds.projectId, ctx.projectId), eq(worlds.id, input.worldId), isNull(worlds.deletingAt)),
+    )
   const path = pathOf(organizationId, ctx.projectId, input.worldId)
   const member = principal.organizationId === organizationId && strongestVerb(principal.permissions, path) !== undefined
   const hasAccess =
-    row !== undefined &&
-    row.context.isActive &&
+    row?.context.isActive === true &&
     (row.phase === 'Starting' || row.phase === 'Active') &&
     row.admission.policy !== 'Closed' &&
     (row.context.isPublic || member)

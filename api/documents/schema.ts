@@ -17,7 +17,11 @@ export const documentData = {
 } as const
 
 /** Who a document belongs to. */
-export const userIdField = () => z.string().max(128).regex(/^[\x21-\x7e]*$/, 'must be visible ASCII characters')
+export const userIdField = () =>
+  z
+    .string()
+    .max(128)
+    .regex(/^[\x21-\x7e]*$/, 'must be visible ASCII characters')
 
 /** The id of a document in a path; a first part `Organization:`, `Project:` or `World:` names its scope. */
 export const documentParams = z.object({

@@ -1,7 +1,8 @@
 import type { Context as HonoContext } from 'hono'
 import type { Env } from './serve.ts'
 
-const exposed = 'etag, link, location, retry-after, x-request-id, idempotency-replayed, ratelimit-remaining, ratelimit-reset'
+const exposed =
+  'etag, link, location, retry-after, x-request-id, idempotency-replayed, ratelimit-remaining, ratelimit-reset'
 const accepted =
   'authorization, content-type, idempotency-key, if-match, x-api-key, x-request-id, ' +
   'x-svc-organization-id, x-svc-project-id, x-svc-world-id'

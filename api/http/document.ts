@@ -190,9 +190,12 @@ const schemaOf = (schema: z.ZodType, io: 'input' | 'output', components: Json): 
       if (jsonSchema.type === 'integer' && 'pattern' in jsonSchema) delete jsonSchema.pattern
       if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
     },
-  }) as { $defs?: Record<string, Json>; properties: { root: Json } }
-  for (const [id, { id: _, ...definition }] of Object.entries($defs)) components[id] = pointed(definition)
-  return pointed(properties.root) as Json
+  })
+  for (const [id, definition] of Object.entries($defs)) {
+    const { id: _, ...rest } = definition
+    components[id] = pointed(rest)
+  }
+  return pointed(properties?.root) as Json
 }
 
 const pointed = (node: unknown): unknown => {

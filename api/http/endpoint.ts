@@ -4,7 +4,13 @@ import type { Context, ScopeIds } from '#api/context.ts'
 import { type InputFault, pointer } from './problem.ts'
 
 /** Which scope headers an endpoint reads; `optional` takes both or neither, `?project` may be left out. */
-export type Scope = 'none' | 'optional' | 'organization' | 'organization?project' | 'organization?project?world' | 'project'
+export type Scope =
+  | 'none'
+  | 'optional'
+  | 'organization'
+  | 'organization?project'
+  | 'organization?project?world'
+  | 'project'
 /** What an endpoint accepts as proof of who asks. */
 export type Credential = 'none' | 'key' | 'token' | 'keyOrToken'
 /** A kind of node in the tree that permissions speak of. */

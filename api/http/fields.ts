@@ -14,8 +14,8 @@ export const codePoints = (most: number) =>
     .refine((value) => [...value].length <= most, `must have at most ${most} characters`)
     .meta({ maxLength: most })
 
-const hostAndPort = String.raw`[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:[0-9]{1,4})?`
-const uriCharacters = String.raw`([A-Za-z0-9._~:/?#@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*`
+const hostAndPort = '[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:[0-9]{1,4})?'
+const uriCharacters = `([A-Za-z0-9._~:/?#@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*`
 const webUrl = new RegExp(`^https?://${hostAndPort}([/?]${uriCharacters})?$`)
 const noUrl = 'must be an http or https URL, or empty'
 

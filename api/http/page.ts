@@ -10,32 +10,30 @@ export type Page = { readonly limit: number; readonly after?: Cursor }
 export type Paged<T> = { readonly items: T[]; readonly next?: Cursor }
 
 /** The query of a list: how many, and from where. */
-export const pageQuery = z
-  .object({
-    limit: z
-      .string()
-      .regex(/^\d{1,4}$/, `must be a whole number, 1 to ${maxLimit}`)
-      .transform(Number)
-      .refine((limit) => limit >= 1 && limit <= maxLimit, `must be a whole number, 1 to ${maxLimit}`)
-      .default(maxLimit)
-      .meta({ type: 'integer', minimum: 1, maximum: maxLimit, description: 'How many at most.' }),
-    cursor: z
-      .string()
-      .max(128)
-      .transform((text, context): Cursor => {
-        const cursor = decode(text)
-        if (cursor !== undefined) return cursor
-        context.addIssue({ code: 'custom', message: 'must be a cursor from a Link header of this list' })
-        return z.NEVER
-      })
-      .optional()
-      .meta({
-        type: 'string',
-        pattern: '^[0-9a-f]{1,12}\\.[a-z]{3,4}-[0-9a-z]{26}$',
-        description: 'Where to go on: from the Link header of the page before.',
-      }),
-  })
-  
+export const pageQuery = z.object({
+  limit: z
+    .string()
+    .regex(/^\d{1,4}$/, `must be a whole number, 1 to ${maxLimit}`)
+    .transform(Number)
+    .refine((limit) => limit >= 1 && limit <= maxLimit, `must be a whole number, 1 to ${maxLimit}`)
+    .default(maxLimit)
+    .meta({ type: 'integer', minimum: 1, maximum: maxLimit, description: 'How many at most.' }),
+  cursor: z
+    .string()
+    .max(128)
+    .transform((text, context): Cursor => {
+      const cursor = decode(text)
+      if (cursor !== undefined) return cursor
+      context.addIssue({ code: 'custom', message: 'must be a cursor from a Link header of this list' })
+      return z.NEVER
+    })
+    .optional()
+    .meta({
+      type: 'string',
+      pattern: '^[0-9a-f]{1,12}\\.[a-z]{3,4}-[0-9a-z]{26}$',
+      description: 'Where to go on: from the Link header of the page before.',
+    }),
+})
 
 const cursorPattern = /^([0-9a-f]{1,12})\.([a-z]{3,4}-[0-9a-z]{26})$/
 

@@ -1,3 +1,5 @@
+import { ObjectStoreError } from '#api/objects/errors.ts'
+
 /** One fault of a request's input; the path is a JSON Pointer (RFC 6901) into the body, or names a header or parameter. */
 export type InputFault = { readonly path: string; readonly message: string }
 
@@ -22,7 +24,7 @@ const titles = {
   upgrade_required: [426, 'This path speaks WebSocket'],
   rate_limited: [429, 'Too many requests'],
   internal_error: [500, 'Something went wrong here'],
-  unavailable: [503, 'The database cannot be reached'],
+  unavailable: [503, 'Something that this needs cannot be reached'],
 } as const
 
 /** The one word of a fault, for programs; `/problems/<code>` is its type. */
@@ -79,6 +81,10 @@ export const toProblem = (error: unknown): Problem => {
   if (isDatabaseAway(error)) {
     const headers = { 'retry-after': '2' }
     return new Problem('unavailable', 'The database does not answer; try again.', { headers, cause: error })
+  }
+  if (error instanceof ObjectStoreError) {
+    const headers = { 'retry-after': '5' }
+    return new Problem('unavailable', 'The object store does not answer; try again.', { headers, cause: error })
   }
   return new Problem('internal_error', 'The request id finds the cause in the log.', { cause: error })
 }

@@ -49,9 +49,10 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
   const reply = await run({ ...ctx, idempotency, verb })
   if (idempotency?.replayed) c.header('idempotency-replayed', 'true')
   for (const [name, value] of Object.entries(reply.headers ?? {})) c.header(name, value)
-  if (reply.body === undefined) return c.body(null, endpoint.status ?? 200)
+  c.status(endpoint.status ?? 200)
+  if (reply.body === undefined) return c.body(null)
   c.header('content-type', 'application/json')
-  return c.body(JSON.stringify(reply.body), endpoint.status ?? 200)
+  return c.body(JSON.stringify(reply.body))
 }
 
 /** Permission, then input. */
@@ -77,11 +78,7 @@ const isTold = (error: unknown): boolean => error instanceof Problem && error.st
 type Prepared = { raw: RawInput; run: (ctx: Context) => Promise<Reply<unknown>> }
 
 /** Reads and parses the input; throws a problem that lists every fault. */
-const prepare = async (
-  c: HonoContext<Env>,
-  endpoint: Endpoint,
-  params: Record<string, string>,
-): Promise<Prepared> => {
+const prepare = async (c: HonoContext<Env>, endpoint: Endpoint, params: Record<string, string>): Promise<Prepared> => {
   const raw: RawInput = {
     params,
     query: endpoint.query ? queryOf(c) : {},

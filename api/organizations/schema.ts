@@ -58,7 +58,12 @@ const features = z.strictObject({
   customerConnectUrl: text(2048).exactOptional(),
 })
 
-const name = () => z.string().min(1).max(128).meta({ examples: ['Acme'] })
+const name = () =>
+  z
+    .string()
+    .min(1)
+    .max(128)
+    .meta({ examples: ['Acme'] })
 const featuredEventId = () => text(256)
 const tenantId = () =>
   z

@@ -1,7 +1,7 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
+import { apiKeys } from '#api/apiKeys/table.ts'
 import { pathOf } from '#api/auth/authorise.ts'
 import { reachableChildren, strongestVerb } from '#api/auth/permissions.ts'
-import { apiKeys } from '#api/apiKeys/table.ts'
 import type { Context, Deps } from '#api/context.ts'
 import { isUniqueViolation } from '#api/db/client.ts'
 import { after, inOrder } from '#api/db/page.ts'

@@ -10,14 +10,12 @@ export const serveFile = async (objects: ObjectStore, c: HonoContext): Promise<R
   const [, name, owner = ''] = pattern.exec(c.req.path) ?? []
   if (name === undefined || !(isId('world', owner) || isId('organization', owner))) throw notFound()
   const etag = `"${name.slice(-69, -5)}"`
+  const known = c.req.header('if-none-match') === etag
+  const object = known ? undefined : await objects.get(name)
+  if (object === undefined && !known) throw notFound()
   c.header('cache-control', 'public, max-age=31536000, immutable')
   c.header('etag', etag)
   c.header('cross-origin-resource-policy', 'cross-origin')
-  if (c.req.header('if-none-match') === etag) return c.body(null, 304)
-  const object = await objects.get(name)
-  if (object === undefined) {
-    c.header('cache-control', 'no-store')
-    throw notFound()
-  }
+  if (object === undefined) return c.body(null, 304)
   return c.body(Buffer.from(object.bytes), 200, { 'content-type': object.contentType })
 }

@@ -1,7 +1,12 @@
 import { z } from 'zod'
 import { shownId } from '#api/http/fields.ts'
 
-const name = () => z.string().min(1).max(128).meta({ examples: ['Showroom'] })
+const name = () =>
+  z
+    .string()
+    .min(1)
+    .max(128)
+    .meta({ examples: ['Showroom'] })
 
 /** The body of `POST /api/organizations/projects/`. */
 export const createProjectBody = z.strictObject({ name: name() }).meta({ id: 'CreateProject' })
@@ -15,7 +20,9 @@ export const patchProjectBody = z
   .meta({ id: 'PatchProject', examples: [{ name: 'Showroom' }] })
 
 /** The answer of `PATCH /api/organizations/projects/current/`. */
-export const patchedProject = z.object({ documentId: shownId('project'), name: z.string() }).meta({ id: 'PatchedProject' })
+export const patchedProject = z
+  .object({ documentId: shownId('project'), name: z.string() })
+  .meta({ id: 'PatchedProject' })
 
 /** A project as answers show it. */
 export const projectAnswer = z

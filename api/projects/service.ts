@@ -1,7 +1,7 @@
 import { and, count, eq, inArray, isNull, sql } from 'drizzle-orm'
 import { authoriseListing, pathOf } from '#api/auth/authorise.ts'
 import { reachableChildren, strongestVerb } from '#api/auth/permissions.ts'
-import { markDeleting } from '#api/cluster/outbox.ts'
+import { markDeleting } from '#api/cluster/deleting.ts'
 import type { Context } from '#api/context.ts'
 import { after, inOrder } from '#api/db/page.ts'
 import { matches } from '#api/http/entityTag.ts'
@@ -9,6 +9,7 @@ import { cut, type Page, type Paged } from '#api/http/page.ts'
 import { notFound, Problem } from '#api/http/problem.ts'
 import { createOnce } from '#api/idempotency/service.ts'
 import { organizations } from '#api/organizations/table.ts'
+import { worlds } from '#api/worlds/table.ts'
 import type { PatchProject, ProjectAnswer } from './schema.ts'
 import { projects } from './table.ts'
 
@@ -95,7 +96,10 @@ export const deleteProject = async (ctx: Context): Promise<void> => {
       .where(current(ctx))
       .returning({ id: projects.id })
     if (gone.length === 0) throw notFound()
-    await markDeleting(tx, { organizationId: ctx.organizationId, projectId: ctx.projectId }, now)
+    const { organizationId, projectId } = ctx
+    await markDeleting(tx, { organizationId, projectId }, now)
+    const [left] = await tx.select({ worlds: count() }).from(worlds).where(eq(worlds.projectId, projectId))
+    if (left?.worlds === 0) await tx.delete(projects).where(eq(projects.id, projectId))
   })
   ctx.wakeSync()
 }

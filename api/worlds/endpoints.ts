@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { listWorlds } from '#api/discovery/service.ts'
 import { resolveBuildAndContent } from '#api/builds/service.ts'
+import { listWorlds } from '#api/discovery/service.ts'
 import { endpoint } from '#api/http/endpoint.ts'
 import { entityTag } from '#api/http/entityTag.ts'
 import { linkTo, pageOf, pageQuery } from '#api/http/page.ts'

@@ -41,7 +41,10 @@ const networking = z.strictObject({
   scaling: z.strictObject({ profile: profile.default(defaultScalingProfile), configuration }).prefault({}),
 })
 /** The name of a channel or a tag. */
-export const buildName = text(128).regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'must begin with a letter or digit, then also . _ -')
+export const buildName = text(128).regex(
+  /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
+  'must begin with a letter or digit, then also . _ -',
+)
 /** How a build is named: by channel and tag, or by the content that it holds. */
 export const buildReference = z.union([
   z.strictObject({ channelId: buildName, tag: buildName }),

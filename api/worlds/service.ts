@@ -1,6 +1,7 @@
 import { and, count, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm'
 import { resolveBuild } from '#api/builds/service.ts'
-import { markDeleting, markDirty } from '#api/cluster/outbox.ts'
+import { markDeleting } from '#api/cluster/deleting.ts'
+import { markDirty } from '#api/cluster/outbox.ts'
 import type { Context } from '#api/context.ts'
 import type { Transaction } from '#api/db/client.ts'
 import { after, inOrder } from '#api/db/page.ts'
@@ -81,7 +82,10 @@ export const patchWorld = async (
     const next = patched(row, context, changes)
     const { profile } = next.world.networking.scaling
     if (changes.networking ?? changes.admission ?? changes.runtime) {
-      refuseSize({ profile, capacity: next.world.admission.capacity }, { limits: await limitsIn(ctx, tx), ...ctx.principal })
+      refuseSize(
+        { profile, capacity: next.world.admission.capacity },
+        { limits: await limitsIn(ctx, tx), ...ctx.principal },
+      )
     }
     await tx.update(launchContexts).set(next.context).where(eq(launchContexts.worldId, worldId))
     return { ...next.world, revision: row.revision + 1, updatedAt: now }

@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm'
 import { boolean, foreignKey, index, integer, jsonb, pgTable, text, unique } from 'drizzle-orm/pg-core'
+import type { BuildPackage } from '#api/builds/schema.ts'
 import { instant } from '#api/db/columns.ts'
 import { projects } from '#api/projects/table.ts'
 import { deploymentStatuses, worldPhases, worldStates } from '#shared/enumerations.ts'
-import type { BuildPackage } from '#api/builds/schema.ts'
 import type { WorldSpec } from '#shared/resources/world.ts'
 import type {
   Admission,

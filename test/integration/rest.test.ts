@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { endpoints } from '#api/endpoints.ts'
 import { type ApiProcess, aDatabase, logLines, rootApiKey, startApi } from '#test/support/processes.ts'
 import { createRest, inNewProject, type WorldBody } from '#test/support/rest.ts'
 
@@ -133,7 +134,7 @@ describe('bad input', () => {
   test.each([
     ['malformed JSON', '{"name":', 400, 'malformed_json'],
     ['a wrong type', '[]', 400, 'invalid_request'],
-    ['a capacity above that of the profile', { ...lobby, admission: { capacity: 31 } }, 400, 'invalid_request'],
+    ['a capacity above that of the profile', { ...lobby, admission: { capacity: 31 } }, 403, 'size_not_allowed'],
     ['a name of one character', { ...lobby, name: 'x' }, 400, 'invalid_request'],
     ['a name of 65 code points', { ...lobby, name: '🌍'.repeat(65) }, 400, 'invalid_request'],
     [
@@ -264,14 +265,10 @@ test('the OpenAPI document describes every route, without a credential', async (
     paths: Record<string, object>
   }
   expect(document.openapi).toBe('3.1.0')
-  expect(Object.keys(document.paths).sort()).toEqual([
-    '/api/organizations/',
-    '/api/organizations/projects/',
-    '/api/worlds/',
-    '/api/worlds/scalingProfiles/',
-    '/api/worlds/{worldId}/',
-    '/api/worlds/{worldId}/deployments/',
-    '/api/worlds/{worldId}/start/',
-    '/api/worlds/{worldId}/stop/',
-  ])
+  const table = endpoints.map(({ path, method }) => `${method} ${path}`)
+  const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method} ${path}`),
+  )
+  expect(described.sort()).toEqual(table.sort())
+  expect(described).toHaveLength(51)
 })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import postgres from 'postgres'
 import { afterAll, expect, inject, test } from 'vitest'
 import { forgetPostgres } from '#dev/postgres.ts'
-import { aDatabase, rootApiKey, startApi } from '#test/support/processes.ts'
+import { aDatabase, apiSecrets, rootApiKey, startApi } from '#test/support/processes.ts'
 import { inNewProject } from '#test/support/rest.ts'
 import { eventually } from '#test/support/wait.ts'
 
@@ -30,6 +30,7 @@ const complete = async (): Promise<Record<string, string>> => ({
   ORRERY_DATABASE_URL: await aDatabase(),
   ORRERY_ROOT_API_KEY: rootApiKey,
   ORRERY_PUBLIC_URL: 'http://127.0.0.1:1',
+  ...apiSecrets(),
   ORRERY_PORT: '0',
   ORRERY_METRICS_PORT: '0',
   KUBECONFIG: inject('apiKubeconfig'),
@@ -38,7 +39,7 @@ const complete = async (): Promise<Record<string, string>> => ({
 test('an API without its environment says everything that is missing or wrong, and no value, and exits with 1', () => {
   const { status, said } = run('api/main.ts', { ORRERY_PORT: 'eighty', ORRERY_ROOT_API_KEY: 'hunter2' })
   expect(status).toBe(1)
-  for (const name of ['ORRERY_PORT', 'ORRERY_DATABASE_URL', 'ORRERY_ROOT_API_KEY', 'ORRERY_PUBLIC_URL']) {
+  for (const name of ['ORRERY_PORT', 'ORRERY_DATABASE_URL', 'ORRERY_ROOT_API_KEY', 'ORRERY_KEY_PEPPER']) {
     expect(said).toContain(name)
   }
   expect(said).not.toContain('hunter2')

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { desiredSpec } from '#api/cluster/desired.ts'
-import { isOutdated, recordApplied } from '#api/cluster/rows.ts'
+import { isOutdated, recordApplied } from '#api/cluster/synced.ts'
 import { openDatabase } from '#api/db/client.ts'
 import { worlds } from '#api/db/schema.ts'
 import { aCluster } from '#test/support/cluster.ts'
@@ -58,12 +58,21 @@ test('what pull has seen is not forgotten when the answer of an earlier apply co
   const read = async () => (await db.select().from(worlds).where(eq(worlds.id, body.worldId)))[0]
   const row = await read()
   if (row === undefined) throw new Error('no row')
-  await recordApplied(db, row, desiredSpec(row), { name: row.id, uid: 'u', resourceVersion: '1000' })
-  await recordApplied(db, row, desiredSpec(row), { name: row.id, uid: 'u', resourceVersion: '999' })
+  await recordApplied(db, 'world', row, {
+    spec: desiredSpec(row),
+    metadata: { name: row.id, uid: 'u', resourceVersion: '1000' },
+  })
+  await recordApplied(db, 'world', row, {
+    spec: desiredSpec(row),
+    metadata: { name: row.id, uid: 'u', resourceVersion: '999' },
+  })
   const later = await read()
   expect(later?.appliedResourceVersion).toBe('1000')
   expect(later && isOutdated(later, { uid: 'u', resourceVersion: '999' })).toBe(true)
-  await recordApplied(db, row, desiredSpec(row), { name: row.id, uid: 'another', resourceVersion: '5' })
+  await recordApplied(db, 'world', row, {
+    spec: desiredSpec(row),
+    metadata: { name: row.id, uid: 'another', resourceVersion: '5' },
+  })
   expect(await read()).toMatchObject({ resourceUid: 'another', appliedResourceVersion: '5' })
   await close()
 })

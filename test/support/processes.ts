@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { inject } from 'vitest'
 import { freePort } from '#dev/ports.ts'
 import { createDatabase } from '#dev/postgres.ts'
@@ -20,12 +21,21 @@ export const aDatabase = async (): Promise<string> => {
 /** The API as a process, as users run it. */
 export type ApiProcess = Service & { readonly url: string; readonly metricsUrl: string; readonly logFile: string }
 
+/** The secrets of every API that tests start, and a place for its objects. */
+export const apiSecrets = () => ({
+  ORRERY_KEY_PEPPER: 'integration-tests-pepper-of-32-bytes',
+  ORRERY_KEY_ENCRYPTION_KEYS: `first:${Buffer.alloc(32, 1).toString('base64')}`,
+  ORRERY_OBJECT_STORE_URL: pathToFileURL(join(inject('logDir'), 'objects')).href,
+})
+
 /** Starts an API on a free port, and waits until it is ready. */
 export const startApi = async (env: {
   databaseUrl: string
   namespacePrefix?: string
   kubeconfig?: string
   port?: number
+  /** Settings beyond those that every test has. */
+  settings?: Record<string, string>
 }) => {
   const port = env.port ?? (await freePort())
   const metricsPort = await freePort()
@@ -39,7 +49,9 @@ export const startApi = async (env: {
     ORRERY_PUBLIC_URL: url,
     ORRERY_NAMESPACE_PREFIX: env.namespacePrefix ?? 'orrery',
     ORRERY_PUSH_BACKOFF_MAX_MS: '500',
+    ...apiSecrets(),
     KUBECONFIG: env.kubeconfig ?? inject('apiKubeconfig'),
+    ...env.settings,
   })
   return { ...service, url, metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`, logFile }
 }
