@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -102,15 +102,21 @@ describe('npm start, on a machine that has nothing but', () => {
       expect(run).toContain('--privileged')
       expect(run.join(' ')).toMatch(/--publish 127\.0\.0\.1:\d+:6443 .* rancher\/k3s:v1\.36\.\d+-k3s1 server /)
       expect(await stop(stack)).toBe(0)
-      expect(readdirSync(docker.state).filter((name) => name.startsWith('container-'))).toEqual([])
+      expect(docker.containers()).toEqual([])
       expect(outside.kubectl('get', 'pods', '-n', world.namespace, '-o', 'name')).toBe('')
 
       // The data is kept: the volumes are removed for a state folder that does not know them, and not again.
+      const killed = await start({})
+      killed.child.kill('SIGKILL')
+      await killed.exited
       const again = await start({})
-      await again.child.kill('SIGKILL')
-      await again.exited
-      await start({})
       expect(docker.asked().filter(([command]) => command === 'volume')).toHaveLength(1)
+
+      // A k3s that ends by itself ends the stack, with a word.
+      const [container = ''] = docker.containers()
+      process.kill(Number(readFileSync(join(docker.state, container), 'utf8')), 'SIGTERM')
+      expect(await again.exited).toBe(1)
+      expect(again.output()).toContain('The k3s container ended')
     },
     startMs,
   )
@@ -122,24 +128,42 @@ describe('npm start, on a machine that has nothing but', () => {
   })
 })
 
-test.runIf(process.platform === 'linux')(
-  'npm start, on a machine that has nothing but the release hosts, runs worlds on programs from there',
-  async () => {
-    const host = await createReleaseHost(cacheDir(process.env))
-    try {
+describe.runIf(process.platform === 'linux')('npm start, on a machine that reaches the release hosts and has', () => {
+  let host: Awaited<ReturnType<typeof createReleaseHost>>
+  beforeEach(async () => {
+    host = await createReleaseHost(cacheDir(process.env))
+    host.hasKubernetes(['kube-controller-manager', 'kube-scheduler'])
+    host.hasKwok()
+  })
+  afterEach(() => host.close())
+
+  test(
+    'nothing else, runs worlds on programs from there',
+    async () => {
       host.hasEnvtest(['v1.36.2'])
-      host.hasKubernetes(['kube-controller-manager', 'kube-scheduler'])
-      host.hasKwok()
       const stack = await start(host.environment, '--node', 'kwok')
       expect(stack.info.kubectl).toContain(machine.environment.XDG_CACHE_HOME)
       await aRunningWorld(stack)
       expect(await stop(stack)).toBe(0)
-    } finally {
-      await host.close()
-    }
-  },
-  startMs,
-)
+    },
+    startMs,
+  )
+
+  test(
+    'KUBEBUILDER_ASSETS as envtest leaves it, takes the rest from there',
+    async () => {
+      const assets = join(stateDir, 'assets')
+      mkdirSync(assets)
+      for (const name of ['etcd', 'kube-apiserver', 'kubectl'])
+        symlinkSync(join(cacheDir(process.env), name), join(assets, name))
+      const stack = await start({ ...host.environment, KUBEBUILDER_ASSETS: assets }, '--node', 'kwok')
+      expect(stack.info.kubectl).toBe(join(assets, 'kubectl'))
+      await aRunningWorld(stack)
+      expect(host.asked).not.toContain('/index.yaml')
+    },
+    startMs,
+  )
+})
 
 test('npm start, on a machine that has nothing, ends with one error that says what would do', async () => {
   const said = await failureOf({}, '--node', 'kwok')

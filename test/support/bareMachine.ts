@@ -1,4 +1,13 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -29,7 +38,7 @@ export const createBareMachine = () => {
       DOCKER_HOST: '',
       ...noReleaseHost,
     },
-    /** Gives it a docker command whose k3s is that cluster. Returns what the command was asked, and what it imported. */
+    /** Gives it a docker command whose k3s is that cluster, and a look at what the command was asked and did. */
     hasDocker: (cluster: { kubeconfig: string; kubectl: string }) => {
       const state = join(dir, 'docker')
       mkdirSync(state)
@@ -40,6 +49,8 @@ export const createBareMachine = () => {
       return {
         state,
         imported: join(state, 'imported.tar'),
+        /** The files of the containers that run; in each is the id of its process. */
+        containers: (): string[] => readdirSync(state).filter((name) => name.startsWith('container-')),
         asked: (): string[][] =>
           readFileSync(join(state, 'asked.jsonl'), 'utf8')
             .trim()
