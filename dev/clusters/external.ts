@@ -9,8 +9,9 @@ export const useExternalCluster = async (options: ClusterOptions): Promise<Clust
   const { env, progress } = options
   const serverImage = env.ORRERY_DEFAULT_SERVER_IMAGE
   const files = (env.KUBECONFIG ?? '').split(delimiter).filter((file) => file !== '')
-  const [present = ''] = files.filter((file) => existsSync(file))
-  if (present === '') throw new Error(`KUBECONFIG names ${env.KUBECONFIG}, which is not there: correct or unset it.`)
+  const [only, ...more] = files.filter((file) => existsSync(file))
+  if (only === undefined)
+    throw new Error(`KUBECONFIG names ${env.KUBECONFIG}, which is not there: correct or unset it.`)
   if (!serverImage || !env.ORRERY_PUBLIC_URL) {
     throw new Error(
       'With KUBECONFIG, also set ORRERY_DEFAULT_SERVER_IMAGE to an image that the cluster can pull, and ' +
@@ -21,15 +22,20 @@ export const useExternalCluster = async (options: ClusterOptions): Promise<Clust
     `node: those of the cluster that KUBECONFIG names${options.node === 'auto' ? '' : '; --node has no say there'}`,
   )
   const kubectl = await findKubectl(options)
-  const kubeconfig = files.length === 1 ? resolve(present) : flattened(kubectl, options)
+  const kubeconfig = more.length === 0 ? resolve(only) : joined(kubectl, options)
   const own = { apiKubeconfig: kubeconfig, operatorKubeconfig: kubeconfig }
   return { kubeconfig, kubectl, ...own, serverImage, hostAddress: '127.0.0.1', node: 'external', ends: [] }
 }
 
 /** Several files as one, since `--kubeconfig` takes one. It holds what they hold. */
-const flattened = (kubectl: string, { stateDir, env }: ClusterOptions): string => {
+const joined = (kubectl: string, { stateDir, env }: ClusterOptions): string => {
   const file = join(stateDir, 'external.kubeconfig')
-  const text = execFileSync(kubectl, ['config', 'view', '--flatten', '--minify'], { env, encoding: 'utf8' })
-  writeFileSync(file, text, { mode: 0o600 })
-  return file
+  try {
+    const text = execFileSync(kubectl, ['config', 'view', '--flatten', '--minify'], { env, encoding: 'utf8' })
+    writeFileSync(file, text, { mode: 0o600 })
+    return file
+  } catch (cause) {
+    const message = `KUBECONFIG names several files, which kubectl could not join: name one file, or install kubectl.`
+    throw new Error(message, { cause })
+  }
 }
