@@ -122,6 +122,7 @@ await startOrExit(async () => {
   )
   show(address)
   if (stack.node === 'kwok') say('# a simulated node runs no container, so there is nobody to greet')
+  else if (stack.node !== 'containerd') say('# the address is one of the cluster, which this machine need not reach')
   else {
     const { host, port } = JSON.parse(address) as { host: string; port: number }
     say(`\n$ nc ${host} ${port}`)

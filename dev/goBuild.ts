@@ -9,12 +9,13 @@ const progressEveryMs = 15_000
 const buildTimeoutMs = 30 * 60_000
 const versionTimeoutMs = 30_000
 
-/** The installed Go's version, or undefined where there is none. */
-export const goVersion = (): string | undefined => {
+/** Whether there is a Go on the PATH. */
+export const hasGo = (env: NodeJS.ProcessEnv): boolean => {
   try {
-    return execFileSync('go', ['env', 'GOVERSION'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+    execFileSync('go', ['env', 'GOVERSION'], { env, stdio: 'ignore' })
+    return true
   } catch {
-    return undefined
+    return false
   }
 }
 
@@ -50,6 +51,7 @@ export type GoProgram = {
   cache: string
   ldflags: readonly string[]
   versionArgs: readonly string[]
+  env: NodeJS.ProcessEnv
   progress: Progress
   /** What a person waiting should know. */
   remark: string
@@ -57,29 +59,35 @@ export type GoProgram = {
 
 /**
  * Builds one program from the module proxy into the cache. It is written aside, asked for its version, and only then
- * renamed into place, so that a half-written one is never used; Go's own cache lets an interrupted build go on.
+ * renamed into place, so that a half-written one is never used; Go's own cache lets an interrupted build go on. Returns
+ * undefined when it is built, else why not; a build that a signal ends is an error, since somebody wants to stop.
  */
-export const buildGoProgram = async (program: GoProgram): Promise<void> => {
+export const buildGoProgram = async (program: GoProgram): Promise<string | undefined> => {
   const { name, cache } = program
   const aside = mkdtempSync(join(cache, `.${name}-`))
   const output = join(aside, name)
   try {
-    await goBuild(program, output)
+    const failure = await goBuild(program, output)
+    if (failure !== undefined) return failure
     execFileSync(output, program.versionArgs, { stdio: 'ignore', timeout: versionTimeoutMs })
     renameSync(output, join(cache, name))
+    return undefined
   } finally {
     rmSync(aside, { recursive: true, force: true })
   }
 }
 
-const goBuild = ({ name, goPackage, moduleDir, ldflags, progress, remark }: GoProgram, output: string): Promise<void> =>
+const goBuild = (
+  { name, goPackage, moduleDir, ldflags, env, progress, remark }: GoProgram,
+  output: string,
+): Promise<string | undefined> =>
   new Promise((resolve, reject) => {
     const startedMs = Date.now()
     const seconds = (): number => Math.round((Date.now() - startedMs) / 1000)
     progress(`building ${name} from the Go module proxy (${remark})`)
     const child = spawn('go', ['build', '-ldflags', ldflags.join(' '), '-o', output, goPackage], {
       cwd: moduleDir,
-      env: { ...process.env, CGO_ENABLED: '0' },
+      env: { ...env, CGO_ENABLED: '0' },
       stdio: ['ignore', 'ignore', 'pipe'],
       timeout: buildTimeoutMs,
     })
@@ -92,11 +100,11 @@ const goBuild = ({ name, goPackage, moduleDir, ldflags, progress, remark }: GoPr
       clearInterval(timer)
       reject(error)
     })
-    child.once('exit', (code) => {
+    child.once('exit', (code, signal) => {
       clearInterval(timer)
-      if (code === 0) {
-        progress(`built ${name} in ${seconds()} s`)
-        resolve()
-      } else reject(new Error(`go could not build ${name} (exit code ${code}):\n${errors}`))
+      if (code === 0) progress(`built ${name} in ${seconds()} s`)
+      if (signal !== null) {
+        reject(new Error(`The build of ${name} was ended by ${signal}; the next start goes on with it.`))
+      } else resolve(code === 0 ? undefined : `it could not build ${name} (exit code ${code}):\n${errors.trimEnd()}`)
     })
   })

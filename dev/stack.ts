@@ -1,13 +1,12 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { cacheDir, resolveBinaries } from './kubernetes/binaries.ts'
-import type { Binary } from './kubernetes/build.ts'
-import { startControlPlane } from './kubernetes/controlPlane.ts'
+import { keepToCluster } from './clusters/id.ts'
+import { startCluster } from './clusters/index.ts'
+import type { ClusterNode } from './clusters/types.ts'
 import { installManifests } from './kubernetes/manifests.ts'
-import { chooseNode, missingForContainerd, startNode } from './node/index.ts'
-import type { NodeChoice, NodeKind } from './node/types.ts'
+import type { NodeChoice } from './node/types.ts'
 import { freePort } from './ports.ts'
 import { createDatabase, startPostgres } from './postgres.ts'
 import { type Service, startService } from './process.ts'
@@ -23,7 +22,7 @@ export type StackInfo = {
   readonly databaseUrl: string
   readonly objectStoreUrl: string
   readonly metricsUrls: { readonly api: string; readonly operator: string }
-  readonly node: NodeKind | 'external'
+  readonly node: ClusterNode
 }
 
 /** A running stack. */
@@ -64,7 +63,8 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
       await createDatabase(postgres.adminUrl, 'orrery')
     }
     const databaseUrl = env.ORRERY_DATABASE_URL || (postgres?.url('orrery') ?? '')
-    const cluster = env.KUBECONFIG ? await external(options) : await local(options, logDir, parts)
+    const cluster = await startCluster({ ...options, logDir, parts })
+    await keepToCluster(cluster.kubeconfig, stateDir)
     progress('installing the definitions of World and BotDeployment')
     await installManifests(cluster)
 
@@ -122,80 +122,6 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
     await stop()
     throw error
   }
-}
-
-type Cluster = {
-  kubeconfig: string
-  kubectl: string
-  apiKubeconfig: string
-  operatorKubeconfig: string
-  serverImage: string
-  hostAddress: string
-  node: StackInfo['node']
-  /** Resolve with the name of a part of the cluster that ended. */
-  ends: Promise<string>[]
-}
-
-/** A control plane and a node of this machine's own. */
-const local = async (
-  { stateDir, node: choice, env, progress }: StackOptions,
-  logDir: string,
-  parts: { stop(): Promise<void> }[],
-): Promise<Cluster> => {
-  const { kind, why } = chooseNode(choice, missingForContainerd(env))
-  progress(`node: ${why}`)
-  const nodeProgram: Binary = kind === 'containerd' ? 'kubelet' : 'kwok'
-  const names = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl', nodeProgram] as const
-  const binaries = await resolveBinaries(names, { env, progress })
-  const controlPlane = await startControlPlane({
-    dir: join(stateDir, 'kubernetes'),
-    logDir,
-    binaries,
-    durable: true,
-    progress,
-  })
-  parts.push(controlPlane)
-  const nodeDir = join(stateDir, 'node')
-  mkdirSync(nodeDir, { recursive: true })
-  const node = await startNode(kind, {
-    id: createHash('sha256').update(stateDir).digest('hex').slice(0, 8),
-    dir: nodeDir,
-    logDir,
-    cacheDir: cacheDir(env),
-    controlPlane,
-    kubectl: binaries.kubectl,
-    program: binaries[nodeProgram],
-    progress,
-  })
-  parts.push(node)
-  return {
-    kubeconfig: controlPlane.adminKubeconfig,
-    kubectl: binaries.kubectl,
-    apiKubeconfig: await controlPlane.kubeconfig({ user: 'orrery-api' }),
-    operatorKubeconfig: await controlPlane.kubeconfig({ user: 'orrery-operator' }),
-    serverImage: env.ORRERY_DEFAULT_SERVER_IMAGE || node.serverImage,
-    hostAddress: controlPlane.advertiseAddress,
-    node: kind,
-    ends: [controlPlane.ended],
-  }
-}
-
-/** A cluster that runs already: both processes are who its kubeconfig says, and its nodes must have the image. */
-const external = async ({ env, progress }: StackOptions): Promise<Cluster> => {
-  const kubeconfig = env.KUBECONFIG ?? ''
-  const serverImage = env.ORRERY_DEFAULT_SERVER_IMAGE
-  if (!existsSync(kubeconfig))
-    throw new Error(`KUBECONFIG names ${kubeconfig}, which is not there: correct or unset it.`)
-  if (!serverImage || !env.ORRERY_PUBLIC_URL) {
-    throw new Error(
-      'With KUBECONFIG, also set ORRERY_DEFAULT_SERVER_IMAGE to an image that the cluster can pull, and ' +
-        'ORRERY_PUBLIC_URL to a URL by which its pods reach this machine. Unset KUBECONFIG to run a cluster here.',
-    )
-  }
-  progress(`node: those of the cluster that KUBECONFIG names`)
-  const { kubectl } = await resolveBinaries(['kubectl'], { env, progress })
-  const own = { apiKubeconfig: kubeconfig, operatorKubeconfig: kubeconfig }
-  return { kubeconfig, kubectl, ...own, serverImage, hostAddress: '127.0.0.1', node: 'external', ends: [] }
 }
 
 const main = (name: 'api' | 'operator', logDir: string, url: string, env: Record<string, string>): Promise<Service> =>

@@ -74,13 +74,20 @@ const refuseTakenPort = async (port: number): Promise<void> => {
   await new Promise((done) => probe.close(done))
 }
 
+const remarks: Record<StackInfo['node'], string> = {
+  containerd: '',
+  kwok: ' (simulated: no container runs)',
+  k3s: ' (a real node in a container; pod addresses are those of its network)',
+  external: ' (those of the cluster that KUBECONFIG names)',
+}
+
 const summary = (info: StackInfo, stateDir: string, seconds: number): string =>
   `
 Orrery is ready after ${seconds} s. Ctrl-C ends it; the data is kept.
   API          ${info.apiUrl}   (key: jq -r .rootApiKey ${join(stateDir, 'stack.json')})
   reference    ${info.apiUrl}/api/openapi.json
   kubectl      ${info.kubectl} --kubeconfig ${info.kubeconfig} get worlds -A
-  node         ${info.node}${info.node === 'kwok' ? ' (simulated: no container runs)' : ''}
+  node         ${info.node}${remarks[info.node]}
   logs         ${join(stateDir, 'logs')}
   try it       npm run demo`
 

@@ -1,57 +1,80 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { goVersion, isExecutable, programCacheDir } from '#dev/goBuild.ts'
+import { isExecutable, programCacheDir } from '#dev/goBuild.ts'
 import type { Progress } from '#dev/progress.ts'
-import { type Binary, buildBinary, moduleDir } from './build.ts'
-import { downloadEnvtest } from './envtest.ts'
+import { type Binary, fromGo, moduleDir } from './build.ts'
+import { fromEnvtest } from './envtest.ts'
+import type { Source } from './hosts.ts'
+import { fromKubernetesRelease, fromKwokRelease } from './released.ts'
 
 /** The version of Kubernetes that everything here is made for. */
 export const kubernetesVersion = '1.36.3'
 
-const inEnvtest: readonly Binary[] = ['etcd', 'kube-apiserver', 'kubectl']
+/** Downloads come before builds: they take seconds, and are asked only for what is missing. */
+const sources: readonly Source[] = [fromEnvtest, fromKubernetesRelease, fromKwokRelease, fromGo]
+
+/** The absolute path of each program that was found, and for the others why no source had them. */
+export type Obtained<B extends Binary> = {
+  readonly found: Partial<Record<B, string>>
+  readonly missing: readonly B[]
+  readonly tried: readonly string[]
+}
 
 /**
- * The absolute path of each program, from the first source that has it: the folder that KUBEBUILDER_ASSETS names, the
- * cache, the official envtest archive, a build from the Go module proxy. None is an error that says what to provide.
+ * Looks for each program in the folder that KUBEBUILDER_ASSETS names and in the cache; what neither has comes from the
+ * official releases, their checksums verified, or from a build of the Go module proxy.
  */
+export const obtainBinaries = async <B extends Binary>(
+  names: readonly B[],
+  { env, progress }: { env: NodeJS.ProcessEnv; progress: Progress },
+): Promise<Obtained<B>> => {
+  const cache = cacheDir(env)
+  const folders = [...(env.KUBEBUILDER_ASSETS ? [env.KUBEBUILDER_ASSETS] : []), cache]
+  const find = (name: B): string | undefined => findIn(folders, name)
+  const missing = (): B[] => names.filter((name) => find(name) === undefined)
+  const tried: string[] = []
+  for (const source of sources) {
+    if (missing().length === 0) break
+    mkdirSync(cache, { recursive: true })
+    const why = await source({ names: missing(), cache, version: kubernetesVersion, env, progress })
+    if (why !== undefined) tried.push(why)
+  }
+  const paths = names.flatMap((name) => {
+    const path = find(name)
+    return path === undefined ? [] : [[name, path]]
+  })
+  return { found: Object.fromEntries(paths), missing: missing(), tried }
+}
+
+/** As `obtainBinaries`, but one that is missing is an error that says what to provide. */
 export const resolveBinaries = async <B extends Binary>(
   names: readonly B[],
   options: { env: NodeJS.ProcessEnv; progress: Progress },
 ): Promise<Record<B, string>> => {
-  const { env, progress } = options
-  const cache = cacheDir(env)
-  const found = {} as Record<B, string>
-  const find = (name: B): string | undefined =>
-    [env.KUBEBUILDER_ASSETS, cache]
-      .filter((dir) => dir !== undefined && dir !== '')
-      .map((dir) => join(dir ?? '', name))
-      .find(isExecutable)
-  const missing = (): B[] => names.filter((name) => find(name) === undefined)
-
-  if (missing().length > 0) mkdirSync(cache, { recursive: true })
-  if (missing().some((name) => inEnvtest.includes(name))) {
-    await downloadEnvtest({ cache, version: kubernetesVersion, progress })
-  }
-  const toBuild = missing()
-  if (toBuild.length > 0 && goVersion() === undefined) throw new Error(noSource(toBuild))
-  for (const name of toBuild) await buildBinary({ name, cache, version: kubernetesVersion, progress })
-  for (const name of names) {
-    const path = find(name)
-    if (path === undefined) throw new Error(noSource([name]))
-    found[name] = path
-  }
-  return found
+  const { found, missing, tried } = await obtainBinaries(names, options)
+  if (missing.length > 0) throw noSource(names, missing, tried)
+  return found as Record<B, string>
 }
+
+/** The first executable file of that name in the folders. */
+export const findIn = (folders: readonly string[], name: string): string | undefined =>
+  folders.map((dir) => join(dir, name)).find(isExecutable)
 
 /** Where programs are kept between runs and checkouts: outside of both, by version and by what they are built from. */
 export const cacheDir = (env: NodeJS.ProcessEnv): string =>
   programCacheDir({ env, name: `kubernetes-${kubernetesVersion}`, moduleDir })
 
-const noSource = (names: readonly string[]): string =>
-  [
-    `No source of Kubernetes on this machine has ${names.join(', ')}. Provide one of these:`,
-    '  - KUBECONFIG, to use a cluster that runs already (npm start only)',
-    '  - KUBEBUILDER_ASSETS, a folder with etcd, kube-apiserver and kubectl',
-    '  - Go 1.26 or newer on the PATH, to build them from the Go module proxy (about 6 minutes, once)',
-    '  - access to the release host of the Kubernetes project, for the envtest archive',
-  ].join('\n')
+/** The error of a machine without Kubernetes: what is missing, what was tried, and what would do. */
+export const noSource = (names: readonly string[], missing: readonly string[], tried: readonly string[]): Error =>
+  new Error(
+    [
+      `This machine has no ${missing.join(', ')}, and no source of Kubernetes has them:`,
+      ...tried.map((why) => `  - ${why}`),
+      'Any one of these is enough:',
+      '  - KUBECONFIG, which names a cluster that runs already (npm start only)',
+      `  - KUBEBUILDER_ASSETS, a folder with ${names.join(', ')}`,
+      '  - network access to the hosts above, for the official programs',
+      '  - Go 1.26 or newer on the PATH, to build them from the Go module proxy (about 6 minutes, once)',
+      '  - a Docker engine on this machine and the docker command, for k3s (npm start only)',
+    ].join('\n'),
+  )

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
-import { buildGoProgram } from '#dev/goBuild.ts'
+import { buildGoProgram, hasGo } from '#dev/goBuild.ts'
 import type { Progress } from '#dev/progress.ts'
+import type { Source } from './hosts.ts'
 
 const packages = {
   etcd: 'go.etcd.io/etcd/server/v3',
@@ -18,17 +19,30 @@ export type Binary = keyof typeof packages
 /** The folder of the Go module that pins all of them. */
 export const moduleDir = fileURLToPath(new URL('.', import.meta.url))
 
-/** Builds one program from the module proxy into the cache, whole or not at all. */
-export const buildBinary = async (options: {
+/**
+ * Builds the programs from the module proxy. Go's own cache lets an interrupted build go on. A proxy that does not
+ * answer is no error here, since a later source may have what is missing.
+ */
+export const fromGo: Source = async ({ names, cache, version, env, progress }) => {
+  if (!hasGo(env)) return 'Go: there is none on the PATH'
+  for (const name of names) {
+    const failure = await buildBinary({ name, cache, version, env, progress })
+    if (failure !== undefined) return `Go: ${failure}`
+  }
+  return undefined
+}
+
+const buildBinary = async (options: {
   name: Binary
   cache: string
   version: string
+  env: NodeJS.ProcessEnv
   progress: Progress
-}): Promise<void> => {
+}): Promise<string | undefined> => {
   const { name, version } = options
   const [major, minor] = version.split('.')
   const set = (key: string, value: string): string => `-X k8s.io/component-base/version.${key}=${value}`
-  await buildGoProgram({
+  return buildGoProgram({
     ...options,
     goPackage: packages[name],
     moduleDir,

@@ -233,7 +233,7 @@ const readyz = (port: number, caFile: string, pkiDir: string): Promise<boolean> 
   })
 
 /** The machine's first address beside loopback, which pods and nodes can reach; loopback where there is none. */
-const hostAddress = (): string => {
+export const hostAddress = (): string => {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
   return all.find((address) => address.family === 'IPv4' && !address.internal)?.address ?? '127.0.0.1'
 }

@@ -1,66 +1,65 @@
 import { execFileSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Progress } from '#dev/progress.ts'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import type { Binary } from './build.ts'
+import { fetchFile, fetchText } from './download.ts'
+import { platform, releaseHosts, type Source } from './hosts.ts'
 
-const host = 'https://github.com/kubernetes-sigs/controller-tools/releases/download'
-const answerTimeoutMs = 5_000
-const downloadTimeoutMs = 300_000
-const maxArchiveBytes = 512 * 1024 * 1024
+const inArchive: readonly Binary[] = ['etcd', 'kube-apiserver', 'kubectl']
+const indexSchema = z.object({
+  releases: z.record(z.string(), z.record(z.string(), z.object({ hash: z.string(), selfLink: z.url() }))),
+})
 
 /**
- * Puts etcd, kube-apiserver and kubectl from the official envtest archive into the cache, if the release host answers
- * and the checksum beside the archive is right. A host that cannot be reached, or goes away before all of the archive
- * is here, is no error: the next source is tried.
+ * etcd, kube-apiserver and kubectl of the official envtest archive. Not every patch of Kubernetes has one, so it is the
+ * newest that the list has of the same minor version.
  */
-export const downloadEnvtest = async (options: {
-  cache: string
-  version: string
-  progress: Progress
-}): Promise<void> => {
-  const { cache, version, progress } = options
-  const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64'
-  const archive = `envtest-v${version}-${process.platform}-${architecture}.tar.gz`
-  const url = `${host}/envtest-v${version}/${archive}`
-  const expected = await text(`${url}.sha512`)
-  if (expected === undefined) return
-  progress(`downloading ${archive}`)
-  const bytes = await archiveOf(url)
-  if (bytes === undefined) return progress(`${archive} could not be downloaded`)
-  const actual = createHash('sha512').update(bytes).digest('hex')
-  if (actual !== expected.split(/\s/)[0]) throw new Error(`The checksum of ${url} is wrong; nothing of it was used.`)
+export const fromEnvtest: Source = async ({ names, cache, version, env, progress }) => {
+  const wanted = names.filter((name) => inArchive.includes(name))
+  if (wanted.length === 0) return undefined
+  const { envtestIndex } = releaseHosts(env)
+  const index = await fetchText(envtestIndex)
+  if (index === undefined) return `the envtest archive: ${envtestIndex} did not answer`
+  const archive = newestOf(index, version)
+  if (archive === undefined) {
+    return `the envtest archive: ${envtestIndex} lists none of ${minorOf(version)} for ${platform.os}-${platform.architecture}`
+  }
+  progress(`downloading ${archive.url}`)
+  const bytes = await fetchFile(archive.url, { algorithm: 'sha512', hex: archive.hash })
+  if (bytes === undefined) return `the envtest archive: ${archive.url} could not be downloaded`
   const aside = mkdtempSync(join(cache, '.envtest-'))
   try {
-    writeFileSync(join(aside, archive), bytes)
-    execFileSync('tar', ['-xzf', archive, '--strip-components=2'], { cwd: aside })
-    for (const name of ['etcd', 'kube-apiserver', 'kubectl']) renameSync(join(aside, name), join(cache, name))
+    writeFileSync(join(aside, 'archive.tar.gz'), bytes)
+    execFileSync('tar', ['-xzf', 'archive.tar.gz', '--strip-components=2'], { cwd: aside })
+    for (const name of wanted) renameSync(join(aside, name), join(cache, name))
   } finally {
     rmSync(aside, { recursive: true, force: true })
   }
+  return undefined
 }
 
-const archiveOf = async (url: string): Promise<Buffer | undefined> => {
-  try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(downloadTimeoutMs) })
-    if (!answer.ok || answer.body === null) return undefined
-    const chunks: Uint8Array[] = []
-    let size = 0
-    for await (const chunk of answer.body) {
-      size += chunk.byteLength
-      if (size > maxArchiveBytes) return undefined
-      chunks.push(chunk)
-    }
-    return Buffer.concat(chunks)
-  } catch {
-    return undefined
+const minorOf = (version: string): string => version.split('.').slice(0, 2).join('.')
+
+const newestOf = (index: string, version: string): { url: string; hash: string } | undefined => {
+  const { success, data } = indexSchema.safeParse(parsed(index))
+  if (!success) return undefined
+  const patchOf = (release: string): number => Number(release.split('.')[2])
+  const releases = Object.keys(data.releases)
+    .filter((release) => release.startsWith(`v${minorOf(version)}.`) && Number.isInteger(patchOf(release)))
+    .sort((a, b) => patchOf(b) - patchOf(a))
+  for (const release of releases) {
+    const file = data.releases[release]?.[`envtest-${release}-${platform.os}-${platform.architecture}.tar.gz`]
+    if (file) return { url: file.selfLink, hash: file.hash }
   }
+  return undefined
 }
 
-const text = async (url: string): Promise<string | undefined> => {
+/** A page that is no list, such as that of a captive portal, is as good as no answer. */
+const parsed = (text: string): unknown => {
   try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(answerTimeoutMs) })
-    return answer.ok ? await answer.text() : undefined
+    return parse(text)
   } catch {
     return undefined
   }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { buildGoProgram, goVersion, isExecutable, programCacheDir } from '#dev/goBuild.ts'
+import { buildGoProgram, hasGo, isExecutable, programCacheDir } from '#dev/goBuild.ts'
 import { freePort } from '#dev/ports.ts'
 import { startService } from '#dev/process.ts'
 import type { Progress } from '#dev/progress.ts'
@@ -71,19 +71,21 @@ const resolveProgram = async (options: { env: NodeJS.ProcessEnv; progress: Progr
   const cache = programCacheDir({ env: options.env, name: `${name}-${version}`, moduleDir })
   const path = join(cache, name)
   if (isExecutable(path)) return path
-  if (goVersion() === undefined) {
+  if (!hasGo(options.env)) {
     throw new Error(`There is no ${path} on this machine: provide Go 1.26 or newer on the PATH, to build it (once)`)
   }
   mkdirSync(cache, { recursive: true })
-  await buildGoProgram({
+  const failure = await buildGoProgram({
     name,
     goPackage: 'github.com/versity/versitygw/cmd/versitygw',
     moduleDir,
     cache,
     ldflags: ['-s -w', `-X main.Version=v${version}`],
     versionArgs: ['--version'],
+    env: options.env,
     progress: options.progress,
     remark: 'once; about 2 minutes',
   })
+  if (failure !== undefined) throw new Error(`There is no ${name}: ${failure}`)
   return path
 }

@@ -1,46 +1,16 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { createSocket } from 'node:dgram'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { missingForContainerd } from '#dev/node/index.ts'
-import { freePort } from '#dev/ports.ts'
-import { forgetPostgres } from '#dev/postgres.ts'
-import type { StackInfo } from '#dev/stack.ts'
+import { aRunningWorld, forget, npmStart, type RunningStack, startMs } from '#test/support/npmStart.ts'
 import { inNewProject, type WorldBody } from '#test/support/rest.ts'
 import { eventually } from '#test/support/wait.ts'
 
-const startMs = 15 * 60_000
 const missing = missingForContainerd(process.env)
-
-type RunningStack = { info: StackInfo; child: ChildProcess; exited: Promise<number | null> }
-
-/** `npm start`, as a user runs it, with a state folder of its own. */
-const npmStart = async (stateDir: string, args: readonly string[]): Promise<RunningStack> => {
-  const file = join(stateDir, 'stack.json')
-  // That of a stack that was killed would be taken for the new one's.
-  rmSync(file, { force: true })
-  const child = spawn(process.execPath, ['dev/start.ts', '--api-port', String(await freePort()), ...args], {
-    env: { ...process.env, ORRERY_STATE_DIR: stateDir, KUBECONFIG: '' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
-  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
-  const ready = eventually('stack.json', async () => child.exitCode !== null || existsSync(file), {
-    timeoutMs: startMs,
-  })
-  await ready
-  if (child.exitCode !== null) throw new Error(`npm start ended with ${child.exitCode}:\n${output}`)
-  return { info: JSON.parse(readFileSync(file, 'utf8')), child, exited }
-}
-
-const forget = (stateDir: string): void => {
-  forgetPostgres(join(stateDir, 'postgres'))
-  rmSync(stateDir, { recursive: true, force: true })
-}
 
 /** What a stack could leave behind on the machine. */
 const traces = () => ({
@@ -60,30 +30,6 @@ const rest = async ({ info }: RunningStack) => inNewProject(info.apiUrl, info.ro
 
 const kubectl = ({ info }: RunningStack, ...args: string[]): string =>
   execFileSync(info.kubectl, ['--kubeconfig', info.kubeconfig, ...args], { encoding: 'utf8', timeout: 30_000 })
-
-const aRunningWorld = async (stack: RunningStack, body: object = {}) => {
-  const client = await rest(stack)
-  const made = await client.call<{ worldId: string }>('POST', '/api/worlds/', {
-    name: 'Lobby',
-    transient: false,
-    ...body,
-  })
-  const id = made.body.worldId
-  const path = `/api/worlds/${id}/`
-  const namespace = `orrery-${client.scope.organizationId}`
-  const phase = (wanted: string) =>
-    eventually(
-      `phase ${wanted}`,
-      async () => {
-        const { body: world } = await client.call<WorldBody>('GET', path)
-        return world.status.phase === wanted && world
-      },
-      { timeoutMs: 60_000 },
-    )
-  expect((await client.call('POST', `${path}start/`)).status).toBe(200)
-  await phase('Active')
-  return { id, path, namespace, client, phase }
-}
 
 /** The first line that a TCP port says. */
 const firstLine = (host: string, port: number): Promise<Record<string, unknown>> =>

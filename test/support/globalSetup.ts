@@ -50,7 +50,7 @@ const setUp = async (project: TestProject, dir: string, parts: { stop(): Promise
     progress,
   })
   parts.push(controlPlane)
-  await installManifests({ kubectl: binaries.kubectl, kubeconfig: controlPlane.adminKubeconfig })
+  await installManifests({ kubeconfig: controlPlane.adminKubeconfig })
   project.provide('postgresAdminUrl', postgres.adminUrl)
   project.provide('kubectl', binaries.kubectl)
   project.provide('adminKubeconfig', controlPlane.adminKubeconfig)

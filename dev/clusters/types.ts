@@ -1,0 +1,30 @@
+import type { NodeChoice, NodeKind } from '#dev/node/types.ts'
+import type { Progress } from '#dev/progress.ts'
+
+/** What the pods of a stack run on: a node of this machine, one in a container, or those of a cluster elsewhere. */
+export type ClusterNode = NodeKind | 'k3s' | 'external'
+
+/** A cluster that a stack can use. */
+export type Cluster = {
+  readonly kubeconfig: string
+  /** A path, or the bare name where this machine has no kubectl. */
+  readonly kubectl: string
+  readonly apiKubeconfig: string
+  readonly operatorKubeconfig: string
+  readonly serverImage: string
+  /** Where pods reach this machine. */
+  readonly hostAddress: string
+  readonly node: ClusterNode
+  /** Resolve with the name of a part of the cluster that ended. */
+  readonly ends: readonly Promise<string>[]
+}
+
+export type ClusterOptions = {
+  stateDir: string
+  logDir: string
+  node: NodeChoice
+  env: NodeJS.ProcessEnv
+  progress: Progress
+  /** What was started is added here, to be stopped in the opposite order, also when a later part cannot be started. */
+  parts: { stop(): Promise<void> }[]
+}

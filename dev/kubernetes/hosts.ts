@@ -1,0 +1,38 @@
+import type { Binary } from './build.ts'
+
+/** Where official programs are downloaded from. Each can be a mirror; what comes from it is checked all the same. */
+export type ReleaseHosts = {
+  /** The list of envtest archives with their checksums. */
+  readonly envtestIndex: string
+  /** Below it are `v<version>/bin/<platform>/<architecture>/<program>`, and the checksum beside each. */
+  readonly kubernetes: string
+  /** What GitHub says of kwok's release, with the digest of each file. */
+  readonly kwokRelease: string
+}
+
+/** The official hosts, or the mirrors that the environment names. */
+export const releaseHosts = (env: NodeJS.ProcessEnv): ReleaseHosts => ({
+  envtestIndex:
+    env.ORRERY_ENVTEST_INDEX ||
+    'https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml',
+  kubernetes: env.ORRERY_KUBERNETES_RELEASES || 'https://dl.k8s.io/release',
+  kwokRelease: env.ORRERY_KWOK_RELEASE || 'https://api.github.com/repos/kubernetes-sigs/kwok/releases/tags/v0.8.0',
+})
+
+/** This machine in the words of the releases. */
+export const platform = {
+  os: process.platform === 'win32' ? 'windows' : process.platform,
+  architecture: process.arch === 'arm64' ? 'arm64' : 'amd64',
+}
+
+/** What a source is asked for; `names` are programs that no earlier source had. */
+export type SourceRequest = {
+  names: readonly Binary[]
+  cache: string
+  version: string
+  env: NodeJS.ProcessEnv
+  progress: (line: string) => void
+}
+
+/** Puts what it has of the programs into the cache; says why where that is not all of what it could have. */
+export type Source = (request: SourceRequest) => Promise<string | undefined>

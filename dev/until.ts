@@ -1,0 +1,23 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+const pollMs = 200
+
+/**
+ * Looks again and again until there is something to see, and returns it. After the time it is an error that says what
+ * was waited for and, where the look itself failed, why it last did.
+ */
+export const until = async <T>(what: string, look: () => Promise<T | undefined>, timeoutMs: number): Promise<T> => {
+  const deadlineMs = performance.now() + timeoutMs
+  let last: unknown
+  while (performance.now() < deadlineMs) {
+    last = undefined
+    const seen = await look().catch((error: unknown) => {
+      last = error
+      return undefined
+    })
+    if (seen !== undefined) return seen
+    await delay(pollMs)
+  }
+  const why = last instanceof Error ? `: ${last.message}` : ''
+  throw new Error(`Waited ${timeoutMs / 1000} s for ${what}${why}`, { cause: last })
+}

@@ -1,0 +1,176 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { cacheDir } from '#dev/kubernetes/binaries.ts'
+import { createBareMachine } from '#test/support/bareMachine.ts'
+import { aRunningWorld, forget, npmStart, type RunningStack, startMs } from '#test/support/npmStart.ts'
+import { startOutsideCluster } from '#test/support/outsideCluster.ts'
+import { createReleaseHost } from '#test/support/releaseHost.ts'
+
+let machine: ReturnType<typeof createBareMachine>
+let stateDir: string
+let stacks: RunningStack[]
+
+beforeEach(() => {
+  machine = createBareMachine()
+  stateDir = mkdtempSync(join(tmpdir(), 'orrery-e2e-'))
+  stacks = []
+})
+afterEach(async () => {
+  for (const stack of stacks) await stop(stack)
+  forget(stateDir)
+  machine.remove()
+})
+
+const start = async (env: NodeJS.ProcessEnv, ...args: string[]): Promise<RunningStack> => {
+  const stack = await npmStart(stateDir, args, { ...machine.environment, ...env })
+  stacks.push(stack)
+  return stack
+}
+const stop = async ({ child, exited }: RunningStack): Promise<number | null> => {
+  child.kill('SIGINT')
+  return exited
+}
+const failureOf = (env: NodeJS.ProcessEnv, ...args: string[]): Promise<string> =>
+  start(env, ...args).then(
+    () => 'it started',
+    (error: Error) => error.message,
+  )
+
+describe('npm start, on a machine that has nothing but', () => {
+  let outside: Awaited<ReturnType<typeof startOutsideCluster>>
+  beforeAll(async () => {
+    outside = await startOutsideCluster()
+  }, startMs)
+  afterAll(() => outside?.stop())
+
+  const kubeconfig = () => ({
+    KUBECONFIG: outside.kubeconfig,
+    ORRERY_DEFAULT_SERVER_IMAGE: 'registry.example/world-server:1',
+    ORRERY_PUBLIC_URL: 'http://api.example:8080',
+  })
+  const isWell = (): void => {
+    expect(outside.kubectl('get', '--raw', '/readyz')).toBe('ok')
+    outside.kubectl('wait', '--for=condition=Ready', '--timeout=10s', 'nodes', '--all')
+  }
+
+  test(
+    'a KUBECONFIG, runs worlds in that cluster and leaves it running',
+    async () => {
+      const stack = await start(kubeconfig())
+      expect(stack.info).toMatchObject({ node: 'external', kubeconfig: outside.kubeconfig, kubectl: 'kubectl' })
+      outside.kubectl('wait', '--for=condition=Established', '--timeout=1s', 'crd/worlds.orrery.dev')
+      const world = await aRunningWorld(stack)
+      const image = ['-o', 'jsonpath={.spec.containers[0].image}']
+      expect(outside.kubectl('get', 'pod', world.id, '-n', world.namespace, ...image)).toBe(
+        'registry.example/world-server:1',
+      )
+      expect(await stop(stack)).toBe(0)
+      isWell()
+      expect(outside.kubectl('get', 'world', world.id, '-n', world.namespace, '-o', 'name')).toContain(world.id)
+
+      // The same data before another cluster, in which those worlds are not.
+      writeFileSync(join(stateDir, 'cluster'), 'the uid of another cluster')
+      expect(await failureOf(kubeconfig())).toContain('belongs to another cluster')
+    },
+    startMs,
+  )
+
+  test('a KUBECONFIG whose cluster is away, ends with an error that names it', async () => {
+    const gone = join(stateDir, 'gone.kubeconfig')
+    const config = outside.kubectl('config', 'view', '--raw', '-o', 'json')
+    writeFileSync(gone, config.replace(/https:[^"]+/, 'https://127.0.0.1:1'))
+    expect(await failureOf({ ...kubeconfig(), KUBECONFIG: gone })).toMatch(
+      /cluster of .*gone\.kubeconfig cannot be used/,
+    )
+  })
+
+  test(
+    'a Docker engine, runs worlds in a k3s that is gone when it stops',
+    async () => {
+      const docker = machine.hasDocker({ kubeconfig: outside.kubeconfig, kubectl: outside.kubectlPath })
+      const stack = await start({})
+      expect(stack.info.node).toBe('k3s')
+      const world = await aRunningWorld(stack)
+      const image = outside.kubectl('get', 'pod', world.id, '-n', world.namespace, '-o', 'jsonpath={..image}')
+      const manifest = execFileSync('tar', ['-xOf', docker.imported, 'manifest.json'], { encoding: 'utf8' })
+      expect(image).toContain(JSON.parse(manifest)[0].RepoTags[0])
+
+      const [run = []] = docker.asked().filter(([command]) => command === 'run')
+      expect(run).toContain('--privileged')
+      expect(run.join(' ')).toMatch(/--publish 127\.0\.0\.1:\d+:6443 .* rancher\/k3s:v1\.36\.\d+-k3s1 server /)
+      expect(await stop(stack)).toBe(0)
+      expect(docker.containers()).toEqual([])
+      expect(outside.kubectl('get', 'pods', '-n', world.namespace, '-o', 'name')).toBe('')
+
+      // The data is kept: the volumes are removed for a state folder that does not know them, and not again.
+      const killed = await start({})
+      killed.child.kill('SIGKILL')
+      await killed.exited
+      const again = await start({})
+      expect(docker.asked().filter(([command]) => command === 'volume')).toHaveLength(1)
+
+      // A k3s that ends by itself ends the stack, with a word.
+      const [container = ''] = docker.containers()
+      process.kill(Number(readFileSync(join(docker.state, container), 'utf8')), 'SIGTERM')
+      expect(await again.exited).toBe(1)
+      expect(again.output()).toContain('The k3s container ended')
+    },
+    startMs,
+  )
+
+  test('a docker command without an engine, ends with what docker says', async () => {
+    const docker = machine.hasDocker({ kubeconfig: outside.kubeconfig, kubectl: outside.kubectlPath })
+    writeFileSync(join(docker.state, 'no-engine'), '')
+    expect(await failureOf({})).toContain('Docker: docker info: Cannot connect to the Docker daemon')
+  })
+})
+
+describe.runIf(process.platform === 'linux')('npm start, on a machine that reaches the release hosts and has', () => {
+  let host: Awaited<ReturnType<typeof createReleaseHost>>
+  beforeEach(async () => {
+    host = await createReleaseHost(cacheDir(process.env))
+    host.hasKubernetes(['kube-controller-manager', 'kube-scheduler'])
+    host.hasKwok()
+  })
+  afterEach(() => host.close())
+
+  test(
+    'nothing else, runs worlds on programs from there',
+    async () => {
+      host.hasEnvtest(['v1.36.2'])
+      const stack = await start(host.environment, '--node', 'kwok')
+      expect(stack.info.kubectl).toContain(machine.environment.XDG_CACHE_HOME)
+      await aRunningWorld(stack)
+      expect(await stop(stack)).toBe(0)
+    },
+    startMs,
+  )
+
+  test(
+    'KUBEBUILDER_ASSETS as envtest leaves it, takes the rest from there',
+    async () => {
+      const assets = join(stateDir, 'assets')
+      mkdirSync(assets)
+      for (const name of ['etcd', 'kube-apiserver', 'kubectl'])
+        symlinkSync(join(cacheDir(process.env), name), join(assets, name))
+      const stack = await start({ ...host.environment, KUBEBUILDER_ASSETS: assets }, '--node', 'kwok')
+      expect(stack.info.kubectl).toBe(join(assets, 'kubectl'))
+      await aRunningWorld(stack)
+      expect(host.asked).not.toContain('/index.yaml')
+    },
+    startMs,
+  )
+})
+
+test('npm start, on a machine that has nothing, ends with one error that says what would do', async () => {
+  const said = await failureOf({}, '--node', 'kwok')
+  expect(said).toContain('npm start ended with 1')
+  expect(said).toContain(
+    'This machine has no etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kubectl, kwok',
+  )
+  for (const way of ['KUBECONFIG', 'KUBEBUILDER_ASSETS', 'network', 'Go 1.26', 'Docker']) expect(said).toContain(way)
+  expect(existsSync(join(stateDir, 'stack.json'))).toBe(false)
+})

@@ -1,0 +1,78 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { freePort } from '#dev/ports.ts'
+import { forgetPostgres } from '#dev/postgres.ts'
+import type { StackInfo } from '#dev/stack.ts'
+import { inNewProject, type WorldBody } from './rest.ts'
+import { eventually } from './wait.ts'
+
+/** How long a stack may take to be ready; a first one may have to build what it runs. */
+export const startMs = 15 * 60_000
+
+/** A stack that `npm start` made. */
+export type RunningStack = {
+  readonly info: StackInfo
+  readonly child: ChildProcess
+  readonly exited: Promise<number | null>
+  /** What it has printed so far. */
+  readonly output: () => string
+}
+
+/** `npm start` as a user runs it, with a state folder of its own; `env` is added to this process's environment. */
+export const npmStart = async (
+  stateDir: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<RunningStack> => {
+  const file = join(stateDir, 'stack.json')
+  // That of a stack that was killed would be taken for the new one's.
+  rmSync(file, { force: true })
+  const child = spawn(process.execPath, ['dev/start.ts', '--api-port', String(await freePort()), ...args], {
+    env: { ...process.env, ORRERY_STATE_DIR: stateDir, KUBECONFIG: '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
+  // Closed, and not only ended: then all that it said has been read.
+  const exited = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const ready = async () => child.exitCode !== null || existsSync(file)
+  await eventually('stack.json', ready, { timeoutMs: startMs })
+  if (child.exitCode !== null) {
+    await exited
+    throw new Error(`npm start ended with ${child.exitCode}:\n${output}`)
+  }
+  return { info: JSON.parse(readFileSync(file, 'utf8')), child, exited, output: () => output }
+}
+
+/** Forgets all data of a stack that has ended. */
+export const forget = (stateDir: string): void => {
+  forgetPostgres(join(stateDir, 'postgres'))
+  rmSync(stateDir, { recursive: true, force: true })
+}
+
+/** A world in a project of its own that was started over REST and is Active. */
+export const aRunningWorld = async ({ info }: RunningStack, body: object = {}) => {
+  const client = await inNewProject(info.apiUrl, info.rootApiKey)
+  const made = await client.call<{ worldId: string }>('POST', '/api/worlds/', {
+    name: 'Lobby',
+    transient: false,
+    ...body,
+  })
+  const id = made.body.worldId
+  const path = `/api/worlds/${id}/`
+  const namespace = `orrery-${client.scope.organizationId}`
+  const phase = (wanted: string) =>
+    eventually(
+      `phase ${wanted}`,
+      async () => {
+        const { body: world } = await client.call<WorldBody>('GET', path)
+        return world.status.phase === wanted && world
+      },
+      { timeoutMs: 60_000 },
+    )
+  expect((await client.call('POST', `${path}start/`)).status).toBe(200)
+  await phase('Active')
+  return { id, path, namespace, client, phase }
+}
