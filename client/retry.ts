@@ -4,7 +4,7 @@ import { ApiError } from './error.ts'
 export type Clock = {
   /** Milliseconds since the epoch. */
   now(): number
-  /** Resolves after the time; rejects with the signal's reason as soon as it is aborted. */
+  /** Resolves after the time, or as soon as the signal is aborted; it never rejects. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>
 }
 
@@ -12,13 +12,12 @@ export type Clock = {
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: (delayMs, signal) =>
-    new Promise((resolve, reject) => {
-      if (signal?.aborted === true) return reject(signal.reason)
+    new Promise((resolve) => {
+      if (signal?.aborted === true) return resolve()
       const finish = (): void => {
         clearTimeout(timer)
         signal?.removeEventListener('abort', finish)
-        if (signal?.aborted === true) reject(signal.reason)
-        else resolve()
+        resolve()
       }
       const timer = setTimeout(finish, delayMs)
       signal?.addEventListener('abort', finish)
@@ -33,7 +32,10 @@ const repeatableMethods = ['GET', 'HEAD', 'PUT', 'DELETE']
 export const isRepeatable = (method: string, headers: Headers): boolean =>
   repeatableMethods.includes(method) || headers.has('idempotency-key')
 
-/** Tries again when the API asks for it with Retry-After, at most `maxRetries` times, and 10 s of waiting in all. */
+/**
+ * Tries again when the API asks for it with Retry-After, at most `maxRetries` times, and 10 s of waiting in all. An
+ * aborted signal ends a wait, and the attempt after it is to end by the signal too.
+ */
 export const withRetries = async <T>(
   attempt: () => Promise<T>,
   options: { maxRetries: number; clock: Clock; signal: AbortSignal | undefined },
