@@ -1,0 +1,54 @@
+import type { AnyInput, Operation } from './types.ts'
+
+/** What `fetch` takes for a body, in browsers and in Node alike. */
+type Body = Blob | FormData | URLSearchParams | Uint8Array<ArrayBuffer> | string
+
+/** The path and query of a request; throws a TypeError for a path parameter that would lead to another path. */
+export const targetOf = ({ path }: Operation, { params = {}, query = {} }: AnyInput): string => {
+  const filled = path.replace(/\{([^}]*)\}/g, (_, name: string) => segment(name, params[name]))
+  const search = new URLSearchParams(
+    Object.entries(query).flatMap(([name, value]) =>
+      [value]
+        .flat()
+        .filter((each) => each !== undefined && each !== null)
+        .map((each) => [name, String(each)]),
+    ),
+  ).toString()
+  return search === '' ? filled : `${filled}?${search}`
+}
+
+/** A URL takes `.` and `..` for steps, also when they are encoded, and nothing for no step at all. */
+const segment = (name: string, value: unknown): string => {
+  const text = value === undefined || value === null ? '' : String(value)
+  if (['', '.', '..'].includes(text)) throw new TypeError(`The path parameter ${name} must not be '${text}'.`)
+  return encodeURIComponent(text)
+}
+
+/** Headers and body of a request. Bytes and forms are sent as they are, all else as JSON. */
+export const contentOf = (
+  { body: mediaTypes = [] }: Operation,
+  { headers = {}, body }: AnyInput,
+): { headers: Headers; body?: Body } => {
+  const all = new Headers({ accept: 'application/json, */*;q=0.5' })
+  for (const [name, value] of Object.entries(headers)) if (value !== undefined) all.set(name, String(value))
+  if (body === undefined) return { headers: all }
+  const sent = encoded(body, mediaTypes)
+  const type = sent.type || mediaTypes.find((each) => !each.includes('*'))
+  if (!sent.tellsItsType && type && !all.has('content-type')) all.set('content-type', type)
+  return { headers: all, body: sent.body }
+}
+
+/** `fetch` itself names the type of a form, with its boundary. */
+const encoded = (
+  body: unknown,
+  mediaTypes: readonly string[],
+): { body: Body; type?: string; tellsItsType?: boolean } => {
+  if (body instanceof FormData || body instanceof URLSearchParams) return { body, tellsItsType: true }
+  if (body instanceof Blob) return { body, type: body.type }
+  if (isBytes(body)) return { body }
+  const json = mediaTypes.find((type) => /^application\/([\w.-]+\+)?json/i.test(type))
+  if (typeof body === 'string' && json === undefined) return { body }
+  return { body: JSON.stringify(body), type: json ?? 'application/json' }
+}
+
+const isBytes = (body: unknown): body is Uint8Array<ArrayBuffer> => body instanceof Uint8Array

@@ -1,0 +1,44 @@
+import { readAnswer } from './answer.ts'
+import { readError } from './error.ts'
+import { operations } from './operations.ts'
+import { type ClientOptions, identityOf } from './options.ts'
+import { contentOf, targetOf } from './request.ts'
+import { isRepeatable, systemClock, withRetries } from './retry.ts'
+import { checkTimeout, withTimeout } from './timeout.ts'
+import type { AnyInput, Operation, Reply } from './types.ts'
+
+const table: Readonly<Record<string, Operation>> = operations
+const defaultTimeoutMs = 30_000
+const defaultMaxRetries = 2
+
+/** What does an operation, whichever: one request, repeated where that is safe and the API asks for it. */
+export const createRequest = (options: ClientOptions) => {
+  const { fetch: send = globalThis.fetch, maxRetries = defaultMaxRetries, clock = systemClock } = options
+  const baseUrl = options.baseUrl.replace(/\/+$/, '')
+  const timeoutMs = checkTimeout(options.timeoutMs ?? defaultTimeoutMs)
+  const identity = identityOf(options)
+  const secrets = [options.apiKey, options.bearerToken].filter((secret) => secret !== undefined)
+
+  return async (operationId: string, input: AnyInput = {}): Promise<Reply<unknown>> => {
+    const operation = table[operationId]
+    if (!operation) throw new TypeError(`The API has no operation ${operationId}.`)
+    const { signal } = input
+    const url = `${baseUrl}${targetOf(operation, input)}`
+    const { headers, ...content } = contentOf(operation, input)
+    for (const [name, value] of identity) headers.set(name, value)
+
+    const attempt = async (ended: AbortSignal): Promise<Reply<unknown>> => {
+      const { method } = operation
+      // A redirect that is followed would take the API key with it, to wherever it leads.
+      const response = await send(url, { method, headers, ...content, redirect: 'manual', signal: ended })
+      if (!response.ok) throw await readError(operationId, response, { secrets, nowMs: clock.now() })
+      const body = await readAnswer(operationId, response)
+      return { status: response.status, headers: response.headers, body }
+    }
+    return withRetries(() => withTimeout(attempt, { operationId, timeoutMs, signal }), {
+      maxRetries: isRepeatable(operation.method, headers) ? maxRetries : 0,
+      clock,
+      signal,
+    })
+  }
+}

@@ -1,0 +1,26 @@
+const maxTimeoutMs = 2 ** 31 - 1
+
+/** Throws a RangeError for a time that no timer can wait. */
+export const checkTimeout = (timeoutMs: number): number => {
+  if (timeoutMs > 0 && timeoutMs <= maxTimeoutMs) return timeoutMs
+  throw new RangeError(`timeoutMs must be more than 0 and at most ${maxTimeoutMs}, not ${timeoutMs}.`)
+}
+
+/** Aborts the work's signal after the time, with a DOMException named TimeoutError, or with `signal` for its reason. */
+export const withTimeout = async <T>(
+  work: (signal: AbortSignal) => Promise<T>,
+  { operationId, timeoutMs, signal }: { operationId: string; timeoutMs: number; signal: AbortSignal | undefined },
+): Promise<T> => {
+  const controller = new AbortController()
+  const message = `${operationId} was not answered within ${timeoutMs} ms.`
+  const timer = setTimeout(() => controller.abort(new DOMException(message, 'TimeoutError')), timeoutMs)
+  const abort = (): void => controller.abort(signal?.reason)
+  if (signal?.aborted === true) abort()
+  signal?.addEventListener('abort', abort)
+  try {
+    return await work(controller.signal)
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abort)
+  }
+}

@@ -1,0 +1,13 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { renderClient } from './client/render.ts'
+import { openApiDocument } from './openapiDocument.ts'
+
+// `npm run client` writes client/operations.ts; with --check it writes nothing and fails where the API says otherwise.
+const file = new URL('../client/operations.ts', import.meta.url)
+const wanted = renderClient(await openApiDocument())
+
+if (!process.argv.includes('--check')) writeFileSync(file, wanted)
+else if (!existsSync(file) || readFileSync(file, 'utf8') !== wanted) {
+  console.error('client/operations.ts is not what the routes of the API give. Run `npm run client`.')
+  process.exitCode = 1
+}

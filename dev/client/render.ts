@@ -1,0 +1,24 @@
+import { readDocument } from './document.ts'
+import { noneType, operationTable, operationTypes } from './operations.ts'
+import { componentName, docLines, docOf, typeOf } from './types.ts'
+
+const header = "// Generated from the API's OpenAPI document by `npm run client`; change the routes there.\n"
+/** The file exports these beside the schemas. */
+const takenNames = ['Operations', 'operations', noneType]
+
+/**
+ * The text of `client/operations.ts`: the types of all component schemas, and what goes in and comes out of each
+ * operation. The same document gives the same text; one that no client can be made of is an Error that says where.
+ */
+export const renderClient = (document: unknown): string => {
+  const { schemas, operations } = readDocument(document)
+  const types = schemas.map(([name, schema]) => {
+    if (takenNames.includes(name)) throw new Error(`A schema must not be named ${name}.`)
+    const doc = docLines(docOf(schema), '').map((line) => `${line}\n`)
+    return `${doc.join('')}export type ${componentName(name)} = ${typeOf(schema)}\n`
+  })
+  const none = `type ${noneType} = { [name: string]: never }\n`
+  const inputs = `/** What goes in and comes out of each operation. */\n${operationTypes(operations)}`
+  const table = `/** What a request of each operation is made of. */\n${operationTable(operations)}`
+  return [header, ...types, none, inputs, table].join('\n')
+}
