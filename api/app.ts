@@ -78,7 +78,7 @@ export const createApp = (options: AppOptions) => {
 
   app.get('/livez', (c) => c.text('ok\n'))
   app.get('/readyz', async (c) => ((await ready()) ? c.text('ok\n') : c.text('the database does not answer\n', 503)))
-  const document = JSON.stringify(openApiDocument(endpoints, { version: '0.1.0' }))
+  const document = JSON.stringify(openApiDocument(endpoints))
   app.get(documentPath, (c) => c.body(document, 200, { 'content-type': 'application/json' }))
   app.get('/api/docs/:file?/', referencePage)
   app.get('/api/files/*', (c) => serveFile(deps.objects, c))

@@ -1,63 +1,142 @@
 // Generated from the API's OpenAPI document by `npm run client`; change the routes there.
 
+export type ApiKey = {
+  documentId: string
+  displayName: string
+  isActive: boolean
+  isManagedByProvisioner: boolean
+  organizationId: string
+  claims: { [key: string]: boolean }
+  permissions: string[]
+  keyString: string
+}
+
+export type BotDeployment = {
+  documentId: string
+  description: string
+  configuration: {
+    count: number
+    cpu: string
+    memory: string
+    args: string[]
+    durationMinutes?: number
+  }
+  status: {
+    phase: 'Pending' | 'Starting' | 'Running' | 'Stopping' | 'Stopped' | 'Error'
+    message: string
+    /** Milliseconds since 1970. */
+    startedAt?: number
+    worldStartedAt?: string
+    cluster: {
+      name: string
+      computeGroup: string
+    }
+  }
+  metadata: {
+    annotations: { [key: string]: string }
+    labels: { [key: string]: string }
+  }
+  organizationId: string
+  projectId: string
+  worldId: string
+}
+
+export type Build = {
+  id: string
+  organizationId: string
+  channelId: string
+  tag: string
+  image: string
+  contentId: string
+  digest?: string
+  probes: boolean
+  createdAt: string
+}
+
+export type CreateApiKey = {
+  displayName: string
+  claims?: { [key: string]: boolean }
+  isActive?: boolean
+  permissions?: string[]
+}
+
+export type CreateBotDeployment = {
+  /** How many bots. */
+  count: number
+  description?: string
+  cpu?: string
+  memory?: string
+  args?: string[]
+  durationMinutes?: number
+  metadata?: {
+    annotations?: { [key: string]: string }
+    labels?: { [key: string]: string }
+  }
+}
+
 export type CreateOrganization = {
   name: string
-  featuredEventId: string
-  websiteInfo: {
-    title: string
-    headTags: string[]
+  featuredEventId?: string
+  websiteInfo?: {
+    title?: string
+    headTags?: string[]
   }
-  features: {
-    loginPanelDisclaimer: string
-    profilePictureUpload: boolean
-    hasProfilePage: boolean
-    hasCollectionsPage: boolean
-    hasNavigationMenu: boolean
-    allowPublicReadableChat: boolean
-    loginOptions: {
-      hasEmail: boolean
-      hasWalletA: boolean
-      hasWalletB: boolean
-      hasWalletC: boolean
-      hasIdentityProvider: boolean
+  features?: {
+    loginPanelDisclaimer?: string
+    profilePictureUpload?: boolean
+    hasProfilePage?: boolean
+    hasCollectionsPage?: boolean
+    hasNavigationMenu?: boolean
+    allowPublicReadableChat?: boolean
+    loginOptions?: {
+      hasEmail?: boolean
+      hasWalletA?: boolean
+      hasWalletB?: boolean
+      hasWalletC?: boolean
+      hasIdentityProvider?: boolean
     }
-    allowUserTokenManagement: boolean
-    pubsub: {
-      publishKey: string
-      subscribeKey: string
-      defaultChannels: Array<{
+    allowUserTokenManagement?: boolean
+    pubsub?: {
+      publishKey?: string
+      subscribeKey?: string
+      defaultChannels?: Array<{
         read: boolean
         write: boolean
         type: string
       }>
     }
-    usernameCustomization: {
-      unique: boolean
-      pattern: string
+    usernameCustomization?: {
+      unique?: boolean
+      pattern?: string
     }
-    iosNativeClientSupport: boolean
-    useSignedContentDownloads: boolean
-    customerConnectUrl: string
+    iosNativeClientSupport?: boolean
+    useSignedContentDownloads?: boolean
+    customerConnectUrl?: string
   }
-  legalPolicies: {
-    termsOfService: string[]
-    privacyPolicy: string[]
-    chatRules: string[]
-    partnerPrivacyPolicy: string[]
-    eula: string[]
+  legalPolicies?: {
+    termsOfService?: string[]
+    privacyPolicy?: string[]
+    chatRules?: string[]
+    partnerPrivacyPolicy?: string[]
+    eula?: string[]
   }
-  hasEventEnabled: boolean
+  hasEventEnabled?: boolean
 }
 
 export type CreateProject = {
   name: string
 }
 
+export type CreateToken = {
+  durationMinutes?: number
+  permissions?: string[]
+}
+
 export type CreateWorld = {
   name: string
   transient: boolean
-  description: string
-  pictureUrl: string
+  description?: string
+  pictureUrl?: string
   metadata?: {
     annotations?: { [key: string]: string }
     labels?: { [key: string]: string }
@@ -67,8 +146,8 @@ export type CreateWorld = {
     clientPermissions?: string[]
   }
   admission?: {
-    policy: 'Open' | 'Queued' | 'Closed'
-    capacity: number
+    policy?: 'Open' | 'Queued' | 'Closed'
+    capacity?: number
   }
   sessions?: {
     controlPolicy?: 'Unlimited' | 'OnePerUser' | 'OnePerOrganization'
@@ -84,7 +163,7 @@ export type CreateWorld = {
   compute?: {
     group?: 'production' | 'staging' | 'development'
     region?: 'Europe' | 'NorthAmerica' | 'AsiaPacific'
-    version: string
+    version?: string
   }
   networking?: {
     strategy?: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
@@ -94,7 +173,7 @@ export type CreateWorld = {
     }
   }
   runtime?: {
-    build: {
+    build?: {
       channelId: string
       tag: string
     } | {
@@ -103,23 +182,23 @@ export type CreateWorld = {
       }
     }
     mapName?: string
-    durationMinutes: number
-    capacity: number
-    admissionPolicy: 'Open' | 'Queued' | 'Closed'
+    durationMinutes?: number
+    capacity?: number
+    admissionPolicy?: 'Open' | 'Queued' | 'Closed'
   }
   streaming?: {
-    providerA: {
+    providerA?: {
       cmsId?: string
       authorizationId?: string
       launchMode?: 'same-tab' | 'new-tab' | 'embedded'
     }
-    streamManager: {
+    streamManager?: {
       streamContextId?: string
       allowForceProvider?: boolean
       showProviderOptions?: boolean
       useBuildVersion?: boolean
     }
-    providerB: {
+    providerB?: {
       gameLabel?: string
       gameChannel?: string
     }
@@ -129,39 +208,43 @@ export type CreateWorld = {
   }
 }
 
+export type CreatedApiKey = {
+  apiKey: string
+}
+
 export type CreatedOrganization = {
   organizationId: string
   features: {
-    loginPanelDisclaimer: string
-    profilePictureUpload: boolean
-    hasProfilePage: boolean
-    hasCollectionsPage: boolean
-    hasNavigationMenu: boolean
-    allowPublicReadableChat: boolean
-    loginOptions: {
-      hasEmail: boolean
-      hasWalletA: boolean
-      hasWalletB: boolean
-      hasWalletC: boolean
-      hasIdentityProvider: boolean
+    loginPanelDisclaimer?: string
+    profilePictureUpload?: boolean
+    hasProfilePage?: boolean
+    hasCollectionsPage?: boolean
+    hasNavigationMenu?: boolean
+    allowPublicReadableChat?: boolean
+    loginOptions?: {
+      hasEmail?: boolean
+      hasWalletA?: boolean
+      hasWalletB?: boolean
+      hasWalletC?: boolean
+      hasIdentityProvider?: boolean
     }
-    allowUserTokenManagement: boolean
-    pubsub: {
-      publishKey: string
-      subscribeKey: string
-      defaultChannels: Array<{
+    allowUserTokenManagement?: boolean
+    pubsub?: {
+      publishKey?: string
+      subscribeKey?: string
+      defaultChannels?: Array<{
         read: boolean
         write: boolean
         type: string
       }>
     }
-    usernameCustomization: {
-      unique: boolean
-      pattern: string
+    usernameCustomization?: {
+      unique?: boolean
+      pattern?: string
     }
-    iosNativeClientSupport: boolean
-    useSignedContentDownloads: boolean
-    customerConnectUrl: string
+    iosNativeClientSupport?: boolean
+    useSignedContentDownloads?: boolean
+    customerConnectUrl?: string
   }
 }
 
@@ -169,9 +252,35 @@ export type CreatedProject = {
   projectId: string
 }
 
+export type CreatedToken = {
+  accessToken: string
+  tokenType: 'Bearer'
+  expiresAt: string
+}
+
 export type CreatedWorld = {
   worldId: string
   launchContextId: string
+}
+
+export type Document = {
+  userId: string
+  resource: {
+    type: 'kvStore' | 'collection' | 'liveConfig'
+    id: string
+  }
+  data: { [key: string]: unknown }
+  version: string
+}
+
+export type JsonWebKeySet = {
+  keys: Array<{
+    kty: string
+    kid: string
+    alg: string
+    use: string
+    [key: string]: unknown
+  }>
 }
 
 export type LaunchContext = {
@@ -183,25 +292,25 @@ export type LaunchContext = {
   }
   errorPageUrl: string
   okPageUrl: string
-  providerAStreaming: {
-    cmsId?: string
-    authorizationId?: string
-    launchMode?: 'same-tab' | 'new-tab' | 'embedded'
+  providerAStreaming?: {
+    cmsId: string
+    authorizationId: string
+    launchMode: 'same-tab' | 'new-tab' | 'embedded'
   }
-  providerBStreaming: {
-    gameLabel?: string
-    gameChannel?: string
+  providerBStreaming?: {
+    gameLabel: string
+    gameChannel: string
   }
-  streamManager: {
-    streamContextId?: string
-    allowForceProvider?: boolean
-    showProviderOptions?: boolean
-    useBuildVersion?: boolean
+  streamManager?: {
+    streamContextId: string
+    allowForceProvider: boolean
+    showProviderOptions: boolean
+    useBuildVersion: boolean
   }
   bypassBrowserRestrictions: boolean
   enableQueue: boolean
   capacity: number
-  buildInfo: {
+  buildInfo?: {
     buildChannelId: string
     buildTag: string
     buildType: 'client' | 'server'
@@ -211,8 +320,8 @@ export type LaunchContext = {
   organizationId: string
   projectId: string
   name: string
-  description: string
-  pictureUrl: string
+  description?: string
+  pictureUrl?: string
   isActive: boolean
   isPublic: boolean
   isWorldTravelOnly: boolean
@@ -220,11 +329,218 @@ export type LaunchContext = {
   permissionVerb: 'r' | 'w' | '*'
 }
 
-export type PatchWorld = {
-  name: string
-  description: string
+export type Limits = {
+  /** How many worlds there may be. */
+  maxWorlds: number
+  /** The largest estimatedCapacity of one world. */
+  maxWorldCapacity: number
+  /** The sum of estimatedCapacity of running worlds. */
+  maxRunningCapacity: number
 }
 
+export type Organization = {
+  documentId: string
+  name: string
+  tenantId: string
+  pictureUrl?: string
+  featuredEventId?: string
+  websiteInfo?: {
+    title?: string
+    headTags?: string[]
+  }
+  features: {
+    loginPanelDisclaimer?: string
+    profilePictureUpload?: boolean
+    hasProfilePage?: boolean
+    hasCollectionsPage?: boolean
+    hasNavigationMenu?: boolean
+    allowPublicReadableChat?: boolean
+    loginOptions?: {
+      hasEmail?: boolean
+      hasWalletA?: boolean
+      hasWalletB?: boolean
+      hasWalletC?: boolean
+      hasIdentityProvider?: boolean
+    }
+    allowUserTokenManagement?: boolean
+    pubsub?: {
+      publishKey?: string
+      subscribeKey?: string
+      defaultChannels?: Array<{
+        read: boolean
+        write: boolean
+        type: string
+      }>
+    }
+    usernameCustomization?: {
+      unique?: boolean
+      pattern?: string
+    }
+    iosNativeClientSupport?: boolean
+    useSignedContentDownloads?: boolean
+    customerConnectUrl?: string
+  }
+  legalPolicies?: {
+    termsOfService?: string[]
+    privacyPolicy?: string[]
+    chatRules?: string[]
+    partnerPrivacyPolicy?: string[]
+    eula?: string[]
+  }
+  hasEventEnabled: boolean
+  permissionVerb: 'r' | 'w' | '*'
+  isSlot: boolean
+}
+
+export type PatchApiKey = {
+  displayName?: string
+  claims?: { [key: string]: boolean }
+  isActive?: boolean
+  permissions?: string[]
+}
+
+export type PatchBotDeployment = {
+  /** How many bots. */
+  count: number
+  cpu?: string
+  memory?: string
+  args?: string[]
+  durationMinutes?: number
+  metadata?: {
+    annotations: { [key: string]: string }
+    labels: { [key: string]: string }
+  }
+}
+
+export type PatchLimits = {
+  /** How many worlds there may be. */
+  maxWorlds?: number
+  /** The largest estimatedCapacity of one world. */
+  maxWorldCapacity?: number
+  /** The sum of estimatedCapacity of running worlds. */
+  maxRunningCapacity?: number
+}
+
+export type PatchOrganization = {
+  name?: string
+  tenantId?: string
+  featuredEventId?: string
+  features?: {
+    loginPanelDisclaimer?: string
+    profilePictureUpload?: boolean
+    hasProfilePage?: boolean
+    hasCollectionsPage?: boolean
+    hasNavigationMenu?: boolean
+    allowPublicReadableChat?: boolean
+    loginOptions?: {
+      hasEmail?: boolean
+      hasWalletA?: boolean
+      hasWalletB?: boolean
+      hasWalletC?: boolean
+      hasIdentityProvider?: boolean
+    }
+    allowUserTokenManagement?: boolean
+    pubsub?: {
+      publishKey?: string
+      subscribeKey?: string
+      defaultChannels?: Array<{
+        read: boolean
+        write: boolean
+        type: string
+      }>
+    }
+    usernameCustomization?: {
+      unique?: boolean
+      pattern?: string
+    }
+    iosNativeClientSupport?: boolean
+    useSignedContentDownloads?: boolean
+    customerConnectUrl?: string
+  }
+}
+
+export type PatchProject = {
+  documentId?: string
+  name?: string
+}
+
+export type PatchWorld = {
+  name?: string
+  description?: string
+  pictureUrl?: string
+  isPublic?: boolean
+  metadata?: {
+    annotations: { [key: string]: string }
+    labels: { [key: string]: string }
+  }
+  manifest?: {
+    serverPermissions: string[]
+    clientPermissions: string[]
+  }
+  admission?: {
+    policy: 'Open' | 'Queued' | 'Closed'
+    capacity?: number
+  }
+  compute?: {
+    group: 'production' | 'staging' | 'development'
+    region: 'Europe' | 'NorthAmerica' | 'AsiaPacific'
+    version?: string
+  }
+  networking?: {
+    strategy: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
+    scaling: {
+      profile: 'Capacity10' | 'Capacity30' | 'Capacity60' | 'Capacity100' | 'Capacity250' | 'Capacity500' | 'Capacity1000' | 'Capacity1500' | 'Capacity2500' | 'Capacity5000' | 'Capacity7500' | 'Capacity10000'
+      configuration?: null
+    }
+  }
+  runtime?: {
+    build?: {
+      channelId: string
+      tag: string
+    } | {
+      content: {
+        id: string
+      }
+    }
+    mapName?: string
+    durationMinutes?: number
+    capacity?: number
+    admissionPolicy?: 'Open' | 'Queued' | 'Closed'
+  }
+  streaming?: {
+    providerA?: {
+      cmsId?: string
+      authorizationId?: string
+      launchMode?: 'same-tab' | 'new-tab' | 'embedded'
+    }
+    streamManager?: {
+      streamContextId?: string
+      allowForceProvider?: boolean
+      showProviderOptions?: boolean
+      useBuildVersion?: boolean
+    }
+    providerB?: {
+      gameLabel?: string
+      gameChannel?: string
+    }
+    bypassBrowserRestrictions?: boolean
+    okPageUrl?: string
+    errorPageUrl?: string
+  }
+  publicDownload?: {
+    enabled: boolean
+    enforceAntiCheat: boolean
+    allowMac: boolean
+    allowIos: boolean
+  }
+}
+
+export type PatchedProject = {
+  documentId: string
+  name: string
+}
+
+/** A fault (RFC 9457); `code` is for programs, `errors` names every faulty part. */
 export type Problem = {
   type: string
   title: string
@@ -232,10 +548,226 @@ export type Problem = {
   detail: string
   code: string
   requestId: string
-  errors: Array<{
+  errors?: Array<{
     path: string
     message: string
   }>
+}
+
+export type Project = {
+  documentId: string
+  name: string
+  projectId: string
+  permissionVerb: 'r' | 'w' | '*'
+}
+
+export type PublicLaunchContext = {
+  publicDownload: {
+    enabled: boolean
+    enforceAntiCheat: boolean
+    allowMac: boolean
+    allowIos: boolean
+  }
+  errorPageUrl: string
+  okPageUrl: string
+  providerAStreaming?: {
+    cmsId: string
+    launchMode: 'same-tab' | 'new-tab' | 'embedded'
+  }
+  providerBStreaming?: {
+    gameLabel: string
+    gameChannel: string
+  }
+  streamManager?: {
+    streamContextId: string
+    allowForceProvider: boolean
+    showProviderOptions: boolean
+    useBuildVersion: boolean
+  }
+  bypassBrowserRestrictions: boolean
+  enableQueue: boolean
+  capacity: number
+  buildInfo?: {
+    buildChannelId: string
+    buildTag: string
+    buildType: 'client' | 'server'
+  }
+  launchContextId: string
+  worldId: string
+  organizationId: string
+  projectId: string
+  name: string
+  description?: string
+  pictureUrl?: string
+  isActive: boolean
+  isPublic: boolean
+  isWorldTravelOnly: boolean
+  useWorldSessions: boolean
+  permissionVerb: 'r' | 'w' | '*'
+}
+
+export type PublicOrganization = {
+  organizationId: string
+  name: string
+  tenantId: string
+  pictureUrl?: string
+  featuredEventId?: string
+  websiteInfo?: {
+    title?: string
+    headTags?: string[]
+  }
+  features: {
+    loginPanelDisclaimer?: string
+    profilePictureUpload?: boolean
+    hasProfilePage?: boolean
+    hasCollectionsPage?: boolean
+    hasNavigationMenu?: boolean
+    allowPublicReadableChat?: boolean
+    loginOptions?: {
+      hasEmail?: boolean
+      hasWalletA?: boolean
+      hasWalletB?: boolean
+      hasWalletC?: boolean
+      hasIdentityProvider?: boolean
+    }
+    allowUserTokenManagement?: boolean
+    pubsub?: {
+      publishKey?: string
+      subscribeKey?: string
+      defaultChannels?: Array<{
+        read: boolean
+        write: boolean
+        type: string
+      }>
+    }
+    usernameCustomization?: {
+      unique?: boolean
+      pattern?: string
+    }
+    iosNativeClientSupport?: boolean
+    useSignedContentDownloads?: boolean
+    customerConnectUrl?: string
+  }
+  legalPolicies?: {
+    termsOfService?: string[]
+    privacyPolicy?: string[]
+    chatRules?: string[]
+    partnerPrivacyPolicy?: string[]
+    eula?: string[]
+  }
+  hasEventEnabled: boolean
+  supportedProviders: {
+    providerA: boolean
+    providerB: boolean
+    providerC: boolean
+    providerD: boolean
+  }
+}
+
+export type PublicWorld = {
+  documentId: string
+  organizationId: string
+  projectId: string
+  name: string
+  description?: string
+  pictureUrl?: string
+  transient: boolean
+  metadata: {
+    annotations: { [key: string]: string }
+    labels: { [key: string]: string }
+  }
+  compute: {
+    group: 'production' | 'staging' | 'development'
+    region: 'Europe' | 'NorthAmerica' | 'AsiaPacific'
+    version?: string
+  }
+  networking: {
+    strategy: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
+    scaling: {
+      profile: 'Capacity10' | 'Capacity30' | 'Capacity60' | 'Capacity100' | 'Capacity250' | 'Capacity500' | 'Capacity1000' | 'Capacity1500' | 'Capacity2500' | 'Capacity5000' | 'Capacity7500' | 'Capacity10000'
+      configuration: null
+    }
+  }
+  runtime: {
+    build?: {
+      channelId: string
+      tag: string
+    } | {
+      content: {
+        id: string
+      }
+    }
+    mapName: string
+    durationMinutes?: number
+    capacity?: number
+    admissionPolicy?: 'Open' | 'Queued' | 'Closed'
+  }
+  admission: {
+    policy: 'Open' | 'Queued' | 'Closed'
+    capacity: number
+  }
+  sessions: {
+    controlPolicy: 'Unlimited' | 'OnePerUser' | 'OnePerOrganization'
+    streamingTicketPredicate: string
+    flags: {
+      ignoreExpiry: boolean
+      ignoreSlotRenewalErrors: boolean
+      ignoreParentMissing: boolean
+      useImmediateMode: boolean
+    }
+    forceTravelWorldId: string
+  }
+  status: {
+    phase: 'Inactive' | 'Starting' | 'Active' | 'Stopped' | 'Error'
+    message: string
+    startedAt?: string
+    resolvedBuild?: {
+      channelId: string
+      tag: string
+      organizationId: string
+      id: string
+    }
+    runId?: string
+  }
+  launchContext: PublicLaunchContext
+  queueState: {
+    queued: number
+    active: number
+  }
+}
+
+export type PutBuild = {
+  image: string
+  contentId: string
+  digest?: string
+  /** Whether the image answers the probes of the contract. */
+  probes?: boolean
+}
+
+export type PutCollection = {
+  data: {
+    userId: string
+    datasourceId: string
+    userCollection: unknown[]
+  }
+  userId?: string
+}
+
+export type PutKvStore = {
+  data: {
+    key: string
+    store: 'kvstoreClient' | 'kvstoreServer'
+    data: unknown
+  }
+  userId?: string
+}
+
+export type PutLiveConfig = {
+  data: {
+    id: string
+    config: { [key: string]: unknown }
+  }
+  userId?: string
 }
 
 export type ScalingProfile = {
@@ -249,32 +781,63 @@ export type ScalingProfile = {
   }
 }
 
+export type TravelLocation = {
+  deployment: string
+  map: string
+  buildId: string
+  organizationId: string
+  projectId: string
+  launchContextId: string
+  launchContextName: string
+  worldId: string
+  worldName: string
+  liveConfigUrl: string
+  contentId: string
+  metadata: {
+    annotations: { [key: string]: string }
+    labels: { [key: string]: string }
+  }
+  queueState: {
+    queued: number
+    active: number
+  }
+  admission: {
+    policy: 'Open' | 'Queued' | 'Closed'
+    capacity: number
+  }
+  pictureUrl?: string
+}
+
+export type TravelLocations = {
+  worlds: TravelLocation[]
+}
+
 export type World = {
   documentId: string
   organizationId: string
   projectId: string
   name: string
-  description: string
-  pictureUrl: string
+  description?: string
+  pictureUrl?: string
   transient: boolean
   metadata: {
-    annotations?: { [key: string]: string }
-    labels?: { [key: string]: string }
+    annotations: { [key: string]: string }
+    labels: { [key: string]: string }
   }
   compute: {
-    group?: 'production' | 'staging' | 'development'
-    region?: 'Europe' | 'NorthAmerica' | 'AsiaPacific'
-    version: string
+    group: 'production' | 'staging' | 'development'
+    region: 'Europe' | 'NorthAmerica' | 'AsiaPacific'
+    version?: string
   }
   networking: {
-    strategy?: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
-    scaling?: {
-      profile?: 'Capacity10' | 'Capacity30' | 'Capacity60' | 'Capacity100' | 'Capacity250' | 'Capacity500' | 'Capacity1000' | 'Capacity1500' | 'Capacity2500' | 'Capacity5000' | 'Capacity7500' | 'Capacity10000'
-      configuration?: null
+    strategy: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
+    scaling: {
+      profile: 'Capacity10' | 'Capacity30' | 'Capacity60' | 'Capacity100' | 'Capacity250' | 'Capacity500' | 'Capacity1000' | 'Capacity1500' | 'Capacity2500' | 'Capacity5000' | 'Capacity7500' | 'Capacity10000'
+      configuration: null
     }
   }
   runtime: {
-    build: {
+    build?: {
       channelId: string
       tag: string
     } | {
@@ -282,41 +845,41 @@ export type World = {
         id: string
       }
     }
-    mapName?: string
-    durationMinutes: number
-    capacity: number
-    admissionPolicy: 'Open' | 'Queued' | 'Closed'
+    mapName: string
+    durationMinutes?: number
+    capacity?: number
+    admissionPolicy?: 'Open' | 'Queued' | 'Closed'
   }
   manifest: {
-    serverPermissions?: string[]
-    clientPermissions?: string[]
+    serverPermissions: string[]
+    clientPermissions: string[]
   }
   admission: {
     policy: 'Open' | 'Queued' | 'Closed'
     capacity: number
   }
   sessions: {
-    controlPolicy?: 'Unlimited' | 'OnePerUser' | 'OnePerOrganization'
-    streamingTicketPredicate?: string
-    flags?: {
-      ignoreExpiry?: boolean
-      ignoreSlotRenewalErrors?: boolean
-      ignoreParentMissing?: boolean
-      useImmediateMode?: boolean
+    controlPolicy: 'Unlimited' | 'OnePerUser' | 'OnePerOrganization'
+    streamingTicketPredicate: string
+    flags: {
+      ignoreExpiry: boolean
+      ignoreSlotRenewalErrors: boolean
+      ignoreParentMissing: boolean
+      useImmediateMode: boolean
     }
-    forceTravelWorldId?: string
+    forceTravelWorldId: string
   }
   status: {
     phase: 'Inactive' | 'Starting' | 'Active' | 'Stopped' | 'Error'
     message: string
-    startedAt: string
-    resolvedBuild: {
+    startedAt?: string
+    resolvedBuild?: {
       channelId: string
       tag: string
       organizationId: string
       id: string
     }
-    runId: string
+    runId?: string
   }
   launchContext: LaunchContext
   queueState: {
@@ -325,13 +888,18 @@ export type World = {
   }
 }
 
+export type WorldAccess = {
+  userId: string
+  hasAccess: boolean
+}
+
 export type WorldDeployment = {
   id: string
   externalId: string
   organizationId: string
   projectId: string
   worldId: string
-  runId: string
+  runId?: string
   createdAt: string
   status: 'Unknown' | 'Pending' | 'Starting' | 'Running' | 'Restarting' | 'Stopping' | 'Stopped' | 'Error'
   networking: {
@@ -343,19 +911,19 @@ export type WorldDeployment = {
     clusterName: string
     group: string
     region: string
-    version: string
+    version?: string
   }
   runtime: {
     build: {
-      channelId: string
-      id: string
-      content: {
+      channelId?: string
+      id?: string
+      content?: {
         id: string
       }
     }
     mapName: string
     liveConfigUrl: string
-    durationMinute: number
+    durationMinute?: number
     args: string[]
   }
 }
@@ -364,11 +932,35 @@ type None = { [name: string]: never }
 
 /** What goes in and comes out of each operation. */
 export type Operations = {
+  /** Make a key that grants no more than the key that makes it */
+  createApiKey: {
+    params: None
+    query: None
+    headers: {
+      'idempotency-key'?: string
+    }
+    body: CreateApiKey
+    answer: CreatedApiKey
+  }
+  /** Make a bot deployment */
+  createBotDeployment: {
+    params: {
+      worldId: string
+    }
+    query: None
+    headers: {
+      'idempotency-key'?: string
+    }
+    body: CreateBotDeployment
+    answer: undefined
+  }
   /** Make an organization */
   createOrganization: {
     params: None
     query: None
-    headers: None
+    headers: {
+      'idempotency-key'?: string
+    }
     body: CreateOrganization
     answer: CreatedOrganization
   }
@@ -376,19 +968,109 @@ export type Operations = {
   createProject: {
     params: None
     query: None
-    headers: None
+    headers: {
+      'idempotency-key'?: string
+    }
     body: CreateProject
     answer: CreatedProject
+  }
+  /** Make a short-lived token for a user */
+  createToken: {
+    params: {
+      userId: string
+    }
+    query: None
+    headers: None
+    body: CreateToken
+    answer: CreatedToken
   }
   /** Make a world */
   createWorld: {
     params: None
     query: None
-    headers: None
+    headers: {
+      'idempotency-key'?: string
+    }
     body: CreateWorld
     answer: CreatedWorld
   }
-  /** Delete a world */
+  /** Delete a key */
+  deleteApiKey: {
+    params: {
+      apiKeyId: string
+    }
+    query: None
+    headers: None
+    body: undefined
+    answer: undefined
+  }
+  /** Stop and remove a bot deployment */
+  deleteBotDeployment: {
+    params: {
+      worldId: string
+      botDeploymentId: string
+    }
+    query: None
+    headers: None
+    body: undefined
+    answer: undefined
+  }
+  /** Forget what a channel and a tag stand for */
+  deleteBuild: {
+    params: {
+      channelId: string
+      tag: string
+    }
+    query: None
+    headers: None
+    body: undefined
+    answer: undefined
+  }
+  /** Delete a collection document */
+  deleteCollection: {
+    params: {
+      id: string
+    }
+    query: None
+    headers: {
+      'x-svc-world-id'?: string
+    }
+    body: undefined
+    answer: undefined
+  }
+  /** Delete a kvStore document */
+  deleteKvStore: {
+    params: {
+      id: string
+    }
+    query: None
+    headers: {
+      'x-svc-world-id'?: string
+    }
+    body: undefined
+    answer: undefined
+  }
+  /** Delete a liveConfig document */
+  deleteLiveConfig: {
+    params: {
+      id: string
+    }
+    query: None
+    headers: {
+      'x-svc-world-id'?: string
+    }
+    body: undefined
+    answer: undefined
+  }
+  /** Delete a project with everything beneath it */
+  deleteProject: {
+    params: None
+    query: None
+    headers: None
+    body: undefined
+    answer: undefined
+  }
+  /** Delete a world with its bots */
   deleteWorld: {
     params: {
       worldId: string
@@ -398,7 +1080,99 @@ export type Operations = {
     body: undefined
     answer: undefined
   }
-  /** Read a world */
+  /** Read a bot deployment */
+  getBotDeployment: {
+    params: {
+      worldId: string
+      botDeploymentId: string
+    }
+    query: None
+    headers: None
+    body: undefined
+    answer: BotDeployment
+  }
+  /** Read what a channel and a tag stand for */
+  getBuild: {
+    params: {
+      channelId: string
+      tag: string
+    }
+    query: None
+    headers: None
+    body: undefined
+    answer: Build
+  }
+  /** Read a collection document */
+  getCollection: {
+    params: {
+      id: string
+    }
+    query: None
+    headers: {
+      'x-svc-world-id'?: string
+    }
+    body: undefined
+    answer: Document
+  }
+  /** The keys by which tokens of the built-in issuer are verified */
+  getJsonWebKeySet: {
+    params: None
+    query: None
+    headers: None
+    body: undefined
+    answer: JsonWebKeySet
+  }
+  /** Read a kvStore document */
+  getKvStore: {
+    params: {
+      id: string
+    }
+    query: None
+    headers: {
+      'x-svc-world-id'?: string
+    }
+    body: undefined
+    answer: Document
+  }
+  /** Read a liveConfig document */
+  getLiveConfig: {
+    params: {
+      id: string
+    }
+    query: None
+    headers: {
+      'x-svc-world-id'?: string
+    }
+    body: undefined
+    answer: Document
+  }
+  /** Read what anybody may know of an organization */
+  getOrganization: {
+    params: None
+    query: None
+    headers: None
+    body: undefined
+    answer: PublicOrganization
+  }
+  /** Read what anybody may know of an organization */
+  getOrganizationById: {
+    params: {
+      organizationId: string
+    }
+    query: None
+    headers: None
+    body: undefined
+    answer: PublicOrganization
+  }
+  /** Read a project */
+  getProject: {
+    params: None
+    query: None
+    headers: None
+    body: undefined
+    answer: Project
+  }
+  /** Read a world with its launch context */
   getWorld: {
     params: {
       worldId: string
@@ -408,7 +1182,85 @@ export type Operations = {
     body: undefined
     answer: World
   }
-  /** List the scaling profiles */
+  /** Tell whether a user can enter a world */
+  getWorldAccess: {
+    params: {
+      worldId: string
+      userId: string
+    }
+    query: None
+    headers: None
+    body: undefined
+    answer: WorldAccess
+  }
+  /** List the keys of an organization; key strings are masked for those who may not manage keys */
+  listApiKeys: {
+    params: None
+    query: {
+      /** How many at most. */
+      limit?: number
+      /** Where to go on: from the Link header of the page before. */
+      cursor?: string
+    }
+    headers: None
+    body: undefined
+    answer: ApiKey[]
+  }
+  /** List the bot deployments of a world */
+  listBotDeployments: {
+    params: {
+      worldId: string
+    }
+    query: {
+      /** How many at most. */
+      limit?: number
+      /** Where to go on: from the Link header of the page before. */
+      cursor?: string
+    }
+    headers: None
+    body: undefined
+    answer: BotDeployment[]
+  }
+  /** List the organizations that the key can read */
+  listOrganizations: {
+    params: None
+    query: {
+      /** How many at most. */
+      limit?: number
+      /** Where to go on: from the Link header of the page before. */
+      cursor?: string
+    }
+    headers: None
+    body: undefined
+    answer: Organization[]
+  }
+  /** List the projects that the key can read */
+  listProjects: {
+    params: None
+    query: {
+      /** How many at most. */
+      limit?: number
+      /** Where to go on: from the Link header of the page before. */
+      cursor?: string
+    }
+    headers: None
+    body: undefined
+    answer: Project[]
+  }
+  /** List the public and active worlds of all organizations */
+  listPublicWorlds: {
+    params: None
+    query: {
+      /** How many at most. */
+      limit?: number
+      /** Where to go on: from the Link header of the page before. */
+      cursor?: string
+    }
+    headers: None
+    body: undefined
+    answer: PublicWorld[]
+  }
+  /** List the scaling profiles, smallest first */
   listScalingProfiles: {
     params: None
     query: None
@@ -416,13 +1268,31 @@ export type Operations = {
     body: undefined
     answer: ScalingProfile[]
   }
-  /** List the runs of a world */
+  /** List the active worlds that the key can read */
+  listTravelLocations: {
+    params: None
+    query: {
+      /** How many at most. */
+      limit?: number
+      /** Where to go on: from the Link header of the page before. */
+      cursor?: string
+    }
+    headers: None
+    body: undefined
+    answer: TravelLocations
+  }
+  /** List the runs of a world, oldest first */
   listWorldDeployments: {
     params: {
       worldId: string
     }
     query: {
-      status?: Array<'Unknown' | 'Pending' | 'Starting' | 'Running' | 'Restarting' | 'Stopping' | 'Stopped' | 'Error'>
+      /** How many at most. */
+      limit?: number
+      /** Where to go on: from the Link header of the page before. */
+      cursor?: string
+      /** Only runs of these statuses; repeated, or with commas. */
+      status?: (Array<'Unknown' | 'Pending' | 'Starting' | 'Running' | 'Restarting' | 'Stopping' | 'Stopped' | 'Error'>) & (string | string[])
     }
     headers: None
     body: undefined
@@ -432,24 +1302,185 @@ export type Operations = {
   listWorlds: {
     params: None
     query: {
+      /** How many at most. */
       limit?: number
+      /** Where to go on: from the Link header of the page before. */
       cursor?: string
     }
     headers: None
     body: undefined
     answer: World[]
   }
-  /** Change a world */
+  /** Change a key */
+  patchApiKey: {
+    params: {
+      apiKeyId: string
+    }
+    query: None
+    headers: None
+    body: PatchApiKey
+    answer: ApiKey
+  }
+  /** Change the count of a bot deployment, and what its later bots are */
+  patchBotDeployment: {
+    params: {
+      worldId: string
+      botDeploymentId: string
+    }
+    query: None
+    headers: {
+      'if-match'?: string
+    }
+    body: PatchBotDeployment
+    answer: undefined
+  }
+  /** Set limits of an organization: what is left out stays */
+  patchLimits: {
+    params: {
+      organizationId: string
+    }
+    query: None
+    headers: None
+    body: PatchLimits
+    answer: Limits
+  }
+  /** Change an organization */
+  patchOrganization: {
+    params: None
+    query: None
+    headers: None
+    body: PatchOrganization
+    answer: undefined
+  }
+  /** Change an organization */
+  patchOrganizationById: {
+    params: {
+      organizationId: string
+    }
+    query: None
+    headers: None
+    body: PatchOrganization
+    answer: undefined
+  }
+  /** Rename a project */
+  patchProject: {
+    params: None
+    query: None
+    headers: {
+      'if-match'?: string
+    }
+    body: PatchProject
+    answer: PatchedProject
+  }
+  /** Change a world: what is left out stays, a supplied object replaces the old one whole */
   patchWorld: {
     params: {
       worldId: string
     }
     query: None
-    headers: None
+    headers: {
+      'if-match'?: string
+    }
     body: PatchWorld
     answer: World
   }
-  /** Start a new run of a world */
+  /** Set what a channel and a tag stand for */
+  putBuild: {
+    params: {
+      channelId: string
+      tag: string
+    }
+    query: None
+    headers: None
+    body: PutBuild
+    answer: Build
+  }
+  /** Write a collection document whole */
+  putCollection: {
+    params: {
+      id: string
+    }
+    query: None
+    headers: {
+      'x-svc-world-id'?: string
+    }
+    body: PutCollection
+    answer: Document
+  }
+  /** Write a kvStore document whole */
+  putKvStore: {
+    params: {
+      id: string
+    }
+    query: None
+    headers: {
+      'x-svc-world-id'?: string
+    }
+    body: PutKvStore
+    answer: Document
+  }
+  /** Write a liveConfig document whole */
+  putLiveConfig: {
+    params: {
+      id: string
+    }
+    query: None
+    headers: {
+      'x-svc-world-id'?: string
+    }
+    body: PutLiveConfig
+    answer: Document
+  }
+  /** Set the picture of an organization */
+  putOrganizationPicture: {
+    params: None
+    query: None
+    headers: {
+      'content-type'?: 'image/png' | 'image/jpeg' | 'image/webp'
+    }
+    body: Blob | Uint8Array | FormData
+    answer: Organization
+  }
+  /** Set the picture of an organization */
+  putOrganizationPictureById: {
+    params: {
+      organizationId: string
+    }
+    query: None
+    headers: {
+      'content-type'?: 'image/png' | 'image/jpeg' | 'image/webp'
+    }
+    body: Blob | Uint8Array | FormData
+    answer: Organization
+  }
+  /** Set the picture of a world */
+  putWorldPicture: {
+    params: {
+      worldId: string
+    }
+    query: None
+    headers: {
+      'content-type'?: 'image/png' | 'image/jpeg' | 'image/webp'
+    }
+    body: Blob | Uint8Array | FormData
+    answer: World
+  }
+  /** Tell whether a build can be resolved to one package */
+  resolveBuildAndContent: {
+    params: None
+    query: None
+    headers: None
+    body: {
+      channelId: string
+      tag: string
+    } | {
+      content: {
+        id: string
+      }
+    }
+    answer: undefined
+  }
+  /** Start a new run of a world, from any state */
   startWorld: {
     params: {
       worldId: string
@@ -459,7 +1490,7 @@ export type Operations = {
     body: undefined
     answer: undefined
   }
-  /** Stop a world */
+  /** Stop a world; its server drains afterwards */
   stopWorld: {
     params: {
       worldId: string
@@ -473,15 +1504,55 @@ export type Operations = {
 
 /** What a request of each operation is made of. */
 export const operations = {
+  createApiKey: { method: 'POST', path: '/api/organizations/apiKeys/', body: ['application/json'] },
+  createBotDeployment: { method: 'POST', path: '/api/worlds/{worldId}/bots/', body: ['application/json'] },
   createOrganization: { method: 'POST', path: '/api/organizations/', body: ['application/json'] },
   createProject: { method: 'POST', path: '/api/organizations/projects/', body: ['application/json'] },
+  createToken: { method: 'POST', path: '/api/users/{userId}/tokens/', body: ['application/json'] },
   createWorld: { method: 'POST', path: '/api/worlds/', body: ['application/json'] },
+  deleteApiKey: { method: 'DELETE', path: '/api/organizations/apiKeys/{apiKeyId}/' },
+  deleteBotDeployment: { method: 'DELETE', path: '/api/worlds/{worldId}/bots/{botDeploymentId}/' },
+  deleteBuild: { method: 'DELETE', path: '/api/builds/{channelId}/{tag}/' },
+  deleteCollection: { method: 'DELETE', path: '/api/documents/collection/{id}/' },
+  deleteKvStore: { method: 'DELETE', path: '/api/documents/kvStore/{id}/' },
+  deleteLiveConfig: { method: 'DELETE', path: '/api/documents/liveConfig/{id}/' },
+  deleteProject: { method: 'DELETE', path: '/api/organizations/projects/current/' },
   deleteWorld: { method: 'DELETE', path: '/api/worlds/{worldId}/' },
+  getBotDeployment: { method: 'GET', path: '/api/worlds/{worldId}/bots/{botDeploymentId}/' },
+  getBuild: { method: 'GET', path: '/api/builds/{channelId}/{tag}/' },
+  getCollection: { method: 'GET', path: '/api/documents/collection/{id}/' },
+  getJsonWebKeySet: { method: 'GET', path: '/.well-known/jwks.json' },
+  getKvStore: { method: 'GET', path: '/api/documents/kvStore/{id}/' },
+  getLiveConfig: { method: 'GET', path: '/api/documents/liveConfig/{id}/' },
+  getOrganization: { method: 'GET', path: '/api/organizations/current/' },
+  getOrganizationById: { method: 'GET', path: '/api/organizations/{organizationId}/' },
+  getProject: { method: 'GET', path: '/api/organizations/projects/current/' },
   getWorld: { method: 'GET', path: '/api/worlds/{worldId}/' },
+  getWorldAccess: { method: 'GET', path: '/api/worlds/{worldId}/users/{userId}/access/' },
+  listApiKeys: { method: 'GET', path: '/api/organizations/apiKeys/' },
+  listBotDeployments: { method: 'GET', path: '/api/worlds/{worldId}/bots/' },
+  listOrganizations: { method: 'GET', path: '/api/organizations/' },
+  listProjects: { method: 'GET', path: '/api/organizations/projects/' },
+  listPublicWorlds: { method: 'GET', path: '/api/worlds/public/' },
   listScalingProfiles: { method: 'GET', path: '/api/worlds/scalingProfiles/' },
+  listTravelLocations: { method: 'GET', path: '/api/worlds/travel/locations/' },
   listWorldDeployments: { method: 'GET', path: '/api/worlds/{worldId}/deployments/' },
   listWorlds: { method: 'GET', path: '/api/worlds/' },
+  patchApiKey: { method: 'PATCH', path: '/api/organizations/apiKeys/{apiKeyId}/', body: ['application/json'] },
+  patchBotDeployment: { method: 'PATCH', path: '/api/worlds/{worldId}/bots/{botDeploymentId}/', body: ['application/json'] },
+  patchLimits: { method: 'PATCH', path: '/api/organizations/{organizationId}/limits/', body: ['application/json'] },
+  patchOrganization: { method: 'PATCH', path: '/api/organizations/current/', body: ['application/json'] },
+  patchOrganizationById: { method: 'PATCH', path: '/api/organizations/{organizationId}/', body: ['application/json'] },
+  patchProject: { method: 'PATCH', path: '/api/organizations/projects/current/', body: ['application/json'] },
   patchWorld: { method: 'PATCH', path: '/api/worlds/{worldId}/', body: ['application/json'] },
+  putBuild: { method: 'PUT', path: '/api/builds/{channelId}/{tag}/', body: ['application/json'] },
+  putCollection: { method: 'PUT', path: '/api/documents/collection/{id}/', body: ['application/json'] },
+  putKvStore: { method: 'PUT', path: '/api/documents/kvStore/{id}/', body: ['application/json'] },
+  putLiveConfig: { method: 'PUT', path: '/api/documents/liveConfig/{id}/', body: ['application/json'] },
+  putOrganizationPicture: { method: 'PATCH', path: '/api/organizations/current/pictureUrl/', body: ['image/png', 'image/jpeg', 'image/webp', 'multipart/form-data'] },
+  putOrganizationPictureById: { method: 'PATCH', path: '/api/organizations/{organizationId}/pictureUrl/', body: ['image/png', 'image/jpeg', 'image/webp', 'multipart/form-data'] },
+  putWorldPicture: { method: 'PATCH', path: '/api/worlds/{worldId}/pictureUrl/', body: ['image/png', 'image/jpeg', 'image/webp', 'multipart/form-data'] },
+  resolveBuildAndContent: { method: 'POST', path: '/api/worlds/resolveBuildAndContent/', body: ['application/json'] },
   startWorld: { method: 'POST', path: '/api/worlds/{worldId}/start/' },
   stopWorld: { method: 'POST', path: '/api/worlds/{worldId}/stop/' },
 } as const

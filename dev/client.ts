@@ -1,10 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { endpoints } from '#api/endpoints.ts'
+import { openApiDocument } from '#api/http/document.ts'
 import { renderClient } from './client/render.ts'
-import { openApiDocument } from './openapiDocument.ts'
 
 // `npm run client` writes client/operations.ts; with --check it writes nothing and fails where the API says otherwise.
 const file = new URL('../client/operations.ts', import.meta.url)
-const wanted = renderClient(await openApiDocument())
+const wanted = renderClient(openApiDocument(endpoints))
 
 if (!process.argv.includes('--check')) writeFileSync(file, wanted)
 else if (!existsSync(file) || readFileSync(file, 'utf8') !== wanted) {

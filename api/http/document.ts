@@ -4,6 +4,9 @@ import type { Endpoint, Scope } from './endpoint.ts'
 import { organizationHeader, projectHeader, worldHeader } from './serve.ts'
 import { pictureTypes } from './upload.ts'
 
+/** The version of the API, which is the product's. */
+const version = '0.1.0'
+
 type Json = { [key: string]: unknown }
 
 const problem = z
@@ -35,7 +38,7 @@ const descriptions: Record<number, string> = {
 }
 
 /** The OpenAPI 3.1 document of a table of endpoints; its schemas are those that validate. */
-export const openApiDocument = (endpoints: readonly Endpoint[], { version }: { version: string }): Json => {
+export const openApiDocument = (endpoints: readonly Endpoint[]): Json => {
   const components: Json = {}
   const paths: Record<string, Json> = {}
   for (const endpoint of endpoints) {
