@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { createRequire } from 'node:module'
 import type { Context as HonoContext } from 'hono'
-import { absolutePath } from 'swagger-ui-dist'
 import { Problem } from './problem.ts'
+
+/** Only the files of the package are of use: to import it would load the whole page into the process. */
+const files = createRequire(import.meta.url)
 
 const types = {
   'swagger-ui.css': 'text/css; charset=utf-8',
@@ -38,6 +40,6 @@ export const referencePage = async (c: HonoContext): Promise<Response> => {
   if (file !== 'swagger-ui.css' && file !== 'swagger-ui-bundle.js') {
     throw new Problem('not_found', 'The reference page has no such file.')
   }
-  const content = await readFile(join(absolutePath(), file))
+  const content = await readFile(files.resolve(`swagger-ui-dist/${file}`))
   return c.body(content, 200, { 'content-type': types[file], 'cache-control': 'public, max-age=3600' })
 }

@@ -11,7 +11,8 @@ import { quantile } from '../report.ts'
 import { type Ask, type Load, load } from './load.ts'
 
 // `npm run bench:rest`: what a request costs beyond the query that it makes. The API and the bare routes take turns in
-// one run, each a process of its own beside this one. No cluster is at hand, so that only REST is measured.
+// one run, each a process of its own beside this one; the API is the bundle that ships. No cluster is at hand, so that
+// only REST is measured.
 const rootApiKey = 'bench-platform-key-of-the-run'
 const worldsPerList = 1_000
 const connections = 64
@@ -31,7 +32,7 @@ async function startApi(dir: string, databaseUrl: string): Promise<Target> {
   const service = await startService({
     name: 'api',
     command: process.execPath,
-    args: ['api/main.ts'],
+    args: ['dist/api.mjs'],
     logFile: join(dir, 'api.log'),
     ready: async (signal) => (await fetch(`${url}/readyz`, { signal })).ok,
     readyTimeoutMs: 30_000,
