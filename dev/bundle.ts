@@ -22,7 +22,9 @@ await build({
   sourcemap: 'linked',
   external: beside,
   // Packages in CommonJS ask for this by name.
-  banner: { js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);" },
+  banner: {
+    js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
+  },
   logLevel: 'warning',
 })
 // The migrator reads its files from where the program is.
