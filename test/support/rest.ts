@@ -1,9 +1,13 @@
+import { documentedAt } from './documented.ts'
 import { rootApiKey } from './processes.ts'
 
 /** An answer with its body read. */
 export type Answer<T> = { readonly status: number; readonly headers: Headers; readonly body: T }
 
-/** A client of the REST API, in the scope that it is given; a body is sent as JSON. */
+/**
+ * A client of the REST API, in the scope that it is given; a body is sent as JSON. Every answer is held against the
+ * OpenAPI document of the API: one that is not as documented fails the test.
+ */
 export const createRest = (
   baseUrl: string,
   scope: { organizationId?: string; projectId?: string } = {},
@@ -28,6 +32,9 @@ export const createRest = (
       signal: AbortSignal.timeout(20_000),
     })
     const text = await answer.text()
+    const contentType = answer.headers.get('content-type') ?? ''
+    const holdAgainstDocument = await documentedAt(baseUrl)
+    holdAgainstDocument({ method, path, status: answer.status, contentType, text })
     return { status: answer.status, headers: answer.headers, body: (text === '' ? undefined : JSON.parse(text)) as T }
   }
   return { call, scope }
