@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDatabase } from '#api/db/client.ts'
 import { dumpRows } from '#test/support/dump.ts'
-import { type ApiProcess, aDatabase, logLines, rootApiKey, startApi } from '#test/support/processes.ts'
+import { type ApiProcess, aDatabase, logLines, rootApiKey, startApi, startOperator } from '#test/support/processes.ts'
 import { createRest, send } from '#test/support/rest.ts'
 import { aTenant } from '#test/support/tenant.ts'
 import { eventually } from '#test/support/wait.ts'
@@ -263,6 +263,7 @@ describe('a project', () => {
   })
 
   test('is deleted by w on it and all beneath it alone, is gone from every list at once, and so are rows and resources', async () => {
+    const operator = await startOperator()
     const own = await aTenant(url)
     const { rest, scope } = own
     const id = await own.world()
@@ -284,6 +285,7 @@ describe('a project', () => {
       const left = ['projects', 'worlds', 'launch_contexts', 'bot_deployments'].flatMap((table) => rows[table] ?? [])
       return !left.some((row) => row.includes(scope.projectId))
     })
+    await operator.stop()
   })
 })
 
