@@ -68,7 +68,7 @@ export const createApp = (options: AppOptions) => {
   app.notFound((c) => {
     const allow = methodsOf(app, c.req.path)
     const problem =
-      allow.length > 0
+      allow.length > 0 && !allow.includes(c.req.method)
         ? new Problem('method_not_allowed', `Served here: ${allow.join(', ')}.`, {
             headers: { allow: allow.join(', ') },
           })
