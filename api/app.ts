@@ -65,16 +65,7 @@ export const createApp = (options: AppOptions) => {
     logRequest(deps, c, { route, durationMs })
   })
   app.onError((error, c) => withHeaders(c, toResponse(toProblem(error), c.get('requestId'))))
-  app.notFound((c) => {
-    const allow = methodsOf(app, c.req.path)
-    const problem =
-      allow.length > 0
-        ? new Problem('method_not_allowed', `Served here: ${allow.join(', ')}.`, {
-            headers: { allow: allow.join(', ') },
-          })
-        : new Problem('not_found', 'No route has this path; /api/openapi.json lists them all.')
-    return withHeaders(c, toResponse(problem, c.get('requestId')))
-  })
+  app.notFound((c) => withHeaders(c, toResponse(notServed(methodsOf(app, c.req.path)), c.get('requestId'))))
 
   app.get('/livez', (c) => c.text('ok\n'))
   app.get('/readyz', async (c) => ((await ready()) ? c.text('ok\n') : c.text('the database does not answer\n', 503)))
@@ -86,11 +77,26 @@ export const createApp = (options: AppOptions) => {
   app.get('/api/realtime/connect/', () => {
     throw new Problem('upgrade_required', 'Connect with WebSocket.', { headers: { upgrade: 'websocket' } })
   })
-  for (const endpoint of endpoints) {
-    const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1')
-    app.on(endpoint.method.toUpperCase(), path, (c) => serve(runtime, endpoint, c))
+  const withParameters = endpoints.filter(({ path }) => path.includes('{'))
+  const fixed = endpoints.filter((endpoint) => !withParameters.includes(endpoint))
+  for (const each of fixed) app.on(each.method.toUpperCase(), each.path, (c) => serve(runtime, each, c))
+  // A name such as `current` is never taken for an id, whatever the method.
+  for (const path of new Set(fixed.map((each) => each.path))) {
+    app.all(path, () => {
+      throw notServed(methodsOf(app, path))
+    })
+  }
+  for (const each of withParameters) {
+    const path = each.path.replaceAll(/\{(\w+)\}/g, ':$1')
+    app.on(each.method.toUpperCase(), path, (c) => serve(runtime, each, c))
   }
   return app
+}
+
+const notServed = (served: readonly string[]): Problem => {
+  const allow = served.join(', ')
+  if (allow === '') return new Problem('not_found', 'No route has this path; /api/openapi.json lists them all.')
+  return new Problem('method_not_allowed', `Served here: ${allow}.`, { headers: { allow } })
 }
 
 /** Both slash forms are served: routes have the trailing slash of the contract, and a request without gets it here. */
@@ -148,13 +154,14 @@ const describe = (error: Error): string => {
   return `${query ?? error.stack ?? error.message}${cause}`
 }
 
-/** The methods of the routes whose path this is, with or without the trailing slash. */
+/** The methods of the routes whose path this is, with or without the trailing slash; its own name goes before an id. */
 const methodsOf = (app: Hono<Env>, path: string): string[] => {
   const parts = path.replace(/\/$/, '').split('/')
   const fits = (pattern: string): boolean => {
     const steps = pattern.replace(/\/$/, '').split('/')
     return steps.length === parts.length && steps.every((step, at) => step.startsWith(':') || step === parts[at])
   }
-  const methods = app.routes.filter((route) => route.method !== 'ALL' && fits(route.path)).map((route) => route.method)
-  return [...new Set(methods)].sort()
+  const found = app.routes.filter((route) => route.method !== 'ALL' && fits(route.path))
+  const named = found.filter((route) => !route.path.includes(':'))
+  return [...new Set((named.length > 0 ? named : found).map((route) => route.method))].sort()
 }
