@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Hono, type Context as HonoContext } from 'hono'
-import { matchedRoutes } from 'hono/route'
+import { routePath } from 'hono/route'
 import { getPath } from 'hono/utils/url'
 import type { Registry } from 'prom-client'
 import { createAuthenticator } from './auth/authenticate.ts'
@@ -59,7 +59,9 @@ export const createApp = (options: AppOptions) => {
     setSecurityHeaders(c, secure)
     if (cors(c)) await next()
     if (c.res.status >= 400 && carriesBody(c)) await dropBody(c.req.raw)
-    const route = matchedRoutes(c).findLast(({ path }) => path !== '/*')?.path ?? 'unmatched'
+    // The route that ran, which need not be the last one that fits; this middleware itself where none did.
+    const ran = routePath(c)
+    const route = ran === '/*' ? 'unmatched' : ran
     const durationMs = deps.clock.monotonic() - startedMs
     metrics.observe({ method: c.req.method, route, status: c.res.status }, durationMs / 1000)
     logRequest(deps, c, { route, durationMs })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { endpoints } from '#api/endpoints.ts'
-import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts'
+import { type ApiProcess, aDatabase, logLines, startApi } from '#test/support/processes.ts'
 import { createRest } from '#test/support/rest.ts'
 
 let api: ApiProcess
@@ -24,4 +24,17 @@ test('a path that is a name and no id serves its own methods alone, and Allow li
     }
   }
   expect(wrong).toEqual([])
+})
+
+test('a request is counted and logged under the route that served it', async () => {
+  const rest = createRest(api.url)
+  await rest.call('GET', '/api/worlds/public/')
+  await rest.call('DELETE', '/api/worlds/public/')
+  const metrics = await (await fetch(api.metricsUrl)).text()
+  const counted = metrics.split('\n').filter((line) => line.includes('_count{') && line.includes('/api/worlds/'))
+  expect(counted.filter((line) => line.includes('route="/api/worlds/public/"'))).not.toEqual([])
+  expect(counted.filter((line) => line.includes('route="/api/worlds/:worldId/"'))).toEqual([])
+  const routes = logLines(api.logFile).map(({ route }) => route)
+  expect(routes).toContain('/api/worlds/public/')
+  expect(routes).not.toContain('/api/worlds/:worldId/')
 })
