@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { endpoints } from '#api/endpoints.ts'
+import { createIdSource } from '#shared/ids.ts'
 import { type ApiProcess, aDatabase, logLines, startApi } from '#test/support/processes.ts'
 import { createRest } from '#test/support/rest.ts'
 
@@ -37,4 +38,53 @@ test('a request is counted and logged under the route that served it', async () 
   const routes = logLines(api.logFile).map(({ route }) => route)
   expect(routes).toContain('/api/worlds/public/')
   expect(routes).not.toContain('/api/worlds/:worldId/')
+})
+
+describe('the OpenAPI document', () => {
+  type Parameter = { name: string; required: boolean; schema: { pattern?: string } }
+  type Header = { required?: boolean; $ref?: string }
+  type Operation = { parameters: Parameter[]; responses: Record<string, { headers?: Record<string, Header> }> }
+  type Document = {
+    paths: Record<string, Record<string, Operation>>
+    components: { headers?: Record<string, Header> }
+  }
+  const read = async () => (await createRest(api.url).call<Document>('GET', '/api/openapi.json')).body
+  const operationsOf = ({ paths }: Document) => Object.values(paths).flatMap((path) => Object.values(path))
+
+  test('tells the form of every id in a path or a header; a header that may be missing may be empty', async () => {
+    const newId = createIdSource({ now: Date.now })
+    const ids: Record<string, string> = {
+      'x-svc-organization-id': newId('organization'),
+      'x-svc-project-id': newId('project'),
+      'x-svc-world-id': newId('world'),
+      organizationId: newId('organization'),
+      worldId: newId('world'),
+      botDeploymentId: newId('bot'),
+      apiKeyId: newId('apiKey'),
+    }
+    const texts = ['', 'other', ...Object.values(ids)]
+    const seen = new Set<string>()
+    for (const { name, required, schema } of operationsOf(await read()).flatMap((each) => each.parameters)) {
+      const id = ids[name]
+      if (id === undefined) continue
+      seen.add(name)
+      const fits = texts.filter((text) => new RegExp(schema.pattern ?? '').test(text))
+      const sameKind = texts.filter((text) => text.slice(0, 4) === id.slice(0, 4))
+      expect({ name, fits }).toEqual({ name, fits: required ? sameKind : ['', ...sameKind] })
+    }
+    expect([...seen].sort()).toEqual(Object.keys(ids).sort())
+  })
+
+  test('names the headers that every answer of a status bears', async () => {
+    const document = await read()
+    const isRequired = ({ required, $ref }: Header): boolean =>
+      required ?? document.components.headers?.[$ref?.split('/').at(-1) ?? '']?.required ?? false
+    const always: Record<string, string[]> = { 401: ['www-authenticate'], 429: ['retry-after'], 503: ['retry-after'] }
+    for (const { responses } of operationsOf(document)) {
+      for (const [status, { headers = {} }] of Object.entries(responses)) {
+        const required = Object.keys(headers).filter((name) => isRequired(headers[name] ?? {}))
+        expect(required).toEqual(expect.arrayContaining(['x-request-id', ...(always[status] ?? [])]))
+      }
+    }
+  })
 })
