@@ -112,7 +112,8 @@ const scopeOf = (c: HonoContext<Env>, scope: Scope): ScopeIds & { faults: InputF
   return { organizationId, projectId, worldId, faults }
 }
 
-const idParams: Partial<Record<string, IdKind>> = {
+/** The names in paths that are ids, and of what. */
+export const idParams: Partial<Record<string, IdKind>> = {
   organizationId: 'organization',
   worldId: 'world',
   botDeploymentId: 'bot',
