@@ -22,11 +22,11 @@ export const authorise = (ctx: Context, path: string, needed: Verb, { subtree = 
   throw new Problem('forbidden', `This needs the verb ${needed}${where}; the credential holds ${counted ?? held}.`)
 }
 
-/** Throws a 404 unless the caller has a verb on the node of the headers, or on something beneath it. */
+/** Throws a 404 unless the caller has a verb on or beneath the organization of the headers, and its project if one is named. */
 export const authoriseListing = ({ principal, organizationId, projectId }: Context): void => {
-  const reaches = (parent: string, id: string): boolean => {
-    const reachable = reachableChildren(principal.permissions, parent)
-    return reachable === 'all' || reachable.includes(id)
+  const reaches = (parent: string, child: string): boolean => {
+    const children = reachableChildren(principal.permissions, parent)
+    return children === 'all' || children.includes(child)
   }
   if (!reaches('', organizationId)) throw notFound()
   if (projectId !== '' && !reaches(pathOf(organizationId), projectId)) throw notFound()

@@ -13,7 +13,7 @@ const going = { ...live, metadata: { ...live.metadata, deletionTimestamp: '2026-
 const running = { phase: 'Running' as const, statusMessage: 'all run', startedAt: new Date(5) }
 const seen = {
   ...live,
-  status: { phase: running.phase, message: running.statusMessage, startedAt: 5 },
+  status: { phase: running.phase, message: running.statusMessage, startedAt: '1970-01-01T00:00:00.005Z' },
 } as BotDeployment
 
 test.each<[string, BotRow, BotDeployment, boolean, object]>([
