@@ -1,0 +1,184 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Client } from '#shared/kube/client.ts'
+import type { Result } from '#shared/kube/controller.ts'
+import { isAlreadyExists, isNotFound, KubeError } from '#shared/kube/errors.ts'
+import { objectKey } from '#shared/kube/objects.ts'
+import type { Reflector } from '#shared/kube/reflector.ts'
+import type { Log } from '#shared/log.ts'
+import {
+  type BotDeployment,
+  type BotDeploymentStatus,
+  botDeploymentSpecSchema,
+} from '#shared/resources/botDeployment.ts'
+import { botDeploymentResource, fieldManagers, groupVersion } from '#shared/resources/group.ts'
+import type { World } from '#shared/resources/world.ts'
+import { slowStart } from './batches.ts'
+import { type Diagnosis, explainRefusal } from './diagnosis.ts'
+import { takenName } from './outlook.ts'
+import { plan } from './plan.ts'
+import { type Bot, type BotPod, botName, buildBotPod } from './pod.ts'
+import type { BotSettings } from './settings.ts'
+import { refusedStatus } from './status.ts'
+import type { PlanInput, Step } from './step.ts'
+
+/** What a reconcile of a BotDeployment works with. */
+export type BotDeps = {
+  /** Indexed by `world`: the key of the world of a deployment. */
+  readonly bots: { readonly client: Client<BotDeployment>; readonly cache: Reflector<BotDeployment> }
+  /** Indexed by `bots`: the key of the deployment whose label a pod bears. */
+  readonly pods: { readonly client: Client<BotPod>; readonly cache: Reflector<BotPod> }
+  readonly worlds: Reflector<World>
+  readonly settings: BotSettings
+  readonly now: () => number
+  readonly log: Log
+}
+
+/** The most requests that one reconcile has under way. */
+const parallel = 32
+/** How long a reconcile waits for the caches to show what it wrote; past that, a conflict would tell it. */
+const ownWriteTimeoutMs = 5_000
+
+/** The key of the world of a deployment. */
+export const worldKeyOf = ({ metadata, spec }: BotDeployment): string =>
+  objectKey({ namespace: metadata.namespace, name: spec.worldName })
+
+/**
+ * Reconciles the BotDeployment of that key (`namespace/name`): observes it, its world, the other deployments of that world
+ * and its pods in the caches, plans, does the steps and writes the status once, if it differs. A refused step is told in
+ * the status before the error goes up to be retried.
+ */
+export const reconcileBots = async (deps: BotDeps, key: string, signal: AbortSignal): Promise<Result> => {
+  const input = observe(deps, key)
+  if (input === undefined) return
+  const planned = plan(input)
+  const fault = await executeAll(deps, input, planned.steps, signal)
+  const refusal = fault && diagnose(fault.error)
+  if (fault !== undefined && refusal === undefined) throw fault.error
+  const status = refusal === undefined ? planned.status : refusedStatus(input, planned.status, refusal)
+  const changed = await writeStatus(deps, input.bots, status, signal)
+  if (changed || planned.steps.length > 0) tell(deps, key, planned.steps, status)
+  if (fault !== undefined) throw fault.error
+  return planned.requeueAfterMs === undefined ? undefined : { requeueAfterMs: planned.requeueAfterMs }
+}
+
+const observe = (deps: BotDeps, key: string): PlanInput | undefined => {
+  const seen = deps.bots.cache.store.get(key)
+  if (seen === undefined) return undefined
+  const bots = { ...seen, spec: botDeploymentSpecSchema.parse(seen.spec) }
+  const worldKey = worldKeyOf(bots)
+  return {
+    bots,
+    world: deps.worlds.store.get(worldKey),
+    siblings: deps.bots.cache.store.byIndex('world', worldKey),
+    pods: deps.pods.cache.store.byIndex('bots', key),
+    settings: deps.settings,
+    nowMs: deps.now(),
+  }
+}
+
+/** One line, with how many bots it was about: there may be thousands of steps. */
+const tell = (deps: BotDeps, key: string, steps: readonly Step[], status: BotDeploymentStatus): void => {
+  const count = (verb: Step['verb']): number => steps.filter((step) => step.verb === verb).length
+  const { phase, replicas, ready, message = '' } = status
+  const done = { created: count('createPod'), deleted: count('deletePod') }
+  const runId = status.run?.id
+  deps.log.info({ bots: key, runId, phase, replicas, ready, ...done, why: message }, 'reconciled')
+}
+
+/** Deletes first, so that a quota has room for what is made. */
+const executeAll = async (
+  deps: BotDeps,
+  input: PlanInput,
+  steps: readonly Step[],
+  signal: AbortSignal,
+): Promise<{ error: unknown } | undefined> => {
+  const gone = steps.flatMap((step) => (step.verb === 'deletePod' ? [step.pod] : []))
+  const made = steps.flatMap((step) => (step.verb === 'createPod' ? [step.bot] : []))
+  return (
+    (await slowStart(gone, { first: parallel, most: parallel }, (pod) => deletePod(deps, pod, signal))) ??
+    (await slowStart(made, { most: parallel }, (bot) => createPod(deps, input, bot, signal)))
+  )
+}
+
+const deletePod = async (deps: BotDeps, { metadata }: BotPod, signal: AbortSignal): Promise<void> => {
+  const { name, namespace, uid } = metadata
+  try {
+    await deps.pods.client.delete({ name, namespace }, { signal, ...(uid === undefined ? {} : { uid }) })
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+  }
+}
+
+/** A name that somebody holds whom the cache of our bots does not show. */
+class NameTaken extends Error {
+  override name = 'NameTaken'
+  readonly diagnosis: Diagnosis
+  constructor(diagnosis: Diagnosis) {
+    super(diagnosis.message)
+    this.diagnosis = diagnosis
+  }
+}
+
+const createPod = async (
+  deps: BotDeps,
+  { bots, world, settings }: PlanInput,
+  bot: Bot,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { image } = settings
+  if (world === undefined || image === undefined) return
+  try {
+    const { metadata } = await deps.pods.client.create(buildBotPod(bots, world, bot, { ...settings, image }), {
+      signal,
+    })
+    await deps.pods.cache.reached(metadata.resourceVersion ?? '', { timeoutMs: ownWriteTimeoutMs })
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error
+    // One of ours that the cache shows by now is looked at by the reconcile that its event brings.
+    const name = botName(bots.metadata.name, bot.index)
+    if (deps.pods.cache.store.get(objectKey({ namespace: bots.metadata.namespace, name })) !== undefined) return
+    throw new NameTaken(takenName(name))
+  }
+}
+
+/** What is to be said of a fault; undefined for one that passes by itself, and is only tried again. */
+const diagnose = (error: unknown): Diagnosis | undefined => {
+  if (error instanceof NameTaken) return error.diagnosis
+  return error instanceof KubeError && [403, 404, 422].includes(error.status) ? explainRefusal(error) : undefined
+}
+
+/** Writes the status unless the deployment has it already; guarded by the version that was read. */
+const writeStatus = async (
+  deps: BotDeps,
+  bots: BotDeployment,
+  status: BotDeploymentStatus,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  if (isDeepStrictEqual(ownPart(bots.status), ownPart(status))) return false
+  const { name, namespace, uid, resourceVersion } = bots.metadata
+  const object = {
+    apiVersion: groupVersion,
+    kind: botDeploymentResource.kind,
+    metadata: {
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    },
+    status,
+  }
+  try {
+    const as = { fieldManager: fieldManagers.operator, force: true, signal }
+    const { metadata } = await deps.bots.client.applyStatus(object, as)
+    await deps.bots.cache.reached(metadata.resourceVersion ?? '', { timeoutMs: ownWriteTimeoutMs })
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+  }
+  return true
+}
+
+/** The status without the condition that the API writes, in an order that does not depend on the writer. */
+const ownPart = (status: BotDeploymentStatus | undefined): BotDeploymentStatus => {
+  const own = (status?.conditions ?? []).filter((condition) => condition.type !== 'Synced')
+  return { ...status, conditions: own.sort((a, b) => a.type.localeCompare(b.type)) }
+}
