@@ -99,7 +99,7 @@ export const aBot = (
 
 export const ready: BotPod['status'] = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] }
 export const leaving = { metadata: { deletionTimestamp: at(startMs) } }
-export const exited = (exitCode: number, ranForMs = 1_000): BotPod['status'] => ({
+export const exited = (exitCode: number, ranForMs = 1_000): NonNullable<BotPod['status']> => ({
   phase: exitCode === 0 ? 'Succeeded' : 'Failed',
   containerStatuses: [
     {

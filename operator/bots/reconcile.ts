@@ -51,13 +51,12 @@ export const reconcileBots = async (deps: BotDeps, key: string, signal: AbortSig
   const input = observe(deps, key)
   if (input === undefined) return
   const planned = plan(input)
-  const fault = await executeAll(deps, input, planned.steps, signal)
-  const refusal = fault && diagnose(fault.error)
-  if (fault !== undefined && refusal === undefined) throw fault.error
-  const status = refusal === undefined ? planned.status : refusedStatus(input, planned.status, refusal)
+  const { done, error, diagnosis } = await executeAll(deps, input, planned.steps, signal)
+  if (error !== undefined && diagnosis === undefined) throw error
+  const status = diagnosis === undefined ? planned.status : refusedStatus(input, planned.status, diagnosis)
   const changed = await writeStatus(deps, input.bots, status, signal)
-  if (changed || planned.steps.length > 0) tell(deps, key, planned.steps, status)
-  if (fault !== undefined) throw fault.error
+  if (changed || done.created + done.deleted > 0) tell(deps, key, done, status)
+  if (error !== undefined) throw error
   return planned.requeueAfterMs === undefined ? undefined : { requeueAfterMs: planned.requeueAfterMs }
 }
 
@@ -76,28 +75,49 @@ const observe = (deps: BotDeps, key: string): PlanInput | undefined => {
   }
 }
 
+type Done = { created: number; deleted: number }
+
 /** One line, with how many bots it was about: there may be thousands of steps. */
-const tell = (deps: BotDeps, key: string, steps: readonly Step[], status: BotDeploymentStatus): void => {
-  const count = (verb: Step['verb']): number => steps.filter((step) => step.verb === verb).length
+const tell = (deps: BotDeps, key: string, done: Done, status: BotDeploymentStatus): void => {
   const { phase, replicas, ready, message = '' } = status
-  const done = { created: count('createPod'), deleted: count('deletePod') }
   const runId = status.run?.id
   deps.log.info({ bots: key, runId, phase, replicas, ready, ...done, why: message }, 'reconciled')
 }
 
-/** Deletes first, so that a quota has room for what is made. */
+type Execution = {
+  readonly done: Done
+  readonly error?: unknown
+  /** What is to be said of the error; undefined for one that passes by itself, and is only tried again. */
+  readonly diagnosis?: Diagnosis | undefined
+}
+
+/** Deletes first, so that a quota has room for what is made. A name that is taken keeps no other bot from being made. */
 const executeAll = async (
   deps: BotDeps,
   input: PlanInput,
   steps: readonly Step[],
   signal: AbortSignal,
-): Promise<{ error: unknown } | undefined> => {
+): Promise<Execution> => {
   const gone = steps.flatMap((step) => (step.verb === 'deletePod' ? [step.pod] : []))
   const made = steps.flatMap((step) => (step.verb === 'createPod' ? [step.bot] : []))
-  return (
-    (await slowStart(gone, { first: parallel, most: parallel }, (pod) => deletePod(deps, pod, signal))) ??
-    (await slowStart(made, { most: parallel }, (bot) => createPod(deps, input, bot, signal)))
-  )
+  const done = { created: 0, deleted: 0 }
+  const taken: number[] = []
+  const remove = async (pod: BotPod): Promise<void> => {
+    await deletePod(deps, pod, signal)
+    done.deleted += 1
+  }
+  const create = async (bot: Bot): Promise<void> => {
+    if ((await createPod(deps, input, bot, signal)) === 'taken') taken.push(bot.index)
+    else done.created += 1
+  }
+  const failed =
+    (await slowStart(gone, { first: parallel, most: parallel }, remove)) ??
+    (await slowStart(made, { most: parallel }, create))
+  if (failed !== undefined) return { done, error: failed.error, diagnosis: diagnose(failed.error) }
+  if (taken.length === 0) return { done }
+  const name = botName(input.bots.metadata.name, Math.min(...taken))
+  // Nothing tells of a stranger's end, so it is tried again.
+  return { done, error: new Error(`the name ${name} is taken`), diagnosis: takenName(name) }
 }
 
 const deletePod = async (deps: BotDeps, { metadata }: BotPod, signal: AbortSignal): Promise<void> => {
@@ -109,43 +129,32 @@ const deletePod = async (deps: BotDeps, { metadata }: BotPod, signal: AbortSigna
   }
 }
 
-/** A name that somebody holds whom the cache of our bots does not show. */
-class NameTaken extends Error {
-  override name = 'NameTaken'
-  readonly diagnosis: Diagnosis
-  constructor(diagnosis: Diagnosis) {
-    super(diagnosis.message)
-    this.diagnosis = diagnosis
-  }
-}
-
 const createPod = async (
   deps: BotDeps,
   { bots, world, settings }: PlanInput,
   bot: Bot,
   signal: AbortSignal,
-): Promise<void> => {
+): Promise<'made' | 'taken'> => {
   const { image } = settings
-  if (world === undefined || image === undefined) return
+  if (world === undefined || image === undefined) throw new Error('a bot was planned without a world or an image')
   try {
     const { metadata } = await deps.pods.client.create(buildBotPod(bots, world, bot, { ...settings, image }), {
       signal,
     })
     await deps.pods.cache.reached(metadata.resourceVersion ?? '', { timeoutMs: ownWriteTimeoutMs })
+    return 'made'
   } catch (error) {
     if (!isAlreadyExists(error)) throw error
     // One of ours that the cache shows by now is looked at by the reconcile that its event brings.
     const name = botName(bots.metadata.name, bot.index)
-    if (deps.pods.cache.store.get(objectKey({ namespace: bots.metadata.namespace, name })) !== undefined) return
-    throw new NameTaken(takenName(name))
+    const key = objectKey({ namespace: bots.metadata.namespace, name })
+    return deps.pods.cache.store.get(key) === undefined ? 'taken' : 'made'
   }
 }
 
-/** What is to be said of a fault; undefined for one that passes by itself, and is only tried again. */
-const diagnose = (error: unknown): Diagnosis | undefined => {
-  if (error instanceof NameTaken) return error.diagnosis
-  return error instanceof KubeError && [403, 404, 422].includes(error.status) ? explainRefusal(error) : undefined
-}
+/** What the API server's refusals mean. */
+const diagnose = (error: unknown): Diagnosis | undefined =>
+  error instanceof KubeError && [403, 404, 422].includes(error.status) ? explainRefusal(error) : undefined
 
 /** Writes the status unless the deployment has it already; guarded by the version that was read. */
 const writeStatus = async (
