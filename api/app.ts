@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Hono, type Context as HonoContext } from 'hono'
-import { matchedRoutes } from 'hono/route'
+import { routePath } from 'hono/route'
 import { getPath } from 'hono/utils/url'
 import type { Registry } from 'prom-client'
 import { createAuthenticator } from './auth/authenticate.ts'
@@ -59,20 +59,18 @@ export const createApp = (options: AppOptions) => {
     setSecurityHeaders(c, secure)
     if (cors(c)) await next()
     if (c.res.status >= 400 && carriesBody(c)) await dropBody(c.req.raw)
-    const route = matchedRoutes(c).findLast(({ path }) => path !== '/*')?.path ?? 'unmatched'
+    // The route that ran, which need not be the last one that fits; this middleware itself where none did.
+    const ran = routePath(c)
+    const route = ran === '/*' ? 'unmatched' : ran
     const durationMs = deps.clock.monotonic() - startedMs
     metrics.observe({ method: c.req.method, route, status: c.res.status }, durationMs / 1000)
     logRequest(deps, c, { route, durationMs })
   })
   app.onError((error, c) => withHeaders(c, toResponse(toProblem(error), c.get('requestId'))))
   app.notFound((c) => {
-    const allow = methodsOf(app, c.req.path)
-    const problem =
-      allow.length > 0
-        ? new Problem('method_not_allowed', `Served here: ${allow.join(', ')}.`, {
-            headers: { allow: allow.join(', ') },
-          })
-        : new Problem('not_found', 'No route has this path; /api/openapi.json lists them all.')
+    const served = methodsOf(app, c.req.path)
+    // The path of a route that serves this method, but for a slash.
+    const problem = notServed(served.includes(c.req.method) ? [] : served)
     return withHeaders(c, toResponse(problem, c.get('requestId')))
   })
 
@@ -80,16 +78,32 @@ export const createApp = (options: AppOptions) => {
   app.get('/readyz', async (c) => ((await ready()) ? c.text('ok\n') : c.text('the database does not answer\n', 503)))
   const document = JSON.stringify(openApiDocument(endpoints))
   app.get(documentPath, (c) => c.body(document, 200, { 'content-type': 'application/json' }))
-  app.get('/api/docs/:file?/', referencePage)
+  app.get('/api/docs/', referencePage)
+  app.get('/api/docs/:file/', referencePage)
   app.get('/api/files/*', (c) => serveFile(deps.objects, c))
   app.get('/api/realtime/connect/', () => {
     throw new Problem('upgrade_required', 'Connect with WebSocket.', { headers: { upgrade: 'websocket' } })
   })
-  for (const endpoint of endpoints) {
-    const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1')
-    app.on(endpoint.method.toUpperCase(), path, (c) => serve(runtime, endpoint, c))
+  const withParameters = endpoints.filter(({ path }) => path.includes('{'))
+  const fixed = endpoints.filter((endpoint) => !withParameters.includes(endpoint))
+  for (const each of fixed) app.on(each.method.toUpperCase(), each.path, (c) => serve(runtime, each, c))
+  // A name such as `current` is never taken for an id, whatever the method.
+  for (const path of new Set(fixed.map((each) => each.path))) {
+    app.all(path, () => {
+      throw notServed(methodsOf(app, path))
+    })
+  }
+  for (const each of withParameters) {
+    const path = each.path.replaceAll(/\{(\w+)\}/g, ':$1')
+    app.on(each.method.toUpperCase(), path, (c) => serve(runtime, each, c))
   }
   return app
+}
+
+const notServed = (served: readonly string[]): Problem => {
+  const allow = served.join(', ')
+  if (allow === '') return new Problem('not_found', 'No route has this path; /api/openapi.json lists them all.')
+  return new Problem('method_not_allowed', `Served here: ${allow}.`, { headers: { allow } })
 }
 
 /** Both slash forms are served: routes have the trailing slash of the contract, and a request without gets it here. */
@@ -147,13 +161,14 @@ const describe = (error: Error): string => {
   return `${query ?? error.stack ?? error.message}${cause}`
 }
 
-/** The methods of the routes whose path this is, with or without the trailing slash. */
+/** The methods of the routes whose path this is, with or without the trailing slash; its own name goes before an id. */
 const methodsOf = (app: Hono<Env>, path: string): string[] => {
   const parts = path.replace(/\/$/, '').split('/')
   const fits = (pattern: string): boolean => {
     const steps = pattern.replace(/\/$/, '').split('/')
     return steps.length === parts.length && steps.every((step, at) => step.startsWith(':') || step === parts[at])
   }
-  const methods = app.routes.filter((route) => route.method !== 'ALL' && fits(route.path)).map((route) => route.method)
-  return [...new Set(methods)].sort()
+  const found = app.routes.filter((route) => route.method !== 'ALL' && fits(route.path))
+  const named = found.filter((route) => !route.path.includes(':'))
+  return [...new Set((named.length > 0 ? named : found).map((route) => route.method))].sort()
 }

@@ -29,8 +29,10 @@ export const listPublicWorlds = async (ctx: Context, page: Page): Promise<Paged<
 
 /** Lists where the users of a key may travel: Active worlds that it can read, whose launch context is active. */
 export const listTravelLocations = async (ctx: Context, page: Page): Promise<Paged<TravelLocation>> => {
+  if (ctx.organizationId !== '') authoriseListing(ctx)
   const open = and(eq(launchContexts.isActive, true), eq(worlds.phase, 'Active'))
   const { items, ...next } = await read(ctx, page, and(inScope(ctx), readable(ctx), open))
+  if (items.length === 0 && ctx.organizationId !== '') await refuseUnlessThere(ctx)
   const runs = items.flatMap(({ world }) => (world.runId === null ? [] : [deploymentIdOfRun(world.runId)]))
   const running = runs.length === 0 ? [] : await ctx.db.select().from(deployments).where(inArray(deployments.id, runs))
   const byWorld = new Map(running.map((each) => [each.worldId, each]))
@@ -89,16 +91,19 @@ const inScope = ({ organizationId, projectId }: Context): SQL | undefined =>
 
 /** What the caller's permissions let one read, for the database to choose, so that pages are full. */
 const readable = ({ principal }: Context): SQL | undefined => {
-  const { all, organizationIds, projectIds, worldIds } = readableWorlds(principal.permissions)
-  if (all) return undefined
+  const readable = readableWorlds(principal.permissions)
+  if (readable.all) return undefined
   return (
     or(
-      organizationIds.length > 0 ? inArray(worlds.organizationId, [...organizationIds]) : undefined,
-      projectIds.length > 0 ? inArray(worlds.projectId, [...projectIds]) : undefined,
-      worldIds.length > 0 ? inArray(worlds.id, [...worldIds]) : undefined,
+      readable.organizations.length > 0 ? inArray(worlds.organizationId, [...readable.organizations]) : undefined,
+      ...readable.projects.map(ofProject),
+      ...readable.worlds.map((each) => and(ofProject(each), eq(worlds.id, each.worldId))),
     ) ?? sql`false`
   )
 }
+
+const ofProject = ({ organizationId, projectId }: { organizationId: string; projectId: string }): SQL | undefined =>
+  and(eq(worlds.organizationId, organizationId), eq(worlds.projectId, projectId))
 
 /** Only an empty list needs the question whether its organization, and its project if one is named, exist at all. */
 const refuseUnlessThere = async (ctx: Context): Promise<void> => {

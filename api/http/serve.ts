@@ -103,14 +103,17 @@ const scopeOf = (c: HonoContext<Env>, scope: Scope): ScopeIds & { faults: InputF
   const projectId = read(projectHeader, scope !== 'none' && scope !== 'organization')
   const worldId = read(worldHeader, scope === 'organization?project?world')
   const missing = [
-    ...(scope !== 'none' && scope !== 'optional' && organizationId === '' ? [organizationHeader] : []),
+    ...(organizationId === '' && (projectId !== '' || (scope !== 'none' && scope !== 'optional'))
+      ? [organizationHeader]
+      : []),
     ...(scope === 'project' && projectId === '' ? [projectHeader] : []),
   ]
   const faults = missing.map((path) => ({ path, message: 'this header is missing' }))
   return { organizationId, projectId, worldId, faults }
 }
 
-const idParams: Partial<Record<string, IdKind>> = {
+/** The names in paths that are ids, and of what. */
+export const idParams: Partial<Record<string, IdKind>> = {
   organizationId: 'organization',
   worldId: 'world',
   botDeploymentId: 'bot',
