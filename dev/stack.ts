@@ -92,6 +92,7 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
         ORRERY_MEMORY_REQUEST_RATIO: requestRatio,
         ORRERY_CPU_REQUEST_RATIO: requestRatio,
         ORRERY_DEFAULT_SERVER_IMAGE: cluster.serverImage,
+        ORRERY_DEFAULT_BOT_IMAGE: cluster.botImage,
         ...shared,
         KUBECONFIG: cluster.operatorKubeconfig,
         ORRERY_METRICS_PORT: String(metrics.operator),

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { decimal, parseEnvironment, port, url } from '#shared/environment.ts'
 import type { Backoff } from '#shared/kube/queue.ts'
 import { logLevels } from '#shared/log.ts'
+import type { BotSettings } from './bots/settings.ts'
 import type { WorldSettings } from './world/settings.ts'
 
 /** The operator's configuration. */
@@ -10,6 +11,7 @@ export type OperatorConfig = {
   /** Where /livez, /readyz and /metrics answer. */
   readonly metricsPort: number
   readonly world: WorldSettings
+  readonly bots: BotSettings
   /** The waits of a reconcile that fails again and again. */
   readonly backoff: Backoff
 }
@@ -21,11 +23,13 @@ export const readOperatorConfig = (env: NodeJS.ProcessEnv): OperatorConfig => {
       ORRERY_LOG_LEVEL: z.enum(logLevels).default('info'),
       ORRERY_METRICS_PORT: port().default(9090),
       ORRERY_DEFAULT_SERVER_IMAGE: z.string().min(1).describe('the image of worlds that name none'),
+      ORRERY_DEFAULT_BOT_IMAGE: z.string().max(1_024).optional().describe('the image of bots; without it none is made'),
       ORRERY_PUBLIC_URL: url('http', 'https').describe('where servers reach the API, such as https://api.example.com'),
       ORRERY_MEMORY_REQUEST_RATIO: decimal(0.001, 1).default(1),
       ORRERY_CPU_REQUEST_RATIO: decimal(0.001, 1).default(0.25),
       ORRERY_START_DEADLINE_MS: decimal(1_000, 86_400_000).default(600_000),
       ORRERY_STOP_GRACE_SECONDS: decimal(1, 3_600).default(60),
+      ORRERY_BOT_STOP_GRACE_SECONDS: decimal(1, 3_600).default(15),
       ORRERY_RESTART_BUDGET: decimal(0, 100).default(3),
       ORRERY_RESTART_BACKOFF_MS: decimal(1, 600_000).default(1_000),
       ORRERY_RESTART_BACKOFF_MAX_MS: decimal(1, 600_000).default(60_000),
@@ -45,6 +49,17 @@ export const readOperatorConfig = (env: NodeJS.ProcessEnv): OperatorConfig => {
       cpuRequestRatio: values.ORRERY_CPU_REQUEST_RATIO,
       startDeadlineMs: values.ORRERY_START_DEADLINE_MS,
       stopGraceSeconds: values.ORRERY_STOP_GRACE_SECONDS,
+      restartBudget: values.ORRERY_RESTART_BUDGET,
+      restartBackoffMs: values.ORRERY_RESTART_BACKOFF_MS,
+      restartBackoffMaxMs: values.ORRERY_RESTART_BACKOFF_MAX_MS,
+      restartRefillMs: values.ORRERY_RESTART_REFILL_MS,
+    },
+    bots: {
+      image: values.ORRERY_DEFAULT_BOT_IMAGE || undefined,
+      publicUrl: values.ORRERY_PUBLIC_URL,
+      memoryRequestRatio: values.ORRERY_MEMORY_REQUEST_RATIO,
+      cpuRequestRatio: values.ORRERY_CPU_REQUEST_RATIO,
+      stopGraceSeconds: values.ORRERY_BOT_STOP_GRACE_SECONDS,
       restartBudget: values.ORRERY_RESTART_BUDGET,
       restartBackoffMs: values.ORRERY_RESTART_BACKOFF_MS,
       restartBackoffMaxMs: values.ORRERY_RESTART_BACKOFF_MAX_MS,

@@ -8,8 +8,11 @@ import { createTransport } from '#shared/kube/transport.ts'
 import { createLog, type Log } from '#shared/log.ts'
 import { serveOperations } from '#shared/operations.ts'
 import { startOrExit, untilSignal } from '#shared/process.ts'
-import { worldResource } from '#shared/resources/group.ts'
+import type { BotDeployment } from '#shared/resources/botDeployment.ts'
+import { botDeploymentResource, worldResource } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
+import { createBotController } from './bots/controller.ts'
+import type { BotPod } from './bots/pod.ts'
 import { type OperatorConfig, readOperatorConfig } from './config.ts'
 import { createWorldController } from './world/controller.ts'
 import type { Pod } from './world/pod.ts'
@@ -40,10 +43,22 @@ const run = async (config: OperatorConfig, log: Log): Promise<void> => {
     log,
     metrics,
   })
-  const operations = await serveOperations({ port: config.metricsPort, registry, ready: controller.ready })
+  const bots = createBotController({
+    bots: createClient<BotDeployment>(transport, botDeploymentResource),
+    pods: createClient<BotPod>(transport, { group: '', version: 'v1', plural: 'pods', kind: 'Pod' }),
+    worlds: controller.worlds,
+    settings: config.bots,
+    backoff: config.backoff,
+    clock: systemClock,
+    random: Math.random,
+    log,
+    metrics,
+  })
+  const ready = (): boolean => controller.ready() && bots.ready()
+  const operations = await serveOperations({ port: config.metricsPort, registry, ready })
   log.info({ port: operations.port }, 'listening')
   const stop = new AbortController()
-  const stopped = controller.run(stop.signal)
+  const stopped = Promise.all([controller.run(stop.signal), bots.follow(stop.signal), bots.reconcile(stop.signal)])
   log.info({ signal: await untilSignal() }, 'stopping')
   stop.abort()
   await Promise.race([stopped, new Promise((resolve) => systemClock.setTimeout(() => resolve(undefined), shutdownMs))])

@@ -32,7 +32,8 @@ export const createWorldController = (options: {
   const { clock, random, log, metrics } = options
   const worlds = createReflector({ client: options.worlds, clock, random, log, metrics })
   // A stranger's pod of a world's name has no label and is not seen here; making the pod is then refused, and said.
-  const pods = createReflector({ client: options.pods, clock, random, log, metrics, labelSelector: labels.world })
+  const labelSelector = `${labels.world},!${labels.botDeployment}`
+  const pods = createReflector({ client: options.pods, clock, random, log, metrics, labelSelector })
   const deps = {
     worlds: { client: options.worlds, cache: worlds },
     pods: { client: options.pods, cache: pods },
@@ -61,6 +62,8 @@ export const createWorldController = (options: {
   // A pod bears its world's name, so its key is the world's key.
   pods.onChange((change) => controller.enqueue(objectKey(change.object.metadata), { lowPriority: change.initial }))
   return {
+    /** The Worlds, for what else depends on them. */
+    worlds,
     ready: (): boolean => worlds.hasSynced() && pods.hasSynced(),
     run: async (signal: AbortSignal): Promise<void> => {
       const caches = [worlds.run(signal), pods.run(signal)]

@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { inject } from 'vitest'
+import { botName, indexOf, selectorOf } from '#operator/bots/pod.ts'
 import type { Pod } from '#operator/world/pod.ts'
 import { createClient } from '#shared/kube/client.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
 import { isNotFound } from '#shared/kube/errors.ts'
 import { createTransport } from '#shared/kube/transport.ts'
-import { worldResource } from '#shared/resources/group.ts'
+import type { BotDeployment } from '#shared/resources/botDeployment.ts'
+import { botDeploymentResource, worldResource } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import { eventually } from './wait.ts'
 
@@ -19,6 +21,7 @@ export const aCluster = () => {
     userAgent: 'orrery-tests',
   })
   const worlds = createClient<World>(transport, worldResource)
+  const botDeployments = createClient<BotDeployment>(transport, botDeploymentResource)
   const pods = createClient<Pod>(transport, { group: '', version: 'v1', plural: 'pods', kind: 'Pod' })
   const podStatus = (namespace: string, name: string, status: object) =>
     transport.request({
@@ -44,6 +47,40 @@ export const aCluster = () => {
     }
   }
   const now = (): string => new Date().toISOString()
+  const pod = (namespace: string, name: string) => ({
+    ...observe(`the pod ${name}`, () => pods.get({ namespace, name })),
+    becomesReady: ({ ip = '10.0.0.1' } = {}) =>
+      podStatus(namespace, name, {
+        phase: 'Running',
+        podIP: ip,
+        podIPs: [{ ip }],
+        conditions: [
+          { type: 'PodScheduled', status: 'True', lastTransitionTime: now() },
+          { type: 'Ready', status: 'True', lastTransitionTime: now() },
+        ],
+      }),
+    exits: (exitCode: number) =>
+      podStatus(namespace, name, {
+        phase: exitCode === 0 ? 'Succeeded' : 'Failed',
+        conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: now() }],
+        containerStatuses: [
+          {
+            name: 'server',
+            image: 'i',
+            imageID: 'i',
+            ready: false,
+            restartCount: 0,
+            state: { terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error' } },
+          },
+        ],
+      }),
+  })
+  const botsOf = async (namespace: string, deployment: string): Promise<{ index: number; pod: Pod }[]> => {
+    const { items } = await pods.list({ namespace, labelSelector: selectorOf(deployment) })
+    return items
+      .map((each) => ({ index: indexOf(deployment, each.metadata.name) ?? Number.NaN, pod: each }))
+      .sort((a, b) => a.index - b.index)
+  }
   return {
     worlds,
     pods,
@@ -54,34 +91,43 @@ export const aCluster = () => {
         stdio: ['ignore', 'pipe', 'pipe'],
       }),
     world: (namespace: string, name: string) => observe(`the World ${name}`, () => worlds.get({ namespace, name })),
-    pod: (namespace: string, name: string) => ({
-      ...observe(`the pod ${name}`, () => pods.get({ namespace, name })),
-      becomesReady: ({ ip = '10.0.0.1' } = {}) =>
-        podStatus(namespace, name, {
-          phase: 'Running',
-          podIP: ip,
-          podIPs: [{ ip }],
-          conditions: [
-            { type: 'PodScheduled', status: 'True', lastTransitionTime: now() },
-            { type: 'Ready', status: 'True', lastTransitionTime: now() },
-          ],
-        }),
-      exits: (exitCode: number) =>
-        podStatus(namespace, name, {
-          phase: exitCode === 0 ? 'Succeeded' : 'Failed',
-          conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: now() }],
-          containerStatuses: [
-            {
-              name: 'server',
-              image: 'i',
-              imageID: 'i',
-              ready: false,
-              restartCount: 0,
-              state: { terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error' } },
-            },
-          ],
-        }),
-    }),
+    pod,
+    botDeployment: (namespace: string, name: string) =>
+      observe(`the BotDeployment ${name}`, () => botDeployments.get({ namespace, name })),
+    /** The bots of a deployment, lowest index first. */
+    bots: (namespace: string, deployment: string) => {
+      const indexes = async () => (await botsOf(namespace, deployment)).map(({ index }) => index)
+      return {
+        indexes,
+        list: async () => (await botsOf(namespace, deployment)).map((each) => each.pod),
+        pod: (index: number) => pod(namespace, botName(deployment, index)),
+        are: (wanted: readonly number[]) =>
+          eventually(`the bots ${wanted}`, async () => (await indexes()).join() === wanted.join(), {
+            timeoutMs: 45_000,
+          }),
+        becomeReady: async () => {
+          for (const { pod: each } of await botsOf(namespace, deployment)) {
+            await pod(namespace, each.metadata.name).becomesReady()
+          }
+        },
+      }
+    },
+    /** Counts what a quota is used for, as the controller-manager does. */
+    quotaUses: async (namespace: string, name: string, used: Record<string, number>) => {
+      const quota = `/api/v1/namespaces/${namespace}/resourcequotas/${name}`
+      const { spec } = await transport.request<{ spec: { hard: object } }>({ method: 'GET', path: quota })
+      await transport.request({
+        method: 'PATCH',
+        path: `${quota}/status`,
+        contentType: 'application/merge-patch+json',
+        body: {
+          status: {
+            hard: spec.hard,
+            used: Object.fromEntries(Object.entries(used).map(([key, n]) => [key, String(n)])),
+          },
+        },
+      })
+    },
     close: () => transport.close(),
   }
 }

@@ -63,6 +63,7 @@ export const startOperator = async (env: Record<string, string> = {}): Promise<S
   const service = await startNode('operator', logFile, `http://127.0.0.1:${port}`, {
     ORRERY_METRICS_PORT: String(port),
     ORRERY_DEFAULT_SERVER_IMAGE: 'registry.example/world-server:1',
+    ORRERY_DEFAULT_BOT_IMAGE: 'registry.example/bot:1',
     ORRERY_PUBLIC_URL: 'http://api.example:8080',
     ORRERY_RESTART_BACKOFF_MS: '200',
     ORRERY_RESTART_BACKOFF_MAX_MS: '500',
