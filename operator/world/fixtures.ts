@@ -78,29 +78,31 @@ export const aPod = (changes: { run?: string; uid?: string; metadata?: object; s
   status: changes.status ?? { phase: 'Pending' },
 })
 
-export const ready = (sinceMs = startMs + 1_000): Pod['status'] => ({
+type PodStatus = NonNullable<Pod['status']>
+
+export const ready = (sinceMs = startMs + 1_000): PodStatus => ({
   phase: 'Running',
   podIP: '10.0.0.7',
   conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: at(sinceMs) }],
 })
 
-export const exited = (exitCode: number): Pod['status'] => ({
+export const exited = (exitCode: number): PodStatus => ({
   phase: exitCode === 0 ? 'Succeeded' : 'Failed',
   containerStatuses: [{ state: { terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error' } } }],
 })
 
 /** A waiting container, as the kubelet tells it. */
-export const waitingFor = (reason: string, message = ''): Pod['status'] => ({
+export const waitingFor = (reason: string, message = ''): PodStatus => ({
   phase: 'Pending',
   containerStatuses: [{ name: 'server', state: { waiting: { reason, message } } }],
 })
 
-export const outOfMemory: Pod['status'] = {
+export const outOfMemory: PodStatus = {
   phase: 'Failed',
   containerStatuses: [{ name: 'server', state: { terminated: { exitCode: 137, reason: 'OOMKilled' } } }],
 }
 
-export const evicted: Pod['status'] = { phase: 'Failed', reason: 'Evicted', message: 'the node was low on memory' }
+export const evicted: PodStatus = { phase: 'Failed', reason: 'Evicted', message: 'the node was low on memory' }
 
 /** A node whose Ready condition says that. */
 export const aNode = (ready: 'True' | 'False' | 'Unknown' = 'True', changes: Partial<Node> = {}): Node => ({
