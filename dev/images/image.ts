@@ -48,6 +48,15 @@ export const packPauseImage = async (outDir: string): Promise<PackedImage> =>
     config: { Entrypoint: ['/bin/busybox', 'sleep', '1000000000'], User: nonRoot },
   })
 
+/** An image that runs what its arguments say, such as `sh -c …`: for tests of servers that misbehave. */
+export const packBusyboxImage = async (outDir: string): Promise<PackedImage> =>
+  pack({
+    outDir,
+    name: 'orrery.dev/busybox',
+    entries: [file('bin/busybox', readFileSync(busybox), 0o755)],
+    config: { Entrypoint: ['/bin/busybox'], User: nonRoot },
+  })
+
 const file = (path: string, content: Buffer, mode: number): TarEntry => ({ path, mode, content })
 
 /** The shared libraries of a program, by the paths under which its loader looks for them. */

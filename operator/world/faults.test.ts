@@ -175,6 +175,13 @@ describe('a server that is lost', () => {
   })
 })
 
+test('a server that was made again within the second in which the one before was ready is not taken for that one', () => {
+  const next = aPod({ uid: 'next', metadata: { creationTimestamp: at(startMs) }, status: { phase: 'Running' } })
+  const { status } = planFor(active(), next, startMs + 5_000)
+  expect(status.deployment?.status).toBe('Restarting')
+  expect(status.message).toBe('waiting for the server to become ready')
+})
+
 test('a server that no longer says that it is ready keeps its run and its address, and is looked at', () => {
   const unready = aPod({
     metadata: { creationTimestamp: at(startMs) },

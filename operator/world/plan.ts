@@ -162,7 +162,7 @@ const planCurrent = (input: PlanInput, run: WorldRun, server: Current, network: 
   // Kubernetes keeps whole seconds, so its instant may lie before the run began.
   const readyAt = toInstant(Math.max(Date.parse(ready), Date.parse(run.startedAt)))
   const status = statusOf(input, {
-    run: readyRun(run, readyAt),
+    run: readyRun(run, readyAt, pod.metadata.uid),
     phase: 'Active',
     deployment: 'Running',
     message: pod.status?.message ?? '',
@@ -181,7 +181,7 @@ const planCurrent = (input: PlanInput, run: WorldRun, server: Current, network: 
 const planUnready = (input: PlanInput, run: WorldRun, server: Current, { address }: Network): Plan => {
   const { pod } = server
   const createdMs = Date.parse(pod.metadata.creationTimestamp ?? '')
-  if (run.readyAt !== undefined && Date.parse(run.readyAt) >= createdMs) {
+  if (run.readyPodUid !== undefined && run.readyPodUid === pod.metadata.uid) {
     const why = { reason: 'ServerNotReady', message: 'the server no longer says that it is ready', serious: true }
     const outlook = {
       ...waiting(input, run, why, pod),

@@ -92,7 +92,11 @@ export const countLoss = (
 }
 
 /** The run with its server Ready since then; what it was lost by before is mended. */
-export const readyRun = ({ failure: _, ...run }: WorldRun, readyAt: string): WorldRun => ({ ...run, readyAt })
+export const readyRun = (
+  { failure: _, readyPodUid: __, ...run }: WorldRun,
+  readyAt: string,
+  podUid: string | undefined,
+): WorldRun => ({ ...run, readyAt, ...(podUid === undefined ? {} : { readyPodUid: podUid }) })
 
 /** When the next pod of a run may be made, in epoch milliseconds; 0 where nothing was lost. */
 export const nextPodAtMs = (run: WorldRun, settings: WorldSettings): number => {

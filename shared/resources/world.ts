@@ -133,6 +133,7 @@ const run = z.object({
     .exactOptional()
     .describe('Why the server was lost, or was not ready in time; it goes once a server is ready.'),
   readyAt: instant().exactOptional().describe('When the server last became Ready.'),
+  readyPodUid: z.string().max(64).exactOptional().describe('The pod that was Ready then.'),
   endedAt: instant().exactOptional().describe('When the run ended.'),
   endReason: z.enum(runEndReasons).exactOptional().describe('Why the run ended, for programs.'),
   endMessage: z.string().max(4096).exactOptional().describe('Why the run ended, for people.'),

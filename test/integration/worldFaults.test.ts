@@ -193,11 +193,12 @@ describe('a server that is lost', () => {
       await world.pod.exits(3)
       if (attempt === 1) await world.shows('Degraded', 'True/CrashLoop')
     }
-    const seen = await world.shows('Ready', 'False/RestartBudget')
+    await world.shows('Ready', 'False/RestartBudget')
+    await world.pod.isGone()
+    const seen = await world.shows('Progressing', 'False/RestartBudget')
     expect(seen.status).toMatchObject({ phase: 'Error', deployment: { status: 'Error' } })
     expect(seen.status?.message).toContain('failed 4 times')
     await world.shows('Degraded', 'True/CrashLoop')
-    await world.pod.isGone()
   })
 
   test('by eviction, more often than there are restarts, is made again each time', async () => {
