@@ -163,8 +163,9 @@ const create = async <T extends KubeObject>(
     if (!(error instanceof KubeError) || !isAlreadyExists(error)) throw error
     const { name, namespace } = world.metadata
     const present = await unless(isNotFound, client.get(reference(name, namespace), { signal }))
-    const isOurs = present === undefined || controllerOf(present)?.uid === world.metadata.uid
-    return isOurs ? undefined : { error, why: taken(name) }
+    // Gone between the two calls: no event tells of a stranger's end, so it is tried again.
+    if (present === undefined) throw error
+    return controllerOf(present)?.uid === world.metadata.uid ? undefined : { error, why: taken(name) }
   }
 }
 
