@@ -1,16 +1,23 @@
+import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { decimal, parseEnvironment, port, url } from '#shared/environment.ts'
 import type { Backoff } from '#shared/kube/queue.ts'
 import { logLevels } from '#shared/log.ts'
 import type { BotSettings } from './bots/settings.ts'
-import type { WorldSettings } from './world/settings.ts'
+import { type Parsed, parsePlacement } from './world/placement.ts'
+import { defaultStrategies, type WorldSettings } from './world/settings.ts'
 
 /** The operator's configuration. */
 export type OperatorConfig = {
   readonly logLevel: (typeof logLevels)[number]
   /** Where /livez, /readyz and /metrics answer. */
   readonly metricsPort: number
-  readonly world: WorldSettings
+  /** But for the profiles, which the cluster may override. */
+  readonly world: Omit<WorldSettings, 'profiles'>
+  /** The ConfigMap that overrides profiles, if any. */
+  readonly scalingProfiles: { readonly namespace: string; readonly name: string } | undefined
+  /** How often an Active server is asked for its queue. */
+  readonly queuePollMs: number
   readonly bots: BotSettings
   /** The waits of a reconcile that fails again and again. */
   readonly backoff: Backoff
@@ -35,6 +42,15 @@ export const readOperatorConfig = (env: NodeJS.ProcessEnv): OperatorConfig => {
       ORRERY_RESTART_BACKOFF_MAX_MS: decimal(1, 600_000).default(60_000),
       ORRERY_RETRY_BACKOFF_MAX_MS: decimal(10, 3_600_000).default(60_000),
       ORRERY_RESTART_REFILL_MS: decimal(1, 86_400_000).default(600_000),
+      ORRERY_NODE_LOST_FORCE_MS: decimal(0, 86_400_000).default(0),
+      ORRERY_QUEUE_POLL_MS: decimal(100, 3_600_000).default(5_000),
+      ORRERY_DEFAULT_NETWORKING_STRATEGY: z.enum(defaultStrategies).default('PodIP'),
+      ORRERY_SCALING_PROFILES: configMap().optional(),
+      ORRERY_PLACEMENT: z.string().transform(checked(parsePlacement)).optional(),
+      ORRERY_PLACEMENT_FILE: z
+        .string()
+        .transform(checked((file) => readText(file, parsePlacement)))
+        .optional(),
     },
     env,
   )
@@ -42,7 +58,12 @@ export const readOperatorConfig = (env: NodeJS.ProcessEnv): OperatorConfig => {
     logLevel: values.ORRERY_LOG_LEVEL,
     metricsPort: values.ORRERY_METRICS_PORT,
     backoff: { baseMs: 5, maxMs: values.ORRERY_RETRY_BACKOFF_MAX_MS },
+    scalingProfiles: values.ORRERY_SCALING_PROFILES,
+    queuePollMs: values.ORRERY_QUEUE_POLL_MS,
     world: {
+      placement: values.ORRERY_PLACEMENT ?? values.ORRERY_PLACEMENT_FILE ?? [],
+      defaultStrategy: values.ORRERY_DEFAULT_NETWORKING_STRATEGY,
+      nodeLostForceMs: values.ORRERY_NODE_LOST_FORCE_MS,
       defaultServerImage: values.ORRERY_DEFAULT_SERVER_IMAGE,
       publicUrl: values.ORRERY_PUBLIC_URL,
       memoryRequestRatio: values.ORRERY_MEMORY_REQUEST_RATIO,
@@ -66,4 +87,34 @@ export const readOperatorConfig = (env: NodeJS.ProcessEnv): OperatorConfig => {
       restartRefillMs: values.ORRERY_RESTART_REFILL_MS,
     },
   }
+}
+
+/** A ConfigMap as `namespace/name`. */
+const configMap = () =>
+  z
+    .string()
+    .regex(/^[a-z0-9-]{1,63}\/[a-z0-9.-]{1,253}$/, 'must be a ConfigMap as namespace/name')
+    .transform((text) => {
+      const [namespace = '', name = ''] = text.split('/')
+      return { namespace, name }
+    })
+
+/** A transform that tells the faults of a text within one variable together. */
+const checked =
+  <T>(read: (text: string) => Parsed<T>) =>
+  (text: string, context: z.RefinementCtx<string>): T => {
+    const { value, faults } = read(text)
+    if (faults === undefined) return value
+    context.addIssue({ code: 'custom', message: faults.join('; ') })
+    return z.NEVER
+  }
+
+const readText = <T>(file: string, read: (text: string) => Parsed<T>): Parsed<T> => {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch {
+    return { faults: ['must name a file that can be read'] }
+  }
+  return read(text)
 }

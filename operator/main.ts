@@ -15,7 +15,10 @@ import { createBotController } from './bots/controller.ts'
 import type { BotPod } from './bots/pod.ts'
 import { type OperatorConfig, readOperatorConfig } from './config.ts'
 import { createWorldController } from './world/controller.ts'
+import { loadProfiles } from './world/loadProfiles.ts'
+import type { Node } from './world/node.ts'
 import type { Pod } from './world/pod.ts'
+import type { Service } from './world/service.ts'
 
 /** How long a shutdown waits for reconciles under way; a container is killed 30 s after SIGTERM. */
 const shutdownMs = 20_000
@@ -32,7 +35,11 @@ const run = async (config: OperatorConfig, log: Log): Promise<void> => {
   const controller = createWorldController({
     worlds: createClient<World>(transport, worldResource),
     pods: createClient<Pod>(transport, { group: '', version: 'v1', plural: 'pods', kind: 'Pod' }),
-    settings: config.world,
+    services: createClient<Service>(transport, { group: '', version: 'v1', plural: 'services', kind: 'Service' }),
+    nodes: createClient<Node>(transport, { group: '', version: 'v1', plural: 'nodes', kind: 'Node' }),
+    settings: { ...config.world, profiles: await loadProfiles(transport, config.scalingProfiles, systemClock, log) },
+    queuePollMs: config.queuePollMs,
+    fetch,
     backoff: config.backoff,
     clock: systemClock,
     random: Math.random,

@@ -51,16 +51,18 @@ const bundle = async (program: string): Promise<Buffer> => {
 }
 
 /** The image of a pod's sandbox, since none can be pulled: a static program that sleeps until it is told to end. */
-export const packPauseImage = async (outDir: string): Promise<PackedImage> => {
-  const [pause] = pack(outDir, [
-    {
-      name: 'orrery.dev/pause',
-      layers: [layerOf([file('bin/busybox', readFileSync(busybox), 0o755)])],
-      config: { Entrypoint: ['/bin/busybox', 'sleep', '1000000000'], User: nonRoot },
-    },
-  ])
-  if (pause === undefined) throw new Error('the pause image was packed and has no reference')
-  return pause
+export const packPauseImage = async (outDir: string): Promise<PackedImage> =>
+  packBusybox(outDir, { name: 'orrery.dev/pause', entrypoint: ['/bin/busybox', 'sleep', '1000000000'] })
+
+/** An image that runs what its arguments say, such as `sh -c …`: for tests of servers that misbehave. */
+export const packBusyboxImage = async (outDir: string): Promise<PackedImage> =>
+  packBusybox(outDir, { name: 'orrery.dev/busybox', entrypoint: ['/bin/busybox'] })
+
+const packBusybox = (outDir: string, { name, entrypoint }: { name: string; entrypoint: string[] }): PackedImage => {
+  const layers = [layerOf([file('bin/busybox', readFileSync(busybox), 0o755)])]
+  const [image] = pack(outDir, [{ name, layers, config: { Entrypoint: entrypoint, User: nonRoot } }])
+  if (image === undefined) throw new Error(`The image ${name} was packed and has no reference`)
+  return image
 }
 
 const file = (path: string, content: Buffer, mode: number): TarEntry => ({ path, mode, content })

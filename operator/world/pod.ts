@@ -2,8 +2,8 @@ import { deploymentIdOfRun } from '#shared/ids.ts'
 import { type KubeObject, type ObjectMeta, ownerReference } from '#shared/kube/objects.ts'
 import { labels } from '#shared/resources/group.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
-import { scalingProfiles } from '#shared/scalingProfiles.ts'
-import { scaleCpu, scaleMemory } from './quantities.ts'
+import { placementFields } from './placement.ts'
+import { profileResources } from './run.ts'
 import type { WorldSettings } from './settings.ts'
 
 /** The part of a Pod that the operator reads. */
@@ -11,19 +11,26 @@ export type Pod = {
   apiVersion: string
   kind: string
   metadata: ObjectMeta
-  spec?: { nodeName?: string }
+  spec?: {
+    nodeName?: string
+    containers?: { name: string; image?: string; resources?: { limits?: { memory?: string } } }[]
+  }
   status?: {
     phase?: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown'
     reason?: string
     message?: string
     podIP?: string
     conditions?: { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string }[]
-    containerStatuses?: {
-      state?: {
-        waiting?: { reason?: string; message?: string }
-        terminated?: { reason?: string; message?: string; exitCode?: number }
-      }
-    }[]
+    containerStatuses?: ContainerStatus[]
+  }
+}
+
+/** The part of a container's status that the operator reads. */
+export type ContainerStatus = {
+  name?: string
+  state?: {
+    waiting?: { reason?: string; message?: string }
+    terminated?: { reason?: string; message?: string; exitCode?: number }
   }
 }
 
@@ -54,11 +61,12 @@ export const buildPod = (world: World, run: WorldRun, settings: WorldSettings): 
   metadata: {
     name: world.metadata.name,
     ...(world.metadata.namespace === undefined ? {} : { namespace: world.metadata.namespace }),
-    labels: podLabels(world, run),
+    labels: serverLabels(world, run),
     ownerReferences: [ownerReference(world)],
   },
   spec: {
     restartPolicy: 'Never',
+    ...placementFields(settings.placement, run.compute ?? world.spec.compute),
     terminationGracePeriodSeconds: settings.stopGraceSeconds,
     automountServiceAccountToken: false,
     enableServiceLinks: false,
@@ -96,7 +104,8 @@ const probes = {
   },
 }
 
-const podLabels = (world: World, run: WorldRun): Record<string, string> => {
+/** The labels of what a run consists of: its pod and its service. */
+export const serverLabels = (world: World, run: WorldRun): Record<string, string> => {
   const inherited = [labels.organization, labels.project].flatMap((key) => {
     const value = world.metadata.labels?.[key]
     return value === undefined ? [] : [[key, value] as const]
@@ -140,12 +149,7 @@ export const realtimeUrl = (publicUrl: string): string =>
 export const literal = (text: string): string => text.replaceAll('$(', '$$$$(')
 
 const resources = (run: WorldRun, settings: WorldSettings): object => {
-  const { memoryLimit, cpuLimit } = scalingProfiles[run.profile]
-  return {
-    limits: { memory: memoryLimit, cpu: cpuLimit },
-    requests: {
-      memory: scaleMemory(memoryLimit, settings.memoryRequestRatio),
-      cpu: scaleCpu(cpuLimit, settings.cpuRequestRatio),
-    },
-  }
+  // A run that an older operator froze does not say.
+  const { memoryLimit, cpuLimit, memoryRequest, cpuRequest } = run.resources ?? profileResources(run.profile, settings)
+  return { limits: { memory: memoryLimit, cpu: cpuLimit }, requests: { memory: memoryRequest, cpu: cpuRequest } }
 }

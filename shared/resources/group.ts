@@ -23,6 +23,9 @@ export const fieldManagers = { api: 'orrery-api', operator: 'orrery-operator' } 
 /** The API's finalizer: a deleted resource stays until the end of its row is recorded. */
 export const apiFinalizer = `${apiGroup}/api`
 
+/** `"true"` on a resource: nobody touches it or what belongs to it until the annotation is gone. */
+export const pausedAnnotation = `${apiGroup}/paused`
+
 /** The labels of what the product makes; beside them stand the recommended `app.kubernetes.io/*`. */
 export const labels = {
   organization: `${apiGroup}/organization`,

@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { inject } from 'vitest'
 import { botName, indexOf, selectorOf } from '#operator/bots/pod.ts'
+import type { Node } from '#operator/world/node.ts'
 import type { Pod } from '#operator/world/pod.ts'
+import type { Service } from '#operator/world/service.ts'
 import { createClient } from '#shared/kube/client.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
 import { isNotFound } from '#shared/kube/errors.ts'
@@ -20,16 +22,30 @@ export const aCluster = () => {
     credentials: loadCredentials({ KUBECONFIG: inject('adminKubeconfig') }),
     userAgent: 'orrery-tests',
   })
+  const now = (): string => new Date().toISOString()
   const worlds = createClient<World>(transport, worldResource)
   const botDeployments = createClient<BotDeployment>(transport, botDeploymentResource)
   const pods = createClient<Pod>(transport, { group: '', version: 'v1', plural: 'pods', kind: 'Pod' })
-  const podStatus = (namespace: string, name: string, status: object) =>
+  const services = createClient<Service>(transport, { group: '', version: 'v1', plural: 'services', kind: 'Service' })
+  const nodes = createClient<Node>(transport, { group: '', version: 'v1', plural: 'nodes', kind: 'Node' })
+  const patchStatus = (path: string, status: object) =>
     transport.request({
       method: 'PATCH',
-      path: `/api/v1/namespaces/${namespace}/pods/${name}/status`,
+      path: `/api/v1/${path}/status`,
       contentType: 'application/merge-patch+json',
       body: { status },
     })
+  const podStatus = (namespace: string, name: string, status: object) =>
+    patchStatus(`namespaces/${namespace}/pods/${name}`, status)
+  const container = (state: object) => [
+    { name: 'server', image: 'i', imageID: 'i', ready: false, restartCount: 0, state },
+  ]
+  const failed = (state: object, more: object = {}) => ({
+    phase: 'Failed',
+    conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: now() }],
+    containerStatuses: container(state),
+    ...more,
+  })
 
   const observe = <T>(what: string, read: () => Promise<T>) => {
     const find = async (): Promise<T | undefined> => {
@@ -46,7 +62,6 @@ export const aCluster = () => {
       isGone: () => eventually(`${what} is gone`, async () => (await find()) === undefined),
     }
   }
-  const now = (): string => new Date().toISOString()
   const pod = (namespace: string, name: string) => ({
     ...observe(`the pod ${name}`, () => pods.get({ namespace, name })),
     becomesReady: ({ ip = '10.0.0.1' } = {}) =>
@@ -61,19 +76,33 @@ export const aCluster = () => {
       }),
     exits: (exitCode: number) =>
       podStatus(namespace, name, {
+        ...failed({ terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error' } }),
         phase: exitCode === 0 ? 'Succeeded' : 'Failed',
-        conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: now() }],
-        containerStatuses: [
-          {
-            name: 'server',
-            image: 'i',
-            imageID: 'i',
-            ready: false,
-            restartCount: 0,
-            state: { terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error' } },
-          },
+      }),
+    runsOutOfMemory: () => podStatus(namespace, name, failed({ terminated: { exitCode: 137, reason: 'OOMKilled' } })),
+    isEvicted: (message: string) => podStatus(namespace, name, { phase: 'Failed', reason: 'Evicted', message }),
+    cannotPullItsImage: (message: string) =>
+      podStatus(namespace, name, {
+        phase: 'Pending',
+        containerStatuses: container({ waiting: { reason: 'ErrImagePull', message } }),
+      }),
+    fitsNowhere: (message: string) =>
+      podStatus(namespace, name, {
+        phase: 'Pending',
+        conditions: [
+          { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message, lastTransitionTime: now() },
         ],
       }),
+    isPutOn: (node: string) =>
+      transport.request({
+        method: 'POST',
+        path: `/api/v1/namespaces/${namespace}/pods/${name}/binding`,
+        body: { apiVersion: 'v1', kind: 'Binding', metadata: { name }, target: { kind: 'Node', name: node } },
+      }),
+    isHeldBy: (finalizer: string | null) =>
+      pods.patch({ namespace, name }, { metadata: { finalizers: finalizer === null ? null : [finalizer] } }),
+    /** What the kubelet does once the server has stopped. */
+    hasStopped: () => pods.delete({ namespace, name }, { gracePeriodSeconds: 0 }),
   })
   const botsOf = async (namespace: string, deployment: string): Promise<{ index: number; pod: Pod }[]> => {
     const { items } = await pods.list({ namespace, labelSelector: selectorOf(deployment) })
@@ -127,6 +156,32 @@ export const aCluster = () => {
           },
         },
       })
+    },
+    service: (namespace: string, name: string) => ({
+      ...observe(`the service ${name}`, () => services.get({ namespace, name })),
+      getsAddress: (ip: string) =>
+        patchStatus(`namespaces/${namespace}/services/${name}`, { loadBalancer: { ingress: [{ ip }] } }),
+    }),
+    node: (name: string) => {
+      const says = (status: 'True' | 'False' | 'Unknown') =>
+        patchStatus(`nodes/${name}`, {
+          conditions: [{ type: 'Ready', status, reason: 'Test', lastTransitionTime: now() }],
+          addresses: [{ type: 'InternalIP', address: '192.168.7.1' }],
+        })
+      return {
+        joins: async () => {
+          await nodes.create({ apiVersion: 'v1', kind: 'Node', metadata: { name } })
+          await says('True')
+        },
+        isSeen: () => says('True'),
+        isOutOfSight: () => says('Unknown'),
+        isOutOfService: () =>
+          nodes.patch(
+            { name },
+            { spec: { taints: [{ key: 'node.kubernetes.io/out-of-service', value: 'off', effect: 'NoExecute' }] } },
+          ),
+        isRemoved: () => nodes.delete({ name }),
+      }
     },
     close: () => transport.close(),
   }
