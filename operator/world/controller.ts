@@ -1,12 +1,13 @@
 import type { Clock } from '#shared/clock.ts'
 import type { Client } from '#shared/kube/client.ts'
 import { createController } from '#shared/kube/controller.ts'
+import type { EventRecorder } from '#shared/kube/events.ts'
 import type { KubeMetrics } from '#shared/kube/metrics.ts'
 import { objectKey } from '#shared/kube/objects.ts'
 import type { Backoff } from '#shared/kube/queue.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
 import type { Log } from '#shared/log.ts'
-import { labels } from '#shared/resources/group.ts'
+import { isPaused, labels } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import type { Pod } from './pod.ts'
 import { reconcileWorld } from './reconcile.ts'
@@ -17,7 +18,10 @@ const reconcileTimeoutMs = 60_000
 /** How long the first lists may take before the operator says that it waits for the API server. */
 const firstListMs = 3_600_000
 
-/** Keeps every World as its spec asks: caches of Worlds and of their pods feed one queue of keys. */
+/**
+ * Keeps every World as its spec asks: caches of Worlds and of their pods feed one queue of keys. `follow` keeps caches and
+ * queue full, also in a standby that writes nothing; `reconcile` works off the queue, in the one process that leads.
+ */
 export const createWorldController = (options: {
   worlds: Client<World>
   pods: Client<Pod>
@@ -26,6 +30,7 @@ export const createWorldController = (options: {
   clock: Clock
   random: () => number
   newRunId: () => string
+  events: Pick<EventRecorder, 'record'>
   log: Log
   metrics: KubeMetrics
 }) => {
@@ -39,6 +44,7 @@ export const createWorldController = (options: {
     settings: options.settings,
     now: clock.now,
     newRunId: options.newRunId,
+    events: options.events,
     log,
   }
   const controller = createController({
@@ -62,12 +68,13 @@ export const createWorldController = (options: {
   pods.onChange((change) => controller.enqueue(objectKey(change.object.metadata), { lowPriority: change.initial }))
   return {
     ready: (): boolean => worlds.hasSynced() && pods.hasSynced(),
-    run: async (signal: AbortSignal): Promise<void> => {
-      const caches = [worlds.run(signal), pods.run(signal)]
+    follow: async (signal: AbortSignal): Promise<void> => {
+      await Promise.all([worlds.run(signal), pods.run(signal)])
+    },
+    reconcile: async (signal: AbortSignal): Promise<void> => {
       await Promise.all([worlds, pods].map((cache) => cache.synced({ timeoutMs: firstListMs, signal })))
       if (!signal.aborted) log.info({ worlds: worlds.store.list().length }, 'the caches are full: reconciling')
       await controller.run(signal)
-      await Promise.all(caches)
     },
   }
 }
@@ -76,4 +83,4 @@ export const createWorldController = (options: {
 const concerns = (world: World, before: string | undefined): boolean => generationOf(world) !== before
 
 const generationOf = (world: World): string =>
-  `${world.metadata.uid}/${world.metadata.generation}/${world.metadata.deletionTimestamp ?? ''}`
+  `${world.metadata.uid}/${world.metadata.generation}/${world.metadata.deletionTimestamp ?? ''}/${isPaused(world)}`

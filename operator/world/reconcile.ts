@@ -2,10 +2,14 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Client } from '#shared/kube/client.ts'
 import type { Result } from '#shared/kube/controller.ts'
 import { isAlreadyExists, isNotFound, KubeError } from '#shared/kube/errors.ts'
+import type { EventRecorder } from '#shared/kube/events.ts'
+import { objectKey } from '#shared/kube/objects.ts'
 import type { Reflector } from '#shared/kube/reflector.ts'
 import type { Log } from '#shared/log.ts'
-import { fieldManagers, groupVersion, worldResource } from '#shared/resources/group.ts'
+import { fieldManagers, groupVersion, isPaused, worldResource } from '#shared/resources/group.ts'
 import { type World, type WorldStatus, worldSpecSchema } from '#shared/resources/world.ts'
+import { changedPaths } from './changes.ts'
+import { eventsOf } from './events.ts'
 import { plan } from './plan.ts'
 import { buildPod, type Pod } from './pod.ts'
 import type { WorldSettings } from './settings.ts'
@@ -18,6 +22,7 @@ export type WorldDeps = {
   readonly settings: WorldSettings
   readonly now: () => number
   readonly newRunId: () => string
+  readonly events: Pick<EventRecorder, 'record'>
   readonly log: Log
 }
 
@@ -30,22 +35,26 @@ const ownWriteTimeoutMs = 5_000
  */
 export const reconcileWorld = async (deps: WorldDeps, key: string, signal: AbortSignal): Promise<Result> => {
   const seen = deps.worlds.cache.store.get(key)
-  if (seen === undefined) return
+  if (seen === undefined || isPaused(seen)) return
   const world = { ...seen, spec: worldSpecSchema.parse(seen.spec) }
   const pod = deps.pods.cache.store.get(key)
   const planned = plan({ world, pod, settings: deps.settings, nowMs: deps.now(), newRunId: deps.newRunId })
   const refusal = await executeAll(deps, world, planned.steps, signal)
   const status = refusal === undefined ? planned.status : withRefusal(planned.status, refusal)
   const changed = await writeStatus(deps, world, status, signal)
-  if (changed || planned.steps.length > 0) {
-    const steps = planned.steps.map((step) => step.verb)
-    deps.log.info(
-      { world: key, runId: status.runId, phase: status.phase, steps, why: status.message ?? '' },
-      'reconciled',
-    )
-  }
+  if (changed || planned.steps.length > 0) tell(deps, world, status, planned.steps)
   if (refusal !== undefined) throw refusal
   return planned.requeueAfterMs === undefined ? undefined : { requeueAfterMs: planned.requeueAfterMs }
+}
+
+/** One line for the operators of the platform, and events for the users of the world. */
+const tell = (deps: WorldDeps, world: World, status: WorldStatus, steps: readonly Step[]): void => {
+  const done = steps.map((step) => step.verb)
+  const changed = changedPaths(ownPart(world.status), ownPart(status))
+  const why = status.conditions?.find(({ type }) => type === 'Ready')?.reason
+  const { runId, phase, message = '' } = status
+  deps.log.info({ world: objectKey(world), runId, phase, steps: done, changed, why, message }, 'reconciled')
+  for (const event of eventsOf(world, status, steps)) deps.events.record(world, event)
 }
 
 const executeAll = async (
