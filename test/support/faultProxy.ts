@@ -47,6 +47,7 @@ export const createFaultProxy = async (options: { kubeconfig: string; labelSelec
   const sockets = new Set<TLSSocket>()
   let trigger: Trigger | undefined
   let severed = false
+  let held: Promise<void> = Promise.resolve()
 
   const fire = (): void => {
     const fired = trigger
@@ -87,6 +88,7 @@ export const createFaultProxy = async (options: { kubeconfig: string; labelSelec
       fire()
       return void request.socket.destroy()
     }
+    await held
     const last = effective && at('C', next)
     if (last) severed = true
     response.writeHead(answer.status, answer.headers)
@@ -116,6 +118,12 @@ export const createFaultProxy = async (options: { kubeconfig: string; labelSelec
     /** Every write so far, those among them that were refused. */
     writes: (namespace?: string): readonly Write[] =>
       namespace === undefined ? writes : writes.filter((write) => write.namespace === namespace),
+    /** Keeps the answers of writes back from now on; what it returns lets them go. */
+    holdAnswers: (): (() => void) => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      held = promise
+      return resolve
+    },
     /** Waits for a write. From the moment of its point on, nothing is forwarded until `mend` is called. */
     arm: (next: Trigger): void => {
       trigger = next
