@@ -128,11 +128,9 @@ export const createFaultProxy = async (options: { kubeconfig: string; labelSelec
     arm: (next: Trigger): void => {
       trigger = next
     },
-    /** Forgets a trigger; true where it had not fired. */
-    disarm: (): boolean => {
-      const waiting = trigger !== undefined
+    /** Forgets a trigger that has not fired. */
+    disarm: (): void => {
       trigger = undefined
-      return waiting
     },
     mend: (): void => {
       for (const socket of sockets) socket.destroy()
