@@ -80,7 +80,8 @@ export const createApp = (options: AppOptions) => {
   app.get('/readyz', async (c) => ((await ready()) ? c.text('ok\n') : c.text('the database does not answer\n', 503)))
   const document = JSON.stringify(openApiDocument(endpoints))
   app.get(documentPath, (c) => c.body(document, 200, { 'content-type': 'application/json' }))
-  app.get('/api/docs/:file?/', referencePage)
+  app.get('/api/docs/', referencePage)
+  app.get('/api/docs/:file/', referencePage)
   app.get('/api/files/*', (c) => serveFile(deps.objects, c))
   app.get('/api/realtime/connect/', () => {
     throw new Problem('upgrade_required', 'Connect with WebSocket.', { headers: { upgrade: 'websocket' } })

@@ -145,3 +145,10 @@ export const readApiConfig = (env: NodeJS.ProcessEnv): ApiConfig => {
     supportedProviders: values.ORRERY_SUPPORTED_PROVIDERS,
   }
 }
+
+/** What `npm run rotate-keys` needs of the API's environment. */
+export const readRotationConfig = (env: NodeJS.ProcessEnv) => {
+  const { ORRERY_DATABASE_URL, ORRERY_KEY_ENCRYPTION_KEYS } = variables
+  const values = parseEnvironment({ ORRERY_DATABASE_URL, ORRERY_KEY_ENCRYPTION_KEYS }, env)
+  return { databaseUrl: values.ORRERY_DATABASE_URL, encryptionKeys: values.ORRERY_KEY_ENCRYPTION_KEYS }
+}

@@ -130,7 +130,8 @@ const main = (name: 'api' | 'operator', logDir: string, url: string, env: Record
   startService({
     name,
     command: process.execPath,
-    args: [join(project, name, 'main.ts')],
+    // A young generation of a few MiB costs little time and saves a third of the memory.
+    args: ['--max-semi-space-size=4', join(project, name, 'main.ts')],
     cwd: project,
     env,
     logFile: join(logDir, `${name}.log`),

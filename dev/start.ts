@@ -85,7 +85,7 @@ const summary = (info: StackInfo, stateDir: string, seconds: number): string =>
   `
 Orrery is ready after ${seconds} s. Ctrl-C ends it; the data is kept.
   API          ${info.apiUrl}   (key: jq -r .rootApiKey ${join(stateDir, 'stack.json')})
-  reference    ${info.apiUrl}/api/openapi.json
+  reference    ${info.apiUrl}/api/docs/
   kubectl      ${info.kubectl} --kubeconfig ${info.kubeconfig} get worlds -A
   node         ${info.node}${remarks[info.node]}
   logs         ${join(stateDir, 'logs')}

@@ -22,8 +22,12 @@ export const authorise = (ctx: Context, path: string, needed: Verb, { subtree = 
   throw new Problem('forbidden', `This needs the verb ${needed}${where}; the credential holds ${counted ?? held}.`)
 }
 
-/** Throws a 404 unless the caller has a verb on the organization of the headers, or on something beneath it. */
-export const authoriseListing = (ctx: Context): void => {
-  const reachable = reachableChildren(ctx.principal.permissions, '')
-  if (reachable !== 'all' && !reachable.includes(ctx.organizationId)) throw notFound()
+/** Throws a 404 unless the caller has a verb on or beneath the organization of the headers, and its project if one is named. */
+export const authoriseListing = ({ principal, organizationId, projectId }: Context): void => {
+  const reaches = (parent: string, child: string): boolean => {
+    const children = reachableChildren(principal.permissions, parent)
+    return children === 'all' || children.includes(child)
+  }
+  if (!reaches('', organizationId)) throw notFound()
+  if (projectId !== '' && !reaches(pathOf(organizationId), projectId)) throw notFound()
 }

@@ -34,6 +34,7 @@ export const discoveryEndpoints = [
     query: pageQuery,
     answer: travelLocations,
     answerHeaders: ['link'],
+    problems: [404],
     handle: async (ctx, { query }) => {
       const page = pageOf(query)
       const { items, next } = await listTravelLocations(ctx, page)

@@ -29,8 +29,10 @@ export const listPublicWorlds = async (ctx: Context, page: Page): Promise<Paged<
 
 /** Lists where the users of a key may travel: Active worlds that it can read, whose launch context is active. */
 export const listTravelLocations = async (ctx: Context, page: Page): Promise<Paged<TravelLocation>> => {
+  if (ctx.organizationId !== '') authoriseListing(ctx)
   const open = and(eq(launchContexts.isActive, true), eq(worlds.phase, 'Active'))
   const { items, ...next } = await read(ctx, page, and(inScope(ctx), readable(ctx), open))
+  if (items.length === 0 && ctx.organizationId !== '') await refuseUnlessThere(ctx)
   const runs = items.flatMap(({ world }) => (world.runId === null ? [] : [deploymentIdOfRun(world.runId)]))
   const running = runs.length === 0 ? [] : await ctx.db.select().from(deployments).where(inArray(deployments.id, runs))
   const byWorld = new Map(running.map((each) => [each.worldId, each]))

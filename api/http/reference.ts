@@ -1,12 +1,17 @@
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { Context as HonoContext } from 'hono'
-import { absolutePath } from 'swagger-ui-dist'
 import { Problem } from './problem.ts'
 
-const types = {
-  'swagger-ui.css': 'text/css; charset=utf-8',
-  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+/** Only the files of the package are of use: to import it would load the whole page into the process. */
+const files = {
+  'swagger-ui.css': {
+    url: () => import.meta.resolve('swagger-ui-dist/swagger-ui.css'),
+    type: 'text/css; charset=utf-8',
+  },
+  'swagger-ui-bundle.js': {
+    url: () => import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js'),
+    type: 'text/javascript; charset=utf-8',
+  },
 } as const
 
 const page = `<!doctype html>
@@ -34,10 +39,10 @@ export const referencePage = async (c: HonoContext): Promise<Response> => {
   const file = c.req.param('file')
   c.header('content-security-policy', policy)
   if (file === undefined) return c.html(page)
-  if (file === 'start.js') return c.body(start, 200, { 'content-type': types['swagger-ui-bundle.js'] })
+  if (file === 'start.js') return c.body(start, 200, { 'content-type': files['swagger-ui-bundle.js'].type })
   if (file !== 'swagger-ui.css' && file !== 'swagger-ui-bundle.js') {
     throw new Problem('not_found', 'The reference page has no such file.')
   }
-  const content = await readFile(join(absolutePath(), file))
-  return c.body(content, 200, { 'content-type': types[file], 'cache-control': 'public, max-age=3600' })
+  const { url, type } = files[file]
+  return c.body(await readFile(new URL(url())), 200, { 'content-type': type, 'cache-control': 'public, max-age=3600' })
 }

@@ -103,7 +103,9 @@ const scopeOf = (c: HonoContext<Env>, scope: Scope): ScopeIds & { faults: InputF
   const projectId = read(projectHeader, scope !== 'none' && scope !== 'organization')
   const worldId = read(worldHeader, scope === 'organization?project?world')
   const missing = [
-    ...(scope !== 'none' && scope !== 'optional' && organizationId === '' ? [organizationHeader] : []),
+    ...(organizationId === '' && (projectId !== '' || (scope !== 'none' && scope !== 'optional'))
+      ? [organizationHeader]
+      : []),
     ...(scope === 'project' && projectId === '' ? [projectHeader] : []),
   ]
   const faults = missing.map((path) => ({ path, message: 'this header is missing' }))

@@ -272,3 +272,18 @@ test('the OpenAPI document describes every route, without a credential', async (
   expect(described.sort()).toEqual(table.sort())
   expect(described).toHaveLength(51)
 })
+
+test('the reference page and all that it loads come from the API itself, without a credential', async () => {
+  const page = await (await fetch(`${api.url}/api/docs/`)).text()
+  const loaded = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path = '']) => path)
+  expect(loaded).toHaveLength(3)
+  for (const path of loaded) {
+    const answer = await fetch(new URL(path, api.url))
+    expect({ path, status: answer.status, type: answer.headers.get('content-type') }).toEqual({
+      path,
+      status: 200,
+      type: expect.stringMatching(path.endsWith('.css') ? /^text\/css/ : /^text\/javascript/),
+    })
+  }
+  expect((await fetch(`${api.url}/api/docs/absent.js`)).status).toBe(404)
+})
