@@ -145,9 +145,6 @@ export const createFaultProxy = async (options: { kubeconfig: string; labelSelec
   }
 }
 
-/** A proxy that runs. */
-export type FaultProxy = Awaited<ReturnType<typeof createFaultProxy>>
-
 /** The writes that the API server took. */
 export const effective = (writes: readonly Write[]): Write[] =>
   writes.filter(({ status }) => status >= 200 && status < 300)
