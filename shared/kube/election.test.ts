@@ -26,7 +26,7 @@ const aContest = () => {
       }
     },
     candidate: (identity: string) => {
-      const { client, faults, written } = server.client()
+      const { client, faults, written, answer } = server.client()
       const registry = new Registry()
       const election = createElection({
         ...{ client, ref, identity, clock, random: () => 0.5, log: silentLog, metrics: createKubeMetrics(registry) },
@@ -53,7 +53,7 @@ const aContest = () => {
           },
         )
       const mayWrite = (): boolean => election.fence.refusal() === undefined
-      return { election, faults, written, told, running, registry, stop, finish: () => finish(), mayWrite }
+      return { election, faults, written, answer, told, running, registry, stop, finish: () => finish(), mayWrite }
     },
   }
 }
@@ -218,6 +218,20 @@ test('a renewal whose answer is lost keeps the lease', async () => {
   await pass(20_000)
   expect(one.told).toMatchObject({ led: true, aborted: false, ended: undefined })
   expect(one.mayWrite()).toBe(true)
+})
+
+test('a renewal counts from when it was begun, however late its answer comes', async () => {
+  const { candidate, pass } = aContest()
+  const one = candidate('one')
+  await pass(1_900)
+  one.faults.write = 'slow'
+  await pass(4_100)
+  one.faults.write = 'silent'
+  one.answer()
+  await pass(5_900)
+  expect(one.mayWrite()).toBe(true)
+  await pass(200)
+  expect(one.mayWrite()).toBe(false)
 })
 
 test('of many who want a free lease, one gets it', async () => {

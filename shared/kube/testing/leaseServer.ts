@@ -3,7 +3,7 @@ import { KubeError } from '../errors.ts'
 import { type Lease, leaseResource } from '../lease.ts'
 
 /** What a write may do beside what it should. */
-type Fault = 'lost' | 'refused' | 'silent'
+type Fault = 'lost' | 'refused' | 'silent' | 'slow'
 
 /**
  * One Lease, kept as the API server keeps it: versions rise, a replacement must name the newest one, and whoever watches
@@ -40,16 +40,18 @@ export const createLeaseServer = () => {
       if (current !== undefined) tell('DELETED', current)
       current = undefined
     },
-    /** A client, with what goes wrong when it is used: `lost` is done and not answered, `silent` is never answered. */
+    /** A client, with what goes wrong when it is used: `lost` is done and not answered, `slow` is answered later. */
     client: () => {
       const faults: { get?: Fault; write?: Fault; watch?: boolean } = {}
       const written: Lease[] = []
+      const slow: (() => void)[] = []
       const silence = <T>(): Promise<T> => new Promise<T>(() => {})
       const write = async (sent: Sent): Promise<Lease> => {
         if (faults.write === 'silent') return silence()
         if (faults.write === 'refused') return refuse(500, 'InternalError')
         const stored = store(sent)
         written.push(stored)
+        if (faults.write === 'slow') await new Promise<void>((resolve) => slow.push(resolve))
         return faults.write === 'lost' ? refuse(0, 'Unreachable') : stored
       }
       const client: Client<Lease> = {
@@ -90,7 +92,10 @@ export const createLeaseServer = () => {
           watchers.delete(watcher)
         },
       }
-      return { client, faults, written }
+      const answer = (): void => {
+        for (const each of slow.splice(0)) each()
+      }
+      return { client, faults, written, answer }
     },
   }
 }
