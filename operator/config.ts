@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { decimal, parseEnvironment, port, url } from '#shared/environment.ts'
+import { defaultLeaseTiming, type LeaseTiming } from '#shared/kube/election.ts'
 import type { Backoff } from '#shared/kube/queue.ts'
 import { logLevels } from '#shared/log.ts'
 import type { BotSettings } from './bots/settings.ts'
@@ -21,7 +22,18 @@ export type OperatorConfig = {
   readonly bots: BotSettings
   /** The waits of a reconcile that fails again and again. */
   readonly backoff: Backoff
+  /** The lease of the one replica that writes. */
+  readonly lease: {
+    readonly namespace: string
+    readonly name: string
+    /** Undefined where each process makes one of its own. */
+    readonly identity: string | undefined
+    readonly timing: LeaseTiming
+  }
 }
+
+const objectName = () =>
+  z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be a name such as orrery-operator')
 
 /** Reads the operator's environment; throws an `EnvironmentError` that lists every fault. */
 export const readOperatorConfig = (env: NodeJS.ProcessEnv): OperatorConfig => {
@@ -51,6 +63,12 @@ export const readOperatorConfig = (env: NodeJS.ProcessEnv): OperatorConfig => {
         .string()
         .transform(checked((file) => readText(file, parsePlacement)))
         .optional(),
+      ORRERY_LEASE_NAMESPACE: objectName().default('default'),
+      ORRERY_LEASE_NAME: objectName().default('orrery-operator'),
+      ORRERY_LEASE_IDENTITY: z.string().max(128).optional(),
+      ORRERY_LEASE_DURATION_MS: decimal(1_000, 600_000).default(defaultLeaseTiming.durationMs),
+      ORRERY_LEASE_RENEW_DEADLINE_MS: decimal(500, 600_000).default(defaultLeaseTiming.renewDeadlineMs),
+      ORRERY_LEASE_RETRY_MS: decimal(100, 600_000).default(defaultLeaseTiming.retryMs),
     },
     env,
   )
@@ -60,6 +78,16 @@ export const readOperatorConfig = (env: NodeJS.ProcessEnv): OperatorConfig => {
     backoff: { baseMs: 5, maxMs: values.ORRERY_RETRY_BACKOFF_MAX_MS },
     scalingProfiles: values.ORRERY_SCALING_PROFILES,
     queuePollMs: values.ORRERY_QUEUE_POLL_MS,
+    lease: {
+      namespace: values.ORRERY_LEASE_NAMESPACE,
+      name: values.ORRERY_LEASE_NAME,
+      identity: values.ORRERY_LEASE_IDENTITY,
+      timing: {
+        durationMs: values.ORRERY_LEASE_DURATION_MS,
+        renewDeadlineMs: values.ORRERY_LEASE_RENEW_DEADLINE_MS,
+        retryMs: values.ORRERY_LEASE_RETRY_MS,
+      },
+    },
     world: {
       placement: values.ORRERY_PLACEMENT ?? values.ORRERY_PLACEMENT_FILE ?? [],
       defaultStrategy: values.ORRERY_DEFAULT_NETWORKING_STRATEGY,

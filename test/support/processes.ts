@@ -57,7 +57,9 @@ export const startApi = async (env: {
 }
 
 /** Starts an operator, and waits until its caches are full. */
-export const startOperator = async (env: Record<string, string> = {}): Promise<Service & { logFile: string }> => {
+export const startOperator = async (
+  env: Record<string, string> = {},
+): Promise<Service & { logFile: string; url: string }> => {
   const port = await freePort()
   const logFile = join(inject('logDir'), `operator-${port}.log`)
   const service = await startNode('operator', logFile, `http://127.0.0.1:${port}`, {
@@ -68,10 +70,12 @@ export const startOperator = async (env: Record<string, string> = {}): Promise<S
     ORRERY_RESTART_BACKOFF_MS: '200',
     ORRERY_RESTART_BACKOFF_MAX_MS: '500',
     ORRERY_RETRY_BACKOFF_MAX_MS: '500',
+    // One name for all that tests start one after the other: what follows a killed one need not wait for its lease.
+    ORRERY_LEASE_IDENTITY: 'tests',
     KUBECONFIG: inject('operatorKubeconfig'),
     ...env,
   })
-  return { ...service, logFile }
+  return { ...service, logFile, url: `http://127.0.0.1:${port}` }
 }
 
 /** What a process logged, line by line, parsed. */
