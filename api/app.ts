@@ -17,6 +17,7 @@ import { createRateLimits } from './http/rateLimit.ts'
 import { referencePage } from './http/reference.ts'
 import { type Env, serve } from './http/serve.ts'
 import { serveFile } from './pictures/files.ts'
+import { type ConnectOptions, connect } from './realtime/connect.ts'
 
 const documentPath = '/api/openapi.json'
 const safeRequestId = /^[A-Za-z0-9._-]{1,64}$/
@@ -29,6 +30,7 @@ export type AppOptions = {
   readonly rateLimits: RateLimitOptions
   readonly allowedOrigins: readonly string[]
   readonly registry: Registry
+  readonly projectOfWorld: ConnectOptions['projectOfWorld']
   /** Whether the process can do its work now; asked by /readyz. */
   readonly ready: () => Promise<boolean>
 }
@@ -63,8 +65,9 @@ export const createApp = (options: AppOptions) => {
     const ran = routePath(c)
     const route = ran === '/*' ? 'unmatched' : ran
     const durationMs = deps.clock.monotonic() - startedMs
-    metrics.observe({ method: c.req.method, route, status: c.res.status }, durationMs / 1000)
-    logRequest(deps, c, { route, durationMs })
+    const status = c.get('upgraded') ? 101 : c.res.status
+    metrics.observe({ method: c.req.method, route, status }, durationMs / 1000)
+    logRequest(deps, c, { route, status, durationMs })
   })
   app.onError((error, c) => withHeaders(c, toResponse(toProblem(error), c.get('requestId'))))
   app.notFound((c) => {
@@ -81,9 +84,9 @@ export const createApp = (options: AppOptions) => {
   app.get('/api/docs/', referencePage)
   app.get('/api/docs/:file/', referencePage)
   app.get('/api/files/*', (c) => serveFile(deps.objects, c))
-  app.get('/api/realtime/connect/', () => {
-    throw new Problem('upgrade_required', 'Connect with WebSocket.', { headers: { upgrade: 'websocket' } })
-  })
+  const mayConnect = new Set([...options.allowedOrigins, new URL(deps.publicUrl).origin])
+  const connecting = { allowedOrigins: mayConnect, projectOfWorld: options.projectOfWorld }
+  app.get('/api/realtime/connect/', (c) => connect(runtime, connecting, c))
   const withParameters = endpoints.filter(({ path }) => path.includes('{'))
   const fixed = endpoints.filter((endpoint) => !withParameters.includes(endpoint))
   for (const each of fixed) app.on(each.method.toUpperCase(), each.path, (c) => serve(runtime, each, c))
@@ -132,15 +135,15 @@ const carriesBody = (c: HonoContext<Env>): boolean =>
 const logRequest = (
   { log }: Deps,
   c: HonoContext<Env>,
-  { route, durationMs }: { route: string; durationMs: number },
+  { route, status, durationMs }: { route: string; status: number; durationMs: number },
 ) => {
   const context = c.get('context')
-  log[c.res.status >= 500 ? 'error' : 'info'](
+  log[status >= 500 ? 'error' : 'info'](
     {
       requestId: c.get('requestId'),
       method: c.req.method,
       route,
-      status: c.res.status,
+      status,
       durationMs: Math.round(durationMs * 10) / 10,
       ...(context ? { principal: context.principal.id, organizationId: context.organizationId } : {}),
       ...(c.error ? { error: describe(c.error) } : {}),
