@@ -67,7 +67,12 @@ export const createApp = (options: AppOptions) => {
     logRequest(deps, c, { route, durationMs })
   })
   app.onError((error, c) => withHeaders(c, toResponse(toProblem(error), c.get('requestId'))))
-  app.notFound((c) => withHeaders(c, toResponse(notServed(methodsOf(app, c.req.path)), c.get('requestId'))))
+  app.notFound((c) => {
+    const served = methodsOf(app, c.req.path)
+    // The path of a route that serves this method, but for a slash.
+    const problem = notServed(served.includes(c.req.method) ? [] : served)
+    return withHeaders(c, toResponse(problem, c.get('requestId')))
+  })
 
   app.get('/livez', (c) => c.text('ok\n'))
   app.get('/readyz', async (c) => ((await ready()) ? c.text('ok\n') : c.text('the database does not answer\n', 503)))

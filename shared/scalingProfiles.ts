@@ -28,7 +28,10 @@ export const scalingProfileNames = table.map(([name]) => name) as [ScalingProfil
 /** The profile of a world that names none. */
 export const defaultScalingProfile: ScalingProfileName = 'Capacity30'
 
-/** Every profile by its name, smallest first. */
+/** A profile for every name. */
+export type ScalingProfiles = Readonly<Record<ScalingProfileName, ScalingProfile>>
+
+/** Every profile by its name, smallest first, as the product defines them. */
 export const scalingProfiles = Object.fromEntries(
   table.map(([name, capacity, memoryLimit, cpuLimit]) => [name, { name, capacity, memoryLimit, cpuLimit }]),
-) as Record<ScalingProfileName, ScalingProfile>
+) as ScalingProfiles

@@ -55,6 +55,16 @@ describe('a status', () => {
     expect(seen.observed).toEqual({ phase: 'Active', statusMessage: '', queueQueued: 0, queueActive: 0 })
   })
 
+  test('of a paused world tells that it is paused, even where it is otherwise behind', () => {
+    const row = aRow({ revision: 3, runRevision: 3 })
+    const status: WorldStatus = { phase: 'Active', observedRevision: 2, message: 'paused: remove the annotation' }
+    const live = aLive(row, {}, status, { annotations: { 'orrery.dev/paused': 'true' } })
+    expect(observeWorld(row, live, false).observed).toMatchObject({
+      phase: 'Starting',
+      statusMessage: 'paused: remove the annotation',
+    })
+  })
+
   test('that was written before the last start or stop was seen changes nothing', () => {
     const row = aRow({ revision: 3, runRevision: 3, phase: 'Stopped', state: 'Stopped' })
     expect(observeWorld(row, aLive(row, {}, { phase: 'Active', observedRevision: 2 }), true).observed).toBeUndefined()

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { WorldRow } from '#api/worlds/table.ts'
 import type { WorldState } from '#shared/enumerations.ts'
+import { pausedAnnotation } from '#shared/resources/group.ts'
 import { isDrained, type World, type WorldDeploymentStatus } from '#shared/resources/world.ts'
 
 /** The columns of a world that are observed rather than wanted. */
@@ -48,10 +49,20 @@ const adoptedState = (row: WorldRow, live: World): WorldState | undefined => {
   return row.state === applied.state ? live.spec.state : undefined
 }
 
+/** A paused resource is not acted on, so its status stays behind; that it is paused is told all the same. */
+const paused = (row: WorldRow, { metadata, status }: World): Pick<Verdict, 'observed'> => {
+  const statusMessage = status?.message ?? ''
+  if (metadata.annotations?.[pausedAnnotation] !== 'true' || row.statusMessage === statusMessage) return {}
+  const { phase, queueQueued, queueActive } = row
+  return { observed: { phase, statusMessage, queueQueued, queueActive } }
+}
+
 /** A status that was written before the operator saw the last start or stop says nothing about the present. */
 const observed = (row: WorldRow, live: World): Pick<Verdict, 'observed' | 'deployments'> => {
   const status = live.status
-  if (status?.phase === undefined || (status.observedRevision ?? 0) < row.runRevision) return { deployments: [] }
+  if (status?.phase === undefined || (status.observedRevision ?? 0) < row.runRevision) {
+    return { deployments: [], ...paused(row, live) }
+  }
   const columns: ObservedColumns = {
     // Inactive is a world that never ran; the row knows better whether it was stopped since.
     phase: status.phase === 'Inactive' ? row.phase : status.phase,

@@ -32,7 +32,7 @@ async function startApi(dir: string, databaseUrl: string): Promise<Target> {
   const service = await startService({
     name: 'api',
     command: process.execPath,
-    args: ['dist/api.mjs'],
+    args: ['--max-semi-space-size=4', 'dist/api.mjs'],
     logFile: join(dir, 'api.log'),
     ready: async (signal) => (await fetch(`${url}/readyz`, { signal })).ok,
     readyTimeoutMs: 30_000,

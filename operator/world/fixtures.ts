@@ -1,9 +1,12 @@
 import { labels } from '#shared/resources/group.ts'
 import { type World, type WorldSpecInput, type WorldStatus, worldSpecSchema } from '#shared/resources/world.ts'
+import { scalingProfiles } from '#shared/scalingProfiles.ts'
+import type { Node } from './node.ts'
 import { plan } from './plan.ts'
 import type { Pod } from './pod.ts'
+import type { Service } from './service.ts'
 import type { WorldSettings } from './settings.ts'
-import type { Plan } from './step.ts'
+import type { Plan, PlanInput } from './step.ts'
 
 // Worlds and pods for the tests of plans, in words that read as sentences.
 
@@ -23,6 +26,10 @@ export const settings: WorldSettings = {
   restartBackoffMs: 1_000,
   restartBackoffMaxMs: 60_000,
   restartRefillMs: 600_000,
+  nodeLostForceMs: 0,
+  profiles: scalingProfiles,
+  placement: [],
+  defaultStrategy: 'PodIP',
 }
 
 export const running = { state: 'Running', runId: runA, startedAt: at(startMs), revision: 2 } as const
@@ -71,20 +78,87 @@ export const aPod = (changes: { run?: string; uid?: string; metadata?: object; s
   status: changes.status ?? { phase: 'Pending' },
 })
 
-export const ready = (sinceMs = startMs + 1_000): Pod['status'] => ({
+type PodStatus = NonNullable<Pod['status']>
+
+export const ready = (sinceMs = startMs + 1_000): PodStatus => ({
   phase: 'Running',
   podIP: '10.0.0.7',
   conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: at(sinceMs) }],
 })
 
-export const exited = (exitCode: number): Pod['status'] => ({
+export const exited = (exitCode: number): PodStatus => ({
   phase: exitCode === 0 ? 'Succeeded' : 'Failed',
   containerStatuses: [{ state: { terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error' } } }],
 })
 
+/** A waiting container, as the kubelet tells it. */
+export const waitingFor = (reason: string, message = ''): PodStatus => ({
+  phase: 'Pending',
+  containerStatuses: [{ name: 'server', state: { waiting: { reason, message } } }],
+})
+
+export const outOfMemory: PodStatus = {
+  phase: 'Failed',
+  containerStatuses: [{ name: 'server', state: { terminated: { exitCode: 137, reason: 'OOMKilled' } } }],
+}
+
+export const evicted: PodStatus = { phase: 'Failed', reason: 'Evicted', message: 'the node was low on memory' }
+
+/** A node whose Ready condition says that. */
+export const aNode = (ready: 'True' | 'False' | 'Unknown' = 'True', changes: Partial<Node> = {}): Node => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name: 'node-1', uid: 'node-uid' },
+  status: {
+    conditions: [{ type: 'Ready', status: ready, lastTransitionTime: at(startMs) }],
+    addresses: [
+      { type: 'InternalIP', address: '192.168.0.1' },
+      { type: 'ExternalIP', address: '203.0.113.1' },
+    ],
+  },
+  ...changes,
+})
+
+/** The service of a run. */
+export const aService = (
+  type: string,
+  changes: { run?: string; spec?: Service['spec']; status?: Service['status']; metadata?: object } = {},
+): Service => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: {
+    ...aPod({ ...(changes.run ? { run: changes.run } : {}) }).metadata,
+    uid: 'service-uid',
+    ...changes.metadata,
+  },
+  spec: { type, clusterIP: '10.96.0.5', ports: [{ port: 7777, protocol: 'TCP' }], ...changes.spec },
+  ...(changes.status ? { status: changes.status } : {}),
+})
+
+/** The frozen run and the Active world of runA, as plans write them. */
+export const frozen = (spec: WorldSpecInput = running): World => written(aWorld(spec), planFor(aWorld(spec)))
+export const active = (spec: WorldSpecInput = running): World =>
+  written(frozen(spec), planFor(frozen(spec), aPod({ status: ready() })))
+
+/** A condition of a status, as `status/reason`. */
+export const conditionOf = (status: WorldStatus, type: string): string => {
+  const condition = status.conditions?.find((each) => each.type === type)
+  return `${condition?.status}/${condition?.reason}`
+}
+
 /** Plans one reconcile at `nowMs` (default: the start of the run). */
-export const planFor = (world: World, pod?: Pod, nowMs = startMs, newRunId = runB): Plan =>
-  plan({ world, pod, settings, nowMs, newRunId: () => newRunId })
+export const planFor = (
+  world: World,
+  pod?: Pod,
+  nowMs = startMs,
+  newRunId = runB,
+  around: Partial<PlanInput> = {},
+): Plan =>
+  plan({
+    ...{ world, pod, settings, nowMs, node: undefined, service: undefined, queue: undefined },
+    newRunId: () => newRunId,
+    ...around,
+  })
 
 /** What a plan does, in words. */
 export const verbs = (planned: Plan): string[] => planned.steps.map((step) => step.verb)

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import {
+  active,
   aPod,
   at,
   aWorld,
   exited,
+  frozen,
   planFor,
   ready,
   runA,
@@ -17,9 +19,6 @@ import {
   verbs,
   written,
 } from './fixtures.ts'
-
-const frozen = () => written(aWorld(running), planFor(aWorld(running)))
-const active = () => written(frozen(), planFor(frozen(), aPod({ status: ready() })))
 
 describe('a start', () => {
   test('freezes the run in the status before the first pod is made', () => {
@@ -77,6 +76,12 @@ describe('a start', () => {
     expect(pod).toBeUndefined()
     expect(world.status).toMatchObject({ phase: 'Error', deployment: { status: 'Error' } })
     expect(world.status?.message).toContain('not ready in time')
+  })
+
+  test('whose server became ready while nobody looked is Active, however late it is seen', () => {
+    const late = startMs + settings.startDeadlineMs + 60_000
+    const planned = planFor(frozen(), aPod({ status: ready() }), late)
+    expect(planned).toMatchObject({ steps: [], status: { phase: 'Active' } })
   })
 
   test('waits for the server of an older run to stop before it names its own deployment', () => {
@@ -159,13 +164,6 @@ describe('a server that fails', () => {
     expect(planned.status.run?.restarts).toBe(1)
   })
 
-  test('by eviction does not spend the budget', () => {
-    const evicted = aPod({ status: { phase: 'Failed', reason: 'Evicted', message: 'node was low on memory' } })
-    const planned = planFor(active(), evicted)
-    expect(verbs(planned)).toEqual(['deletePod'])
-    expect(planned.status.run?.restarts).toBe(0)
-  })
-
   test('while it is being deleted neither ends nor restarts the run', () => {
     const going = aPod({ status: exited(1), metadata: { deletionTimestamp: at(startMs) } })
     const planned = planFor(active(), going)
@@ -212,6 +210,22 @@ describe('the end of a run', () => {
     const world = { ...base, spec: { ...base.spec, ...stopped, transient: true, durationMinutes: 1 } }
     expect(planFor(world, undefined, startMs + 1_000)).toMatchObject({ steps: [], requeueAfterMs: 59_000 })
     expect(verbs(planFor(world, undefined, startMs + 60_000))).toEqual(['deleteWorld'])
+  })
+
+  test('of which the status did not tell yet is told first, and then the transient world goes', () => {
+    const base = active()
+    const spec = { ...base.spec, ...stopped, transient: true, durationMinutes: 1 }
+    const edited = { ...base, spec, metadata: { ...base.metadata, generation: 2 } }
+    const told = planFor(edited, undefined, startMs + 60_000)
+    expect(told).toMatchObject({ steps: [], requeueAfterMs: 0, status: { observedGeneration: 2 } })
+    expect(verbs(planFor(written(edited, told), undefined, startMs + 60_000))).toEqual(['deleteWorld'])
+  })
+
+  test('never comes for a transient world that has no duration, or that never ran', () => {
+    const base = active()
+    const endless = { ...base, spec: { ...base.spec, ...stopped, transient: true } }
+    expect(planFor(endless, undefined, startMs + 1e12)).toMatchObject({ steps: [] })
+    expect(verbs(planFor(aWorld({ transient: true, durationMinutes: 1 }), undefined, startMs + 1e12))).toEqual([])
   })
 
   test('is not outdone by an extension of the duration that arrives at the same moment', () => {

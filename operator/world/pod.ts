@@ -2,8 +2,8 @@ import { deploymentIdOfRun } from '#shared/ids.ts'
 import { type KubeObject, type ObjectMeta, ownerReference } from '#shared/kube/objects.ts'
 import { labels } from '#shared/resources/group.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
-import { scalingProfiles } from '#shared/scalingProfiles.ts'
-import { scaleCpu, scaleMemory } from './quantities.ts'
+import { placementFields } from './placement.ts'
+import { profileResources } from './run.ts'
 import type { WorldSettings } from './settings.ts'
 
 /** The part of a Pod that the operator reads. */
@@ -11,25 +11,45 @@ export type Pod = {
   apiVersion: string
   kind: string
   metadata: ObjectMeta
-  spec?: { nodeName?: string }
+  spec?: {
+    nodeName?: string
+    containers?: { name: string; image?: string; resources?: { limits?: { memory?: string } } }[]
+  }
   status?: {
     phase?: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown'
     reason?: string
     message?: string
     podIP?: string
     conditions?: { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string }[]
-    containerStatuses?: {
-      state?: {
-        waiting?: { reason?: string; message?: string }
-        terminated?: { reason?: string; message?: string; exitCode?: number }
-      }
-    }[]
+    containerStatuses?: ContainerStatus[]
+  }
+}
+
+/** The part of a container's status that the operator reads. */
+export type ContainerStatus = {
+  name?: string
+  state?: {
+    waiting?: { reason?: string; message?: string }
+    terminated?: { reason?: string; message?: string; exitCode?: number }
   }
 }
 
 /** The game port, TCP and UDP, inside every server. */
 export const gamePort = 7777
 const healthPort = 8080
+
+/** What Pod Security `restricted` asks of every pod and container that the operator makes, and a read-only root. */
+export const podSecurity = {
+  runAsNonRoot: true,
+  runAsUser: 65_532,
+  runAsGroup: 65_532,
+  seccompProfile: { type: 'RuntimeDefault' },
+}
+export const containerSecurity = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ['ALL'] },
+}
 
 /**
  * The server pod of a run: named after its world, so that the API server refuses a second one, and built from the frozen
@@ -41,20 +61,16 @@ export const buildPod = (world: World, run: WorldRun, settings: WorldSettings): 
   metadata: {
     name: world.metadata.name,
     ...(world.metadata.namespace === undefined ? {} : { namespace: world.metadata.namespace }),
-    labels: podLabels(world, run),
+    labels: serverLabels(world, run),
     ownerReferences: [ownerReference(world)],
   },
   spec: {
     restartPolicy: 'Never',
+    ...placementFields(settings.placement, run.compute ?? world.spec.compute),
     terminationGracePeriodSeconds: settings.stopGraceSeconds,
     automountServiceAccountToken: false,
     enableServiceLinks: false,
-    securityContext: {
-      runAsNonRoot: true,
-      runAsUser: 65_532,
-      runAsGroup: 65_532,
-      seccompProfile: { type: 'RuntimeDefault' },
-    },
+    securityContext: podSecurity,
     volumes: [{ name: 'tmp', emptyDir: { sizeLimit: '256Mi' } }],
     containers: [
       {
@@ -71,11 +87,7 @@ export const buildPod = (world: World, run: WorldRun, settings: WorldSettings): 
         ...(run.probes ? probes : {}),
         resources: resources(run, settings),
         volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }],
-        securityContext: {
-          allowPrivilegeEscalation: false,
-          readOnlyRootFilesystem: true,
-          capabilities: { drop: ['ALL'] },
-        },
+        securityContext: containerSecurity,
       },
     ],
   },
@@ -92,7 +104,8 @@ const probes = {
   },
 }
 
-const podLabels = (world: World, run: WorldRun): Record<string, string> => {
+/** The labels of what a run consists of: its pod and its service. */
+export const serverLabels = (world: World, run: WorldRun): Record<string, string> => {
   const inherited = [labels.organization, labels.project].flatMap((key) => {
     const value = world.metadata.labels?.[key]
     return value === undefined ? [] : [[key, value] as const]
@@ -128,19 +141,15 @@ const environment = (world: World, run: WorldRun, settings: WorldSettings): { na
   return Object.entries(values).map(([name, value]) => ({ name, value: literal(value ?? '') }))
 }
 
-const realtimeUrl = (publicUrl: string): string =>
+/** Where the API's WebSocket is. */
+export const realtimeUrl = (publicUrl: string): string =>
   new URL('/api/realtime/connect/', publicUrl.replace(/^http/, 'ws')).href
 
 /** Kubernetes expands $(NAME) in arguments and values; what a user wrote is passed on as it was written. */
-const literal = (text: string): string => text.replaceAll('$(', '$$$$(')
+export const literal = (text: string): string => text.replaceAll('$(', '$$$$(')
 
 const resources = (run: WorldRun, settings: WorldSettings): object => {
-  const { memoryLimit, cpuLimit } = scalingProfiles[run.profile]
-  return {
-    limits: { memory: memoryLimit, cpu: cpuLimit },
-    requests: {
-      memory: scaleMemory(memoryLimit, settings.memoryRequestRatio),
-      cpu: scaleCpu(cpuLimit, settings.cpuRequestRatio),
-    },
-  }
+  // A run that an older operator froze does not say.
+  const { memoryLimit, cpuLimit, memoryRequest, cpuRequest } = run.resources ?? profileResources(run.profile, settings)
+  return { limits: { memory: memoryLimit, cpu: cpuLimit }, requests: { memory: memoryRequest, cpu: cpuRequest } }
 }

@@ -2,50 +2,111 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Client } from '#shared/kube/client.ts'
 import type { Result } from '#shared/kube/controller.ts'
 import { isAlreadyExists, isNotFound, KubeError } from '#shared/kube/errors.ts'
+import type { EventRecorder } from '#shared/kube/events.ts'
+import { controllerOf, type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import type { Reflector } from '#shared/kube/reflector.ts'
 import type { Log } from '#shared/log.ts'
 import { fieldManagers, groupVersion, worldResource } from '#shared/resources/group.ts'
 import { type World, type WorldStatus, worldSpecSchema } from '#shared/resources/world.ts'
-import { plan } from './plan.ts'
+import { changedPaths } from './changes.ts'
+import { type Diagnosis, explainRefusal, isRefusal } from './diagnosis.ts'
+import { eventsOf } from './events.ts'
+import type { Node } from './node.ts'
+import { plan, podNameTaken } from './plan.ts'
 import { buildPod, type Pod } from './pod.ts'
+import type { QueuePoll } from './queuePoll.ts'
+import type { RunClock } from './runClock.ts'
+import { buildService, type Service, serviceNameTaken } from './service.ts'
 import type { WorldSettings } from './settings.ts'
-import type { Step } from './step.ts'
+import { refusedStatus } from './status.ts'
+import type { PlanInput, Step } from './step.ts'
+
+type Source<T extends KubeObject> = { readonly client: Client<T>; readonly cache: Reflector<T> }
 
 /** What a reconcile of a World works with. */
 export type WorldDeps = {
-  readonly worlds: { readonly client: Client<World>; readonly cache: Reflector<World> }
-  readonly pods: { readonly client: Client<Pod>; readonly cache: Reflector<Pod> }
+  readonly worlds: Source<World>
+  readonly pods: Source<Pod>
+  readonly services: Source<Service>
+  readonly nodes: Source<Node>
+  readonly queue: QueuePoll
+  readonly runClock: RunClock
   readonly settings: WorldSettings
-  readonly now: () => number
   readonly newRunId: () => string
+  readonly events: Pick<EventRecorder, 'record'>
   readonly log: Log
 }
+
+/** A step that the API server did not take, and why, in words for the status. */
+type Refusal = { readonly error: KubeError; readonly why: Diagnosis }
 
 /** How long a reconcile waits for the caches to show what it wrote; past that, a conflict would tell it. */
 const ownWriteTimeoutMs = 5_000
 
 /**
- * Reconciles the World of that key (`namespace/name`): observes it and its pod in the caches, plans, does the steps and
+ * Reconciles the World of that key (`namespace/name`): observes it and what belongs to it, plans, does the steps and
  * writes the status once, if it differs. A refused step is told in the status before the error goes up to be retried.
  */
 export const reconcileWorld = async (deps: WorldDeps, key: string, signal: AbortSignal): Promise<Result> => {
+  const input = await observe(deps, key, signal)
+  if (input === undefined) {
+    deps.queue.forget(key)
+    deps.runClock.forget(key)
+    return
+  }
+  const { world } = input
+  const planned = plan(input)
+  const refusal = await executeAll(deps, world, planned.steps, signal)
+  const status = refusal === undefined ? planned.status : refusedStatus(input, planned.status, refusal.why)
+  const changed = await writeStatus(deps, world, status, signal)
+  askForQueue(deps, key, input, status)
+  if (changed || planned.steps.length > 0) tell(deps, world, status, planned.steps)
+  if (refusal !== undefined) throw refusal.error
+  return planned.requeueAfterMs === undefined ? undefined : { requeueAfterMs: planned.requeueAfterMs }
+}
+
+/** Everything that the plan depends on; undefined where there is no World of that key any more. */
+const observe = async (deps: WorldDeps, key: string, signal: AbortSignal): Promise<PlanInput | undefined> => {
   const seen = deps.worlds.cache.store.get(key)
-  if (seen === undefined) return
+  if (seen === undefined) return undefined
   const world = { ...seen, spec: worldSpecSchema.parse(seen.spec) }
   const pod = deps.pods.cache.store.get(key)
-  const planned = plan({ world, pod, settings: deps.settings, nowMs: deps.now(), newRunId: deps.newRunId })
-  const refusal = await executeAll(deps, world, planned.steps, signal)
-  const status = refusal === undefined ? planned.status : withRefusal(planned.status, refusal)
-  const changed = await writeStatus(deps, world, status, signal)
-  if (changed || planned.steps.length > 0) {
-    const steps = planned.steps.map((step) => step.verb)
-    deps.log.info(
-      { world: key, runId: status.runId, phase: status.phase, steps, why: status.message ?? '' },
-      'reconciled',
-    )
+  const name = pod?.spec?.nodeName
+  return {
+    world,
+    pod,
+    node:
+      name === undefined ? undefined : (deps.nodes.cache.store.get(name) ?? (await lookForNode(deps, name, signal))),
+    service: deps.services.cache.store.get(key),
+    queue: deps.queue.report(key, pod?.metadata.uid ?? ''),
+    settings: deps.settings,
+    nowMs: deps.runClock.now(key, world.spec.runId ?? world.status?.runId),
+    newRunId: deps.newRunId,
   }
-  if (refusal !== undefined) throw refusal
-  return planned.requeueAfterMs === undefined ? undefined : { requeueAfterMs: planned.requeueAfterMs }
+}
+
+/** The cache may not have a new node yet, and that a node is gone has consequences: so the API server is asked. */
+const lookForNode = async ({ nodes }: WorldDeps, name: string, signal: AbortSignal): Promise<Node | 'gone'> =>
+  (await unless(isNotFound, nodes.client.get({ name }, { signal }))) ?? 'gone'
+
+/** The server of an Active world is asked how many are inside; all others are left alone. */
+const askForQueue = (deps: WorldDeps, key: string, { pod }: PlanInput, status: WorldStatus): void => {
+  const isReady = status.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True')
+  const host = pod?.status?.podIP
+  const podUid = pod?.metadata.uid
+  if (isReady && status.run?.probes && host !== undefined && podUid !== undefined) {
+    deps.queue.follow(key, { podUid, host, known: status.queue })
+  } else deps.queue.forget(key)
+}
+
+/** One line for the operators of the platform, and events for the users of the world. */
+const tell = (deps: WorldDeps, world: World, status: WorldStatus, steps: readonly Step[]): void => {
+  const done = steps.map((step) => step.verb)
+  const changed = changedPaths(ownPart(world.status), ownPart(status))
+  const why = status.conditions?.find(({ type }) => type === 'Ready')?.reason
+  const { runId, phase, message = '' } = status
+  deps.log.info({ world: objectKey(world), runId, phase, steps: done, changed, why, message }, 'reconciled')
+  for (const event of eventsOf(world, status, steps)) deps.events.record(world, event)
 }
 
 const executeAll = async (
@@ -53,45 +114,79 @@ const executeAll = async (
   world: World,
   steps: readonly Step[],
   signal: AbortSignal,
-): Promise<KubeError | undefined> => {
+): Promise<Refusal | undefined> => {
   for (const step of steps) {
     try {
-      await execute(deps, world, step, signal)
+      const refusal = await execute(deps, world, step, signal)
+      if (refusal !== undefined) return refusal
     } catch (error) {
-      if (error instanceof KubeError && [403, 422].includes(error.status)) return error
-      throw error
+      if (!isRefusal(error)) throw error
+      return { error, why: explainRefusal(error, step.verb.endsWith('Service') ? 'the service' : 'the server') }
     }
   }
   return undefined
 }
 
-const execute = async (deps: WorldDeps, world: World, step: Step, signal: AbortSignal): Promise<void> => {
+const execute = async (
+  deps: WorldDeps,
+  world: World,
+  step: Step,
+  signal: AbortSignal,
+): Promise<Refusal | undefined> => {
   switch (step.verb) {
-    case 'createPod': {
-      // A pod of that name that the cache does not show yet is looked at by the reconcile that its event brings.
-      const created = await unless(
-        isAlreadyExists,
-        deps.pods.client.create(buildPod(world, step.run, deps.settings), { signal }),
-      )
-      if (created)
-        await deps.pods.cache.reached(created.metadata.resourceVersion ?? '', { timeoutMs: ownWriteTimeoutMs })
-      return
+    case 'createPod':
+      return create(deps.pods, world, buildPod(world, step.run, deps.settings), podNameTaken, signal)
+    case 'createService':
+      return create(deps.services, world, buildService(world, step.run), serviceNameTaken, signal)
+    case 'deletePod':
+    case 'forceDeletePod': {
+      const grace = step.verb === 'forceDeletePod' ? { gracePeriodSeconds: 0 } : {}
+      await remove(deps.pods, step.pod, { ...grace, signal })
+      return undefined
     }
-    case 'deletePod': {
-      const { name, namespace, uid } = step.pod.metadata
-      await unless(
-        isNotFound,
-        deps.pods.client.delete(reference(name, namespace), { signal, ...(uid === undefined ? {} : { uid }) }),
-      )
-      return
-    }
+    case 'deleteService':
+      await remove(deps.services, step.service, { signal })
+      return undefined
     case 'deleteWorld': {
-      const { name, namespace, uid, resourceVersion } = world.metadata
-      const exactly = { signal, ...(uid ? { uid } : {}), ...(resourceVersion ? { resourceVersion } : {}) }
-      await unless(isNotFound, deps.worlds.client.delete(reference(name, namespace), exactly))
-      return
+      const { resourceVersion } = world.metadata
+      await remove(deps.worlds, world, { signal, ...(resourceVersion ? { resourceVersion } : {}) })
+      return undefined
     }
   }
+}
+
+/** Creates what bears the world's name; one that is there already is either ours, and soon seen, or in the way. */
+const create = async <T extends KubeObject>(
+  { client, cache }: Source<T>,
+  world: World,
+  object: KubeObject & { spec: object },
+  taken: (name: string) => Diagnosis,
+  signal: AbortSignal,
+): Promise<Refusal | undefined> => {
+  try {
+    const created = await client.create(object, { signal })
+    await cache.reached(created.metadata.resourceVersion ?? '', { timeoutMs: ownWriteTimeoutMs })
+    return undefined
+  } catch (error) {
+    if (!(error instanceof KubeError) || !isAlreadyExists(error)) throw error
+    const { name, namespace } = world.metadata
+    const present = await unless(isNotFound, client.get(reference(name, namespace), { signal }))
+    // Gone between the two calls: no event tells of a stranger's end, so it is tried again.
+    if (present === undefined) throw error
+    return controllerOf(present)?.uid === world.metadata.uid ? undefined : { error, why: taken(name) }
+  }
+}
+
+/** Deletes exactly that object; one that is gone already is no fault. */
+const remove = async <T extends KubeObject>(
+  { client }: Source<T>,
+  { metadata: { name, namespace, uid } }: T,
+  options: Parameters<Client<T>['delete']>[1],
+): Promise<void> => {
+  await unless(
+    isNotFound,
+    client.delete(reference(name, namespace), { ...options, ...(uid === undefined ? {} : { uid }) }),
+  )
 }
 
 const reference = (name: string, namespace: string | undefined): { name: string; namespace?: string } =>
@@ -105,11 +200,6 @@ const unless = async <T>(expected: (error: unknown) => boolean, call: Promise<T>
     throw error
   }
 }
-
-const withRefusal = (status: WorldStatus, refusal: KubeError): WorldStatus => ({
-  ...status,
-  message: `the API server refused the server's pod: ${refusal.message}`.slice(0, 4096),
-})
 
 /** Writes the status unless the world has it already; guarded by the version that was read, so nothing stale lands. */
 const writeStatus = async (

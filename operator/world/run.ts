@@ -1,5 +1,6 @@
 import type { RunEndReason, World, WorldRun } from '#shared/resources/world.ts'
-import { scalingProfiles } from '#shared/scalingProfiles.ts'
+import type { Diagnosis } from './diagnosis.ts'
+import { scaleCpu, scaleMemory } from './quantities.ts'
 import type { WorldSettings } from './settings.ts'
 
 /**
@@ -15,7 +16,7 @@ export const wantedRunId = (world: World, newRunId: () => string): string => {
 
 /** A run as it is from its start to its end; later edits of these fields wait for the next one. */
 export const freezeRun = (world: World, id: string, settings: WorldSettings, nowMs: number): WorldRun => {
-  const { runtime, scaling, networking } = world.spec
+  const { runtime, scaling, networking, compute } = world.spec
   return {
     id,
     startedAt: world.spec.startedAt ?? toInstant(nowMs),
@@ -23,12 +24,34 @@ export const freezeRun = (world: World, id: string, settings: WorldSettings, now
     ...(runtime.contentId === undefined ? {} : { contentId: runtime.contentId }),
     profile: scaling.profile,
     mapName: runtime.mapName,
-    capacity: runtime.capacity ?? scalingProfiles[scaling.profile].capacity,
+    capacity: runtime.capacity ?? settings.profiles[scaling.profile].capacity,
     probes: runtime.probes,
     args: runtime.args,
-    strategy: networking.strategy,
+    strategy: resolveStrategy(networking.strategy, settings),
+    resources: profileResources(scaling.profile, settings),
+    compute,
     restarts: 0,
   }
+}
+
+/** What a profile stands for now. */
+export const profileResources = (
+  profile: WorldRun['profile'],
+  settings: WorldSettings,
+): NonNullable<WorldRun['resources']> => {
+  const { memoryLimit, cpuLimit } = settings.profiles[profile]
+  return {
+    memoryLimit,
+    cpuLimit,
+    memoryRequest: scaleMemory(memoryLimit, settings.memoryRequestRatio),
+    cpuRequest: scaleCpu(cpuLimit, settings.cpuRequestRatio),
+  }
+}
+
+/** In a frozen run, Default is the address of the pod. */
+const resolveStrategy = (strategy: WorldRun['strategy'], { defaultStrategy }: WorldSettings): WorldRun['strategy'] => {
+  if (strategy !== 'Default') return strategy
+  return defaultStrategy === 'PodIP' ? 'Default' : defaultStrategy
 }
 
 /** The run, over, with why it ended as a word and a sentence. An end that is already recorded keeps its time. */
@@ -39,17 +62,47 @@ export const endRun = (run: WorldRun, endReason: RunEndReason, endMessage: strin
   endMessage,
 })
 
-/** Counts a failed pod once, however often it is seen. Failures before a long time of Ready are forgotten. */
-export const countFailure = (run: WorldRun, podUid: string, settings: WorldSettings, nowMs: number): WorldRun => {
-  const readyForMs = run.readyAt === undefined ? 0 : nowMs - Date.parse(run.readyAt)
-  const earlier = readyForMs >= settings.restartRefillMs ? 0 : run.restarts
-  return { ...run, restarts: earlier + 1, countedPodUid: podUid, failedAt: toInstant(nowMs) }
+/**
+ * Counts a lost pod once, however often it is seen: as a failure, or as a disruption, which costs no restart. What was
+ * lost before a long time of Ready is forgotten.
+ */
+export const countLoss = (
+  run: WorldRun,
+  podUid: string,
+  { reason, message, disrupted }: Diagnosis & { readonly disrupted: boolean },
+  { settings, nowMs }: { settings: WorldSettings; nowMs: number },
+): WorldRun => {
+  // A server that was not Ready since the loss before this one has earned nothing.
+  const readyForMs = run.readyAt !== undefined && run.failure === undefined ? nowMs - Date.parse(run.readyAt) : 0
+  const refilled = readyForMs >= settings.restartRefillMs
+  const restarts = refilled ? 0 : run.restarts
+  const disruptions = refilled ? 0 : (run.disruptions ?? 0)
+  return {
+    ...run,
+    restarts: restarts + (disrupted ? 0 : 1),
+    ...(disrupted || disruptions > 0 ? { disruptions: disruptions + (disrupted ? 1 : 0) } : {}),
+    countedPodUid: podUid,
+    failedAt: toInstant(nowMs),
+    failure: {
+      // One failure may be an accident; the second in a row is a loop, whatever its exit code.
+      reason: reason === 'ServerFailed' && restarts > 0 ? 'CrashLoop' : reason,
+      message: message.slice(0, 2048),
+    },
+  }
 }
 
-/** When the next pod of a run may be made, in epoch milliseconds; 0 where nothing failed. */
+/** The run with its server Ready since then; what it was lost by before is mended. */
+export const readyRun = (
+  { failure: _, readyPodUid: __, ...run }: WorldRun,
+  readyAt: string,
+  podUid: string | undefined,
+): WorldRun => ({ ...run, readyAt, ...(podUid === undefined ? {} : { readyPodUid: podUid }) })
+
+/** When the next pod of a run may be made, in epoch milliseconds; 0 where nothing was lost. */
 export const nextPodAtMs = (run: WorldRun, settings: WorldSettings): number => {
   if (run.failedAt === undefined) return 0
-  const backoffMs = settings.restartBackoffMs * 2 ** Math.min(run.restarts - 1, 20)
+  const losses = run.restarts + (run.disruptions ?? 0)
+  const backoffMs = settings.restartBackoffMs * 2 ** Math.min(losses - 1, 20)
   return Date.parse(run.failedAt) + Math.min(backoffMs, settings.restartBackoffMaxMs)
 }
 

@@ -14,6 +14,11 @@ import { codePoints, conditions, instant, revision, revisionFence, userMetadata 
 
 const runId = () => z.string().regex(new RegExp(idPattern('run')))
 
+const compute = z.object({
+  group: z.enum(computeGroups).default('production').describe('The kind of capacity to run on.'),
+  region: z.enum(computeRegions).default('Europe').describe('Where to run.'),
+})
+
 const runtime = z.object({
   image: z.string().min(1).max(1024).exactOptional().describe("The server's image; left out, the operator's default."),
   contentId: z.string().max(256).exactOptional().describe('The content that the image holds.'),
@@ -47,20 +52,17 @@ export const worldSpecSchema = z
         profile: z.enum(scalingProfileNames).default(defaultScalingProfile).describe('The size of the server.'),
       })
       .prefault({})
-      .describe('How large the world is.'),
-    compute: z
-      .object({
-        group: z.enum(computeGroups).default('production').describe('The kind of capacity to run on.'),
-        region: z.enum(computeRegions).default('Europe').describe('Where to run.'),
-      })
-      .prefault({})
-      .describe('Where the world runs.'),
+      .describe('How large the world is. Edits take effect at the next run.'),
+    compute: compute.prefault({}).describe('Where the world runs. Edits take effect at the next run.'),
     networking: z
       .object({
-        strategy: z.enum(networkingStrategies).default('Default').describe('How players reach the game port.'),
+        strategy: z
+          .enum(networkingStrategies)
+          .default('Default')
+          .describe("How players reach the game port; Default is the operator's setting."),
       })
       .prefault({})
-      .describe('How the world is reached.'),
+      .describe('How the world is reached. Edits take effect at the next run.'),
     runtime: runtime.prefault({}).describe('What the server runs. Edits take effect at the next run.'),
     metadata: userMetadata.prefault({}).describe("The owner's own annotations and labels."),
   })
@@ -71,6 +73,11 @@ export const worldSpecSchema = z
       {
         rule: 'has(self.runId) == has(self.startedAt)',
         message: 'runId and startedAt are given together; leave both out and the operator makes a run of its own',
+      },
+      {
+        rule: '!has(self.runtime.capacity) || self.runtime.capacity <= int(self.scaling.profile.substring(8))',
+        message:
+          'runtime.capacity is at most what the profile holds, the number in its name: lower it, or take a larger scaling.profile',
       },
     ],
   })
@@ -95,11 +102,38 @@ const run = z.object({
   capacity: z.int().min(1).describe('How many may be in the world.'),
   probes: z.boolean().describe('Whether the image is probed.'),
   args: z.array(z.string().max(4096)).max(64).describe("Arguments for the image's entry point."),
-  strategy: z.enum(networkingStrategies).describe('How players reach the game port.'),
+  strategy: z
+    .enum(networkingStrategies)
+    .describe(
+      'How players reach the game port, as it was resolved; Default is the address of the pod, without a service.',
+    ),
+  resources: z
+    .object({
+      memoryLimit: z.string().max(32).describe('The memory limit of the server.'),
+      cpuLimit: z.string().max(32).describe('The CPU limit of the server.'),
+      memoryRequest: z.string().max(32).describe('The memory that the server requests.'),
+      cpuRequest: z.string().max(32).describe('The CPU that the server requests.'),
+    })
+    .exactOptional()
+    .describe('What the profile stood for at the start.'),
+  compute: compute.exactOptional().describe('Where the run was asked to be.'),
   restarts: z.int().min(0).describe('How often the server failed since it was last Ready for long.'),
-  countedPodUid: z.string().max(64).exactOptional().describe('The last failed pod that restarts counts.'),
-  failedAt: instant().exactOptional().describe('When that pod was seen to have failed; the backoff counts from here.'),
+  disruptions: z
+    .int()
+    .min(0)
+    .exactOptional()
+    .describe('How often the cluster took the server away since it was last Ready for long; it costs no restart.'),
+  countedPodUid: z.string().max(64).exactOptional().describe('The last lost pod that restarts or disruptions counts.'),
+  failedAt: instant().exactOptional().describe('When that pod was seen to be lost; the backoff counts from here.'),
+  failure: z
+    .object({
+      reason: z.string().max(128).describe('Why, as one CamelCase word for programs.'),
+      message: z.string().max(2048).describe('Why, as a sentence for people.'),
+    })
+    .exactOptional()
+    .describe('Why the server was lost, or was not ready in time; it goes once a server is ready.'),
   readyAt: instant().exactOptional().describe('When the server last became Ready.'),
+  readyPodUid: z.string().max(64).exactOptional().describe('The pod that was Ready then.'),
   endedAt: instant().exactOptional().describe('When the run ended.'),
   endReason: z.enum(runEndReasons).exactOptional().describe('Why the run ended, for programs.'),
   endMessage: z.string().max(4096).exactOptional().describe('Why the run ended, for people.'),
@@ -117,7 +151,7 @@ export const worldStatusSchema = z
     address: z
       .object({
         host: z.string().max(253).describe('An address or a name.'),
-        port: z.int().min(1).max(65_535).describe('The game port, TCP and UDP.'),
+        port: z.int().min(1).max(65_535).describe('The game port there, TCP and UDP.'),
       })
       .exactOptional()
       .describe('Where the game port of the server is.'),
@@ -141,6 +175,7 @@ export type WorldSpec = z.output<typeof worldSpecSchema>
 export type WorldSpecInput = z.input<typeof worldSpecSchema>
 export type WorldStatus = Omit<z.output<typeof worldStatusSchema>, 'conditions'> & { conditions?: Condition[] }
 export type WorldRun = z.output<typeof run>
+export type WorldQueue = NonNullable<WorldStatus['queue']>
 export type WorldDeploymentStatus = z.output<typeof deployment>
 export type RunEndReason = (typeof runEndReasons)[number]
 

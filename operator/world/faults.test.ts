@@ -1,0 +1,381 @@
+import { describe, expect, test } from 'vitest'
+import { KubeError } from '#shared/kube/errors.ts'
+import { explainRefusal, isRefusal } from './diagnosis.ts'
+import {
+  active,
+  aNode,
+  aPod,
+  at,
+  conditionOf,
+  evicted,
+  exited,
+  frozen,
+  outOfMemory,
+  planFor,
+  ready,
+  runB,
+  running,
+  settings,
+  settle,
+  startMs,
+  stopped,
+  verbs,
+  waitingFor,
+  written,
+} from './fixtures.ts'
+import { plan } from './plan.ts'
+import type { Pod } from './pod.ts'
+import { refusedStatus } from './status.ts'
+
+const unscheduled = (reason: string, message: string): Pod['status'] => ({
+  phase: 'Pending',
+  conditions: [{ type: 'PodScheduled', status: 'False', reason, message }],
+})
+const disrupted = (reason: string, message = ''): Pod['status'] => ({
+  phase: 'Failed',
+  conditions: [{ type: 'DisruptionTarget', status: 'True', reason, message }],
+})
+const backOff = 'Back-off pulling image "x": ErrImagePull: not found'
+
+describe('a server that does not become ready says why, with a reason of its own', () => {
+  test.each<[string, Pod['status'], string, string]>([
+    ['a missing image', waitingFor('ErrImagePull', 'not found'), 'ImagePullFailed', 'cannot be pulled: not found'],
+    [
+      'an image that is asked for again',
+      waitingFor('ImagePullBackOff', backOff),
+      'ImagePullFailed',
+      'cannot be pulled: not found',
+    ],
+    ['a name that is none', waitingFor('InvalidImageName'), 'ImagePullFailed', 'cannot be pulled'],
+    [
+      'no room on any node',
+      unscheduled('Unschedulable', '0/1 nodes fit'),
+      'Unschedulable',
+      'waiting for a node: 0/1 nodes fit',
+    ],
+    ['a scheduling gate', unscheduled('SchedulingGated', ''), 'SchedulingGated', 'waiting for a node'],
+    ['a missing secret', waitingFor('CreateContainerConfigError', 'no secret'), 'ContainerCannotStart', 'no secret'],
+    [
+      'a kubelet that restarts it',
+      waitingFor('CrashLoopBackOff', 'back-off 10s'),
+      'CrashLoop',
+      'fails again and again',
+    ],
+  ])('%s', (_, status, reason, sentence) => {
+    const planned = planFor(frozen(), aPod({ status }))
+    expect(planned.steps).toEqual([])
+    expect(planned.status.message).toContain(sentence)
+    expect(conditionOf(planned.status, 'Ready')).toBe(`False/${reason}`)
+    expect(conditionOf(planned.status, 'Degraded')).toBe(`True/${reason}`)
+    expect(conditionOf(planned.status, 'Progressing')).toBe(`True/${reason}`)
+  })
+
+  test('and a pull that fails in turns is told once', () => {
+    const first = planFor(frozen(), aPod({ status: waitingFor('ErrImagePull', 'not found') }))
+    const next = planFor(
+      written(frozen(), first),
+      aPod({ status: waitingFor('ImagePullBackOff', backOff) }),
+      startMs + 9_000,
+    )
+    expect(next.status).toEqual(first.status)
+  })
+
+  test('and when its time is up, the run ends with that reason', () => {
+    const pod = aPod({ status: waitingFor('ErrImagePull', 'not found') })
+    const { world } = settle(frozen(), pod, startMs + settings.startDeadlineMs)
+    expect(world.status).toMatchObject({
+      phase: 'Error',
+      run: { endReason: 'StartDeadline' },
+      deployment: { status: 'Error' },
+    })
+    expect(world.status?.message).toContain('not ready in time: waiting for the image')
+    expect(conditionOf(world.status ?? {}, 'Degraded')).toBe('True/ImagePullFailed')
+  })
+})
+
+describe('a server that is lost', () => {
+  test.each<[string, Pod['status'], string, number, string]>([
+    ['by its memory', outOfMemory, 'OutOfMemory', 1, 'restart 1 of 3: the server needed more memory'],
+    ['by itself', exited(3), 'ServerFailed', 1, 'restart 1 of 3: the server ended with exit code 3'],
+    [
+      'by eviction',
+      evicted,
+      'Evicted',
+      0,
+      'the server is made again: the cluster took the server away: the node was low',
+    ],
+    ['by preemption', disrupted('PreemptionByScheduler'), 'Evicted', 0, 'made again: the cluster took the server away'],
+    ['with its node', disrupted('DeletionByPodGC', 'node is gone'), 'NodeLost', 0, 'lost with its node'],
+    ['by a shutdown of its node', { phase: 'Failed', reason: 'NodeShutdown' }, 'Evicted', 0, 'was shut down'],
+    [
+      'by a node that has no room after all',
+      { phase: 'Failed', reason: 'OutOfmemory' },
+      'NodeRefused',
+      0,
+      'did not take',
+    ],
+  ])(
+    '%s is counted once, told with its reason, and made again after a wait',
+    (_, status, reason, restarts, sentence) => {
+      const pod = aPod({ status })
+      const counted = planFor(active(), pod, startMs + 5_000)
+      expect(counted).toMatchObject({ steps: [], requeueAfterMs: 0, status: { phase: 'Active', run: { restarts } } })
+      expect(counted.status.message).toContain(sentence)
+      expect(conditionOf(counted.status, 'Degraded')).toBe(`True/${reason}`)
+      expect(counted.status.deployment?.status).toBe('Restarting')
+      const gone = settle(active(), pod, startMs + 5_000)
+      expect(gone.pod).toBeUndefined()
+      expect(gone.world.status).toEqual(counted.status)
+      expect(verbs(planFor(gone.world, undefined, startMs + 5_999))).toEqual([])
+      expect(verbs(planFor(gone.world, undefined, startMs + 6_000))).toEqual(['createPod'])
+      const back = planFor(gone.world, aPod({ uid: 'next', status: ready(startMs + 7_000) }), startMs + 7_000)
+      expect(back.status).toMatchObject({ phase: 'Active', deployment: { status: 'Running', externalId: 'next' } })
+      expect(back.status.message).toBeUndefined()
+      expect(conditionOf(back.status, 'Degraded')).toBe('False/AsExpected')
+    },
+  )
+
+  test('for the second time in a row is in a crash loop, and at the end of the budget that is the reason', () => {
+    let now = { world: active(), pod: aPod() as Pod | undefined }
+    const reasons: string[] = []
+    for (let failure = 0; failure <= settings.restartBudget; failure += 1) {
+      now = settle(now.world, aPod({ uid: `pod-${failure}`, status: exited(3) }), startMs + failure * 61_000)
+      reasons.push(conditionOf(now.world.status ?? {}, 'Degraded'))
+    }
+    expect(reasons).toEqual(['True/ServerFailed', 'True/CrashLoop', 'True/CrashLoop', 'True/CrashLoop'])
+    expect(now.world.status).toMatchObject({ phase: 'Error', run: { endReason: 'RestartBudget' } })
+    expect(now.world.status?.message).toContain('failed 4 times')
+  })
+
+  test('by eviction, however often, never ends the run, and is waited for ever longer up to the maximum', () => {
+    let now = { world: active(), pod: aPod() as Pod | undefined }
+    let waitMs = 0
+    for (let time = 0; time < 12; time += 1) {
+      now = settle(now.world, aPod({ uid: `pod-${time}`, status: evicted }), startMs + time * 1_000)
+      waitMs = planFor(now.world, undefined, startMs + time * 1_000).requeueAfterMs ?? 0
+    }
+    expect(now.world.status).toMatchObject({ phase: 'Active', run: { restarts: 0, disruptions: 12 } })
+    expect(waitMs).toBe(settings.restartBackoffMaxMs)
+  })
+
+  test('again before it was ready again has its failures kept, however long ago it was ready', () => {
+    const first = settle(active(), aPod({ uid: 'one', status: exited(1) }), startMs + 60_000)
+    const later = startMs + 60_000 + 2 * settings.restartRefillMs
+    const second = planFor(first.world, aPod({ uid: 'two', status: exited(1) }), later)
+    expect(second.status.run?.restarts).toBe(2)
+  })
+
+  test('and made again but not ready in time counts as lost once more', () => {
+    const lost = settle(active(), aPod({ uid: 'one', status: exited(1) }), startMs + 2_000)
+    const madeMs = startMs + 4_000
+    const next = aPod({ uid: 'two', metadata: { creationTimestamp: at(madeMs) }, status: { phase: 'Running' } })
+    expect(planFor(lost.world, next, madeMs + settings.startDeadlineMs - 1).status.run?.restarts).toBe(1)
+    const late = planFor(lost.world, next, madeMs + settings.startDeadlineMs)
+    expect(late.status.run).toMatchObject({ restarts: 2, failure: { reason: 'NotReadyInTime' } })
+  })
+})
+
+test('a server that was made again within the second in which the one before was ready is not taken for that one', () => {
+  const next = aPod({ uid: 'next', metadata: { creationTimestamp: at(startMs) }, status: { phase: 'Running' } })
+  const { status } = planFor(active(), next, startMs + 5_000)
+  expect(status.deployment?.status).toBe('Restarting')
+  expect(status.message).toBe('waiting for the server to become ready')
+})
+
+test('a server that no longer says that it is ready keeps its run and its address, and is looked at', () => {
+  const unready = aPod({
+    metadata: { creationTimestamp: at(startMs) },
+    status: { phase: 'Running', podIP: '10.0.0.7' },
+  })
+  const { steps, status } = planFor(active(), unready, startMs + 60_000)
+  expect(steps).toEqual([])
+  expect(status).toMatchObject({ phase: 'Active', address: { host: '10.0.0.7' }, deployment: { status: 'Running' } })
+  expect(conditionOf(status, 'Degraded')).toBe('True/ServerNotReady')
+})
+
+describe('a write that the API server refuses', () => {
+  const refused = (status: number, message: string) =>
+    new KubeError({ status, reason: 'Forbidden', message: `POST /api/v1/namespaces/n/pods: ${message}` })
+  test.each([
+    [403, 'pods "w" is forbidden: exceeded quota: small, requested: pods=1, used: pods=1', 'QuotaExceeded'],
+    [403, 'pods "w" is forbidden: failed quota: small: must specify limits.cpu', 'QuotaExceeded'],
+    [403, 'pods "w" is forbidden: status unknown for quota: small', 'QuotaExceeded'],
+    [
+      403,
+      'pods "w" is forbidden: unable to create new content in namespace n because it is being terminated',
+      'NamespaceTerminating',
+    ],
+    [403, 'pods is forbidden: User "orrery-operator" cannot create resource "pods" in API group ""', 'NotPermitted'],
+    [
+      422,
+      "pods \"w\" is forbidden: ValidatingAdmissionPolicy 'no' with binding 'no' denied request: no",
+      'AdmissionRefused',
+    ],
+    [403, 'pods "w" is forbidden: violates PodSecurity "restricted:latest": host ports', 'AdmissionRefused'],
+    [400, 'admission webhook "x.example" denied the request: no', 'AdmissionRefused'],
+    [500, 'Internal error occurred: failed calling webhook "x.example": refused', 'AdmissionRefused'],
+    [422, 'Pod "w" is invalid: spec.containers[0].image: Required value', 'Refused'],
+  ])('%i %s', (status, message, reason) => {
+    const error = refused(status, message)
+    expect(isRefusal(error)).toBe(true)
+    const why = explainRefusal(error, 'the server')
+    expect(why.reason).toBe(reason)
+    expect(why.message).toContain(message)
+    expect(why.message).not.toContain('/api/v1')
+  })
+
+  test.each([404, 409, 429, 500, 503, 0])('%i is none, and is tried again without a word', (status) => {
+    expect(isRefusal(refused(status, 'later'))).toBe(false)
+  })
+
+  test('is told in the status, and the same refusal again changes nothing', () => {
+    const why = explainRefusal(refused(403, 'exceeded quota: small'), 'the server')
+    const world = frozen()
+    const first = refusedStatus({ world, nowMs: startMs }, planFor(world).status, why)
+    expect(conditionOf(first, 'Degraded')).toBe('True/QuotaExceeded')
+    expect(first.message).toContain('exceeded quota')
+    const again = { ...world, status: first }
+    expect(refusedStatus({ world: again, nowMs: startMs + 9_000 }, planFor(again).status, why)).toEqual(first)
+    const late = planFor(again, undefined, startMs + settings.startDeadlineMs)
+    expect(late.status.message).toContain('not ready in time: the quota of the namespace')
+    expect(conditionOf(late.status, 'Degraded')).toBe('True/QuotaExceeded')
+  })
+})
+
+describe('a node that cannot be seen', () => {
+  const pod = aPod({ status: ready() })
+  const going = aPod({ status: ready(), metadata: { deletionTimestamp: at(startMs) } })
+  const unseen = { node: aNode('Unknown') }
+  const later = startMs + 86_400_000
+
+  test('leaves the world Active, its deployment Unknown, and the server alone, for however long', () => {
+    for (const server of [pod, going]) {
+      const planned = planFor(active(), server, later, runB, unseen)
+      expect(verbs(planned)).toEqual([])
+      expect(planned.status).toMatchObject({ phase: 'Active', deployment: { status: 'Unknown' } })
+      expect(planned.status.message).toContain('nothing is heard of the node node-1')
+      expect(conditionOf(planned.status, 'Degraded')).toBe('True/NodeUnreachable')
+    }
+    expect(conditionOf(planFor(active(), pod, later, runB, unseen).status, 'Ready')).toBe('Unknown/NodeUnreachable')
+  })
+
+  test('that comes back finds its server Running, as if nothing had been', () => {
+    const away = written(active(), planFor(active(), pod, later, runB, unseen))
+    const back = planFor(away, pod, later, runB, { node: aNode() })
+    expect(back.status).toMatchObject({ phase: 'Active', deployment: { status: 'Running' }, run: { restarts: 0 } })
+    expect(conditionOf(back.status, 'Ready')).toBe('True/ServerReady')
+  })
+
+  test.each([
+    ['is gone', 'gone' as const],
+    [
+      'is marked as out of service',
+      aNode('Unknown', { spec: { taints: [{ key: 'node.kubernetes.io/out-of-service' }] } }),
+    ],
+  ])('and then %s has its server replaced, without a cost', (_, node) => {
+    const recorded = planFor(active(), pod, startMs, runB, { node })
+    expect(recorded).toMatchObject({ steps: [], status: { run: { restarts: 0, failure: { reason: 'NodeLost' } } } })
+    expect(verbs(planFor(written(active(), recorded), pod, startMs, runB, { node }))).toEqual(['forceDeletePod'])
+    expect(verbs(planFor(active(), going, startMs, runB, { node }))).toEqual(['forceDeletePod'])
+    expect(verbs(planFor(written(active(), recorded), undefined, startMs + 1_000))).toEqual(['createPod'])
+  })
+
+  test('is believed to be dead after a time only where that is configured', () => {
+    const forced = { settings: { ...settings, nodeLostForceMs: 60_000 }, ...unseen }
+    const before = planFor(active(), going, startMs + 59_999, runB, forced)
+    expect(before).toMatchObject({ steps: [], requeueAfterMs: 1 })
+    expect(verbs(planFor(active(), going, startMs + 60_000, runB, forced))).toEqual(['forceDeletePod'])
+  })
+
+  test('holds the end of a stopped, an older and a deleted server, and that is told', () => {
+    const base = active()
+    for (const world of [
+      { ...base, spec: { ...base.spec, ...stopped } },
+      { ...base, spec: { ...base.spec, runId: runB, startedAt: at(startMs) } },
+      { ...base, metadata: { ...base.metadata, deletionTimestamp: at(startMs) } },
+    ]) {
+      const planned = planFor(world, going, later, runB, unseen)
+      expect(verbs(planned)).toEqual([])
+      expect(planned.status.deployment?.status).toBe('Unknown')
+      expect(planned.status.message).toContain('node-1')
+      expect(verbs(planFor(world, going, later, runB, { node: 'gone' }))).toEqual(['forceDeletePod'])
+    }
+  })
+
+  test('that only says that it is not ready is heard of, and ends its servers itself', () => {
+    const planned = planFor(active(), pod, startMs + 5_000, runB, { node: aNode('False') })
+    expect(planned.status).toMatchObject({ phase: 'Active', deployment: { status: 'Running' } })
+  })
+})
+
+describe('a server that should have stopped', () => {
+  const graceEndsMs = startMs + 60_000
+  const held = (finalizers?: string[]) =>
+    aPod({ metadata: { deletionTimestamp: at(graceEndsMs), ...(finalizers ? { finalizers } : {}) } })
+  const world = { ...active(), spec: { ...active().spec, ...stopped } }
+
+  test('is reported a moment after its grace, with the finalizer that holds it', () => {
+    const early = planFor(world, held(['example.com/backup']), graceEndsMs)
+    expect(early).toMatchObject({ steps: [], requeueAfterMs: 10_000 })
+    expect(early.status.message).toBe('waiting for the server to stop')
+    const late = planFor(world, held(['example.com/backup']), graceEndsMs + 10_000)
+    expect(late.status).toMatchObject({ phase: 'Stopped', deployment: { status: 'Stopping' } })
+    expect(late.status.message).toContain('held by the finalizer example.com/backup')
+    expect(conditionOf(late.status, 'Degraded')).toBe('True/TerminationStuck')
+  })
+
+  test('without a finalizer is waited for at its node', () => {
+    const late = planFor(world, held(), graceEndsMs + 10_000)
+    expect(late.status.message).toContain('the node node-1 has not confirmed its end')
+  })
+
+  test('is told in a running world too', () => {
+    const late = planFor(active(), held(['example.com/backup']), graceEndsMs + 10_000)
+    expect(conditionOf(late.status, 'Ready')).toBe('False/TerminationStuck')
+  })
+})
+
+test('a deleted world that somebody else holds says who', () => {
+  const metadata = { deletionTimestamp: at(startMs), finalizers: ['orrery.dev/api', 'example.com/audit'] }
+  const world = { ...active(), metadata: { ...active().metadata, ...metadata } }
+  expect(planFor(world).status.message).toContain('the finalizer example.com/audit is to be removed')
+})
+
+describe('a paused world', () => {
+  const annotations = { 'orrery.dev/paused': 'true' }
+  const paused = (world = active()) => ({ ...world, metadata: { ...world.metadata, annotations, generation: 7 } })
+
+  test.each([
+    ['is to stop', { ...active(), spec: { ...active().spec, ...stopped } }, aPod({ status: ready() })],
+    ['failed', active(), aPod({ status: exited(1) })],
+    ['is over', active({ ...running, durationMinutes: 1, transient: true }), aPod({ status: ready() })],
+    ['has no server', frozen(), undefined],
+    ['is being deleted', { ...active(), metadata: { ...active().metadata, deletionTimestamp: at(startMs) } }, aPod()],
+  ])('that %s is left alone, and says so', (_, world, pod) => {
+    const planned = planFor(paused(world), pod, startMs + 86_400_000)
+    expect(planned.steps).toEqual([])
+    expect(planned.status.message).toContain(
+      'paused: nothing is done for this world until its annotation orrery.dev/paused',
+    )
+    expect(conditionOf(planned.status, 'Progressing')).toBe('False/Paused')
+    expect(planned.status).toMatchObject({ phase: world.status?.phase, observedGeneration: 1 })
+    expect(planFor(written(paused(world), planned), pod, startMs + 90_000_000).status).toEqual(planned.status)
+  })
+
+  test('goes on where it was when the annotation is removed', () => {
+    const stopping = paused({ ...active(), spec: { ...active().spec, ...stopped } })
+    const rested = written(stopping, planFor(stopping, aPod()))
+    const resumed = { ...rested, metadata: { ...rested.metadata, annotations: {} } }
+    expect(verbs(planFor(resumed, aPod()))).toEqual(['deletePod'])
+  })
+})
+
+test('every plan of a fault is pure: the same input gives the same plan', () => {
+  const input = {
+    ...{ world: active(), pod: aPod({ status: outOfMemory }), node: aNode(), service: undefined, queue: undefined },
+    ...{ settings, nowMs: startMs, newRunId: () => runB },
+  }
+  const before = structuredClone({ world: input.world, pod: input.pod })
+  expect(plan(input)).toEqual(plan(input))
+  expect({ world: input.world, pod: input.pod }).toEqual(before)
+})

@@ -1,0 +1,209 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { isPaused } from '#shared/resources/group.ts'
+import type { World, WorldStatus } from '#shared/resources/world.ts'
+import {
+  aNode,
+  aPod,
+  aService,
+  at,
+  aWorld,
+  evicted,
+  exited,
+  outOfMemory,
+  ready,
+  runA,
+  runB,
+  running,
+  settings,
+  startMs,
+  waitingFor,
+} from './fixtures.ts'
+import { plan } from './plan.ts'
+import type { PlanInput, Step } from './step.ts'
+
+/** A cluster in which nothing happens but what the test and the operator do. */
+type Cluster = Pick<PlanInput, 'pod' | 'node' | 'service' | 'queue'> & {
+  world: World | undefined
+  nowMs: number
+  made: number
+}
+type Event = (cluster: Cluster) => Cluster
+
+const onPod =
+  (change: (pod: NonNullable<Cluster['pod']>) => Cluster['pod']): Event =>
+  (cluster) => ({ ...cluster, pod: cluster.pod && change(cluster.pod) })
+const onSpec =
+  (change: (world: World) => Partial<World['spec']>): Event =>
+  (cluster) => {
+    const { world } = cluster
+    if (world === undefined) return cluster
+    const metadata = { ...world.metadata, generation: (world.metadata.generation ?? 0) + 1 }
+    return { ...cluster, world: { ...world, metadata, spec: { ...world.spec, ...change(world) } } }
+  }
+const alive = (status: () => NonNullable<NonNullable<Cluster['pod']>['status']>): Event =>
+  onPod((pod) =>
+    pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded' ? pod : { ...pod, status: status() },
+  )
+
+const events = {
+  becomesReady: (cluster) => alive(() => ready(cluster.nowMs))(cluster),
+  fails: alive(() => exited(1)),
+  endsWell: alive(() => exited(0)),
+  runsOutOfMemory: alive(() => outOfMemory),
+  isEvicted: alive(() => evicted),
+  cannotBePulled: alive(() => waitingFor('ErrImagePull')),
+  isDeletedByHand: onPod((pod) => ({ ...pod, metadata: { ...pod.metadata, deletionTimestamp: at(startMs) } })),
+  isGone: onPod((pod) => (pod.metadata.deletionTimestamp === undefined ? pod : undefined)),
+  losesItsNode: (cluster) => ({ ...cluster, node: 'gone' as const }),
+  cannotSeeItsNode: (cluster) => ({ ...cluster, node: aNode('Unknown') }),
+  seesItsNode: (cluster) => ({ ...cluster, node: aNode() }),
+  isStopped: onSpec(() => ({ state: 'Stopped' })),
+  isStarted: onSpec(() => ({ state: 'Running' })),
+  isStartedAnew: onSpec(({ spec }) => ({ state: 'Running', runId: spec.runId === runA ? runB : runA })),
+  isTransient: onSpec(() => ({ transient: true, durationMinutes: 30 })),
+  losesItsService: (cluster) => ({ ...cluster, service: undefined }),
+  waits: (cluster) => ({ ...cluster, nowMs: cluster.nowMs + 61_000 }),
+} satisfies Record<string, Event>
+const anEvent = fc.constantFrom(...(Object.keys(events) as (keyof typeof events)[]))
+
+const look = (cluster: Cluster, world: World) =>
+  plan({ ...cluster, world, settings, newRunId: () => runB, node: cluster.pod ? cluster.node : undefined })
+
+const perform = (cluster: Cluster, world: World, step: Step): Cluster => {
+  switch (step.verb) {
+    case 'createPod':
+      expect(cluster.pod, 'a second server').toBeUndefined()
+      return { ...cluster, made: cluster.made + 1, pod: aPod({ run: step.run.id, uid: `pod-${cluster.made}` }) }
+    case 'deletePod':
+      return events.isDeletedByHand(cluster)
+    case 'forceDeletePod':
+      return { ...cluster, pod: undefined }
+    case 'createService':
+      return { ...cluster, service: aService(step.run.strategy, { run: step.run.id }) }
+    case 'deleteService':
+      return { ...cluster, service: undefined }
+    case 'deleteWorld':
+      expect(world.spec.transient).toBe(true)
+      return { ...cluster, world: undefined }
+  }
+}
+
+/** What a plan may delete: only what the intent, or the end of the thing itself, no longer leaves standing. */
+const justify = (cluster: Cluster, world: World, step: Step): void => {
+  const { pod, node, nowMs } = cluster
+  const run = world.status?.run
+  const expiresMs = Date.parse(world.spec.startedAt ?? '') + (world.spec.durationMinutes ?? Infinity) * 60_000
+  const unwanted = world.spec.state === 'Stopped' || run?.endReason !== undefined || nowMs >= expiresMs
+  const older = pod?.metadata.labels?.['orrery.dev/run'] !== world.spec.runId
+  const overdue = run?.readyAt === undefined && nowMs >= startMs + settings.startDeadlineMs
+  const counted = run?.countedPodUid === pod?.metadata.uid
+  if (step.verb === 'deletePod') expect(unwanted || older || overdue || counted, 'a wanted server').toBe(true)
+  if (step.verb === 'forceDeletePod') expect(node, 'a server that may still run').toBe('gone')
+  if (step.verb === 'deleteWorld') {
+    expect(pod).toBeUndefined()
+    expect(nowMs).toBeGreaterThanOrEqual(expiresMs)
+    expect(world.status?.observedGeneration).toBe(world.metadata.generation)
+  }
+}
+
+/** Reconciles until a look plans nothing and changes nothing. */
+const settle = (start: Cluster): Cluster => {
+  let cluster = start
+  for (let round = 0; round < 25; round += 1) {
+    const { world } = cluster
+    if (world === undefined) return cluster
+    const { steps, status } = look(cluster, world)
+    for (const step of steps) {
+      justify(cluster, world, step)
+      cluster = perform(cluster, world, step)
+    }
+    const isQuiet = steps.length === 0 && JSON.stringify(status) === JSON.stringify(world.status)
+    if (cluster.world !== undefined) cluster = { ...cluster, world: { ...world, status } }
+    if (isQuiet) return cluster
+  }
+  throw new Error('no rest after 25 reconciles')
+}
+
+const aCluster = (strategy: 'Default' | 'ClusterIP' = 'Default'): Cluster => ({
+  world: aWorld({ ...running, networking: { strategy } }),
+  ...{ pod: undefined, node: aNode(), service: undefined, queue: undefined, nowMs: startMs, made: 0 },
+})
+
+/** A status without the instants that say when something was seen. */
+const timeless = (status: WorldStatus | undefined): unknown =>
+  JSON.parse(JSON.stringify(status, (key, value) => (/Time$|At$/.test(key) || key === 'startedAt' ? undefined : value)))
+
+describe('whatever happens', () => {
+  test('reconciles come to rest, a further one writes nothing, no second server is made, and nothing wanted is deleted', () => {
+    fc.assert(
+      fc.property(fc.array(anEvent, { maxLength: 30 }), fc.boolean(), (happenings, withService) => {
+        let cluster = settle(aCluster(withService ? 'ClusterIP' : 'Default'))
+        for (const name of happenings) cluster = settle(events[name](cluster))
+        const { world } = cluster
+        if (world === undefined) return
+        const again = look(cluster, world)
+        expect(again.steps).toEqual([])
+        expect(again.status).toEqual(world.status)
+        expect(isPaused(world)).toBe(false)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  test('an operator that looks after every event and one that looks only at the end never differ in what must be true', () => {
+    fc.assert(
+      fc.property(fc.array(anEvent, { maxLength: 20 }), (happenings) => {
+        let cluster = settle(aCluster())
+        for (const name of happenings) cluster = events[name](cluster)
+        cluster = settle(cluster)
+        const { world, pod } = cluster
+        if (world === undefined) return
+        const { phase, deployment, run } = world.status ?? {}
+        if (world.spec.state === 'Stopped') expect(phase).toBe('Stopped')
+        if (phase === 'Active') expect(run?.readyAt).toBeDefined()
+        if (deployment?.status === 'Running') expect(pod?.metadata.uid).toBe(deployment.externalId)
+        if (deployment?.status === 'Stopped' || deployment?.status === 'Error') expect(pod).toBeUndefined()
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+})
+
+test('any order in which the parts of a running world are seen ends in the same status', () => {
+  const parts: Record<string, Event> = {
+    scheduled: onPod((pod) => ({ ...pod, spec: { nodeName: 'node-1' } })),
+    ready: onPod((pod) => ({ ...pod, status: ready() })),
+    service: (cluster) => ({ ...cluster, service: aService('LoadBalancer') }),
+    ingress: (cluster) => ({
+      ...cluster,
+      service: aService('LoadBalancer', { status: { loadBalancer: { ingress: [{ ip: '198.51.100.7' }] } } }),
+    }),
+    node: (cluster) => ({ ...cluster, node: aNode() }),
+    queue: (cluster) => ({ ...cluster, queue: { active: 3, queued: 1 } }),
+    again: (cluster) => cluster,
+  }
+  const start = {
+    ...settle({ ...aCluster(), world: aWorld({ ...running, networking: { strategy: 'LoadBalancer' } }) }),
+    node: undefined,
+  }
+  const bare = { ...start, pod: start.pod && { ...start.pod, spec: {} } }
+  const seen = (order: string[]): unknown => {
+    let cluster: Cluster = bare
+    // The last word on the service is that it has an address, in whatever order its parts were told.
+    for (const name of [...order, 'ingress']) cluster = settle(parts[name]?.(cluster) ?? cluster)
+    return timeless(cluster.world?.status)
+  }
+  const expected = seen(Object.keys(parts))
+  expect(expected).toMatchObject({
+    phase: 'Active',
+    address: { host: '198.51.100.7' },
+    queue: { active: 3, queued: 1 },
+  })
+  fc.assert(
+    fc.property(fc.shuffledSubarray(Object.keys(parts), { minLength: 7 }), (order) => {
+      expect(seen(order)).toEqual(expected)
+    }),
+    { numRuns: 500 },
+  )
+})

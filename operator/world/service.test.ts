@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest'
+import {
+  active,
+  aNode,
+  aPod,
+  aService,
+  at,
+  aWorld,
+  conditionOf,
+  frozen,
+  planFor,
+  ready,
+  runA,
+  runB,
+  running,
+  settings,
+  startMs,
+  stopped,
+  verbs,
+} from './fixtures.ts'
+import { buildService } from './service.ts'
+
+const asking = (strategy: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer') => ({
+  ...running,
+  networking: { strategy },
+})
+const server = aPod({ status: ready() })
+const world = { status: { loadBalancer: { ingress: [{ ip: '198.51.100.7' }] } } }
+
+describe('the address of a world', () => {
+  test.each([
+    ['Default', undefined, '10.0.0.7', 7777],
+    ['ClusterIP', aService('ClusterIP'), '10.96.0.5', 7777],
+    ['NodePort', aService('NodePort', { spec: { ports: [{ port: 7777, nodePort: 30_123 }] } }), '203.0.113.1', 30_123],
+    ['LoadBalancer', aService('LoadBalancer', world), '198.51.100.7', 7777],
+    [
+      'LoadBalancer',
+      aService('LoadBalancer', { status: { loadBalancer: { ingress: [{ hostname: 'lb.example' }] } } }),
+      'lb.example',
+      7777,
+    ],
+  ] as const)('of the strategy %s is right', (strategy, service, host, port) => {
+    const planned = planFor(frozen(asking(strategy)), server, startMs, runB, { service, node: aNode() })
+    expect(planned.steps).toEqual([])
+    expect(planned.status).toMatchObject({ phase: 'Active', address: { host, port } })
+  })
+
+  test('of a node without an external address is its internal one', () => {
+    const service = aService('NodePort', { spec: { ports: [{ port: 7777, nodePort: 30_123 }] } })
+    const node = aNode('True', { status: { addresses: [{ type: 'InternalIP', address: '192.168.0.1' }] } })
+    const planned = planFor(frozen(asking('NodePort')), server, startMs, runB, { service, node })
+    expect(planned.status.address).toEqual({ host: '192.168.0.1', port: 30_123 })
+  })
+
+  test('is waited for by a ready server behind a load balancer, and the world says so', () => {
+    const service = aService('LoadBalancer')
+    const planned = planFor(frozen(asking('LoadBalancer')), server, startMs, runB, { service })
+    expect(planned.status).toMatchObject({
+      phase: 'Starting',
+      message: 'waiting for the load balancer to have an address',
+      deployment: { status: 'Starting' },
+    })
+    expect(planned.status.address).toBeUndefined()
+    expect(conditionOf(planned.status, 'Ready')).toBe('False/LoadBalancerPending')
+    const late = planFor(frozen(asking('LoadBalancer')), server, startMs + settings.startDeadlineMs, runB, { service })
+    expect(late.status.message).toContain('not ready in time: waiting for the load balancer')
+  })
+
+  test('by Default is what the configuration says, from the start of the run on', () => {
+    const first = planFor(aWorld(running), undefined, startMs, runB, {
+      settings: { ...settings, defaultStrategy: 'NodePort' },
+    })
+    expect(first.status.run?.strategy).toBe('NodePort')
+    expect(frozen().status?.run?.strategy).toBe('Default')
+  })
+})
+
+describe('the service of a world', () => {
+  test('is made beside its pod, and again where somebody deleted it', () => {
+    expect(verbs(planFor(frozen(asking('ClusterIP'))))).toEqual(['createPod', 'createService'])
+    expect(verbs(planFor(frozen(asking('ClusterIP')), server))).toEqual(['createService'])
+  })
+
+  test('leads the game port over TCP and UDP to the pod of its run alone, and goes with the world', () => {
+    const of = frozen(asking('LoadBalancer'))
+    const run = of.status?.run
+    if (run === undefined) throw new Error('no run')
+    expect(buildService(of, run)).toMatchObject({
+      metadata: { name: of.metadata.name, ownerReferences: [{ uid: of.metadata.uid, controller: true }] },
+      spec: {
+        type: 'LoadBalancer',
+        selector: { 'orrery.dev/world': of.metadata.name, 'orrery.dev/run': runA },
+        ports: [
+          { port: 7777, protocol: 'TCP' },
+          { port: 7777, protocol: 'UDP' },
+        ],
+      },
+    })
+  })
+
+  test.each([
+    ['is stopped', { ...active(), spec: { ...active().spec, ...stopped } }],
+    ['is deleted', { ...active(), metadata: { ...active().metadata, deletionTimestamp: at(startMs) } }],
+    ['has another strategy in its new run', active()],
+  ])('goes when the world %s', (_, of) => {
+    expect(verbs(planFor(of, undefined, startMs, runB, { service: aService('ClusterIP') }))).toContain('deleteService')
+  })
+
+  test('of the run before goes before that of the new run is made, and what holds it is told', () => {
+    const of = frozen(asking('NodePort'))
+    const old = aService('NodePort', { run: runB })
+    expect(verbs(planFor(of, server, startMs, runB, { service: old }))).toEqual(['deleteService'])
+    const metadata = { deletionTimestamp: at(startMs), finalizers: ['service.kubernetes.io/load-balancer-cleanup'] }
+    const going = planFor(of, server, startMs, runB, { service: aService('NodePort', { run: runB, metadata }) })
+    expect(going.steps).toEqual([])
+    expect(going.status.message).toContain('which service.kubernetes.io/load-balancer-cleanup holds')
+  })
+
+  test('is not changed by an edit of the strategy until the next run', () => {
+    const edited = { ...active(), spec: { ...active().spec, networking: { strategy: 'NodePort' as const } } }
+    expect(planFor(edited, server)).toMatchObject({ steps: [], status: { address: { host: '10.0.0.7' } } })
+  })
+
+  test('of a stranger is never touched, and the world says that its name is taken', () => {
+    const foreign = aService('ClusterIP', { metadata: { ownerReferences: [] } })
+    const planned = planFor(frozen(asking('ClusterIP')), server, startMs, runB, { service: foreign })
+    expect(planned.steps).toEqual([])
+    expect(conditionOf(planned.status, 'Degraded')).toBe('True/ServiceNameTaken')
+    const stop = { ...active(), spec: { ...active().spec, ...stopped } }
+    expect(verbs(planFor(stop, undefined, startMs, runB, { service: foreign }))).toEqual([])
+  })
+})
