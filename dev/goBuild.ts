@@ -21,13 +21,18 @@ export const hasGo = (env: NodeJS.ProcessEnv): boolean => {
 
 /**
  * Where programs are kept between runs and checkouts: outside of both, by a name with their version in it and by what
- * they are built from, which is the `go.sum` in the folder of the module.
+ * they are built from, which is the lock file (`go.sum` if nothing else is said) in the folder of the module.
  */
-export const programCacheDir = (options: { env: NodeJS.ProcessEnv; name: string; moduleDir: string }): string => {
-  const { env, name, moduleDir } = options
+export const programCacheDir = (options: {
+  env: NodeJS.ProcessEnv
+  name: string
+  moduleDir: string
+  lockFile?: string
+}): string => {
+  const { env, name, moduleDir, lockFile = 'go.sum' } = options
   const base = env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache')
   const key = createHash('sha256')
-    .update(readFileSync(join(moduleDir, 'go.sum')))
+    .update(readFileSync(join(moduleDir, lockFile)))
     .digest('hex')
     .slice(0, 12)
   return join(base, 'orrery', `${name}-${key}`)

@@ -1,0 +1,61 @@
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Fixture } from './fixture.ts'
+
+const fileBeside = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
+/** What a run may say; beyond this its end is kept. */
+const maxOutputBytes = 64 * 1024 * 1024
+
+/** How much is tried: so many requests for each operation, and more until the time is over where there is one. */
+export type FuzzOptions = {
+  readonly python: string
+  readonly apiUrl: string
+  readonly platformKey: string
+  /** The credential of the run. */
+  readonly apiKey: string
+  readonly fixture: Fixture
+  readonly seed: number
+  readonly phases: readonly ('examples' | 'coverage' | 'fuzzing' | 'stateful')[]
+  readonly maxExamples: number
+  readonly maxSeconds: number | undefined
+  /** A run that is not over by then is ended, and has failed. */
+  readonly timeoutMs: number
+  /** Where the run keeps its files. */
+  readonly dir: string
+}
+
+/** How a run went: `failures` is undefined where no check failed, and else says which did, and how to see it again. */
+export type FuzzResult = { readonly failures: string | undefined; readonly summary: string; readonly requests: number }
+
+/** Lets Schemathesis loose on a running API, by the document that it serves. */
+export const fuzz = async (options: FuzzOptions): Promise<FuzzResult> => {
+  const { apiUrl, platformKey, fixture, dir } = options
+  const fixtureFile = join(dir, 'fixture.json')
+  writeFileSync(fixtureFile, JSON.stringify({ baseUrl: apiUrl, platformKey, ids: fixture.ids }), { mode: 0o600 })
+  const { passed, output } = await execute(options, {
+    ORRERY_FUZZ_FIXTURE: fixtureFile,
+    ORRERY_FUZZ_HOOKS: fileBeside('hooks.py'),
+    ORRERY_FUZZ_API_KEY: options.apiKey,
+    ORRERY_FUZZ_TOKEN: fixture.token,
+    PYTHONDONTWRITEBYTECODE: '1',
+  })
+  const [, summary = output.slice(-4_000)] = output.split(/^=+ SUMMARY =+$/m)
+  const requests = Number(/(\d+) generated/.exec(summary)?.[1] ?? 0)
+  return { failures: passed ? undefined : output.slice(0, 20_000), summary: summary.trim(), requests }
+}
+
+const execute = (options: FuzzOptions, env: Record<string, string>): Promise<{ passed: boolean; output: string }> =>
+  new Promise((resolve) => {
+    const args = [
+      ...['-m', 'schemathesis.cli', '--config-file', fileBeside('schemathesis.toml')],
+      ...['run', `${options.apiUrl}/api/openapi.json`, '--no-color', '--seed', String(options.seed)],
+      ...['--phases', options.phases.join(','), '--max-examples', String(options.maxExamples)],
+      ...(options.maxSeconds === undefined ? [] : ['--max-time', String(options.maxSeconds)]),
+    ]
+    const settings = { env: { ...process.env, ...env }, cwd: options.dir, timeout: options.timeoutMs }
+    execFile(options.python, args, { ...settings, maxBuffer: maxOutputBytes }, (error, stdout, stderr) => {
+      resolve({ passed: error === null, output: error === null ? stdout : `${stdout}\n${stderr}\n${error.message}` })
+    })
+  })

@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { endpoints } from '#api/endpoints.ts'
+import { type Fixture, makeFixture } from '#dev/fuzz/fixture.ts'
+import { obtainSchemathesis } from '#dev/fuzz/install.ts'
+import { type FuzzOptions, fuzz } from '#dev/fuzz/run.ts'
+import { type ApiProcess, aDatabase, logLines, rootApiKey, startApi } from '#test/support/processes.ts'
+
+const seed = Number(process.env.ORRERY_FUZZ_SEED ?? 1)
+const minutes = process.env.ORRERY_FUZZ_MINUTES === undefined ? undefined : Number(process.env.ORRERY_FUZZ_MINUTES)
+const say = (line: string): void => void process.stderr.write(`[fuzz] ${line}\n`)
+const schemathesis = await obtainSchemathesis({ env: process.env, progress: say })
+const python = 'python' in schemathesis ? schemathesis.python : ''
+const needs = 'missing' in schemathesis ? ` (needs ${schemathesis.missing})` : ''
+
+/** What the process may take, of which the runtime has most; a leak in one of thousands of requests is far beyond it. */
+const maxMemoryBytes = 512 * 1024 * 1024
+const noLimit = '1000000'
+/** A few minutes of work, and the time that was asked for; a busy machine takes ten times as long. */
+const testTimeoutMs = 1_200_000 + (minutes ?? 0) * 60_000
+
+describe.skipIf(needs !== '')(`every request that the OpenAPI document leads to${needs}`, () => {
+  let api: ApiProcess
+  let fixture: Fixture
+  let dir: string
+  beforeAll(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'orrery-fuzz-'))
+    const settings = {
+      ORRERY_LIMIT_REQUESTS_PER_SECOND: noLimit,
+      ORRERY_LIMIT_REQUEST_BURST: noLimit,
+      ORRERY_LIMIT_STARTS_PER_MINUTE: noLimit,
+    }
+    api = await startApi({ databaseUrl: await aDatabase(), namespacePrefix: 'fuzz', settings })
+    fixture = await makeFixture(api.url, rootApiKey)
+  })
+  afterAll(async () => {
+    await api?.stop()
+    rmSync(dir, { recursive: true, force: true })
+  })
+
+  const run = async (more: Pick<FuzzOptions, 'apiKey' | 'phases' | 'maxExamples'>) => {
+    const startedMs = performance.now()
+    const maxSeconds = minutes === undefined ? undefined : minutes * 30
+    const timeoutMs = testTimeoutMs - 5_000
+    const result = await fuzz({
+      ...{ python, apiUrl: api.url, platformKey: rootApiKey, fixture, seed, maxSeconds, timeoutMs, dir },
+      ...more,
+    })
+    say(`${result.requests} requests in ${Math.round((performance.now() - startedMs) / 1000)} s\n${result.summary}`)
+    expect(result.failures ?? 'none').toBe('none')
+    expect(result.requests).toBeGreaterThan(500)
+  }
+  test('with the platform key is answered as the document says', { timeout: testTimeoutMs }, () =>
+    run({ apiKey: rootApiKey, phases: ['examples', 'coverage', 'fuzzing', 'stateful'], maxExamples: 5 }),
+  )
+
+  test("with an organization's key is answered as the document says", { timeout: testTimeoutMs }, () =>
+    run({ apiKey: fixture.organizationKey, phases: ['fuzzing', 'stateful'], maxExamples: 10 }),
+  )
+
+  test('leaves no error in the log, and no more memory in use than at other times', async () => {
+    expect(logLines(api.logFile).filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([])
+    const [, bytes] = /^process_resident_memory_bytes (\d+)/m.exec(await (await fetch(api.metricsUrl)).text()) ?? []
+    say(`the API has ${Math.round(Number(bytes) / 1024 / 1024)} MiB in use`)
+    expect(Number(bytes)).toBeLessThan(maxMemoryBytes)
+  })
+
+  test('includes, for every operation, one that succeeded', () => {
+    const done = new Set(
+      logLines(api.logFile)
+        .filter(({ status }) => Number(status) < 300)
+        .map(({ method, route }) => `${method} ${route}`),
+    )
+    const never = endpoints
+      .map(({ method, path }) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`)
+      .filter((route) => !done.has(route))
+    expect(never).toEqual([])
+  })
+})
