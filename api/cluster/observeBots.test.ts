@@ -10,17 +10,31 @@ const row = {
 } as BotRow
 const live = { metadata: { name: 'bot-1' }, spec } as BotDeployment
 const going = { ...live, metadata: { ...live.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
+const drained = {
+  ...going,
+  metadata: { ...going.metadata, generation: 2 },
+  status: { phase: 'Stopped' as const, observedGeneration: 2 },
+}
+const over = { observed: { phase: 'Stopped' as const, statusMessage: '', startedAt: null } }
 const running = { phase: 'Running' as const, statusMessage: 'all run', startedAt: new Date(5) }
 const seen = {
   ...live,
-  status: { phase: running.phase, message: running.statusMessage, startedAt: '1970-01-01T00:00:00.005Z' },
+  status: { phase: running.phase, message: running.statusMessage, startedAt: new Date(5).toISOString() },
 } as BotDeployment
 
 test.each<[string, BotRow, BotDeployment, boolean, object]>([
   ['nothing to do', row, live, false, {}],
   ['a resource ahead of the row freezes', row, { ...live, spec: { ...spec, revision: 3 } }, false, { frozen: true }],
-  ['a deletion by another door is recorded and let go', row, going, false, { markDeleting: true, release: true }],
-  ['a deletion that is recorded is let go', { ...row, deletingAt: new Date(0) }, going, false, { release: true }],
+  ['a deletion by another door is recorded, and waits for the bots', row, going, false, { markDeleting: true }],
+  ['a deletion is let go once no bot is left', row, drained, false, { markDeleting: true, release: true, ...over }],
+  ['a deletion that is recorded waits for the bots', { ...row, deletingAt: new Date(0) }, going, false, {}],
+  [
+    'a status from before the deletion lets nothing go',
+    { ...row, deletingAt: new Date(0) },
+    { ...drained, metadata: { ...drained.metadata, generation: 3 } },
+    false,
+    over,
+  ],
   ['a row that is being deleted waits', { ...row, deletingAt: new Date(0) }, live, false, {}],
   ['a count by another door is adopted', row, { ...live, spec: { ...spec, count: 5 } }, false, { adoptCount: 5 }],
   ['a count that REST changed wins', { ...row, count: 4 }, { ...live, spec: { ...spec, count: 5 } }, true, {}],

@@ -76,7 +76,7 @@ test('the program ends with 0 on SIGTERM, and with 1 where its world stays away'
   staying.kill('SIGTERM')
   expect(await once(staying, 'exit')).toEqual([0, null])
   expect(await once(run(1, { ORRERY_BOT_GIVE_UP_MS: '100' }), 'exit')).toEqual([1, null])
-})
+}, 60_000)
 
 test('all faults of the environment are named at once, and an IPv6 address stands in brackets', () => {
   expect(() => readEnvironment({ ORRERY_WORLD_ADDRESS: 'nowhere', ORRERY_BOT_INDEX: 'x' })).toThrow(

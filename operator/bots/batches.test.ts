@@ -4,11 +4,11 @@ import { slowStart } from './batches.ts'
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index)
 
 /** Works the items off, and notes how many were under way together. */
-const work = async (count: number, failsAt = Number.POSITIVE_INFINITY) => {
+const work = async (count: number, { failsAt = Number.POSITIVE_INFINITY, goOn = (): boolean => true } = {}) => {
   const done: number[] = []
   const together: number[] = []
   let underWay = 0
-  const fault = await slowStart(numbers(count), { most: 8 }, async (item) => {
+  const fault = await slowStart(numbers(count), { most: 8, goOn }, async (item) => {
     underWay += 1
     const mine = underWay
     await Promise.resolve()
@@ -28,8 +28,15 @@ test('batches double up to the bound, and everything is done once', async () => 
 })
 
 test('after a refusal no other batch begins, and it is the earliest that is told', async () => {
-  const { done, together, fault } = await work(1_000, 4)
+  const { done, together, fault } = await work(1_000, { failsAt: 4 })
   expect(together).toEqual([1, 2, 4])
   expect(done).toEqual([0, 1, 2, 3])
   expect(fault?.error).toMatchObject({ message: 'no 4' })
+})
+
+test('once the time is over no other batch begins, and that is no failure', async () => {
+  let turns = 3
+  const { done, fault } = await work(1_000, { goOn: () => turns-- > 0 })
+  expect(done).toEqual(numbers(7))
+  expect(fault).toBeUndefined()
 })

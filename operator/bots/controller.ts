@@ -13,7 +13,7 @@ import type { BotPod } from './pod.ts'
 import { reconcileBots, worldKeyOf } from './reconcile.ts'
 import type { BotSettings } from './settings.ts'
 
-const workers = 16
+const workers = 8
 const reconcileTimeoutMs = 60_000
 /** How long the first lists may take before the operator says that it waits for the API server. */
 const firstListMs = 3_600_000
@@ -48,7 +48,7 @@ export const createBotController = (options: {
   const deps = {
     bots: { client: options.bots, cache: bots },
     pods: { client: options.pods, cache: pods },
-    ...{ worlds, settings: options.settings, now: clock.now, log },
+    ...{ worlds, settings: options.settings, now: clock.now, monotonic: clock.monotonic, log },
   }
   const controller = createController({
     name: 'bots',

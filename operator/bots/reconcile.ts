@@ -19,7 +19,7 @@ import { plan } from './plan.ts'
 import { type Bot, type BotPod, botName, buildBotPod } from './pod.ts'
 import type { BotSettings } from './settings.ts'
 import { refusedStatus } from './status.ts'
-import type { PlanInput, Step } from './step.ts'
+import { burstPauseMs, type PlanInput, type Step } from './step.ts'
 
 /** What a reconcile of a BotDeployment works with. */
 export type BotDeps = {
@@ -30,11 +30,14 @@ export type BotDeps = {
   readonly worlds: Reflector<World>
   readonly settings: BotSettings
   readonly now: () => number
+  readonly monotonic: () => number
   readonly log: Log
 }
 
 /** The most requests that one reconcile has under way. */
-const parallel = 32
+const parallel = 16
+/** After this a reconcile begins nothing more, and comes again: thousands of bots must not keep the others waiting. */
+const turnMs = 3_000
 /** How long a reconcile waits for the caches to show what it wrote; past that, a conflict would tell it. */
 const ownWriteTimeoutMs = 5_000
 
@@ -57,7 +60,9 @@ export const reconcileBots = async (deps: BotDeps, key: string, signal: AbortSig
   const changed = await writeStatus(deps, input.bots, status, signal)
   if (changed || done.created + done.deleted > 0) tell(deps, key, done, status)
   if (error !== undefined) throw error
-  return planned.requeueAfterMs === undefined ? undefined : { requeueAfterMs: planned.requeueAfterMs }
+  const left = planned.steps.length - done.created - done.deleted
+  const requeueAfterMs = left > 0 ? burstPauseMs : planned.requeueAfterMs
+  return requeueAfterMs === undefined ? undefined : { requeueAfterMs }
 }
 
 const observe = (deps: BotDeps, key: string): PlanInput | undefined => {
@@ -101,6 +106,8 @@ const executeAll = async (
   const gone = steps.flatMap((step) => (step.verb === 'deletePod' ? [step.pod] : []))
   const made = steps.flatMap((step) => (step.verb === 'createPod' ? [step.bot] : []))
   const done = { created: 0, deleted: 0 }
+  const endsMs = deps.monotonic() + turnMs
+  const goOn = (): boolean => deps.monotonic() < endsMs
   const taken: number[] = []
   const remove = async (pod: BotPod): Promise<void> => {
     await deletePod(deps, pod, signal)
@@ -111,8 +118,8 @@ const executeAll = async (
     else done.created += 1
   }
   const failed =
-    (await slowStart(gone, { first: parallel, most: parallel }, remove)) ??
-    (await slowStart(made, { most: parallel }, create))
+    (await slowStart(gone, { first: parallel, most: parallel, goOn }, remove)) ??
+    (await slowStart(made, { most: parallel, goOn }, create))
   if (failed !== undefined) return { done, error: failed.error, diagnosis: diagnose(failed.error) }
   if (taken.length === 0) return { done }
   const name = botName(input.bots.metadata.name, Math.min(...taken))
