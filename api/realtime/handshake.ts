@@ -1,8 +1,8 @@
-import base58 from 'bs58'
+import { decodeBase58 } from './base58.ts'
 
 /** The subprotocol of clients that offer it beside their credential; it alone is answered then. */
 export const subprotocol = 'orrery.v1'
-/** Decoding takes time that grows with the square of the length: 2 KiB take about two milliseconds. */
+/** Decoding takes time that grows with the square of the length; a token with a few permissions fits. */
 const maxHeaderLength = 2_048
 /** RFC 7230, 3.2.6: what a subprotocol may consist of. */
 const token = /^[\w!#$%&'*+.^`|~-]+$/
@@ -53,7 +53,7 @@ const merged = (list: string, headers: Headers, answer: string | undefined): Han
 }
 
 const readList = (list: string): { headers: Headers } | { fault: string } => {
-  const bytes = base58.decodeUnsafe(list)
+  const bytes = decodeBase58(list)
   const text = bytes && decodeUtf8(bytes)
   if (text === undefined) return { fault: 'is not a list of headers in base58' }
   const found = new Map<string, string>()

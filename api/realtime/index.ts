@@ -33,9 +33,11 @@ export const startRealtime = (options: RealtimeOptions) => {
   const { db, clock, log, scopeExists } = deps
   const stopping = new AbortController()
   const { signal } = stopping
-  const metrics = createRealtimeMetrics(registry, clock.monotonic)
   const gate = createGate(options.limits)
   const connections = new Set<Connection>()
+  const metrics = createRealtimeMetrics(registry, clock.monotonic, () =>
+    connections.values().reduce((bytes, { peer, pending }) => bytes + peer.buffered() + pending.bytes, 0),
+  )
 
   const flusher = createFlusher(clock, (connection) => hub.flush(connection, clock.monotonic()))
   const reader = createBatcher<Entry>({

@@ -18,8 +18,12 @@ export type RealtimeMetrics = {
   refreshed(): void
 }
 
-/** Registers the metrics of realtime; `nowMs` is monotonic. */
-export const createRealtimeMetrics = (registry: Registry, nowMs: () => number): RealtimeMetrics => {
+/** Registers the metrics of realtime; `nowMs` is monotonic, `bufferedBytes` is what waits for all clients together. */
+export const createRealtimeMetrics = (
+  registry: Registry,
+  nowMs: () => number,
+  bufferedBytes: () => number,
+): RealtimeMetrics => {
   const registers = [registry]
   const counter = (name: string, help: string) => new Counter({ name: `orrery_realtime_${name}`, help, registers })
   const gauge = (name: string, help: string) => new Gauge({ name: `orrery_realtime_${name}`, help, registers })
@@ -40,6 +44,14 @@ export const createRealtimeMetrics = (registry: Registry, nowMs: () => number): 
     help: 'Connections that ended, by why.',
     labelNames: ['reason'],
     registers,
+  })
+  new Gauge({
+    name: 'orrery_realtime_buffered_bytes',
+    help: 'Bytes that wait for clients; what waits for several is counted for each.',
+    registers,
+    collect() {
+      this.set(bufferedBytes())
+    },
   })
   let polledMs = nowMs()
   new Gauge({

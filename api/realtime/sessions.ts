@@ -32,6 +32,8 @@ export const createSessions = (
 ) => {
   const end = (connection: Connection, why: Ending): void => {
     if (connection.ended !== undefined) return
+    // What the client was to be told goes before the goodbye.
+    hub.flush(connection, clock.monotonic())
     connection.ended = why
     connection.care.endedMs = clock.monotonic()
     const [code, reason] = endings[why]

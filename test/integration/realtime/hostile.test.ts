@@ -1,0 +1,192 @@
+import { connect, type Socket } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts'
+import { inNewProject } from '#test/support/rest.ts'
+import { openSocket, scopeHeaders } from '#test/support/socket.ts'
+import { eventually } from '#test/support/wait.ts'
+
+let api: ApiProcess
+beforeAll(async () => {
+  api = await startApi({ databaseUrl: await aDatabase() })
+})
+afterAll(() => api?.stop())
+
+const aProject = async () => {
+  const rest = await inNewProject(api.url)
+  const config = (id: string, data: object) =>
+    rest.call('PUT', `/api/documents/liveConfig/${id}/`, { data: { id, config: data } })
+  return { ...rest, config, socket: () => openSocket(api.url, rest.scope) }
+}
+
+const metric = async (name: string): Promise<number> => {
+  const text = await (await fetch(api.metricsUrl)).text()
+  return Number(new RegExp(`^${name.replace(/[{}"]/g, '\\$&')} (\\S+)$`, 'm').exec(text)?.[1] ?? 0)
+}
+
+/** A connection that was upgraded by hand, so that what it reads and writes is the test's alone. */
+const rawSocket = async (scope: { organizationId?: string; projectId?: string }) => {
+  const { port } = new URL(api.url)
+  const socket = connect(Number(port), '127.0.0.1')
+  socket.on('error', () => undefined)
+  const headers = Object.entries(scopeHeaders(scope)).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.write(
+    'GET /api/realtime/connect/ HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n' +
+      `sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n${headers.join('')}\r\n`,
+  )
+  await new Promise((resolve) => socket.once('data', resolve))
+  return {
+    socket,
+    /** Sends one frame, masked by zeros. */
+    frame: (opcode: number, text: string): void => {
+      const payload = Buffer.from(text)
+      const length = payload.length < 126 ? [0x80 | payload.length] : [0xfe, payload.length >> 8, payload.length & 255]
+      socket.write(Buffer.concat([Buffer.from([0x80 | opcode, ...length, 0, 0, 0, 0]), payload]))
+    },
+  }
+}
+
+/** Whether the server ended a connection; what it still says is read away. */
+const isOver = (socket: Socket): boolean => {
+  socket.resume()
+  return socket.destroyed || socket.readableEnded
+}
+
+const subscribe = (id: string): string => JSON.stringify({ action: 'subscribe', resource: { type: 'liveConfig', id } })
+
+describe('a client', () => {
+  test('that never reads costs bounded memory, is passed over, and is cut off, while others go on', async () => {
+    const { scope, config, socket } = await aProject()
+    const mute = await rawSocket(scope)
+    mute.socket.pause()
+    for (let at = 0; at < 8; at += 1) mute.frame(1, subscribe(`doc-${at}`))
+    const reader = await socket()
+    for (let at = 0; at < 8; at += 1) reader.subscribe('liveConfig', `doc-${at}`)
+    await reader.hears('all warnings', () => reader.heard.length === 8)
+    const text = 'x'.repeat(500_000)
+    const buffered: number[] = []
+    const ended = eventually(
+      'its end',
+      async () => (await metric('orrery_realtime_closed_total{reason="stalled"}')) === 1,
+      {
+        timeoutMs: 50_000,
+      },
+    )
+    let rounds = 0
+    for (; rounds < 12; rounds += 1) {
+      for (let at = 0; at < 8; at += 1) await config(`doc-${at}`, { text, rounds })
+      buffered.push(await metric('orrery_realtime_buffered_bytes'))
+    }
+    await reader.hears('the last', ({ data }) => (data?.config as { rounds?: number })?.rounds === rounds - 1)
+    // 48 MB were meant for it: more than the wire takes at once, and a bounded part of them waited.
+    expect(Math.max(...buffered)).toBeGreaterThan(500_000)
+    expect(Math.max(...buffered)).toBeLessThan(5_000_000)
+    await ended
+    expect(reader.isOpen()).toBe(true)
+    expect(await metric('orrery_realtime_dropped_total')).toBeGreaterThan(0)
+    mute.socket.destroy()
+  })
+
+  test('that reads slowly gets the newest of everything, and never an older version after a newer', async () => {
+    const { config, socket } = await aProject()
+    const slow = await socket()
+    for (let at = 0; at < 4; at += 1) slow.subscribe('liveConfig', `doc-${at}`)
+    await slow.hears('all warnings', () => slow.heard.length === 4)
+    slow.ws.pause()
+    const text = 'x'.repeat(300_000)
+    for (let round = 0; round < 10; round += 1)
+      for (let at = 0; at < 4; at += 1) await config(`doc-${at}`, { text, round })
+    slow.ws.resume()
+    for (let at = 0; at < 4; at += 1) {
+      const id = `doc-${at}`
+      await slow.hears(
+        `the newest ${id}`,
+        ({ resource, data }) => resource?.id === id && (data?.config as { round?: number })?.round === 9,
+      )
+      const versions = slow.updatesOf(id).map(({ version = '' }) => version)
+      expect(versions).toEqual([...new Set(versions)].sort())
+    }
+  })
+
+  test('that sends more than 16 KiB is closed with 1009', async () => {
+    const client = await (await aProject()).socket()
+    client.send('x'.repeat(16 * 1024 + 1))
+    expect((await client.closes()).code).toBe(1009)
+  })
+
+  test('that floods is closed with 1008', async () => {
+    const client = await (await aProject()).socket()
+    for (let at = 0; at < 1_000; at += 1)
+      client.send({ action: 'unsubscribe', resource: { type: 'liveConfig', id: 'a' } })
+    expect(await client.closes()).toMatchObject({ code: 1008 })
+  })
+
+  test('that floods with pings and reads no answer is closed', async () => {
+    const { scope } = await aProject()
+    const { socket, frame } = await rawSocket(scope)
+    for (let at = 0; at < 1_000; at += 1) frame(9, 'x'.repeat(120))
+    await eventually('the end', async () => isOver(socket))
+  })
+
+  test('that sends malformed messages is told of five, and closed with 1008 at the sixth', async () => {
+    const client = await (await aProject()).socket()
+    for (let at = 0; at < 6; at += 1) client.send('{')
+    expect((await client.closes()).code).toBe(1008)
+    expect(client.heard).toEqual(Array.from({ length: 5 }, () => ({ error: 'Invalid message format' })))
+  })
+
+  test.each([
+    ['an unmasked frame', Buffer.from([0x81, 0x01, 0x61])],
+    ['a reserved bit', Buffer.from([0xc1, 0x81, 0, 0, 0, 0, 0x61])],
+    ['a text that is not UTF-8', Buffer.from([0x81, 0x81, 0, 0, 0, 0, 0xff])],
+    [
+      'an endless message',
+      Buffer.concat([
+        Buffer.from([0x01, 0x80, 0, 0, 0, 0]),
+        Buffer.alloc(6 * 40).fill(Buffer.from([0x00, 0x80, 0, 0, 0, 0])),
+      ]),
+    ],
+  ])('that breaks the protocol by %s is closed', async (_, bytes) => {
+    const { scope } = await aProject()
+    const { socket } = await rawSocket(scope)
+    socket.write(bytes)
+    await eventually('the end', async () => isOver(socket))
+  })
+
+  test('that resets in the middle of its upgrade harms nobody', async () => {
+    const { scope, socket } = await aProject()
+    const { port } = new URL(api.url)
+    const headers = Object.entries(scopeHeaders(scope)).map(([name, value]) => `${name}: ${value}\r\n`)
+    for (let at = 0; at < 50; at += 1) {
+      const raw = connect(Number(port), '127.0.0.1')
+      raw.on('error', () => undefined)
+      raw.write(
+        'GET /api/realtime/connect/ HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n' +
+          `sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n${headers.join('')}\r\n`,
+        () => raw.resetAndDestroy(),
+      )
+    }
+    const client = await socket()
+    client.subscribe('liveConfig', 'a')
+    await client.hears('an answer', ({ warning }) => warning !== undefined)
+    await eventually('no other connection', async () => (await metric('orrery_realtime_connections')) <= 10)
+  })
+
+  test('that went takes its subscriptions along', async () => {
+    const { socket } = await aProject()
+    const before = await metric('orrery_realtime_subscriptions')
+    const clients = await Promise.all(Array.from({ length: 20 }, socket))
+    for (const client of clients) for (const id of ['a', 'b', 'c']) client.subscribe('liveConfig', id)
+    await eventually('60 more', async () => (await metric('orrery_realtime_subscriptions')) === before + 60)
+    for (const client of clients) client.terminate()
+    await eventually('none of them', async () => (await metric('orrery_realtime_subscriptions')) === before)
+  })
+})
+
+test('a shutdown says goodbye to all with 1012, and admits nobody', async () => {
+  const mortal = await startApi({ databaseUrl: await aDatabase() })
+  const { scope } = await inNewProject(mortal.url)
+  const clients = await Promise.all(Array.from({ length: 50 }, () => openSocket(mortal.url, scope)))
+  mortal.signal('SIGTERM')
+  for (const client of clients) expect((await client.closes()).code).toBe(1012)
+  await mortal.exited
+})
