@@ -55,7 +55,11 @@ export const listApiKeys = async (ctx: Context, page: Page): Promise<Paged<ApiKe
 export const patchApiKey = async (ctx: Context, apiKeyId: string, changes: PatchApiKey): Promise<ApiKeyAnswer> => {
   refuseEscalation(ctx, changes)
   const row = await ctx.db.transaction(async (tx) => {
-    await changeable(ctx, tx, apiKeyId)
+    const before = await changeable(ctx, tx, apiKeyId)
+    // Whoever could strip a stronger key of its permissions could read its string then, and wait for them to come back.
+    if ((changes.permissions ?? changes.claims) !== undefined && !couldMake(ctx, before)) {
+      throw new Problem('forbidden', 'This key holds more than the credential, which may not change what it holds.')
+    }
     const columns = { ...changes, updatedAt: new Date(ctx.clock.now()) }
     const [changed] = await tx.update(apiKeys).set(columns).where(is(ctx, apiKeyId)).returning()
     return changed
@@ -81,10 +85,11 @@ export const apiKeyExists = async (ctx: Context, apiKeyId: string): Promise<bool
 const is = (ctx: Context, apiKeyId: string) =>
   and(eq(apiKeys.organizationId, ctx.organizationId), eq(apiKeys.id, apiKeyId))
 
-const changeable = async (ctx: Context, tx: Transaction, apiKeyId: string): Promise<void> => {
+const changeable = async (ctx: Context, tx: Transaction, apiKeyId: string): Promise<ApiKeyRow> => {
   const [row] = await tx.select().from(apiKeys).where(is(ctx, apiKeyId)).for('update')
   if (row === undefined) throw notFound()
   if (row.isManagedByProvisioner) throw new Problem('forbidden', 'This key is managed by the provisioner.')
+  return row
 }
 
 const refuseTooMany = async (ctx: Context, tx: Transaction): Promise<void> => {
@@ -112,15 +117,16 @@ const refuseEscalation = (ctx: Context, { permissions = [], claims = {} }: Patch
 const grantedClaims = (claims: Record<string, boolean>): string[] =>
   Object.entries(claims).flatMap(([claim, granted]) => (granted ? [claim] : []))
 
+const couldMake = ({ principal }: Context, { permissions, claims }: ApiKeyRow): boolean =>
+  permissions.every((each) => mayGrant(principal.permissions, each)) &&
+  grantedClaims(claims).every((each) => !handedOn.includes(each) || principal.claims.includes(each))
+
 /**
  * A key string is shown to those who manage keys and could have made this very key: to read a stronger key would be
  * to become it.
  */
 const present = (ctx: Context, row: ApiKeyRow): ApiKeyAnswer => {
   const manages = strongestVerb(ctx.principal.permissions, pathOf(ctx.organizationId)) === '*'
-  const couldMake =
-    row.permissions.every((each) => mayGrant(ctx.principal.permissions, each)) &&
-    grantedClaims(row.claims).every((each) => !handedOn.includes(each) || ctx.principal.claims.includes(each))
   return {
     documentId: row.id,
     displayName: row.displayName,
@@ -129,6 +135,6 @@ const present = (ctx: Context, row: ApiKeyRow): ApiKeyAnswer => {
     organizationId: row.organizationId,
     claims: row.claims,
     permissions: row.permissions,
-    keyString: manages && couldMake ? ctx.sealer.open(row.sealed, aboutKey(row)) : maskedApiKey,
+    keyString: manages && couldMake(ctx, row) ? ctx.sealer.open(row.sealed, aboutKey(row)) : maskedApiKey,
   }
 }

@@ -114,6 +114,3 @@ export const openSocket = async (
     terminate: (): void => ws.terminate(),
   }
 }
-
-/** An open connection of a test. */
-export type TestSocket = Awaited<ReturnType<typeof openSocket>>

@@ -167,7 +167,13 @@ describe('an API key', () => {
     const own = await aTenant(url)
     const strong = await own.key([`${own.paths.organization}/**:*`])
     const manager = await own.withKey([`${own.paths.organization}:*`])
-    expect(JSON.stringify(await list(manager))).not.toContain(strong)
+    const shown = await list(manager)
+    expect(JSON.stringify(shown)).not.toContain(strong)
+    const { documentId } =
+      shown.find(({ permissions }) => permissions.join() === `${own.paths.organization}/**:*`) ?? {}
+    // Stripped of what makes it strong, it would be shown.
+    expect((await manager.call('PATCH', `${keys}${documentId}/`, { permissions: [] })).status).toBe(403)
+    expect((await manager.call('PATCH', `${keys}${documentId}/`, { isActive: false })).status).toBe(200)
   })
 
   test('is changed where something is given, and answers the key', async () => {
