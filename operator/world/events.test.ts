@@ -47,9 +47,9 @@ test('a failed server is told with why, and its end when it failed too often', (
     all.push(...step.told)
     world = step.world
   }
-  expect(all).toHaveLength(5)
-  expect(all[0]).toBe('Warning Restarted: The server ended with exit code 3 (Error). This is failure 1 of the run.')
-  expect(all[4]).toMatch(/^Warning RestartBudget: The server failed 4 times: .*exit code 3/)
+  expect(all).toHaveLength(4)
+  expect(all[0]).toBe('Warning Restarted: Restart 1 of 3: the server ended with exit code 3 (Error).')
+  expect(all[3]).toMatch(/^Warning RestartBudget: The server failed 4 times: .*exit code 3/)
 })
 
 test('a run that ends is told with its reason: stopped, expired, completed, not ready in time', () => {
@@ -60,7 +60,9 @@ test('a run that ends is told with its reason: stopped, expired, completed, not 
   expect(toldBy(short, undefined, startMs + 60_000).told).toEqual(['Normal Expired: The duration of the run is over.'])
   expect(toldBy(active, aPod({ status: exited(0) })).told).toEqual(['Normal Completed: The server ended the run.'])
   const late = toldBy(started, undefined, startMs + 600_000).told
-  expect(late).toEqual(['Warning StartDeadline: The server was not ready in time.'])
+  expect(late).toEqual([
+    'Warning StartDeadline: The server was not ready in time: waiting for the server to become ready.',
+  ])
 })
 
 test('a deletion is told once no server is left, and so is the end of a transient world', () => {

@@ -21,29 +21,25 @@ const tellers: readonly ((told: Told) => Happening | undefined)[] = [
       ? undefined
       : normal('Started', 'StartRun', `The run ${run.id} begins: ${run.profile} with the image ${run.image}.`),
   ({ before, after }) => {
-    const { run } = after
-    if (run === undefined || run.id !== before.run?.id || run.restarts <= before.run.restarts) return undefined
-    return warning(
-      'Restarted',
-      'RestartServer',
-      `${sentence(after.message)} This is failure ${run.restarts} of the run.`,
-    )
+    if (!restarted(before, after) || ended(before, after)) return undefined
+    const failure = condition(after, 'Degraded')?.message ?? after.message
+    return warning('Restarted', 'RestartServer', sentence(failure))
   },
   ({ before, after }) => {
     if (!holds(after, 'Ready') || (holds(before, 'Ready') && before.run?.id === after.run?.id)) return undefined
     const where = after.address === undefined ? '' : ` at ${after.address.host}:${after.address.port}`
     return normal('Ready', 'StartServer', `The server is ready${where}.`)
   },
-  ({ before, after: { run } }) => {
-    if (run?.endReason === undefined || (before.run?.id === run.id && before.run.endReason !== undefined))
-      return undefined
+  ({ before, after }) => {
+    const { run } = after
+    if (run?.endReason === undefined || !ended(before, after)) return undefined
     const note = sentence(run.endMessage) || endings[run.endReason]
     return endedInError(run) ? warning(run.endReason, 'EndRun', note) : normal(run.endReason, 'EndRun', note)
   },
   ({ before, after }) => {
     const now = condition(after, 'Degraded')
-    // A run that failed is told by its end.
-    if (now?.status !== 'True' || now.reason === after.run?.endReason) return undefined
+    // A failure that is answered by a restart, and one that ends the run, are told as that.
+    if (now?.status !== 'True' || restarted(before, after) || after.run?.endReason !== undefined) return undefined
     const told = condition(before, 'Degraded')
     return told?.status === 'True' && told.reason === now.reason
       ? undefined
@@ -60,6 +56,14 @@ const tellers: readonly ((told: Told) => Happening | undefined)[] = [
       : normal('Deleted', 'DeleteWorld', 'The world is deleted, and no server of it is left.')
   },
 ]
+
+/** Whether a failure was counted since. */
+const restarted = (before: WorldStatus, { run }: WorldStatus): boolean =>
+  run !== undefined && run.id === before.run?.id && run.restarts > before.run.restarts
+
+/** Whether the run ended since. */
+const ended = (before: WorldStatus, { run }: WorldStatus): boolean =>
+  run?.endReason !== undefined && (before.run?.id !== run.id || before.run.endReason === undefined)
 
 const endings: Record<RunEndReason, string> = {
   Stopped: 'The world was stopped.',

@@ -15,6 +15,8 @@ import { isDrained, type World } from '#shared/resources/world.ts'
 type ServerPod = Pod & { spec?: { nodeName?: string; containers?: { args?: string[] }[] } }
 
 const now = (): string => new Date().toISOString()
+/** Where all pods are; the operator takes the server of a node that is not there for lost. */
+const nodeName = 'crash-node-1'
 
 /**
  * Those who act beside the operator and do not fail: a kubelet that binds pods, lets servers do what their first argument
@@ -39,6 +41,23 @@ export const startCast = (project: string) => {
       ...{ method: 'PATCH', path: podPath(pod, 'status'), contentType: 'application/merge-patch+json' },
       body: { metadata: { uid: pod.metadata.uid }, status: wanted },
     })
+  const nodes = createClient(transport, { group: '', version: 'v1', plural: 'nodes', kind: 'Node' })
+  let made: Promise<void> | undefined
+  const nodeIsThere = (): Promise<void> => {
+    made ??= joinNode()
+    return made
+  }
+  const joinNode = async (): Promise<void> => {
+    await nodes.apply(
+      { apiVersion: 'v1', kind: 'Node', metadata: { name: nodeName } },
+      { fieldManager: 'crash', force: true },
+    )
+    const conditions = [{ type: 'Ready', status: 'True', reason: 'Test', lastTransitionTime: now() }]
+    await transport.request({
+      ...{ method: 'PATCH', path: `/api/v1/nodes/${nodeName}/status`, contentType: 'application/merge-patch+json' },
+      body: { status: { conditions } },
+    })
+  }
   const serve = async (pod: ServerPod): Promise<void> => {
     const behaviour = pod.spec?.containers?.[0]?.args?.[0] ?? 'ready'
     const key = objectKey(pod)
@@ -54,7 +73,8 @@ export const startCast = (project: string) => {
       return pods.delete({ namespace, name }, { uid, gracePeriodSeconds: 0 })
     }
     if (pod.spec?.nodeName === undefined) {
-      const target = { apiVersion: 'v1', kind: 'Node', name: 'node-1' }
+      await nodeIsThere()
+      const target = { apiVersion: 'v1', kind: 'Node', name: nodeName }
       const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name, uid }, target }
       await transport.request({ method: 'POST', path: podPath(pod, 'binding'), body: binding })
     } else if (

@@ -85,7 +85,9 @@ test('a paused world is not touched, and goes on where it was when the annotatio
   // What is applied later is looked at later, so that the paused one had its turn once this one has its pod.
   await (await aWorld('other')).pod.exists()
   expect(await paused.pod.find()).toBeUndefined()
-  expect((await cluster.worlds.get({ namespace, name: paused.name })).status).toBeUndefined()
+  const { status } = await cluster.worlds.get({ namespace, name: paused.name })
+  expect(status).toMatchObject({ message: expect.stringMatching(/^paused/) })
+  expect(status?.run).toBeUndefined()
   cluster.kubectl('-n', namespace, 'annotate', 'world', paused.name, 'orrery.dev/paused-')
   await paused.pod.exists()
 })

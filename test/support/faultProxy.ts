@@ -183,7 +183,8 @@ const parsePath = (url: string): Target => {
 
 const scoped = (request: IncomingMessage, target: Target, labelSelector: string | undefined): string => {
   const url = request.url ?? '/'
-  if (labelSelector === undefined || target.name !== '' || target.resource === 'leases') return url
+  const isCommon = target.resource === 'leases' || target.resource === 'nodes'
+  if (labelSelector === undefined || target.name !== '' || isCommon) return url
   const asked = target.query.get('labelSelector')
   target.query.set('labelSelector', asked === null ? labelSelector : `${asked},${labelSelector}`)
   return `${url.split('?')[0]}?${target.query}`
