@@ -4,8 +4,8 @@ const values = new Map([...alphabet].map((character, value) => [character, value
 const chunkLength = 9
 
 /**
- * Decodes base58 in Bitcoin's alphabet; undefined is another text. It multiplies nine characters at a time: 2 KiB take a
- * tenth of a millisecond, where digit by digit they would hold up everybody for four.
+ * Decodes base58 in Bitcoin's alphabet; undefined is another text. It multiplies nine characters at a time, since the
+ * cost of a long number digit by digit would hold up everybody else.
  */
 export const decodeBase58 = (text: string): Uint8Array | undefined => {
   let number = 0n

@@ -49,7 +49,7 @@ test('a failed server is told with why, and its end when it failed too often', (
   }
   expect(all).toHaveLength(4)
   expect(all[0]).toBe('Warning Restarted: Restart 1 of 3: the server ended with exit code 3 (Error).')
-  expect(all[3]).toMatch(/^Warning RestartBudget: The server failed 4 times: .*exit code 3/)
+  expect(all[3]).toMatch(/^Warning RestartBudget: The server failed 4 times, .*exit code 3/)
 })
 
 test('a run that ends is told with its reason: stopped, expired, completed, not ready in time', () => {

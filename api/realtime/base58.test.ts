@@ -1,0 +1,22 @@
+import bs58 from 'bs58'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { decodeBase58 } from './base58.ts'
+
+test('whatever bytes were encoded come back as they were, leading zeros too', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 300 }), fc.nat({ max: 8 }), (bytes, zeros) => {
+      const given = Uint8Array.from([...new Uint8Array(zeros), ...bytes])
+      expect(decodeBase58(bs58.encode(given))).toEqual(Buffer.from(given))
+    }),
+  )
+})
+
+test('a text with another character is refused, and no text makes it throw', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), (text) => {
+      const isBase58 = /^[1-9A-HJ-NP-Za-km-z]*$/.test(text)
+      expect(decodeBase58(text) === undefined).toBe(!isBase58)
+    }),
+  )
+})
