@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Hono, type Context as HonoContext } from 'hono'
-import { matchedRoutes } from 'hono/route'
+import { routePath } from 'hono/route'
 import { getPath } from 'hono/utils/url'
 import type { Registry } from 'prom-client'
 import { createAuthenticator } from './auth/authenticate.ts'
@@ -17,6 +17,7 @@ import { createRateLimits } from './http/rateLimit.ts'
 import { referencePage } from './http/reference.ts'
 import { type Env, serve } from './http/serve.ts'
 import { serveFile } from './pictures/files.ts'
+import { type ConnectOptions, connect } from './realtime/connect.ts'
 
 const documentPath = '/api/openapi.json'
 const safeRequestId = /^[A-Za-z0-9._-]{1,64}$/
@@ -29,6 +30,7 @@ export type AppOptions = {
   readonly rateLimits: RateLimitOptions
   readonly allowedOrigins: readonly string[]
   readonly registry: Registry
+  readonly projectOfWorld: ConnectOptions['projectOfWorld']
   /** Whether the process can do its work now; asked by /readyz. */
   readonly ready: () => Promise<boolean>
 }
@@ -59,20 +61,19 @@ export const createApp = (options: AppOptions) => {
     setSecurityHeaders(c, secure)
     if (cors(c)) await next()
     if (c.res.status >= 400 && carriesBody(c)) await dropBody(c.req.raw)
-    const route = matchedRoutes(c).findLast(({ path }) => path !== '/*')?.path ?? 'unmatched'
+    // The route that ran, which need not be the last one that fits; this middleware itself where none did.
+    const ran = routePath(c)
+    const route = ran === '/*' ? 'unmatched' : ran
     const durationMs = deps.clock.monotonic() - startedMs
-    metrics.observe({ method: c.req.method, route, status: c.res.status }, durationMs / 1000)
-    logRequest(deps, c, { route, durationMs })
+    const status = c.get('upgraded') ? 101 : c.res.status
+    metrics.observe({ method: c.req.method, route, status }, durationMs / 1000)
+    logRequest(deps, c, { route, status, durationMs })
   })
   app.onError((error, c) => withHeaders(c, toResponse(toProblem(error), c.get('requestId'))))
   app.notFound((c) => {
-    const allow = methodsOf(app, c.req.path)
-    const problem =
-      allow.length > 0
-        ? new Problem('method_not_allowed', `Served here: ${allow.join(', ')}.`, {
-            headers: { allow: allow.join(', ') },
-          })
-        : new Problem('not_found', 'No route has this path; /api/openapi.json lists them all.')
+    const served = methodsOf(app, c.req.path)
+    // The path of a route that serves this method, but for a slash.
+    const problem = notServed(served.includes(c.req.method) ? [] : served)
     return withHeaders(c, toResponse(problem, c.get('requestId')))
   })
 
@@ -83,14 +84,29 @@ export const createApp = (options: AppOptions) => {
   app.get('/api/docs/', referencePage)
   app.get('/api/docs/:file/', referencePage)
   app.get('/api/files/*', (c) => serveFile(deps.objects, c))
-  app.get('/api/realtime/connect/', () => {
-    throw new Problem('upgrade_required', 'Connect with WebSocket.', { headers: { upgrade: 'websocket' } })
-  })
-  for (const endpoint of endpoints) {
-    const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1')
-    app.on(endpoint.method.toUpperCase(), path, (c) => serve(runtime, endpoint, c))
+  const mayConnect = new Set([...options.allowedOrigins, new URL(deps.publicUrl).origin])
+  const connecting = { allowedOrigins: mayConnect, projectOfWorld: options.projectOfWorld }
+  app.get('/api/realtime/connect/', (c) => connect(runtime, connecting, c))
+  const withParameters = endpoints.filter(({ path }) => path.includes('{'))
+  const fixed = endpoints.filter((endpoint) => !withParameters.includes(endpoint))
+  for (const each of fixed) app.on(each.method.toUpperCase(), each.path, (c) => serve(runtime, each, c))
+  // A name such as `current` is never taken for an id, whatever the method.
+  for (const path of new Set(fixed.map((each) => each.path))) {
+    app.all(path, () => {
+      throw notServed(methodsOf(app, path))
+    })
+  }
+  for (const each of withParameters) {
+    const path = each.path.replaceAll(/\{(\w+)\}/g, ':$1')
+    app.on(each.method.toUpperCase(), path, (c) => serve(runtime, each, c))
   }
   return app
+}
+
+const notServed = (served: readonly string[]): Problem => {
+  const allow = served.join(', ')
+  if (allow === '') return new Problem('not_found', 'No route has this path; /api/openapi.json lists them all.')
+  return new Problem('method_not_allowed', `Served here: ${allow}.`, { headers: { allow } })
 }
 
 /** Both slash forms are served: routes have the trailing slash of the contract, and a request without gets it here. */
@@ -119,15 +135,15 @@ const carriesBody = (c: HonoContext<Env>): boolean =>
 const logRequest = (
   { log }: Deps,
   c: HonoContext<Env>,
-  { route, durationMs }: { route: string; durationMs: number },
+  { route, status, durationMs }: { route: string; status: number; durationMs: number },
 ) => {
   const context = c.get('context')
-  log[c.res.status >= 500 ? 'error' : 'info'](
+  log[status >= 500 ? 'error' : 'info'](
     {
       requestId: c.get('requestId'),
       method: c.req.method,
       route,
-      status: c.res.status,
+      status,
       durationMs: Math.round(durationMs * 10) / 10,
       ...(context ? { principal: context.principal.id, organizationId: context.organizationId } : {}),
       ...(c.error ? { error: describe(c.error) } : {}),
@@ -148,13 +164,14 @@ const describe = (error: Error): string => {
   return `${query ?? error.stack ?? error.message}${cause}`
 }
 
-/** The methods of the routes whose path this is, with or without the trailing slash. */
+/** The methods of the routes whose path this is, with or without the trailing slash; its own name goes before an id. */
 const methodsOf = (app: Hono<Env>, path: string): string[] => {
   const parts = path.replace(/\/$/, '').split('/')
   const fits = (pattern: string): boolean => {
     const steps = pattern.replace(/\/$/, '').split('/')
     return steps.length === parts.length && steps.every((step, at) => step.startsWith(':') || step === parts[at])
   }
-  const methods = app.routes.filter((route) => route.method !== 'ALL' && fits(route.path)).map((route) => route.method)
-  return [...new Set(methods)].sort()
+  const found = app.routes.filter((route) => route.method !== 'ALL' && fits(route.path))
+  const named = found.filter((route) => !route.path.includes(':'))
+  return [...new Set((named.length > 0 ? named : found).map((route) => route.method))].sort()
 }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { type ExternalIssuer, issuerSchema } from '#api/auth/token.ts'
 import type { RateLimitOptions } from '#api/http/rateLimit.ts'
 import { type Limits, providers } from '#api/organizations/schema.ts'
+import type { SocketLimits } from '#api/realtime/gate.ts'
 import type { EncryptionKey } from '#api/secrets/seal.ts'
 import { computeGroups, computeRegions } from '#shared/enumerations.ts'
 import { decimal, parseEnvironment, port, url } from '#shared/environment.ts'
@@ -32,6 +33,7 @@ export type ApiConfig = {
   readonly pushBackoffMaxMs: number
   readonly limits: Limits
   readonly rateLimits: RateLimitOptions
+  readonly socketLimits: SocketLimits
   readonly issuers: readonly ExternalIssuer[]
   readonly cluster: Cluster
   readonly supportedProviders: readonly string[]
@@ -109,6 +111,9 @@ const variables = {
   ORRERY_LIMIT_REQUESTS_PER_SECOND: decimal(1, 1_000_000).default(50),
   ORRERY_LIMIT_REQUEST_BURST: decimal(1, 1_000_000).default(100),
   ORRERY_LIMIT_STARTS_PER_MINUTE: decimal(1, 1_000_000).default(10),
+  ORRERY_LIMIT_SOCKETS_PER_KEY: decimal(1, 1_000_000).default(100),
+  // Many clients may come through one proxy.
+  ORRERY_LIMIT_SOCKETS_PER_ADDRESS: decimal(1, 1_000_000).default(10_000),
   ORRERY_JWT_ISSUERS_FILE: jsonFile(z.array(issuerSchema)).default([]),
   ORRERY_CLUSTERS_FILE: jsonFile(clustersSchema).default([{ name: 'default', places: everyPlace }]),
   ORRERY_SUPPORTED_PROVIDERS: list(z.enum(providers)).default([]),
@@ -139,6 +144,10 @@ export const readApiConfig = (env: NodeJS.ProcessEnv): ApiConfig => {
       requestsPerSecond: values.ORRERY_LIMIT_REQUESTS_PER_SECOND,
       burst: values.ORRERY_LIMIT_REQUEST_BURST,
       startsPerMinute: values.ORRERY_LIMIT_STARTS_PER_MINUTE,
+    },
+    socketLimits: {
+      socketsPerKey: values.ORRERY_LIMIT_SOCKETS_PER_KEY,
+      socketsPerAddress: values.ORRERY_LIMIT_SOCKETS_PER_ADDRESS,
     },
     issuers: values.ORRERY_JWT_ISSUERS_FILE,
     cluster: values.ORRERY_CLUSTERS_FILE[0],

@@ -22,6 +22,10 @@ import { isDatabaseAway } from './http/problem.ts'
 import { forgetIdempotencyKeys } from './idempotency/service.ts'
 import { openObjectStore } from './objects/store.ts'
 import { sweepPictures } from './pictures/sweep/service.ts'
+import { startRealtime } from './realtime/index.ts'
+import { keepPartitions } from './realtime/partitions/service.ts'
+import { projectOfWorld } from './realtime/service.ts'
+import { isUpgrade } from './realtime/upgrade.ts'
 
 /** How long the start waits for a database that is not there yet. */
 const databaseWaitMs = 60_000
@@ -31,7 +35,7 @@ const drainMs = 15_000
 const run = async (config: ApiConfig, log: Log): Promise<void> => {
   const credentials = loadCredentials(process.env)
   const objects = await openObjectStore(config.objectStoreUrl)
-  const server = createServer({ requestTimeout: 60_000, headersTimeout: 15_000 })
+  const server = createServer({ requestTimeout: 60_000, headersTimeout: 15_000, shouldUpgradeCallback: isUpgrade })
   await migrateWhenThere(config.database.url, log)
   const { db, close } = openDatabase(config.database)
   const registry = new Registry()
@@ -39,10 +43,13 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
   const newId = createIdSource({ now: systemClock.now })
   const sync = startClusterSync({ db, credentials, config, clock: systemClock, newId, log, registry })
   const deps = createDeps({ db, clock: systemClock, newId, log, objects, wakeSync: sync.wake }, config)
+  await keepPartitions(deps, systemClock.now())
+  const verifyToken = createTokenVerifier({ issuer: deps.issuer, external: config.issuers, clock: systemClock })
   const app = createApp({
     deps,
     rootApiKey: config.rootApiKey,
-    verifyToken: createTokenVerifier({ issuer: deps.issuer, external: config.issuers, clock: systemClock }),
+    verifyToken,
+    projectOfWorld: (ids) => projectOfWorld(db, ids),
     rateLimits: config.rateLimits,
     allowedOrigins: config.allowedOrigins,
     registry,
@@ -52,13 +59,19 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
   const housekeeping = keepHouse(choresOf(deps), { clock: systemClock, log, signal: ending.signal })
   const listener = getRequestListener(app.fetch)
   server.on('request', (request, response) => void listener(request, response))
+  const realtime = startRealtime({
+    ...{ deps, verifyToken, registry, fetch: app.fetch, random: Math.random },
+    databaseUrl: config.database.url,
+    limits: config.socketLimits,
+  })
+  server.on('upgrade', realtime.upgrade)
   await listen(server, config.port)
   const operations = await serveOperations({ port: config.metricsPort, registry })
   const { port } = server.address() as AddressInfo
   log.info({ port, metricsPort: operations.port }, 'listening')
 
   log.info({ signal: await untilSignal() }, 'stopping')
-  await drain(server)
+  await Promise.all([drain(server), realtime.stop()])
   ending.abort()
   await housekeeping
   await sync.stop()
@@ -68,9 +81,11 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
 }
 
 const hourMs = 3_600_000
+const minuteMs = 60_000
 
 const choresOf = (deps: Deps): Chore[] => [
   { name: 'idempotency keys', everyMs: hourMs, run: () => forgetIdempotencyKeys(deps.db, deps.clock.now()) },
+  { name: 'partitions', everyMs: 5 * minuteMs, run: async () => void (await keepPartitions(deps, deps.clock.now())) },
   { name: 'pictures', everyMs: hourMs, run: async (signal) => void (await sweepPictures(deps, signal)) },
 ]
 

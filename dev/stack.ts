@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { keepToCluster } from './clusters/id.ts'
+import { idOf, keepToCluster } from './clusters/id.ts'
 import { startCluster } from './clusters/index.ts'
 import type { ClusterNode } from './clusters/types.ts'
 import { installManifests } from './kubernetes/manifests.ts'
@@ -92,6 +92,9 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
         ORRERY_MEMORY_REQUEST_RATIO: requestRatio,
         ORRERY_CPU_REQUEST_RATIO: requestRatio,
         ORRERY_DEFAULT_SERVER_IMAGE: cluster.serverImage,
+        ORRERY_DEFAULT_BOT_IMAGE: cluster.botImage,
+        // A stack has one operator at a time, so that of a killed one leaves a lease that this one need not wait for.
+        ORRERY_LEASE_IDENTITY: `start-${idOf(stateDir)}`,
         ...shared,
         KUBECONFIG: cluster.operatorKubeconfig,
         ORRERY_METRICS_PORT: String(metrics.operator),

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { decimal, parseEnvironment, port, url } from '#shared/environment.ts'
+import { defaultLeaseTiming, type LeaseTiming } from '#shared/kube/election.ts'
 import type { Backoff } from '#shared/kube/queue.ts'
 import { logLevels } from '#shared/log.ts'
+import type { BotSettings } from './bots/settings.ts'
 import { type Parsed, parsePlacement } from './world/placement.ts'
 import { defaultStrategies, type WorldSettings } from './world/settings.ts'
 
@@ -17,9 +19,21 @@ export type OperatorConfig = {
   readonly scalingProfiles: { readonly namespace: string; readonly name: string } | undefined
   /** How often an Active server is asked for its queue. */
   readonly queuePollMs: number
+  readonly bots: BotSettings
   /** The waits of a reconcile that fails again and again. */
   readonly backoff: Backoff
+  /** The lease of the one replica that writes. */
+  readonly lease: {
+    readonly namespace: string
+    readonly name: string
+    /** Undefined where each process makes one of its own. */
+    readonly identity: string | undefined
+    readonly timing: LeaseTiming
+  }
 }
+
+const objectName = () =>
+  z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be a name such as orrery-operator')
 
 /** Reads the operator's environment; throws an `EnvironmentError` that lists every fault. */
 export const readOperatorConfig = (env: NodeJS.ProcessEnv): OperatorConfig => {
@@ -28,11 +42,13 @@ export const readOperatorConfig = (env: NodeJS.ProcessEnv): OperatorConfig => {
       ORRERY_LOG_LEVEL: z.enum(logLevels).default('info'),
       ORRERY_METRICS_PORT: port().default(9090),
       ORRERY_DEFAULT_SERVER_IMAGE: z.string().min(1).describe('the image of worlds that name none'),
+      ORRERY_DEFAULT_BOT_IMAGE: z.string().max(1_024).optional().describe('the image of bots; without it none is made'),
       ORRERY_PUBLIC_URL: url('http', 'https').describe('where servers reach the API, such as https://api.example.com'),
       ORRERY_MEMORY_REQUEST_RATIO: decimal(0.001, 1).default(1),
       ORRERY_CPU_REQUEST_RATIO: decimal(0.001, 1).default(0.25),
       ORRERY_START_DEADLINE_MS: decimal(1_000, 86_400_000).default(600_000),
       ORRERY_STOP_GRACE_SECONDS: decimal(1, 3_600).default(60),
+      ORRERY_BOT_STOP_GRACE_SECONDS: decimal(1, 3_600).default(15),
       ORRERY_RESTART_BUDGET: decimal(0, 100).default(3),
       ORRERY_RESTART_BACKOFF_MS: decimal(1, 600_000).default(1_000),
       ORRERY_RESTART_BACKOFF_MAX_MS: decimal(1, 600_000).default(60_000),
@@ -47,6 +63,12 @@ export const readOperatorConfig = (env: NodeJS.ProcessEnv): OperatorConfig => {
         .string()
         .transform(checked((file) => readText(file, parsePlacement)))
         .optional(),
+      ORRERY_LEASE_NAMESPACE: objectName().default('default'),
+      ORRERY_LEASE_NAME: objectName().default('orrery-operator'),
+      ORRERY_LEASE_IDENTITY: z.string().max(128).optional(),
+      ORRERY_LEASE_DURATION_MS: decimal(1_000, 600_000).default(defaultLeaseTiming.durationMs),
+      ORRERY_LEASE_RENEW_DEADLINE_MS: decimal(500, 600_000).default(defaultLeaseTiming.renewDeadlineMs),
+      ORRERY_LEASE_RETRY_MS: decimal(100, 600_000).default(defaultLeaseTiming.retryMs),
     },
     env,
   )
@@ -56,6 +78,16 @@ export const readOperatorConfig = (env: NodeJS.ProcessEnv): OperatorConfig => {
     backoff: { baseMs: 5, maxMs: values.ORRERY_RETRY_BACKOFF_MAX_MS },
     scalingProfiles: values.ORRERY_SCALING_PROFILES,
     queuePollMs: values.ORRERY_QUEUE_POLL_MS,
+    lease: {
+      namespace: values.ORRERY_LEASE_NAMESPACE,
+      name: values.ORRERY_LEASE_NAME,
+      identity: values.ORRERY_LEASE_IDENTITY,
+      timing: {
+        durationMs: values.ORRERY_LEASE_DURATION_MS,
+        renewDeadlineMs: values.ORRERY_LEASE_RENEW_DEADLINE_MS,
+        retryMs: values.ORRERY_LEASE_RETRY_MS,
+      },
+    },
     world: {
       placement: values.ORRERY_PLACEMENT ?? values.ORRERY_PLACEMENT_FILE ?? [],
       defaultStrategy: values.ORRERY_DEFAULT_NETWORKING_STRATEGY,
@@ -66,6 +98,17 @@ export const readOperatorConfig = (env: NodeJS.ProcessEnv): OperatorConfig => {
       cpuRequestRatio: values.ORRERY_CPU_REQUEST_RATIO,
       startDeadlineMs: values.ORRERY_START_DEADLINE_MS,
       stopGraceSeconds: values.ORRERY_STOP_GRACE_SECONDS,
+      restartBudget: values.ORRERY_RESTART_BUDGET,
+      restartBackoffMs: values.ORRERY_RESTART_BACKOFF_MS,
+      restartBackoffMaxMs: values.ORRERY_RESTART_BACKOFF_MAX_MS,
+      restartRefillMs: values.ORRERY_RESTART_REFILL_MS,
+    },
+    bots: {
+      image: values.ORRERY_DEFAULT_BOT_IMAGE || undefined,
+      publicUrl: values.ORRERY_PUBLIC_URL,
+      memoryRequestRatio: values.ORRERY_MEMORY_REQUEST_RATIO,
+      cpuRequestRatio: values.ORRERY_CPU_REQUEST_RATIO,
+      stopGraceSeconds: values.ORRERY_BOT_STOP_GRACE_SECONDS,
       restartBudget: values.ORRERY_RESTART_BUDGET,
       restartBackoffMs: values.ORRERY_RESTART_BACKOFF_MS,
       restartBackoffMaxMs: values.ORRERY_RESTART_BACKOFF_MAX_MS,

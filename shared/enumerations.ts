@@ -38,5 +38,6 @@ export const kvStores = ['kvstoreClient', 'kvstoreServer'] as const
 
 export type WorldState = (typeof worldStates)[number]
 export type WorldPhase = (typeof worldPhases)[number]
+export type BotPhase = (typeof botPhases)[number]
 export type DeploymentStatus = (typeof deploymentStatuses)[number]
 export type DocumentType = (typeof documentTypes)[number]

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createIdSource, deploymentIdOfRun, isId } from './ids.ts'
 
@@ -31,4 +32,16 @@ test('an identifier carries its time, and the version and variant of a UUIDv7 (R
 
 test('the deployment of a run keeps the characters of the run', () => {
   expect(deploymentIdOfRun('run-01fwhe4ydggrzr3z7zzzzzzzzz')).toBe('dep-01fwhe4ydggrzr3z7zzzzzzzzz')
+})
+
+test('identifiers sort by creation however the clock steps, and their random part', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 2 ** 47 }), { maxLength: 50 }), fc.nat(255), (times, fill) => {
+      let at = 0
+      const newId = createIdSource({ now: () => times[at++] ?? 0, random: (size) => Buffer.alloc(size, fill) })
+      const ids = times.map(() => newId('world'))
+      expect([...ids].sort()).toEqual(ids)
+      expect(new Set(ids).size).toBe(ids.length)
+    }),
+  )
 })

@@ -2,17 +2,21 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
 
-/** A server of the routes that operate a process: `/metrics`, and `/livez` and `/readyz` where `ready` is given. */
+/**
+ * A server of the routes that operate a process: `/metrics`, and `/livez` and `/readyz` where `ready` is given. A process
+ * that says it is not `alive` answers 503 to `/livez`, and is to be restarted.
+ */
 export const serveOperations = async (options: {
   port: number
   registry: Registry
   ready?: () => boolean
+  alive?: () => boolean
 }): Promise<{ port: number; close(): Promise<void> }> => {
-  const { registry, ready } = options
+  const { registry, ready, alive = () => true } = options
   const answers: Record<string, () => Promise<[status: number, type: string, body: string]>> = {
     '/metrics': async () => [200, registry.contentType, await registry.metrics()],
     ...(ready && {
-      '/livez': async () => [200, 'text/plain', 'ok\n'],
+      '/livez': async () => (alive() ? [200, 'text/plain', 'ok\n'] : [503, 'text/plain', 'stuck\n']),
       '/readyz': async () => (ready() ? [200, 'text/plain', 'ok\n'] : [503, 'text/plain', 'waiting for the caches\n']),
     }),
   }

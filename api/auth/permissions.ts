@@ -60,27 +60,34 @@ export const mayGrant = (held: readonly string[], permission: string): boolean =
   return verb !== undefined && includes(verb, grant.verb)
 }
 
-/** The worlds that permissions let one read: everything, or those of whole organizations and projects, and single ones. */
+type ProjectIds = { readonly organizationId: string; readonly projectId: string }
+
+/**
+ * The worlds that permissions let one read: everything, or those of whole organizations and projects, and single ones.
+ * Each comes with the ids above it, and counts only there: anybody may hold a permission that puts another tenant's
+ * project or world beneath an organization of their own.
+ */
 export type ReadableWorlds = {
   readonly all: boolean
-  readonly organizationIds: readonly string[]
-  readonly projectIds: readonly string[]
-  readonly worldIds: readonly string[]
+  readonly organizations: readonly string[]
+  readonly projects: readonly ProjectIds[]
+  readonly worlds: readonly (ProjectIds & { readonly worldId: string })[]
 }
 
 /** Sorts permissions by what they let one list; every verb reads. */
 export const readableWorlds = (permissions: readonly string[]): ReadableWorlds => {
-  const grants = permissions.flatMap((each) => parse(each) ?? [])
-  const beneath = (depth: number, subtree: boolean): string[] =>
-    grants.flatMap(({ path, subtree: all }) => {
-      const parts = path.split('/')
-      return parts.length === depth * 2 && (all || !subtree) ? [parts[depth * 2 - 1] ?? ''] : []
-    })
+  const nodes = permissions.flatMap((each) => {
+    const grant = parse(each)
+    if (grant === undefined) return []
+    const [, organizationId = '', , projectId = '', , worldId = ''] = grant.path.split('/')
+    return [{ organizationId, projectId, worldId, subtree: grant.subtree }]
+  })
+  const whole = nodes.filter(({ subtree, worldId }) => subtree && worldId === '')
   return {
     all: permissions.includes('*'),
-    organizationIds: beneath(1, true),
-    projectIds: beneath(2, true),
-    worldIds: beneath(3, false),
+    organizations: whole.flatMap(({ organizationId, projectId }) => (projectId === '' ? [organizationId] : [])),
+    projects: whole.filter(({ projectId }) => projectId !== ''),
+    worlds: nodes.filter(({ worldId }) => worldId !== ''),
   }
 }
 

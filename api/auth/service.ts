@@ -1,5 +1,5 @@
 import { and, desc, eq, isNull, sql } from 'drizzle-orm'
-import { apiKeys, signingKeys } from '#api/apiKeys/table.ts'
+import { type ApiKeyRow, apiKeys, signingKeys } from '#api/apiKeys/table.ts'
 import type { ScopeIds } from '#api/context.ts'
 import type { Database } from '#api/db/client.ts'
 import { organizations, projects, worlds } from '#api/db/schema.ts'
@@ -46,11 +46,15 @@ export const createKeyLookup = (db: Database) => {
     .prepare('key_by_fingerprint')
   return async (fingerprint: string): Promise<Principal | undefined> => {
     const [row] = await query.execute({ fingerprint })
-    if (row === undefined) return undefined
-    const claims = Object.entries(row.claims).flatMap(([claim, granted]) => (granted ? [claim] : []))
-    const permissions = claims.includes('bot') ? permissionsOfBot(row.permissions) : row.permissions
-    return { kind: 'key', id: row.id, bucket: row.id, permissions, claims }
+    return row && principalOfKey(row)
   }
+}
+
+/** Who an active key belongs to, by its row. */
+export const principalOfKey = (row: Pick<ApiKeyRow, 'id' | 'permissions' | 'claims'>): Principal => {
+  const claims = Object.entries(row.claims).flatMap(([claim, granted]) => (granted ? [claim] : []))
+  const permissions = claims.includes('bot') ? permissionsOfBot(row.permissions) : row.permissions
+  return { kind: 'key', id: row.id, bucket: row.id, permissions, claims }
 }
 
 /** The table of signing keys, the newest first. */

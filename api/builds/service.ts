@@ -47,8 +47,9 @@ export const deleteBuild = async (ctx: Context, name: Name): Promise<void> => {
   if (gone.length === 0) throw notFound()
 }
 
-/** Throws a 422 where a build cannot be resolved. */
+/** Throws a 422 where a build cannot be resolved, for a world of the project of the headers. */
 export const resolveBuildAndContent = async (ctx: Context, reference: BuildReference): Promise<void> => {
+  if (!(await ctx.scopeExists('project', { ...ctx, worldId: '' }))) throw notFound()
   await resolveBuild(ctx.db, ctx.organizationId, reference)
 }
 

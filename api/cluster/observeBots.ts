@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { BotRow } from '#api/bots/table.ts'
-import type { BotDeployment } from '#shared/resources/botDeployment.ts'
+import { type BotDeployment, isBotsDrained } from '#shared/resources/botDeployment.ts'
 
 /** The columns of a bot deployment that are observed rather than wanted. */
 type ObservedColumns = Pick<BotRow, 'phase' | 'statusMessage' | 'startedAt'>
@@ -11,7 +11,7 @@ export type BotVerdict = {
   readonly frozen?: true
   /** Somebody deleted the resource: that is a deletion of the bots. */
   readonly markDeleting?: true
-  /** The deletion is recorded: the API's finalizer may go, and the cluster collects the bots' pods. */
+  /** The deletion is recorded and the bots are gone: the API's finalizer may go. */
   readonly release?: true
   /** Somebody scaled the resource. */
   readonly adoptCount?: number
@@ -26,7 +26,11 @@ export const observeBots = (row: BotRow, live: BotDeployment, dirty: boolean): B
   if (liveRevision > row.revision) return { frozen: true }
   const seen = observed(row, live)
   if (live.metadata.deletionTimestamp !== undefined) {
-    return { ...seen, ...(row.deletingAt === null ? { markDeleting: true } : {}), release: true }
+    return {
+      ...seen,
+      ...(row.deletingAt === null ? { markDeleting: true } : {}),
+      ...(isBotsDrained(live) ? { release: true } : {}),
+    }
   }
   if (row.deletingAt !== null) return seen
   const { applied } = row

@@ -91,16 +91,19 @@ const inScope = ({ organizationId, projectId }: Context): SQL | undefined =>
 
 /** What the caller's permissions let one read, for the database to choose, so that pages are full. */
 const readable = ({ principal }: Context): SQL | undefined => {
-  const { all, organizationIds, projectIds, worldIds } = readableWorlds(principal.permissions)
-  if (all) return undefined
+  const readable = readableWorlds(principal.permissions)
+  if (readable.all) return undefined
   return (
     or(
-      organizationIds.length > 0 ? inArray(worlds.organizationId, [...organizationIds]) : undefined,
-      projectIds.length > 0 ? inArray(worlds.projectId, [...projectIds]) : undefined,
-      worldIds.length > 0 ? inArray(worlds.id, [...worldIds]) : undefined,
+      readable.organizations.length > 0 ? inArray(worlds.organizationId, [...readable.organizations]) : undefined,
+      ...readable.projects.map(ofProject),
+      ...readable.worlds.map((each) => and(ofProject(each), eq(worlds.id, each.worldId))),
     ) ?? sql`false`
   )
 }
+
+const ofProject = ({ organizationId, projectId }: { organizationId: string; projectId: string }): SQL | undefined =>
+  and(eq(worlds.organizationId, organizationId), eq(worlds.projectId, projectId))
 
 /** Only an empty list needs the question whether its organization, and its project if one is named, exist at all. */
 const refuseUnlessThere = async (ctx: Context): Promise<void> => {

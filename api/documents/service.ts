@@ -15,29 +15,30 @@ export const getDocument = async (ctx: Context, named: Named): Promise<DocumentA
     .select()
     .from(documents)
     .where(and(is(place, named.type), isNull(documents.deletedAt)))
-  if (row === undefined) throw notFound()
+  // A project or world that is being deleted is absent with all that is in it, and its documents go later.
+  if (row === undefined || !(await ctx.scopeExists(place.depth, place))) throw notFound()
   return present(named, row)
 }
 
-/** Writes a document whole. Its version is later than any that it had. */
+/**
+ * Writes a document whole. Its version is later than any that it had. Who may not write what it holds now may not
+ * replace it either.
+ */
 export const putDocument = async (
   ctx: Context,
   named: Named,
   input: { data: Record<string, unknown>; userId?: string },
 ): Promise<DocumentAnswer> => {
   const userId = ownerOf(ctx, named.type, input)
-  const row = { userId, data: input.data, deletedAt: null }
-  return present(named, await write(ctx, named, row))
+  return present(named, await write(ctx, named, { userId, data: input.data, deletedAt: null }))
 }
 
 /** Deletes a document: it is absent, and its followers get empty data with a new version. */
 export const deleteDocument = async (ctx: Context, named: Named): Promise<void> => {
-  const { data } = await getDocument(ctx, named)
-  ownerOf(ctx, named.type, { data })
   await write(ctx, named, { userId: '', data: {}, deletedAt: new Date(ctx.clock.now()) })
 }
 
-/** Who a document will belong to; throws a 403 where the caller may not write it. */
+/** Who a document belongs to, or will; throws a 403 where the caller may not write it. */
 const ownerOf = (
   { principal }: Context,
   type: DocumentType,
@@ -63,17 +64,27 @@ const write = async (
   // Two writes within a millisecond, or a clock that stepped back, still give two versions in order.
   const version = sql`greatest(${now.toISOString()}::timestamptz, ${documents.version} + interval '1 millisecond')`
   if (!(await ctx.scopeExists(place.depth, place))) throw notFound()
-  const [written] = await ctx.db
-    .insert(documents)
-    .values({ organizationId, projectId, worldId, type: named.type, id, ...row, version: now })
-    .onConflictDoUpdate({
-      target: [documents.organizationId, documents.projectId, documents.worldId, documents.type, documents.id],
-      set: { ...row, version },
-    })
-    .returning()
-  if (written === undefined) throw notFound()
-  return written
+  return ctx.db.transaction(async (tx) => {
+    // A row is there before it is locked, so that of two first writes the second sees the first.
+    await tx
+      .insert(documents)
+      .values({ organizationId, projectId, worldId, type: named.type, id, ...absent })
+      .onConflictDoNothing()
+    const [before] = await tx.select().from(documents).where(is(place, named.type)).for('update')
+    if (before === undefined || (before.deletedAt !== null && row.deletedAt !== null)) throw notFound()
+    if (before.deletedAt === null) ownerOf(ctx, named.type, before)
+    const [written] = await tx
+      .update(documents)
+      .set({ ...row, version })
+      .where(is(place, named.type))
+      .returning()
+    if (written === undefined) throw notFound()
+    return written
+  })
 }
+
+/** A document before its first write; its version is below any. */
+const absent = { userId: '', data: {}, deletedAt: new Date(0), version: new Date(0) }
 
 const is = ({ organizationId, projectId, worldId, id }: Place, type: DocumentType) =>
   and(

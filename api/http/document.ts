@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import { type IdKind, idPattern } from '#shared/ids.ts'
 import { multipartOverheadBytes } from './body.ts'
 import type { Endpoint, Scope } from './endpoint.ts'
-import { organizationHeader, projectHeader, worldHeader } from './serve.ts'
+import { idParams, organizationHeader, projectHeader, worldHeader } from './serve.ts'
 import { pictureTypes } from './upload.ts'
 
 /** The version of the API, which is the product's. */
@@ -37,6 +38,22 @@ const descriptions: Record<number, string> = {
   503: 'The database is out; try again after Retry-After seconds.',
 }
 
+const answerHeader = (description: string) => ({ description, required: true, schema: { type: 'string' } })
+/** Headers that answers always bear, by their name here. */
+const namedHeaders = {
+  RequestId: answerHeader(
+    'What finds the request in the log: X-Request-Id of the request if that is safe, or a new one.',
+  ),
+  Challenge: answerHeader('Which kind of credential is missing (RFC 9110, 11.6.1).'),
+  RetryAfter: answerHeader('In how many seconds to try again.'),
+}
+const named = (name: keyof typeof namedHeaders): Json => ({ $ref: `#/components/headers/${name}` })
+const headersOf = (status: number): Json => ({
+  'x-request-id': named('RequestId'),
+  ...(status === 401 ? { 'www-authenticate': named('Challenge') } : {}),
+  ...(status === 429 || status === 503 ? { 'retry-after': named('RetryAfter') } : {}),
+})
+
 /** The OpenAPI 3.1 document of a table of endpoints; its schemas are those that validate. */
 export const openApiDocument = (endpoints: readonly Endpoint[]): Json => {
   const components: Json = {}
@@ -56,6 +73,7 @@ export const openApiDocument = (endpoints: readonly Endpoint[]): Json => {
     paths,
     components: {
       schemas: Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1))),
+      headers: namedHeaders,
       securitySchemes: {
         apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
         token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
@@ -86,9 +104,13 @@ const operation = (endpoint: Endpoint, components: Json): Json => ({
 
 const success = (endpoint: Endpoint, components: Json): Json => ({
   description: endpoint.answerDescription ?? 'Done.',
-  ...(endpoint.answerHeaders === undefined
-    ? {}
-    : { headers: Object.fromEntries(endpoint.answerHeaders.map((name) => [name, { schema: { type: 'string' } }])) }),
+  headers: {
+    ...headersOf(endpoint.status ?? 200),
+    // A Link leads to the next page, and the last page has none.
+    ...Object.fromEntries(
+      (endpoint.answerHeaders ?? []).map((name) => [name, { required: name !== 'link', schema: { type: 'string' } }]),
+    ),
+  },
   ...(endpoint.answer === undefined
     ? {}
     : { content: { 'application/json': { schema: schemaOf(endpoint.answer, 'output', components) } } }),
@@ -96,6 +118,7 @@ const success = (endpoint: Endpoint, components: Json): Json => ({
 
 const failure = (status: number, components: Json): Json => ({
   description: descriptions[status] ?? '',
+  headers: headersOf(status),
   content: { 'application/problem+json': { schema: schemaOf(problem, 'output', components) } },
 })
 
@@ -137,8 +160,14 @@ const requestBody = (endpoint: Endpoint, components: Json): Json => {
 const pathParameters = (endpoint: Endpoint, components: Json): Json[] =>
   [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
     const known = endpoint.params?.shape[name] as z.ZodType | undefined
-    const schema = known === undefined ? { type: 'string' } : schemaOf(known, 'input', components)
-    return { name, in: 'path', required: true, schema }
+    const kind = idParams[name]
+    const text = { type: 'string', ...(kind === undefined ? {} : { pattern: idPattern(kind) }) }
+    return {
+      name,
+      in: 'path',
+      required: true,
+      schema: known === undefined ? text : schemaOf(known, 'input', components),
+    }
   })
 
 const queryParameters = ({ query }: Endpoint, components: Json): Json[] =>
@@ -169,6 +198,17 @@ const scopeHeaders: Record<Scope, [string, boolean][]> = {
   ],
 }
 
+const scopeKinds: Record<string, IdKind> = {
+  [organizationHeader]: 'organization',
+  [projectHeader]: 'project',
+  [worldHeader]: 'world',
+}
+/** A header that may be missing may be empty as well. */
+const scopePattern = (name: string, required: boolean): Json => {
+  const kind = scopeKinds[name]
+  return kind === undefined ? {} : { pattern: required ? idPattern(kind) : `^$|${idPattern(kind)}` }
+}
+
 const headers = ({ scope = 'none', ifMatch, idempotent }: Endpoint): Json[] => {
   const header = (name: string, required: boolean, schema: Json = {}) => ({
     name,
@@ -177,7 +217,7 @@ const headers = ({ scope = 'none', ifMatch, idempotent }: Endpoint): Json[] => {
     schema: { type: 'string', ...schema },
   })
   return [
-    ...scopeHeaders[scope].map(([name, required]) => header(name, required)),
+    ...scopeHeaders[scope].map(([name, required]) => header(name, required, scopePattern(name, required))),
     ...(ifMatch ? [header('if-match', false)] : []),
     ...(idempotent ? [header('idempotency-key', false, { pattern: '^[\\x21-\\x7e]{1,255}$' })] : []),
   ]

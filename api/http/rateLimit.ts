@@ -10,6 +10,7 @@ export type RateLimitOptions = {
   readonly startsPerMinute: number
 }
 
+type Scoped = Pick<Context, 'principal' | 'organizationId' | 'projectId'>
 type Bucket = { tokens: number; atMs: number }
 /** Buckets that are full again are forgotten first; this many are remembered. */
 const maxBuckets = 50_000
@@ -59,10 +60,13 @@ export const createRateLimits = (clock: Clock, options: RateLimitOptions) => {
       if (taken) return headers
       throw tooMany(`${options.requestsPerSecond} requests a second, ${options.burst} at once`, oneInSeconds, headers)
     },
-    /** Counts a start or a stop of a world. */
-    takeForWorld: ({ principal }: Context, worldId: string): void => {
+    /**
+     * Counts a start or a stop of a world, beneath the ids that the headers name: nobody has looked yet whether the
+     * world is there, and who names it from another scope must not use up what its owner may do.
+     */
+    takeForWorld: ({ principal, organizationId, projectId }: Scoped, worldId: string): void => {
       if (principal.kind === 'platform') return
-      const { taken, oneInSeconds } = starts.take(worldId)
+      const { taken, oneInSeconds } = starts.take(`${organizationId}/${projectId}/${worldId}`)
       if (!taken) throw tooMany(`${options.startsPerMinute} starts and stops a minute a world`, oneInSeconds, [])
     },
   }

@@ -4,6 +4,7 @@ import type { Verb } from '#api/auth/permissions.ts'
 import type { Principal } from '#api/auth/principal.ts'
 import type { Context, Deps, ScopeIds } from '#api/context.ts'
 import { idempotencyOf } from '#api/idempotency/key.ts'
+import type { Upgrade } from '#api/realtime/admission.ts'
 import { type IdKind, isId } from '#shared/ids.ts'
 import { isStorable, readJson } from './body.ts'
 import type { Credential, Depth, Endpoint, Node, NodeFinder, RawInput, Reply, Scope } from './endpoint.ts'
@@ -16,8 +17,14 @@ export const organizationHeader = 'x-svc-organization-id'
 export const projectHeader = 'x-svc-project-id'
 export const worldHeader = 'x-svc-world-id'
 
-/** What middleware leaves for handlers and for the log line. */
-export type Env = { Variables: { requestId: string; context: Context } }
+/**
+ * What middleware leaves for handlers and for the log line, and what the server gives: `upgrade` where the request is
+ * answered by a WebSocket when its route admits it, which the route says by `upgraded`.
+ */
+export type Env = {
+  Bindings: { upgrade?: Upgrade }
+  Variables: { requestId: string; context: Context; upgraded?: boolean }
+}
 
 /** Everything that serving an endpoint needs beside the endpoint. */
 export type Runtime = {
@@ -112,7 +119,8 @@ const scopeOf = (c: HonoContext<Env>, scope: Scope): ScopeIds & { faults: InputF
   return { organizationId, projectId, worldId, faults }
 }
 
-const idParams: Partial<Record<string, IdKind>> = {
+/** The names in paths that are ids, and of what. */
+export const idParams: Partial<Record<string, IdKind>> = {
   organizationId: 'organization',
   worldId: 'world',
   botDeploymentId: 'bot',

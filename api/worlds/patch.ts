@@ -58,7 +58,7 @@ const admitted = (world: WorldRow, { admission, runtime }: PatchWorld, estimated
   const kept = world.admission.capacity === world.estimatedCapacity ? estimatedCapacity : world.admission.capacity
   return {
     policy: admission?.policy ?? runtime?.admissionPolicy ?? world.admission.policy,
-    capacity: admission === undefined ? (runtime?.capacity ?? kept) : (admission.capacity ?? estimatedCapacity),
+    capacity: admission?.capacity ?? runtime?.capacity ?? (admission === undefined ? kept : estimatedCapacity),
   }
 }
 

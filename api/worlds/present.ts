@@ -34,7 +34,8 @@ export const presentPublicWorld = (row: WorldRow, context: LaunchContextRow, ver
   return { ...world, launchContext: { ...shown, providerAStreaming: streaming } }
 }
 
-const presentStatus = (row: WorldRow): WorldAnswer['status'] => {
+/** The status of a world as REST and realtime show it. */
+export const presentStatus = (row: WorldRow): WorldAnswer['status'] => {
   const messages = [row.statusMessage, waitingEdits(row)].filter((each) => each !== '')
   const build = row.resolvedBuild
   return {

@@ -20,7 +20,7 @@ const flag = () => z.boolean().default(false)
 
 const name = () =>
   codePoints(64)
-    .regex(/^.+\S.*$/, 'must have at least two characters, the last or a later one of them visible')
+    .regex(/^.+\S.*$/u, 'must have at least two characters, the last or a later one of them visible')
     .meta({ minLength: 1, maxLength: 64, examples: ['Lobby'] })
 const description = () => codePoints(256)
 

@@ -55,6 +55,8 @@ export const worlds = pgTable(
     queueActive: integer().notNull().default(0),
     /** Rises with each change of what is observed. */
     statusVersion: integer().notNull().default(0),
+    /** The version of the status for those who follow it: a trigger sets it with each change that they are told of. */
+    followedVersion: instant().notNull().default(sql`now()`),
     cluster: text().notNull().default('default'),
     /** The canonical spec that was applied last, and the resource that it was applied to. */
     applied: jsonb().$type<WorldSpec>(),

@@ -8,6 +8,8 @@ import type { Cluster, ClusterOptions } from './types.ts'
 export const useExternalCluster = async (options: ClusterOptions): Promise<Cluster> => {
   const { env, progress } = options
   const serverImage = env.ORRERY_DEFAULT_SERVER_IMAGE
+  const botImage = env.ORRERY_DEFAULT_BOT_IMAGE ?? ''
+  if (botImage === '') progress('ORRERY_DEFAULT_BOT_IMAGE is not set: no bots are made in that cluster')
   const files = (env.KUBECONFIG ?? '').split(delimiter).filter((file) => file !== '')
   const [only, ...more] = files.filter((file) => existsSync(file))
   if (only === undefined)
@@ -24,7 +26,7 @@ export const useExternalCluster = async (options: ClusterOptions): Promise<Clust
   const kubectl = await findKubectl(options)
   const kubeconfig = more.length === 0 ? resolve(only) : joined(kubectl, options)
   const own = { apiKubeconfig: kubeconfig, operatorKubeconfig: kubeconfig }
-  return { kubeconfig, kubectl, ...own, serverImage, hostAddress: '127.0.0.1', node: 'external', ends: [] }
+  return { kubeconfig, kubectl, ...own, serverImage, botImage, hostAddress: '127.0.0.1', node: 'external', ends: [] }
 }
 
 /** Several files as one, since `--kubeconfig` takes one. It holds what they hold. */

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import { packWorldServerImage } from '#dev/images/image.ts'
+import { packProgramImages } from '#dev/images/image.ts'
 import { asAdministrator } from '#dev/kubernetes/administrator.ts'
 import { cacheDir, kubernetesVersion } from '#dev/kubernetes/binaries.ts'
 import { hostAddress } from '#dev/kubernetes/controlPlane.ts'
@@ -51,12 +51,13 @@ export const startK3s = async (docker: Docker, options: ClusterOptions): Promise
     readyTimeoutMs,
   })
   parts.push(service, { stop: () => endPods(docker, name) })
+  const images = await imagesOf(docker, name, options)
   return {
     kubeconfig,
     kubectl: await findKubectl(options),
     apiKubeconfig: await writeAs(docker, { name, port, dir, user: 'orrery-api' }),
     operatorKubeconfig: await writeAs(docker, { name, port, dir, user: 'orrery-operator' }),
-    serverImage: serverImage ?? (await importServerImage(docker, name, options)),
+    ...images,
     hostAddress: hostAddress(),
     node: 'k3s',
     ends: [service.exited.then(() => 'k3s container')],
@@ -124,14 +125,24 @@ const writeAs = async (
 const write = (file: string, config: KubeconfigFile): void =>
   writeFileSync(file, JSON.stringify(config, null, 2), { mode: 0o600 })
 
-const importServerImage = async (docker: Docker, name: string, { env, progress }: ClusterOptions): Promise<string> => {
-  progress('packing the image of worlds, and giving it to the node')
-  const { reference, tarFile } = await packWorldServerImage(join(cacheDir(env), 'images'))
+type Images = Pick<Cluster, 'serverImage' | 'botImage'>
+
+/** What the environment names, and for the rest the packed ones; those exist on Linux alone. */
+const imagesOf = async (docker: Docker, name: string, options: ClusterOptions): Promise<Images> => {
+  const { ORRERY_DEFAULT_SERVER_IMAGE: serverImage = '', ORRERY_DEFAULT_BOT_IMAGE: botImage = '' } = options.env
+  if (serverImage !== '' && (botImage !== '' || process.platform !== 'linux')) return { serverImage, botImage }
+  const packed = await importImages(docker, name, options)
+  return { serverImage: serverImage || packed.serverImage, botImage: botImage || packed.botImage }
+}
+
+const importImages = async (docker: Docker, name: string, { env, progress }: ClusterOptions): Promise<Images> => {
+  progress('packing the images of worlds and bots, and giving them to the node')
+  const { server, bot } = await packProgramImages(join(cacheDir(env), 'images'))
   const args = ['exec', '--interactive', name, 'ctr', '--namespace', 'k8s.io', 'images', 'import', '-']
-  // A node may call itself Ready a moment before its runtime answers.
-  const imported = () => docker.run(args, { input: tarFile, timeoutMs: importTimeoutMs }).then(() => true)
-  await until('the node to take the image of worlds', imported, importTimeoutMs)
-  return reference
+  // A node may call itself Ready a moment before its runtime answers. One file holds both.
+  const imported = () => docker.run(args, { input: server.tarFile, timeoutMs: importTimeoutMs }).then(() => true)
+  await until('the node to take the images of worlds and bots', imported, importTimeoutMs)
+  return { serverImage: server.reference, botImage: bot.reference }
 }
 
 /** Servers get three seconds, and the node is not left behind as one that seems Ready. */

@@ -44,6 +44,7 @@ export const startLocalCluster = async (
     apiKubeconfig: await controlPlane.kubeconfig({ user: 'orrery-api' }),
     operatorKubeconfig: await controlPlane.kubeconfig({ user: 'orrery-operator' }),
     serverImage: env.ORRERY_DEFAULT_SERVER_IMAGE || node.serverImage,
+    botImage: env.ORRERY_DEFAULT_BOT_IMAGE || node.botImage,
     hostAddress: controlPlane.advertiseAddress,
     node: kind,
     ends: [controlPlane.ended],

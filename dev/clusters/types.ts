@@ -12,6 +12,8 @@ export type Cluster = {
   readonly apiKubeconfig: string
   readonly operatorKubeconfig: string
   readonly serverImage: string
+  /** Empty where there is none: then no bots are made. */
+  readonly botImage: string
   /** Where pods reach this machine. */
   readonly hostAddress: string
   readonly node: ClusterNode

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { parseAllDocuments } from 'yaml'
 import { until } from '#dev/until.ts'
 import type { Resource, Sent } from '#shared/kube/client.ts'
+import { isNotFound } from '#shared/kube/errors.ts'
 import type { Condition, KubeObject } from '#shared/kube/objects.ts'
 import { asAdministrator } from './administrator.ts'
 
@@ -18,6 +19,8 @@ const resources: readonly Resource[] = [
   definitions,
   { ...rbac, plural: 'clusterroles', kind: 'ClusterRole' },
   { ...rbac, plural: 'clusterrolebindings', kind: 'ClusterRoleBinding' },
+  { ...rbac, plural: 'roles', kind: 'Role' },
+  { ...rbac, plural: 'rolebindings', kind: 'RoleBinding' },
 ]
 type Definition = KubeObject & { status?: { conditions?: Condition[] } }
 
@@ -29,7 +32,19 @@ export const installManifests = ({ kubeconfig }: { kubeconfig: string }): Promis
   asAdministrator(kubeconfig, async (client) => {
     const objects = [...objectsIn('../../crds'), ...objectsIn('../rbac')]
     for (const object of objects) {
-      await client(resourceOf(object)).apply(object, { fieldManager: 'orrery-start', force: true })
+      const apply = () => client(resourceOf(object)).apply(object, { fieldManager: 'orrery-start', force: true })
+      // A control plane that has just started makes the namespace `default` a moment later; any other failure is told at once.
+      const applied = () =>
+        apply().then(
+          () => ({ failure: undefined }),
+          (failure: unknown) => (isNotFound(failure) ? undefined : { failure }),
+        )
+      const { failure } = await until(
+        `a place for ${object.kind} ${object.metadata.name}`,
+        applied,
+        establishedTimeoutMs,
+      )
+      if (failure !== undefined) throw failure
     }
     const served = client<Definition>(definitions)
     for (const { metadata } of objects.filter(({ kind }) => kind === definitions.kind)) {

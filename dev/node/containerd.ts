@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { type PackedImage, packPauseImage, packWorldServerImage } from '#dev/images/image.ts'
+import { type PackedImage, packPauseImage, packProgramImages } from '#dev/images/image.ts'
 import { freePort } from '#dev/ports.ts'
 import { type Service, startService } from '#dev/process.ts'
 import { cgroupRoots, placesOf, removeLeftovers } from './leftovers.ts'
@@ -27,7 +27,7 @@ export const startContainerdNode = async (options: NodeOptions): Promise<StackNo
 
   progress('packing the images of the node')
   const pause = await packPauseImage(join(options.cacheDir, 'images'))
-  const server = await packWorldServerImage(join(options.cacheDir, 'images'))
+  const { server, bot } = await packProgramImages(join(options.cacheDir, 'images'))
   const running: Service[] = []
   const stop = async (): Promise<void> => {
     await kubectl(['delete', 'pods', '-A', '--all', `--grace-period=${podStopSeconds}`, '--timeout=20s']).catch(
@@ -40,7 +40,7 @@ export const startContainerdNode = async (options: NodeOptions): Promise<StackNo
   try {
     progress('starting containerd')
     running.push(await startContainerd(options, pause.reference))
-    for (const image of [pause, server]) await importImage(places.runDir, image)
+    for (const image of [pause, server, bot]) await importImage(places.runDir, image)
     progress('starting kubelet')
     running.push(await startKubelet(options, name, kubeletDir, () => isNodeReady(kubectl, name)))
   } catch (error) {
@@ -48,7 +48,7 @@ export const startContainerdNode = async (options: NodeOptions): Promise<StackNo
     await removeLeftovers(id, [kubeletDir])
     throw error
   }
-  return { kind: 'containerd', name, serverImage: server.reference, stop }
+  return { kind: 'containerd', name, serverImage: server.reference, botImage: bot.reference, stop }
 }
 
 const startContainerd = ({ id, dir, logDir }: NodeOptions, pauseImage: string): Promise<Service> => {

@@ -5,8 +5,8 @@ import { type Service, startService } from '#dev/process.ts'
 import { isNodeReady, kubectlOf } from './ready.ts'
 import type { NodeOptions, StackNode } from './types.ts'
 
-/** An image that is never pulled: on a simulated node nothing runs. */
-const simulatedImage = 'orrery.dev/world-server:simulated'
+/** Images that are never pulled: on a simulated node nothing runs. */
+const images = { serverImage: 'orrery.dev/world-server:simulated', botImage: 'orrery.dev/bot:simulated' }
 const simulated = 'simulated: no container runs on this node'
 
 /** A simulated node: pods become Ready and go as they would, but nothing runs, and their status says so. */
@@ -35,7 +35,7 @@ export const startKwokNode = async (options: NodeOptions): Promise<StackNode> =>
     ready: () => isNodeReady(kubectl, name),
     readyTimeoutMs: 60_000,
   })
-  return { kind: 'kwok', name, serverImage: simulatedImage, stop: () => service.stop() }
+  return { kind: 'kwok', name, ...images, stop: () => service.stop() }
 }
 
 const resources = { cpu: '1000', memory: '10Ti', pods: '20000' }

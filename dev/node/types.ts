@@ -12,6 +12,8 @@ export type StackNode = {
   readonly name: string
   /** The image of worlds that name none, as this node knows it. */
   readonly serverImage: string
+  /** The image of bots. */
+  readonly botImage: string
   /** Ends its pods and leaves no process, mount, interface or cgroup behind. */
   stop(): Promise<void>
 }

@@ -1,15 +1,15 @@
 import type { Clock } from '#shared/clock.ts'
 import type { Client } from '#shared/kube/client.ts'
 import { createController } from '#shared/kube/controller.ts'
+import type { EventRecorder } from '#shared/kube/events.ts'
 import type { KubeMetrics } from '#shared/kube/metrics.ts'
 import { objectKey } from '#shared/kube/objects.ts'
 import type { Backoff } from '#shared/kube/queue.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
 import type { Log } from '#shared/log.ts'
-import { labels } from '#shared/resources/group.ts'
+import { isPaused, labels } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import { type Node, nodeDigest } from './node.ts'
-import { isPaused } from './plan.ts'
 import type { Pod } from './pod.ts'
 import { createQueuePoll } from './queuePoll.ts'
 import { reconcileWorld } from './reconcile.ts'
@@ -36,11 +36,16 @@ type Options = {
   clock: Clock
   random: () => number
   newRunId: () => string
+  events: Pick<EventRecorder, 'record'>
   log: Log
   metrics: KubeMetrics
 }
 
-/** Keeps every World as its spec asks: caches of Worlds and of what belongs to them feed one queue of keys. */
+/**
+ * Keeps every World as its spec asks: caches of Worlds and of what belongs to them feed one queue of keys. `follow` keeps
+ * caches and queue full, also in a standby that writes nothing; `reconcile` works off the queue, in the one process that
+ * leads.
+ */
 export const createWorldController = (options: Options) => {
   const { clock, random, log, metrics } = options
   const caches = createCaches(options)
@@ -61,6 +66,7 @@ export const createWorldController = (options: Options) => {
     runClock: createRunClock(clock),
     settings: options.settings,
     newRunId: options.newRunId,
+    events: options.events,
     log,
   }
   const controller = createController({
@@ -76,14 +82,17 @@ export const createWorldController = (options: Options) => {
   feed(caches, controller.enqueue)
   const all = [worlds, pods, services, nodes]
   return {
+    /** The Worlds, for what else depends on them. */
+    worlds,
     ready: (): boolean => all.every((cache) => cache.hasSynced()),
-    run: async (signal: AbortSignal): Promise<void> => {
-      const running = all.map((cache) => cache.run(signal))
+    follow: async (signal: AbortSignal): Promise<void> => {
+      await Promise.all(all.map((cache) => cache.run(signal)))
+    },
+    reconcile: async (signal: AbortSignal): Promise<void> => {
       await Promise.all(all.map((cache) => cache.synced({ timeoutMs: firstListMs, signal })))
       if (!signal.aborted) log.info({ worlds: worlds.store.list().length }, 'the caches are full: reconciling')
       await controller.run(signal)
       queue.stop()
-      await Promise.all(running)
     },
   }
 }
@@ -95,8 +104,9 @@ const createCaches = ({ clock, random, log, metrics, ...clients }: Options) => {
   return {
     worlds: createReflector({ ...common, client: clients.worlds }),
     pods: createReflector({
-      ...ours,
+      ...common,
       client: clients.pods,
+      labelSelector: `${labels.world},!${labels.botDeployment}`,
       indexers: { [byNode]: ({ spec }) => (spec?.nodeName === undefined ? [] : [spec.nodeName]) },
     }),
     services: createReflector({ ...ours, client: clients.services }),

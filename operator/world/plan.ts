@@ -1,4 +1,4 @@
-import { pausedAnnotation } from '#shared/resources/group.ts'
+import { isPaused, pausedAnnotation } from '#shared/resources/group.ts'
 import type { World, WorldRun, WorldStatus } from '#shared/resources/world.ts'
 import { type Diagnosis, explainFailure, explainWaiting, refusalReasons } from './diagnosis.ts'
 import { againMsOf, drain, holdUp, unseen } from './drain.ts'
@@ -17,10 +17,6 @@ const making: Diagnosis = {
   message: 'waiting for the server to become ready',
   serious: false,
 }
-
-/** Whether the resource asks for nobody to touch it. */
-export const isPaused = (world: Pick<World, 'metadata'>): boolean =>
-  world.metadata.annotations?.[pausedAnnotation] === 'true'
 
 /**
  * Plans one reconcile of a World. What must not be lost is recorded before it is acted on: a run is frozen in the status

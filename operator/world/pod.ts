@@ -38,6 +38,19 @@ export type ContainerStatus = {
 export const gamePort = 7777
 const healthPort = 8080
 
+/** What Pod Security `restricted` asks of every pod and container that the operator makes, and a read-only root. */
+export const podSecurity = {
+  runAsNonRoot: true,
+  runAsUser: 65_532,
+  runAsGroup: 65_532,
+  seccompProfile: { type: 'RuntimeDefault' },
+}
+export const containerSecurity = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ['ALL'] },
+}
+
 /**
  * The server pod of a run: named after its world, so that the API server refuses a second one, and built from the frozen
  * run alone. It passes Pod Security `restricted`. A pod is one attempt: the operator, not the kubelet, restarts it.
@@ -57,12 +70,7 @@ export const buildPod = (world: World, run: WorldRun, settings: WorldSettings): 
     terminationGracePeriodSeconds: settings.stopGraceSeconds,
     automountServiceAccountToken: false,
     enableServiceLinks: false,
-    securityContext: {
-      runAsNonRoot: true,
-      runAsUser: 65_532,
-      runAsGroup: 65_532,
-      seccompProfile: { type: 'RuntimeDefault' },
-    },
+    securityContext: podSecurity,
     volumes: [{ name: 'tmp', emptyDir: { sizeLimit: '256Mi' } }],
     containers: [
       {
@@ -79,11 +87,7 @@ export const buildPod = (world: World, run: WorldRun, settings: WorldSettings): 
         ...(run.probes ? probes : {}),
         resources: resources(run, settings),
         volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }],
-        securityContext: {
-          allowPrivilegeEscalation: false,
-          readOnlyRootFilesystem: true,
-          capabilities: { drop: ['ALL'] },
-        },
+        securityContext: containerSecurity,
       },
     ],
   },
@@ -137,11 +141,12 @@ const environment = (world: World, run: WorldRun, settings: WorldSettings): { na
   return Object.entries(values).map(([name, value]) => ({ name, value: literal(value ?? '') }))
 }
 
-const realtimeUrl = (publicUrl: string): string =>
+/** Where the API's WebSocket is. */
+export const realtimeUrl = (publicUrl: string): string =>
   new URL('/api/realtime/connect/', publicUrl.replace(/^http/, 'ws')).href
 
 /** Kubernetes expands $(NAME) in arguments and values; what a user wrote is passed on as it was written. */
-const literal = (text: string): string => text.replaceAll('$(', '$$$$(')
+export const literal = (text: string): string => text.replaceAll('$(', '$$$$(')
 
 const resources = (run: WorldRun, settings: WorldSettings): object => {
   // A run that an older operator froze does not say.

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { isPaused } from '#shared/resources/group.ts'
 import type { World, WorldStatus } from '#shared/resources/world.ts'
 import {
   aNode,
@@ -18,7 +19,7 @@ import {
   startMs,
   waitingFor,
 } from './fixtures.ts'
-import { isPaused, plan } from './plan.ts'
+import { plan } from './plan.ts'
 import type { PlanInput, Step } from './step.ts'
 
 /** A cluster in which nothing happens but what the test and the operator do. */

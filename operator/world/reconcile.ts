@@ -2,12 +2,15 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Client } from '#shared/kube/client.ts'
 import type { Result } from '#shared/kube/controller.ts'
 import { isAlreadyExists, isNotFound, KubeError } from '#shared/kube/errors.ts'
-import { controllerOf, type KubeObject } from '#shared/kube/objects.ts'
+import type { EventRecorder } from '#shared/kube/events.ts'
+import { controllerOf, type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import type { Reflector } from '#shared/kube/reflector.ts'
 import type { Log } from '#shared/log.ts'
 import { fieldManagers, groupVersion, worldResource } from '#shared/resources/group.ts'
 import { type World, type WorldStatus, worldSpecSchema } from '#shared/resources/world.ts'
+import { changedPaths } from './changes.ts'
 import { type Diagnosis, explainRefusal, isRefusal } from './diagnosis.ts'
+import { eventsOf } from './events.ts'
 import type { Node } from './node.ts'
 import { plan, podNameTaken } from './plan.ts'
 import { buildPod, type Pod } from './pod.ts'
@@ -30,6 +33,7 @@ export type WorldDeps = {
   readonly runClock: RunClock
   readonly settings: WorldSettings
   readonly newRunId: () => string
+  readonly events: Pick<EventRecorder, 'record'>
   readonly log: Log
 }
 
@@ -56,13 +60,7 @@ export const reconcileWorld = async (deps: WorldDeps, key: string, signal: Abort
   const status = refusal === undefined ? planned.status : refusedStatus(input, planned.status, refusal.why)
   const changed = await writeStatus(deps, world, status, signal)
   askForQueue(deps, key, input, status)
-  if (changed || planned.steps.length > 0) {
-    const steps = planned.steps.map((step) => step.verb)
-    deps.log.info(
-      { world: key, runId: status.runId, phase: status.phase, steps, why: status.message ?? '' },
-      'reconciled',
-    )
-  }
+  if (changed || planned.steps.length > 0) tell(deps, world, status, planned.steps)
   if (refusal !== undefined) throw refusal.error
   return planned.requeueAfterMs === undefined ? undefined : { requeueAfterMs: planned.requeueAfterMs }
 }
@@ -99,6 +97,16 @@ const askForQueue = (deps: WorldDeps, key: string, { pod }: PlanInput, status: W
   if (isReady && status.run?.probes && host !== undefined && podUid !== undefined) {
     deps.queue.follow(key, { podUid, host, known: status.queue })
   } else deps.queue.forget(key)
+}
+
+/** One line for the operators of the platform, and events for the users of the world. */
+const tell = (deps: WorldDeps, world: World, status: WorldStatus, steps: readonly Step[]): void => {
+  const done = steps.map((step) => step.verb)
+  const changed = changedPaths(ownPart(world.status), ownPart(status))
+  const why = status.conditions?.find(({ type }) => type === 'Ready')?.reason
+  const { runId, phase, message = '' } = status
+  deps.log.info({ world: objectKey(world), runId, phase, steps: done, changed, why, message }, 'reconciled')
+  for (const event of eventsOf(world, status, steps)) deps.events.record(world, event)
 }
 
 const executeAll = async (

@@ -6,7 +6,7 @@ import type { Request, Transport } from './transport.ts'
 export type Resource = { group: string; version: string; plural: string; kind: string }
 
 /** What may be asked of every call. */
-export type CallOptions = { signal?: AbortSignal | undefined }
+export type CallOptions = { signal?: AbortSignal | undefined; timeoutMs?: number }
 
 /** Who writes by server-side apply; `force` takes over fields that others own, as controllers should. */
 export type ApplyOptions = CallOptions & { fieldManager: string; force?: boolean }
@@ -48,6 +48,8 @@ export type Client<T extends KubeObject> = {
   /** All objects, however many pages they take. */
   list(options?: ListOptions): Promise<{ items: T[]; resourceVersion: string }>
   create(object: Sent, options?: CallOptions & { fieldManager?: string }): Promise<T>
+  /** Puts the whole object in place of the one that is there, which must still have the resourceVersion that is sent. */
+  replace(object: Sent, options?: CallOptions): Promise<T>
   /** Server-side apply of a whole intent: what this manager owned and leaves out is removed. */
   apply(object: Sent, options: ApplyOptions): Promise<T>
   applyStatus(object: Sent, options: ApplyOptions): Promise<T>
@@ -66,42 +68,44 @@ const maxPages = 1_000
 export const createClient = <T extends KubeObject>(transport: Transport, resource: Resource): Client<T> => {
   const paths = createPaths(resource)
   const call = async (request: Request): Promise<T> => withoutManagedFields(await transport.request<T>(request))
-  const apply = (object: Sent, { fieldManager, force, signal }: ApplyOptions, subresource = ''): Promise<T> =>
+  const apply = (object: Sent, { fieldManager, force, ...options }: ApplyOptions, subresource = ''): Promise<T> =>
     call({
       method: 'PATCH',
       path: `${paths.object(object.metadata)}${subresource}`,
       query: { fieldManager, force: force ? 'true' : undefined },
       contentType: 'application/apply-patch+yaml',
       body: object,
-      signal,
+      ...callOptions(options),
     })
   return {
     resource,
-    get: (ref, { signal } = {}) => call({ method: 'GET', path: paths.object(ref), signal }),
+    get: (ref, options = {}) => call({ method: 'GET', path: paths.object(ref), ...callOptions(options) }),
     list: (options = {}) => listAll<T>(transport, resource, paths.collection(options.namespace), options),
-    create: (object, { fieldManager, signal } = {}) =>
+    create: (object, { fieldManager, ...options } = {}) =>
       call({
         method: 'POST',
         path: paths.collection(object.metadata.namespace),
         query: { fieldManager },
         body: object,
-        signal,
+        ...callOptions(options),
       }),
+    replace: (object, options = {}) =>
+      call({ method: 'PUT', path: paths.object(object.metadata), body: object, ...callOptions(options) }),
     apply: (object, options) => apply(object, options),
     applyStatus: (object, options) => apply(object, options, '/status'),
-    patch: (ref, patch, { fieldManager, signal } = {}) =>
+    patch: (ref, patch, { fieldManager, ...options } = {}) =>
       call({
         method: 'PATCH',
         path: paths.object(ref),
         query: { fieldManager },
         contentType: Array.isArray(patch) ? 'application/json-patch+json' : 'application/merge-patch+json',
         body: patch,
-        signal,
+        ...callOptions(options),
       }),
-    delete: async (ref, { uid, resourceVersion, gracePeriodSeconds, propagationPolicy, signal } = {}) => {
+    delete: async (ref, { uid, resourceVersion, gracePeriodSeconds, propagationPolicy, ...options } = {}) => {
       const preconditions = { uid, resourceVersion }
       const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions, gracePeriodSeconds, propagationPolicy }
-      await transport.request({ method: 'DELETE', path: paths.object(ref), body, signal })
+      await transport.request({ method: 'DELETE', path: paths.object(ref), body, ...callOptions(options) })
     },
     watch: ({ namespace, labelSelector, fieldSelector, resourceVersion, timeoutSeconds, signal, idleTimeoutMs }) =>
       transport.watch({
@@ -119,6 +123,11 @@ export const createClient = <T extends KubeObject>(transport: Transport, resourc
       }),
   }
 }
+
+const callOptions = ({ signal, timeoutMs }: CallOptions): CallOptions => ({
+  signal,
+  ...(timeoutMs === undefined ? {} : { timeoutMs }),
+})
 
 const createPaths = ({ group, version, plural }: Resource) => {
   const base = group === '' ? `/api/${version}` : `/apis/${group}/${version}`

@@ -2,7 +2,7 @@
 const maxRetryAfterMs = 300_000
 
 /** Why no answer came; the reason of a `KubeError` whose status is 0. */
-export type TransportFault = 'Aborted' | 'Timeout' | 'Unreachable' | 'Malformed' | 'TooLarge'
+export type TransportFault = 'Aborted' | 'Timeout' | 'Unreachable' | 'Malformed' | 'TooLarge' | 'Fenced'
 
 /** What a Status adds to its reason (meta/v1 StatusDetails), as far as the kit reads it. */
 export type StatusDetails = { retryAfterSeconds?: number; causes?: { reason?: string; message?: string }[] }
@@ -50,6 +50,8 @@ export const isExpired = (error: unknown): boolean =>
 /** The server has not yet come as far as the resourceVersion that was asked for. */
 export const isTooLargeVersion = (error: unknown): boolean =>
   is(error, 504) && error.details?.causes?.some((cause) => cause.reason === 'ResourceVersionTooLarge') === true
+/** A write was not sent, since its writer does not hold the lease that allows it. */
+export const isFenced = (error: unknown): boolean => is(error, 0, 'Fenced')
 /** The server asks for fewer requests. */
 export const isThrottled = (error: unknown): boolean => is(error, 429)
 /** The same request may soon succeed as it is: no answer came, or one that speaks of overload or a passing fault. */

@@ -25,6 +25,12 @@ export type ControllerMetrics = {
 /** What a cache tells of itself. */
 export type ReflectorMetrics = { listed(): void; watched(): void; event(): void }
 
+/** What an election tells of itself. */
+export type ElectionMetrics = { leading(holds: boolean): void }
+
+/** What became of the events for users: written, or dropped because there were too many or the server refused. */
+export type EventMetrics = { written(): void; dropped(): void }
+
 /** The measures of the kit, under controller-runtime's and client-go's names and buckets, so that their dashboards work. */
 export type KubeMetrics = {
   request(request: { method: string; code: string; host: string; seconds: number }): void
@@ -32,6 +38,8 @@ export type KubeMetrics = {
   queue(name: string): QueueMetrics
   controller(name: string, workers: number): ControllerMetrics
   reflector(name: string, silentMs: () => number): ReflectorMetrics
+  election(lease: string): ElectionMetrics
+  events: EventMetrics
 }
 
 /** controller-runtime's buckets for a reconcile, in seconds. */
@@ -66,6 +74,8 @@ export const createKubeMetrics = (registry: Registry): KubeMetrics => {
     queue: createQueueMetrics(make),
     controller: createControllerMetrics(make),
     reflector: createReflectorMetrics(make),
+    election: createElectionMetrics(make),
+    events: createEventMetrics(make),
   }
 }
 
@@ -174,4 +184,16 @@ const createReflectorMetrics = (make: Make): KubeMetrics['reflector'] => {
       event: () => events.inc({ name }),
     }
   }
+}
+
+const createElectionMetrics = (make: Make): KubeMetrics['election'] => {
+  const help = 'Whether this process leads: 1 while it holds the lease, else 0.'
+  const status = make.gauge('leader_election_master_status', help, ['name'])
+  return (name) => ({ leading: (holds) => status.set({ name }, holds ? 1 : 0) })
+}
+
+const createEventMetrics = (make: Make): EventMetrics => {
+  const written = make.counter('events_written_total', 'Events and changes of their series that were written.', [])
+  const dropped = make.counter('events_dropped_total', 'Events that were dropped; nothing else depends on them.', [])
+  return { written: () => written.inc(), dropped: () => dropped.inc() }
 }

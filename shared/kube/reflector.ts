@@ -39,7 +39,7 @@ const defaultTiming: ReflectorTiming = {
   watchMs: 300_000,
 }
 
-type Options<T extends KubeObject> = Pick<Selection, 'namespace' | 'labelSelector'> & {
+type Options<T extends KubeObject> = Selection & {
   client: Client<T>
   clock: Clock
   random: () => number
@@ -49,13 +49,17 @@ type Options<T extends KubeObject> = Pick<Selection, 'namespace' | 'labelSelecto
   metrics?: KubeMetrics
 }
 
-/** A reflector of the objects of a kind, in one namespace or in all, that the selector takes. */
+/** A reflector of the objects of a kind, in one namespace or in all, that the selectors take. */
 export const createReflector = <T extends KubeObject>(options: Options<T>): Reflector<T> => {
-  const { client, clock, random, namespace, labelSelector } = options
+  const { client, clock, random, namespace, labelSelector, fieldSelector } = options
   const { plural } = client.resource
   const log = withFields(options.log, { resource: plural })
   const timing = { ...defaultTiming, ...options.timing }
-  const selection = { ...(namespace ? { namespace } : {}), ...(labelSelector ? { labelSelector } : {}) }
+  const selection = {
+    ...(namespace ? { namespace } : {}),
+    ...(labelSelector ? { labelSelector } : {}),
+    ...(fieldSelector ? { fieldSelector } : {}),
+  }
   const store = createStore<T>(options.indexers)
   const versions = createVersions(clock)
   const changed = createListeners<Change<T>>(log)

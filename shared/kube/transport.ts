@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Dispatcher } from 'undici'
+import { DecoratorHandler, type Dispatcher } from 'undici'
 import { createPool, type Pool } from './agents.ts'
 import { readLines, readText } from './body.ts'
 import type { Credentials } from './credentials.ts'
@@ -17,6 +17,11 @@ export type Request = {
   /** For the whole request with its answer; 30 s where it is left out. */
   timeoutMs?: number
   signal?: AbortSignal | undefined
+  /**
+   * Asked at the last moment, when the connection stands and the first byte would be written: what it returns is thrown
+   * and nothing is sent. A check before the call would be an old one by then, after a slow connection or a frozen process.
+   */
+  guard?: () => KubeError | undefined
 }
 
 /** A request for a stream of events. */
@@ -118,7 +123,8 @@ const createSender = (options: { credentials: Credentials; userAgent: string; me
   const prefix = pathname.replace(/\/$/, '')
   const exchange = async (pool: Pool, request: Request, signal: AbortSignal): Promise<Dispatcher.ResponseData> => {
     const agent = await pool.agent()
-    return agent.request({
+    const dispatcher = request.guard === undefined ? agent : agent.compose(guarding(request.guard))
+    return dispatcher.request({
       origin,
       path: `${prefix}${request.path}${search(request.query)}`,
       method: request.method,
@@ -149,6 +155,20 @@ const createSender = (options: { credentials: Credentials; userAgent: string; me
     }
   }
 }
+
+const guarding =
+  (guard: () => KubeError | undefined): Dispatcher.DispatcherComposeInterceptor =>
+  (dispatch) =>
+  (options, handler) => {
+    const decorated: Dispatcher.DispatchHandler = new DecoratorHandler(handler)
+    const start = decorated.onRequestStart?.bind(decorated)
+    decorated.onRequestStart = (controller, context) => {
+      start?.(controller, context)
+      const refusal = guard()
+      if (refusal !== undefined) controller.abort(refusal)
+    }
+    return dispatch(options, decorated)
+  }
 
 /** How long to wait before a GET is tried again, in milliseconds; undefined where it is not. */
 const retryAfter = (error: unknown, attempt: number, random: () => number): number | undefined => {

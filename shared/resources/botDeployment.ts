@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { botPhases } from '#shared/enumerations.ts'
+import { idPattern } from '#shared/ids.ts'
 import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
-import { codePoints, conditions, revision, revisionFence, userMetadata } from './schema.ts'
+import { codePoints, conditions, instant, revision, revisionFence, userMetadata } from './schema.ts'
 
 /** A CPU quantity as the REST contract writes it. */
 export const cpuPattern = /^\d+(m|\.\d\d?\d?)?$/
@@ -32,6 +33,36 @@ export const botDeploymentSpecSchema = z
     ],
   })
 
+/** Why the bots of a run are over: their duration is, or the run of their world. */
+export const botRunEndReasons = ['Expired', 'WorldEnded'] as const
+
+/** Indexes in the short form of a Job's `status.completedIndexes`, such as `0-3,7`. */
+const indexes = () => z.string().max(65_536)
+
+const run = z.object({
+  id: z
+    .string()
+    .regex(new RegExp(idPattern('run')))
+    .describe("The world's run that the bots belong to."),
+  startedAt: instant().describe('When the bots were started in that run; their duration counts from here.'),
+  completedIndexes: indexes().exactOptional().describe('The bots that ended with 0 and are not made again.'),
+  failedIndexes: indexes().exactOptional().describe('The bots that failed too often and are not made again.'),
+  restarting: z
+    .array(
+      z.object({
+        indexes: indexes().describe('The bots that are made again.'),
+        restarts: z.int().min(1).describe('The how-manieth restart it is.'),
+        after: instant().describe('Not before this time.'),
+      }),
+    )
+    .max(10_000)
+    .exactOptional()
+    .describe('Failed bots that wait to be made again.'),
+  failure: z.string().max(2048).exactOptional().describe('How the last of them failed.'),
+  endedAt: instant().exactOptional().describe('When the bots of this run were over.'),
+  endReason: z.enum(botRunEndReasons).exactOptional().describe('Why they are over.'),
+})
+
 /** What is seen of a bot deployment. */
 export const botDeploymentStatusSchema = z
   .object({
@@ -42,6 +73,7 @@ export const botDeploymentStatusSchema = z
     observedRevision: z.int().min(0).exactOptional().describe('The spec.revision that this status is about.'),
     replicas: z.int().min(0).exactOptional().describe('How many bots exist.'),
     ready: z.int().min(0).exactOptional().describe('How many bots are Ready.'),
+    run: run.exactOptional().describe('What must be remembered of the bots of one run of the world.'),
     selector: z.string().max(512).exactOptional().describe('The label selector of the bots, for kubectl scale.'),
     conditions: conditions.exactOptional(),
   })
@@ -51,6 +83,14 @@ export type BotDeploymentSpec = z.output<typeof botDeploymentSpecSchema>
 export type BotDeploymentStatus = Omit<z.output<typeof botDeploymentStatusSchema>, 'conditions'> & {
   conditions?: Condition[]
 }
+
+export type BotRun = z.output<typeof run>
+
+/** Whether the operator has seen the deletion and no bot is left: the finalizer may go. */
+export const isBotsDrained = ({ metadata, status }: BotDeployment): boolean =>
+  metadata.deletionTimestamp !== undefined &&
+  status?.observedGeneration === metadata.generation &&
+  status?.phase === 'Stopped'
 
 /** A BotDeployment as the API server returns it; defaults are filled in by the API server from the same schema. */
 export type BotDeployment = {

@@ -99,6 +99,20 @@ const definitions: Definition[] = [
       { name: 'Count', type: 'integer', jsonPath: '.spec.count', description: 'How many bots are wanted.' },
       { name: 'Ready', type: 'integer', jsonPath: '.status.ready', description: 'How many bots are Ready.' },
       age,
+      {
+        name: 'Bots',
+        type: 'integer',
+        jsonPath: '.status.replicas',
+        description: 'How many bots exist, those that stop included.',
+        wide: true,
+      },
+      {
+        name: 'Run',
+        type: 'string',
+        jsonPath: '.status.run.id',
+        description: "The world's run that the bots belong to.",
+        wide: true,
+      },
       { name: 'Message', type: 'string', jsonPath: '.status.message', description: 'What is awaited.', wide: true },
     ],
     subresources: {

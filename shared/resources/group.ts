@@ -1,4 +1,5 @@
 import type { Resource } from '#shared/kube/client.ts'
+import type { KubeObject } from '#shared/kube/objects.ts'
 
 /** The API group and version of every resource of the product. */
 export const apiGroup = 'orrery.dev'
@@ -40,3 +41,7 @@ export const labels = {
 
 /** The namespace of an organization; a valid name because an organization's id is one. */
 export const namespaceOf = (prefix: string, organizationId: string): string => `${prefix}-${organizationId}`
+
+/** Whether somebody asked that nobody touches the resource: its annotation `orrery.dev/paused` is "true". */
+export const isPaused = ({ metadata }: Pick<KubeObject, 'metadata'>): boolean =>
+  metadata.annotations?.[`${apiGroup}/paused`] === 'true'

@@ -100,6 +100,30 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     await world.phase('Stopped')
   })
 
+  test('bots enter the world that they belong to, where its server counts them, and leave with it', async () => {
+    const world = await aRunningWorld(stack)
+    expect((await world.client.call('POST', `${world.path}bots/`, { count: 3 })).status).toBe(200)
+    const phase = async () => {
+      const [bots] = (await world.client.call<{ status: { phase: string } }[]>('GET', `${world.path}bots/`)).body
+      return bots?.status.phase
+    }
+    await eventually('the bots are Running', async () => (await phase()) === 'Running', { timeoutMs: 60_000 })
+    const address = JSON.parse(
+      kubectl(stack, 'get', 'world', world.id, '-n', world.namespace, '-o', 'jsonpath={.status.address}'),
+    )
+    // Three bots, and who asks.
+    expect(await firstLine(address.host, address.port)).toMatchObject({ event: 'welcome', players: 4 })
+    const bots = ['pods', '-n', world.namespace, '-l', 'orrery.dev/bot-deployment']
+    expect(
+      kubectl(stack, 'get', ...bots, '-o', 'name')
+        .trim()
+        .split('\n'),
+    ).toHaveLength(3)
+    await world.client.call('POST', `${world.path}stop/`)
+    await eventually('no pod', async () => kubectl(stack, 'get', 'pods', '-n', world.namespace, '-o', 'name') === '')
+    await eventually('the bots are Stopped', async () => (await phase()) === 'Stopped')
+  })
+
   test('a server that is deleted is made again, and one that ends with 0 ends the run', async () => {
     const world = await aRunningWorld(stack)
     const pods = (path: string): string =>

@@ -2,7 +2,11 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { systemClock } from '#shared/clock.ts'
 import { type Client, createClient, type Sent } from '#shared/kube/client.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
-import { isAlreadyExists, isConflict, isNotFound, isTooLargeVersion } from '#shared/kube/errors.ts'
+import { createElection } from '#shared/kube/election.ts'
+import { isAlreadyExists, isConflict, isFenced, isNotFound, isTooLargeVersion } from '#shared/kube/errors.ts'
+import { createEventRecorder, eventResource } from '#shared/kube/events.ts'
+import { fenceTransport } from '#shared/kube/fence.ts'
+import { type Lease, leaseResource } from '#shared/kube/lease.ts'
 import { silentLog } from '#shared/kube/log.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
@@ -100,4 +104,53 @@ test('a list of more than a page has every object once, with its type', async ()
   const { items } = await maps.list({ namespace, labelSelector: 'many=yes' })
   expect(items.map(({ metadata }) => metadata.name)).toEqual(names)
   expect(items[0]).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap' })
+})
+
+test('a process that was held up past its renew deadline in the middle of its work cannot go on writing', async () => {
+  const client = createClient<Lease>(transport, leaseResource)
+  const timing = { durationMs: 2_000, renewDeadlineMs: 1_000, retryMs: 300 }
+  const election = createElection({
+    ...{ client, ref: { namespace, name: 'held-up' }, identity: 'one', timing },
+    ...{ clock: systemClock, random: Math.random, log: silentLog },
+  })
+  const fenced = createClient<ConfigMap>(fenceTransport(transport, election.fence), maps.resource)
+  const early = await sentenceOf(fenced.create(aMap('before')))
+  expect(isFenced(early)).toBe(true)
+  let late: unknown
+  const lost = await sentenceOf(
+    election.run(new AbortController().signal, async () => {
+      await fenced.create(aMap('while'))
+      // Not a timer of this process has fired when it wakes, as after a SIGCONT: the clock alone can tell.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_200)
+      late = await sentenceOf(fenced.create(aMap('after')))
+      await new Promise(() => {})
+    }),
+  )
+  expect(isFenced(late)).toBe(true)
+  expect(lost).toMatchObject({ name: 'LeaseLostError' })
+  const { items } = await maps.list({ namespace, labelSelector: 'kit=test' })
+  expect(items.map(({ metadata }) => metadata.name)).toEqual(['while'])
+})
+
+test('an event and its repetitions are one event with a series', async () => {
+  type Event = KubeObject & { note?: string; series?: { count: number }; regarding?: { name: string } }
+  const client = createClient<Event>(transport, eventResource)
+  const ending = new AbortController()
+  const recorder = createEventRecorder({
+    ...{ client, controller: 'example.test/kit', instance: 'tests' },
+    ...{ clock: systemClock, random: Math.random, log: silentLog },
+  })
+  const running = recorder.run(ending.signal)
+  const about = await maps.create(aMap('told', {}, { labels: {} }))
+  for (let times = 0; times < 3; times += 1) {
+    recorder.record(about, { type: 'Warning', reason: 'Flickers', action: 'Shine', note: 'It flickers.' })
+  }
+  const event = await eventually('the series', async () => {
+    const { items } = await client.list({ namespace })
+    return items.find(({ series }) => series !== undefined)
+  })
+  expect(event).toMatchObject({ note: 'It flickers.', series: { count: 3 }, regarding: { name: 'told' } })
+  expect((await client.list({ namespace })).items).toHaveLength(1)
+  ending.abort()
+  await running
 })

@@ -117,9 +117,12 @@ test('the API has no right on pods, and the operator none on specs, namespaces o
   expect(canI(api, 'patch', 'worlds.orrery.dev')).toBe('yes')
   expect(canI(api, 'patch', 'worlds.orrery.dev', '--subresource=status')).toBe('no')
   expect(canI(operator, 'patch', 'worlds.orrery.dev', '--subresource=status')).toBe('yes')
+  expect(canI(api, 'patch', 'botdeployments.orrery.dev')).toBe('yes')
+  expect(canI(operator, 'patch', 'botdeployments.orrery.dev', '--subresource=status')).toBe('yes')
   expect(canI(operator, 'create', 'pods')).toBe('yes')
   for (const [verb, what] of [
     ['patch', 'worlds.orrery.dev'],
+    ['patch', 'botdeployments.orrery.dev'],
     ['create', 'namespaces'],
     ['list', 'secrets'],
   ] as const) {

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { inject } from 'vitest'
+import { botName, indexOf, selectorOf } from '#operator/bots/pod.ts'
 import type { Node } from '#operator/world/node.ts'
 import type { Pod } from '#operator/world/pod.ts'
 import type { Service } from '#operator/world/service.ts'
@@ -7,7 +8,8 @@ import { createClient } from '#shared/kube/client.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
 import { isNotFound } from '#shared/kube/errors.ts'
 import { createTransport } from '#shared/kube/transport.ts'
-import { worldResource } from '#shared/resources/group.ts'
+import type { BotDeployment } from '#shared/resources/botDeployment.ts'
+import { botDeploymentResource, worldResource } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import { eventually } from './wait.ts'
 
@@ -22,6 +24,7 @@ export const aCluster = () => {
   })
   const now = (): string => new Date().toISOString()
   const worlds = createClient<World>(transport, worldResource)
+  const botDeployments = createClient<BotDeployment>(transport, botDeploymentResource)
   const pods = createClient<Pod>(transport, { group: '', version: 'v1', plural: 'pods', kind: 'Pod' })
   const services = createClient<Service>(transport, { group: '', version: 'v1', plural: 'services', kind: 'Service' })
   const nodes = createClient<Node>(transport, { group: '', version: 'v1', plural: 'nodes', kind: 'Node' })
@@ -59,6 +62,54 @@ export const aCluster = () => {
       isGone: () => eventually(`${what} is gone`, async () => (await find()) === undefined),
     }
   }
+  const pod = (namespace: string, name: string) => ({
+    ...observe(`the pod ${name}`, () => pods.get({ namespace, name })),
+    becomesReady: ({ ip = '10.0.0.1' } = {}) =>
+      podStatus(namespace, name, {
+        phase: 'Running',
+        podIP: ip,
+        podIPs: [{ ip }],
+        conditions: [
+          { type: 'PodScheduled', status: 'True', lastTransitionTime: now() },
+          { type: 'Ready', status: 'True', lastTransitionTime: now() },
+        ],
+      }),
+    exits: (exitCode: number) =>
+      podStatus(namespace, name, {
+        ...failed({ terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error' } }),
+        phase: exitCode === 0 ? 'Succeeded' : 'Failed',
+      }),
+    runsOutOfMemory: () => podStatus(namespace, name, failed({ terminated: { exitCode: 137, reason: 'OOMKilled' } })),
+    isEvicted: (message: string) => podStatus(namespace, name, { phase: 'Failed', reason: 'Evicted', message }),
+    cannotPullItsImage: (message: string) =>
+      podStatus(namespace, name, {
+        phase: 'Pending',
+        containerStatuses: container({ waiting: { reason: 'ErrImagePull', message } }),
+      }),
+    fitsNowhere: (message: string) =>
+      podStatus(namespace, name, {
+        phase: 'Pending',
+        conditions: [
+          { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message, lastTransitionTime: now() },
+        ],
+      }),
+    isPutOn: (node: string) =>
+      transport.request({
+        method: 'POST',
+        path: `/api/v1/namespaces/${namespace}/pods/${name}/binding`,
+        body: { apiVersion: 'v1', kind: 'Binding', metadata: { name }, target: { kind: 'Node', name: node } },
+      }),
+    isHeldBy: (finalizer: string | null) =>
+      pods.patch({ namespace, name }, { metadata: { finalizers: finalizer === null ? null : [finalizer] } }),
+    /** What the kubelet does once the server has stopped. */
+    hasStopped: () => pods.delete({ namespace, name }, { gracePeriodSeconds: 0 }),
+  })
+  const botsOf = async (namespace: string, deployment: string): Promise<{ index: number; pod: Pod }[]> => {
+    const { items } = await pods.list({ namespace, labelSelector: selectorOf(deployment) })
+    return items
+      .map((each) => ({ index: indexOf(deployment, each.metadata.name) ?? Number.NaN, pod: each }))
+      .sort((a, b) => a.index - b.index)
+  }
   return {
     worlds,
     pods,
@@ -69,48 +120,43 @@ export const aCluster = () => {
         stdio: ['ignore', 'pipe', 'pipe'],
       }),
     world: (namespace: string, name: string) => observe(`the World ${name}`, () => worlds.get({ namespace, name })),
-    pod: (namespace: string, name: string) => ({
-      ...observe(`the pod ${name}`, () => pods.get({ namespace, name })),
-      becomesReady: ({ ip = '10.0.0.1' } = {}) =>
-        podStatus(namespace, name, {
-          phase: 'Running',
-          podIP: ip,
-          podIPs: [{ ip }],
-          conditions: [
-            { type: 'PodScheduled', status: 'True', lastTransitionTime: now() },
-            { type: 'Ready', status: 'True', lastTransitionTime: now() },
-          ],
-        }),
-      exits: (exitCode: number) =>
-        podStatus(namespace, name, {
-          ...failed({ terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error' } }),
-          phase: exitCode === 0 ? 'Succeeded' : 'Failed',
-        }),
-      runsOutOfMemory: () => podStatus(namespace, name, failed({ terminated: { exitCode: 137, reason: 'OOMKilled' } })),
-      isEvicted: (message: string) => podStatus(namespace, name, { phase: 'Failed', reason: 'Evicted', message }),
-      cannotPullItsImage: (message: string) =>
-        podStatus(namespace, name, {
-          phase: 'Pending',
-          containerStatuses: container({ waiting: { reason: 'ErrImagePull', message } }),
-        }),
-      fitsNowhere: (message: string) =>
-        podStatus(namespace, name, {
-          phase: 'Pending',
-          conditions: [
-            { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message, lastTransitionTime: now() },
-          ],
-        }),
-      isPutOn: (node: string) =>
-        transport.request({
-          method: 'POST',
-          path: `/api/v1/namespaces/${namespace}/pods/${name}/binding`,
-          body: { apiVersion: 'v1', kind: 'Binding', metadata: { name }, target: { kind: 'Node', name: node } },
-        }),
-      isHeldBy: (finalizer: string | null) =>
-        pods.patch({ namespace, name }, { metadata: { finalizers: finalizer === null ? null : [finalizer] } }),
-      /** What the kubelet does once the server has stopped. */
-      hasStopped: () => pods.delete({ namespace, name }, { gracePeriodSeconds: 0 }),
-    }),
+    pod,
+    botDeployment: (namespace: string, name: string) =>
+      observe(`the BotDeployment ${name}`, () => botDeployments.get({ namespace, name })),
+    /** The bots of a deployment, lowest index first. */
+    bots: (namespace: string, deployment: string) => {
+      const indexes = async () => (await botsOf(namespace, deployment)).map(({ index }) => index)
+      return {
+        indexes,
+        list: async () => (await botsOf(namespace, deployment)).map((each) => each.pod),
+        pod: (index: number) => pod(namespace, botName(deployment, index)),
+        are: (wanted: readonly number[]) =>
+          eventually(`the bots ${wanted}`, async () => (await indexes()).join() === wanted.join(), {
+            timeoutMs: 45_000,
+          }),
+        becomeReady: async () => {
+          for (const { pod: each } of await botsOf(namespace, deployment)) {
+            await pod(namespace, each.metadata.name).becomesReady()
+          }
+        },
+      }
+    },
+    /** Counts what a quota is used for, as the controller-manager does. */
+    quotaUses: async (namespace: string, name: string, used: Record<string, number>) => {
+      const quota = `/api/v1/namespaces/${namespace}/resourcequotas/${name}`
+      const { spec } = await transport.request<{ spec: { hard: object } }>({ method: 'GET', path: quota })
+      await transport.request({
+        method: 'PATCH',
+        path: `${quota}/status`,
+        contentType: 'application/merge-patch+json',
+        body: {
+          status: {
+            hard: spec.hard,
+            used: Object.fromEntries(Object.entries(used).map(([key, n]) => [key, String(n)])),
+          },
+        },
+      })
+    },
     service: (namespace: string, name: string) => ({
       ...observe(`the service ${name}`, () => services.get({ namespace, name })),
       getsAddress: (ip: string) =>

@@ -57,20 +57,25 @@ export const startApi = async (env: {
 }
 
 /** Starts an operator, and waits until its caches are full. */
-export const startOperator = async (env: Record<string, string> = {}): Promise<Service & { logFile: string }> => {
+export const startOperator = async (
+  env: Record<string, string> = {},
+): Promise<Service & { logFile: string; url: string }> => {
   const port = await freePort()
   const logFile = join(inject('logDir'), `operator-${port}.log`)
   const service = await startNode('operator', logFile, `http://127.0.0.1:${port}`, {
     ORRERY_METRICS_PORT: String(port),
     ORRERY_DEFAULT_SERVER_IMAGE: 'registry.example/world-server:1',
+    ORRERY_DEFAULT_BOT_IMAGE: 'registry.example/bot:1',
     ORRERY_PUBLIC_URL: 'http://api.example:8080',
     ORRERY_RESTART_BACKOFF_MS: '200',
     ORRERY_RESTART_BACKOFF_MAX_MS: '500',
     ORRERY_RETRY_BACKOFF_MAX_MS: '500',
+    // One name for all that tests start one after the other: what follows a killed one need not wait for its lease.
+    ORRERY_LEASE_IDENTITY: 'tests',
     KUBECONFIG: inject('operatorKubeconfig'),
     ...env,
   })
-  return { ...service, logFile }
+  return { ...service, logFile, url: `http://127.0.0.1:${port}` }
 }
 
 /** What a process logged, line by line, parsed. */

@@ -1,9 +1,34 @@
+import { documentedAt } from './documented.ts'
 import { rootApiKey } from './processes.ts'
 
 /** An answer with its body read. */
 export type Answer<T> = { readonly status: number; readonly headers: Headers; readonly body: T }
 
-/** A client of the REST API, in the scope that it is given; a body is sent as JSON. */
+type Sent = {
+  readonly method: string
+  readonly path: string
+  readonly headers?: Record<string, string>
+  readonly body?: string | Uint8Array<ArrayBuffer> | FormData
+}
+
+/**
+ * Sends a request as it is given. Every answer is held against the OpenAPI document of the API: one that is not as
+ * documented fails the test.
+ */
+export const send = async (
+  baseUrl: string,
+  { method, path, headers = {}, body }: Sent,
+): Promise<{ status: number; headers: Headers; text: string }> => {
+  const signal = AbortSignal.timeout(20_000)
+  const answer = await fetch(`${baseUrl}${path}`, { method, headers, signal, ...(body === undefined ? {} : { body }) })
+  const text = await answer.text()
+  const contentType = answer.headers.get('content-type') ?? ''
+  const holdAgainstDocument = await documentedAt(baseUrl)
+  holdAgainstDocument({ method, path, status: answer.status, contentType, text })
+  return { status: answer.status, headers: answer.headers, text }
+}
+
+/** A client of the REST API, in the scope that it is given; a body is sent as JSON, a text as it is. */
 export const createRest = (
   baseUrl: string,
   scope: { organizationId?: string; projectId?: string } = {},
@@ -15,8 +40,9 @@ export const createRest = (
     body?: unknown,
     headers: Record<string, string> = {},
   ): Promise<Answer<T>> => {
-    const answer = await fetch(`${baseUrl}${path}`, {
+    const answer = await send(baseUrl, {
       method,
+      path,
       headers: {
         'x-api-key': apiKey,
         ...(scope.organizationId ? { 'x-svc-organization-id': scope.organizationId } : {}),
@@ -25,9 +51,8 @@ export const createRest = (
         ...headers,
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-      signal: AbortSignal.timeout(20_000),
     })
-    const text = await answer.text()
+    const { text } = answer
     return { status: answer.status, headers: answer.headers, body: (text === '' ? undefined : JSON.parse(text)) as T }
   }
   return { call, scope }

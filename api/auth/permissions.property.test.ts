@@ -1,0 +1,85 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { mayGrant, readableWorlds, strongestVerb, strongestVerbBeneath, type Verb } from './permissions.ts'
+
+const strength = (verb: Verb | undefined): number => (verb === undefined ? 0 : ['r', 'w', '*'].indexOf(verb) + 1)
+
+// Few ids, so that nodes of different permissions meet.
+const id = fc.constantFrom('1', '2', '11')
+const node = fc
+  .tuple(id, fc.option(fc.tuple(id, fc.option(id))))
+  .map(([organization, beneath]) =>
+    [
+      `organizations/org-${organization}`,
+      ...(beneath ? [`projects/prj-${beneath[0]}`] : []),
+      ...(beneath?.[1] ? [`worlds/wld-${beneath[1]}`] : []),
+    ].join('/'),
+  )
+const permission = fc.oneof(
+  { weight: 1, arbitrary: fc.constant('*') },
+  {
+    weight: 30,
+    arbitrary: fc
+      .tuple(node, fc.constantFrom('', '/**'), fc.constantFrom('r', 'w', '*'))
+      .map(([path, all, verb]) => `${path}${all}:${verb}`),
+  },
+  { weight: 2, arbitrary: fc.constantFrom('', ':r', '**:*', '/**:*', 'organizations/org-1:x') },
+)
+const permissions = fc.array(permission, { maxLength: 5 })
+
+test('no holder derives a permission that is stronger than its own, on any node or subtree', () => {
+  fc.assert(
+    fc.property(permissions, permission, node, (held, granted, path) => {
+      fc.pre(mayGrant(held, granted))
+      expect(strength(strongestVerb([granted], path))).toBeLessThanOrEqual(strength(strongestVerb(held, path)))
+      expect(strength(strongestVerbBeneath([granted], path))).toBeLessThanOrEqual(
+        strength(strongestVerbBeneath(held, path)),
+      )
+    }),
+    { numRuns: 5_000 },
+  )
+})
+
+test('what is derived derives nothing stronger in turn', () => {
+  fc.assert(
+    fc.property(permissions, permissions, permission, (held, middle, last) => {
+      const handedOn = middle.filter((each) => mayGrant(held, each))
+      if (mayGrant(handedOn, last)) expect(mayGrant(held, last)).toBe(true)
+    }),
+    { numRuns: 5_000 },
+  )
+})
+
+test('a holder may hand on each permission that means something, and none that does not', () => {
+  fc.assert(
+    fc.property(permissions, (held) => {
+      for (const each of held) {
+        const means = each === '*' || /^organizations\/org-.*:[rw*]$/.test(each)
+        if (means) expect(mayGrant(held, each)).toBe(true)
+      }
+    }),
+  )
+})
+
+test('a list shows exactly the worlds on which there is a verb', () => {
+  const world = fc.tuple(id, id, id).map(([organization, project, each]) => ({
+    organizationId: `org-${organization}`,
+    projectId: `prj-${project}`,
+    worldId: `wld-${each}`,
+  }))
+  fc.assert(
+    fc.property(permissions, world, (held, { organizationId, projectId, worldId }) => {
+      const path = `organizations/${organizationId}/projects/${projectId}/worlds/${worldId}`
+      const readable = readableWorlds(held)
+      const listed =
+        readable.all ||
+        readable.organizations.includes(organizationId) ||
+        readable.projects.some((each) => each.organizationId === organizationId && each.projectId === projectId) ||
+        readable.worlds.some(
+          (each) => each.organizationId === organizationId && each.projectId === projectId && each.worldId === worldId,
+        )
+      expect(listed).toBe(strongestVerb(held, path) !== undefined)
+    }),
+    { numRuns: 5_000 },
+  )
+})

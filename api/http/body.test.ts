@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest'
+import { dropBody, isStorable, readBytes, readJson } from './body.ts'
+
+const aRequest = (body: string | Uint8Array<ArrayBuffer>, type = 'application/json') =>
+  new Request('http://x/', { method: 'POST', body, headers: { 'content-type': type } })
+const deep = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+
+describe('a JSON body', () => {
+  test.each(['application/json', 'application/json; charset=utf-8', 'application/merge-patch+json'])(
+    'is taken as %s',
+    async (type) => {
+      expect(await readJson(aRequest('{"a":1}', type))).toEqual({ a: 1 })
+    },
+  )
+
+  test.each([
+    ['of another type', '{}', 'text/plain', 'unsupported_media_type'],
+    ['whose type only begins so', '{}', 'application/jsonx', 'unsupported_media_type'],
+    ['that is empty', '', 'application/json', 'malformed_json'],
+    ['with a byte order that is no UTF-8', new Uint8Array([0xff, 0xfe]), 'application/json', 'malformed_json'],
+    ['nested 34 deep', deep(34), 'application/json', 'invalid_request'],
+    ['with __proto__', '{"a":[{"__proto__":1}]}', 'application/json', 'invalid_request'],
+    ['with U+0000 in a key', '{"a\\u0000":1}', 'application/json', 'invalid_request'],
+    ['with half a pair', '["\\udc00"]', 'application/json', 'invalid_request'],
+  ])('%s is refused', async (_, body, type, code) => {
+    await expect(readJson(aRequest(body, type))).rejects.toMatchObject({ code })
+  })
+
+  test('nested 33 deep is taken', async () => {
+    expect(await readJson(aRequest(deep(33)))).toEqual(JSON.parse(deep(33)))
+  })
+
+  test('has every refused part named at its place', async () => {
+    const body = '{"a/b":{"constructor":1},"c":["\\u0000"]}'
+    await expect(readJson(aRequest(body))).rejects.toMatchObject({
+      errors: [{ path: '/a~1b/constructor' }, { path: '/c/0' }],
+    })
+  })
+})
+
+test('a body is read up to its limit and not one byte further', async () => {
+  expect(await readBytes(aRequest('abcd'), 4)).toEqual(Buffer.from('abcd'))
+  await expect(readBytes(aRequest('abcde'), 4)).rejects.toMatchObject({ code: 'body_too_large' })
+})
+
+test('a body that is dropped is read, so that its sender gets the answer, and one that was read is left', async () => {
+  const request = aRequest('abc')
+  await dropBody(request)
+  expect(request.bodyUsed).toBe(true)
+  await dropBody(request)
+})
+
+test.each([
+  ['', true],
+  ['🌍', true],
+  ['a\0', false],
+  ['\ud800', false],
+])('%j can be kept: %s', (text, kept) => {
+  expect(isStorable(text)).toBe(kept)
+})

@@ -1,0 +1,46 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { cut, linkTo, pageOf, pageQuery } from './page.ts'
+
+const row = (at: number) => ({ id: `wld-${String(at).padStart(26, '0')}`, createdAt: new Date(Math.floor(at / 3)) })
+
+test('pages that follow each other’s links hold every row once, whatever their size, while rows are added at the end', () => {
+  fc.assert(
+    fc.property(fc.nat(40), fc.integer({ min: 1, max: 12 }), fc.nat(5), (rows, limit, added) => {
+      const table = Array.from({ length: rows }, (_, at) => row(at))
+      const seen: string[] = []
+      let query: Record<string, string> | undefined = { limit: String(limit) }
+      for (let asked = 0; query !== undefined && asked < 100; asked += 1) {
+        const page = pageOf(pageQuery.parse(query))
+        const after = page.after?.id ?? ''
+        const { items, next } = cut(table.filter(({ id }) => id > after).slice(0, page.limit + 1), page)
+        seen.push(...items.map(({ id }) => id))
+        const link: string | undefined = linkTo('/list/', page, next).link
+        query =
+          link === undefined
+            ? undefined
+            : Object.fromEntries(new URL(link.slice(1, link.indexOf('>')), 'http://x').searchParams)
+        if (asked < added) table.push(row(table.length))
+      }
+      expect(seen.slice(0, rows)).toEqual(table.slice(0, rows).map(({ id }) => id))
+      expect(new Set(seen).size).toBe(seen.length)
+    }),
+  )
+})
+
+test('a cursor that no link had is refused, and never throws', () => {
+  fc.assert(
+    fc.property(fc.string(), (cursor) => {
+      const parsed = pageQuery.safeParse({ cursor })
+      if (parsed.success) expect(cursor).toMatch(/^[0-9a-f]{1,12}\.[a-z]{3,4}-[0-9a-z]{26}$/)
+    }),
+  )
+  expect(pageQuery.safeParse({ cursor: `ffffffffffff.${row(1).id}` }).success).toBe(false)
+})
+
+test('a filter goes on in the link, and the last page has none', () => {
+  const page = { limit: 1 }
+  const { link } = linkTo('/list/', page, row(3), ['Running', 'Error'])
+  expect(link).toBe(`</list/?limit=1&cursor=1.${row(3).id}&status=Running,Error>; rel="next"`)
+  expect(linkTo('/list/', page, undefined)).toEqual({})
+})

@@ -1,0 +1,66 @@
+import type { Context as HonoContext } from 'hono'
+import { pathOf } from '#api/auth/authorise.ts'
+import type { Principal } from '#api/auth/principal.ts'
+import type { ScopeIds } from '#api/context.ts'
+import { notFound, Problem } from '#api/http/problem.ts'
+import { type Env, organizationHeader, projectHeader, type Runtime, worldHeader } from '#api/http/serve.ts'
+import { isId } from '#shared/ids.ts'
+import { mayRead } from './topic.ts'
+
+/** What the route needs beside what every route has. */
+export type ConnectOptions = {
+  /** Origins whose pages may connect, that of the API among them. */
+  readonly allowedOrigins: ReadonlySet<string>
+  readonly projectOfWorld: (ids: { organizationId: string; worldId: string }) => Promise<string | undefined>
+}
+
+/**
+ * Decides about an upgrade before it is answered. The order of the checks is that of all routes: credential, rate,
+ * headers, scope (404, also where the credential has no verb on it), origin (403), places (429).
+ */
+export const connect = async (runtime: Runtime, options: ConnectOptions, c: HonoContext<Env>): Promise<Response> => {
+  const upgrade = c.env?.upgrade
+  if (upgrade === undefined) {
+    throw new Problem('upgrade_required', 'Connect with WebSocket.', { headers: { upgrade: 'websocket' } })
+  }
+  if (upgrade.fault !== undefined) throw invalidHeader('sec-websocket-protocol', upgrade.fault)
+  const principal = await runtime.authenticate(c, 'keyOrToken')
+  runtime.limits.take(principal)
+  const scope = await scopeOf(runtime, options, c, principal)
+  c.set('context', { ...runtime.deps, ...scope, principal, idempotency: undefined, verb: undefined })
+  const origin = c.req.header('origin')
+  if (origin !== undefined && !options.allowedOrigins.has(origin)) {
+    throw new Problem('forbidden', 'Pages of this origin may not connect.')
+  }
+  const authorization = c.req.header('x-api-key') === undefined ? c.req.header('authorization') : undefined
+  upgrade.admit({ principal, scope, token: authorization?.replace(/^Bearer +/i, '') })
+  c.set('upgraded', true)
+  return c.body(null, 204)
+}
+
+const scopeOf = async (
+  { deps }: Runtime,
+  { projectOfWorld }: ConnectOptions,
+  c: HonoContext<Env>,
+  { permissions }: Principal,
+): Promise<ScopeIds> => {
+  const organizationId = c.req.header(organizationHeader) ?? ''
+  const worldId = c.req.header(worldHeader) ?? ''
+  const givenProjectId = c.req.header(projectHeader) ?? ''
+  if (organizationId === '') throw invalidHeader(organizationHeader, 'is missing')
+  const wellFormed =
+    isId('organization', organizationId) &&
+    (givenProjectId === '' || isId('project', givenProjectId)) &&
+    (worldId === '' || isId('world', worldId))
+  if (!wellFormed) throw notFound()
+  const found = givenProjectId === '' && worldId !== '' ? await projectOfWorld({ organizationId, worldId }) : undefined
+  const projectId = found ?? givenProjectId
+  const scope = { organizationId, projectId, worldId }
+  const depth = worldId !== '' ? 'world' : projectId !== '' ? 'project' : 'organization'
+  const readable = mayRead(permissions, pathOf(organizationId, projectId || undefined, worldId || undefined))
+  if (!readable || !(await deps.scopeExists(depth, scope))) throw notFound()
+  return scope
+}
+
+const invalidHeader = (name: string, message: string): Problem =>
+  new Problem('invalid_request', `The header ${name} ${message}.`, { errors: [{ path: name, message }] })

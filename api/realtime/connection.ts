@@ -1,0 +1,105 @@
+import type { Principal } from '#api/auth/principal.ts'
+import type { ScopeIds } from '#api/context.ts'
+import type { Care } from './care.ts'
+import { createPending, type Frame, isEmpty, type Pending, takeFrames } from './pending.ts'
+import type { Subscription } from './subscription.ts'
+
+/** The wire of one client. */
+export type Peer = {
+  /** Bytes that were written and that the system has not taken yet. */
+  buffered(): number
+  /** Holds writes back until `uncork`, so that many of them are one. */
+  cork(): void
+  write(bytes: Buffer): void
+  uncork(): void
+  /** Calls back once when all that was written is taken. */
+  onDrain(callback: () => void): void
+  ping(): void
+  pong(data: Buffer): void
+  /** Says goodbye; the client has a few seconds to answer. */
+  close(code: number, reason: string): void
+  /** Ends it now. */
+  terminate(): void
+}
+
+/** Why a connection was ended from here; the words of its metric. */
+export type Ending = keyof typeof endings
+
+/** What a client is told at its end: a code of RFC 6455, 7.4, or one of ours from 4000 on. */
+export const endings = {
+  restart: [1012, 'The server restarts; connect again.'],
+  malformed: [1008, 'Too many malformed messages.'],
+  rate: [1008, 'Too many messages a second.'],
+  unread: [1008, 'Too many answers wait to be read.'],
+  idle: [1000, 'Nothing was subscribed to for ten minutes.'],
+  credential: [4401, 'The credential is not valid any more.'],
+  scope: [4404, 'The scope does not exist any more.'],
+  silent: [1001, ''],
+  stalled: [1013, ''],
+} as const
+
+/** One client: who it is, what it follows, and what waits to be written to it. */
+export type Connection = {
+  readonly peer: Peer
+  readonly scope: ScopeIds
+  principal: Principal
+  /** The token of a user, which is verified again while the connection lasts. */
+  readonly token: string | undefined
+  /** By type and id as the client wrote them. */
+  readonly subscriptions: Map<string, Subscription>
+  readonly pending: Pending<Subscription>
+  /** What could not be kept waiting, and is read again when there is room. */
+  readonly stale: Set<Subscription>
+  readonly care: Care
+  waitsForDrain: boolean
+  waitsForFlush: boolean
+  ended: Ending | undefined
+}
+
+/** A connection that follows nothing yet. */
+export const createConnection = (
+  made: Pick<Connection, 'peer' | 'scope' | 'principal' | 'token' | 'care'>,
+): Connection => ({
+  ...made,
+  subscriptions: new Map(),
+  pending: createPending(),
+  stale: new Set(),
+  waitsForDrain: false,
+  waitsForFlush: false,
+  ended: undefined,
+})
+
+/** Above this a connection is behind: nothing more is written to it, and only the latest of each resource is kept. */
+export const highWaterBytes = 256 * 1024
+
+/** Whether a connection takes less than it is sent. */
+export const isBehind = ({ waitsForDrain, peer }: Connection): boolean =>
+  waitsForDrain || peer.buffered() > highWaterBytes
+
+/**
+ * Writes what waits, in one go, as far as there is room. Returns the frames that were written; `again` is called when
+ * room comes for the rest.
+ */
+export const flush = (connection: Connection, again: () => void): Frame[] => {
+  const { peer, pending } = connection
+  const written: Frame[] = []
+  if (connection.waitsForDrain || connection.ended !== undefined) return written
+  peer.cork()
+  takeFrames(
+    pending,
+    () => peer.buffered() <= highWaterBytes,
+    (frame) => {
+      peer.write(frame.bytes)
+      written.push(frame)
+    },
+  )
+  peer.uncork()
+  if (!isEmpty(pending) || peer.buffered() > highWaterBytes) {
+    connection.waitsForDrain = true
+    peer.onDrain(() => {
+      connection.waitsForDrain = false
+      again()
+    })
+  }
+  return written
+}

@@ -1,0 +1,56 @@
+import type { ScopeIds } from '#api/context.ts'
+import { type Connection, isBehind } from './connection.ts'
+import type { RealtimeMetrics } from './metrics.ts'
+import { type Frame, offerNotice, offerUpdate } from './pending.ts'
+import { type Told, textFrame, updateText } from './protocol.ts'
+import { type Entry, reads, type Subscription } from './subscription.ts'
+
+export type DeliveryOptions = {
+  readonly metrics: RealtimeMetrics
+  /** Flushes the connection soon. */
+  readonly wantsFlush: (connection: Connection) => void
+  readonly end: (connection: Connection, why: 'unread') => void
+}
+
+/**
+ * Decides what each subscriber is told. The rule that everything rests on: an update is offered to a subscription only
+ * if its version is above the last one. Updates come from two sources, the changes and the rows, in any order between
+ * them, and it does not matter.
+ */
+export const createDelivery = ({ metrics, wantsFlush, end }: DeliveryOptions) => {
+  const offer = (subscription: Subscription, frame: Frame, versionMs: number): boolean => {
+    const { connection } = subscription
+    const { taken, replaced } = offerUpdate(connection.pending, subscription, frame, isBehind(connection))
+    metrics.coalesced(replaced)
+    if (taken) {
+      subscription.sentMs = versionMs
+      connection.stale.delete(subscription)
+    } else {
+      connection.stale.add(subscription)
+      metrics.dropped(1)
+    }
+    wantsFlush(connection)
+    return taken
+  }
+  return {
+    /** Tells one connection a warning or an error. */
+    say: (connection: Connection, text: string): void => {
+      const frame = { bytes: textFrame(text), writtenMs: undefined }
+      if (offerNotice(connection.pending, frame)) wantsFlush(connection)
+      else end(connection, 'unread')
+    },
+    /** Tells all who follow a topic, may read it and do not know it yet; `writtenMs` is monotonic. */
+    deliver: (entry: Entry, told: Told & ScopeIds, writtenMs: number | undefined): void => {
+      // One encoding for all who wrote the id alike, which is nearly everybody.
+      const frames = new Map<string, Frame>()
+      for (const subscription of entry.subscriptions) {
+        const { sentMs, awaits, named } = subscription
+        if (told.versionMs < sentMs || (told.versionMs === sentMs && !awaits)) continue
+        if (!reads(subscription, told)) continue
+        const frame = frames.get(named.id) ?? { bytes: textFrame(updateText(named, told)), writtenMs }
+        frames.set(named.id, frame)
+        if (offer(subscription, frame, told.versionMs)) subscription.awaits = false
+      }
+    },
+  }
+}

@@ -1,0 +1,57 @@
+import type { Principal } from '#api/auth/principal.ts'
+import { Problem } from '#api/http/problem.ts'
+
+/** How many connections one key or user, and one address, may have to a replica. */
+export type SocketLimits = { readonly socketsPerKey: number; readonly socketsPerAddress: number }
+
+/** All connections of a replica: a limit of memory and of file descriptors. */
+const maxConnections = 50_000
+
+/** Counts connections from the moment they are admitted. The platform key has no limit of its own. */
+export const createGate = ({ socketsPerKey, socketsPerAddress }: SocketLimits) => {
+  const perKey = new Map<string, number>()
+  const perAddress = new Map<string, number>()
+  let all = 0
+  let closed = false
+  return {
+    /** Takes a place, which is given back by calling what is returned. Throws a 429 or 503 where there is none. */
+    enter: ({ kind, bucket }: Principal, address: string): (() => void) => {
+      if (closed || all >= maxConnections) {
+        throw new Problem('unavailable', 'This server takes no more connections; connect again.', {
+          headers: { 'retry-after': '1' },
+        })
+      }
+      if (kind !== 'platform') refuseAbove(perKey, bucket, socketsPerKey, 'of a credential')
+      refuseAbove(perAddress, address, socketsPerAddress, 'from an address')
+      const leaves = [kind === 'platform' ? undefined : add(perKey, bucket), add(perAddress, address)]
+      all += 1
+      let left = false
+      return () => {
+        if (left) return
+        left = true
+        all -= 1
+        for (const leave of leaves) leave?.()
+      }
+    },
+    /** Admits nobody any more. */
+    close: (): void => {
+      closed = true
+    },
+  }
+}
+
+const refuseAbove = (counts: Map<string, number>, name: string, limit: number, whose: string): void => {
+  if ((counts.get(name) ?? 0) < limit) return
+  throw new Problem('rate_limited', `The limit is ${limit} open connections ${whose}.`, {
+    headers: { 'retry-after': '10' },
+  })
+}
+
+const add = (counts: Map<string, number>, name: string): (() => void) => {
+  counts.set(name, (counts.get(name) ?? 0) + 1)
+  return () => {
+    const left = (counts.get(name) ?? 1) - 1
+    if (left === 0) counts.delete(name)
+    else counts.set(name, left)
+  }
+}

@@ -1,0 +1,65 @@
+import { sql } from 'drizzle-orm'
+import type { Deps } from '#api/context.ts'
+import type { Transaction } from '#api/db/client.ts'
+import { type Partition, planPartitions, retentionMs } from './plan.ts'
+
+/** Any constant that no other advisory lock of the product has. */
+const partitionLock = 7_211_405
+/** Writers wait behind whoever waits for a lock on the table, so nobody waits long; what was not done is done next time. */
+const lockTimeout = sql.raw(`set local lock_timeout = '300ms'`)
+
+/**
+ * Makes partitions ahead and drops those that are over; one replica at a time does it. Each step is a transaction of its
+ * own, and one that fails is done at the next call. Returns how many were made and dropped.
+ */
+export const keepPartitions = async (
+  { db, log }: Pick<Deps, 'db' | 'log'>,
+  nowMs: number,
+): Promise<{ made: number; dropped: number }> => {
+  const rows = await db.execute<{ name: string }>(sql`
+    select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'realtime_changes'::regclass`)
+  const plan = planPartitions(
+    rows.map(({ name }) => name),
+    nowMs,
+  )
+  let [made, dropped] = [0, 0]
+  const step = (work: (tx: Transaction) => Promise<void>): Promise<boolean> =>
+    db.transaction(async (tx) => {
+      const [turn] = await tx.execute<{ mine: boolean }>(
+        sql`select pg_try_advisory_xact_lock(${partitionLock}) as mine`,
+      )
+      if (!turn?.mine) return false
+      await tx.execute(lockTimeout)
+      await work(tx)
+      return true
+    })
+  const attempt = async (name: string, work: (tx: Transaction) => Promise<void>): Promise<number> => {
+    try {
+      return Number(await step(work))
+    } catch (error) {
+      log.warn({ partition: name, err: error }, 'realtime: a partition is left for the next time')
+      return 0
+    }
+  }
+  for (const partition of plan.make) made += await attempt(partition.name, (tx) => make(tx, partition))
+  for (const name of plan.drop) {
+    dropped += await attempt(
+      name,
+      async (tx) => void (await tx.execute(sql`drop table if exists ${sql.identifier(name)}`)),
+    )
+  }
+  const overAt = new Date(nowMs - retentionMs).toISOString()
+  await db.execute(sql`delete from realtime_changes_default where at < ${overAt}`)
+  return { made, dropped }
+}
+
+/** Attaching takes a weaker lock than making a partition in place, so that writers go on. */
+const make = async (tx: Transaction, { name, fromMs, toMs }: Partition): Promise<void> => {
+  const [there] = await tx.execute<{ found: boolean }>(sql`select to_regclass(${name}) is not null as found`)
+  if (there?.found) return
+  const table = sql.identifier(name)
+  const [from, to] = [fromMs, toMs].map((ms) => sql.raw(`'${new Date(ms).toISOString()}'`))
+  await tx.execute(sql`create unlogged table ${table} (like realtime_changes including defaults including indexes)`)
+  await tx.execute(sql`alter table realtime_changes attach partition ${table} for values from (${from}) to (${to})`)
+}

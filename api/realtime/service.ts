@@ -1,0 +1,176 @@
+import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
+import postgres from 'postgres'
+import { apiKeys } from '#api/apiKeys/table.ts'
+import type { Principal } from '#api/auth/principal.ts'
+import { principalOfKey } from '#api/auth/service.ts'
+import type { Database } from '#api/db/client.ts'
+import { presentStatus } from '#api/worlds/present.ts'
+import { worlds } from '#api/worlds/table.ts'
+import type { Found } from './hub.ts'
+import { maxChangesAtOnce } from './snapshot.ts'
+import type { Change, TailSession } from './tail.ts'
+import { type Topic, topicKey, topicOfWorld } from './topic.ts'
+
+const pollTimeoutMs = 5_000
+
+/**
+ * Opens the one connection by which a replica follows the changes. It is never made again behind the caller's back: a
+ * poll that another session of Postgres answers rejects, because what a snapshot says holds for one server's life.
+ */
+export const openTailSession = (databaseUrl: string): TailSession => {
+  const client = postgres(databaseUrl, {
+    max: 1,
+    connect_timeout: 5,
+    idle_timeout: 0,
+    max_lifetime: null,
+    onnotice: () => undefined,
+    connection: {
+      application_name: 'orrery-realtime',
+      statement_timeout: pollTimeoutMs,
+      // A partition that was never analysed would be read whole at each poll.
+      enable_seqscan: 'off',
+    },
+  })
+  let backend: number | undefined
+  const sameBackend = (pid: number): void => {
+    if (pid !== backend) throw new Error('the connection was lost, and another session answered')
+  }
+  return {
+    begin: async () => {
+      const [row] = await client<{ snapshot: string; pid: number }[]>`
+        select pg_current_snapshot()::text as snapshot, pg_backend_pid() as pid`
+      if (row === undefined) throw new Error('Postgres told no snapshot')
+      backend = row.pid
+      return row.snapshot
+    },
+    // One statement: the snapshot that it returns is the one by which it saw the rows.
+    poll: async ({ xmax, inProgress }) => {
+      const rows = await client<PolledRow[]>`
+        select s.snapshot::text as snapshot, pg_backend_pid() as pid, c.*
+        from (select pg_current_snapshot() as snapshot) s left join lateral (
+          select organization_id, project_id, world_id, type, id, user_id, data::text as data,
+            extract(epoch from version)::float8 * 1000 as version_ms,
+            extract(epoch from clock_timestamp() - at)::float8 * 1000 as age_ms
+          from realtime_changes where xid >= ${xmax}::text::xid8 or xid = any(${inProgress}::text[]::xid8[])
+          order by version limit ${maxChangesAtOnce + 1}) c on true`
+      const [first] = rows
+      if (first === undefined) throw new Error('Postgres told no snapshot')
+      sameBackend(first.pid)
+      return { snapshot: first.snapshot, changes: first.type === null ? [] : rows.map(changeOf) }
+    },
+    close: () => client.end({ timeout: 1 }).catch(() => undefined),
+  }
+}
+
+type PolledRow = {
+  snapshot: string
+  pid: number
+  organization_id: string
+  project_id: string
+  world_id: string
+  type: Change['type'] | null
+  id: string
+  user_id: string
+  data: string | null
+  version_ms: number
+  age_ms: number
+}
+
+const changeOf = (row: PolledRow): Change => ({
+  type: row.type ?? 'world',
+  organizationId: row.organization_id,
+  projectId: row.project_id,
+  worldId: row.world_id,
+  id: row.id,
+  userId: row.user_id,
+  data: row.data ?? undefined,
+  versionMs: Math.round(row.version_ms),
+  ageMs: row.age_ms,
+})
+
+/** Reads what topics are now, deleted ones too; a topic that never was is left out. */
+export const readTopics = async (db: Database, topics: readonly Topic[]): Promise<Map<string, Found>> => {
+  const found = await Promise.all([
+    readDocuments(
+      db,
+      topics.filter(({ type }) => type !== 'world'),
+    ),
+    readWorlds(
+      db,
+      topics.filter(({ type }) => type === 'world'),
+    ),
+  ])
+  return new Map(found.flat())
+}
+
+type DocumentRow = Pick<PolledRow, 'organization_id' | 'project_id' | 'world_id' | 'id' | 'user_id' | 'version_ms'> & {
+  type: Topic['type']
+  data: string
+  deleted: boolean
+}
+
+const readDocuments = async (db: Database, topics: readonly Topic[]): Promise<[string, Found][]> => {
+  if (topics.length === 0) return []
+  const rows = await db.execute<DocumentRow>(sql`
+    select d.organization_id, d.project_id, d.world_id, d.type, d.id, d.user_id, d.data::text as data,
+      d.deleted_at is not null as deleted, extract(epoch from d.version)::float8 * 1000 as version_ms
+    from jsonb_to_recordset(${JSON.stringify(topics)}::text::jsonb)
+      as t("organizationId" text, "projectId" text, "worldId" text, type text, id text)
+    join documents d on d.organization_id = t."organizationId" and d.project_id = t."projectId"
+      and d.world_id = t."worldId" and d.type = t.type and d.id = t.id`)
+  return rows.map((row) => {
+    const scope = { organizationId: row.organization_id, projectId: row.project_id, worldId: row.world_id }
+    const { type, id, deleted, data, user_id: userId } = row
+    return [
+      topicKey({ ...scope, type, id }),
+      { ...scope, userId, data, deleted, versionMs: Math.round(row.version_ms) },
+    ]
+  })
+}
+
+const readWorlds = async (db: Database, topics: readonly Topic[]): Promise<[string, Found][]> => {
+  if (topics.length === 0) return []
+  const rows = await db
+    .select()
+    .from(worlds)
+    .where(
+      and(
+        inArray(worlds.organizationId, [...new Set(topics.map(({ organizationId }) => organizationId))]),
+        inArray(
+          worlds.id,
+          topics.map(({ id }) => id),
+        ),
+      ),
+    )
+  return rows.map((row) => {
+    const { organizationId, projectId, id: worldId, followedVersion } = row
+    const deleted = row.deletingAt !== null
+    const data = deleted ? '{}' : JSON.stringify(presentStatus(row))
+    const versionMs = followedVersion.getTime()
+    return [
+      topicKey(topicOfWorld(organizationId, worldId)),
+      { organizationId, projectId, worldId, userId: '', data, deleted, versionMs },
+    ]
+  })
+}
+
+/** Who keys belong to now, by the ids of the keys; one that is gone or inactive is left out. */
+export const readKeys = async (db: Database, ids: readonly string[]): Promise<Map<string, Principal>> => {
+  const rows = await db
+    .select({ id: apiKeys.id, permissions: apiKeys.permissions, claims: apiKeys.claims })
+    .from(apiKeys)
+    .where(and(inArray(apiKeys.id, [...ids]), eq(apiKeys.isActive, true)))
+  return new Map(rows.map((row) => [row.id, principalOfKey(row)]))
+}
+
+/** The project of a world of the organization; undefined is a world that it does not have. */
+export const projectOfWorld = async (
+  db: Database,
+  { organizationId, worldId }: { organizationId: string; worldId: string },
+): Promise<string | undefined> => {
+  const [row] = await db
+    .select({ projectId: worlds.projectId })
+    .from(worlds)
+    .where(and(eq(worlds.organizationId, organizationId), eq(worlds.id, worldId), isNull(worlds.deletingAt)))
+  return row?.projectId
+}

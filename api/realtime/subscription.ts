@@ -1,0 +1,64 @@
+import type { ScopeIds } from '#api/context.ts'
+import type { Connection } from './connection.ts'
+import type { Fault, Named } from './protocol.ts'
+import { type Asked, mayRead, nodePath, readTopic, type Topic } from './topic.ts'
+
+/** How many resources one connection may follow. */
+export const maxSubscriptions = 128
+
+/** A topic that somebody follows. */
+export type Entry = { readonly key: string; readonly topic: Topic; readonly subscriptions: Set<Subscription> }
+
+/** What a connection follows, and what it was told of it. */
+export type Subscription = {
+  readonly connection: Connection
+  readonly entry: Entry
+  readonly named: Named
+  /** Whether the connection's own headers name the scope; without that, what may not be read is told as absent. */
+  readonly known: boolean
+  /** The newest version that was sent or waits to be; 0 is none. It never falls. */
+  sentMs: number
+  /** The present document is owed. */
+  awaits: boolean
+  /** The last answer to whether a node may be read; forgotten when the permissions change. */
+  grant: { readonly path: string; readonly reads: boolean } | undefined
+}
+
+/** The one name of a subscription of a connection. */
+export const nameOf = ({ type, id }: Named): string => `${type}/${id}`
+
+/** Whether a connection may follow what it names, and what that is. */
+export const decideSubscribe = (connection: Connection, named: Named): Asked | { fault: Fault; message: string } => {
+  const asked = readTopic(connection.scope, named)
+  if ('fault' in asked) return asked
+  if (asked.known && !mayRead(connection.principal.permissions, nodePath(asked.topic))) {
+    return { fault: 'permission', message: 'The credential may not read this scope.' }
+  }
+  if (connection.subscriptions.size >= maxSubscriptions) {
+    return { fault: 'limit', message: `A connection has at most ${maxSubscriptions} subscriptions.` }
+  }
+  return asked
+}
+
+/** Whether a subscription may be told of something at these ids, by its permissions and the headers of its connection. */
+export const reads = (subscription: Subscription, place: ScopeIds): boolean => {
+  const { connection, entry } = subscription
+  const { projectId } = connection.scope
+  if (entry.topic.type === 'world' && projectId !== '' && projectId !== place.projectId) return false
+  const path = nodePath(place)
+  if (subscription.grant?.path !== path) {
+    subscription.grant = { path, reads: mayRead(connection.principal.permissions, path) }
+  }
+  return subscription.grant.reads
+}
+
+/** What new permissions mean for a subscription: it ends, it is to be read, or nothing. */
+export const afterPermit = (
+  { grant, entry, known }: Subscription,
+  permissions: readonly string[],
+): 'end' | 'read' | 'nothing' => {
+  const path = grant?.path ?? (known ? nodePath(entry.topic) : undefined)
+  if (path === undefined || mayRead(permissions, path)) return grant?.reads === true ? 'nothing' : 'read'
+  // What was told as absent stays so.
+  return grant?.reads === false ? 'nothing' : 'end'
+}

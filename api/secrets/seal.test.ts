@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { createSealer } from './seal.ts'
+
+const old = { id: 'old', key: Buffer.alloc(32, 1) }
+const current = { id: 'current', key: Buffer.alloc(32, 2) }
+const sealer = createSealer([old])
+
+test('what is sealed is opened, is another text each time, and shows nothing of what it was', () => {
+  const [first, second] = [sealer.seal('secret', 'row 1'), sealer.seal('secret', 'row 1')]
+  expect(sealer.open(first, 'row 1')).toBe('secret')
+  expect(first).not.toBe(second)
+  expect(Buffer.from(first.split('.')[3] ?? '', 'base64url').toString('latin1')).not.toContain('secret')
+})
+
+test('it is opened neither for another row, nor changed, nor with another key', () => {
+  const sealed = sealer.seal('secret', 'row 1')
+  expect(() => sealer.open(sealed, 'row 2')).toThrow()
+  const [version, id, wrapped = '', content = ''] = sealed.split('.')
+  const flip = (part: string): string => {
+    const bytes = Buffer.from(part, 'base64url')
+    bytes.writeUInt8(bytes.readUInt8(15) ^ 1, 15)
+    return bytes.toString('base64url')
+  }
+  expect(() => sealer.open([version, id, flip(wrapped), content].join('.'), 'row 1')).toThrow()
+  expect(() => sealer.open([version, id, wrapped, flip(content)].join('.'), 'row 1')).toThrow()
+  expect(() => createSealer([{ ...old, key: current.key }]).open(sealed, 'row 1')).toThrow()
+  expect(() => createSealer([current]).open(sealed, 'row 1')).toThrow('has no key "old"')
+  expect(() => sealer.open('secret', 'row 1')).toThrow('not sealed here')
+})
+
+test('after a rotation the old key opens until everything is rewrapped, and is not needed then', () => {
+  const sealed = sealer.seal('secret', 'row 1')
+  const both = createSealer([current, old])
+  expect(both.open(sealed, 'row 1')).toBe('secret')
+  const rewrapped = both.rewrap(sealed, 'row 1') ?? ''
+  expect(createSealer([current]).open(rewrapped, 'row 1')).toBe('secret')
+  expect(both.rewrap(rewrapped, 'row 1')).toBeUndefined()
+  expect(() => both.rewrap(sealed, 'row 2')).toThrow()
+})

@@ -1,0 +1,163 @@
+import {
+  type BotDeployment,
+  type BotDeploymentStatus,
+  botDeploymentSpecSchema,
+} from '#shared/resources/botDeployment.ts'
+import { labels } from '#shared/resources/group.ts'
+import { type World, type WorldStatus, worldSpecSchema } from '#shared/resources/world.ts'
+import { plan } from './plan.ts'
+import { type BotPod, botName, indexOf } from './pod.ts'
+import type { BotSettings } from './settings.ts'
+import type { Plan, PlanInput } from './step.ts'
+
+// Bot deployments, their world and their pods for the tests of plans, in words that read as sentences.
+
+export const runA = 'run-0000000000000000000000000a'
+export const runB = 'run-0000000000000000000000000b'
+export const startMs = Date.UTC(2026, 0, 1, 12)
+export const at = (ms: number): string => new Date(ms).toISOString()
+const namespace = 'orrery-org-00000000000000000000000001'
+
+export const settings: BotSettings = {
+  image: 'registry.example/bot:1',
+  publicUrl: 'http://api.example:8080',
+  memoryRequestRatio: 1,
+  cpuRequestRatio: 0.25,
+  stopGraceSeconds: 15,
+  restartBudget: 3,
+  restartBackoffMs: 1_000,
+  restartBackoffMaxMs: 60_000,
+  restartRefillMs: 600_000,
+}
+
+export const aWorld = (
+  status: WorldStatus,
+  {
+    profile = 'Capacity10',
+    ...metadata
+  }: { profile?: 'Capacity10' | 'Capacity10000' } & Partial<World['metadata']> = {},
+): World => ({
+  apiVersion: 'orrery.dev/v1alpha1',
+  kind: 'World',
+  metadata: { name: 'wld-1', namespace, uid: 'world-uid', generation: 1, ...metadata },
+  spec: worldSpecSchema.parse({ state: 'Running', scaling: { profile } }),
+  status,
+})
+
+export const active = (runId = runA, host = '10.0.0.7'): World =>
+  aWorld({ phase: 'Active', runId, address: { host, port: 7777 } })
+
+export const someBots = (
+  count: number,
+  changes: {
+    spec?: object
+    status?: BotDeploymentStatus | undefined
+    metadata?: Partial<BotDeployment['metadata']>
+  } = {},
+): BotDeployment => ({
+  apiVersion: 'orrery.dev/v1alpha1',
+  kind: 'BotDeployment',
+  metadata: {
+    name: 'bot-1',
+    namespace,
+    uid: 'bots-uid',
+    generation: 1,
+    creationTimestamp: at(startMs),
+    ...changes.metadata,
+  },
+  spec: botDeploymentSpecSchema.parse({ worldName: 'wld-1', count, revision: 4, ...changes.spec }),
+  ...(changes.status ? { status: changes.status } : {}),
+})
+
+/** A deployment whose bots were started in that run. */
+export const startedIn = (run: string, more: Partial<NonNullable<BotDeploymentStatus['run']>> = {}) => ({
+  status: { run: { id: run, startedAt: at(startMs), ...more } },
+})
+
+export const aBot = (
+  index: number,
+  changes: { run?: string; host?: string; restarts?: number; metadata?: object; status?: BotPod['status'] } = {},
+): BotPod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    name: botName('bot-1', index),
+    namespace,
+    uid: `pod-${index}`,
+    labels: { [labels.botDeployment]: 'bot-1', [labels.run]: changes.run ?? runA },
+    annotations: {
+      'orrery.dev/world-address': `${changes.host ?? '10.0.0.7'}:7777`,
+      'orrery.dev/restarts': String(changes.restarts ?? 0),
+    },
+    ownerReferences: [
+      { apiVersion: 'orrery.dev/v1alpha1', kind: 'BotDeployment', name: 'bot-1', uid: 'bots-uid', controller: true },
+    ],
+    ...changes.metadata,
+  },
+  status: changes.status ?? { phase: 'Pending' },
+})
+
+export const ready: BotPod['status'] = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] }
+export const leaving = { metadata: { deletionTimestamp: at(startMs) } }
+export const exited = (exitCode: number, ranForMs = 1_000): NonNullable<BotPod['status']> => ({
+  phase: exitCode === 0 ? 'Succeeded' : 'Failed',
+  containerStatuses: [
+    {
+      state: {
+        terminated: {
+          exitCode,
+          reason: exitCode === 0 ? 'Completed' : 'Error',
+          startedAt: at(startMs),
+          finishedAt: at(startMs + ranForMs),
+        },
+      },
+    },
+  ],
+})
+export const readyBots = (count: number): BotPod[] =>
+  Array.from({ length: count }, (_, index) => aBot(index, { status: ready }))
+
+export type Scene = Partial<PlanInput> & { bots: BotDeployment }
+
+/** Plans one reconcile; where nothing else is said, the world is Active, and there are no pods. */
+export const planFor = (scene: Scene): Plan =>
+  plan({ world: active(), pods: [], settings, nowMs: startMs, siblings: [scene.bots], ...scene })
+
+/** What a plan does, by index. */
+export const made = ({ steps }: Plan): number[] =>
+  steps.flatMap((step) => (step.verb === 'createPod' ? [step.bot.index] : []))
+export const removed = ({ steps }: Plan): number[] =>
+  steps.flatMap((step) => (step.verb === 'deletePod' ? [indexOf('bot-1', step.pod.metadata.name) ?? -1] : []))
+
+/** The condition of that type. */
+export const condition = ({ status }: Plan, type: string) => status.conditions?.find((each) => each.type === type)
+
+/** A plan carried out: its status is written, what it makes is Pending, what it deletes is gone at once. */
+export const carriedOut = (scene: Scene, planned: Plan): Scene => {
+  const gone = new Set(removed(planned))
+  const kept = (scene.pods ?? []).filter(({ metadata }) => !gone.has(indexOf('bot-1', metadata.name) ?? -1))
+  const added = planned.steps.flatMap((step) =>
+    step.verb === 'createPod'
+      ? [
+          aBot(step.bot.index, {
+            run: step.bot.runId,
+            host: step.bot.address.replace(/:7777$/, ''),
+            restarts: step.bot.restarts,
+          }),
+        ]
+      : [],
+  )
+  const bots = { ...scene.bots, status: planned.status }
+  return { ...scene, bots, siblings: [bots], pods: [...kept, ...added] }
+}
+
+/** Plans and carries out until nothing is left to do at once. */
+export const settle = (scene: Scene): Scene => {
+  let now = scene
+  for (let round = 0; round < 20; round += 1) {
+    const planned = planFor(now)
+    now = carriedOut(now, planned)
+    if (planned.steps.length === 0 && planned.requeueAfterMs !== 0) return now
+  }
+  throw new Error('the deployment did not settle in 20 rounds')
+}

@@ -1,0 +1,21 @@
+/** The indexes of a short form such as `0-3,7`; none where there is no text. */
+export const parseIndexes = (text: string | undefined): Set<number> => {
+  const all = new Set<number>()
+  for (const range of text ? text.split(',') : []) {
+    const [first = Number.NaN, last = first] = range.split('-').map(Number)
+    for (let index = first; index <= last; index += 1) all.add(index)
+  }
+  return all
+}
+
+/** The short form of indexes, in ascending order; undefined where there are none. */
+export const formatIndexes = (indexes: Iterable<number>): string | undefined => {
+  const ranges: { first: number; last: number }[] = []
+  for (const index of [...indexes].sort((a, b) => a - b)) {
+    const open = ranges.at(-1)
+    if (open !== undefined && index <= open.last + 1) open.last = index
+    else ranges.push({ first: index, last: index })
+  }
+  if (ranges.length === 0) return undefined
+  return ranges.map(({ first, last }) => (first === last ? String(first) : `${first}-${last}`)).join(',')
+}

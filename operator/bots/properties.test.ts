@@ -1,0 +1,236 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  aBot,
+  active,
+  aWorld,
+  exited,
+  leaving,
+  made,
+  planFor,
+  ready,
+  removed,
+  runA,
+  runB,
+  type Scene,
+  settings,
+  settle,
+  someBots,
+  startedIn,
+  startMs,
+} from './fixtures.ts'
+import { formatIndexes, parseIndexes } from './indexes.ts'
+import { type BotPod, indexOf } from './pod.ts'
+import { partOfCpu, partOfMemory } from './quantities.ts'
+
+const most = 6
+
+const podOf = (index: number) =>
+  fc.constantFrom<BotPod>(
+    aBot(index),
+    aBot(index, { status: ready }),
+    aBot(index, { status: exited(0) }),
+    aBot(index, { status: exited(3) }),
+    aBot(index, { status: exited(3), restarts: 3 }),
+    aBot(index, { status: { phase: 'Failed', reason: 'Evicted' } }),
+    aBot(index, { ...leaving, status: ready }),
+    aBot(index, { run: runB, status: ready }),
+    aBot(index, { host: '10.0.0.99', status: ready }),
+    aBot(index, { metadata: { ownerReferences: [] } }),
+  )
+
+const scenes: fc.Arbitrary<Scene> = fc
+  .record({
+    count: fc.nat({ max: most }),
+    pods: fc.tuple(...Array.from({ length: most }, (_, index) => fc.option(podOf(index), { nil: undefined }))),
+    run: fc.constantFrom<object>(
+      {},
+      startedIn(runA),
+      startedIn(runB),
+      startedIn(runA, { completedIndexes: '1', failedIndexes: '2-3', failure: 'so' }),
+      startedIn(runA, { endReason: 'Expired' }),
+    ),
+    world: fc.constantFrom(
+      active(),
+      undefined,
+      aWorld({ phase: 'Stopped', runId: runA }),
+      aWorld({ phase: 'Starting', runId: runB }),
+      aWorld({ phase: 'Active', runId: runA }),
+    ),
+    deleting: fc.boolean(),
+    sibling: fc.nat({ max: 12 }),
+  })
+  .map(({ count, pods, run, world, deleting, sibling }) => {
+    const metadata = deleting ? { deletionTimestamp: new Date(startMs).toISOString() } : {}
+    const bots = someBots(count, { metadata, ...run })
+    const older = someBots(sibling, {
+      metadata: { name: 'older', uid: 'older', creationTimestamp: '2020-01-01T00:00:00Z' },
+    })
+    return { bots, world, siblings: [older, bots], pods: pods.filter((pod) => pod !== undefined) }
+  })
+
+/** Settles beside the same older deployment; what is leaving is gone by the next look. */
+const settled = (scene: Scene, other: Scene['siblings'] = scene.siblings): Scene => {
+  let now = scene
+  for (let round = 0; round < 20; round += 1) {
+    const planned = planFor({
+      ...now,
+      siblings: [...(other ?? []).filter(({ metadata }) => metadata.uid === 'older'), now.bots],
+    })
+    const gone = new Set(removed(planned))
+    const kept = (now.pods ?? []).filter(
+      ({ metadata }) => metadata.deletionTimestamp === undefined && !gone.has(indexOf('bot-1', metadata.name) ?? -1),
+    )
+    const added = planned.steps.flatMap((step) =>
+      step.verb === 'createPod' ? [aBot(step.bot.index, { run: step.bot.runId, restarts: step.bot.restarts })] : [],
+    )
+    const still = kept.length === (now.pods ?? []).length && added.length === 0 && planned.requeueAfterMs !== 0
+    if (still && JSON.stringify(planned.status) === JSON.stringify(now.bots.status)) return now
+    now = { ...now, bots: { ...now.bots, status: planned.status }, pods: [...kept, ...added] }
+  }
+  throw new Error('it did not settle in 20 rounds')
+}
+const nameOf = ({ metadata }: BotPod): string => `${metadata.name} ${JSON.stringify(metadata.labels)}`
+
+describe('whatever is observed', () => {
+  test('a settled deployment has nothing left to do, and its status is not written again', () => {
+    fc.assert(
+      fc.property(scenes, fc.nat({ max: 100_000 }), (scene, laterMs) => {
+        const end = settled(scene)
+        const waits = (end.bots.status?.run?.restarting?.length ?? 0) > 0
+        const planned = planFor({
+          ...end,
+          siblings: [...(scene.siblings ?? []).slice(0, 1), end.bots],
+          nowMs: startMs + (waits ? 0 : laterMs),
+        })
+        expect(planned.steps).toEqual([])
+        expect(planned.status).toEqual(end.bots.status)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('the order in which pods and deployments are seen changes nothing', () => {
+    fc.assert(
+      fc.property(scenes, (scene) => {
+        const turned = {
+          ...scene,
+          pods: (scene.pods ?? []).toReversed(),
+          siblings: (scene.siblings ?? []).toReversed(),
+        }
+        expect(planFor(turned)).toEqual(planFor(scene))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('it ends in the same state, however many of the deletions and creations came through before a crash', () => {
+    fc.assert(
+      fc.property(scenes, fc.nat({ max: most }), (scene, through) => {
+        const planned = planFor(scene)
+        const before = new Set(removed({ ...planned, steps: planned.steps.slice(0, through) }))
+        const fresh = planned.steps
+          .slice(0, through)
+          .flatMap((step) =>
+            step.verb === 'createPod'
+              ? [aBot(step.bot.index, { run: step.bot.runId, restarts: step.bot.restarts })]
+              : [],
+          )
+        const kept = (scene.pods ?? []).filter(({ metadata }) => !before.has(indexOf('bot-1', metadata.name) ?? -1))
+        const crashed = { ...scene, pods: [...kept, ...fresh] }
+        const [a, b] = [settled(scene), settled(crashed)]
+        expect(b.pods?.map(nameOf).sort()).toEqual(a.pods?.map(nameOf).sort())
+        expect({ ...b.bots.status, conditions: [] }).toEqual({ ...a.bots.status, conditions: [] })
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('a plan deletes only what the intent asks: bots that are too many, over, of another run, or out of reach', () => {
+    fc.assert(
+      fc.property(scenes, (scene) => {
+        const planned = planFor(scene)
+        const run = scene.bots.status?.run
+        const over =
+          scene.bots.metadata.deletionTimestamp !== undefined ||
+          scene.world?.status?.phase !== 'Active' ||
+          run?.endReason !== undefined
+        const older = scene.siblings?.[0]?.spec.count ?? 0
+        const allowed = over ? 0 : Math.min(scene.bots.spec.count, Math.max(0, 10 - older))
+        for (const step of planned.steps) {
+          if (step.verb !== 'deletePod') continue
+          const { metadata, status } = step.pod
+          expect(metadata.ownerReferences?.[0]?.uid).toBe('bots-uid')
+          expect(metadata.deletionTimestamp).toBeUndefined()
+          const index = indexOf('bot-1', metadata.name) ?? -1
+          const isRight =
+            metadata.labels?.['orrery.dev/run'] === runA &&
+            metadata.annotations?.['orrery.dev/world-address'] === '10.0.0.7:7777'
+          const isAlive = status?.phase !== 'Failed' && status?.phase !== 'Succeeded'
+          const isOver = parseIndexes(run?.completedIndexes).has(index) || parseIndexes(run?.failedIndexes).has(index)
+          expect(isRight && isAlive && index < allowed && !isOver).toBe(false)
+        }
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  test('a plan makes only bots within the count, of the run that is Active, whose name is free', () => {
+    fc.assert(
+      fc.property(scenes, (scene) => {
+        const planned = planFor(scene)
+        const names = new Set((scene.pods ?? []).map(({ metadata }) => metadata.name))
+        for (const index of made(planned)) {
+          expect(index).toBeLessThan(scene.bots.spec.count)
+          expect(names.has(`bot-1-${index}`)).toBe(false)
+          expect(scene.world?.status?.phase).toBe('Active')
+        }
+        expect(new Set(made(planned)).size).toBe(made(planned).length)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+test('a bot that fails again and again is made again exactly as often as its budget says', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 5 }), (restartBudget) => {
+      let nowMs = startMs
+      let scene: Scene = { bots: someBots(1), settings: { ...settings, restartBudget } }
+      let attempts = 0
+      for (let round = 0; round < 20 && scene.bots.status?.phase !== 'Error'; round += 1) {
+        scene = settle({ ...scene, nowMs })
+        nowMs += settings.restartBackoffMaxMs
+        attempts += scene.pods?.length ?? 0
+        scene = { ...scene, pods: (scene.pods ?? []).map((pod) => ({ ...pod, status: exited(1) })) }
+      }
+      expect(attempts).toBe(restartBudget + 1)
+    }),
+  )
+})
+
+test('indexes read as they were written, in the shortest form', () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(fc.nat({ max: 300 })), (indexes) => {
+      expect([...parseIndexes(formatIndexes(indexes))]).toEqual(indexes.toSorted((a, b) => a - b))
+    }),
+  )
+  expect(formatIndexes([7, 3, 1, 0, 2])).toBe('0-3,7')
+  expect(formatIndexes([])).toBeUndefined()
+})
+
+test.each([
+  ['128Mi', 0.5, '67108864'],
+  ['1Gi', 1, '1Gi'],
+  ['1.5k', 0.1, '150'],
+  ['100m', 0.02, '100m'],
+  ['0', 1, '0'],
+])('of the memory limit %s a part of %f is %s', (limit, ratio, part) => expect(partOfMemory(limit, ratio)).toBe(part))
+
+test.each([
+  ['100m', 0.25, '25m'],
+  ['0.5', 0.5, '250m'],
+  ['2', 1, '2'],
+  ['1m', 0.02, '1m'],
+  ['0', 1, '0'],
+])('of the CPU limit %s a part of %f is %s', (limit, ratio, part) => expect(partOfCpu(limit, ratio)).toBe(part))

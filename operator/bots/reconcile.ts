@@ -1,0 +1,193 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Client } from '#shared/kube/client.ts'
+import type { Result } from '#shared/kube/controller.ts'
+import { isAlreadyExists, isNotFound, KubeError } from '#shared/kube/errors.ts'
+import { objectKey } from '#shared/kube/objects.ts'
+import type { Reflector } from '#shared/kube/reflector.ts'
+import type { Log } from '#shared/log.ts'
+import {
+  type BotDeployment,
+  type BotDeploymentStatus,
+  botDeploymentSpecSchema,
+} from '#shared/resources/botDeployment.ts'
+import { botDeploymentResource, fieldManagers, groupVersion } from '#shared/resources/group.ts'
+import type { World } from '#shared/resources/world.ts'
+import { slowStart } from './batches.ts'
+import { type Diagnosis, explainRefusal } from './diagnosis.ts'
+import { takenName } from './outlook.ts'
+import { plan } from './plan.ts'
+import { type Bot, type BotPod, botName, buildBotPod } from './pod.ts'
+import type { BotSettings } from './settings.ts'
+import { refusedStatus } from './status.ts'
+import type { PlanInput, Step } from './step.ts'
+
+/** What a reconcile of a BotDeployment works with. */
+export type BotDeps = {
+  /** Indexed by `world`: the key of the world of a deployment. */
+  readonly bots: { readonly client: Client<BotDeployment>; readonly cache: Reflector<BotDeployment> }
+  /** Indexed by `bots`: the key of the deployment whose label a pod bears. */
+  readonly pods: { readonly client: Client<BotPod>; readonly cache: Reflector<BotPod> }
+  readonly worlds: Reflector<World>
+  readonly settings: BotSettings
+  readonly now: () => number
+  readonly log: Log
+}
+
+/** The most requests that one reconcile has under way. */
+const parallel = 32
+/** How long a reconcile waits for the caches to show what it wrote; past that, a conflict would tell it. */
+const ownWriteTimeoutMs = 5_000
+
+/** The key of the world of a deployment. */
+export const worldKeyOf = ({ metadata, spec }: BotDeployment): string =>
+  objectKey({ namespace: metadata.namespace, name: spec.worldName })
+
+/**
+ * Reconciles the BotDeployment of that key (`namespace/name`): observes it, its world, the other deployments of that world
+ * and its pods in the caches, plans, does the steps and writes the status once, if it differs. A refused step is told in
+ * the status before the error goes up to be retried.
+ */
+export const reconcileBots = async (deps: BotDeps, key: string, signal: AbortSignal): Promise<Result> => {
+  const input = observe(deps, key)
+  if (input === undefined) return
+  const planned = plan(input)
+  const { done, error, diagnosis } = await executeAll(deps, input, planned.steps, signal)
+  if (error !== undefined && diagnosis === undefined) throw error
+  const status = diagnosis === undefined ? planned.status : refusedStatus(input, planned.status, diagnosis)
+  const changed = await writeStatus(deps, input.bots, status, signal)
+  if (changed || done.created + done.deleted > 0) tell(deps, key, done, status)
+  if (error !== undefined) throw error
+  return planned.requeueAfterMs === undefined ? undefined : { requeueAfterMs: planned.requeueAfterMs }
+}
+
+const observe = (deps: BotDeps, key: string): PlanInput | undefined => {
+  const seen = deps.bots.cache.store.get(key)
+  if (seen === undefined) return undefined
+  const bots = { ...seen, spec: botDeploymentSpecSchema.parse(seen.spec) }
+  const worldKey = worldKeyOf(bots)
+  return {
+    bots,
+    world: deps.worlds.store.get(worldKey),
+    siblings: deps.bots.cache.store.byIndex('world', worldKey),
+    pods: deps.pods.cache.store.byIndex('bots', key),
+    settings: deps.settings,
+    nowMs: deps.now(),
+  }
+}
+
+type Done = { created: number; deleted: number }
+
+/** One line, with how many bots it was about: there may be thousands of steps. */
+const tell = (deps: BotDeps, key: string, done: Done, status: BotDeploymentStatus): void => {
+  const { phase, replicas, ready, message = '' } = status
+  const runId = status.run?.id
+  deps.log.info({ bots: key, runId, phase, replicas, ready, ...done, why: message }, 'reconciled')
+}
+
+type Execution = {
+  readonly done: Done
+  readonly error?: unknown
+  /** What is to be said of the error; undefined for one that passes by itself, and is only tried again. */
+  readonly diagnosis?: Diagnosis | undefined
+}
+
+/** Deletes first, so that a quota has room for what is made. A name that is taken keeps no other bot from being made. */
+const executeAll = async (
+  deps: BotDeps,
+  input: PlanInput,
+  steps: readonly Step[],
+  signal: AbortSignal,
+): Promise<Execution> => {
+  const gone = steps.flatMap((step) => (step.verb === 'deletePod' ? [step.pod] : []))
+  const made = steps.flatMap((step) => (step.verb === 'createPod' ? [step.bot] : []))
+  const done = { created: 0, deleted: 0 }
+  const taken: number[] = []
+  const remove = async (pod: BotPod): Promise<void> => {
+    await deletePod(deps, pod, signal)
+    done.deleted += 1
+  }
+  const create = async (bot: Bot): Promise<void> => {
+    if ((await createPod(deps, input, bot, signal)) === 'taken') taken.push(bot.index)
+    else done.created += 1
+  }
+  const failed =
+    (await slowStart(gone, { first: parallel, most: parallel }, remove)) ??
+    (await slowStart(made, { most: parallel }, create))
+  if (failed !== undefined) return { done, error: failed.error, diagnosis: diagnose(failed.error) }
+  if (taken.length === 0) return { done }
+  const name = botName(input.bots.metadata.name, Math.min(...taken))
+  // Nothing tells of a stranger's end, so it is tried again.
+  return { done, error: new Error(`the name ${name} is taken`), diagnosis: takenName(name) }
+}
+
+const deletePod = async (deps: BotDeps, { metadata }: BotPod, signal: AbortSignal): Promise<void> => {
+  const { name, namespace, uid } = metadata
+  try {
+    await deps.pods.client.delete({ name, namespace }, { signal, ...(uid === undefined ? {} : { uid }) })
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+  }
+}
+
+const createPod = async (
+  deps: BotDeps,
+  { bots, world, settings }: PlanInput,
+  bot: Bot,
+  signal: AbortSignal,
+): Promise<'made' | 'taken'> => {
+  const { image } = settings
+  if (world === undefined || image === undefined) throw new Error('a bot was planned without a world or an image')
+  try {
+    const { metadata } = await deps.pods.client.create(buildBotPod(bots, world, bot, { ...settings, image }), {
+      signal,
+    })
+    await deps.pods.cache.reached(metadata.resourceVersion ?? '', { timeoutMs: ownWriteTimeoutMs })
+    return 'made'
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error
+    // One of ours that the cache shows by now is looked at by the reconcile that its event brings.
+    const name = botName(bots.metadata.name, bot.index)
+    const key = objectKey({ namespace: bots.metadata.namespace, name })
+    return deps.pods.cache.store.get(key) === undefined ? 'taken' : 'made'
+  }
+}
+
+/** What the API server's refusals mean. */
+const diagnose = (error: unknown): Diagnosis | undefined =>
+  error instanceof KubeError && [403, 404, 422].includes(error.status) ? explainRefusal(error) : undefined
+
+/** Writes the status unless the deployment has it already; guarded by the version that was read. */
+const writeStatus = async (
+  deps: BotDeps,
+  bots: BotDeployment,
+  status: BotDeploymentStatus,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  if (isDeepStrictEqual(ownPart(bots.status), ownPart(status))) return false
+  const { name, namespace, uid, resourceVersion } = bots.metadata
+  const object = {
+    apiVersion: groupVersion,
+    kind: botDeploymentResource.kind,
+    metadata: {
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    },
+    status,
+  }
+  try {
+    const as = { fieldManager: fieldManagers.operator, force: true, signal }
+    const { metadata } = await deps.bots.client.applyStatus(object, as)
+    await deps.bots.cache.reached(metadata.resourceVersion ?? '', { timeoutMs: ownWriteTimeoutMs })
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+  }
+  return true
+}
+
+/** The status without the condition that the API writes, in an order that does not depend on the writer. */
+const ownPart = (status: BotDeploymentStatus | undefined): BotDeploymentStatus => {
+  const own = (status?.conditions ?? []).filter((condition) => condition.type !== 'Synced')
+  return { ...status, conditions: own.sort((a, b) => a.type.localeCompare(b.type)) }
+}

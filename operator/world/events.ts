@@ -1,0 +1,84 @@
+import type { Happening } from '#shared/kube/events.ts'
+import type { Condition } from '#shared/kube/objects.ts'
+import type { RunEndReason, World, WorldStatus } from '#shared/resources/world.ts'
+import { endedInError } from './run.ts'
+import type { Step } from './step.ts'
+
+/**
+ * What a user is told when a World goes from the status that it has to the one that was just written, and what was done
+ * for it. Nothing depends on it: a status that is written twice, or never, only tells too much or too little.
+ */
+export const eventsOf = (world: World, after: WorldStatus, steps: readonly Step[]): Happening[] => {
+  const before = world.status ?? {}
+  return tellers.flatMap((tell) => tell({ world, before, after, steps }) ?? [])
+}
+
+type Told = { world: World; before: WorldStatus; after: WorldStatus; steps: readonly Step[] }
+
+const tellers: readonly ((told: Told) => Happening | undefined)[] = [
+  ({ before, after: { run } }) =>
+    run === undefined || run.id === before.run?.id
+      ? undefined
+      : normal('Started', 'StartRun', `The run ${run.id} begins: ${run.profile} with the image ${run.image}.`),
+  ({ before, after }) => {
+    const { run } = after
+    if (run === undefined || run.id !== before.run?.id || run.restarts <= before.run.restarts) return undefined
+    return warning(
+      'Restarted',
+      'RestartServer',
+      `${sentence(after.message)} This is failure ${run.restarts} of the run.`,
+    )
+  },
+  ({ before, after }) => {
+    if (!holds(after, 'Ready') || (holds(before, 'Ready') && before.run?.id === after.run?.id)) return undefined
+    const where = after.address === undefined ? '' : ` at ${after.address.host}:${after.address.port}`
+    return normal('Ready', 'StartServer', `The server is ready${where}.`)
+  },
+  ({ before, after: { run } }) => {
+    if (run?.endReason === undefined || (before.run?.id === run.id && before.run.endReason !== undefined))
+      return undefined
+    const note = sentence(run.endMessage) || endings[run.endReason]
+    return endedInError(run) ? warning(run.endReason, 'EndRun', note) : normal(run.endReason, 'EndRun', note)
+  },
+  ({ before, after }) => {
+    const now = condition(after, 'Degraded')
+    // A run that failed is told by its end.
+    if (now?.status !== 'True' || now.reason === after.run?.endReason) return undefined
+    const told = condition(before, 'Degraded')
+    return told?.status === 'True' && told.reason === now.reason
+      ? undefined
+      : warning(now.reason, 'RunServer', sentence(now.message))
+  },
+  ({ world, before, after, steps }) => {
+    if (steps.some((step) => step.verb === 'deleteWorld')) {
+      return normal('Deleted', 'DeleteWorld', 'The duration is over and the server has stopped: the world is deleted.')
+    }
+    if (world.metadata.deletionTimestamp === undefined || draining(after)) return undefined
+    const toldBefore = condition(before, 'Ready')?.reason === 'Deleting' && !draining(before)
+    return toldBefore
+      ? undefined
+      : normal('Deleted', 'DeleteWorld', 'The world is deleted, and no server of it is left.')
+  },
+]
+
+const endings: Record<RunEndReason, string> = {
+  Stopped: 'The world was stopped.',
+  Expired: 'The duration of the run is over.',
+  Completed: 'The server ended the run.',
+  StartDeadline: 'The server was not ready in time.',
+  RestartBudget: 'The server failed too often.',
+}
+
+const draining = ({ deployment }: WorldStatus): boolean => deployment?.status === 'Stopping'
+
+const condition = (status: WorldStatus, type: string): Condition | undefined =>
+  status.conditions?.find((each) => each.type === type)
+
+const holds = (status: WorldStatus, type: string): boolean => condition(status, type)?.status === 'True'
+
+const normal = (reason: string, action: string, note: string): Happening => ({ type: 'Normal', reason, action, note })
+const warning = (reason: string, action: string, note: string): Happening => ({ type: 'Warning', reason, action, note })
+
+/** A message as a sentence of its own. */
+const sentence = (message = ''): string =>
+  message === '' ? '' : `${message[0]?.toUpperCase()}${message.slice(1)}${/[.!?]$/.test(message) ? '' : '.'}`

@@ -1,0 +1,135 @@
+import { inject } from 'vitest'
+import type { Pod } from '#operator/world/pod.ts'
+import { systemClock } from '#shared/clock.ts'
+import { type Client, createClient } from '#shared/kube/client.ts'
+import { loadCredentials } from '#shared/kube/config.ts'
+import { isConflict, isNotFound } from '#shared/kube/errors.ts'
+import { silentLog } from '#shared/kube/log.ts'
+import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
+import { createReflector } from '#shared/kube/reflector.ts'
+import { createTransport } from '#shared/kube/transport.ts'
+import { apiFinalizer, labels, worldResource } from '#shared/resources/group.ts'
+import { isDrained, type World } from '#shared/resources/world.ts'
+
+/** A pod with the arguments of its server, by which a workload says how the server behaves. */
+type ServerPod = Pod & { spec?: { nodeName?: string; containers?: { args?: string[] }[] } }
+
+const now = (): string => new Date().toISOString()
+
+/**
+ * Those who act beside the operator and do not fail: a kubelet that binds pods, lets servers do what their first argument
+ * says (`fails`, `fails-first`, `never`; else they become ready) and ends them at once when they are to go; and the api's
+ * part in a deletion, which takes its finalizer away once no server is left. They see what bears the project's label.
+ */
+export const startCast = (project: string) => {
+  const transport = createTransport({
+    credentials: loadCredentials({ KUBECONFIG: inject('adminKubeconfig') }),
+    userAgent: 'orrery-crash-harness',
+  })
+  const worlds = createClient<World>(transport, worldResource)
+  const pods: Client<ServerPod> = createClient(transport, { group: '', version: 'v1', plural: 'pods', kind: 'Pod' })
+  const stop = new AbortController()
+  const firstPods = new Map<string, string>()
+  const underWay = new Map<string, Promise<void>>()
+
+  const podPath = (pod: ServerPod, part: string): string =>
+    `/api/v1/namespaces/${pod.metadata.namespace}/pods/${pod.metadata.name}/${part}`
+  const status = (pod: ServerPod, wanted: object) =>
+    transport.request({
+      ...{ method: 'PATCH', path: podPath(pod, 'status'), contentType: 'application/merge-patch+json' },
+      body: { metadata: { uid: pod.metadata.uid }, status: wanted },
+    })
+  const serve = async (pod: ServerPod): Promise<void> => {
+    const behaviour = pod.spec?.containers?.[0]?.args?.[0] ?? 'ready'
+    const key = objectKey(pod)
+    if (!firstPods.has(key)) firstPods.set(key, pod.metadata.uid ?? '')
+    const isFirst = firstPods.get(key) === pod.metadata.uid
+    if (behaviour === 'never') return
+    if (behaviour === 'fails' || (behaviour === 'fails-first' && isFirst)) await status(pod, exited(3))
+    else await status(pod, readyAt('10.0.0.1'))
+  }
+  const act = async (pod: ServerPod): Promise<void> => {
+    const { name, namespace, uid = '' } = pod.metadata
+    if (pod.metadata.deletionTimestamp !== undefined) {
+      return pods.delete({ namespace, name }, { uid, gracePeriodSeconds: 0 })
+    }
+    if (pod.spec?.nodeName === undefined) {
+      const target = { apiVersion: 'v1', kind: 'Node', name: 'node-1' }
+      const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name, uid }, target }
+      await transport.request({ method: 'POST', path: podPath(pod, 'binding'), body: binding })
+    } else if (
+      pod.status?.phase === 'Pending' &&
+      pod.status.conditions?.every(({ type }) => type !== 'Ready') !== false
+    ) {
+      await serve(pod)
+    }
+  }
+  const release = async (world: World): Promise<void> => {
+    if (!isDrained(world) || world.metadata.finalizers?.includes(apiFinalizer) !== true) return
+    await worlds.patch(world.metadata, { metadata: { finalizers: null } })
+  }
+  /** One thing after the other for each object; what has changed or gone meanwhile brings its own event. */
+  const inTurn = (key: string, work: () => Promise<void>): void => {
+    const tolerant = async (): Promise<void> => {
+      try {
+        await work()
+      } catch (error) {
+        if (!isNotFound(error) && !isConflict(error)) process.stdout.write(`crash harness: ${String(error)}\n`)
+      }
+    }
+    underWay.set(key, (underWay.get(key) ?? Promise.resolve()).then(tolerant))
+  }
+  const common = {
+    clock: systemClock,
+    random: Math.random,
+    log: silentLog,
+    labelSelector: `${labels.project}=${project}`,
+  }
+  const podCache = createReflector({ client: pods, ...common })
+  const worldCache = createReflector({ client: worlds, ...common })
+  podCache.onChange(({ type, object, key }) => {
+    if (type !== 'deleted') inTurn(`pod ${key}`, () => act(object))
+  })
+  worldCache.onChange(({ type, object, key }) => {
+    if (type !== 'deleted') inTurn(`world ${key}`, () => release(object))
+  })
+  const running = Promise.all([podCache.run(stop.signal), worldCache.run(stop.signal)])
+  return {
+    transport,
+    worlds,
+    pods,
+    status,
+    client: <T extends KubeObject>(resource: Parameters<typeof createClient>[1]) =>
+      createClient<T>(transport, resource),
+    stop: async (): Promise<void> => {
+      stop.abort()
+      await running
+      await transport.close()
+    },
+  }
+}
+
+/** Those who act beside the operator. */
+export type Cast = ReturnType<typeof startCast>
+
+/** What a kubelet says of a pod whose server ended. */
+export const exited = (exitCode: number): object => ({
+  phase: exitCode === 0 ? 'Succeeded' : 'Failed',
+  conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: now() }],
+  containerStatuses: [
+    {
+      ...{ name: 'server', image: 'i', imageID: 'i', ready: false, restartCount: 0 },
+      state: { terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error' } },
+    },
+  ],
+})
+
+const readyAt = (ip: string): object => ({
+  phase: 'Running',
+  podIP: ip,
+  podIPs: [{ ip }],
+  conditions: [
+    { type: 'PodScheduled', status: 'True', lastTransitionTime: now() },
+    { type: 'Ready', status: 'True', lastTransitionTime: now() },
+  ],
+})

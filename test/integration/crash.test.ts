@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createHarness, type Plan, plansOf, titleOf } from '#test/crash/harness.ts'
+import { workloads } from '#test/crash/workloads.ts'
+
+// A part of what `npm run test:crash` does: every write of two lives, each at one point that differs from write to write.
+const chosen = ['restart while Starting', 'delete']
+
+let harness: Awaited<ReturnType<typeof createHarness>>
+beforeAll(async () => {
+  harness = await createHarness(2)
+})
+afterAll(() => harness?.close())
+
+const oneOfThree = (_plan: Plan, index: number): boolean => index % 3 === Math.floor(index / 3) % 3
+
+test.each(workloads.filter(({ name }) => chosen.includes(name)))(
+  '$name: an operator that dies at any of its writes leaves the same end',
+  { timeout: 180_000 },
+  async (workload) => {
+    const recording = await harness.record(workload)
+    const plans = plansOf(recording).filter(oneOfThree)
+    expect(plans.length).toBeGreaterThan(3)
+    const outcomes = await harness.run(recording, plans)
+    expect(outcomes.flatMap((each) => (each.fault === undefined ? [] : [`${titleOf(each)}: ${each.fault}`]))).toEqual(
+      [],
+    )
+  },
+)
+
+test('two further looks at every world that was left write nothing', async () => {
+  expect(await harness.resync()).toEqual([])
+})

@@ -1,0 +1,162 @@
+import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest'
+import { createClient } from '#shared/kube/client.ts'
+import { loadCredentials } from '#shared/kube/config.ts'
+import { isNotFound } from '#shared/kube/errors.ts'
+import { type Lease, leaseResource } from '#shared/kube/lease.ts'
+import { createTransport } from '#shared/kube/transport.ts'
+import { aCluster } from '#test/support/cluster.ts'
+import { createFaultProxy, effective } from '#test/support/faultProxy.ts'
+import { logLines, startOperator } from '#test/support/processes.ts'
+import { eventually } from '#test/support/wait.ts'
+
+const cluster = aCluster()
+const transport = createTransport({
+  credentials: loadCredentials({ KUBECONFIG: inject('adminKubeconfig') }),
+  userAgent: 'orrery-tests',
+})
+const leases = createClient<Lease>(transport, leaseResource)
+const namespaces = createClient(transport, { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' })
+const namespace = `leadership-${Date.now()}`
+const ref = { namespace: 'default', name: 'orrery-operator' }
+const waitMs = { timeoutMs: 40_000 }
+
+const undo: (() => Promise<void>)[] = []
+beforeAll(async () => {
+  await namespaces.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+})
+afterEach(async () => {
+  for (const each of undo.splice(0).reverse()) await each()
+  // What a test leaves held would make the next one wait.
+  await leases.delete(ref).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error
+  })
+})
+afterAll(async () => {
+  await namespaces.delete({ name: namespace })
+  await transport.close()
+  await cluster.close()
+})
+
+/** An operator of that identity behind a proxy of its own, which sees everything that it writes. */
+const anOperator = async (identity: string) => {
+  const proxy = await createFaultProxy({ kubeconfig: inject('operatorKubeconfig') })
+  const operator = await startOperator({ KUBECONFIG: proxy.kubeconfig, ORRERY_LEASE_IDENTITY: identity })
+  undo.push(proxy.remove, () => operator.stop({ timeoutMs: 5_000 }))
+  return {
+    ...operator,
+    writes: () => proxy.writes(),
+    holdAnswers: proxy.holdAnswers,
+    leads: () => logLines(operator.logFile).some(({ msg }) => msg === 'lease: taken, and this process leads'),
+    metrics: async () => (await fetch(`${operator.url}/metrics`)).text(),
+  }
+}
+
+const holder = async (): Promise<string | undefined> => (await leases.get(ref)).spec?.holderIdentity
+
+let count = 0
+/** A World that wants to run, applied by kubectl's road alone. */
+const startWorld = async (): Promise<string> => {
+  count += 1
+  const name = `wld-${String(count).padStart(26, '0')}`
+  await cluster.worlds.apply(
+    {
+      apiVersion: 'orrery.dev/v1alpha1',
+      kind: 'World',
+      metadata: { name, namespace },
+      spec: { displayName: 'Lobby', state: 'Running' },
+    },
+    { fieldManager: 'kubectl', force: true },
+  )
+  return name
+}
+
+const podOf = (name: string, limits = waitMs) =>
+  eventually(`the pod of ${name}`, () => cluster.pod(namespace, name).find(), limits)
+
+test('of two operators one writes; the other is ready, keeps its caches, and writes nothing', async () => {
+  const first = await anOperator('first')
+  await eventually('the first leads', async () => (await holder()) === 'first')
+  const second = await anOperator('second')
+  const name = await startWorld()
+  await podOf(name)
+  expect((await fetch(`${second.url}/readyz`)).status).toBe(200)
+  expect((await fetch(`${second.url}/livez`)).status).toBe(200)
+  expect(second.writes()).toEqual([])
+  expect(await first.metrics()).toContain('leader_election_master_status{name="orrery-operator"} 1')
+  const standby = await second.metrics()
+  expect(standby).toContain('leader_election_master_status{name="orrery-operator"} 0')
+  expect(standby).toMatch(/workqueue_depth\{name="world",controller="world"\} [1-9]/)
+})
+
+test('a leader that is stopped is followed within 2 s, and what came meanwhile is done', async () => {
+  const first = await anOperator('first')
+  await eventually('the first leads', async () => (await holder()) === 'first')
+  const second = await anOperator('second')
+  first.signal('SIGTERM')
+  const stoppedAtMs = performance.now()
+  const name = await startWorld()
+  await eventually('the second leads', async () => (await holder()) === 'second')
+  const leadsMs = performance.now() - stoppedAtMs
+  await podOf(name)
+  process.stdout.write(`graceful failover: the lease after ${Math.round(leadsMs)} ms\n`)
+  expect(leadsMs).toBeLessThanOrEqual(2_000)
+  expect(await first.exited).toEqual({ code: 0, signal: null })
+  expect(effective(second.writes()).map(({ signature }) => signature)).toContain(`create pods ${name} #1`)
+})
+
+test('a leader that is killed is followed within 17 s', async () => {
+  const first = await anOperator('first')
+  await eventually('the first leads', async () => (await holder()) === 'first')
+  await anOperator('second')
+  first.signal('SIGKILL')
+  const killedAtMs = performance.now()
+  const name = await startWorld()
+  await eventually('the second leads', async () => (await holder()) === 'second', waitMs)
+  const leadsMs = performance.now() - killedAtMs
+  await podOf(name)
+  process.stdout.write(`crash failover: the lease after ${Math.round(leadsMs)} ms\n`)
+  expect(leadsMs).toBeLessThanOrEqual(17_000)
+})
+
+test('a leader that was frozen past its lease in the middle of its work does not go on with it, and ends', async () => {
+  const first = await anOperator('first')
+  await podOf(await startWorld())
+  const before = first.writes().length
+  const release = first.holdAnswers()
+  const names = await Promise.all(Array.from({ length: 12 }, startWorld))
+  await eventually('each run is recorded', async () => first.writes().length === before + names.length)
+  first.signal('SIGSTOP')
+  undo.push(async () => first.signal('SIGCONT'))
+  // The answers wait in the sockets: what it does first when it goes on is to make the pods. And nobody else takes the
+  // lease, so that nothing but the fence keeps it from that.
+  release()
+  await eventually(
+    'the lease has run out',
+    async () => Date.now() - Date.parse((await leases.get(ref)).spec?.renewTime ?? '') > 15_000,
+    waitMs,
+  )
+  first.signal('SIGCONT')
+  expect(await first.exited).toEqual({ code: 1, signal: null })
+  expect(first.writes().slice(before + names.length)).toEqual([])
+  for (const name of names) expect(await cluster.pod(namespace, name).find()).toBeUndefined()
+  expect((await leases.get(ref)).spec).toMatchObject({ holderIdentity: 'first', leaseTransitions: 0 })
+})
+
+test('a frozen leader that goes on beside its successor writes nothing, and no world has two pods', async () => {
+  const first = await anOperator('first')
+  const early = await startWorld()
+  const pod = await podOf(early)
+  const second = await anOperator('second')
+  first.signal('SIGSTOP')
+  undo.push(async () => first.signal('SIGCONT'))
+  const late = await startWorld()
+  await podOf(late)
+  expect(second.leads()).toBe(true)
+  const before = first.writes().length
+  first.signal('SIGCONT')
+  const meanwhile = await startWorld()
+  expect(await first.exited).toEqual({ code: 1, signal: null })
+  await podOf(meanwhile)
+  expect(first.writes().slice(before)).toEqual([])
+  expect((await cluster.pods.get({ namespace, name: early })).metadata.uid).toBe(pod.metadata.uid)
+})

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { createClient } from '#shared/kube/client.ts'
+import { loadCredentials } from '#shared/kube/config.ts'
+import { createTransport } from '#shared/kube/transport.ts'
+import { aCluster } from '#test/support/cluster.ts'
+import { logLines, startOperator } from '#test/support/processes.ts'
+import { eventually } from '#test/support/wait.ts'
+
+const cluster = aCluster()
+const namespace = `observed-${Date.now()}`
+let operator: Awaited<ReturnType<typeof startOperator>>
+
+beforeAll(async () => {
+  const credentials = loadCredentials({ KUBECONFIG: inject('adminKubeconfig') })
+  const transport = createTransport({ credentials, userAgent: 'orrery-tests' })
+  const namespaces = createClient(transport, { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' })
+  await namespaces.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+  await transport.close()
+  operator = await startOperator()
+})
+afterAll(async () => {
+  await operator?.stop()
+  await cluster.close()
+})
+
+const aWorld = async (name: string, annotations: Record<string, string> = {}) => {
+  const apply = (state: 'Running' | 'Stopped') =>
+    cluster.worlds.apply(
+      {
+        ...{ apiVersion: 'orrery.dev/v1alpha1', kind: 'World' },
+        metadata: { name, namespace, annotations },
+        spec: { displayName: 'Lobby', state },
+      },
+      { fieldManager: 'kubectl', force: true },
+    )
+  await apply('Running')
+  return {
+    name,
+    stop: () => apply('Stopped'),
+    pod: cluster.pod(namespace, name),
+    phase: (phase: string) =>
+      eventually(`phase ${phase}`, async () => (await cluster.worlds.get({ namespace, name })).status?.phase === phase),
+    /** What `kubectl get events` shows of it, as `type reason`, oldest first. */
+    events: () =>
+      cluster
+        .kubectl(
+          ...['get', 'events.events.k8s.io', '-n', namespace, '--sort-by=.eventTime'],
+          ...['-o', 'jsonpath={range .items[*]}{.regarding.name} {.type} {.reason}{"\\n"}{end}'],
+        )
+        .split('\n')
+        .filter((line) => line.startsWith(`${name} `))
+        .map((line) => line.slice(name.length + 1)),
+    lines: () => logLines(operator.logFile).filter(({ world }) => world === `${namespace}/${name}`),
+  }
+}
+
+test('kubectl shows the life of a world as events that its user understands, each once', async () => {
+  const world = await aWorld('told')
+  await world.pod.exists()
+  await world.pod.becomesReady()
+  await world.phase('Active')
+  await world.pod.exits(3)
+  await eventually('the failure', async () => world.events().includes('Warning Restarted'))
+  await world.stop()
+  await world.phase('Stopped')
+  const told = await eventually('the end', async () => world.events().includes('Normal Stopped') && world.events())
+  expect(told).toEqual(['Normal Started', 'Normal Ready', 'Warning Restarted', 'Normal Stopped'])
+})
+
+test('each reconcile that did something is one line of the log, with what was done, what changed and why', async () => {
+  const world = await aWorld('logged')
+  await world.pod.exists()
+  await world.pod.becomesReady()
+  await world.phase('Active')
+  const lines = await eventually('three lines', async () => world.lines().length >= 3 && world.lines())
+  expect(lines).toMatchObject([
+    { steps: [], phase: 'Starting', why: 'Starting', changed: expect.arrayContaining(['phase', 'run']) },
+    { steps: ['createPod'], phase: 'Starting' },
+    { steps: [], phase: 'Active', why: 'ServerReady', changed: expect.arrayContaining(['phase', 'run.readyAt']) },
+  ])
+})
+
+test('a paused world is not touched, and goes on where it was when the annotation goes', async () => {
+  const paused = await aWorld('paused', { 'orrery.dev/paused': 'true' })
+  // What is applied later is looked at later, so that the paused one had its turn once this one has its pod.
+  await (await aWorld('other')).pod.exists()
+  expect(await paused.pod.find()).toBeUndefined()
+  expect((await cluster.worlds.get({ namespace, name: paused.name })).status).toBeUndefined()
+  cluster.kubectl('-n', namespace, 'annotate', 'world', paused.name, 'orrery.dev/paused-')
+  await paused.pod.exists()
+})

@@ -1,0 +1,72 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+
+type Response = { content?: Record<string, { schema: object }> }
+type Operation = { responses: Record<string, Response> }
+/** The parts of an OpenAPI document that answers are held against. */
+export type ApiDocument = { paths: Record<string, Record<string, Operation>>; components: { schemas: object } }
+
+/** What was asked and what came back. */
+export type Exchange = { method: string; path: string; status: number; contentType: string; text: string }
+
+const known = new Map<string, Promise<(exchange: Exchange) => void>>()
+
+/**
+ * Holds every answer of an API against the OpenAPI document that it serves: the status is documented for the operation,
+ * the body has the documented type and matches its schema. What is not so is thrown, so that the test fails.
+ */
+export const documentedAt = (baseUrl: string): Promise<(exchange: Exchange) => void> => {
+  const checker = known.get(baseUrl) ?? readDocument(baseUrl).then(createChecker)
+  known.set(baseUrl, checker)
+  return checker
+}
+
+/** The OpenAPI document that an API serves. */
+export const readDocument = async (baseUrl: string): Promise<ApiDocument> =>
+  (await (await fetch(`${baseUrl}/api/openapi.json`)).json()) as ApiDocument
+
+const pointed = (...steps: string[]): string =>
+  steps.map((step) => `/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+
+/** The check of answers against one document. */
+export const createChecker = (document: ApiDocument) => {
+  const ajv = new Ajv2020({ strict: false, allErrors: true })
+  addFormats.default(ajv)
+  ajv.addSchema(document, 'api')
+  const validators = new Map<string, ValidateFunction>()
+  const validatorAt = (pointer: string): ValidateFunction => {
+    const validator = validators.get(pointer) ?? ajv.compile({ $ref: `api#${encodeURI(pointer)}` })
+    validators.set(pointer, validator)
+    return validator
+  }
+  const templates = Object.keys(document.paths).map((template) => ({
+    template,
+    pattern: new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  }))
+  // A path without a parameter wins, as in the router.
+  templates.sort((a, b) => Number(a.template.includes('{')) - Number(b.template.includes('{')))
+
+  return ({ method, path, status, contentType, text }: Exchange): void => {
+    const bare = path.split('?')[0] ?? ''
+    const slashed = bare.endsWith('/') || !bare.startsWith('/api/') ? bare : `${bare}/`
+    const found = templates.find(({ pattern }) => pattern.test(slashed))
+    const verb = method.toLowerCase()
+    const operation = found && document.paths[found.template]?.[verb]
+    // No operation is 404 or 405, which no document lists.
+    if (found === undefined || operation === undefined) return
+    const told = `${method} ${found.template} answered ${status}`
+    const response = operation.responses[status]
+    if (response === undefined) throw new Error(`${told}, which is not documented: ${text.slice(0, 500)}`)
+    const [type] = Object.keys(response.content ?? {})
+    if (type === undefined) {
+      if (text !== '') throw new Error(`${told} with a body, and none is documented: ${text.slice(0, 500)}`)
+      return
+    }
+    if (contentType.split(';')[0] !== type) throw new Error(`${told} as "${contentType}", documented is ${type}`)
+    const validate = validatorAt(
+      pointed('paths', found.template, verb, 'responses', String(status), 'content', type, 'schema'),
+    )
+    if (validate(JSON.parse(text))) return
+    throw new Error(`${told} with a body that is not as documented: ${ajv.errorsText(validate.errors)}: ${text}`)
+  }
+}

@@ -1,0 +1,259 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Agent, createServer, request as httpsRequest } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TLSSocket } from 'node:tls'
+import { openPki } from '#dev/kubernetes/pki.ts'
+
+/** Where a writer dies: before its write is forwarded, after it is done and before the answer, or after the answer. */
+export const points = ['A', 'B', 'C'] as const
+export type Point = (typeof points)[number]
+
+/** One write as it came through; `status` is 0 where it was not forwarded. */
+export type Write = {
+  readonly namespace: string
+  /** `verb resource[/subresource] name #occurrence`; the occurrence counts the effective ones of a namespace. */
+  readonly signature: string
+  readonly verb: string
+  readonly resource: string
+  readonly name: string
+  readonly status: number
+  readonly atMs: number
+}
+
+/** At which write of which namespace, and at which point of it, `act` is called, once. */
+export type Trigger = {
+  readonly namespace: string
+  readonly signature: string
+  readonly point: Point
+  readonly act: () => void
+}
+
+/** How long a writer that was answered may go on before it dies; none of its requests is forwarded in that time. */
+const answeredMs = 5
+
+/**
+ * A proxy between one process and the API server, which speaks TLS on both sides and so sees every request. It notes each
+ * write but those of leases, which follow the time and not the work, and can be told to end its writer at one of them.
+ * With a label selector, the process sees nothing that does not bear the labels.
+ */
+export const createFaultProxy = async (options: { kubeconfig: string; labelSelector?: string }) => {
+  const dir = mkdtempSync(join(tmpdir(), 'orrery-proxy-'))
+  const upstream = readUpstream(options.kubeconfig)
+  const writes: Write[] = []
+  const counts = new Map<string, number>()
+  const sockets = new Set<TLSSocket>()
+  let trigger: Trigger | undefined
+  let severed = false
+  let held: Promise<void> = Promise.resolve()
+
+  const fire = (): void => {
+    const fired = trigger
+    trigger = undefined
+    severed = true
+    fired?.act()
+  }
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (severed) return void request.socket.destroy()
+    const target = parsePath(request.url ?? '/')
+    if (request.method === 'GET' || target.resource === 'leases') {
+      return pass(upstream, request, response, scoped(request, target, options.labelSelector))
+    }
+    const body = await readAll(request)
+    const what = describe(request, target, body)
+    const at = (point: Point, occurrence: number): boolean =>
+      trigger?.point === point &&
+      trigger.namespace === target.namespace &&
+      trigger.signature === `${what.title} #${occurrence}`
+    const countKey = `${target.namespace} ${what.title}`
+    const next = (counts.get(countKey) ?? 0) + 1
+    const note = (status: number, occurrence: number): void => {
+      const { verb, resource, name } = what
+      const { namespace } = target
+      const signature = `${what.title} #${occurrence}`
+      writes.push({ namespace, signature, verb, resource, name, status, atMs: performance.now() })
+    }
+    if (at('A', next)) {
+      note(0, next)
+      fire()
+      return void request.socket.destroy()
+    }
+    const answer = await forward(upstream, request, body)
+    const effective = answer.status < 300
+    if (effective) counts.set(countKey, next)
+    note(answer.status, next)
+    if (effective && at('B', next)) {
+      fire()
+      return void request.socket.destroy()
+    }
+    await held
+    const last = effective && at('C', next)
+    if (last) severed = true
+    response.writeHead(answer.status, answer.headers)
+    response.end(answer.body, () => {
+      if (last) setTimeout(fire, answeredMs)
+    })
+  }
+  const pki = await openPki(dir, Date.now())
+  const pair = await pki.server('fault-proxy', ['127.0.0.1'])
+  const server = createServer({ key: readFileSync(pair.keyFile), cert: readFileSync(pair.certFile) })
+  server.on('request', (request, response) => {
+    handle(request, response).catch(() => request.socket.destroy())
+  })
+  server.on('secureConnection', (socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.on('close', () => sockets.delete(socket))
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const { port } = server.address() as AddressInfo
+  const kubeconfig = join(dir, 'kubeconfig')
+  writeFileSync(kubeconfig, upstream.kubeconfigThrough(`https://127.0.0.1:${port}`, readFileSync(pki.caFile)), {
+    mode: 0o600,
+  })
+  return {
+    kubeconfig,
+    /** Every write so far, those among them that were refused. */
+    writes: (namespace?: string): readonly Write[] =>
+      namespace === undefined ? writes : writes.filter((write) => write.namespace === namespace),
+    /** Keeps the answers of writes back from now on; what it returns lets them go. */
+    holdAnswers: (): (() => void) => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      held = promise
+      return resolve
+    },
+    /** Waits for a write. From the moment of its point on, nothing is forwarded until `mend` is called. */
+    arm: (next: Trigger): void => {
+      trigger = next
+    },
+    /** Forgets a trigger that has not fired. */
+    disarm: (): void => {
+      trigger = undefined
+    },
+    mend: (): void => {
+      for (const socket of sockets) socket.destroy()
+      severed = false
+    },
+    remove: async (): Promise<void> => {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((done) => server.close(done))
+      upstream.agent.destroy()
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The writes that the API server took. */
+export const effective = (writes: readonly Write[]): Write[] =>
+  writes.filter(({ status }) => status >= 200 && status < 300)
+
+type Target = { namespace: string; resource: string; name: string; subresource: string; query: URLSearchParams }
+type Upstream = ReturnType<typeof readUpstream>
+
+const readUpstream = (file: string) => {
+  const config = JSON.parse(readFileSync(file, 'utf8'))
+  const { cluster } = config.clusters[0]
+  const { user } = config.users[0]
+  const decoded = (data: string): Buffer => Buffer.from(data, 'base64')
+  return {
+    url: new URL(cluster.server),
+    agent: new Agent({
+      keepAlive: true,
+      ca: decoded(cluster['certificate-authority-data']),
+      cert: decoded(user['client-certificate-data']),
+      key: decoded(user['client-key-data']),
+    }),
+    kubeconfigThrough: (server: string, ca: Buffer): string => {
+      const through = { server, 'certificate-authority-data': ca.toString('base64') }
+      return JSON.stringify({ ...config, clusters: [{ ...config.clusters[0], cluster: through }] })
+    },
+  }
+}
+
+const parsePath = (url: string): Target => {
+  const { pathname, searchParams: query } = new URL(url, 'https://server')
+  const parts = pathname.split('/').filter(Boolean).map(decodeURIComponent)
+  const rest = parts.slice(parts[0] === 'api' ? 2 : 3)
+  const namespaced = rest[0] === 'namespaces' && rest.length > 2
+  const [resource = '', name = '', subresource = ''] = namespaced ? rest.slice(2) : rest
+  return { namespace: namespaced ? (rest[1] ?? '') : '', resource, name, subresource, query }
+}
+
+const scoped = (request: IncomingMessage, target: Target, labelSelector: string | undefined): string => {
+  const url = request.url ?? '/'
+  if (labelSelector === undefined || target.name !== '' || target.resource === 'leases') return url
+  const asked = target.query.get('labelSelector')
+  target.query.set('labelSelector', asked === null ? labelSelector : `${asked},${labelSelector}`)
+  return `${url.split('?')[0]}?${target.query}`
+}
+
+const verbs: Record<string, string> = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' }
+
+const describe = (request: IncomingMessage, target: Target, body: Buffer) => {
+  const isApply = request.headers['content-type']?.includes('apply-patch') === true
+  const verb = isApply ? 'apply' : (verbs[request.method ?? ''] ?? 'unknown')
+  const resource = [target.resource, target.subresource].filter(Boolean).join('/')
+  const name = nameOf(target, body)
+  return { verb, resource, name, title: `${verb} ${resource} ${name}` }
+}
+
+/** Events have names of chance; they are told apart by what they are about and why. */
+const nameOf = (target: Target, body: Buffer): string => {
+  if (target.resource === 'events' && target.name !== '') return target.name.replace(/\.[0-9a-f]+$/, '')
+  if (target.name !== '') return target.name
+  const sent = JSON.parse(body.toString('utf8'))
+  return target.resource === 'events' ? `${sent.regarding.name}:${sent.reason}` : sent.metadata.name
+}
+
+const readAll = async (stream: IncomingMessage): Promise<Buffer> => {
+  const chunks: Buffer[] = []
+  for await (const chunk of stream) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+const send = (upstream: Upstream, request: IncomingMessage, path: string) =>
+  httpsRequest({
+    host: upstream.url.hostname,
+    port: upstream.url.port,
+    path,
+    method: request.method,
+    headers: { ...request.headers, host: upstream.url.host },
+    agent: upstream.agent,
+  })
+
+/** Passes a request on as it comes, and its answer while it goes on: a watch is an answer that does not end. */
+const pass = (upstream: Upstream, request: IncomingMessage, response: ServerResponse, path: string): Promise<void> =>
+  new Promise((resolve) => {
+    const far = send(upstream, request, path)
+    const end = (): void => {
+      far.destroy()
+      response.destroy()
+      resolve()
+    }
+    far.on('error', end)
+    far.on('response', (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers).flushHeaders()
+      answer.on('error', end)
+      answer.pipe(response)
+    })
+    response.on('close', () => {
+      if (!response.writableFinished) far.destroy()
+      resolve()
+    })
+    request.pipe(far)
+  })
+
+const forward = (upstream: Upstream, request: IncomingMessage, body: Buffer) =>
+  new Promise<{ status: number; headers: IncomingMessage['headers']; body: Buffer }>((resolve, reject) => {
+    const far = send(upstream, request, request.url ?? '/')
+    far.on('error', reject)
+    far.on('response', (answer) => {
+      readAll(answer).then(
+        (bytes) => resolve({ status: answer.statusCode ?? 502, headers: answer.headers, body: bytes }),
+        reject,
+      )
+    })
+    far.end(body)
+  })

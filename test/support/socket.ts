@@ -1,0 +1,119 @@
+import base58 from 'bs58'
+import { WebSocket } from 'ws'
+import { rootApiKey } from './processes.ts'
+import { eventually } from './wait.ts'
+
+/** What a server says, loosely: each kind has some of these. */
+export type Heard = {
+  readonly userId?: string
+  readonly resource?: { readonly type: string; readonly id: string }
+  readonly data?: Record<string, unknown>
+  readonly version?: string
+  readonly warning?: string
+  readonly error?: string
+  readonly message?: string
+}
+
+/** The headers of a connection. */
+export type SocketScope = {
+  organizationId?: string
+  projectId?: string
+  worldId?: string
+  apiKey?: string
+  token?: string
+}
+
+/** The headers by which a scope is given. */
+export const scopeHeaders = ({ organizationId, projectId, worldId, apiKey, token }: SocketScope) => ({
+  ...(token === undefined ? { 'x-api-key': apiKey ?? rootApiKey } : { authorization: `Bearer ${token}` }),
+  ...(organizationId ? { 'x-svc-organization-id': organizationId } : {}),
+  ...(projectId ? { 'x-svc-project-id': projectId } : {}),
+  ...(worldId ? { 'x-svc-world-id': worldId } : {}),
+})
+
+/** The form of browsers: lines of `name:value` in base58. */
+export const listOf = (headers: Record<string, string>): string =>
+  base58.encode(
+    Buffer.from(
+      Object.entries(headers)
+        .map(([name, value]) => `${name}:${value}`)
+        .join('\n'),
+    ),
+  )
+
+/** Where a server is connected to. */
+export const realtimeUrl = (apiUrl: string): string => `${apiUrl.replace(/^http/, 'ws')}/api/realtime/connect/`
+
+/** How a server refused: its HTTP answer. */
+export type Refusal = { status: number; headers: Record<string, unknown>; body: Record<string, unknown> }
+
+/** Tries to connect; what the server answers instead of 101. */
+export const refusalOf = (
+  apiUrl: string,
+  {
+    headers = {},
+    protocols = [],
+    path = '',
+  }: { headers?: Record<string, string>; protocols?: string[]; path?: string },
+): Promise<Refusal> =>
+  new Promise((resolve, reject) => {
+    const ws = new WebSocket(path === '' ? realtimeUrl(apiUrl) : `${apiUrl.replace(/^http/, 'ws')}${path}`, protocols, {
+      headers,
+    })
+    ws.on('open', () => {
+      ws.terminate()
+      reject(new Error('the server admitted it'))
+    })
+    ws.on('error', reject)
+    ws.on('unexpected-response', (_, response) => {
+      let text = ''
+      response.on('data', (chunk) => {
+        text += chunk
+      })
+      response.on('end', () => {
+        const body = text.startsWith('{') ? JSON.parse(text) : { text }
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body })
+      })
+    })
+  })
+
+/** An open connection that remembers all that it heard. */
+export const openSocket = async (
+  apiUrl: string,
+  scope: SocketScope,
+  options: { protocols?: string[]; headers?: Record<string, string> } = {},
+) => {
+  const headers = options.headers ?? scopeHeaders(scope)
+  const ws = new WebSocket(realtimeUrl(apiUrl), options.protocols ?? [], { headers, perMessageDeflate: false })
+  const heard: Heard[] = []
+  let closed: { code: number; reason: string } | undefined
+  ws.on('message', (data) => heard.push(JSON.parse(String(data))))
+  ws.on('close', (code, reason) => {
+    closed = { code, reason: String(reason) }
+  })
+  await new Promise<void>((resolve, reject) => {
+    ws.once('open', () => resolve())
+    ws.once('error', reject)
+  })
+  ws.on('error', () => undefined)
+  const send = (message: unknown): void => ws.send(typeof message === 'string' ? message : JSON.stringify(message))
+  const updatesOf = (id: string): Heard[] => heard.filter(({ resource, data }) => data && resource?.id === id)
+  return {
+    ws,
+    heard,
+    send,
+    updatesOf,
+    subscribe: (type: string, id: string): void => send({ action: 'subscribe', resource: { type, id } }),
+    unsubscribe: (type: string, id: string): void => send({ action: 'unsubscribe', resource: { type, id } }),
+    /** Waits for something that was or will be heard. */
+    hears: (what: string, fits: (each: Heard) => boolean): Promise<Heard> =>
+      eventually(`${what}; heard ${JSON.stringify(heard).slice(-500)}`, async () => heard.find(fits)),
+    closes: (): Promise<{ code: number; reason: string }> =>
+      eventually('the end of the connection', async () => closed),
+    isOpen: (): boolean => ws.readyState === WebSocket.OPEN,
+    terminate: (): void => ws.terminate(),
+  }
+}
+
+/** An open connection of a test. */
+export type TestSocket = Awaited<ReturnType<typeof openSocket>>
