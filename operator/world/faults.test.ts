@@ -233,6 +233,7 @@ describe('a write that the API server refuses', () => {
     const world = frozen()
     const first = refusedStatus({ world, nowMs: startMs }, planFor(world).status, why)
     expect(conditionOf(first, 'Degraded')).toBe('True/QuotaExceeded')
+    expect(conditionOf(first, 'Ready')).toBe('False/QuotaExceeded')
     expect(first.message).toContain('exceeded quota')
     const again = { ...world, status: first }
     expect(refusedStatus({ world: again, nowMs: startMs + 9_000 }, planFor(again).status, why)).toEqual(first)

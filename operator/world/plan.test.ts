@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { deploymentIdOfRun } from '#shared/ids.ts'
+import type { World, WorldQueue } from '#shared/resources/world.ts'
 import {
   active,
   aPod,
@@ -96,6 +97,24 @@ describe('a start', () => {
       deployment: { id: deploymentIdOfRun(runB), status: 'Pending' },
       previousDeployment: { id: deploymentIdOfRun(runA), status: 'Stopped' },
     })
+  })
+})
+
+describe('what a ready server reports of its queue', () => {
+  const server = aPod({ status: ready() })
+  const reporting = (world: World, queue?: WorldQueue) => planFor(world, server, startMs, runB, { queue })
+
+  test('is in the status, also after a restart of the operator, until the server goes', () => {
+    const told = reporting(active(), { active: 3, queued: 1 })
+    expect(told.status.queue).toEqual({ active: 3, queued: 1 })
+    const world = written(active(), told)
+    expect(reporting(world).status.queue).toEqual({ active: 3, queued: 1 })
+    expect(reporting(world, { active: 0, queued: 0 }).status.queue).toEqual({ active: 0, queued: 0 })
+    expect(planFor(world, undefined).status.queue).toBeUndefined()
+  })
+
+  test('is not worth a write while nobody came', () => {
+    expect(reporting(active(), { active: 0, queued: 0 }).status).toEqual(active().status)
   })
 })
 

@@ -1,3 +1,5 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import { createFakeClock } from '#test/support/fakeClock.ts'
@@ -139,6 +141,39 @@ test('numbers belong to the pod that reported them, and a world that is forgotte
   const before = asked.length
   await pass(60_000)
   expect(asked.length).toBe(before)
+})
+
+test('a redirect is not followed: a server does not choose whom the operator asks', async () => {
+  const reached: string[] = []
+  const listen = (handler: RequestListener) =>
+    new Promise<Server>((resolve) => {
+      const server = createServer(handler)
+      server.listen(0, '127.0.0.1', () => resolve(server))
+    })
+  const portOf = (server: Server): number => (server.address() as AddressInfo).port
+  const inner = await listen((_, response) => {
+    reached.push('inner')
+    response.end('{"active":9,"queued":9}')
+  })
+  const outer = await listen((_, response) => {
+    reached.push('outer')
+    response.writeHead(302, { location: `http://127.0.0.1:${portOf(inner)}/` }).end()
+  })
+  const clock = createFakeClock()
+  let asked: Promise<unknown> = Promise.resolve()
+  poll = createQueuePoll({
+    fetch: (_, init) => {
+      const answer = fetch(`http://127.0.0.1:${portOf(outer)}/readyz`, init)
+      asked = answer.catch(() => undefined)
+      return answer
+    },
+    ...{ clock, random: () => 0, changed: () => undefined },
+  })
+  poll.follow('w', server('10.0.0.1'))
+  clock.advance(1)
+  await asked
+  expect(reached).toEqual(['outer'])
+  for (const each of [inner, outer]) each.close()
 })
 
 test('an IPv6 address is asked as one', async () => {

@@ -89,6 +89,7 @@ describe('the service of a world', () => {
       metadata: { name: of.metadata.name, ownerReferences: [{ uid: of.metadata.uid, controller: true }] },
       spec: {
         type: 'LoadBalancer',
+        externalTrafficPolicy: 'Local',
         selector: { 'orrery.dev/world': of.metadata.name, 'orrery.dev/run': runA },
         ports: [
           { port: 7777, protocol: 'TCP' },
