@@ -73,7 +73,9 @@ const endings: Record<RunEndReason, string> = {
   RestartBudget: 'The server failed too often.',
 }
 
-const draining = ({ deployment }: WorldStatus): boolean => deployment?.status === 'Stopping'
+/** A server is on its way out, or its node cannot be seen. */
+const draining = ({ deployment }: WorldStatus): boolean =>
+  deployment?.status === 'Stopping' || deployment?.status === 'Unknown'
 
 const condition = (status: WorldStatus, type: string): Condition | undefined =>
   status.conditions?.find((each) => each.type === type)
