@@ -17,8 +17,8 @@ const rootApiKey = 'bench-platform-key-of-the-run'
 const worldsPerList = 1_000
 const connections = 64
 const rounds = 3
-const reads = Number(process.env.ORRERY_BENCH_READS ?? 12_000)
-const creates = Number(process.env.ORRERY_BENCH_CREATES ?? 1_500)
+const reads = Number(process.env.ORRERY_BENCH_READS ?? 25_000)
+const creates = Number(process.env.ORRERY_BENCH_CREATES ?? 500)
 const lists = 20
 
 type Target = { service: Service; url: string; metricsUrl?: string }
@@ -167,8 +167,8 @@ async function compare(api: Target, bare: Target, { worldIds, ...scope }: Scope)
       }
     }
     report(each.what, seen)
+    process.stdout.write(`  the api by then: ${await usage(api.metricsUrl ?? '')}\n`)
   }
-  process.stdout.write(`api: ${await usage(api.metricsUrl ?? '')}\n`)
 }
 
 function report(what: string, seen: { bare: Load[]; api: Load[] }): void {
