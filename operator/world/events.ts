@@ -39,7 +39,8 @@ const tellers: readonly ((told: Told) => Happening | undefined)[] = [
   ({ before, after }) => {
     const now = condition(after, 'Degraded')
     // A failure that is answered by a restart, and one that ends the run, are told as that.
-    if (now?.status !== 'True' || restarted(before, after) || after.run?.endReason !== undefined) return undefined
+    if (now?.status !== 'True' || now.reason === after.run?.failure?.reason || after.run?.endReason !== undefined)
+      return undefined
     const told = condition(before, 'Degraded')
     return told?.status === 'True' && told.reason === now.reason
       ? undefined

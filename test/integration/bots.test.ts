@@ -299,7 +299,9 @@ test('an operator that is killed while bots are made goes on where it was', asyn
   await aWorldByHand(namespace, 'w')
   const counts = [100, 150, 250]
   for (const count of counts) apply(namespace, 'BotDeployment', `of-${count}`, { worldName: 'w', count })
-  await eventually('some bots', async () => (await cluster.bots(namespace, 'of-250').indexes()).length > 20)
+  await eventually('some bots', async () => (await cluster.bots(namespace, 'of-250').indexes()).length > 20, {
+    timeoutMs: 45_000,
+  })
   operator.signal('SIGKILL')
   await operator.exited
   operator = await startOperator()
