@@ -284,13 +284,13 @@ describe('a BotDeployment by kubectl alone', () => {
     cluster.kubectl('-n', namespace, 'wait', '--for=condition=Ready', '--timeout=10s', 'bots/guests')
     const before = await version()
     // Another operator begins from nothing, and has to find nothing to do.
-    const second = await startOperator()
+    await operator.stop()
+    operator = await startOperator()
     apply(namespace, 'BotDeployment', 'after', { worldName: 'w', count: 1 })
     await cluster.bots(namespace, 'after').are([0])
     expect(await version()).toBe(before)
-    const about = logLines(second.logFile).filter(({ bots }) => bots === `${namespace}/guests`)
+    const about = logLines(operator.logFile).filter(({ bots }) => bots === `${namespace}/guests`)
     expect(about).toEqual([])
-    await second.stop()
   })
 })
 
