@@ -13,7 +13,7 @@ type Report = {
     name: string
     status: string
     message?: string
-    assertionResults: { fullName: string; status: string }[]
+    assertionResults: { fullName: string; status: string; failureMessages?: string[] }[]
   }[]
 }
 
@@ -44,6 +44,12 @@ const skipped = (results?.testResults ?? []).flatMap((file) =>
 const broken = (results?.testResults ?? []).filter(
   ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
 )
+const retried = (results?.testResults ?? []).flatMap((file) =>
+  file.assertionResults
+    .filter(({ status, failureMessages = [] }) => status === 'passed' && failureMessages.length > 0)
+    .map(({ fullName }) => fullName),
+)
+for (const name of retried) process.stdout.write(`passed at the second try: ${name}\n`)
 for (const name of skipped) process.stdout.write(`skipped: ${name}\n`)
 const missing = missingForContainerd(process.env)
 if (skipped.length > 0 && missing.length > 0) process.stdout.write(`The real node needs ${missing.join(', and ')}.\n`)

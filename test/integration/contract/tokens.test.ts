@@ -64,7 +64,7 @@ beforeAll(async () => {
   api = await startApi({ databaseUrl: await aDatabase(), settings: { ORRERY_JWT_ISSUERS_FILE: file } })
   tenant = await aTenant(api.url)
   worldId = await tenant.world()
-  await tenant.rest.call('POST', `/api/worlds/${worldId}/start/`)
+  expect((await tenant.rest.call('POST', `/api/worlds/${worldId}/start/`)).status).toBe(200)
 })
 afterAll(async () => {
   await api?.stop()
