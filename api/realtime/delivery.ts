@@ -5,6 +5,9 @@ import { type Frame, offerNotice, offerUpdate } from './pending.ts'
 import { type Told, textFrame, updateText } from './protocol.ts'
 import { type Entry, reads, type Subscription } from './subscription.ts'
 
+/** The data of a deletion; no document that exists is empty. */
+export const deletedData = '{}'
+
 export type DeliveryOptions = {
   readonly metrics: RealtimeMetrics
   /** Flushes the connection soon. */
@@ -46,6 +49,8 @@ export const createDelivery = ({ metrics, wantsFlush, end }: DeliveryOptions) =>
       for (const subscription of entry.subscriptions) {
         const { sentMs, awaits, named } = subscription
         if (told.versionMs < sentMs || (told.versionMs === sentMs && !awaits)) continue
+        // To one who is owed the present document, a deletion is no update: the reading tells that there is nothing.
+        if (awaits && writtenMs !== undefined && told.data === deletedData) continue
         if (!reads(subscription, told)) continue
         const frame = frames.get(named.id) ?? { bytes: textFrame(updateText(named, told)), writtenMs }
         frames.set(named.id, frame)

@@ -1,6 +1,6 @@
 import type { ScopeIds } from '#api/context.ts'
 import { type Connection, flush } from './connection.ts'
-import { createDelivery, type DeliveryOptions } from './delivery.ts'
+import { createDelivery, type DeliveryOptions, deletedData } from './delivery.ts'
 import { removeUpdates } from './pending.ts'
 import { errorText, type Named, notFoundText, type Told } from './protocol.ts'
 import { afterPermit, decideSubscribe, type Entry, nameOf, reads, type Subscription } from './subscription.ts'
@@ -72,6 +72,8 @@ export const createHub = (options: HubOptions) => {
         if (entry === undefined) continue
         if (data === undefined) read(entry)
         else deliver(entry, { ...change, data }, nowMs - change.ageMs)
+        // Who is owed the document was left out of that; a reading that began before the deletion may not show it.
+        if (data === deletedData && [...entry.subscriptions].some(({ awaits }) => awaits)) read(entry)
       }
     },
     /** Those of a topic to whom the present document is owed; asked before it is read. */
