@@ -15,7 +15,7 @@ import {
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import postgres from 'postgres'
+import pg from 'pg'
 import { freePort } from './ports.ts'
 import { type Service, startService } from './process.ts'
 import type { Progress } from './progress.ts'
@@ -98,24 +98,30 @@ export const forgetPostgres = (dir: string): void => {
 /** Makes the database on the server of the URL, unless it is there. The name is a plain lower-case word. */
 export const createDatabase = async (adminUrl: string, name: string): Promise<void> => {
   if (!/^[a-z][a-z0-9_]{0,62}$/.test(name)) throw new Error(`${name} is no database name: use a-z, 0-9 and _`)
-  const sql = postgres(adminUrl, { max: 1, onnotice: () => undefined })
+  await inSession(adminUrl, async (sql) => {
+    const { rows } = await sql.query('select 1 from pg_database where datname = $1', [name])
+    if (rows.length === 0) await sql.query(`create database "${name}"`)
+  })
+}
+
+/** Does something in one session of Postgres. */
+export const inSession = async <T>(url: string, work: (sql: pg.Client) => Promise<T>): Promise<T> => {
+  const sql = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 })
+  // Told to whoever waits for a query; unheard here, it would end the process.
+  sql.on('error', () => undefined)
   try {
-    const found = await sql`select 1 from pg_database where datname = ${name}`
-    if (found.length === 0) await sql.unsafe(`create database "${name}"`)
+    await sql.connect()
+    return await work(sql)
   } finally {
-    await sql.end({ timeout: 1 })
+    await sql.end()
   }
 }
 
-const answers = async (url: string): Promise<boolean> => {
-  const sql = postgres(url, { max: 1, connect_timeout: 2, onnotice: () => undefined })
-  try {
-    await sql`select 1`
+const answers = (url: string): Promise<boolean> =>
+  inSession(url, async (sql) => {
+    await sql.query('select 1')
     return true
-  } finally {
-    await sql.end({ timeout: 1 })
-  }
-}
+  })
 
 const initialise = (of: {
   bin: string

@@ -1,4 +1,4 @@
-import postgres from 'postgres'
+import { openSession, type Session } from '#api/db/pool.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
 
@@ -17,24 +17,20 @@ export const whileLeader = async (
   const { clock, log, signal } = options
   while (!signal.aborted) {
     const lost = new AbortController()
-    const session = postgres(options.databaseUrl, {
-      max: 1,
-      idle_timeout: 0,
-      max_lifetime: null,
-      connect_timeout: 5,
-      onclose: () => lost.abort(),
-      onnotice: () => undefined,
-    })
+    let session: Session | undefined
     try {
-      const [row] = await session<{ locked: boolean }[]>`select pg_try_advisory_lock(${pullLock}) as locked`
-      if (row?.locked) {
+      session = await openSession({ connectionString: options.databaseUrl }, () => lost.abort())
+      const { rows } = await session.client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
+        pullLock,
+      ])
+      if (rows[0]?.locked) {
         log.info({}, 'pull: this replica follows the cluster')
         await lead(AbortSignal.any([signal, lost.signal]))
       }
     } catch (error) {
       log.warn({ err: error }, 'pull: the election failed and is tried again')
     } finally {
-      await session.end({ timeout: 1 }).catch(() => undefined)
+      await session?.close()
     }
     await sleep(clock, retryMs, signal)
   }

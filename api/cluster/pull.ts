@@ -145,6 +145,6 @@ export const pullVanished = async (deps: PullDeps, kind: Kind, present: Readonly
 
 /** Counts the rows that wait to be pushed. */
 export const outboxDepth = async (db: Database): Promise<number> => {
-  const [row] = await db.execute<{ depth: number }>(sql`select count(*)::int as depth from cluster_outbox`)
-  return row?.depth ?? 0
+  const { rows } = await db.execute<{ depth: number }>(sql`select count(*)::int as depth from cluster_outbox`)
+  return rows[0]?.depth ?? 0
 }

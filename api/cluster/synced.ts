@@ -131,9 +131,10 @@ export const forgetResource = async (tx: Transaction, kind: Kind, id: string): P
 export const removeRow = (db: Database, kind: Kind, { id }: SyncedRow): Promise<boolean> =>
   db.transaction(async (tx) => {
     const free = kind === 'bot' ? sql`true` : sql`not exists (select from bot_deployments where world_id = ${id})`
-    const [gone] = await tx.execute<{ project_id: string }>(
+    const { rows } = await tx.execute<{ project_id: string }>(
       sql`delete from ${tables[kind]} where id = ${id} and ${free} returning project_id`,
     )
+    const [gone] = rows
     if (gone === undefined) return (await lockSynced(tx, kind, id)) === undefined
     await tx.execute(sql`
       delete from projects where id = ${gone.project_id} and deleting_at is not null

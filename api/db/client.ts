@@ -1,30 +1,30 @@
-import { drizzle } from 'drizzle-orm/postgres-js'
-import postgres from 'postgres'
+import { drizzle } from 'drizzle-orm/node-postgres'
+import pg from 'pg'
+import { sleep, systemClock } from '#shared/clock.ts'
+import { openPool } from './pool.ts'
 import * as schema from './schema.ts'
 
 /** How the API reaches its database. */
 export type DatabaseOptions = { readonly url: string; readonly poolSize: number }
 
-const connectTimeoutSeconds = 5
 const statementTimeoutMs = 15_000
+const closeTimeoutMs = 5_000
 
-/** Opens a pool; connections are made when needed, and again after the database was away. */
+// Drizzle parses what is JSON; parsed twice, a text that looks like JSON would become what it looks like.
+for (const type of [pg.types.builtins.JSON, pg.types.builtins.JSONB]) pg.types.setTypeParser(type, (text) => text)
+
+/** Opens a pool of sessions; each query has a time limit, and so has the wait for a session. */
 export const openDatabase = (options: DatabaseOptions) => {
-  const client = postgres(options.url, {
+  const pool = openPool({
+    connectionString: options.url,
     max: options.poolSize,
-    connect_timeout: connectTimeoutSeconds,
-    idle_timeout: 60,
-    // Waiting longer and longer for a database that is back would keep answering 503 for nothing.
-    backoff: () => 0.25,
-    onnotice: () => undefined,
-    connection: {
-      application_name: 'orrery-api',
-      statement_timeout: statementTimeoutMs,
-      idle_in_transaction_session_timeout: statementTimeoutMs,
-    },
+    idleTimeoutMillis: 60_000,
+    application_name: 'orrery-api',
+    statement_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: statementTimeoutMs,
   })
-  const db = drizzle(client, { schema, casing: 'snake_case' })
-  return { db, close: () => client.end({ timeout: 5 }) }
+  const db = drizzle(pool, { schema, casing: 'snake_case' })
+  return { db, close: () => Promise.race([pool.end(), sleep(systemClock, closeTimeoutMs)]) }
 }
 
 /** The database, or a transaction of it. */

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
-import { drizzle } from 'drizzle-orm/postgres-js'
-import { migrate } from 'drizzle-orm/postgres-js/migrator'
-import postgres from 'postgres'
+import { drizzle } from 'drizzle-orm/node-postgres'
+import { migrate } from 'drizzle-orm/node-postgres/migrator'
+import { openSession } from './pool.ts'
 
 /** Any constant that no other advisory lock of the product has. */
 const migrationLock = 7_211_403
@@ -9,14 +9,14 @@ const folder = fileURLToPath(new URL('migrations', import.meta.url))
 
 /**
  * Brings the database to the newest schema. Replicas that start together take turns by an advisory lock, since the
- * migrator takes none; the lock belongs to the one session of this client.
+ * migrator takes none; the lock belongs to the session, and goes with it.
  */
 export const migrateDatabase = async (url: string): Promise<void> => {
-  const client = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => undefined })
+  const session = await openSession({ connectionString: url })
   try {
-    await client`select pg_advisory_lock(${migrationLock})`
-    await migrate(drizzle(client), { migrationsFolder: folder })
+    await session.client.query('select pg_advisory_lock($1)', [migrationLock])
+    await migrate(drizzle(session.client), { migrationsFolder: folder })
   } finally {
-    await client.end({ timeout: 5 })
+    await session.close()
   }
 }

@@ -89,15 +89,15 @@ export const toProblem = (error: unknown): Problem => {
   return new Problem('internal_error', 'The request id finds the cause in the log.', { cause: error })
 }
 
+/** Of sockets, and of Postgres (its manual, appendix A): too many connections, cancelled, ended for idling, shut down. */
 const awayCodes = [
-  'CONNECT_TIMEOUT',
-  'CONNECTION_CLOSED',
-  'CONNECTION_DESTROYED',
-  'CONNECTION_ENDED',
   'ECONNREFUSED',
   'ECONNRESET',
+  'EHOSTUNREACH',
   'ENOTFOUND',
   'EPIPE',
+  'ETIMEDOUT',
+  '25P03',
   '53300',
   '57014',
   '57P01',
@@ -105,10 +105,15 @@ const awayCodes = [
   '57P03',
 ]
 
+/** What pg says, without a code, of a session that was lost or could not be had in time. */
+const awayMessage =
+  /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Client (has encountered|was closed))/
+
 /** Whether a failed query failed because the database is out, rather than by what was asked of it. */
 export const isDatabaseAway = (error: unknown): boolean => {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
     if ('code' in at && awayCodes.includes(String(at.code))) return true
+    if (awayMessage.test(at.message)) return true
     if (at instanceof AggregateError && at.errors.some(isDatabaseAway)) return true
   }
   return false

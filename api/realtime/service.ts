@@ -1,9 +1,9 @@
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
-import postgres from 'postgres'
 import { apiKeys } from '#api/apiKeys/table.ts'
 import type { Principal } from '#api/auth/principal.ts'
 import { principalOfKey } from '#api/auth/service.ts'
 import type { Database } from '#api/db/client.ts'
+import { openSession } from '#api/db/pool.ts'
 import { presentStatus } from '#api/worlds/present.ts'
 import { worlds } from '#api/worlds/table.ts'
 import type { Found } from './hub.ts'
@@ -13,58 +13,43 @@ import { type Topic, topicKey, topicOfWorld } from './topic.ts'
 
 const pollTimeoutMs = 5_000
 
-/**
- * Opens the one connection by which a replica follows the changes. It is never made again behind the caller's back: a
- * poll that another session of Postgres answers rejects, because what a snapshot says holds for one server's life.
- */
-export const openTailSession = (databaseUrl: string): TailSession => {
-  const client = postgres(databaseUrl, {
-    max: 1,
-    connect_timeout: 5,
-    idle_timeout: 0,
-    max_lifetime: null,
-    onnotice: () => undefined,
-    connection: {
-      application_name: 'orrery-realtime',
-      statement_timeout: pollTimeoutMs,
-      // A partition that was never analysed would be read whole at each poll.
-      enable_seqscan: 'off',
-    },
+/** Opens the one session by which a replica follows the changes: what a snapshot says holds for one server's life. */
+export const openTailSession = async (databaseUrl: string): Promise<TailSession> => {
+  const { client, close } = await openSession({
+    connectionString: databaseUrl,
+    application_name: 'orrery-realtime',
+    statement_timeout: pollTimeoutMs,
+    // A partition that was never analysed would be read whole at each poll.
+    options: '-c enable_seqscan=off',
   })
-  let backend: number | undefined
-  const sameBackend = (pid: number): void => {
-    if (pid !== backend) throw new Error('the connection was lost, and another session answered')
-  }
   return {
     begin: async () => {
-      const [row] = await client<{ snapshot: string; pid: number }[]>`
-        select pg_current_snapshot()::text as snapshot, pg_backend_pid() as pid`
-      if (row === undefined) throw new Error('Postgres told no snapshot')
-      backend = row.pid
-      return row.snapshot
+      const { rows } = await client.query<{ snapshot: string }>('select pg_current_snapshot()::text as snapshot')
+      if (rows[0] === undefined) throw new Error('Postgres told no snapshot')
+      return rows[0].snapshot
     },
-    // One statement: the snapshot that it returns is the one by which it saw the rows.
     poll: async ({ xmax, inProgress }) => {
-      const rows = await client<PolledRow[]>`
-        select s.snapshot::text as snapshot, pg_backend_pid() as pid, c.*
-        from (select pg_current_snapshot() as snapshot) s left join lateral (
-          select organization_id, project_id, world_id, type, id, user_id, data::text as data,
-            extract(epoch from version)::float8 * 1000 as version_ms,
-            extract(epoch from clock_timestamp() - at)::float8 * 1000 as age_ms
-          from realtime_changes where xid >= ${xmax}::text::xid8 or xid = any(${inProgress}::text[]::xid8[])
-          order by version limit ${maxChangesAtOnce + 1}) c on true`
+      const { rows } = await client.query<PolledRow>({ name: 'poll', text: pollText, values: [xmax, inProgress] })
       const [first] = rows
       if (first === undefined) throw new Error('Postgres told no snapshot')
-      sameBackend(first.pid)
       return { snapshot: first.snapshot, changes: first.type === null ? [] : rows.map(changeOf) }
     },
-    close: () => client.end({ timeout: 1 }).catch(() => undefined),
+    close,
   }
 }
 
+/** One statement: the snapshot that it returns is the one by which it saw the rows. */
+const pollText = `
+  select s.snapshot::text as snapshot, c.*
+  from (select pg_current_snapshot() as snapshot) s left join lateral (
+    select organization_id, project_id, world_id, type, id, user_id, data::text as data,
+      extract(epoch from version)::float8 * 1000 as version_ms,
+      extract(epoch from clock_timestamp() - at)::float8 * 1000 as age_ms
+    from realtime_changes where xid >= $1::text::xid8 or xid = any($2::text[]::xid8[])
+    order by version limit ${maxChangesAtOnce + 1}) c on true`
+
 type PolledRow = {
   snapshot: string
-  pid: number
   organization_id: string
   project_id: string
   world_id: string
@@ -111,7 +96,7 @@ type DocumentRow = Pick<PolledRow, 'organization_id' | 'project_id' | 'world_id'
 
 const readDocuments = async (db: Database, topics: readonly Topic[]): Promise<[string, Found][]> => {
   if (topics.length === 0) return []
-  const rows = await db.execute<DocumentRow>(sql`
+  const { rows } = await db.execute<DocumentRow>(sql`
     select d.organization_id, d.project_id, d.world_id, d.type, d.id, d.user_id, d.data::text as data,
       d.deleted_at is not null as deleted, extract(epoch from d.version)::float8 * 1000 as version_ms
     from jsonb_to_recordset(${JSON.stringify(topics)}::text::jsonb)

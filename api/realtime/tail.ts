@@ -25,7 +25,7 @@ export type TailSession = {
 }
 
 type TailOptions = {
-  readonly open: () => TailSession
+  readonly open: () => Promise<TailSession>
   readonly publish: (changes: readonly Change[]) => void
   /** Something may have been missed: read everything that is followed. */
   readonly refresh: () => void
@@ -46,13 +46,14 @@ const retryMs = 250
 export const followChanges = async (options: TailOptions): Promise<void> => {
   const { clock, log, signal } = options
   while (!signal.aborted) {
-    const session = options.open()
+    let session: TailSession | undefined
     try {
+      session = await options.open()
       await followSession(session, options)
     } catch (error) {
       if (!signal.aborted) log.warn({ err: error }, 'realtime: the tail lost its session and begins anew')
     }
-    await session.close()
+    await session?.close()
     await sleep(clock, retryMs, signal)
   }
 }

@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import { Hono } from 'hono'
-import postgres from 'postgres'
 import { openDatabase } from '#api/db/client.ts'
+import { openPool } from '#api/db/pool.ts'
 import { launchContexts, worlds } from '#api/db/schema.ts'
 import { systemClock } from '#shared/clock.ts'
 import { createIdSource } from '#shared/ids.ts'
@@ -13,7 +13,7 @@ import { listen } from '#shared/operations.ts'
 // validation, no log line, no metrics; what the API costs beyond this is what it adds.
 const { BENCH_PORT, BENCH_DATABASE_URL = '', BENCH_ORGANIZATION = '', BENCH_PROJECT = '' } = process.env
 const { db } = openDatabase({ url: BENCH_DATABASE_URL, poolSize: 16 })
-const raw = postgres(BENCH_DATABASE_URL, { max: 16, onnotice: () => undefined })
+const raw = openPool({ connectionString: BENCH_DATABASE_URL, max: 16 })
 const newId = createIdSource({ now: systemClock.now })
 const scope = { organizationId: BENCH_ORGANIZATION, projectId: BENCH_PROJECT }
 
@@ -36,9 +36,40 @@ const list = db
   .limit(1_000)
   .prepare('bare_list')
 
-const template = raw`select * from worlds where organization_id = ${BENCH_ORGANIZATION} order by id limit 1`
-const [model] = await template
-const [context] = await raw`select * from launch_contexts where world_id = ${String(model?.id)}`
+const first = async (text: string, id: string): Promise<Record<string, unknown>> =>
+  (await raw.query(text, [id])).rows[0]
+const model = await first('select * from worlds where organization_id = $1 order by id limit 1', BENCH_ORGANIZATION)
+const context = await first('select * from launch_contexts where world_id = $1', String(model.id))
+
+/** A prepared insert of a row like another, with some other values. */
+const insertInto = (table: string, like: Record<string, unknown>) => {
+  const columns = Object.keys(like)
+  const places = columns.map((_, at) => `$${at + 1}`)
+  const text = `insert into ${table} (${columns.map((column) => `"${column}"`)}) values (${places})`
+  return (row: Record<string, unknown>) => ({ name: table, text, values: Object.values({ ...like, ...row }) })
+}
+const insertWorld = insertInto('worlds', model)
+const insertContext = insertInto('launch_contexts', context)
+
+const project = {
+  name: 'project',
+  text: 'select id from projects where organization_id = $1 and id = $2 and deleting_at is null for share',
+  values: [BENCH_ORGANIZATION, BENCH_PROJECT],
+}
+const organization = {
+  name: 'organization',
+  text: 'select limits from organizations where id = $1 for no key update',
+  values: [BENCH_ORGANIZATION],
+}
+const count = {
+  name: 'count',
+  text: 'select count(*) from worlds where organization_id = $1 and deleting_at is null',
+  values: [BENCH_ORGANIZATION],
+}
+const mark = {
+  name: 'mark',
+  text: `insert into cluster_outbox (kind, id, revision, next_at) values ('world', $1, 1, now())`,
+}
 
 const app = new Hono()
 app.get('/world/:id', async (c) => c.json((await world.execute({ ...scope, worldId: c.req.param('id') }))[0]))
@@ -47,14 +78,16 @@ app.post('/world', async (c) => {
   await c.req.json()
   const id = newId('world')
   const launchContextId = newId('launchContext')
-  await raw.begin(async (tx) => {
-    await tx`select id from projects where organization_id = ${BENCH_ORGANIZATION} and id = ${BENCH_PROJECT} and deleting_at is null for share`
-    await tx`select limits from organizations where id = ${BENCH_ORGANIZATION} for no key update`
-    await tx`select count(*) from worlds where organization_id = ${BENCH_ORGANIZATION} and deleting_at is null`
-    await tx`insert into worlds ${tx({ ...model, id })}`
-    await tx`insert into launch_contexts ${tx({ ...context, id: launchContextId, world_id: id })}`
-    await tx`insert into cluster_outbox (kind, id, revision, next_at) values ('world', ${id}, 1, now())`
-  })
+  const tx = await raw.connect()
+  await tx.query('begin')
+  await tx.query(project)
+  await tx.query(organization)
+  await tx.query(count)
+  await tx.query(insertWorld({ id }))
+  await tx.query(insertContext({ id: launchContextId, world_id: id }))
+  await tx.query({ ...mark, values: [id] })
+  await tx.query('commit')
+  tx.release()
   return c.json({ worldId: id, launchContextId })
 })
 

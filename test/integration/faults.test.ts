@@ -1,6 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { forgetPostgres, startPostgres } from '#dev/postgres.ts'
 import { aCluster } from '#test/support/cluster.ts'
@@ -147,4 +148,41 @@ test('a database that is out is told as 503 with Retry-After, and the API recove
     await postgres.stop()
     forgetPostgres(dir)
   }
+})
+
+test('sessions of the database that die in the middle of transactions cost answers, but no row, and not the process', async () => {
+  const databaseUrl = await aDatabase()
+  const api = await startApi({ databaseUrl })
+  const sql = new pg.Client(databaseUrl)
+  await sql.connect()
+  const rest = await inNewProject(api.url)
+  const made: string[] = []
+  let refused = 0
+  const write = async (): Promise<void> => {
+    while (made.length < 40 || refused < 20) {
+      const { status, body } = await rest.call<{ worldId: string }>('POST', '/api/worlds/', lobby)
+      expect([200, 201, 503]).toContain(status)
+      if (status === 503) refused += 1
+      else made.push(body.worldId)
+    }
+  }
+  const kill = async (): Promise<void> => {
+    const inTransaction = `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name = 'orrery-api' and xact_start is not null`
+    while (refused < 20) {
+      await sql.query(inTransaction)
+      await sql.query('select pg_sleep(0.03)')
+    }
+  }
+  await Promise.all([kill(), ...Array.from({ length: 8 }, write)])
+  const halves = `select w.id from worlds w full join launch_contexts c on c.world_id = w.id where w.id is null or c.id is null`
+  expect((await sql.query(halves)).rows).toEqual([])
+  const kept = await sql.query('select id from worlds where id = any($1)', [made])
+  expect(kept.rows).toHaveLength(made.length)
+  await eventually('an answer to every request', async () => {
+    const answers = await Promise.all(made.slice(0, 32).map((id) => rest.call('GET', `/api/worlds/${id}/`)))
+    return answers.every(({ status }) => status === 200)
+  })
+  await sql.end()
+  await api.stop()
 })

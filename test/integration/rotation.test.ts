@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import postgres from 'postgres'
 import { expect, test } from 'vitest'
+import { inSession } from '#dev/postgres.ts'
 import { aDatabase, apiSecrets, startApi } from '#test/support/processes.ts'
 import { createRest, inNewProject } from '#test/support/rest.ts'
 
@@ -48,12 +48,14 @@ test('no API key stands in the database as it is', async () => {
   const again = await rest.call<{ apiKey: string }>('POST', '/api/organizations/apiKeys/', body, headers)
   expect(again.body).toEqual(made.body)
   await api.stop()
-  const sql = postgres(databaseUrl, { max: 1 })
-  const tables = await sql<{ name: string }[]>`select tablename as name from pg_tables where schemaname = 'public'`
-  expect(tables.map(({ name }) => name)).toContain('api_keys')
-  for (const { name } of tables) {
-    const rows = await sql`select to_jsonb(t) as row from ${sql(name)} t`
-    expect(JSON.stringify(rows)).not.toContain(made.body.apiKey)
-  }
-  await sql.end()
+  await inSession(databaseUrl, async (sql) => {
+    const tables = await sql.query<{ name: string }>(
+      `select tablename as name from pg_tables where schemaname = 'public'`,
+    )
+    expect(tables.rows.map(({ name }) => name)).toContain('api_keys')
+    for (const { name } of tables.rows) {
+      const { rows } = await sql.query(`select to_jsonb(t) as row from "${name}" t`)
+      expect(JSON.stringify(rows)).not.toContain(made.body.apiKey)
+    }
+  })
 })

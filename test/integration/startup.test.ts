@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import postgres from 'postgres'
+import pg from 'pg'
 import { afterAll, expect, inject, test } from 'vitest'
 import { forgetPostgres } from '#dev/postgres.ts'
 import { aDatabase, apiSecrets, rootApiKey, startApi } from '#test/support/processes.ts'
@@ -106,21 +106,17 @@ test('an API that is asked to end lets a request finish, takes no other, and exi
   const api = await startApi({ databaseUrl })
   const rest = await inNewProject(api.url)
   const { body } = await rest.call<{ worldId: string }>('POST', '/api/worlds/', { name: 'Lobby', transient: false })
-  const sql = postgres(databaseUrl, { max: 1 })
-  const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const sql = new pg.Pool({ connectionString: databaseUrl })
   // The request waits for a lock on its row, so it is under way for as long as the test wants.
-  const lock = sql.begin(async (tx) => {
-    await tx`select 1 from worlds where id = ${body.worldId} for update`
-    held.resolve()
-    await release.promise
-  })
-  await held.promise
+  const lock = await sql.connect()
+  await lock.query('begin')
+  await lock.query('select 1 from worlds where id = $1 for update', [body.worldId])
   const answer = rest.call('POST', `/api/worlds/${body.worldId}/start/`)
-  const other = postgres(databaseUrl, { max: 1 })
   await eventually('the request waits', async () => {
-    const waiting =
-      await other`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
-    return waiting.length > 0
+    const waiting = await sql.query(
+      `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+    )
+    return waiting.rows.length > 0
   })
   api.signal('SIGTERM')
   await eventually('no other request is taken', async () => {
@@ -131,8 +127,9 @@ test('an API that is asked to end lets a request finish, takes no other, and exi
       return true
     }
   })
-  release.resolve()
+  await lock.query('commit')
+  lock.release()
   expect((await answer).status).toBe(200)
   expect(await api.exited).toEqual({ code: 0, signal: null })
-  await Promise.all([lock, other.end(), sql.end()])
+  await sql.end()
 })

@@ -16,7 +16,7 @@ export const keepPartitions = async (
   { db, log }: Pick<Deps, 'db' | 'log'>,
   nowMs: number,
 ): Promise<{ made: number; dropped: number }> => {
-  const rows = await db.execute<{ name: string }>(sql`
+  const { rows } = await db.execute<{ name: string }>(sql`
     select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
     where i.inhparent = 'realtime_changes'::regclass`)
   const plan = planPartitions(
@@ -26,10 +26,8 @@ export const keepPartitions = async (
   let [made, dropped] = [0, 0]
   const step = (work: (tx: Transaction) => Promise<void>): Promise<boolean> =>
     db.transaction(async (tx) => {
-      const [turn] = await tx.execute<{ mine: boolean }>(
-        sql`select pg_try_advisory_xact_lock(${partitionLock}) as mine`,
-      )
-      if (!turn?.mine) return false
+      const turn = await tx.execute<{ mine: boolean }>(sql`select pg_try_advisory_xact_lock(${partitionLock}) as mine`)
+      if (!turn.rows[0]?.mine) return false
       await tx.execute(lockTimeout)
       await work(tx)
       return true
@@ -56,8 +54,8 @@ export const keepPartitions = async (
 
 /** Attaching takes a weaker lock than making a partition in place, so that writers go on. */
 const make = async (tx: Transaction, { name, fromMs, toMs }: Partition): Promise<void> => {
-  const [there] = await tx.execute<{ found: boolean }>(sql`select to_regclass(${name}) is not null as found`)
-  if (there?.found) return
+  const there = await tx.execute<{ found: boolean }>(sql`select to_regclass(${name}) is not null as found`)
+  if (there.rows[0]?.found) return
   const table = sql.identifier(name)
   const [from, to] = [fromMs, toMs].map((ms) => sql.raw(`'${new Date(ms).toISOString()}'`))
   await tx.execute(sql`create unlogged table ${table} (like realtime_changes including defaults including indexes)`)

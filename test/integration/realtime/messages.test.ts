@@ -1,5 +1,5 @@
-import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { inSession } from '#dev/postgres.ts'
 import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts'
 import { inNewProject, type WorldBody } from '#test/support/rest.ts'
 import { openSocket } from '#test/support/socket.ts'
@@ -27,12 +27,14 @@ test('every write of a document is one change, the first one too: nobody hears o
   const { config, call, scope } = await aProject()
   for (const n of [1, 2]) await config('counted', { n })
   await call('DELETE', '/api/documents/liveConfig/counted/')
-  const sql = postgres(databaseUrl, { max: 1 })
-  const changes = await sql<{ config: { n: number } | null }[]>`
-    select data -> 'config' as config from realtime_changes
-    where organization_id = ${scope.organizationId ?? ''} and id = 'counted' order by version`
-  await sql.end()
-  expect(changes.map(({ config }) => config)).toEqual([{ n: 1 }, { n: 2 }, null])
+  const changes = await inSession(databaseUrl, (sql) =>
+    sql.query<{ config: { n: number } | null }>(
+      `select data -> 'config' as config from realtime_changes
+        where organization_id = $1 and id = 'counted' order by version`,
+      [scope.organizationId],
+    ),
+  )
+  expect(changes.rows.map(({ config }) => config)).toEqual([{ n: 1 }, { n: 2 }, null])
 })
 
 describe('a subscription', () => {
