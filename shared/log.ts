@@ -1,4 +1,4 @@
-import { type DestinationStream, pino } from 'pino'
+import { type DestinationStream, pino, stdSerializers } from 'pino'
 
 /** The part of pino's interface that the product uses; `fields` first, then a short message. */
 export type Log = {
@@ -28,6 +28,7 @@ export const createLog = (options: {
       base: { name: options.name },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: describeError },
       redact: {
         paths: ['authorization', 'apiKey', 'keyString', 'rootApiKey', 'headers["x-api-key"]', 'headers.authorization'],
         censor: '[redacted]',
@@ -35,3 +36,20 @@ export const createLog = (options: {
     },
     options.destination ?? pino.destination({ dest: 1, sync: true }),
   )
+
+const maxCauses = 8
+
+/**
+ * An error as pino tells it, but for the parameters of failed queries, which may be secrets: drizzle gives them as a
+ * field of its error, and in its message.
+ */
+const describeError = (error: Error): object => {
+  let { params: _, ...told }: Record<string, unknown> = stdSerializers.err(error)
+  let cause: unknown = error
+  for (let depth = 0; cause instanceof Error && depth < maxCauses; depth += 1, cause = cause.cause) {
+    if (!('params' in cause)) continue
+    const text = `\nparams: ${cause.params}`
+    told = { ...told, message: String(told.message).replace(text, ''), stack: String(told.stack).replace(text, '') }
+  }
+  return told
+}
