@@ -7,11 +7,12 @@ import { createAuthenticator } from './auth/authenticate.ts'
 import type { Principal } from './auth/principal.ts'
 import type { Deps } from './context.ts'
 import { endpoints } from './endpoints.ts'
+import { type AnswerHeaders, answer } from './http/answer.ts'
 import { dropBody } from './http/body.ts'
 import { createCors } from './http/cors.ts'
 import { openApiDocument } from './http/document.ts'
 import { createHttpMetrics } from './http/metrics.ts'
-import { Problem, toProblem, toResponse } from './http/problem.ts'
+import { Problem, told, toProblem } from './http/problem.ts'
 import type { RateLimitOptions } from './http/rateLimit.ts'
 import { createRateLimits } from './http/rateLimit.ts'
 import { referencePage } from './http/reference.ts'
@@ -49,16 +50,14 @@ export const createApp = (options: AppOptions) => {
   const runtime = { deps, authenticate, limits: createRateLimits(deps.clock, options.rateLimits) }
   const metrics = createHttpMetrics(registry)
   const cors = createCors(options.allowedOrigins)
-  const secure = deps.publicUrl.startsWith('https:')
+  const security = securityHeaders(deps.publicUrl)
 
   app.use(async (c, next) => {
     const startedMs = deps.clock.monotonic()
     const given = c.req.header('x-request-id')
     const requestId = given !== undefined && safeRequestId.test(given) ? given : randomUUID()
     c.set('requestId', requestId)
-    // Headers that are set before the answer exists cost nothing; after it, the answer is copied for each.
-    c.header('x-request-id', requestId)
-    setSecurityHeaders(c, secure)
+    c.set('headers', { 'x-request-id': requestId, ...security })
     if (cors(c)) await next()
     if (c.res.status >= 400 && carriesBody(c)) await dropBody(c.req.raw)
     // The route that ran, which need not be the last one that fits; this middleware itself where none did.
@@ -69,18 +68,19 @@ export const createApp = (options: AppOptions) => {
     metrics.observe({ method: c.req.method, route, status }, durationMs / 1000)
     logRequest(deps, c, { route, status, durationMs })
   })
-  app.onError((error, c) => withHeaders(c, toResponse(toProblem(error), c.get('requestId'))))
+  app.onError((error, c) => refuse(c, toProblem(error)))
   app.notFound((c) => {
     const served = methodsOf(app, c.req.path)
     // The path of a route that serves this method, but for a slash.
-    const problem = notServed(served.includes(c.req.method) ? [] : served)
-    return withHeaders(c, toResponse(problem, c.get('requestId')))
+    return refuse(c, notServed(served.includes(c.req.method) ? [] : served))
   })
 
-  app.get('/livez', (c) => c.text('ok\n'))
-  app.get('/readyz', async (c) => ((await ready()) ? c.text('ok\n') : c.text('the database does not answer\n', 503)))
+  app.get('/livez', (c) => answer(c, 'ok\n', plain))
+  app.get('/readyz', async (c) =>
+    (await ready()) ? answer(c, 'ok\n', plain) : answer(c, 'the database does not answer\n', { ...plain, status: 503 }),
+  )
   const document = JSON.stringify(openApiDocument(endpoints))
-  app.get(documentPath, (c) => c.body(document, 200, { 'content-type': 'application/json' }))
+  app.get(documentPath, (c) => answer(c, document, { headers: { 'content-type': 'application/json' } }))
   app.get('/api/docs/', referencePage)
   app.get('/api/docs/:file/', referencePage)
   app.get('/api/files/*', (c) => serveFile(deps.objects, c))
@@ -115,18 +115,19 @@ const withSlash = (request: Request): string => {
   return path.endsWith('/') || path === documentPath || !path.startsWith('/api/') ? path : `${path}/`
 }
 
-const setSecurityHeaders = (c: HonoContext<Env>, secure: boolean): void => {
-  c.header('x-content-type-options', 'nosniff')
-  c.header('cache-control', 'no-store')
-  c.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
-  c.header('referrer-policy', 'no-referrer')
-  if (secure) c.header('strict-transport-security', 'max-age=31536000; includeSubDomains')
-}
+const plain = { headers: { 'content-type': 'text/plain; charset=utf-8' } }
 
-/** A problem bears the headers that every answer bears. */
-const withHeaders = (c: HonoContext<Env>, response: Response): Response => {
-  for (const [name, value] of response.headers) c.header(name, value)
-  return c.newResponse(response.body, response.status as 400)
+const securityHeaders = (publicUrl: string): AnswerHeaders => ({
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  ...(publicUrl.startsWith('https:') && { 'strict-transport-security': 'max-age=31536000; includeSubDomains' }),
+})
+
+const refuse = (c: HonoContext<Env>, problem: Problem): Response => {
+  const { body, ...rest } = told(problem, c.get('requestId'))
+  return answer(c, body, rest)
 }
 
 const carriesBody = (c: HonoContext<Env>): boolean =>

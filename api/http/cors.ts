@@ -1,4 +1,5 @@
 import type { Context as HonoContext } from 'hono'
+import { answer } from './answer.ts'
 import type { Env } from './serve.ts'
 
 const exposed =
@@ -6,8 +7,11 @@ const exposed =
 const accepted =
   'authorization, content-type, idempotency-key, if-match, x-api-key, x-request-id, ' +
   'x-svc-organization-id, x-svc-project-id, x-svc-world-id'
-const methods = 'GET, POST, PUT, PATCH, DELETE'
-const preflightSeconds = '600'
+const preflight = {
+  'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
+  'access-control-allow-headers': accepted,
+  'access-control-max-age': '600',
+}
 
 /**
  * Answers browsers of the configured origins (Fetch standard, CORS protocol); others get no word of it, and their
@@ -19,14 +23,12 @@ export const createCors = (allowedOrigins: readonly string[]) => {
   return (c: HonoContext<Env>): boolean => {
     const origin = c.req.header('origin')
     if (origin === undefined || !allowed.has(origin)) return true
-    c.header('access-control-allow-origin', origin)
-    c.header('vary', 'origin')
-    c.header('access-control-expose-headers', exposed)
+    const headers = c.get('headers')
+    headers['access-control-allow-origin'] = origin
+    headers.vary = 'origin'
+    headers['access-control-expose-headers'] = exposed
     if (c.req.method !== 'OPTIONS' || c.req.header('access-control-request-method') === undefined) return true
-    c.header('access-control-allow-methods', methods)
-    c.header('access-control-allow-headers', accepted)
-    c.header('access-control-max-age', preflightSeconds)
-    c.res = c.body(null, 204)
+    c.res = answer(c, null, { status: 204, headers: preflight })
     return false
   }
 }

@@ -57,8 +57,8 @@ export class Problem extends Error {
 export const notFound = (): Problem =>
   new Problem('not_found', 'It does not exist, or the credential and the headers do not lead to it.')
 
-/** An RFC 9457 answer to a problem. */
-export const toResponse = (problem: Problem, requestId: string): Response => {
+/** The body of an answer to a problem, after RFC 9457, and what goes with it. */
+export const told = (problem: Problem, requestId: string) => {
   const [status, title] = titles[problem.code]
   const body = {
     type: `/problems/${problem.code}`,
@@ -69,10 +69,11 @@ export const toResponse = (problem: Problem, requestId: string): Response => {
     requestId,
     ...(problem.errors === undefined ? {} : { errors: problem.errors }),
   }
-  return new Response(JSON.stringify(body), {
+  return {
+    body: JSON.stringify(body),
     status,
-    headers: { 'content-type': 'application/problem+json', 'x-request-id': requestId, ...problem.headers },
-  })
+    headers: { 'content-type': 'application/problem+json', ...problem.headers },
+  }
 }
 
 /** The problem that an error stands for; an unknown one is an opaque 500 with the error as its cause. */

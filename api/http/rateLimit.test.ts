@@ -13,7 +13,7 @@ const refused = expect.objectContaining({
 test('a key has its burst, then as much as time brings, never more than its burst', () => {
   const clock = createFakeClock()
   const { take } = createRateLimits(clock, options)
-  const left = () => Object.fromEntries(take(aKey('a')))['ratelimit-remaining']
+  const left = () => take(aKey('a'))['ratelimit-remaining']
   expect([left(), left(), left(), left()]).toEqual(['3', '2', '1', '0'])
   expect(left).toThrow(refused)
   clock.advance(499)
@@ -22,7 +22,7 @@ test('a key has its burst, then as much as time brings, never more than its burs
   expect(left()).toBe('0')
   clock.advance(3_600_000)
   expect(left()).toBe('3')
-  expect(Object.fromEntries(take(aKey('b')))['ratelimit-remaining']).toBe('3')
+  expect(take(aKey('b'))['ratelimit-remaining']).toBe('3')
 })
 
 test('a wall clock that is set back changes nothing', () => {

@@ -1,6 +1,7 @@
 import type { Principal } from '#api/auth/principal.ts'
 import type { Context } from '#api/context.ts'
 import type { Clock } from '#shared/clock.ts'
+import type { AnswerHeaders } from './answer.ts'
 import { Problem } from './problem.ts'
 
 /** What one key, and the starts and stops of one world, may use; the limits are each replica's own. */
@@ -48,15 +49,15 @@ export const createRateLimits = (clock: Clock, options: RateLimitOptions) => {
   const policy = `${options.burst};w=${Math.ceil(options.burst / options.requestsPerSecond)}`
   return {
     /** Counts a request; the headers that its answer bears. Throws a 429 for one too many. */
-    take: (principal: Principal): [string, string][] => {
-      if (principal.kind === 'platform') return []
+    take: (principal: Principal): AnswerHeaders => {
+      if (principal.kind === 'platform') return {}
       const { taken, left, oneInSeconds, fullInSeconds } = requests.take(principal.bucket)
-      const headers: [string, string][] = [
-        ['ratelimit-limit', String(options.burst)],
-        ['ratelimit-remaining', String(Math.floor(left))],
-        ['ratelimit-reset', String(Math.ceil(fullInSeconds))],
-        ['ratelimit-policy', policy],
-      ]
+      const headers = {
+        'ratelimit-limit': String(options.burst),
+        'ratelimit-remaining': String(Math.floor(left)),
+        'ratelimit-reset': String(Math.ceil(fullInSeconds)),
+        'ratelimit-policy': policy,
+      }
       if (taken) return headers
       throw tooMany(`${options.requestsPerSecond} requests a second, ${options.burst} at once`, oneInSeconds, headers)
     },
@@ -67,12 +68,12 @@ export const createRateLimits = (clock: Clock, options: RateLimitOptions) => {
     takeForWorld: ({ principal, organizationId, projectId }: Scoped, worldId: string): void => {
       if (principal.kind === 'platform') return
       const { taken, oneInSeconds } = starts.take(`${organizationId}/${projectId}/${worldId}`)
-      if (!taken) throw tooMany(`${options.startsPerMinute} starts and stops a minute a world`, oneInSeconds, [])
+      if (!taken) throw tooMany(`${options.startsPerMinute} starts and stops a minute a world`, oneInSeconds, {})
     },
   }
 }
 
-const tooMany = (what: string, inSeconds: number, headers: [string, string][]): Problem =>
+const tooMany = (what: string, inSeconds: number, headers: AnswerHeaders): Problem =>
   new Problem('rate_limited', `The limit is ${what}.`, {
-    headers: { ...Object.fromEntries(headers), 'retry-after': String(Math.max(1, Math.ceil(inSeconds))) },
+    headers: { ...headers, 'retry-after': String(Math.max(1, Math.ceil(inSeconds))) },
   })

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import type { Context as HonoContext } from 'hono'
+import { type AnswerHeaders, answer } from './answer.ts'
 import { Problem } from './problem.ts'
+import type { Env } from './serve.ts'
 
 /** Only the files of the package are of use: to import it would load the whole page into the process. */
 const files = {
@@ -35,14 +37,15 @@ const start = `SwaggerUIBundle({ url: '/api/openapi.json', dom_id: '#reference',
 const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
 
 /** The reference page of the API, with everything it needs: a browser asks nobody else for anything. */
-export const referencePage = async (c: HonoContext): Promise<Response> => {
+export const referencePage = async (c: HonoContext<Env>): Promise<Response> => {
   const file = c.req.param('file')
-  c.header('content-security-policy', policy)
-  if (file === undefined) return c.html(page)
-  if (file === 'start.js') return c.body(start, 200, { 'content-type': files['swagger-ui-bundle.js'].type })
+  const send = (body: string | Uint8Array<ArrayBuffer>, type: string, headers?: AnswerHeaders): Response =>
+    answer(c, body, { headers: { 'content-security-policy': policy, 'content-type': type, ...headers } })
+  if (file === undefined) return send(page, 'text/html; charset=utf-8')
+  if (file === 'start.js') return send(start, files['swagger-ui-bundle.js'].type)
   if (file !== 'swagger-ui.css' && file !== 'swagger-ui-bundle.js') {
     throw new Problem('not_found', 'The reference page has no such file.')
   }
   const { url, type } = files[file]
-  return c.body(await readFile(new URL(url())), 200, { 'content-type': type, 'cache-control': 'public, max-age=3600' })
+  return send(await readFile(new URL(url())), type, { 'cache-control': 'public, max-age=3600' })
 }

@@ -6,6 +6,7 @@ import type { Context, Deps, ScopeIds } from '#api/context.ts'
 import { idempotencyOf } from '#api/idempotency/key.ts'
 import type { Upgrade } from '#api/realtime/admission.ts'
 import { type IdKind, isId } from '#shared/ids.ts'
+import { answer } from './answer.ts'
 import { isStorable, readJson } from './body.ts'
 import type { Credential, Depth, Endpoint, Node, NodeFinder, RawInput, Reply, Scope } from './endpoint.ts'
 import { type InputFault, notFound, Problem } from './problem.ts'
@@ -18,12 +19,13 @@ export const projectHeader = 'x-svc-project-id'
 export const worldHeader = 'x-svc-world-id'
 
 /**
- * What middleware leaves for handlers and for the log line, and what the server gives: `upgrade` where the request is
+ * What middleware leaves for handlers and for the log line (`headers`: what the answer will bear, whatever it is), and
+ * what the server gives: `upgrade` where the request is
  * answered by a WebSocket when its route admits it, which the route says by `upgraded`.
  */
 export type Env = {
   Bindings: { upgrade?: Upgrade }
-  Variables: { requestId: string; context: Context; upgraded?: boolean }
+  Variables: { requestId: string; headers: Record<string, string>; context: Context; upgraded?: boolean }
 }
 
 /** Everything that serving an endpoint needs beside the endpoint. */
@@ -43,7 +45,7 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
   const { faults, ...ids } = scopeOf(c, endpoint.scope ?? 'none')
   const ctx: Context = { ...runtime.deps, ...ids, principal, idempotency: undefined, verb: undefined }
   c.set('context', ctx)
-  for (const [name, value] of runtime.limits.take(principal)) c.header(name, value)
+  Object.assign(c.get('headers'), runtime.limits.take(principal))
   if (faults.length > 0) {
     const names = faults.map(({ path }) => path).join(', ')
     throw new Problem('invalid_request', `Headers are missing: ${names}.`, { errors: faults })
@@ -54,12 +56,10 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
   const key = endpoint.idempotent ? c.req.header('idempotency-key') : undefined
   const idempotency = idempotencyOf(key, endpoint, [ctx.organizationId, ctx.projectId], raw)
   const reply = await run({ ...ctx, idempotency, verb })
-  if (idempotency?.replayed) c.header('idempotency-replayed', 'true')
-  for (const [name, value] of Object.entries(reply.headers ?? {})) c.header(name, value)
-  c.status(endpoint.status ?? 200)
-  if (reply.body === undefined) return c.body(null)
-  c.header('content-type', 'application/json')
-  return c.body(JSON.stringify(reply.body))
+  const headers = { ...reply.headers, ...(idempotency?.replayed && { 'idempotency-replayed': 'true' }) }
+  const { status } = endpoint
+  if (reply.body === undefined) return answer(c, null, { status, headers })
+  return answer(c, JSON.stringify(reply.body), { status, headers: { ...headers, 'content-type': 'application/json' } })
 }
 
 /** Permission, then input. */

@@ -2,6 +2,7 @@ import type { Context as HonoContext } from 'hono'
 import { pathOf } from '#api/auth/authorise.ts'
 import type { Principal } from '#api/auth/principal.ts'
 import type { ScopeIds } from '#api/context.ts'
+import { answer } from '#api/http/answer.ts'
 import { notFound, Problem } from '#api/http/problem.ts'
 import { type Env, organizationHeader, projectHeader, type Runtime, worldHeader } from '#api/http/serve.ts'
 import { isId } from '#shared/ids.ts'
@@ -35,7 +36,7 @@ export const connect = async (runtime: Runtime, options: ConnectOptions, c: Hono
   const authorization = c.req.header('x-api-key') === undefined ? c.req.header('authorization') : undefined
   upgrade.admit({ principal, scope, token: authorization?.replace(/^Bearer +/i, '') })
   c.set('upgraded', true)
-  return c.body(null, 204)
+  return answer(c, null, { status: 204 })
 }
 
 const scopeOf = async (

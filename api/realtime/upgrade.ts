@@ -1,7 +1,7 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws'
-import { Problem, toProblem, toResponse } from '#api/http/problem.ts'
+import { Problem, told, toProblem } from '#api/http/problem.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
 import type { Admission, Upgrade } from './admission.ts'
@@ -82,7 +82,7 @@ export const createUpgrade = ({ fetch, enter, open, clock, log }: UpgradeOptions
     try {
       if (waiting > maxHandshakes) throw new Problem('unavailable', 'Too many connect at once.', again)
       const wrong = wrongHandshake(request)
-      if (wrong !== undefined) return await answer(socket, toResponse(wrong, ''))
+      if (wrong !== undefined) return await answer(socket, responseTo(wrong))
       const decision = await decide(request, request.socket.remoteAddress ?? '')
       if ('response' in decision) return await answer(socket, decision.response)
       const { admission, leave } = decision
@@ -92,7 +92,7 @@ export const createUpgrade = ({ fetch, enter, open, clock, log }: UpgradeOptions
     } catch (error) {
       const problem = toProblem(error)
       if (problem.status === 500) log.error({ err: error }, 'realtime: an upgrade failed')
-      await answer(socket, toResponse(problem, ''))
+      await answer(socket, responseTo(problem))
     } finally {
       waiting -= 1
       deadline.cancel()
@@ -125,6 +125,11 @@ const passedOn = new Set([
   ...['x-api-key', 'authorization', 'origin', 'x-request-id', 'user-agent'],
   ...['x-svc-organization-id', 'x-svc-project-id', 'x-svc-world-id'],
 ])
+
+const responseTo = (problem: Problem): Response => {
+  const { body, ...rest } = told(problem, '')
+  return new Response(body, rest)
+}
 
 /** Writes an answer to a connection that HTTP has let go of, and ends it. */
 const answer = async (socket: Duplex, response: Response): Promise<void> => {
