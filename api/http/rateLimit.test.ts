@@ -44,5 +44,5 @@ test('starts are counted by the world beneath its scope, and the platform is not
   takeForWorld({ ...scope, organizationId: 'org-2' }, 'wld-1')
   takeForWorld(scope, 'wld-2')
   takeForWorld({ ...scope, principal: platform }, 'wld-1')
-  for (let at = 0; at < 100; at += 1) expect(take(platform)).toEqual([])
+  for (let at = 0; at < 100; at += 1) expect(take(platform)).toEqual({})
 })
