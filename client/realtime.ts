@@ -1,0 +1,89 @@
+import { addressOf } from './realtime/address.ts'
+import { backoffMs } from './realtime/backoff.ts'
+import { finalError, RealtimeError } from './realtime/error.ts'
+import { readNews } from './realtime/message.ts'
+import { createRegistry, guarded } from './realtime/registry.ts'
+import type { Realtime, RealtimeOptions, RealtimeState, Resource } from './realtime/types.ts'
+import { openWire } from './realtime/wire.ts'
+import { systemClock } from './retry.ts'
+
+export { RealtimeError } from './realtime/error.ts'
+export type * from './realtime/types.ts'
+
+const asking = (action: 'subscribe' | 'unsubscribe', resource: Resource): string => JSON.stringify({ action, resource })
+
+/**
+ * A client of the changes, for browsers and Node. It connects when something is followed, again after each loss, with
+ * full jitter and a bound, and then follows everything anew, which brings what was missed. Credentials that are no longer
+ * valid, and scopes that are gone, end it for good. Throws a TypeError for options with which it could never connect.
+ */
+export const createRealtime = (options: RealtimeOptions): Realtime => {
+  const { clock = systemClock, random = Math.random, WebSocket = globalThis.WebSocket } = options
+  if (WebSocket === undefined) throw new TypeError('There is no WebSocket on this platform; give one in the options.')
+  const address = addressOf(options)
+  const registry = createRegistry()
+  const closing = new AbortController()
+  let send: ((text: string) => void) | undefined
+  let isRunning = false
+
+  const tell = (state: RealtimeState): void => guarded(() => options.onState?.(state))
+  const stop = (error: Error, told: RealtimeError | undefined): void => {
+    if (closing.signal.aborted) return
+    closing.abort(error)
+    tell({ state: 'closed' })
+    registry.clear(told)
+  }
+  const opened = (sendNow: (text: string) => void): void => {
+    send = sendNow
+    for (const resource of registry.resources()) send(asking('subscribe', resource))
+    tell({ state: 'open' })
+  }
+  const heard = (data: unknown): void => {
+    const news = readNews(data)
+    if (news !== undefined) registry.take(news)
+  }
+  const connect = async () => {
+    tell({ state: 'connecting' })
+    try {
+      return await openWire({ ...address, WebSocket, clock, signal: closing.signal, opened, heard })
+    } finally {
+      send = undefined
+    }
+  }
+  const run = async (): Promise<void> => {
+    isRunning = true
+    for (let failures = 0; !registry.isEmpty() && !closing.signal.aborted; ) {
+      const ended = await connect()
+      const error = finalError(ended)
+      if (error !== undefined) return stop(error, error)
+      if (registry.isEmpty() || closing.signal.aborted) break
+      failures = ended.lasted ? 0 : failures + 1
+      const delayMs = backoffMs(failures, random())
+      tell({ state: 'waiting', delayMs, code: ended.code, reason: ended.reason })
+      await clock.sleep(delayMs, closing.signal)
+    }
+    isRunning = false
+    if (!closing.signal.aborted) tell({ state: 'idle' })
+  }
+  const start = async (): Promise<void> => {
+    try {
+      await run()
+    } catch (cause) {
+      const error = new RealtimeError('refused', `This platform does not connect: ${String(cause)}`)
+      stop(error, error)
+    }
+  }
+  return {
+    subscribe: (type, id, listener) => {
+      if (closing.signal.aborted) throw closing.signal.reason
+      const resource = { type, id }
+      const { isFirst, remove } = registry.add(resource, listener)
+      if (isFirst) send?.(asking('subscribe', resource))
+      if (!isRunning) void start()
+      return () => {
+        if (remove().isLast) send?.(asking('unsubscribe', resource))
+      }
+    },
+    close: () => stop(new Error('This realtime client was closed.'), undefined),
+  }
+}
