@@ -1,4 +1,5 @@
 import bs58 from 'bs58'
+import { build } from 'esbuild'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { sleep } from '#shared/clock.ts'
@@ -384,6 +385,15 @@ describe('a listener', () => {
     server.latest().update('a', '1')
     expect(told).toEqual(['1'])
   })
+})
+
+test('a bundler for browsers needs nothing but the client and its base58', async () => {
+  const { metafile } = await build({
+    ...{ entryPoints: ['client/realtime.ts'], bundle: true, platform: 'browser', format: 'esm' },
+    ...{ write: false, metafile: true, logLevel: 'silent' },
+  })
+  const foreign = Object.keys(metafile.inputs).filter((file) => !/^(client|node_modules\/(bs58|base-x))\//.test(file))
+  expect(foreign).toEqual([])
 })
 
 test('a client follows as many resources as the server lets it, and says so above that', async () => {
