@@ -72,6 +72,7 @@ const aClient = (more: Partial<RealtimeOptions> = {}) =>
     ...{ baseUrl: 'https://orrery.example.com', apiKey: 'key', organizationId: 'org-1', random: () => 0.5 },
     clock: { sleep: (delayMs, signal) => sleep(clock, delayMs, signal) },
     WebSocket: server.WebSocket,
+    fetch: async () => new Response(null, { status: 426 }),
     onState: (state) => states.push(state),
     ...more,
   })
@@ -228,6 +229,42 @@ describe('a connection', () => {
     expect([told, other.told]).toEqual([[`error ${code}`], [`error ${code}`]])
     expect(states.at(-1)).toEqual({ state: 'closed' })
     expect(() => follow(client)).toThrow('The credential is not valid any more.')
+  })
+
+  const refusal = (status: number, code: string): Response =>
+    Response.json({ status, code, detail: `${code} for key` }, { status })
+
+  test('that the API refuses is not tried again, and the error is what it says over HTTP, without the credential', async () => {
+    const asked: [string, RequestInit | undefined][] = []
+    const fetch: RealtimeOptions['fetch'] = async (url, init) => {
+      asked.push([String(url), init])
+      return refusal(401, 'unauthenticated')
+    }
+    const errors: Error[] = []
+    const client = aClient({ fetch, worldId: 'wld-1' })
+    client.subscribe('liveConfig', 'a', { ...aListener(), onError: (error) => errors.push(error) })
+    server.latest().cut()
+    await backoff()
+    expect(server.connections).toHaveLength(1)
+    expect(errors).toMatchObject([{ code: 'unauthenticated', message: 'unauthenticated for [redacted]' }])
+    expect(asked).toHaveLength(1)
+    expect(asked[0]?.[0]).toBe('https://orrery.example.com/api/realtime/connect/')
+    const headers = { 'x-api-key': 'key', 'x-svc-organization-id': 'org-1', 'x-svc-world-id': 'wld-1' }
+    expect(Object.fromEntries(new Headers(asked[0]?.[1]?.headers))).toEqual(headers)
+    expect(asked[0]?.[1]?.redirect).toBe('manual')
+  })
+
+  test.each<[string, () => Promise<Response>]>([
+    ['is away', () => Promise.reject(new TypeError('fetch failed'))],
+    ['has too many', async () => refusal(429, 'rate_limited')],
+    ['is hidden by a proxy that knows of none', async () => new Response('<html>', { status: 404 })],
+    ['would admit it now', async () => refusal(426, 'upgrade_required')],
+  ])('is tried again where the API %s', async (_, fetch) => {
+    const { told } = follow(aClient({ fetch }))
+    server.latest().cut()
+    await backoff()
+    expect(server.connections).toHaveLength(2)
+    expect(told).toEqual([])
   })
 
   test('to an address that the platform refuses is not tried again', async () => {
@@ -409,6 +446,7 @@ test('a client follows as many resources as the server lets it, and says so abov
 test.each<[string, () => Promise<unknown>]>([
   ['while it connects', async () => undefined],
   ['while it is connected', async () => server.latest().accept()],
+  ['while it asks why it was refused', async () => server.latest().cut()],
   [
     'while it waits to connect again',
     async () => {

@@ -1,7 +1,8 @@
-import { addressOf } from './realtime/address.ts'
+import { addressOf, socketUrl } from './realtime/address.ts'
 import { backoffMs } from './realtime/backoff.ts'
 import { finalError, RealtimeError } from './realtime/error.ts'
 import { readNews } from './realtime/message.ts'
+import { refusalOf } from './realtime/refusal.ts'
 import { createRegistry, guarded } from './realtime/registry.ts'
 import type { Realtime, RealtimeOptions, RealtimeState, Resource } from './realtime/types.ts'
 import { openWire } from './realtime/wire.ts'
@@ -14,21 +15,24 @@ const asking = (action: 'subscribe' | 'unsubscribe', resource: Resource): string
 
 /**
  * A client of the changes, for browsers and Node. It connects when something is followed, again after each loss, with
- * full jitter and a bound, and then follows everything anew, which brings what was missed. Credentials that are no longer
- * valid, and scopes that are gone, end it for good. Throws a TypeError for options with which it could never connect.
+ * full jitter and a bound, and then follows everything anew, which brings what was missed. Credentials that are not valid,
+ * and scopes that are not there, end it for good. Throws a TypeError for options with which it could never connect.
  */
 export const createRealtime = (options: RealtimeOptions): Realtime => {
-  const { clock = systemClock, random = Math.random, WebSocket = globalThis.WebSocket } = options
+  const { clock = systemClock, random = Math.random, fetch = globalThis.fetch } = options
+  const { WebSocket = globalThis.WebSocket } = options
   if (WebSocket === undefined) throw new TypeError('There is no WebSocket on this platform; give one in the options.')
-  const address = addressOf(options)
+  const { url, headers, protocols } = addressOf(options)
+  const secrets = [options.apiKey, options.bearerToken].filter((secret) => secret !== undefined)
   const registry = createRegistry()
   const closing = new AbortController()
+  const { signal } = closing
   let send: ((text: string) => void) | undefined
   let isRunning = false
 
   const tell = (state: RealtimeState): void => guarded(() => options.onState?.(state))
   const stop = (error: Error, told: RealtimeError | undefined): void => {
-    if (closing.signal.aborted) return
+    if (signal.aborted) return
     closing.abort(error)
     tell({ state: 'closed' })
     registry.clear(told)
@@ -45,25 +49,26 @@ export const createRealtime = (options: RealtimeOptions): Realtime => {
   const connect = async () => {
     tell({ state: 'connecting' })
     try {
-      return await openWire({ ...address, WebSocket, clock, signal: closing.signal, opened, heard })
+      return await openWire({ url: socketUrl(url), protocols, WebSocket, clock, signal, opened, heard })
     } finally {
       send = undefined
     }
   }
   const run = async (): Promise<void> => {
     isRunning = true
-    for (let failures = 0; !registry.isEmpty() && !closing.signal.aborted; ) {
+    for (let failures = 0; !registry.isEmpty() && !signal.aborted; ) {
       const ended = await connect()
-      const error = finalError(ended)
+      const { wasOpen } = ended
+      const error = wasOpen ? finalError(ended) : await refusalOf({ fetch, url: url.href, headers, secrets, signal })
       if (error !== undefined) return stop(error, error)
-      if (registry.isEmpty() || closing.signal.aborted) break
+      if (registry.isEmpty() || signal.aborted) break
       failures = ended.lasted ? 0 : failures + 1
       const delayMs = backoffMs(failures, random())
       tell({ state: 'waiting', delayMs, code: ended.code, reason: ended.reason })
-      await clock.sleep(delayMs, closing.signal)
+      await clock.sleep(delayMs, signal)
     }
     isRunning = false
-    if (!closing.signal.aborted) tell({ state: 'idle' })
+    if (!signal.aborted) tell({ state: 'idle' })
   }
   const start = async (): Promise<void> => {
     try {
@@ -75,7 +80,7 @@ export const createRealtime = (options: RealtimeOptions): Realtime => {
   }
   return {
     subscribe: (type, id, listener) => {
-      if (closing.signal.aborted) throw closing.signal.reason
+      if (signal.aborted) throw signal.reason
       const resource = { type, id }
       const { isFirst, remove } = registry.add(resource, listener)
       if (isFirst) send?.(asking('subscribe', resource))

@@ -4,14 +4,22 @@ import type { RealtimeOptions } from './types.ts'
 
 /** What the API answers; the list beside it, which holds the credential, comes back in no answer. */
 const subprotocol = 'orrery.v1'
-/** The API refuses a longer one, in a way that a browser does not show. */
+/** The API refuses a longer one. */
 const maxProtocolsLength = 2_048
 
-/** Where to connect, and the subprotocols by which a browser says what REST has in headers; throws for what cannot be. */
-export const addressOf = (options: RealtimeOptions): { url: string; protocols: string[] } => {
+/** Where to connect, and how: `headers` for HTTP, and `protocols` with the same for a WebSocket, which has none in a page. */
+export type Address = {
+  readonly url: URL
+  readonly headers: [name: string, value: string][]
+  readonly protocols: string[]
+}
+
+/** The address that the options mean; throws a TypeError where there can be none, without telling the credential. */
+export const addressOf = (options: RealtimeOptions): Address => {
   const { worldId } = options
-  const headers = [...identityOf(options), ...(worldId === undefined ? [] : [['x-svc-world-id', worldId]])]
-  const lines = headers.map(([name, value = '']) => {
+  const headers = identityOf(options)
+  if (worldId !== undefined) headers.push(['x-svc-world-id', worldId])
+  const lines = headers.map(([name, value]) => {
     if (/[\r\n]/.test(value)) throw new TypeError(`${name} must be one line.`)
     return `${name}:${value}`
   })
@@ -19,12 +27,10 @@ export const addressOf = (options: RealtimeOptions): { url: string; protocols: s
   if (protocols.join(', ').length > maxProtocolsLength) {
     throw new TypeError(`Credential and scope take more than the ${maxProtocolsLength} characters of a handshake.`)
   }
-  return { url: urlOf(options.baseUrl), protocols }
+  const { location } = globalThis as { location?: { href: string } }
+  const path = `${options.baseUrl.replace(/\/+$/, '')}/api/realtime/connect/`
+  return { url: new URL(path, location?.href), headers, protocols }
 }
 
-const urlOf = (baseUrl: string): string => {
-  const { location } = globalThis as { location?: { href: string } }
-  const url = new URL(`${baseUrl.replace(/\/+$/, '')}/api/realtime/connect/`, location?.href)
-  url.protocol = url.protocol.replace(/^http/, 'ws')
-  return url.href
-}
+/** The same address for a WebSocket. */
+export const socketUrl = ({ href }: URL): string => href.replace(/^http/, 'ws')

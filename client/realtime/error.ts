@@ -3,7 +3,10 @@ import type { Resource } from './types.ts'
 /** Why something is followed no more. It holds no credential. */
 export class RealtimeError extends Error {
   override readonly name = 'RealtimeError'
-  /** For programs: `No permission` and the like as the API says it, or the code with which it closed the connection. */
+  /**
+   * For programs: `No permission` and the like as the API says it, the code of a handshake that it refused, or that with
+   * which it closed the connection.
+   */
   readonly code: string
   /** What it is about; undefined is everything that was followed. */
   readonly resource: Resource | undefined

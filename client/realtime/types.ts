@@ -59,6 +59,7 @@ export type RealtimeOptions = Identity & {
   readonly worldId?: string
   /** Called whenever the state changes: for showing that what is seen may be old. */
   readonly onState?: (state: RealtimeState) => void
+  readonly fetch?: typeof globalThis.fetch
   readonly WebSocket?: new (url: string, protocols: string[]) => WebSocketLike
   readonly clock?: Pick<Clock, 'sleep'>
   /** From 0 to below 1. */

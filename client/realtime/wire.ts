@@ -12,8 +12,13 @@ const quietMs = 30_000
  */
 const probe = JSON.stringify({ action: 'unsubscribe', resource: { type: 'none', id: '' } })
 
-/** How a connection ended; `lasted` says that it was open for a while, so that another one is likely to be. */
-export type Ended = { readonly code: number; readonly reason: string; readonly lasted: boolean }
+/** How a connection ended; one that `lasted` was open for a while, so that another one is likely to be. */
+export type Ended = {
+  readonly code: number
+  readonly reason: string
+  readonly wasOpen: boolean
+  readonly lasted: boolean
+}
 
 export type WireOptions = Required<Pick<RealtimeOptions, 'WebSocket'>> & {
   readonly url: string
@@ -42,7 +47,7 @@ export const openWire = async ({ WebSocket, url, protocols, ...options }: WireOp
     over.abort()
     options.signal.removeEventListener('abort', stop)
     socket.close()
-    ended.resolve({ code, reason, lasted })
+    ended.resolve({ code, reason, wasOpen: isOpen, lasted })
   }
   const stop = (): void => end(1000, 'It was closed here.')
   const send = (text: string): void => {

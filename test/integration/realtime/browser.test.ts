@@ -29,15 +29,28 @@ describe.skipIf(findChromium(process.env) === undefined)('in Chromium, a page', 
   })
 
   /** A page that follows a new world with a key that only reads; `told` is what it was told. */
-  const aFollowingPage = async (origin: string) => {
+  const aFollowingPage = async (origin: string, more: { apiKey?: string } = {}) => {
     const { rest, scope, paths, key, world } = await aTenant(api.url)
     const worldId = await world()
-    const options = { ...scope, baseUrl: `http://127.0.0.1:${gate.port}`, apiKey: await key([`${paths.project}/**:r`]) }
+    const options = {
+      ...scope,
+      baseUrl: `http://127.0.0.1:${gate.port}`,
+      apiKey: await key([`${paths.project}/**:r`]),
+      ...more,
+    }
     const { page, errors } = await browser.page(origin)
     await page.evaluate(([given, id]) => Reflect.get(globalThis, 'follow')(given, id), [options, worldId] as const)
     const told = (): Promise<Told> => page.evaluate(() => Reflect.get(globalThis, 'told'))
     const sees = (phase: string) =>
-      eventually(`phase ${phase}`, async () => (await told()).phases.at(-1) === phase, { timeoutMs: 30_000 })
+      eventually(
+        `phase ${phase}`,
+        async () => {
+          const seen = await told()
+          if (seen.phases.at(-1) === phase) return true
+          throw new Error(`the page was told ${JSON.stringify(seen)}`)
+        },
+        { timeoutMs: 30_000 },
+      )
     const namespace = `orrery-${scope.organizationId}`
     return { rest, worldId, pod: cluster.pod(namespace, worldId), told, sees, errors }
   }
@@ -59,6 +72,12 @@ describe.skipIf(findChromium(process.env) === undefined)('in Chromium, a page', 
     ])
     expect(states.join()).toMatch(/^connecting,open,(waiting,connecting,)+open$/)
     expect(errors).toEqual([])
+  })
+
+  test('whose key is not valid is told so, and tries no more', async () => {
+    const { told, sees } = await aFollowingPage(browser.origin, { apiKey: 'unknown' })
+    await sees('unauthenticated')
+    expect((await told()).states).toEqual(['connecting', 'closed'])
   })
 
   test('of another origin is refused, and goes on waiting longer and longer', async () => {

@@ -103,14 +103,18 @@ describe('a listener ends with the newest, and never goes back,', () => {
     for (let n = 1; n <= 60; n += 1) {
       await Promise.all([put('a', n), put('b', -n)])
       if (n % 20 === 0) {
-        // Each cut is one of a connection that was there.
+        // Each cut is one of a connection that was there, and the next writes go on without one.
         await eventually('a connection', async () => states.at(-1)?.state === 'open')
         gate.cut()
+        await eventually('its loss', async () => states.at(-1)?.state !== 'open')
       }
     }
     await Promise.all(followers.map(({ id, hears }) => hears(id === 'a' ? 60 : -60)))
     for (const { rises } of followers) rises()
-    expect(states.filter(({ state }) => state === 'waiting').length).toBeGreaterThanOrEqual(3)
+    await eventually(
+      'a connection after each cut',
+      async () => states.filter(({ state }) => state === 'open').length === 4,
+    )
     await gate.remove()
   })
 
@@ -159,6 +163,18 @@ describe('a client is told what it may not do, and stops', () => {
     expect(told).toEqual(['missing', '4401'])
     expect(states.map(({ state }) => state)).toEqual(['connecting', 'open', 'closed'])
     expect(() => follow(client, 'b')).toThrow('not valid any more')
+  })
+
+  test.each<[string, Partial<RealtimeOptions>]>([
+    ['unauthenticated', { apiKey: 'unknown' }],
+    ['not_found', { worldId: 'wld-00000000000000000000000000' }],
+  ])('at once when the API refuses its handshake as %s', async (code, more) => {
+    const { client } = await aProject()
+    const refused = client(more)
+    const { told, hears } = follow(refused, 'a')
+    await hears(code)
+    expect(told).toEqual([code])
+    expect(() => follow(refused, 'b')).toThrow()
   })
 
   test('when it may not read a scope, or names none, and the rest goes on', async () => {

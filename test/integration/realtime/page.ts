@@ -9,7 +9,7 @@ const follow = (options: RealtimeOptions, worldId: string): void => {
     onUpdate: ({ data }) => told.phases.push(data.phase),
     onMissing: () => told.phases.push('missing'),
     onDeleted: () => told.phases.push('deleted'),
-    onError: (error) => told.phases.push(String(error)),
+    onError: ({ code }) => told.phases.push(code),
   })
 }
 
