@@ -1,12 +1,13 @@
 import type { Clock } from './retry.ts'
 import type { Scope } from './types.ts'
 
+/** As whom the API is asked, and whose things are meant. */
+export type Identity = Scope & { readonly apiKey?: string; readonly bearerToken?: string }
+
 /** How the API is reached, and as whom. */
-export type ClientOptions = Scope & {
+export type ClientOptions = Identity & {
   /** Where the API is, without `/api`: `https://orrery.example.com`; '' is the address of the page in a browser. */
   readonly baseUrl: string
-  readonly apiKey?: string
-  readonly bearerToken?: string
   readonly fetch?: typeof globalThis.fetch
   /** How long one attempt may take, its answer read to the end; 30 s unless given. */
   readonly timeoutMs?: number
@@ -16,7 +17,7 @@ export type ClientOptions = Scope & {
 }
 
 /** The headers that every request has; throws where a credential cannot be one, without telling it. */
-export const identityOf = ({ apiKey, bearerToken, organizationId, projectId }: ClientOptions): [string, string][] => {
+export const identityOf = ({ apiKey, bearerToken, organizationId, projectId }: Identity): [string, string][] => {
   for (const [name, value] of Object.entries({ apiKey, bearerToken })) {
     // `fetch` would say so too, and quote the value.
     if (value !== undefined && !/^[\x21-\x7e]+$/.test(value)) {

@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Client, createClient } from '#client/client.ts'
+import { createRealtime, type Realtime, type Update } from '#client/realtime.ts'
 import { startOrExit } from '#shared/process.ts'
 import { stateVariable } from './process.ts'
 import type { StackInfo } from './stack.ts'
@@ -58,20 +59,28 @@ const greet = (host: string, port: number): Promise<string> =>
     socket.once('error', fail)
   })
 
-const start = async (shown: Client, quiet: Client, worldId: string): Promise<void> => {
-  const params = { worldId }
-  await shown.startWorld({ params })
+/** Resolves when the world is Active, and prints each status that is told of it over WebSocket until then. */
+const becomesActive = (realtime: Realtime, worldId: string): Promise<Update<'world'>['data']> =>
+  new Promise((done, fail) => {
+    const timer = setTimeout(() => fail(new Error('Waited too long for the world to be Active')), stepMs)
+    const stop = realtime.subscribe('world', worldId, {
+      onUpdate: ({ data: status, version }) => {
+        say(`# ${version} ${status.phase} ${status.message}`.trimEnd())
+        if (status.phase === 'Error') fail(new Error(`The world is in Error: ${status.message}`))
+        if (status.phase !== 'Active') return
+        clearTimeout(timer)
+        stop()
+        done(status)
+      },
+      onError: fail,
+    })
+  })
+
+const start = async (shown: Client, realtime: Realtime, worldId: string): Promise<void> => {
+  say(`\n# over WebSocket: ${JSON.stringify({ action: 'subscribe', resource: { type: 'world', id: worldId } })}`)
+  const active = becomesActive(realtime, worldId)
   const startedMs = performance.now()
-  say(`\n$ until curl -s … /api/worlds/${worldId}/ | jq -e '.status.phase == "Active"'; do sleep 0.2; done`)
-  const { status } = await until(
-    'the world to be Active or in Error',
-    async () => {
-      const world = await quiet.getWorld({ params })
-      return world.status.phase === 'Starting' ? undefined : world
-    },
-    stepMs,
-  )
-  if (status.phase !== 'Active') throw new Error(`The world is ${status.phase}: ${status.message}`)
+  const [status] = await Promise.all([active, shown.startWorld({ params: { worldId } })])
   show(status)
   say(`# Active after ${((performance.now() - startedMs) / 1000).toFixed(1)} s`)
 }
@@ -95,14 +104,15 @@ await startOrExit(async () => {
   const { organizationId } = await platform.createOrganization({ body: { name: 'Acme' } })
   const { projectId } = await platform.in({ organizationId }).createProject({ body: { name: 'Showroom' } })
   const shown = platform.in({ organizationId, projectId })
-  const quiet = createClient({ ...connection, organizationId, projectId })
+  const realtime = createRealtime({ ...connection, organizationId, projectId })
   const namespace = `${process.env.ORRERY_NAMESPACE_PREFIX || 'orrery'}-${organizationId}`
 
   const { worldId } = await shown.createWorld({
     body: { name: 'Lobby', transient: false, runtime: { mapName: 'hall' } },
   })
   const params = { worldId }
-  await start(shown, quiet, worldId)
+  await start(shown, realtime, worldId)
+  realtime.close()
   await visit(stack, namespace, worldId)
 
   await shown.stopWorld({ params })

@@ -3,6 +3,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { missingForContainerd } from './node/index.ts'
+import { findChromium } from './programs.ts'
 
 // `npm test`: lint, then every test. The last line counts; what did not run on this machine is named above it.
 type Report = {
@@ -53,6 +54,8 @@ for (const name of retried) process.stdout.write(`passed at the second try: ${na
 for (const name of skipped) process.stdout.write(`skipped: ${name}\n`)
 const missing = missingForContainerd(process.env)
 if (skipped.length > 0 && missing.length > 0) process.stdout.write(`The real node needs ${missing.join(', and ')}.\n`)
+if (skipped.length > 0 && findChromium(process.env) === undefined)
+  process.stdout.write('The browser tests need Chromium: apt-get install chromium.\n')
 for (const { name } of broken) process.stdout.write(`could not run: ${name}\n`)
 // As root all that tests need can be had, so a run without some of them proves less than it seems to.
 const mustNotSkip = process.env.CI !== undefined && process.getuid?.() === 0 && skipped.length > 0

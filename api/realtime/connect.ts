@@ -17,14 +17,12 @@ export type ConnectOptions = {
 
 /**
  * Decides about an upgrade before it is answered. The order of the checks is that of all routes: credential, rate,
- * headers, scope (404, also where the credential has no verb on it), origin (403), places (429).
+ * headers, scope (404, also where the credential has no verb on it), origin (403), places (429). A request that is no
+ * upgrade is checked alike, so that a page, which does not see why its upgrade was refused, can ask: 426 is no refusal.
  */
 export const connect = async (runtime: Runtime, options: ConnectOptions, c: HonoContext<Env>): Promise<Response> => {
   const upgrade = c.env?.upgrade
-  if (upgrade === undefined) {
-    throw new Problem('upgrade_required', 'Connect with WebSocket.', { headers: { upgrade: 'websocket' } })
-  }
-  if (upgrade.fault !== undefined) throw invalidHeader('sec-websocket-protocol', upgrade.fault)
+  if (upgrade?.fault !== undefined) throw invalidHeader('sec-websocket-protocol', upgrade.fault)
   const principal = await runtime.authenticate(c, 'keyOrToken')
   runtime.limits.take(principal)
   const scope = await scopeOf(runtime, options, c, principal)
@@ -32,6 +30,9 @@ export const connect = async (runtime: Runtime, options: ConnectOptions, c: Hono
   const origin = c.req.header('origin')
   if (origin !== undefined && !options.allowedOrigins.has(origin)) {
     throw new Problem('forbidden', 'Pages of this origin may not connect.')
+  }
+  if (upgrade === undefined) {
+    throw new Problem('upgrade_required', 'Connect with WebSocket.', { headers: { upgrade: 'websocket' } })
   }
   const authorization = c.req.header('x-api-key') === undefined ? c.req.header('authorization') : undefined
   upgrade.admit({ principal, scope, token: authorization?.replace(/^Bearer +/i, '') })

@@ -1,4 +1,5 @@
-import { accessSync, constants, existsSync } from 'node:fs'
+import { existsSync } from 'node:fs'
+import { findProgram } from '#dev/programs.ts'
 import { startContainerdNode } from './containerd.ts'
 import { startKwokNode } from './kwok.ts'
 import type { NodeChoice, NodeKind, NodeOptions, StackNode } from './types.ts'
@@ -14,10 +15,7 @@ const programs: readonly (readonly [file: string, debian: string])[] = [
 
 /** Looks at the machine: what stands between it and the real node. */
 export const missingForContainerd = (env: NodeJS.ProcessEnv): string[] => {
-  const paths = [...(env.PATH ?? '').split(':'), '/usr/sbin', '/sbin']
-  const has = (file: string): boolean =>
-    file.startsWith('/') ? isExecutable(file) : paths.some((path) => isExecutable(`${path}/${file}`))
-  const packages = programs.filter(([file]) => !has(file)).map(([, debian]) => debian)
+  const packages = programs.filter(([file]) => findProgram(env, file) === undefined).map(([, debian]) => debian)
   return [
     ...(process.platform === 'linux' ? [] : ['Linux']),
     ...(process.getuid?.() === 0 ? [] : ['root (start as root, or with sudo)']),
@@ -42,12 +40,3 @@ export const chooseNode = (choice: NodeChoice, missing: readonly string[]): { ki
 /** Starts a node and waits until it is Ready. */
 export const startNode = (kind: NodeKind, options: NodeOptions): Promise<StackNode> =>
   kind === 'containerd' ? startContainerdNode(options) : startKwokNode(options)
-
-const isExecutable = (path: string): boolean => {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}

@@ -169,6 +169,7 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
   test('npm run demo ends well', () => {
     const env = { ...process.env, ORRERY_STATE_DIR: stateDir }
     const said = execFileSync(process.execPath, ['dev/demo.ts'], { env, encoding: 'utf8', timeout: 90_000 })
+    expect(said).toMatch(/^# 2\S+Z Active/m)
     expect(said).toContain('"event":"welcome"')
     expect(said.trimEnd().endsWith('# done')).toBe(true)
   })

@@ -1,13 +1,8 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/**
- * A gate before the API server: bytes pass while it is open, and connections are refused and cut while it is closed.
- * Returns a kubeconfig that leads through it. TLS goes from end to end, so the gate sees nothing.
- */
-export const createGate = async (kubeconfig: string) => {
-  const config = JSON.parse(readFileSync(kubeconfig, 'utf8'))
-  const target = new URL(config.clusters[0].cluster.server)
+/** A gate before a server: bytes pass while it is open, and connections are refused and cut while it is closed. */
+export const createTcpGate = async (target: URL) => {
   const sockets = new Set<Socket>()
   let isOpen = true
   const server = createServer((near) => {
@@ -28,21 +23,41 @@ export const createGate = async (kubeconfig: string) => {
   })
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   const { port } = server.address() as AddressInfo
-  config.clusters[0].cluster.server = `https://127.0.0.1:${port}`
-  const file = `${kubeconfig}.${port}`
-  writeFileSync(file, JSON.stringify(config), { mode: 0o600 })
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy()
+  }
   return {
-    kubeconfig: file,
+    port,
+    /** Cuts what is open; new connections pass. */
+    cut,
     close: (): void => {
       isOpen = false
-      for (const socket of sockets) socket.destroy()
+      cut()
     },
     open: (): void => {
       isOpen = true
     },
     remove: async (): Promise<void> => {
-      for (const socket of sockets) socket.destroy()
+      cut()
       await new Promise((done) => server.close(done))
+    },
+  }
+}
+
+/**
+ * A gate before the API server. Returns a kubeconfig that leads through it. TLS goes from end to end, so the gate sees
+ * nothing.
+ */
+export const createGate = async (kubeconfig: string) => {
+  const config = JSON.parse(readFileSync(kubeconfig, 'utf8'))
+  const { port, close, open, remove } = await createTcpGate(new URL(config.clusters[0].cluster.server))
+  config.clusters[0].cluster.server = `https://127.0.0.1:${port}`
+  const file = `${kubeconfig}.${port}`
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 })
+  return {
+    ...{ kubeconfig: file, close, open },
+    remove: async (): Promise<void> => {
+      await remove()
       rmSync(file, { force: true })
     },
   }

@@ -155,7 +155,8 @@ describe('a refusal is an HTTP answer with problem+json', () => {
   })
 
   test('for a request that is no upgrade, or speaks another version', async () => {
-    const plain = await fetch(`${api.url}/api/realtime/connect/`, { headers: { 'x-api-key': rootApiKey } })
+    const { scope } = await aProject()
+    const plain = await fetch(`${api.url}/api/realtime/connect/`, { headers: scopeHeaders(scope) })
     expect(plain.status).toBe(426)
     expect(plain.headers.get('upgrade')).toBe('websocket')
     const status = await new Promise((resolve) => {
@@ -166,6 +167,20 @@ describe('a refusal is an HTTP answer with problem+json', () => {
     })
     expect(status).toBe(426)
   })
+
+  test.each<[number, SocketScope, Record<string, string>]>([
+    [401, { apiKey: 'unknown' }, {}],
+    [400, {}, { 'x-svc-organization-id': '' }],
+    [404, absent, {}],
+    [403, {}, { origin: 'https://evil.example' }],
+  ])(
+    'with %i also of a request that is no upgrade, for pages, which see no answer to one',
+    async (status, of, more) => {
+      const { scope } = await aProject()
+      const headers = { ...scopeHeaders({ ...scope, ...of }), ...more }
+      expect((await fetch(`${api.url}/api/realtime/connect/`, { headers })).status).toBe(status)
+    },
+  )
 
   test('for a connection too many of one key, until one of the others ends', async () => {
     const rest = await aProject()

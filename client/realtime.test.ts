@@ -1,0 +1,525 @@
+import bs58 from 'bs58'
+import { build } from 'esbuild'
+import fc from 'fast-check'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { sleep } from '#shared/clock.ts'
+import { createFakeClock } from '#test/support/fakeClock.ts'
+import { createRealtime, type Listener, type RealtimeOptions, type RealtimeState } from './realtime.ts'
+
+type Heard = { data?: unknown; code?: number; reason?: string }
+type Sent = { action: string; resource: { type: string; id: string } }
+
+/** The other end of the connections of a client. */
+const aServer = () => {
+  const connections: ReturnType<typeof aConnection>[] = []
+  const aConnection = (url: string, protocols: string[]) => {
+    const listeners = new Map<string, ((event: Heard) => void)[]>()
+    const sent: Sent[] = []
+    const fire = (type: string, event: Heard = {}): void => {
+      for (const listener of listeners.get(type) ?? []) listener(event)
+    }
+    const say = (message: unknown): void =>
+      fire('message', { data: typeof message === 'string' ? message : JSON.stringify(message) })
+    return {
+      ...{ url, protocols, sent, say, isClosed: false },
+      addEventListener(type: string, listener: (event: Heard) => void): void {
+        listeners.set(type, [...(listeners.get(type) ?? []), listener])
+      },
+      send(text: string): void {
+        sent.push(JSON.parse(text))
+      },
+      close(): void {
+        this.isClosed = true
+      },
+      accept: (): void => fire('open'),
+      cut: (code = 1006, reason = ''): void => fire('close', { code, reason }),
+      update: (id: string, version: string, n = 0): void =>
+        say({ userId: 'ann', resource: { type: 'liveConfig', id }, data: { id, config: { n } }, version }),
+      deletion: (id: string, version: string): void =>
+        say({ userId: 'ann', resource: { type: 'liveConfig', id }, data: {}, version }),
+      missing: (id: string): void =>
+        say({ warning: 'resource_not_found', message: 'None.', resource: { type: 'liveConfig', id } }),
+      error: (id: string, error: string): void => say({ error, message: 'Why.', resource: { type: 'liveConfig', id } }),
+    }
+  }
+  class WebSocket {
+    constructor(url: string, protocols: string[]) {
+      const connection = aConnection(url, protocols)
+      connections.push(connection)
+      // biome-ignore lint/correctness/noConstructorReturn: the test holds the other end of what the client holds.
+      return connection
+    }
+  }
+  const latest = () => {
+    const connection = connections.at(-1)
+    if (connection === undefined) throw new Error('nobody connected')
+    return connection
+  }
+  return { connections, latest, WebSocket: WebSocket as NonNullable<RealtimeOptions['WebSocket']> }
+}
+
+let server: ReturnType<typeof aServer>
+let clock: ReturnType<typeof createFakeClock>
+let states: RealtimeState[]
+beforeEach(() => {
+  server = aServer()
+  clock = createFakeClock()
+  states = []
+})
+
+const aClient = (more: Partial<RealtimeOptions> = {}) =>
+  createRealtime({
+    ...{ baseUrl: 'https://orrery.example.com', apiKey: 'key', organizationId: 'org-1', random: () => 0.5 },
+    clock: { sleep: (delayMs, signal) => sleep(clock, delayMs, signal) },
+    WebSocket: server.WebSocket,
+    fetch: async () => new Response(null, { status: 426 }),
+    onState: (state) => states.push(state),
+    ...more,
+  })
+
+/** Lets all that waits for nothing but its turn be done. */
+const settle = () => new Promise((resolve) => setImmediate(resolve))
+const pass = async (ms: number): Promise<void> => {
+  clock.advance(ms)
+  await settle()
+}
+/** A wait that is longer than any before a next attempt. */
+const backoff = async (): Promise<void> => {
+  await settle()
+  await pass(30_000)
+}
+
+/** A listener, and what it was told: the version of an update, and a word for all else. */
+const aListener = () => {
+  const told: string[] = []
+  const listener: Listener<'liveConfig'> = {
+    onUpdate: ({ version }) => told.push(version),
+    onDeleted: ({ version }) => told.push(`deleted ${version}`),
+    onMissing: () => told.push('missing'),
+    onError: ({ code }) => told.push(`error ${code}`),
+  }
+  return { told, ...listener }
+}
+const follow = (client: ReturnType<typeof aClient>, id = 'a') => {
+  const listener = aListener()
+  return { ...listener, stop: client.subscribe('liveConfig', id, listener) }
+}
+const opened = async (more: Partial<RealtimeOptions> = {}) => {
+  const client = aClient(more)
+  const follower = follow(client)
+  server.latest().accept()
+  await settle()
+  return { client, ...follower }
+}
+const asked = (action: string, id: string): Sent => ({ action, resource: { type: 'liveConfig', id } })
+
+describe('a connection', () => {
+  test('passes what REST has in headers as browsers can, beside the name that is to be answered', async () => {
+    const client = aClient({ projectId: 'prj-1', worldId: 'wld-1', baseUrl: 'https://orrery.example.com/' })
+    expect(server.connections).toEqual([])
+    follow(client)
+    const { url, protocols } = server.latest()
+    expect(url).toBe('wss://orrery.example.com/api/realtime/connect/')
+    expect(protocols[0]).toBe('orrery.v1')
+    expect(new TextDecoder().decode(bs58.decode(protocols[1] ?? '')).split('\n')).toEqual([
+      'x-api-key:key',
+      'x-svc-organization-id:org-1',
+      'x-svc-project-id:prj-1',
+      'x-svc-world-id:wld-1',
+    ])
+  })
+
+  test.each<[string, Partial<RealtimeOptions>]>([
+    ['a credential that is not one line', { apiKey: 'key\nx-svc-project-id:prj-2' }],
+    ['a scope that is not one line', { worldId: 'wld-1\nx-api-key:other' }],
+    ['a credential that is too long for a handshake', { apiKey: 'k'.repeat(2_048) }],
+    ['no address', { baseUrl: '' }],
+  ])('is not made with %s, and the error does not tell the credential', (_, more) => {
+    const failed = (() => {
+      try {
+        return aClient(more)
+      } catch (error) {
+        return error
+      }
+    })()
+    expect(failed).toBeInstanceOf(TypeError)
+    expect(String(failed)).not.toContain(more.apiKey ?? 'key')
+  })
+
+  test('is made at the address of the page where none is given', () => {
+    vi.stubGlobal('location', { href: 'https://play.example.com/a/b?c' })
+    follow(aClient({ baseUrl: '' }))
+    vi.unstubAllGlobals()
+    expect(server.latest().url).toBe('wss://play.example.com/api/realtime/connect/')
+  })
+
+  test('that is lost is made again after any part of a bound, which doubles to 30 s', async () => {
+    await opened({ random: () => 0.999 })
+    server.latest().cut(1012, 'The server restarts; connect again.')
+    const delays: number[] = []
+    for (let attempt = 0; attempt < 8; attempt += 1) {
+      await settle()
+      const state = states.at(-1)
+      if (state?.state === 'waiting') delays.push(Math.round(state.delayMs))
+      await backoff()
+      server.latest().cut()
+    }
+    expect(delays).toEqual([1_998, 3_996, 7_992, 15_984, 29_970, 29_970, 29_970, 29_970])
+    expect(server.connections).toHaveLength(9)
+  })
+
+  test('is not made again earlier than that', async () => {
+    await opened({ random: () => 0.5 })
+    server.latest().cut()
+    await settle()
+    await pass(999)
+    expect(server.connections).toHaveLength(1)
+    await pass(1)
+    expect(server.connections).toHaveLength(2)
+  })
+
+  test('that lasted begins with the shortest bound again', async () => {
+    await opened()
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      server.latest().cut()
+      await settle()
+      await backoff()
+    }
+    server.latest().accept()
+    await pass(10_000)
+    server.latest().cut(1012, 'again')
+    await settle()
+    expect(states.at(-1)).toEqual({ state: 'waiting', delayMs: 500, code: 1012, reason: 'again' })
+  })
+
+  test('that is not opened in 10 s is given up', async () => {
+    follow(aClient())
+    await pass(10_000)
+    expect(server.latest().isClosed).toBe(true)
+    expect(states.at(-1)).toMatchObject({ state: 'waiting', code: 1006 })
+  })
+
+  test('on which nothing is heard is asked for a sign of life, and given up without one', async () => {
+    const { told } = await opened()
+    const first = server.latest()
+    await pass(10_000)
+    await pass(30_000)
+    const probe = { action: 'unsubscribe', resource: { type: 'none', id: '' } }
+    expect(first.sent.at(-1)).toEqual(probe)
+    first.say({ error: 'Unknown resource type', message: '', resource: probe.resource })
+    for (let time = 0; time < 3; time += 1) {
+      await pass(30_000)
+      first.update('a', `${time}`)
+    }
+    expect(first.sent).toEqual([asked('subscribe', 'a'), probe])
+    for (let time = 0; time < 2; time += 1) await pass(30_000)
+    expect(first.isClosed).toBe(false)
+    await pass(30_000)
+    expect(first.isClosed).toBe(true)
+    expect(states.at(-1)).toMatchObject({ state: 'waiting', code: 1006 })
+    expect(told).toEqual(['0', '1', '2'])
+  })
+
+  test.each([4401, 4404])('that is closed with %i is not made again, and the error is told to all', async (code) => {
+    const { client, told } = await opened()
+    const other = follow(client, 'b')
+    server.latest().cut(code, 'The credential is not valid any more.')
+    await backoff()
+    expect(server.connections).toHaveLength(1)
+    expect([told, other.told]).toEqual([[`error ${code}`], [`error ${code}`]])
+    expect(states.at(-1)).toEqual({ state: 'closed' })
+    expect(() => follow(client)).toThrow('The credential is not valid any more.')
+  })
+
+  const refusal = (status: number, code: string): Response =>
+    Response.json({ status, code, detail: `${code} for key` }, { status })
+
+  test('that the API refuses is not tried again, and the error is what it says over HTTP, without the credential', async () => {
+    const asked: [string, RequestInit | undefined][] = []
+    const fetch: RealtimeOptions['fetch'] = async (url, init) => {
+      asked.push([String(url), init])
+      return refusal(401, 'unauthenticated')
+    }
+    const errors: Error[] = []
+    const client = aClient({ fetch, worldId: 'wld-1' })
+    client.subscribe('liveConfig', 'a', { ...aListener(), onError: (error) => errors.push(error) })
+    server.latest().cut()
+    await backoff()
+    expect(server.connections).toHaveLength(1)
+    expect(errors).toMatchObject([{ code: 'unauthenticated', message: 'unauthenticated for [redacted]' }])
+    expect(asked).toHaveLength(1)
+    expect(asked[0]?.[0]).toBe('https://orrery.example.com/api/realtime/connect/')
+    const headers = { 'x-api-key': 'key', 'x-svc-organization-id': 'org-1', 'x-svc-world-id': 'wld-1' }
+    expect(Object.fromEntries(new Headers(asked[0]?.[1]?.headers))).toEqual(headers)
+    expect(asked[0]?.[1]?.redirect).toBe('manual')
+  })
+
+  test.each<[string, () => Promise<Response>]>([
+    ['is away', () => Promise.reject(new TypeError('fetch failed'))],
+    ['has too many', async () => refusal(429, 'rate_limited')],
+    ['is hidden by a proxy that knows of none', async () => new Response('<html>', { status: 404 })],
+    ['would admit it now', async () => refusal(426, 'upgrade_required')],
+  ])('is tried again where the API %s', async (_, fetch) => {
+    const { told } = follow(aClient({ fetch }))
+    server.latest().cut()
+    await backoff()
+    expect(server.connections).toHaveLength(2)
+    expect(told).toEqual([])
+  })
+
+  test('to an address that the platform refuses is not tried again', async () => {
+    class WebSocket {
+      constructor() {
+        throw new Error('A page of https may not connect without TLS.')
+      }
+    }
+    const refusing = WebSocket as unknown as NonNullable<RealtimeOptions['WebSocket']>
+    const { told } = follow(aClient({ WebSocket: refusing }))
+    await settle()
+    expect(told).toEqual(['error refused'])
+  })
+
+  test('that is lost with nothing to follow is made again when there is something', async () => {
+    const { client, stop } = await opened()
+    stop()
+    server.latest().cut(1000, 'Nothing was subscribed to for ten minutes.')
+    await backoff()
+    expect(server.connections).toHaveLength(1)
+    expect(states.at(-1)).toEqual({ state: 'idle' })
+    follow(client, 'b')
+    server.latest().accept()
+    expect(server.connections).toHaveLength(2)
+    expect(server.latest().sent).toEqual([asked('subscribe', 'b')])
+  })
+})
+
+describe('a listener', () => {
+  test('is told what is there, each change, its deletion and its return', async () => {
+    const updates: unknown[] = []
+    const client = aClient()
+    const { told } = follow(client)
+    client.subscribe('liveConfig', 'a', { ...aListener(), onUpdate: (update) => updates.push(update) })
+    const connection = server.latest()
+    connection.accept()
+    connection.missing('a')
+    connection.update('a', '1', 1)
+    connection.deletion('a', '2')
+    connection.update('a', '3', 3)
+    expect(told).toEqual(['missing', '1', 'deleted 2', '3'])
+    expect(connection.sent).toEqual([asked('subscribe', 'a')])
+    const resource = { type: 'liveConfig', id: 'a' }
+    expect(updates).toEqual([
+      { resource, userId: 'ann', version: '1', data: { id: 'a', config: { n: 1 } } },
+      { resource, userId: 'ann', version: '3', data: { id: 'a', config: { n: 3 } } },
+    ])
+  })
+
+  test('that comes later is told what is known, and never twice', async () => {
+    const { client } = await opened()
+    server.latest().update('a', '1')
+    const late = follow(client)
+    expect(late.told).toEqual([])
+    await settle()
+    expect(late.told).toEqual(['1'])
+    const overtaken = follow(client)
+    server.latest().update('a', '2')
+    await settle()
+    expect([late.told, overtaken.told]).toEqual([['1', '2'], ['2']])
+  })
+
+  test('is told after a loss what it missed, once, and nothing of what it knows', async () => {
+    const { client, told } = await opened()
+    const same = follow(client, 'b')
+    const gone = follow(client, 'c')
+    for (const id of ['a', 'b', 'c']) server.latest().update(id, '1')
+    server.latest().cut()
+    await backoff()
+    server.latest().accept()
+    expect(server.latest().sent).toEqual(['a', 'b', 'c'].map((id) => asked('subscribe', id)))
+    for (let time = 0; time < 2; time += 1) {
+      server.latest().update('a', '5')
+      server.latest().update('b', '1')
+      server.latest().missing('c')
+    }
+    expect([told, same.told, gone.told]).toEqual([['1', '5'], ['1'], ['1', 'missing']])
+    // It was out of reach and not deleted, so that it comes back as it was.
+    server.latest().update('c', '1')
+    expect(gone.told).toEqual(['1', 'missing', '1'])
+  })
+
+  test('is told nothing by a connection that was given up', async () => {
+    const { told } = await opened()
+    const [first] = server.connections
+    first?.cut()
+    first?.update('a', '9')
+    await backoff()
+    server.latest().accept()
+    server.latest().update('a', '1')
+    expect(told).toEqual(['1'])
+  })
+
+  test('is told that it may not follow its resource, which is then not asked for any more', async () => {
+    const { client, told } = await opened()
+    const other = follow(client, 'b')
+    server.latest().error('a', 'No permission')
+    server.latest().update('a', '1')
+    server.latest().cut()
+    await backoff()
+    server.latest().accept()
+    expect(server.latest().sent).toEqual([asked('subscribe', 'b')])
+    expect([told, other.told]).toEqual([['error No permission'], []])
+  })
+
+  test('that ended is told nothing, and the last of a resource ends it at the server', async () => {
+    const { client, told, stop } = await opened()
+    const other = follow(client)
+    await settle()
+    stop()
+    stop()
+    server.latest().update('a', '1')
+    expect([told, other.told]).toEqual([[], ['1']])
+    expect(server.latest().sent).toEqual([asked('subscribe', 'a')])
+    other.stop()
+    expect(server.latest().sent).toEqual([asked('subscribe', 'a'), asked('unsubscribe', 'a')])
+    follow(client)
+    expect(server.latest().sent.at(-1)).toEqual(asked('subscribe', 'a'))
+  })
+
+  test('that throws takes nothing from the others', async () => {
+    const { client } = await opened()
+    const uncaught = vi.fn()
+    vi.stubGlobal('queueMicrotask', (call: () => void) => {
+      try {
+        call()
+      } catch (error) {
+        uncaught(error)
+      }
+    })
+    const fault = new Error('a fault of the page')
+    client.subscribe('liveConfig', 'b', {
+      ...aListener(),
+      onUpdate: () => {
+        throw fault
+      },
+    })
+    const other = follow(client, 'b')
+    server.latest().update('b', '1')
+    vi.unstubAllGlobals()
+    expect(other.told).toEqual(['1'])
+    expect(uncaught.mock.calls).toEqual([[fault]])
+  })
+
+  test.each([
+    '',
+    '{',
+    'null',
+    '[]',
+    '{"resource":{"type":"liveConfig","id":"a"}}',
+    '{"error":"Invalid message format"}',
+  ])('is not troubled by a message that is about nothing: %s', async (text) => {
+    const { told } = await opened()
+    server.latest().say(text)
+    server.latest().update('a', '1')
+    expect(told).toEqual(['1'])
+  })
+})
+
+test('a bundler for browsers needs nothing but the client and its base58', async () => {
+  const { metafile } = await build({
+    ...{ entryPoints: ['client/realtime.ts'], bundle: true, platform: 'browser', format: 'esm' },
+    ...{ write: false, metafile: true, logLevel: 'silent' },
+  })
+  const foreign = Object.keys(metafile.inputs).filter((file) => !/^(client|node_modules\/(bs58|base-x))\//.test(file))
+  expect(foreign).toEqual([])
+})
+
+test('a client follows as many resources as the server lets it, and says so above that', async () => {
+  const { client, stop } = await opened()
+  for (let at = 1; at < 128; at += 1) follow(client, `doc-${at}`)
+  expect(() => follow(client, 'one more')).toThrow(RangeError)
+  follow(client, 'doc-1')
+  stop()
+  follow(client, 'one more')
+  expect(server.latest().sent).toHaveLength(128 + 2)
+})
+
+test.each<[string, () => Promise<unknown>]>([
+  ['while it connects', async () => undefined],
+  ['while it is connected', async () => server.latest().accept()],
+  ['while it asks why it was refused', async () => server.latest().cut()],
+  [
+    'while it waits to connect again',
+    async () => {
+      server.latest().cut()
+      await settle()
+    },
+  ],
+])('a client that is closed %s calls no listener, connects no more and leaves no timer', async (_, until) => {
+  const client = aClient()
+  const { told } = follow(client)
+  await until()
+  client.close()
+  client.close()
+  server.latest().update('a', '1')
+  await settle()
+  expect(clock.pending).toBe(0)
+  await backoff()
+  expect(server.connections).toHaveLength(1)
+  expect([told, states.at(-1)]).toEqual([[], { state: 'closed' }])
+  expect(() => follow(client)).toThrow('closed')
+})
+
+describe('whatever the order of messages and cuts', () => {
+  const version = (n: number): string => new Date(Date.UTC(2026, 0, 1) + n).toISOString()
+  const step = fc.oneof(
+    fc.record({ act: fc.constantFrom('update', 'deletion', 'late'), n: fc.nat(20) }),
+    fc.record({ act: fc.constantFrom('missing', 'cut', 'open', 'wait', 'join', 'leave'), n: fc.constant(0) }),
+  )
+  type Followers = ReturnType<typeof follow>[]
+  const play = async (
+    client: ReturnType<typeof aClient>,
+    followers: Followers,
+    steps: { act: string; n: number }[],
+  ) => {
+    const acts: Record<string, (n: number) => unknown> = {
+      update: (n) => server.latest().update('a', version(n)),
+      deletion: (n) => server.latest().deletion('a', version(n)),
+      late: (n) => server.connections[0]?.update('a', version(n)),
+      missing: () => server.latest().missing('a'),
+      cut: () => server.latest().cut(),
+      open: () => server.latest().accept(),
+      wait: () => clock.advance(30_000),
+      join: () => followers.push(follow(client)),
+      leave: () => followers.at(-1)?.stop(),
+    }
+    for (const { act, n } of steps) {
+      acts[act]?.(n)
+      await settle()
+    }
+  }
+
+  test('no listener is told a version older than one before, or twice the same, and the end is the newest', async () => {
+    const run = async (steps: { act: string; n: number }[]): Promise<void> => {
+      server = aServer()
+      clock = createFakeClock()
+      const client = aClient()
+      const followers = [follow(client)]
+      await play(client, followers, steps)
+      // One who came last, so that there is one, and a server that is back.
+      followers.push(follow(client))
+      server.latest().cut()
+      await backoff()
+      server.latest().accept()
+      server.latest().update('a', version(21))
+      await settle()
+      for (const { told } of followers) {
+        const versions = told.filter((each) => each !== 'missing').map((each) => each.replace('deleted ', ''))
+        expect(versions).toEqual([...versions].sort())
+        expect(told.filter((each, at) => each === told[at - 1])).toEqual([])
+      }
+      expect(followers.at(-1)?.told.at(-1)).toBe(version(21))
+      client.close()
+    }
+    await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 60 }), run), { numRuns: 300 })
+  })
+})

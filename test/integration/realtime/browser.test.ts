@@ -1,0 +1,90 @@
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { findChromium } from '#dev/programs.ts'
+import { openBrowser } from '#test/support/browser.ts'
+import { aCluster } from '#test/support/cluster.ts'
+import { createTcpGate } from '#test/support/gate.ts'
+import { type ApiProcess, aDatabase, startApi, startOperator } from '#test/support/processes.ts'
+import { aTenant } from '#test/support/tenant.ts'
+import { eventually } from '#test/support/wait.ts'
+
+type Told = { phases: string[]; states: string[] }
+
+describe.skipIf(findChromium(process.env) === undefined)('in Chromium, a page', () => {
+  const cluster = aCluster()
+  let browser: Awaited<ReturnType<typeof openBrowser>>
+  let api: ApiProcess
+  let operator: Awaited<ReturnType<typeof startOperator>>
+  let gate: Awaited<ReturnType<typeof createTcpGate>>
+  beforeAll(async () => {
+    browser = await openBrowser(fileURLToPath(new URL('page.ts', import.meta.url)))
+    const settings = { ORRERY_ALLOWED_ORIGINS: browser.origin }
+    api = await startApi({ databaseUrl: await aDatabase(), settings })
+    operator = await startOperator()
+    gate = await createTcpGate(new URL(api.url))
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await Promise.all([gate?.remove(), api?.stop(), operator?.stop()])
+  })
+
+  /** A page that follows a new world with a key that only reads; `told` is what it was told. */
+  const aFollowingPage = async (origin: string, more: { apiKey?: string } = {}) => {
+    const { rest, scope, paths, key, world } = await aTenant(api.url)
+    const worldId = await world()
+    const options = {
+      ...scope,
+      baseUrl: `http://127.0.0.1:${gate.port}`,
+      apiKey: await key([`${paths.project}/**:r`]),
+      ...more,
+    }
+    const { page, errors } = await browser.page(origin)
+    await page.evaluate(([given, id]) => Reflect.get(globalThis, 'follow')(given, id), [options, worldId] as const)
+    const told = (): Promise<Told> => page.evaluate(() => Reflect.get(globalThis, 'told'))
+    const sees = (phase: string) =>
+      eventually(
+        `phase ${phase}`,
+        async () => {
+          const seen = await told()
+          if (seen.phases.at(-1) === phase) return true
+          throw new Error(`the page was told ${JSON.stringify(seen)}`)
+        },
+        { timeoutMs: 30_000 },
+      )
+    const namespace = `orrery-${scope.organizationId}`
+    return { rest, worldId, pod: cluster.pod(namespace, worldId), told, sees, errors }
+  }
+
+  test('of an origin that is allowed sees a world start and stop, also over a cut', async () => {
+    const { rest, worldId, pod, told, sees, errors } = await aFollowingPage(browser.origin)
+    await sees('Inactive')
+    await rest.call('POST', `/api/worlds/${worldId}/start/`)
+    await sees('Starting')
+    await pod.exists()
+    gate.cut()
+    await pod.becomesReady()
+    await sees('Active')
+    await rest.call('POST', `/api/worlds/${worldId}/stop/`)
+    await sees('Stopped')
+    const { phases, states } = await told()
+    expect(phases.filter((phase, at) => phase !== phases[at - 1])).toEqual([
+      ...['Inactive', 'Starting', 'Active', 'Stopped'],
+    ])
+    expect(states.join()).toMatch(/^connecting,open,(waiting,connecting,)+open$/)
+    expect(errors).toEqual([])
+  })
+
+  test('whose key is not valid is told so, and tries no more', async () => {
+    const { told, sees } = await aFollowingPage(browser.origin, { apiKey: 'unknown' })
+    await sees('unauthenticated')
+    expect((await told()).states).toEqual(['connecting', 'closed'])
+  })
+
+  test('of another origin is refused, and goes on waiting longer and longer', async () => {
+    const { told } = await aFollowingPage(browser.otherOrigin)
+    await eventually('two refusals', async () => (await told()).states.length >= 4)
+    const { phases, states } = await told()
+    expect(states.slice(0, 4)).toEqual(['connecting', 'waiting', 'connecting', 'waiting'])
+    expect(phases).toEqual([])
+  })
+})
