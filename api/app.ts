@@ -170,7 +170,8 @@ const methodsOf = (app: Hono<Env>, path: string): string[] => {
   const parts = path.replace(/\/$/, '').split('/')
   const fits = (pattern: string): boolean => {
     const steps = pattern.replace(/\/$/, '').split('/')
-    return steps.length === parts.length && steps.every((step, at) => step.startsWith(':') || step === parts[at])
+    const isLong = steps.at(-1) === '*' ? parts.length >= steps.length : parts.length === steps.length
+    return isLong && steps.every((step, at) => step === '*' || step.startsWith(':') || step === parts[at])
   }
   const found = app.routes.filter((route) => route.method !== 'ALL' && fits(route.path))
   const named = found.filter((route) => !route.path.includes(':'))

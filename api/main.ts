@@ -17,6 +17,7 @@ import type { Deps } from './context.ts'
 import { type Database, openDatabase } from './db/client.ts'
 import { migrateDatabase } from './db/migrate.ts'
 import { createDeps } from './deps.ts'
+import { sweepDocuments } from './documents/sweep/service.ts'
 import { type Chore, keepHouse } from './housekeeping.ts'
 import { isDatabaseAway } from './http/problem.ts'
 import { forgetIdempotencyKeys } from './idempotency/service.ts'
@@ -85,6 +86,7 @@ const minuteMs = 60_000
 
 const choresOf = (deps: Deps): Chore[] => [
   { name: 'idempotency keys', everyMs: hourMs, run: () => forgetIdempotencyKeys(deps.db, deps.clock.now()) },
+  { name: 'documents', everyMs: minuteMs, run: (signal) => sweepDocuments(deps, signal) },
   { name: 'partitions', everyMs: 5 * minuteMs, run: async () => void (await keepPartitions(deps, deps.clock.now())) },
   { name: 'pictures', everyMs: hourMs, run: async (signal) => void (await sweepPictures(deps, signal)) },
 ]

@@ -135,22 +135,35 @@ const lockWorld = async (ctx: Context, tx: Transaction, worldId: string): Promis
 
 /** Every deployment that may still run counts, those that wait for their world included. */
 const refuseCount = async (tx: Transaction, world: WorldRow, count: number, except?: BotRow): Promise<void> => {
-  const [others] = await tx
-    .select({ sum: sql<number>`coalesce(sum(${botDeployments.count}), 0)::int` })
-    .from(botDeployments)
-    .where(
-      and(
-        eq(botDeployments.worldId, world.id),
-        isNull(botDeployments.deletingAt),
-        notInArray(botDeployments.phase, ['Stopped', 'Error']),
-        sql`${botDeployments.id} <> ${except?.id ?? ''}`,
-      ),
-    )
-  const wanted = (others?.sum ?? 0) + count
+  const wanted = (await liveCount(tx, world.id, except?.id)) + count
   if (wanted > world.estimatedCapacity) {
     const detail = `The world would have ${wanted} bots, above the ${world.estimatedCapacity} of its scaling profile.`
     throw new Problem('limit_reached', detail)
   }
+}
+
+/** Refuses a scaling profile that is too small for the live bots of a world, whose row is locked. */
+export const refuseFewer = async (tx: Transaction, worldId: string, capacity: number): Promise<void> => {
+  const live = await liveCount(tx, worldId)
+  if (live > capacity) {
+    throw new Problem('limit_reached', `The world has ${live} bots, above the ${capacity} of this scaling profile.`)
+  }
+}
+
+/** How many bots the deployments of a world want, but for those that are over until its next run. */
+const liveCount = async (tx: Transaction, worldId: string, except = ''): Promise<number> => {
+  const [live] = await tx
+    .select({ sum: sql<number>`coalesce(sum(${botDeployments.count}), 0)::int` })
+    .from(botDeployments)
+    .where(
+      and(
+        eq(botDeployments.worldId, worldId),
+        isNull(botDeployments.deletingAt),
+        notInArray(botDeployments.phase, ['Stopped', 'Error']),
+        sql`${botDeployments.id} <> ${except}`,
+      ),
+    )
+  return live?.sum ?? 0
 }
 
 const present = (row: BotRow, world: WorldRow): BotsAnswer => ({

@@ -1,6 +1,7 @@
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
 import { botDeployments } from '#api/bots/table.ts'
 import type { Transaction } from '#api/db/client.ts'
+import { endDocuments } from '#api/documents/sweep/service.ts'
 import { worlds } from '#api/worlds/table.ts'
 import { markAllDirty } from './outbox.ts'
 
@@ -8,7 +9,8 @@ type Beneath = { readonly organizationId: string; readonly projectId: string; re
 
 /**
  * Marks the world, or all worlds of a project, and their bots as deleting, and all of them dirty, in the transaction of
- * whoever deletes: from its commit on they are in no answer, and push takes them down. Returns how many worlds it was.
+ * whoever deletes: from its commit on they are in no answer, and push takes them down. Their documents end at once.
+ * Returns how many worlds it was.
  */
 export const markDeleting = async (
   tx: Transaction,
@@ -33,6 +35,7 @@ export const markDeleting = async (
     gone.map(({ id }) => id),
     now,
   )
+  await endDocuments(tx, { organizationId, projectId, worldId: worldId ?? '' }, now)
   return { worlds: gone.length }
 }
 

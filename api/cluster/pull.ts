@@ -1,5 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import type { Database, Transaction } from '#api/db/client.ts'
+import { endDocuments } from '#api/documents/sweep/service.ts'
 import { type WorldRow, worlds } from '#api/worlds/table.ts'
 import { startColumns, stopColumns } from '#api/worlds/transitions.ts'
 import type { Clock } from '#shared/clock.ts'
@@ -88,7 +89,11 @@ const take = async (deps: PullDeps, tx: Transaction, live: World): Promise<Outco
       ...intentOf(deps, row, verdict),
     })
     .where(eq(worlds.id, row.id))
-  if (verdict.markDeleting) await markBotsDeleting(tx, [row.id], new Date(deps.clock.now()))
+  if (verdict.markDeleting) {
+    const now = new Date(deps.clock.now())
+    await markBotsDeleting(tx, [row.id], now)
+    await endDocuments(tx, { ...row, worldId: row.id }, now)
+  }
   const wake = Boolean(verdict.adoptState ?? verdict.pushAgain ?? verdict.markDeleting)
   if (wake) {
     const revision = row.revision + (verdict.pushAgain ? 0 : 1)

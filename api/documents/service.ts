@@ -1,9 +1,11 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
+import { scopeExistsIn } from '#api/auth/service.ts'
 import type { Context } from '#api/context.ts'
 import { notFound, Problem } from '#api/http/problem.ts'
 import type { DocumentType } from '#shared/enumerations.ts'
 import type { DocumentAnswer } from './schema.ts'
 import { type Place, placeOf } from './scope.ts'
+import { shareScope } from './sweep/service.ts'
 import { type DocumentRow, documents } from './table.ts'
 
 type Named = { readonly type: DocumentType; readonly id: string }
@@ -15,7 +17,7 @@ export const getDocument = async (ctx: Context, named: Named): Promise<DocumentA
     .select()
     .from(documents)
     .where(and(is(place, named.type), isNull(documents.deletedAt)))
-  // A project or world that is being deleted is absent with all that is in it, and its documents go later.
+  // A project or world that is being deleted is absent with all that is in it; of very many documents some end later.
   if (row === undefined || !(await ctx.scopeExists(place.depth, place))) throw notFound()
   return present(named, row)
 }
@@ -63,12 +65,14 @@ const write = async (
   const { organizationId, projectId, worldId, id } = place
   // Two writes within a millisecond, or a clock that stepped back, still give two versions in order.
   const version = sql`greatest(${now.toISOString()}::timestamptz, ${documents.version} + interval '1 millisecond')`
-  if (!(await ctx.scopeExists(place.depth, place))) throw notFound()
   return ctx.db.transaction(async (tx) => {
     // Writes of one document take turns, also while it has no row that could be locked: of two first writes the second
     // sees the first. Each is one statement, since followers are told of every change of the row.
     const key = JSON.stringify([organizationId, projectId, worldId, named.type, id])
     await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`)
+    await shareScope(tx, place)
+    // Asked only now: who deletes the scope has either not begun, and waits, or is done.
+    if (!(await scopeExistsIn(tx, place.depth, place))) throw notFound()
     const [before] = await tx.select().from(documents).where(is(place, named.type))
     const isAbsent = before === undefined || before.deletedAt !== null
     if (isAbsent && row.deletedAt !== null) throw notFound()

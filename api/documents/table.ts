@@ -5,7 +5,7 @@ import { documentTypes } from '#shared/enumerations.ts'
 
 /**
  * The documents behind realtime, each in a scope: '' for a project or world is the scope above it. A deleted document
- * keeps its row, so that a version is never given twice.
+ * keeps its row, so that a version is never given twice, for as long as there is its scope.
  */
 export const documents = pgTable(
   'documents',

@@ -131,6 +131,7 @@ export const worldEndpoints = [
     ifMatch: true,
     answer: worldAnswer,
     answerHeaders: ['etag'],
+    problems: [409],
     handle: async (ctx, { params, body, ifMatch }) =>
       tagged(await patchWorld(ctx, { worldId: params.worldId, ifMatch, changes: body })),
   }),

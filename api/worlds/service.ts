@@ -1,4 +1,5 @@
 import { and, count, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm'
+import { refuseFewer } from '#api/bots/service.ts'
 import { resolveBuild } from '#api/builds/service.ts'
 import { markDeleting } from '#api/cluster/deleting.ts'
 import { markDirty } from '#api/cluster/outbox.ts'
@@ -87,6 +88,8 @@ export const patchWorld = async (
         { limits: await limitsIn(ctx, tx), ...ctx.principal },
       )
     }
+    const { estimatedCapacity } = next.world
+    if (estimatedCapacity < row.estimatedCapacity) await refuseFewer(tx, worldId, estimatedCapacity)
     await tx.update(launchContexts).set(next.context).where(eq(launchContexts.worldId, worldId))
     return { ...next.world, revision: row.revision + 1, updatedAt: now }
   })

@@ -97,6 +97,16 @@ describe('a bot deployment', () => {
     expect((await make(worldId, { count: 1 })).status).toBe(409)
   })
 
+  test('and its siblings never have more bots than the profile, also when their world is to have a smaller one', async () => {
+    const scaled = (profile: string) => ({ networking: { strategy: 'Default', scaling: { profile } } })
+    const worldId = await tenant.world(scaled('Capacity60'))
+    const { path } = await make(worldId, { count: 31 })
+    const shrink = () => tenant.rest.call('PATCH', `/api/worlds/${worldId}/`, scaled('Capacity30'))
+    expect(await shrink()).toMatchObject({ status: 409, body: { code: 'limit_reached' } })
+    await tenant.rest.call('PATCH', path, { count: 30 })
+    expect((await shrink()).status).toBe(200)
+  })
+
   test('is changed where something is given, has a tag, and is gone once deleted', async () => {
     const worldId = await tenant.world()
     const { path } = await make(worldId, { count: 1, cpu: '1', args: ['a'], description: 'Crowd' })

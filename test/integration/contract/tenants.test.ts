@@ -221,8 +221,9 @@ describe('an API key', () => {
     const own = await aTenant(url)
     const id = await own.world()
     const bot = await own.withKey([`${own.paths.project}/worlds/${id}:*`, `${own.paths.organization}/**:*`], {
-      claims: { bot: true },
+      claims: { bot: true, createOrganization: true },
     })
+    expect((await bot.call('POST', organizations, { name: 'Bots' })).status).toBe(403)
     expect((await bot.call('GET', `/api/worlds/${id}/`)).status).toBe(200)
     expect((await bot.call('PATCH', `/api/worlds/${id}/`, { name: 'Mine' })).status).toBe(403)
     expect((await bot.call('GET', keys)).status).toBe(404)

@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openDatabase } from '#api/db/client.ts'
+import { sweepDocuments } from '#api/documents/sweep/service.ts'
+import { inSession } from '#dev/postgres.ts'
+import { systemClock } from '#shared/clock.ts'
+import { aCluster } from '#test/support/cluster.ts'
+import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts'
+import { openSocket } from '#test/support/socket.ts'
+import { aTenant } from '#test/support/tenant.ts'
+import { eventually } from '#test/support/wait.ts'
+
+let api: ApiProcess
+let databaseUrl: string
+beforeAll(async () => {
+  databaseUrl = await aDatabase()
+  api = await startApi({ databaseUrl })
+})
+afterAll(() => api?.stop())
+
+const hourMs = 3_600_000
+
+/** A project with a world, a document in each of the three scopes, and somebody who follows all of them. */
+const aFollowedProject = async () => {
+  const { rest, scope, world } = await aTenant(api.url)
+  const worldId = await world()
+  const ids = { world: `World:${worldId}`, project: 'Project:settings', organization: 'Organization:settings' }
+  const pathOf = (id: string): string => `/api/documents/liveConfig/${id}/`
+  const put = (id: string, n: number) => rest.call('PUT', pathOf(id), { data: { id: 'l', config: { n } } })
+  const client = await openSocket(api.url, { ...scope, worldId: '' })
+  for (const id of Object.values(ids)) {
+    await put(id, 1)
+    client.subscribe('liveConfig', id)
+    await client.hears('the document', ({ resource, data }) => resource?.id === id && data !== undefined)
+  }
+  return {
+    ...{ rest, scope, worldId, ids, client, put, pathOf },
+    hearsOfEnd: (id: string) =>
+      client.hears('the deletion', ({ resource, data }) => resource?.id === id && JSON.stringify(data) === '{}'),
+    /** What was heard of each document: the numbers in it, and `gone` for its deletion. */
+    heard: () =>
+      Object.values(ids).map((id) =>
+        client.updatesOf(id).map(({ data }) => (data?.config as { n: number } | undefined)?.n ?? 'gone'),
+      ),
+    rows: async () =>
+      (
+        await inSession(databaseUrl, (sql) =>
+          sql.query<{ alive: number; all: number }>(
+            `select count(*)::int as all, (count(*) filter (where deleted_at is null))::int as alive
+              from documents where organization_id = $1`,
+            [scope.organizationId],
+          ),
+        )
+      ).rows[0],
+  }
+}
+
+/** Sweeps as the api does every minute, so many hours later. */
+const sweep = async (hours: number): Promise<void> => {
+  const { db, close } = openDatabase({ url: databaseUrl, poolSize: 2 })
+  const clock = { ...systemClock, now: () => Date.now() + hours * hourMs }
+  await sweepDocuments({ db, clock }, new AbortController().signal)
+  await close()
+}
+
+test('the deletion of a world is told once to who follows a document in it, and its row goes later', async () => {
+  const { rest, worldId, ids, put, pathOf, hearsOfEnd, heard, rows, client } = await aFollowedProject()
+  await rest.call('DELETE', `/api/worlds/${worldId}/`)
+  await hearsOfEnd(ids.world)
+  expect((await put(ids.world, 2)).status).toBe(404)
+  expect((await rest.call('GET', pathOf(ids.world))).status).toBe(404)
+  await sweep(0)
+  await put(ids.project, 2)
+  await client.hears('what came after', () => heard()[1]?.length === 2)
+  expect(heard()).toEqual([[1, 'gone'], [1, 2], [1]])
+  const versions = client.updatesOf(ids.world).map(({ version = '' }) => version)
+  expect(versions).toEqual([...new Set(versions)].sort())
+  expect(await rows()).toEqual({ all: 3, alive: 2 })
+  await sweep(2)
+  expect(await rows()).toEqual({ all: 2, alive: 2 })
+})
+
+test('the deletion of a project is told once for its own documents and those of its worlds', async () => {
+  const { rest, ids, put, hearsOfEnd, heard, rows, client } = await aFollowedProject()
+  await rest.call('DELETE', '/api/organizations/projects/current/')
+  await Promise.all([hearsOfEnd(ids.world), hearsOfEnd(ids.project)])
+  await sweep(0)
+  await put(ids.organization, 2)
+  await client.hears('what came after', () => heard()[2]?.length === 2)
+  expect(heard()).toEqual([
+    [1, 'gone'],
+    [1, 'gone'],
+    [1, 2],
+  ])
+  await sweep(2)
+  expect(await rows()).toEqual({ all: 1, alive: 1 })
+})
+
+test('a world that kubectl deletes ends its documents too', async () => {
+  const { scope, worldId, ids, hearsOfEnd } = await aFollowedProject()
+  const { kubectl } = aCluster()
+  const namespace = `orrery-${scope.organizationId}`
+  await eventually('the resource', async () => kubectl('get', 'worlds', worldId, '-n', namespace) !== '')
+  kubectl('delete', 'worlds', worldId, '-n', namespace, '--wait=false')
+  await hearsOfEnd(ids.world)
+})
+
+test('very many documents end as well, and other tombstones stay', async () => {
+  const { rest, scope, rows, ids, pathOf } = await aFollowedProject()
+  await rest.call('DELETE', pathOf(ids.organization))
+  await inSession(databaseUrl, (sql) =>
+    sql.query(
+      `insert into documents (organization_id, project_id, world_id, type, id, user_id, data, version)
+        select $1, $2, '', 'liveConfig', 'many-' || n, '', '{"id":"l","config":{}}', now() from generate_series(1, 2500) n`,
+      [scope.organizationId, scope.projectId],
+    ),
+  )
+  expect((await rest.call('DELETE', '/api/organizations/projects/current/')).status).toBe(200)
+  expect((await rows())?.alive).toBeLessThanOrEqual(1502)
+  await sweep(0)
+  expect(await rows()).toEqual({ all: 2503, alive: 0 })
+  await sweep(2)
+  expect(await rows()).toEqual({ all: 1, alive: 0 })
+})
+
+test('no document is written into what is being deleted, however close the two come', async () => {
+  const { rest, worldId, ids, rows } = await aFollowedProject()
+  const world = { 'x-svc-world-id': worldId }
+  const write = (at: number) =>
+    rest.call('PUT', `/api/documents/liveConfig/new-${at}/`, { data: { id: 'l', config: {} } }, world)
+  let written = 0
+  const writers = Array.from({ length: 8 }, async (_, writer) => {
+    for (let at = 0; at < 200; at += 1) {
+      if ((await write(writer * 200 + at)).status === 404) return
+      written += 1
+    }
+  })
+  await eventually('some documents', async () => written > 20)
+  await rest.call('DELETE', `/api/worlds/${worldId}/`)
+  await Promise.all(writers)
+  expect(await rows()).toEqual({ all: written + Object.keys(ids).length, alive: 2 })
+})
