@@ -37,7 +37,10 @@ export type WireOptions = Required<Pick<RealtimeOptions, 'WebSocket'>> & {
 export const openWire = async ({ WebSocket, url, protocols, ...options }: WireOptions): Promise<Ended> => {
   const socket = new WebSocket(url, protocols)
   const over = new AbortController()
-  const ended = Promise.withResolvers<Ended>()
+  let settle: (ended: Ended) => void = () => undefined
+  const ended = new Promise<Ended>((resolve) => {
+    settle = resolve
+  })
   let isOpen = false
   let isQuiet = true
   let lasted = false
@@ -47,7 +50,7 @@ export const openWire = async ({ WebSocket, url, protocols, ...options }: WireOp
     over.abort()
     options.signal.removeEventListener('abort', stop)
     socket.close()
-    ended.resolve({ code, reason, wasOpen: isOpen, lasted })
+    settle({ code, reason, wasOpen: isOpen, lasted })
   }
   const stop = (): void => end(1000, 'It was closed here.')
   const send = (text: string): void => {
@@ -81,5 +84,5 @@ export const openWire = async ({ WebSocket, url, protocols, ...options }: WireOp
   options.signal.addEventListener('abort', stop)
   if (options.signal.aborted) stop()
   void watch()
-  return ended.promise
+  return ended
 }
