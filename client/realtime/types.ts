@@ -46,7 +46,7 @@ export type RealtimeState =
 export type WebSocketLike = {
   addEventListener(
     type: 'open' | 'message' | 'close' | 'error',
-    listener: (event: { data?: unknown; code?: number; reason?: string }) => void,
+    listener: (event: { type: string; data?: unknown; code?: number; reason?: string }) => void,
   ): void
   send(text: string): void
   close(): void

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { WebSocket as WebSocketOfWs } from 'ws'
 import { createRealtime, type Realtime, type RealtimeOptions, type RealtimeState } from '#client/realtime.ts'
 import { createTcpGate } from '#test/support/gate.ts'
 import { aKey } from '#test/support/keys.ts'
@@ -59,21 +60,27 @@ const follow = (client: Realtime, id: string) => {
   return { told, stop, hears, rises }
 }
 
-test('a listener is told what is missing, made, changed, deleted and made again', async () => {
-  const { call, put, client } = await aProject()
-  const { told, hears, rises } = follow(client(), 'a')
-  await hears('missing')
-  for (const n of [1, 2]) {
-    await put('a', n)
-    await hears(n)
-  }
-  await call('DELETE', '/api/documents/liveConfig/a/')
-  await hears('deleted')
-  await put('a', 3)
-  await hears(3)
-  expect(told).toEqual(['missing', 1, 2, 'deleted', 3])
-  rises()
-})
+test.each([
+  ['Node', WebSocket],
+  ['the package ws', WebSocketOfWs],
+])(
+  'by the WebSocket of %s a listener is told what is missing, made, changed, deleted and made again',
+  async (_, by) => {
+    const { call, put, client } = await aProject()
+    const { told, hears, rises } = follow(client({ WebSocket: by }), 'a')
+    await hears('missing')
+    for (const n of [1, 2]) {
+      await put('a', n)
+      await hears(n)
+    }
+    await call('DELETE', '/api/documents/liveConfig/a/')
+    await hears('deleted')
+    await put('a', 3)
+    await hears(3)
+    expect(told).toEqual(['missing', 1, 2, 'deleted', 3])
+    rises()
+  },
+)
 
 test('a listener of a world is told its status', async () => {
   const { call, client } = await aProject()
