@@ -4,7 +4,7 @@ import { cpus, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '#dev/ports.ts'
 import { forgetPostgres } from '#dev/postgres.ts'
-import { stateVariable } from '#dev/process.ts'
+import { stackMark } from '#dev/process.ts'
 import { startStack } from '#dev/stack.ts'
 import { startOrExit } from '#shared/process.ts'
 import { startPods } from './pods.ts'
@@ -17,7 +17,7 @@ const count = Number(process.env.ORRERY_BENCH_WORLDS ?? 100)
 
 await startOrExit(async () => {
   const stateDir = mkdtempSync(join(tmpdir(), 'orrery-bench-'))
-  process.env[stateVariable] = stateDir
+  process.env[stackMark] = stateDir
   mkdirSync(join(stateDir, 'logs'))
   const progress = (line: string): void => void process.stderr.write(`[bench] ${line}\n`)
   const env = { ...process.env, KUBECONFIG: '', ORRERY_LOG_LEVEL: 'warn' }

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { stateVariable } from './process.ts'
+import { stackMark } from './process.ts'
 
 const waitMs = 10_000
 
 /**
  * Ends the processes of an earlier stack with that state folder, one that was killed and could not end them itself.
- * They are known by their environment, so nothing else is touched. Only Linux shows it; elsewhere nothing happens.
+ * They are known by a mark in their environment that nothing else has. Only Linux shows it; elsewhere nothing happens.
  */
 export const endOrphans = async (stateDir: string): Promise<number> => {
   const found = orphansOf(stateDir)
@@ -32,20 +32,11 @@ export const runnerOf = (pidText: string | undefined, stateDir: string): number 
 
 const orphansOf = (stateDir: string): number[] => {
   if (process.platform !== 'linux') return []
-  const mark = `\0${stateVariable}=${stateDir}\0`
+  const mark = `\0${stackMark}=${stateDir}\0`
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .filter((pid) => `\0${read(`/proc/${pid}/environ`)}`.includes(mark))
-    .filter((pid) => Number(pid) !== process.ppid && !isShellOfRunner(pid))
     .map(Number)
-}
-
-/** npm and its shell have the variable too when a user sets it; they are parents of this process, not its orphans. */
-const isShellOfRunner = (pid: string): boolean => {
-  for (let at = process.ppid; at > 1; at = Number(/\) \S (\d+)/.exec(read(`/proc/${at}/stat`))?.[1] ?? 0)) {
-    if (at === Number(pid)) return true
-  }
-  return false
 }
 
 const commandOf = (pid: number): string => read(`/proc/${pid}/cmdline`)

@@ -32,8 +32,10 @@ export type ServiceOptions = {
   gid?: number
 }
 
-/** The variable that names the state folder of a stack, in it and in all its processes. */
+/** The variable by which a user names the state folder of a stack. */
 export const stateVariable = 'ORRERY_STATE_DIR'
+/** The variable that names it in the processes of a running stack, and that no user has a reason to set. */
+export const stackMark = 'ORRERY_STACK'
 const pollMs = 50
 const attemptTimeoutMs = 2_000
 const lastLines = 12
@@ -92,7 +94,7 @@ export const startService = async (options: ServiceOptions): Promise<Service> =>
 /** Children get only what they need, and the mark by which a later start finds those that outlived this one. */
 const inherited = (): Record<string, string> =>
   Object.fromEntries(
-    ['PATH', 'HOME', stateVariable].flatMap((name) => {
+    ['PATH', 'HOME', stackMark].flatMap((name) => {
       const value = process.env[name]
       return value === undefined ? [] : [[name, value]]
     }),

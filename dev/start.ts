@@ -8,7 +8,7 @@ import { startOrExit, untilSignal } from '#shared/process.ts'
 import type { NodeChoice } from './node/types.ts'
 import { endOrphans, runnerOf } from './orphans.ts'
 import { forgetPostgres } from './postgres.ts'
-import { stateVariable } from './process.ts'
+import { stackMark, stateVariable } from './process.ts'
 import { type StackInfo, startStack } from './stack.ts'
 
 /** What the data of a state folder must be of, to be used again. */
@@ -96,7 +96,7 @@ await startOrExit(async () => {
   const options = readOptions()
   if (options.help) return say(usage)
   const stateDir = resolve(process.env[stateVariable] || fileURLToPath(new URL('../.orrery', import.meta.url)))
-  process.env[stateVariable] = stateDir
+  process.env[stackMark] = stateDir
   const stopped = untilSignal()
   await refuseTakenPort(options.apiPort)
   await prepare(stateDir, options.reset)
