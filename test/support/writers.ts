@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { Client } from 'pg'
+import { Client, Pool } from 'pg'
 import type { createRest } from './rest.ts'
 import { eventually } from './wait.ts'
 
@@ -28,8 +28,10 @@ const requesters = 4
  */
 export const createWriters = (options: WriterOptions) => {
   const { databaseUrl, organizationId, random, rests } = options
-  const control = createSession(databaseUrl)
-  const open = new Set([control])
+  const control = new Pool({ connectionString: databaseUrl, max: 1 })
+  // A connection that is lost while it is idle; the next query gets another one.
+  control.on('error', () => undefined)
+  const open = new Set<Session>()
   let committed = 0
   let unanswered = 0
   const inSession = async (isOver: () => boolean, transact: (session: Session) => Promise<number>): Promise<void> => {
@@ -37,7 +39,9 @@ export const createWriters = (options: WriterOptions) => {
     open.add(session)
     while (!isOver()) {
       try {
-        committed += await transact(session)
+        // Not one statement: the count would be that of before the wait.
+        const kept = await transact(session)
+        committed += kept
       } catch (error) {
         if (!isLost(error)) throw error
         unanswered += 1
@@ -97,14 +101,13 @@ export const createWriters = (options: WriterOptions) => {
     },
     /** All documents as they are. */
     rows: async (): Promise<FinalRow[]> => {
-      await control.close()
       const { rows } = await control.query(
         `select id, version, (data -> 'config' ->> 'n')::int as n from documents where organization_id = $1 order by id`,
         [organizationId],
       )
       return rows
     },
-    close: () => Promise.all([...open].map((session) => session.close())),
+    close: () => Promise.all([control.end(), ...[...open].map((session) => session.close())]),
   }
 }
 
