@@ -113,6 +113,21 @@ describe('on a real socket', () => {
     expect(await client.closes()).toBe(1006)
   })
 
+  test('a handshake that waits for its turn among many has its five seconds from then', async () => {
+    let asked = 0
+    const { connect, pass } = await aServer(() => {
+      asked += 1
+      return new Promise(() => undefined)
+    })
+    const clients = Array.from({ length: 65 }, () => connect())
+    await eventually('64 questions', async () => asked === 64)
+    const isOver = (): number => clients.filter(({ seen }) => seen.closed !== undefined).length
+    await pass(5_000)
+    await eventually('the next', async () => asked === 65 && isOver() === 64)
+    await pass(5_000)
+    await eventually('its end', async () => isOver() === 65)
+  })
+
   test('a handshake that was answered has no deadline any more', async () => {
     const { connect, pass } = await aServer()
     const client = connect()

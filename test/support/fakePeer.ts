@@ -10,8 +10,6 @@ export const aFakePeer = () => {
   let buffered = 0
   const peer: Peer = {
     buffered: () => buffered,
-    cork: () => undefined,
-    uncork: () => undefined,
     write: (bytes) => void written.push(bytes),
     onDrain: (callback) => void waiting.push(callback),
     ping: () => void done.push('ping'),
@@ -33,15 +31,24 @@ export const aFakePeer = () => {
       waiting = []
       for (const callback of callbacks) callback()
     },
-    /** The frames that were written, with what they say. */
-    told: (): Record<string, unknown>[] => written.map((bytes) => JSON.parse(textOf(bytes))),
+    /** What was written, write by write. */
+    written,
+    /** What all frames say that were written. */
+    told: (): Record<string, unknown>[] => textsOf(Buffer.concat(written)).map((text) => JSON.parse(text)),
   }
 }
 export type FakePeer = ReturnType<typeof aFakePeer>
 
-const textOf = (frame: Buffer): string => {
-  const length = frame[1] ?? 0
-  return frame.subarray(length < 126 ? 2 : length === 126 ? 4 : 10).toString()
+const textsOf = (frames: Buffer): string[] => {
+  const texts: string[] = []
+  for (let at = 0; at < frames.length; ) {
+    const short = frames[at + 1] ?? 0
+    const from = at + (short < 126 ? 2 : short === 126 ? 4 : 10)
+    const length = short < 126 ? short : short === 126 ? frames.readUInt16BE(at + 2) : frames.readUInt32BE(at + 6)
+    texts.push(frames.toString('utf8', from, from + length))
+    at = from + length
+  }
+  return texts
 }
 
 /** The scope of a connection that a test makes. */
