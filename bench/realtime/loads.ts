@@ -17,8 +17,7 @@ const follow = async (
   { count, document, heard }: { count: number; document: (at: number) => number; heard?: (update: Buffer) => void },
 ): Promise<LoadSocket[]> => {
   const tally = createTally()
-  const first = tally.reach(count, patienceMs)
-  const sockets = await openSockets({
+  const opening = openSockets({
     ...{ url: target.url, path, headers: place.headers, count },
     heard: (_, update) => {
       tally.add()
@@ -26,13 +25,13 @@ const follow = async (
     },
     opened: ({ at, send }) => send(subscribeTo(document(at))),
   })
-  await first
+  const [sockets] = await Promise.all([opening, tally.reach(count, patienceMs)])
   return sockets
 }
 
 type FanOut = { readonly sockets: number; readonly seconds: number }
 /** Updates that are made before the next wait until everybody heard the last. */
-const burst = 64
+const burst = 32
 
 /** Deliveries a second of one document to all sockets; every update reaches every socket. */
 export const fanOut = async (target: Target, place: Place, { sockets: count, seconds }: FanOut): Promise<number> => {
