@@ -37,7 +37,6 @@ export const aFakePeer = () => {
     told: (): Record<string, unknown>[] => textsOf(Buffer.concat(written)).map((text) => JSON.parse(text)),
   }
 }
-export type FakePeer = ReturnType<typeof aFakePeer>
 
 const textsOf = (frames: Buffer): string[] => {
   const texts: string[] = []
