@@ -37,6 +37,9 @@ export const serveOperations = async (options: {
   }
 }
 
+/** Connections that wait to be accepted: thousands come back at once when another replica went. The system may allow fewer. */
+const backlog = 4_096
+
 /** Listens on the port; one that cannot be had is an Error whose sentence says what to do. */
 export const listen = (server: ReturnType<typeof createServer>, port: number): Promise<void> =>
   new Promise((resolve, reject) => {
@@ -51,5 +54,5 @@ export const listen = (server: ReturnType<typeof createServer>, port: number): P
         ),
       )
     })
-    server.listen(port, resolve)
+    server.listen({ port, backlog }, resolve)
   })

@@ -5,9 +5,6 @@ import { type Frame, offerNotice, offerUpdate } from './pending.ts'
 import { type Told, textFrame, updateText } from './protocol.ts'
 import { type Entry, reads, type Subscription } from './subscription.ts'
 
-/** The data of a deletion; no document that exists is empty. */
-export const deletedData = '{}'
-
 export type DeliveryOptions = {
   readonly metrics: RealtimeMetrics
   /** Flushes the connection soon. */
@@ -18,7 +15,8 @@ export type DeliveryOptions = {
 /**
  * Decides what each subscriber is told. The rule that everything rests on: an update is offered to a subscription only
  * if its version is above the last one. Updates come from two sources, the changes and the rows, in any order between
- * them, and it does not matter.
+ * them, and it does not matter. To one who is owed the present document nothing else is told before it: it could be older
+ * than what the client was told on an earlier connection, which a reading that began after the subscription never is.
  */
 export const createDelivery = ({ metrics, wantsFlush, end }: DeliveryOptions) => {
   const offer = (subscription: Subscription, frame: Frame, versionMs: number): boolean => {
@@ -42,15 +40,24 @@ export const createDelivery = ({ metrics, wantsFlush, end }: DeliveryOptions) =>
       if (offerNotice(connection.pending, frame)) wantsFlush(connection)
       else end(connection, 'unread')
     },
-    /** Tells all who follow a topic, may read it and do not know it yet; `writtenMs` is monotonic. */
-    deliver: (entry: Entry, told: Told & ScopeIds, writtenMs: number | undefined): void => {
+    /**
+     * Tells all who follow a topic, may read it and do not know it yet; `writtenMs` is monotonic. Of those to whom the
+     * present document is owed, it tells those to whom this is it.
+     */
+    deliver: (
+      entry: Entry,
+      told: Told & ScopeIds,
+      { writtenMs, owed }: { writtenMs?: number; owed?: ReadonlySet<Subscription> },
+    ): void => {
       // One encoding for all who wrote the id alike, which is nearly everybody.
       const frames = new Map<string, Frame>()
       for (const subscription of entry.subscriptions) {
         const { sentMs, awaits, named } = subscription
+        if (awaits && !owed?.has(subscription)) {
+          subscription.passedMs = Math.max(subscription.passedMs, told.versionMs)
+          continue
+        }
         if (told.versionMs < sentMs || (told.versionMs === sentMs && !awaits)) continue
-        // To one who is owed the present document, a deletion is no update: the reading tells that there is nothing.
-        if (awaits && writtenMs !== undefined && told.data === deletedData) continue
         if (!reads(subscription, told)) continue
         const frame = frames.get(named.id) ?? { bytes: textFrame(updateText(named, told)), writtenMs }
         frames.set(named.id, frame)

@@ -1,6 +1,6 @@
 import type { ScopeIds } from '#api/context.ts'
-import { type Connection, flush } from './connection.ts'
-import { createDelivery, type DeliveryOptions, deletedData } from './delivery.ts'
+import { type Connection, createJoin, flush } from './connection.ts'
+import { createDelivery, type DeliveryOptions } from './delivery.ts'
 import { removeUpdates } from './pending.ts'
 import { errorText, type Named, notFoundText, type Told } from './protocol.ts'
 import { afterPermit, decideSubscribe, type Entry, nameOf, reads, type Subscription } from './subscription.ts'
@@ -26,7 +26,7 @@ const createRegistry = ({ metrics }: Pick<HubOptions, 'metrics'>) => {
       const key = topicKey(topic)
       const entry = entries.get(key) ?? { key, topic, subscriptions: new Set<Subscription>() }
       entries.set(key, entry)
-      const subscription = { connection, entry, named, known, sentMs: 0, awaits: true, grant: undefined }
+      const subscription = { connection, entry, named, known, sentMs: 0, awaits: true, passedMs: 0, grant: undefined }
       entry.subscriptions.add(subscription)
       connection.subscriptions.set(nameOf(named), subscription)
       metrics.subscriptions(1)
@@ -44,6 +44,14 @@ const createRegistry = ({ metrics }: Pick<HubOptions, 'metrics'>) => {
   }
 }
 
+/** Whether a change that was not told to a subscription is newer than what was found; it is forgotten. */
+const takePassed = (subscription: Subscription, found: Found | undefined): boolean => {
+  if (subscription.awaits) return false
+  const isNewer = subscription.passedMs > (found?.versionMs ?? 0)
+  subscription.passedMs = 0
+  return isNewer
+}
+
 /** Who follows what in this replica. It decides what each connection is told, and does no I/O of its own. */
 export type Hub = ReturnType<typeof createHub>
 
@@ -52,6 +60,7 @@ export const createHub = (options: HubOptions) => {
   const { metrics, read } = options
   const { say, deliver } = createDelivery(options)
   const registry = createRegistry(options)
+  const join = createJoin()
   return {
     ...createRequests(options, registry, say),
     /** Forgets a connection that is gone. */
@@ -71,15 +80,13 @@ export const createHub = (options: HubOptions) => {
         const entry = registry.entries.get(topicKey(topic))
         if (entry === undefined) continue
         if (data === undefined) read(entry)
-        else deliver(entry, { ...change, data }, nowMs - change.ageMs)
-        // Who is owed the document was left out of that; a reading that began before the deletion may not show it.
-        if (data === deletedData && [...entry.subscriptions].some(({ awaits }) => awaits)) read(entry)
+        else deliver(entry, { ...change, data }, { writtenMs: nowMs - change.ageMs })
       }
     },
     /** Those of a topic to whom the present document is owed; asked before it is read. */
-    awaiting: (entry: Entry): Subscription[] => [...entry.subscriptions].filter(({ awaits }) => awaits),
+    awaiting: (entry: Entry): Set<Subscription> => new Set([...entry.subscriptions].filter(({ awaits }) => awaits)),
     /** Takes what was read of a topic; undefined is nothing. `awaiting` are those to whom it was owed before the reading. */
-    loaded: (entry: Entry, found: Found | undefined, awaiting: readonly Subscription[]): void => {
+    loaded: (entry: Entry, found: Found | undefined, awaiting: ReadonlySet<Subscription>): void => {
       for (const subscription of awaiting) {
         const owed = subscription.awaits && entry.subscriptions.has(subscription)
         if (!owed || (found !== undefined && !found.deleted && reads(subscription, found))) continue
@@ -88,7 +95,9 @@ export const createHub = (options: HubOptions) => {
         if (found?.deleted) subscription.sentMs = Math.max(subscription.sentMs, found.versionMs)
         say(subscription.connection, notFoundText(subscription.named))
       }
-      if (found !== undefined) deliver(entry, found, undefined)
+      if (found !== undefined) deliver(entry, found, { owed: awaiting })
+      // A reading that began before a change may not show it.
+      if ([...awaiting].filter((each) => takePassed(each, found)).length > 0) read(entry)
     },
     /** Reads everything that is followed: something may have been missed. */
     refresh: (): void => {
@@ -96,7 +105,7 @@ export const createHub = (options: HubOptions) => {
     },
     /** Writes what waits for a connection, and reads again what could not wait. */
     flush: (connection: Connection, nowMs: number): void => {
-      for (const { writtenMs } of flush(connection, () => options.wantsFlush(connection))) {
+      for (const { writtenMs } of flush(connection, join, () => options.wantsFlush(connection))) {
         metrics.delivered(writtenMs === undefined ? undefined : (nowMs - writtenMs) / 1000)
       }
       if (connection.waitsForDrain) return

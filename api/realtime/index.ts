@@ -49,7 +49,7 @@ export const startRealtime = (options: RealtimeOptions) => {
         db,
         wanted.map(({ topic }) => topic),
       )
-      for (const [at, entry] of wanted.entries()) hub.loaded(entry, found.get(entry.key), awaiting[at] ?? [])
+      for (const [at, entry] of wanted.entries()) hub.loaded(entry, found.get(entry.key), awaiting[at] ?? new Set())
     },
   })
   const hub = createHub({

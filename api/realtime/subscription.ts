@@ -20,6 +20,8 @@ export type Subscription = {
   sentMs: number
   /** The present document is owed. */
   awaits: boolean
+  /** The newest change that was not told meanwhile; 0 is none. */
+  passedMs: number
   /** The last answer to whether a node may be read; forgotten when the permissions change. */
   grant: { readonly path: string; readonly reads: boolean } | undefined
 }

@@ -2,15 +2,18 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws'
 import { Problem, told, toProblem } from '#api/http/problem.ts'
+import { createTurns } from '#api/objects/turns.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
 import type { Admission, Upgrade } from './admission.ts'
 import { readHandshake } from './handshake.ts'
 
-/** No HTTP timeout holds for a connection that asked for an upgrade. */
+/** No HTTP timeout holds for a connection that asked for an upgrade: these are for its turn, and from then on. */
+const turnMs = 20_000
 const handshakeMs = 5_000
-/** Upgrades that wait for their answer. */
-const maxHandshakes = 20_000
+/** So many are answered at a time, and so many wait for their turn: all come back at once when a replica went. */
+const handshakesAtOnce = 64
+const maxWaiting = 20_000
 const path = '/api/realtime/connect/'
 
 /** Whether a request is answered by an upgrade; every other request is answered as HTTP, whatever it offers. */
@@ -52,7 +55,7 @@ export const createUpgrade = ({ fetch, enter, open, clock, log }: UpgradeOptions
     ...wsOptions,
     handleProtocols: (_, request) => answers.get(request) ?? false,
   })
-  let waiting = 0
+  const takeTurn = createTurns({ atOnce: handshakesAtOnce, waiting: maxWaiting })
 
   const decide = async (request: IncomingMessage, address: string): Promise<Decision> => {
     const handshake = readHandshake(request.headers['sec-websocket-protocol'], headersOf(request))
@@ -73,14 +76,8 @@ export const createUpgrade = ({ fetch, enter, open, clock, log }: UpgradeOptions
     }
   }
 
-  return async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
-    // A reset before anybody listens would end the process.
-    const ignore = (): void => undefined
-    socket.on('error', ignore)
-    const deadline = clock.setTimeout(() => socket.destroy(), handshakeMs)
-    waiting += 1
+  const settle = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
     try {
-      if (waiting > maxHandshakes) throw new Problem('unavailable', 'Too many connect at once.', again)
       const wrong = wrongHandshake(request)
       if (wrong !== undefined) return await answer(socket, responseTo(wrong))
       const decision = await decide(request, request.socket.remoteAddress ?? '')
@@ -93,10 +90,33 @@ export const createUpgrade = ({ fetch, enter, open, clock, log }: UpgradeOptions
       const problem = toProblem(error)
       if (problem.status === 500) log.error({ err: error }, 'realtime: an upgrade failed')
       await answer(socket, responseTo(problem))
-    } finally {
-      waiting -= 1
-      deadline.cancel()
     }
+  }
+
+  /** Destroys the socket after the time, unless `over` comes first; resolves then. */
+  const within = async (limitMs: number, socket: Duplex, over: Promise<void>): Promise<void> => {
+    const late = Promise.withResolvers<void>()
+    const deadline = clock.setTimeout(() => {
+      socket.destroy()
+      late.resolve()
+    }, limitMs)
+    await Promise.race([over, late.promise])
+    deadline.cancel()
+  }
+
+  return async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
+    // A reset before anybody listens would end the process.
+    socket.on('error', () => undefined)
+    const turn = Promise.withResolvers<void>()
+    const answered = takeTurn(async () => {
+      turn.resolve()
+      if (!socket.destroyed) await within(handshakeMs, socket, settle(request, socket, head))
+    })
+    if (answered === undefined) {
+      return await answer(socket, responseTo(new Problem('unavailable', 'Too many connect at once.', again)))
+    }
+    await within(turnMs, socket, turn.promise)
+    await answered
   }
 }
 

@@ -1,19 +1,18 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { createClient } from '#client/client.ts'
 import { freePort } from '#dev/ports.ts'
 import { createDatabase, forgetPostgres, startPostgres } from '#dev/postgres.ts'
 import { type Service, startService } from '#dev/process.ts'
 import { startOrExit } from '#shared/process.ts'
+import { readMetrics, rootApiKey, startApi, type Target } from '../api.ts'
 import { quantile } from '../report.ts'
 import { type Ask, type Load, load } from './load.ts'
 
 // `npm run bench:rest`: what a request costs beyond the query that it makes. The API and the bare routes take turns in
 // one run, each a process of its own beside this one; the API is the bundle that ships. No cluster is at hand, so that
 // only REST is measured.
-const rootApiKey = 'bench-platform-key-of-the-run'
 const worldsPerList = 1_000
 const connections = 64
 const rounds = 3
@@ -21,54 +20,9 @@ const reads = Number(process.env.ORRERY_BENCH_READS ?? 25_000)
 const creates = Number(process.env.ORRERY_BENCH_CREATES ?? 500)
 const lists = 20
 
-type Target = { service: Service; url: string; metricsUrl?: string }
 type Scope = { organizationId: string; projectId: string; worldIds: string[]; apiKey: string }
 
-async function startApi(dir: string, databaseUrl: string): Promise<Target> {
-  const [port, metricsPort, nowhere] = [await freePort(), await freePort(), await freePort()]
-  const url = `http://127.0.0.1:${port}`
-  const kubeconfig = join(dir, 'kubeconfig')
-  writeFileSync(kubeconfig, nobody(nowhere))
-  const service = await startService({
-    name: 'api',
-    command: process.execPath,
-    args: ['--max-semi-space-size=4', 'dist/api.mjs'],
-    logFile: join(dir, 'api.log'),
-    ready: async (signal) => (await fetch(`${url}/readyz`, { signal })).ok,
-    readyTimeoutMs: 30_000,
-    env: {
-      KUBECONFIG: kubeconfig,
-      ORRERY_PORT: String(port),
-      ORRERY_METRICS_PORT: String(metricsPort),
-      ORRERY_DATABASE_URL: databaseUrl,
-      ORRERY_ROOT_API_KEY: rootApiKey,
-      ORRERY_PUBLIC_URL: url,
-      ORRERY_KEY_PEPPER: 'bench-pepper-of-at-least-32-bytes-',
-      ORRERY_KEY_ENCRYPTION_KEYS: `bench:${Buffer.alloc(32, 7).toString('base64')}`,
-      ORRERY_OBJECT_STORE_URL: pathToFileURL(join(dir, 'objects')).href,
-      // Nobody answers the pushes, so that each is soon tried seldom and takes no part in what is measured.
-      ORRERY_PUSH_BACKOFF_MAX_MS: '3600000',
-      ORRERY_LIMIT_MAX_WORLDS: '1000000',
-      ORRERY_LIMIT_REQUESTS_PER_SECOND: '1000000',
-      ORRERY_LIMIT_REQUEST_BURST: '1000000',
-    },
-  })
-  return { service, url, metricsUrl: `http://127.0.0.1:${metricsPort}/metrics` }
-}
-
-/** A kubeconfig of a cluster that is away. */
-function nobody(port: number): string {
-  return JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    'current-context': 'away',
-    contexts: [{ name: 'away', context: { cluster: 'away', user: 'away' } }],
-    clusters: [{ name: 'away', cluster: { server: `http://127.0.0.1:${port}` } }],
-    users: [{ name: 'away', user: {} }],
-  })
-}
-
-async function startBare(dir: string, databaseUrl: string, scope: Scope): Promise<Target> {
+async function startBare(dir: string, databaseUrl: string, scope: Scope): Promise<Omit<Target, 'metricsUrl'>> {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const service = await startService({
@@ -106,7 +60,7 @@ async function fill(baseUrl: string): Promise<Scope> {
 const aWorld = { name: 'Lobby', transient: false, runtime: { mapName: 'hall' } }
 const anId = (ids: readonly string[], at: number): string => ids[at % ids.length] ?? ''
 
-async function compare(api: Target, bare: Target, { worldIds, ...scope }: Scope): Promise<void> {
+async function compare(api: Target, bare: Omit<Target, 'metricsUrl'>, { worldIds, ...scope }: Scope): Promise<void> {
   const headers = {
     'x-api-key': scope.apiKey,
     'x-svc-organization-id': scope.organizationId,
@@ -169,7 +123,7 @@ async function compare(api: Target, bare: Target, { worldIds, ...scope }: Scope)
       }
     }
     report(each.what, seen)
-    process.stdout.write(`  the api by then: ${await usage(api.metricsUrl ?? '')}\n`)
+    process.stdout.write(`  the api by then: ${await usage(api.metricsUrl)}\n`)
   }
 }
 
@@ -190,7 +144,7 @@ function report(what: string, seen: { bare: Load[]; api: Load[] }): void {
 
 async function usage(metricsUrl: string): Promise<string> {
   const text = await (await fetch(metricsUrl)).text()
-  const value = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? 0)
+  const value = await readMetrics(metricsUrl)
   const requests = [...text.matchAll(/^http_request_duration_seconds_count\{.*\} (\d+)$/gm)]
   const answered = requests.reduce((sum, [, count]) => sum + Number(count), 0)
   const rssMiB = Math.round(value('process_resident_memory_bytes') / 2 ** 20)

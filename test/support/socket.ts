@@ -54,11 +54,13 @@ export const refusalOf = (
     headers = {},
     protocols = [],
     path = '',
-  }: { headers?: Record<string, string>; protocols?: string[]; path?: string },
+    localAddress = '127.0.0.1',
+  }: { headers?: Record<string, string>; protocols?: string[]; path?: string; localAddress?: string },
 ): Promise<Refusal> =>
   new Promise((resolve, reject) => {
     const ws = new WebSocket(path === '' ? realtimeUrl(apiUrl) : `${apiUrl.replace(/^http/, 'ws')}${path}`, protocols, {
       headers,
+      localAddress,
     })
     ws.on('open', () => {
       ws.terminate()
@@ -81,10 +83,10 @@ export const refusalOf = (
 export const openSocket = async (
   apiUrl: string,
   scope: SocketScope,
-  options: { protocols?: string[]; headers?: Record<string, string> } = {},
+  options: { protocols?: string[]; headers?: Record<string, string>; localAddress?: string } = {},
 ) => {
-  const headers = options.headers ?? scopeHeaders(scope)
-  const ws = new WebSocket(realtimeUrl(apiUrl), options.protocols ?? [], { headers, perMessageDeflate: false })
+  const { protocols = [], headers = scopeHeaders(scope), localAddress = '127.0.0.1' } = options
+  const ws = new WebSocket(realtimeUrl(apiUrl), protocols, { headers, localAddress, perMessageDeflate: false })
   const heard: Heard[] = []
   let closed: { code: number; reason: string } | undefined
   ws.on('message', (data) => heard.push(JSON.parse(String(data))))

@@ -11,7 +11,8 @@ let api: ApiProcess
 let other: ApiProcess
 beforeAll(async () => {
   const databaseUrl = await aDatabase()
-  const settings = { ORRERY_ALLOWED_ORIGINS: page, ORRERY_LIMIT_SOCKETS_PER_KEY: '3' }
+  const limits = { ORRERY_LIMIT_SOCKETS_PER_KEY: '3', ORRERY_LIMIT_SOCKETS_PER_ADDRESS: '100' }
+  const settings = { ORRERY_ALLOWED_ORIGINS: page, ...limits }
   api = await startApi({ databaseUrl, settings })
   other = await startApi({ databaseUrl, settings })
 })
@@ -192,6 +193,18 @@ describe('a refusal is an HTTP answer with problem+json', () => {
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
     clients[0]?.ws.close()
     await eventually('a place', async () => (await openSocket(api.url, { ...rest.scope, apiKey })).isOpen())
+  })
+
+  test('for a connection too many from one address, whoever asks, until one of the others ends', async () => {
+    const { scope } = await aProject()
+    const from = (localAddress: string) => ({ headers: scopeHeaders(scope), localAddress })
+    const clients = []
+    for (let at = 0; at < 100; at += 1) clients.push(await openSocket(api.url, scope, from('127.0.0.2')))
+    const refused = await refusalOf(api.url, from('127.0.0.2'))
+    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+    await openSocket(api.url, scope, from('127.0.0.3'))
+    clients[0]?.ws.close()
+    await eventually('a place', async () => (await openSocket(api.url, scope, from('127.0.0.2'))).isOpen())
   })
 
   test('an upgrade of another path is answered as HTTP', async () => {

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { anonymous, platform } from '#api/auth/principal.ts'
+import { createGate } from './gate.ts'
+
+const key = (id: string) => ({ ...anonymous(''), kind: 'key' as const, id, bucket: id })
+const limited = expect.objectContaining({ code: 'rate_limited', headers: { 'retry-after': '10' } })
+
+test('one credential has its connections and no more, until one of them ends', () => {
+  const gate = createGate({ socketsPerKey: 2, socketsPerAddress: 10 })
+  const leave = gate.enter(key('a'), '::1')
+  gate.enter(key('a'), '::1')
+  expect(() => gate.enter(key('a'), '::2')).toThrow(limited)
+  gate.enter(key('b'), '::1')
+  leave()
+  // Leaving twice gives one place back.
+  leave()
+  gate.enter(key('a'), '::1')
+  expect(() => gate.enter(key('a'), '::1')).toThrow(limited)
+})
+
+test('one address has its connections, whoever comes from it, the platform too', () => {
+  const gate = createGate({ socketsPerKey: 10, socketsPerAddress: 2 })
+  gate.enter(key('a'), '::1')
+  const leave = gate.enter(platform, '::1')
+  expect(() => gate.enter(key('b'), '::1')).toThrow(limited)
+  expect(() => gate.enter(platform, '::1')).toThrow(limited)
+  gate.enter(key('b'), '::2')
+  leave()
+  gate.enter(key('b'), '::1')
+})
+
+test('the platform key is not counted as a credential', () => {
+  const gate = createGate({ socketsPerKey: 1, socketsPerAddress: 10 })
+  for (let at = 0; at < 5; at += 1) gate.enter(platform, '::1')
+})
+
+test('a gate that is closed admits nobody', () => {
+  const gate = createGate({ socketsPerKey: 1, socketsPerAddress: 1 })
+  gate.close()
+  expect(() => gate.enter(platform, '::1')).toThrow(expect.objectContaining({ code: 'unavailable' }))
+})

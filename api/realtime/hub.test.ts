@@ -1,0 +1,343 @@
+import { Registry } from 'prom-client'
+import { describe, expect, test } from 'vitest'
+import { platform } from '#api/auth/principal.ts'
+import { aConnection, aFakePeer, aScope } from '#test/support/fakePeer.ts'
+import type { Connection } from './connection.ts'
+import { createHub, type Found } from './hub.ts'
+import { createRealtimeMetrics } from './metrics.ts'
+import { maxPendingBytes } from './pending.ts'
+import type { Entry, Subscription } from './subscription.ts'
+import type { Change } from './tail.ts'
+
+type Reading = { entry: Entry; awaiting: Set<Subscription> }
+const named = { type: 'liveConfig', id: 'a' }
+const textOf = (version: number): string => new Date(version).toISOString()
+
+/** A hub whose readings a test begins and ends, over rows that it sets. */
+const aHub = ({ flushesAtOnce = true } = {}) => {
+  const queue = new Set<Entry>()
+  const ended: string[] = []
+  const keys: string[] = []
+  const registry = new Registry()
+  const hub = createHub({
+    metrics: createRealtimeMetrics(
+      registry,
+      () => 0,
+      () => 0,
+    ),
+    read: (entry) => void queue.add(entry),
+    keyChanged: (id) => void keys.push(id),
+    wantsFlush: (connection) => void (flushesAtOnce && hub.flush(connection, 0)),
+    end: (connection, why) => void ended.push(`${connection.principal.id} ${why}`),
+  })
+  const row = (versionMs: number, more: Partial<Found> = {}): Found => ({
+    ...{ ...aScope, userId: 'u', data: `{"n":${versionMs}}`, versionMs, deleted: false },
+    ...more,
+  })
+  const begin = (): Reading[] => {
+    const readings = [...queue].map((entry) => ({ entry, awaiting: hub.awaiting(entry) }))
+    queue.clear()
+    return readings
+  }
+  const end = (readings: readonly Reading[], found: Found | undefined): void => {
+    for (const { entry, awaiting } of readings) hub.loaded(entry, found, awaiting)
+  }
+  return {
+    hub,
+    ended,
+    keys,
+    row,
+    gone: (versionMs: number): Found => row(versionMs, { data: '{}', deleted: true }),
+    /** Begins to read what is wanted; `end` brings what was found. */
+    begin,
+    end,
+    /** Reads what is wanted until nothing is. */
+    read: (found: Found | undefined): void => {
+      for (let at = 0; at < 5 && queue.size > 0; at += 1) end(begin(), found)
+      expect(queue.size).toBe(0)
+    },
+    change: (versionMs: number, more: Partial<Change> = {}): void => {
+      const change: Change = {
+        ...{ ...aScope, type: 'liveConfig', id: 'a', userId: 'u', data: `{"n":${versionMs}}`, versionMs, ageMs: 0 },
+        ...more,
+      }
+      hub.publish([change], 0)
+    },
+    wants: (): number => queue.size,
+    client: (more: Parameters<typeof aConnection>[1] = {}) => {
+      const wire = aFakePeer()
+      const connection: Connection = aConnection(wire.peer, more)
+      return {
+        ...wire,
+        connection,
+        subscribe: (id = 'a'): void => hub.subscribe(connection, { ...named, id }),
+        /** The versions that it was told, and what it was told instead of one. */
+        versions: (): unknown[] => wire.told().map(({ version, warning, error }) => version ?? warning ?? error),
+      }
+    },
+  }
+}
+
+describe('a subscriber', () => {
+  test('is told the present document, and then each newer one', () => {
+    const { client, row, read, change } = aHub()
+    const one = client()
+    one.subscribe()
+    read(row(5))
+    for (const version of [6, 7]) change(version)
+    expect(one.versions()).toEqual([5, 6, 7].map(textOf))
+    expect(one.told()[0]).toEqual({ userId: 'u', resource: named, data: { n: 5 }, version: textOf(5) })
+  })
+
+  test('is not told what it knows, nor anything older, whichever of reading and change comes late', () => {
+    const { client, row, read, begin, end, change, hub } = aHub()
+    const one = client()
+    one.subscribe()
+    read(row(5))
+    for (const version of [3, 5]) change(version)
+    hub.refresh()
+    const slow = begin()
+    change(7)
+    end(slow, row(6))
+    expect(one.versions()).toEqual([5, 7].map(textOf))
+  })
+
+  test('is told first what is there, though older changes come before it: one who comes back saw them go', () => {
+    const { client, row, read, begin, end, change } = aHub()
+    const one = client()
+    one.subscribe()
+    const reading = begin()
+    // The tail is late: these were committed before the row was read.
+    for (const version of [2, 3]) change(version)
+    expect(one.versions()).toEqual([])
+    end(reading, row(5))
+    read(row(5))
+    expect(one.versions()).toEqual([textOf(5)])
+  })
+
+  test('is told nothing by a reading that began before it came, for the same reason', () => {
+    const { client, row, read, begin, end } = aHub()
+    const [one, two] = [client(), client()]
+    one.subscribe()
+    const early = begin()
+    two.subscribe()
+    end(early, row(5))
+    expect([one.versions(), two.versions()]).toEqual([[textOf(5)], []])
+    read(row(6))
+    expect([one.versions(), two.versions()]).toEqual([[5, 6].map(textOf), [textOf(6)]])
+  })
+
+  test('is told a change that the reading of its document did not see', () => {
+    const { client, row, read, begin, end, change } = aHub()
+    const [one, two] = [client(), client()]
+    one.subscribe()
+    two.subscribe()
+    const early = begin()
+    change(6)
+    end(early, row(5))
+    read(row(6))
+    change(7)
+    for (const each of [one, two]) expect(each.versions()).toEqual([5, 6, 7].map(textOf))
+  })
+
+  test('of a document that was made while it was looked for is warned, and told of it', () => {
+    const { client, row, read, begin, end, change } = aHub()
+    const one = client()
+    one.subscribe()
+    const early = begin()
+    change(6)
+    end(early, undefined)
+    read(row(6))
+    expect(one.versions()).toEqual(['resource_not_found', textOf(6)])
+  })
+
+  test('of a deleted document is warned alone, whichever of reading and deletion comes first', () => {
+    const { client, gone, read, begin, end, change } = aHub()
+    const deletion = { data: '{}' }
+    const [one, two] = [client(), client()]
+    one.subscribe()
+    change(6, deletion)
+    read(gone(6))
+    two.subscribe()
+    const reading = begin()
+    end(reading, gone(6))
+    change(6, deletion)
+    read(gone(6))
+    for (const each of [one, two]) expect(each.versions()).toEqual(['resource_not_found'])
+  })
+
+  test('is told of a deletion that the reading of its document did not see', () => {
+    const { client, row, gone, read, begin, end, change } = aHub()
+    const one = client()
+    one.subscribe()
+    const early = begin()
+    change(6, { data: '{}' })
+    end(early, row(5))
+    read(gone(6))
+    expect(one.told().map(({ data }) => data)).toEqual([{ n: 5 }, {}])
+  })
+
+  test('that asks twice is answered twice', () => {
+    const { client, row, read, change } = aHub()
+    const one = client()
+    one.subscribe()
+    read(row(5))
+    one.subscribe()
+    read(row(5))
+    change(6)
+    expect(one.versions()).toEqual([5, 5, 6].map(textOf))
+  })
+
+  test('that went, or unsubscribed, is told nothing more, and nothing is read for it', () => {
+    const { client, row, read, begin, end, change, hub, wants } = aHub()
+    const [one, two] = [client(), client()]
+    one.subscribe()
+    two.subscribe()
+    read(row(5))
+    hub.unsubscribe(one.connection, named)
+    hub.remove(two.connection)
+    change(6, { data: undefined })
+    hub.refresh()
+    expect(wants()).toBe(0)
+    one.subscribe()
+    const reading = begin()
+    hub.remove(one.connection)
+    end(reading, row(7))
+    expect([one.versions(), two.versions()]).toEqual([[textOf(5)], [textOf(5)]])
+  })
+})
+
+describe('a change', () => {
+  test('without data is read from its row', () => {
+    const { client, row, read, change } = aHub()
+    const one = client()
+    one.subscribe()
+    read(row(5))
+    change(6, { data: undefined })
+    read(row(7))
+    change(7)
+    expect(one.versions()).toEqual([5, 7].map(textOf))
+  })
+
+  test('of a key is told to those who look after keys, and to no subscriber', () => {
+    const { change, keys } = aHub()
+    change(6, { type: 'apiKey', id: 'key-1' })
+    expect(keys).toEqual(['key-1'])
+  })
+
+  test('goes to each with the id as it wrote it', () => {
+    const { client, row, read, change } = aHub()
+    const [plain, scoped] = [client(), client()]
+    plain.subscribe('a')
+    scoped.subscribe('Project:a')
+    read(row(5))
+    change(6)
+    expect([plain, scoped].map((each) => each.told().map(({ resource }) => resource))).toEqual([
+      [named, named],
+      [1, 2].map(() => ({ ...named, id: 'Project:a' })),
+    ])
+  })
+})
+
+describe('changes that gather', () => {
+  const gathered = () => {
+    const server = aHub({ flushesAtOnce: false })
+    const [one, two, other] = [server.client(), server.client(), server.client()]
+    one.subscribe()
+    two.subscribe()
+    other.subscribe('b')
+    server.read(server.row(5))
+    for (const version of [6, 7, 8]) server.change(version)
+    server.change(9, { id: 'b' })
+    for (const each of [one, other, two]) server.hub.flush(each.connection, 0)
+    return { one, two, other }
+  }
+
+  test('are one write for each connection, in their order', () => {
+    const { one, other } = gathered()
+    expect(one.written).toHaveLength(1)
+    expect(one.versions()).toEqual([5, 6, 7, 8].map(textOf))
+    expect(other.versions()).toEqual([5, 9].map(textOf))
+  })
+
+  test('are the same bytes for all who follow the same', () => {
+    const { one, two, other } = gathered()
+    expect(two.written).toEqual(one.written)
+    expect(other.written).not.toEqual(one.written)
+  })
+})
+
+describe('a client that is behind', () => {
+  test('gets the newest version alone when it reads again', () => {
+    const { client, row, read, change } = aHub()
+    const one = client()
+    one.subscribe()
+    read(row(5))
+    one.fill(1_000_000)
+    for (const version of [6, 7, 8]) change(version)
+    expect(one.versions()).toEqual([textOf(5)])
+    one.drain()
+    change(9)
+    expect(one.versions()).toEqual([5, 8, 9].map(textOf))
+  })
+
+  test('is told what could not even wait by a reading of the row, once there is room', () => {
+    const { client, row, read, change, wants } = aHub()
+    const one = client()
+    for (const id of ['a', 'b']) one.subscribe(id)
+    read(row(5))
+    one.fill(1_000_000)
+    const large = JSON.stringify({ text: 'x'.repeat(maxPendingBytes) })
+    change(6)
+    change(6, { id: 'b', data: large })
+    change(7, { id: 'b', data: large })
+    expect(wants()).toBe(0)
+    one.drain()
+    read(row(7))
+    expect(one.versions()).toEqual([5, 5, 6, 7].map(textOf))
+    change(8, { id: 'b' })
+    expect(one.versions().at(-1)).toBe(textOf(8))
+  })
+
+  test('and asks for more answers than it reads is ended', () => {
+    const { client, hub, ended } = aHub()
+    const one = client()
+    one.fill(1_000_000)
+    for (let at = 0; at < 258; at += 1) hub.refuseMalformed(one.connection)
+    expect(ended).toContain('platform unread')
+  })
+})
+
+describe('permissions', () => {
+  const principal = {
+    ...platform,
+    kind: 'key' as const,
+    id: 'key-1',
+    permissions: ['organizations/org-1/projects/prj-1:r'],
+  }
+
+  test('that are lost end what they reached with an error, and later changes are not told', () => {
+    const { client, row, read, change, hub } = aHub()
+    const one = client({ principal })
+    one.subscribe()
+    read(row(5))
+    hub.permit(one.connection, [])
+    change(6)
+    expect(one.versions()).toEqual([textOf(5), 'No permission'])
+  })
+
+  test('that were never there make a world absent, until they come', () => {
+    const world = 'wld-00000000000000000000000000'
+    const { client, row, read, change, hub } = aHub()
+    const one = client({ principal })
+    hub.subscribe(one.connection, { type: 'world', id: world })
+    const found = row(5, { worldId: world })
+    read(found)
+    change(6, { type: 'world', id: world, worldId: world, data: undefined })
+    read(row(6, { worldId: world }))
+    expect(one.versions()).toEqual(['resource_not_found'])
+    hub.permit(one.connection, ['organizations/org-1/projects/prj-1/**:r'])
+    read(row(6, { worldId: world }))
+    expect(one.versions()).toEqual(['resource_not_found', textOf(6)])
+  })
+})

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { partitionMs, planPartitions, retentionMs } from './plan.ts'
+
+const atMs = Date.parse('2026-03-01T00:07:30Z')
+const names = (nowMs: number): string[] => planPartitions([], nowMs).make.map(({ name }) => name)
+
+test('partitions of the present and the next two hours are made, without a gap between them', () => {
+  const { make } = planPartitions([], atMs)
+  expect(make[0]).toEqual({
+    name: 'realtime_changes_t202603010000',
+    fromMs: Date.parse('2026-03-01T00:00:00Z'),
+    toMs: Date.parse('2026-03-01T00:15:00Z'),
+  })
+  for (const [at, { fromMs }] of make.slice(1).entries()) expect(fromMs).toBe(make[at]?.toMs)
+  expect(make.at(-1)?.toMs).toBe(Date.parse('2026-03-01T02:15:00Z'))
+})
+
+test('what is there is not made again, and a quarter of an hour later one more is', () => {
+  expect(planPartitions(names(atMs), atMs)).toEqual({ make: [], drop: [] })
+  const later = planPartitions(names(atMs), atMs + partitionMs)
+  expect(later.make.map(({ name }) => name)).toEqual(['realtime_changes_t202603010215'])
+})
+
+test('a partition is dropped when its last change is older than the retention, and not a millisecond before', () => {
+  const [first = ''] = names(atMs)
+  const overMs = Date.parse('2026-03-01T00:15:00Z') + retentionMs
+  const dropAt = (nowMs: number) => planPartitions(names(atMs), nowMs).drop
+  expect(dropAt(overMs - 1)).toEqual([])
+  expect(dropAt(overMs)).toEqual([first])
+})
+
+test('however long nobody was there, all that is over goes', () => {
+  const { drop, make } = planPartitions(names(atMs), atMs + 86_400_000)
+  expect(drop).toEqual(names(atMs))
+  expect(make).toHaveLength(9)
+})
+
+test('what is no partition by time stays', () => {
+  const strange = ['realtime_changes_default', 'realtime_changes_t20260301', 'realtime_changes_t209913010000', 'other']
+  expect(planPartitions(strange, atMs).drop).toEqual([])
+})

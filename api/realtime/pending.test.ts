@@ -1,0 +1,122 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import {
+  createPending,
+  type Frame,
+  isEmpty,
+  maxPendingBytes,
+  offerNotice,
+  offerUpdate,
+  removeUpdates,
+  takeFrames,
+} from './pending.ts'
+
+const aFrame = (bytes: string | Buffer): Frame => ({
+  bytes: typeof bytes === 'string' ? Buffer.from(bytes) : bytes,
+  writtenMs: undefined,
+})
+const texts = (pending: ReturnType<typeof createPending<string>>): string[] => {
+  const taken: string[] = []
+  takeFrames(
+    pending,
+    () => true,
+    ({ bytes }) => taken.push(bytes.toString()),
+  )
+  return taken
+}
+
+test('a client that keeps up gets every update of a resource, in order, after warnings and errors', () => {
+  const pending = createPending<string>()
+  for (const text of ['1', '2', '3']) offerUpdate(pending, 'a', aFrame(text), false)
+  offerNotice(pending, aFrame('warning'))
+  expect(texts(pending)).toEqual(['warning', '1', '2', '3'])
+  expect(isEmpty(pending)).toBe(true)
+  expect(pending).toMatchObject({ bytes: 0, frames: 0 })
+})
+
+test('of a client that is behind only the newest of each resource waits', () => {
+  const pending = createPending<string>()
+  offerUpdate(pending, 'a', aFrame('a1'), false)
+  offerUpdate(pending, 'a', aFrame('a2'), false)
+  offerUpdate(pending, 'b', aFrame('b1'), true)
+  expect(offerUpdate(pending, 'a', aFrame('a3'), true)).toEqual({ taken: true, replaced: 2 })
+  expect(texts(pending).sort()).toEqual(['a3', 'b1'])
+})
+
+test('beyond 512 frames only the newest of each resource is kept, though the client is not behind yet', () => {
+  const pending = createPending<string>()
+  for (let at = 0; at < 1_000; at += 1) offerUpdate(pending, 'a', aFrame(`${at}`), false)
+  expect(pending.frames).toBeLessThanOrEqual(512)
+  expect(texts(pending).at(-1)).toBe('999')
+})
+
+test('what does not fit is refused, and then nothing older of its resource waits; one frame alone always fits', () => {
+  const pending = createPending<string>()
+  const large = Buffer.alloc(maxPendingBytes + 1)
+  expect(offerUpdate(pending, 'a', aFrame(large), false)).toEqual({ taken: true, replaced: 0 })
+  expect(offerUpdate(pending, 'b', aFrame('b1'), false)).toEqual({ taken: false, replaced: 0 })
+  expect(offerUpdate(pending, 'a', aFrame('a2'), false)).toEqual({ taken: true, replaced: 1 })
+  offerUpdate(pending, 'b', aFrame('b2'), false)
+  expect(offerUpdate(pending, 'b', aFrame(large), false)).toEqual({ taken: false, replaced: 1 })
+  expect(texts(pending)).toEqual(['a2'])
+})
+
+test('more than 256 warnings and errors are too many for one who does not read them', () => {
+  const pending = createPending<string>()
+  const answers = Array.from({ length: 257 }, () => offerNotice(pending, aFrame('warning')))
+  expect(answers.indexOf(false)).toBe(256)
+})
+
+test('what is not taken for want of room stays in its order', () => {
+  const pending = createPending<string>()
+  for (const text of ['1', '2', '3']) offerUpdate(pending, 'a', aFrame(text), false)
+  const taken: string[] = []
+  takeFrames(
+    pending,
+    () => taken.length < 2,
+    ({ bytes }) => taken.push(bytes.toString()),
+  )
+  offerUpdate(pending, 'a', aFrame('4'), false)
+  expect([...taken, ...texts(pending)]).toEqual(['1', '2', '3', '4'])
+})
+
+test('whatever comes and goes, no version overtakes a newer one, the counts are right, and memory is bounded', () => {
+  const step = fc.oneof(
+    fc.record({ what: fc.constant('offer' as const), key: fc.nat(3), behind: fc.boolean(), size: fc.nat(400_000) }),
+    fc.record({ what: fc.constant('take' as const), room: fc.nat(4) }),
+    fc.record({ what: fc.constant('remove' as const), key: fc.nat(3) }),
+  )
+  const zeros = Buffer.alloc(400_000)
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const pending = createPending<number>()
+      const versions = new Map<Frame, [number, number]>()
+      const newest = new Map<number, number>()
+      for (const [version, each] of steps.entries()) {
+        if (each.what === 'offer') {
+          const frame = aFrame(zeros.subarray(0, each.size))
+          versions.set(frame, [each.key, version])
+          offerUpdate(pending, each.key, frame, each.behind)
+        } else if (each.what === 'remove') removeUpdates(pending, each.key)
+        else {
+          let left = each.room
+          takeFrames(
+            pending,
+            () => left > 0,
+            (frame) => {
+              left -= 1
+              const [key, of] = versions.get(frame) ?? [-1, -1]
+              expect(of).toBeGreaterThan(newest.get(key) ?? -1)
+              newest.set(key, of)
+            },
+          )
+        }
+        const frames = [...pending.updates.values()].flat()
+        expect(pending.frames).toBe(frames.length)
+        expect(pending.bytes).toBe(frames.reduce((sum, { bytes }) => sum + bytes.length, 0))
+        expect(pending.bytes).toBeLessThanOrEqual(maxPendingBytes)
+      }
+    }),
+    { numRuns: 300 },
+  )
+})

@@ -1,0 +1,135 @@
+import { expect, test } from 'vitest'
+import { type Principal, platform } from '#api/auth/principal.ts'
+import { createFakeClock } from '#test/support/fakeClock.ts'
+import { aConnection, aFakePeer } from '#test/support/fakePeer.ts'
+import type { Connection } from './connection.ts'
+import { createRecheck } from './recheck.ts'
+
+const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+const log = { ...quiet, child: () => log }
+const keyOf = (id: string, permissions = ['*']): Principal => ({ ...platform, kind: 'key', id, permissions })
+
+/** A recheck over credentials that a test takes away. */
+const aRecheck = () => {
+  const clock = createFakeClock()
+  const stopping = new AbortController()
+  const connections = new Set<Connection>()
+  const keys = new Map<string, Principal>()
+  const tokens = new Set<string>()
+  const told: string[] = []
+  const state = { scopeExists: true, isAway: false }
+  const refuseAway = (): void => {
+    if (state.isAway) throw new Error('the database is away')
+  }
+  const recheck = createRecheck({
+    ...{ connections, clock, log, signal: stopping.signal },
+    readKeys: async (ids) => {
+      refuseAway()
+      return new Map(ids.flatMap((id) => (keys.has(id) ? [[id, keys.get(id) ?? platform]] : [])))
+    },
+    verifyToken: async (token) => (tokens.has(token) ? platform : undefined),
+    scopeExists: async () => {
+      refuseAway()
+      return state.scopeExists
+    },
+    permit: (_, permissions) => void told.push(`permit ${permissions.join()}`),
+    end: ({ principal, token }, why) => void told.push(`${token ?? principal.id} ended: ${why}`),
+  })
+  const running = recheck.run()
+  const settle = async (): Promise<void> => {
+    for (let turn = 0; turn < 50; turn += 1) await undefined
+  }
+  return {
+    ...{ recheck, keys, tokens, told, state, settle },
+    open: (more: Parameters<typeof aConnection>[1]): Connection => {
+      const connection = aConnection(aFakePeer().peer, more)
+      connections.add(connection)
+      recheck.add(connection)
+      return connection
+    },
+    pass: async (ms: number): Promise<void> => {
+      clock.advance(ms)
+      await settle()
+    },
+    stop: async (): Promise<void> => {
+      stopping.abort()
+      await running
+    },
+  }
+}
+
+test('a key that went between the look at it and its connection ends that connection', async () => {
+  const { open, settle, told, stop } = aRecheck()
+  open({ principal: keyOf('gone') })
+  await settle()
+  expect(told).toEqual(['gone ended: credential'])
+  await stop()
+})
+
+test('a key that is told to have changed is read: gone ends, other permissions count, and the same change nothing', async () => {
+  const { open, recheck, keys, settle, told, stop } = aRecheck()
+  for (const id of ['same', 'less', 'gone']) {
+    keys.set(id, keyOf(id))
+    open({ principal: keyOf(id) })
+  }
+  await settle()
+  expect(told).toEqual([])
+  keys.set('less', keyOf('less', ['organizations/org-1:r']))
+  keys.delete('gone')
+  for (const id of ['same', 'less', 'gone', 'unknown']) recheck.changed(id)
+  await settle()
+  expect(told).toEqual(['permit organizations/org-1:r', 'gone ended: credential'])
+  await stop()
+})
+
+test('every key is looked at once a minute, though nothing was told of it', async () => {
+  const { open, keys, pass, told, stop } = aRecheck()
+  keys.set('a', keyOf('a'))
+  open({ principal: keyOf('a') })
+  await pass(1)
+  keys.delete('a')
+  await pass(59_998)
+  expect(told).toEqual([])
+  await pass(1)
+  expect(told).toEqual(['a ended: credential'])
+  await stop()
+})
+
+test('a token that is not valid any more ends its connection within a minute', async () => {
+  const { open, tokens, pass, told, stop } = aRecheck()
+  tokens.add('short').add('long')
+  for (const token of ['short', 'long']) open({ principal: { ...platform, kind: 'user', id: 'ann' }, token })
+  await pass(60_000)
+  expect(told).toEqual([])
+  tokens.delete('short')
+  await pass(60_000)
+  expect(told).toEqual(['short ended: credential'])
+  await stop()
+})
+
+test('a scope that is gone ends its connections within a minute', async () => {
+  const { open, state, pass, told, stop } = aRecheck()
+  open({})
+  await pass(60_000)
+  state.scopeExists = false
+  await pass(60_000)
+  expect(told).toEqual(['platform ended: scope'])
+  await stop()
+})
+
+test('while the database is away nobody is ended, and what is to be read is read when it is back', async () => {
+  const { open, recheck, keys, state, settle, pass, told, stop } = aRecheck()
+  keys.set('a', keyOf('a'))
+  open({ principal: keyOf('a') })
+  await settle()
+  state.isAway = true
+  keys.delete('a')
+  recheck.all()
+  await settle()
+  await pass(60_000)
+  expect(told).toEqual([])
+  state.isAway = false
+  await pass(250)
+  expect(told).toEqual(['a ended: credential'])
+  await stop()
+})

@@ -1,0 +1,200 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Registry } from 'prom-client'
+import { afterEach, describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { createIssuer, type KeyStore, type StoredKey } from '#api/auth/issuer.ts'
+import { platform } from '#api/auth/principal.ts'
+import { createTokenVerifier } from '#api/auth/token.ts'
+import { createSealer } from '#api/secrets/seal.ts'
+import { createFakeClock } from '#test/support/fakeClock.ts'
+import { aScope } from '#test/support/fakePeer.ts'
+import { eventually } from '#test/support/wait.ts'
+import type { Admission, Upgrade } from './admission.ts'
+import type { Connection } from './connection.ts'
+import { createHub } from './hub.ts'
+import { createRealtimeMetrics } from './metrics.ts'
+import { createRecheck } from './recheck.ts'
+import { createSessions } from './sessions.ts'
+import { createUpgrade } from './upgrade.ts'
+
+const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+const log = { ...quiet, child: () => log }
+const byPlatform: Admission = { principal: platform, scope: aScope, token: undefined }
+const started: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const stop of started.splice(0)) await stop()
+})
+
+/** Realtime on a real port, by a clock that a test moves, over documents that do not exist. */
+const aServer = async (
+  admit: () => Promise<Admission> = async () => byPlatform,
+  verifyToken: Parameters<typeof createRecheck>[0]['verifyToken'] = async () => platform,
+) => {
+  const clock = createFakeClock(Date.parse('2026-01-01T00:00:00Z'))
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const connections = new Set<Connection>()
+  const metrics = createRealtimeMetrics(new Registry(), clock.monotonic, () => 0)
+  const hub = createHub({
+    metrics,
+    read: (entry) => hub.loaded(entry, undefined, hub.awaiting(entry)),
+    keyChanged: () => undefined,
+    wantsFlush: (connection) => hub.flush(connection, 0),
+    end: (connection, why) => sessions.end(connection, why),
+  })
+  const sessions = createSessions(connections, {
+    ...{ hub, metrics, clock, random: () => 0 },
+    opened: (connection) => recheck.add(connection),
+    closed: (connection) => recheck.remove(connection),
+  })
+  const recheck = createRecheck({
+    ...{ connections, verifyToken, clock, log, signal, permit: hub.permit, end: sessions.end },
+    readKeys: async () => new Map(),
+    scopeExists: async () => true,
+  })
+  const upgrade = createUpgrade({
+    fetch: async (_, env: { upgrade: Upgrade }) => {
+      env.upgrade.admit(await admit())
+      return new Response(null)
+    },
+    ...{ enter: () => () => undefined, open: sessions.open, clock, log },
+  })
+  const server = createServer().on('upgrade', (...of) => void upgrade(...of))
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const running = [sessions.run(signal), recheck.run()]
+  started.push(async () => {
+    stopping.abort()
+    await Promise.all(running)
+    for (const { peer } of connections) peer.terminate()
+    await new Promise((closed) => server.close(closed))
+  })
+  const connect = (options: { autoPong?: boolean } = {}) => {
+    const ws = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}/api/realtime/connect/`, options)
+    const seen = { pings: 0, closed: undefined as number | undefined }
+    ws.on('error', () => undefined)
+    ws.on('ping', () => {
+      seen.pings += 1
+    })
+    ws.on('close', (code) => {
+      seen.closed = code
+    })
+    return {
+      ws,
+      seen,
+      opens: () => eventually('the connection', async () => ws.readyState === WebSocket.OPEN),
+      closes: () => eventually('its end', async () => seen.closed),
+    }
+  }
+  return {
+    clock,
+    connections,
+    connect,
+    /** Lets time pass, and the looks at all connections that belong to it. */
+    pass: async (ms: number): Promise<void> => {
+      clock.advance(ms)
+      await new Promise((resolve) => setImmediate(resolve))
+    },
+  }
+}
+
+describe('on a real socket', () => {
+  test('a handshake that is not answered within five seconds ends', async () => {
+    let asked = 0
+    const { connect, pass } = await aServer(() => {
+      asked += 1
+      return new Promise(() => undefined)
+    })
+    const client = connect()
+    await eventually('the question', async () => asked === 1)
+    await pass(4_999)
+    expect(client.seen.closed).toBe(undefined)
+    await pass(1)
+    expect(await client.closes()).toBe(1006)
+  })
+
+  test('a handshake that waits for its turn among many has its five seconds from then', async () => {
+    let asked = 0
+    const { connect, pass } = await aServer(() => {
+      asked += 1
+      return new Promise(() => undefined)
+    })
+    const clients = Array.from({ length: 65 }, () => connect())
+    await eventually('64 questions', async () => asked === 64)
+    const isOver = (): number => clients.filter(({ seen }) => seen.closed !== undefined).length
+    await pass(5_000)
+    await eventually('the next', async () => asked === 65 && isOver() === 64)
+    await pass(5_000)
+    await eventually('its end', async () => isOver() === 65)
+  })
+
+  test('a handshake that was answered has no deadline any more', async () => {
+    const { connect, pass } = await aServer()
+    const client = connect()
+    await client.opens()
+    await pass(10_000)
+    client.ws.send('{}')
+    await new Promise((resolve) => client.ws.once('message', resolve))
+  })
+
+  test('a client that answers no ping is cut off after two, and one that does goes on', async () => {
+    const { connect, connections, pass } = await aServer()
+    const [silent, present] = [connect({ autoPong: false }), connect()]
+    await silent.opens()
+    await present.opens()
+    for (const pings of [1, 2, 3]) {
+      await pass(30_000)
+      await eventually('the ping', async () => present.seen.pings === pings)
+      await eventually('its answer', async () => [...connections].some(({ care }) => care.misses === 0))
+    }
+    expect(await silent.closes()).toBe(1006)
+    expect(silent.seen.pings).toBe(2)
+    expect(present.seen.closed).toBe(undefined)
+  })
+
+  test('a client that follows nothing is closed after ten minutes, and one that follows something is not', async () => {
+    const { connect, connections, pass } = await aServer()
+    const [idle, busy] = [connect(), connect()]
+    await idle.opens()
+    await busy.opens()
+    busy.ws.send('{"action":"subscribe","resource":{"type":"liveConfig","id":"a"}}')
+    await eventually('the subscription', async () =>
+      [...connections].some(({ subscriptions }) => subscriptions.size === 1),
+    )
+    for (let at = 1; at <= 20; at += 1) {
+      await pass(30_000)
+      await eventually('both answers', async () => [...connections].every(({ care }) => care.misses === 0))
+    }
+    expect(idle.seen.closed).toBe(undefined)
+    await pass(1_000)
+    expect(await idle.closes()).toBe(1000)
+    expect(busy.seen.closed).toBe(undefined)
+  })
+
+  test("a user's connection ends within a minute of the end of its token", async () => {
+    let verify: ReturnType<typeof createTokenVerifier> = async () => undefined
+    let token = ''
+    const { connect, clock, pass } = await aServer(
+      async () => ({ principal: { ...platform, kind: 'user', id: 'ann' }, scope: aScope, token }),
+      (given) => verify(given),
+    )
+    const sealer = createSealer([{ id: 'k', key: Buffer.alloc(32, 1) }])
+    const issuer = createIssuer({ store: aStore(), sealer, clock, url: 'https://api.example' })
+    verify = createTokenVerifier({ issuer, external: [], clock })
+    const expiresAt = new Date(clock.now() + 90_000)
+    token = await issuer.sign({ userId: 'ann', organizationId: 'org-1', permissions: ['*'], expiresAt })
+    const client = connect()
+    await client.opens()
+    await pass(60_000)
+    await pass(1_000)
+    expect(client.seen.closed).toBe(undefined)
+    // A clock may be 30 s off.
+    await pass(119_000)
+    expect(await client.closes()).toBe(4401)
+  })
+})
+
+const aStore = (): KeyStore => {
+  const keys: StoredKey[] = []
+  return { list: async () => [...keys], add: async (key) => void keys.unshift(key) }
+}

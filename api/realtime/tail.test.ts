@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'vitest'
+import { createFakeClock } from '#test/support/fakeClock.ts'
+import { maxChangesAtOnce, type Unseen } from './snapshot.ts'
+import { type Change, followChanges, type TailSession } from './tail.ts'
+
+const change = (id: string): Change => ({
+  ...{ organizationId: 'org-1', projectId: 'prj-1', worldId: '', type: 'liveConfig', id },
+  ...{ userId: 'u', data: '{}', versionMs: 1, ageMs: 0 },
+})
+type Polled = Awaited<ReturnType<TailSession['poll']>>
+const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+const log = { ...quiet, child: () => log }
+
+/** A tail over sessions that a test answers for, by hand. */
+const aTail = () => {
+  const clock = createFakeClock()
+  let stalledMs = 0
+  const stopping = new AbortController()
+  const seen: string[] = []
+  const sessions: { polls: Unseen[]; isClosed: boolean }[] = []
+  let waiting: PromiseWithResolvers<Polled> | undefined
+  const open = async (): Promise<TailSession> => {
+    const session = { polls: [] as Unseen[], isClosed: false }
+    sessions.push(session)
+    return {
+      begin: async () => '10:20:11,12',
+      poll: (unseen) => {
+        session.polls.push(unseen)
+        waiting = Promise.withResolvers()
+        return waiting.promise
+      },
+      close: async () => {
+        session.isClosed = true
+      },
+    }
+  }
+  const running = followChanges({
+    ...{ open, log, signal: stopping.signal, polled: () => undefined },
+    clock: { ...clock, monotonic: () => clock.monotonic() + stalledMs },
+    publish: (changes) => void seen.push(...changes.map(({ id }) => id)),
+    refresh: () => void seen.push('refresh'),
+  })
+  const settle = async (): Promise<void> => {
+    for (let turn = 0; turn < 20; turn += 1) await undefined
+  }
+  return {
+    seen,
+    sessions,
+    settle,
+    answer: async (polled: Polled): Promise<void> => {
+      await settle()
+      waiting?.resolve(polled)
+      await settle()
+    },
+    lose: async (): Promise<void> => {
+      await settle()
+      waiting?.reject(new Error('the session is lost'))
+      await settle()
+    },
+    pass: async (ms: number): Promise<void> => {
+      await settle()
+      clock.advance(ms)
+      await settle()
+    },
+    /** The process stands still: time passes, and no timer fires. */
+    stall: (ms: number): void => {
+      stalledMs += ms
+    },
+    stop: async (): Promise<void> => {
+      stopping.abort()
+      waiting?.reject(new Error('stopped'))
+      await running
+    },
+  }
+}
+
+describe('the tail', () => {
+  test('reads all that is followed after its first snapshot, and then asks for what each snapshot did not see', async () => {
+    const tail = aTail()
+    await tail.answer({ snapshot: '12:30:13', changes: [change('a'), change('b')] })
+    expect(tail.seen).toEqual(['refresh', 'a', 'b'])
+    await tail.pass(5)
+    await tail.answer({ snapshot: '30:30:', changes: [] })
+    expect(tail.sessions.map(({ polls }) => polls)).toEqual([
+      [
+        { xmax: '20', inProgress: ['11', '12'] },
+        { xmax: '30', inProgress: ['13'] },
+      ],
+    ])
+    await tail.stop()
+    expect(tail.sessions[0]?.isClosed).toBe(true)
+  })
+
+  test('asks 200 times a second while something happens, and 20 times when nothing does', async () => {
+    const tail = aTail()
+    const polls = () => tail.sessions[0]?.polls.length
+    await tail.answer({ snapshot: '30:30:', changes: [change('a')] })
+    await tail.pass(5)
+    expect(polls()).toBe(2)
+    await tail.pass(1_000)
+    await tail.answer({ snapshot: '30:30:', changes: [] })
+    await tail.pass(49)
+    expect(polls()).toBe(2)
+    await tail.pass(1)
+    expect(polls()).toBe(3)
+    await tail.stop()
+  })
+
+  test('that lost its session begins with a new snapshot and reads all that is followed', async () => {
+    const tail = aTail()
+    await tail.answer({ snapshot: '40:50:', changes: [change('a')] })
+    await tail.pass(5)
+    await tail.lose()
+    expect(tail.sessions[0]?.isClosed).toBe(true)
+    await tail.pass(250)
+    await tail.answer({ snapshot: '20:20:', changes: [change('b')] })
+    expect(tail.seen).toEqual(['refresh', 'a', 'refresh', 'b'])
+    expect(tail.sessions[1]?.polls).toEqual([{ xmax: '20', inProgress: ['11', '12'] }])
+    await tail.stop()
+  })
+
+  test('takes a session that is silent for ten seconds for lost, and tells nothing that it still brings', async () => {
+    const tail = aTail()
+    await tail.pass(9_999)
+    expect(tail.sessions).toHaveLength(1)
+    await tail.pass(1)
+    await tail.answer({ snapshot: '30:30:', changes: [change('late')] })
+    await tail.pass(250)
+    expect(tail.sessions).toHaveLength(2)
+    expect(tail.seen).toEqual(['refresh', 'refresh'])
+    await tail.stop()
+  })
+
+  test('reads all that is followed instead of more changes at once than it takes', async () => {
+    const tail = aTail()
+    const many = Array.from({ length: maxChangesAtOnce + 1 }, () => change('many'))
+    await tail.answer({ snapshot: '30:30:', changes: many })
+    await tail.pass(5)
+    await tail.answer({ snapshot: '31:31:', changes: [change('next')] })
+    expect(tail.seen).toEqual(['refresh', 'refresh', 'next'])
+    await tail.stop()
+  })
+
+  test('that stood still for longer than a minute reads all that is followed', async () => {
+    const tail = aTail()
+    await tail.answer({ snapshot: '30:30:', changes: [] })
+    tail.stall(59_000)
+    await tail.pass(50)
+    await tail.answer({ snapshot: '31:31:', changes: [change('a')] })
+    tail.stall(61_000)
+    await tail.pass(5)
+    await tail.answer({ snapshot: '32:32:', changes: [change('b')] })
+    expect(tail.seen).toEqual(['refresh', 'a', 'refresh'])
+    await tail.stop()
+  })
+})

@@ -1,0 +1,69 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { freePort } from '#dev/ports.ts'
+import { type Service, startService } from '#dev/process.ts'
+
+/** A server that is measured. */
+export type Target = { service: Service; url: string; metricsUrl: string }
+
+/** The platform key of every API that is measured. */
+export const rootApiKey = 'bench-platform-key-of-the-run'
+
+/**
+ * Starts the bundle that ships, as it is run, with no cluster at hand and no limit in the way. With
+ * ORRERY_BENCH_PROFILE=folder it leaves a CPU profile there.
+ */
+export const startApi = async (dir: string, databaseUrl: string): Promise<Target> => {
+  const [port, metricsPort, nowhere] = [await freePort(), await freePort(), await freePort()]
+  const url = `http://127.0.0.1:${port}`
+  const kubeconfig = join(dir, 'kubeconfig')
+  writeFileSync(kubeconfig, nobody(nowhere))
+  const { ORRERY_BENCH_PROFILE: profile } = process.env
+  const service = await startService({
+    name: 'api',
+    command: process.execPath,
+    args: [
+      '--max-semi-space-size=4',
+      ...(profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profile]),
+      'dist/api.mjs',
+    ],
+    logFile: join(dir, 'api.log'),
+    ready: async (signal) => (await fetch(`${url}/readyz`, { signal })).ok,
+    readyTimeoutMs: 30_000,
+    env: {
+      KUBECONFIG: kubeconfig,
+      ORRERY_PORT: String(port),
+      ORRERY_METRICS_PORT: String(metricsPort),
+      ORRERY_DATABASE_URL: databaseUrl,
+      ORRERY_ROOT_API_KEY: rootApiKey,
+      ORRERY_PUBLIC_URL: url,
+      ORRERY_KEY_PEPPER: 'bench-pepper-of-at-least-32-bytes-',
+      ORRERY_KEY_ENCRYPTION_KEYS: `bench:${Buffer.alloc(32, 7).toString('base64')}`,
+      ORRERY_OBJECT_STORE_URL: pathToFileURL(join(dir, 'objects')).href,
+      // Nobody answers the pushes, so that each is soon tried seldom and takes no part in what is measured.
+      ORRERY_PUSH_BACKOFF_MAX_MS: '3600000',
+      ORRERY_LIMIT_MAX_WORLDS: '1000000',
+      ORRERY_LIMIT_REQUESTS_PER_SECOND: '1000000',
+      ORRERY_LIMIT_REQUEST_BURST: '1000000',
+    },
+  })
+  return { service, url, metricsUrl: `http://127.0.0.1:${metricsPort}/metrics` }
+}
+
+/** The values of metrics without labels, by their names; 0 for one that is not there. */
+export const readMetrics = async (metricsUrl: string): Promise<(name: string) => number> => {
+  const text = await (await fetch(metricsUrl)).text()
+  return (name) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? 0)
+}
+
+/** A kubeconfig of a cluster that is away. */
+const nobody = (port: number): string =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'away',
+    contexts: [{ name: 'away', context: { cluster: 'away', user: 'away' } }],
+    clusters: [{ name: 'away', cluster: { server: `http://127.0.0.1:${port}` } }],
+    users: [{ name: 'away', user: {} }],
+  })

@@ -1,0 +1,33 @@
+import { createServer } from 'node:http'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { listen } from '#shared/operations.ts'
+
+// The baseline of `npm run bench:realtime`: what one writes first. Every client is sent every update, each as a message
+// that is made for it; there is no database, no subscription, no permission and no limit. `POST /?from=1&count=64` makes
+// so many updates.
+const sockets = new Set<WebSocket>()
+const wss = new WebSocketServer({ noServer: true, perMessageDeflate: false })
+const server = createServer(async (request, response) => {
+  const asked = new URL(request.url ?? '', 'http://bare').searchParams
+  response.end()
+  const from = Number(asked.get('from'))
+  for (let n = from; n < from + Number(asked.get('count')); n += 1) {
+    const update = {
+      userId: 'bench',
+      resource: { type: 'liveConfig', id: 'doc-0' },
+      data: { id: 'd', config: { n, text: asked.get('text') } },
+      version: new Date().toISOString(),
+    }
+    for (const ws of sockets) ws.send(JSON.stringify(update))
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+})
+server.on('upgrade', (request, socket, head) => {
+  wss.handleUpgrade(request, socket, head, (ws) => {
+    sockets.add(ws)
+    ws.on('error', () => undefined)
+    ws.on('close', () => sockets.delete(ws))
+  })
+})
+await listen(server, Number(process.env.BENCH_PORT))
+process.once('SIGTERM', () => process.exit(0))

@@ -1,0 +1,93 @@
+import pg from 'pg'
+import { createClient } from '#client/client.ts'
+import { rootApiKey } from '../api.ts'
+
+/** What a load writes in and follows. */
+export type Place = {
+  readonly databaseUrl: string
+  readonly organizationId: string
+  readonly projectId: string
+  /** The headers of requests and upgrades. */
+  readonly headers: Record<string, string>
+}
+
+/** How many documents there are: `doc-0` and so on. */
+export const documentCount = 1_000
+/** With this an update has about 256 bytes. */
+export const text = 'x'.repeat(90)
+
+/** A tenant with all documents. */
+export const fill = async (baseUrl: string, databaseUrl: string): Promise<Place> => {
+  const platform = createClient({ baseUrl, apiKey: rootApiKey })
+  const { organizationId } = await platform.createOrganization({ body: { name: 'Bench' } })
+  const { projectId } = await platform.in({ organizationId }).createProject({ body: { name: 'Bench' } })
+  const headers = {
+    'x-api-key': rootApiKey,
+    'x-svc-organization-id': organizationId,
+    'x-svc-project-id': projectId,
+  }
+  const place = { databaseUrl, organizationId, projectId, headers }
+  const [writer] = await openWriters(place, 1)
+  for (let at = 0; at < documentCount; at += 1) await writer?.write(at, 0)
+  await writer?.close()
+  return place
+}
+
+/** Sessions that write documents, each write a transaction of its own. */
+export const openWriters = (place: Place, count: number) =>
+  Promise.all(
+    Array.from({ length: count }, async () => {
+      const client = new pg.Client({ connectionString: place.databaseUrl })
+      await client.connect()
+      return {
+        query: (sql: string) => client.query(sql),
+        write: (document: number, n: number): Promise<unknown> =>
+          client.query({
+            name: 'write',
+            text: writeText,
+            values: [place.organizationId, place.projectId, `doc-${document}`, { id: 'd', config: { n, text } }],
+          }),
+        close: () => client.end(),
+      }
+    }),
+  )
+
+/** What `api/documents` writes, without its request. */
+const writeText = `
+  insert into documents (organization_id, project_id, world_id, type, id, user_id, data, version)
+  values ($1, $2, '', 'liveConfig', $3, 'bench', $4, date_trunc('milliseconds', clock_timestamp()))
+  on conflict (organization_id, project_id, world_id, type, id) do update set data = excluded.data,
+    version = greatest(excluded.version, documents.version + interval '1 millisecond')`
+
+/** What a client asks for to follow a document. */
+export const subscribeTo = (document: number): string =>
+  JSON.stringify({ action: 'subscribe', resource: { type: 'liveConfig', id: `doc-${document}` } })
+
+/** The `n` of an update. */
+export const readN = (update: Buffer): number => {
+  const at = update.indexOf('"n":')
+  return at < 0 ? -1 : Number.parseInt(update.toString('latin1', at + 4, at + 16).trimStart(), 10)
+}
+
+/** Counts what is heard, and tells when enough is. */
+export const createTally = () => {
+  let count = 0
+  let wanted = Number.POSITIVE_INFINITY
+  let reached = Promise.withResolvers<void>()
+  return {
+    add: (): void => {
+      count += 1
+      if (count >= wanted) reached.resolve()
+    },
+    count: (): number => count,
+    /** Waits until so many more than `from` are heard; rejects when that takes longer. */
+    reach: async (more: number, timeoutMs: number, from = count): Promise<void> => {
+      wanted = from + more
+      reached = Promise.withResolvers<void>()
+      if (count >= wanted) return
+      const late = (): void => reached.reject(new Error(`${count - from} of ${more} were heard in ${timeoutMs} ms`))
+      const timer = setTimeout(late, timeoutMs)
+      await reached.promise.finally(() => clearTimeout(timer))
+    },
+  }
+}

@@ -1,0 +1,199 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { readMetrics, type Target } from '../api.ts'
+import { createTally, documentCount, openWriters, type Place, readN, subscribeTo, text } from './documents.ts'
+import { type LoadSocket, openSockets } from './sockets.ts'
+
+const path = '/api/realtime/connect/'
+const patienceMs = 60_000
+
+const closeAll = (sockets: readonly LoadSocket[]): void => {
+  for (const socket of sockets) socket.end()
+}
+
+/** Opens sockets that follow a document each, and waits until each has heard of it. */
+const follow = async (
+  target: Target,
+  place: Place,
+  { count, document, heard }: { count: number; document: (at: number) => number; heard?: (update: Buffer) => void },
+): Promise<LoadSocket[]> => {
+  const tally = createTally()
+  const opening = openSockets({
+    ...{ url: target.url, path, headers: place.headers, count },
+    heard: (_, update) => {
+      tally.add()
+      heard?.(update)
+    },
+    opened: ({ at, send }) => send(subscribeTo(document(at))),
+  })
+  const [sockets] = await Promise.all([opening, tally.reach(count, patienceMs)])
+  return sockets
+}
+
+type FanOut = { readonly sockets: number; readonly seconds: number }
+/** Updates that are made before the next wait until everybody heard the last. */
+const burst = 32
+
+/** Deliveries a second of one document to all sockets; every update reaches every socket. */
+export const fanOut = async (target: Target, place: Place, { sockets: count, seconds }: FanOut): Promise<number> => {
+  const tally = createTally()
+  const sockets = await follow(target, place, { count, document: () => 0, heard: tally.add })
+  const [writer] = await openWriters(place, 1)
+  try {
+    return await bursts(tally, { sockets: count, seconds }, async (from) => {
+      for (let at = 0; at < burst; at += 1) await writer?.write(0, from + at)
+    })
+  } finally {
+    closeAll(sockets)
+    await writer?.close()
+  }
+}
+
+/** The same of the baseline, which makes its updates itself. */
+export const bareFanOut = async (url: string, { sockets: count, seconds }: FanOut): Promise<number> => {
+  const tally = createTally()
+  const sockets = await openSockets({ url, path: '/', headers: {}, count, heard: tally.add })
+  try {
+    return await bursts(tally, { sockets: count, seconds }, async (from) => {
+      await fetch(`${url}/?from=${from}&count=${burst}&text=${text}`, { method: 'POST' })
+    })
+  } finally {
+    closeAll(sockets)
+  }
+}
+
+const bursts = async (
+  tally: ReturnType<typeof createTally>,
+  { sockets, seconds }: FanOut,
+  make: (from: number) => Promise<void>,
+): Promise<number> => {
+  let made = 0
+  const round = async (): Promise<void> => {
+    const heard = tally.reach(sockets * burst, patienceMs)
+    await Promise.all([make(made), heard])
+    made += burst
+  }
+  await round()
+  const [startedMs, before] = [performance.now(), tally.count()]
+  while (performance.now() - startedMs < seconds * 1_000) await round()
+  return (tally.count() - before) / ((performance.now() - startedMs) / 1_000)
+}
+
+/** Milliseconds from commit to socket, at so many changes a second, each to one socket. */
+export const latency = async (
+  target: Target,
+  place: Place,
+  { sockets: count, changesPerSecond, seconds }: { sockets: number; changesPerSecond: number; seconds: number },
+): Promise<{ timesMs: number[]; changesPerSecond: number; unheard: number }> => {
+  const changes = changesPerSecond * seconds
+  const warmUp = changesPerSecond
+  const committedMs = new Float64Array(changes + warmUp + 1)
+  const heardMs = new Float64Array(changes + warmUp + 1)
+  const tally = createTally()
+  const sockets = await follow(target, place, {
+    count,
+    document: (at) => at % documentCount,
+    heard: (update) => {
+      heardMs[readN(update)] = performance.now()
+      tally.add()
+    },
+  })
+  const writers = await openWriters(place, 16)
+  let next = 1
+  const startedMs = performance.now()
+  await Promise.all(
+    writers.map(async (writer) => {
+      while (next <= changes + warmUp) {
+        const n = next
+        next += 1
+        const waitMs = startedMs + (n * 1_000) / changesPerSecond - performance.now()
+        if (waitMs > 1) await delay(waitMs)
+        await writer.write(n % documentCount, n)
+        committedMs[n] = performance.now()
+      }
+    }),
+  )
+  const took = (performance.now() - startedMs) / 1_000
+  // What is still under way has a second; what is not heard by then was not told, or was merged into a later version.
+  await delay(1_000)
+  closeAll(sockets)
+  await Promise.all(writers.map((writer) => writer.close()))
+  const counted = Array.from({ length: changes }, (_, at) => at + 1 + warmUp)
+  const heard = counted.filter((n) => heardMs[n])
+  return {
+    // A socket may hear of a commit before the writer does.
+    timesMs: heard.map((n) => Math.max(0, (heardMs[n] ?? 0) - (committedMs[n] ?? 0))),
+    changesPerSecond: (changes + warmUp) / took,
+    unheard: counted.length - heard.length,
+  }
+}
+
+/** Bytes of the server for each socket that is open, and for each that also follows a document. */
+export const idle = async (
+  target: Target,
+  place: Place,
+  { sockets: count }: { sockets: number },
+): Promise<{ open: number; following: number }> => {
+  const residentBytes = async (): Promise<number> => {
+    // What the handshakes took is given back within some seconds.
+    await delay(5_000)
+    return (await readMetrics(target.metricsUrl))('process_resident_memory_bytes')
+  }
+  const before = await residentBytes()
+  const tally = createTally()
+  const sockets = await openSockets({ url: target.url, path, headers: place.headers, count, heard: tally.add })
+  const open = await residentBytes()
+  const told = tally.reach(count, patienceMs)
+  for (const { at, send } of sockets) send(subscribeTo(at % documentCount))
+  await told
+  const following = await residentBytes()
+  closeAll(sockets)
+  return { open: (open - before) / count, following: (following - before) / count }
+}
+
+/** Seconds until all sockets, cut off and back at once, are open and have heard of their document. */
+export const reconnect = async (
+  target: Target,
+  place: Place,
+  { sockets: count }: { sockets: number },
+): Promise<{ p50: number; all: number }> => {
+  const document = (at: number): number => at % documentCount
+  closeAll(await follow(target, place, { count, document }))
+  const startedMs = performance.now()
+  const times: number[] = []
+  const heard = (): void => void times.push(performance.now() - startedMs)
+  closeAll(await follow(target, place, { count, document, heard }))
+  return { p50: (times[Math.floor(count / 2)] ?? 0) / 1_000, all: (times[count - 1] ?? 0) / 1_000 }
+}
+
+/** Writes a second of documents by eight sessions, with the record of the change and without, in turns. */
+export const writeCost = async (
+  place: Place,
+  { writes, rounds }: { writes: number; rounds: number },
+): Promise<{ without: number[]; with: number[] }> => {
+  const writers = await openWriters(place, 8)
+  const [first] = writers
+  const seen = { without: [] as number[], with: [] as number[] }
+  const once = async (): Promise<number> => {
+    let next = 0
+    const startedMs = performance.now()
+    await Promise.all(
+      writers.map(async (writer) => {
+        while (next < writes) {
+          next += 1
+          await writer.write(next % documentCount, next)
+        }
+      }),
+    )
+    return writes / ((performance.now() - startedMs) / 1_000)
+  }
+  // One round more than is counted: everything is slow the first time.
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const how of ['without', 'with'] as const) {
+      await first?.query(`alter table documents ${how === 'with' ? 'enable' : 'disable'} trigger realtime_documents`)
+      const perSecond = await once()
+      if (round > 0) seen[how].push(perSecond)
+    }
+  }
+  await Promise.all(writers.map((writer) => writer.close()))
+  return seen
+}

@@ -1,0 +1,110 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { cpus, loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from '#dev/ports.ts'
+import { createDatabase, forgetPostgres, startPostgres } from '#dev/postgres.ts'
+import { type Service, startService } from '#dev/process.ts'
+import { startOrExit, untilSignal } from '#shared/process.ts'
+import { readMetrics, startApi, type Target } from '../api.ts'
+import { quantile } from '../report.ts'
+import { fill, type Place } from './documents.ts'
+import { bareFanOut, fanOut, idle, latency, reconnect, writeCost } from './loads.ts'
+
+// `npm run bench:realtime`: what realtime does, beside what one would write first. The API is the bundle that ships, and
+// like the baseline a process of its own beside this one, which is all clients. ORRERY_BENCH_ONLY=latency runs one part,
+// ORRERY_BENCH_SOCKETS=1000 a smaller crowd than 10,000.
+const rounds = 3
+const only = process.env.ORRERY_BENCH_ONLY
+const crowd = Math.min(Number(process.env.ORRERY_BENCH_SOCKETS ?? 10_000), 20_000)
+
+async function startBare(dir: string): Promise<{ service: Service; url: string }> {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const service = await startService({
+    name: 'bare',
+    command: process.execPath,
+    args: ['--max-semi-space-size=4', 'bench/realtime/bare.ts'],
+    logFile: join(dir, 'bare.log'),
+    ready: async (signal) => (await fetch(`${url}/?from=0&count=0`, { signal })).ok,
+    readyTimeoutMs: 30_000,
+    env: { BENCH_PORT: String(port) },
+  })
+  return { service, url }
+}
+
+const row = (what: string, cells: readonly string[], goal: string, isMet: boolean): void => {
+  const numbers = cells.map((cell) => cell.padStart(12)).join('')
+  process.stdout.write(`${what.padEnd(46)}${numbers.padEnd(36)}   ${goal.padEnd(14)}${isMet ? 'met' : 'MISSED'}\n`)
+}
+const median = (values: readonly number[]): number => quantile(values, 0.5)
+
+const parts: Record<string, (api: Target, bareUrl: string, place: Place) => Promise<void>> = {
+  fanOut: async (api, bareUrl, place) => {
+    const load = { sockets: 2_000, seconds: 4 }
+    const seen = { bare: [] as number[], api: [] as number[] }
+    for (let round = 0; round < rounds; round += 1) {
+      seen.bare.push(await bareFanOut(bareUrl, load))
+      seen.api.push(await fanOut(api, place, load))
+    }
+    const [bare, ours] = [median(seen.bare), median(seen.api)]
+    const cells = [bare.toFixed(0), ours.toFixed(0), `${(ours / bare).toFixed(1)} times`]
+    row('1 document to 2,000 sockets: deliveries a second', cells, '>= 5 times', ours / bare >= 5)
+  },
+  latency: async (api, _, place) => {
+    const seen = await latency(api, place, { sockets: 1_000, changesPerSecond: 1_000, seconds: 10 })
+    const [p50, p99] = [quantile(seen.timesMs, 0.5), quantile(seen.timesMs, 0.99)]
+    const what = `commit to socket, ${seen.changesPerSecond.toFixed(0)} changes/s: p50, p99, max ms`
+    const cells = [p50, p99, quantile(seen.timesMs, 1)].map((ms) => ms.toFixed(1))
+    row(what, cells, 'p99 <= 50', p99 <= 50 && seen.unheard === 0)
+    if (seen.unheard > 0) process.stdout.write(`  ${seen.unheard} changes were not heard\n`)
+  },
+  writes: async (_, __, place) => {
+    const seen = await writeCost(place, { writes: 6_000, rounds })
+    const [without, recorded] = [median(seen.without), median(seen.with)]
+    const cells = [without.toFixed(0), recorded.toFixed(0), (recorded / without).toFixed(2)]
+    row('writes a second: without and with change record', cells, '>= 0.8', recorded / without >= 0.8)
+  },
+  idle: async (api, _, place) => {
+    const { open, following } = await idle(api, place, { sockets: crowd })
+    const cells = [open, following].map((bytes) => `${(bytes / 1024).toFixed(1)} KiB`)
+    row(`${crowd} sockets: RSS each, open and following`, cells, '<= 12 KB', open <= 12_000)
+  },
+  reconnect: async (api, _, place) => {
+    const { p50, all } = await reconnect(api, place, { sockets: crowd })
+    const cells = [p50, all].map((seconds) => `${seconds.toFixed(1)} s`)
+    row(`${crowd} sockets back at once: half, all served`, cells, '<= 10 s', all <= 10)
+  },
+}
+
+await startOrExit(async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'orrery-bench-'))
+  const progress = (line: string): void => void process.stderr.write(`[bench] ${line}\n`)
+  const database = await startPostgres({ dir: join(dir, 'postgres'), logDir: dir, durable: true, progress })
+  const running: Service[] = []
+  // Whoever ends the run early, by Ctrl-C too, leaves no process behind.
+  const stopped = untilSignal().then((signal) => {
+    throw new Error(`ended by ${signal}`)
+  })
+  try {
+    await createDatabase(database.adminUrl, 'bench')
+    process.stdout.write(`${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)}, Node ${process.version}\n`)
+    for (const [name, run] of Object.entries(parts)) {
+      if (only !== undefined && only !== name) continue
+      // Each part has a server of its own, so that none inherits what another left in memory.
+      const api = await startApi(dir, database.url('bench'))
+      running.push(api.service)
+      const bare = await startBare(dir)
+      running.push(bare.service)
+      const place = await fill(api.url, database.url('bench'))
+      await Promise.race([run(api, bare.url, place), stopped])
+      const seconds = (await readMetrics(api.metricsUrl))('process_cpu_seconds_total')
+      process.stdout.write(`  the api by then: ${seconds.toFixed(1)} CPU s\n`)
+      for (const service of running.splice(0)) await service.stop()
+    }
+  } finally {
+    for (const service of running) await service.stop()
+    await database.stop()
+    forgetPostgres(join(dir, 'postgres'))
+    rmSync(dir, { recursive: true, force: true })
+  }
+})

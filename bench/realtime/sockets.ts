@@ -1,0 +1,94 @@
+import { connect, type Socket } from 'node:net'
+
+/** A WebSocket that a load holds: as little of a client as there can be, so that the server is what is measured. */
+export type LoadSocket = { readonly at: number; readonly socket: Socket; send(text: string): void; end(): void }
+
+type Options = {
+  readonly url: string
+  readonly path: string
+  readonly headers: Record<string, string>
+  readonly count: number
+  /** Called for each text that the server sends; the bytes hold only during the call. */
+  readonly heard: (socket: LoadSocket, text: Buffer) => void
+  /** Called when a socket is open. */
+  readonly opened?: (socket: LoadSocket) => void
+}
+
+/** Addresses of this machine have 28,000 free ports each, and a limit of connections. */
+const socketsPerAddress = 2_500
+const connectTimeoutMs = 60_000
+
+/** Opens so many sockets, all at once; rejects where one is refused or takes a minute. */
+export const openSockets = async (options: Options): Promise<LoadSocket[]> =>
+  Promise.all(Array.from({ length: options.count }, (_, at) => open(at, options)))
+
+const open = (at: number, { url, path, headers, heard, opened }: Options): Promise<LoadSocket> =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(url)
+    const localAddress = `127.0.0.${2 + Math.floor(at / socketsPerAddress)}`
+    const socket = connect({ host: hostname, port: Number(port), localAddress, noDelay: true })
+    const timer = setTimeout(() => socket.destroy(new Error('no answer to an upgrade')), connectTimeoutMs)
+    const self: LoadSocket = {
+      at,
+      socket,
+      send: (text) => void socket.write(maskedFrame(0x81, Buffer.from(text))),
+      end: () => void socket.destroy(),
+    }
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    socket.write(
+      `GET ${path} HTTP/1.1\r\nhost: ${hostname}:${port}\r\nconnection: upgrade\r\nupgrade: websocket\r\n` +
+        `sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n${lines.join('')}\r\n`,
+    )
+    socket.on('error', reject)
+    socket.once('close', () => clearTimeout(timer))
+    let answer = Buffer.alloc(0)
+    const handshake = (bytes: Buffer): void => {
+      answer = Buffer.concat([answer, bytes])
+      const end = answer.indexOf('\r\n\r\n')
+      if (end < 0) return
+      clearTimeout(timer)
+      socket.off('data', handshake)
+      const [status] = answer.toString('latin1').split('\r\n')
+      if (status?.includes(' 101 ') !== true) {
+        reject(new Error(`an upgrade was answered with ${status}`))
+        return
+      }
+      const read = createReader((opcode, text) => {
+        if (opcode === 1) heard(self, text)
+        else if (opcode === 9) socket.write(maskedFrame(0x8a, text))
+      })
+      socket.on('data', read)
+      read(answer.subarray(end + 4))
+      opened?.(self)
+      resolve(self)
+    }
+    socket.on('data', handshake)
+  })
+
+/** A whole frame of a client, masked by zeros (RFC 6455, 5.2); no message of a load has 126 bytes or more. */
+const maskedFrame = (first: number, payload: Buffer): Buffer =>
+  Buffer.concat([Buffer.from([first, 0x80 | payload.length, 0, 0, 0, 0]), payload])
+
+/** Reads whole frames of a server out of whatever pieces come. */
+const createReader = (take: (opcode: number, payload: Buffer) => void): ((bytes: Buffer) => void) => {
+  let rest: Buffer | undefined
+  return (bytes) => {
+    const all = rest === undefined ? bytes : Buffer.concat([rest, bytes])
+    let at = 0
+    for (let end = endOf(all, at); end !== undefined && end.to <= all.length; end = endOf(all, at)) {
+      take((all[at] ?? 0) & 0x0f, all.subarray(end.from, end.to))
+      at = end.to
+    }
+    rest = at === all.length ? undefined : all.subarray(at)
+  }
+}
+
+/** Where the payload of the frame at a place begins and ends; undefined while that is not known. */
+const endOf = (all: Buffer, at: number): { from: number; to: number } | undefined => {
+  const short = all[at + 1]
+  if (short === undefined) return undefined
+  const from = at + (short < 126 ? 2 : short === 126 ? 4 : 10)
+  if (all.length < from) return undefined
+  const length = short < 126 ? short : short === 126 ? all.readUInt16BE(at + 2) : Number(all.readBigUInt64BE(at + 2))
+  return { from, to: from + length }
+}

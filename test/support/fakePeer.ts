@@ -1,0 +1,58 @@
+import { platform } from '#api/auth/principal.ts'
+import { createCare } from '#api/realtime/care.ts'
+import { type Connection, createConnection, type Peer } from '#api/realtime/connection.ts'
+
+/** A wire that takes all it is given until a test makes it `full`, and remembers what was written and done. */
+export const aFakePeer = () => {
+  const written: Buffer[] = []
+  const done: string[] = []
+  let waiting: (() => void)[] = []
+  let buffered = 0
+  const peer: Peer = {
+    buffered: () => buffered,
+    write: (bytes) => void written.push(bytes),
+    onDrain: (callback) => void waiting.push(callback),
+    ping: () => void done.push('ping'),
+    pong: () => void done.push('pong'),
+    close: (code) => void done.push(`close ${code}`),
+    terminate: () => void done.push('terminate'),
+  }
+  return {
+    peer,
+    done,
+    /** The system takes no more: so many bytes wait. */
+    fill: (bytes: number): void => {
+      buffered = bytes
+    },
+    /** The system took all. */
+    drain: (): void => {
+      buffered = 0
+      const callbacks = waiting
+      waiting = []
+      for (const callback of callbacks) callback()
+    },
+    /** What was written, write by write. */
+    written,
+    /** What all frames say that were written. */
+    told: (): Record<string, unknown>[] => textsOf(Buffer.concat(written)).map((text) => JSON.parse(text)),
+  }
+}
+
+const textsOf = (frames: Buffer): string[] => {
+  const texts: string[] = []
+  for (let at = 0; at < frames.length; ) {
+    const short = frames[at + 1] ?? 0
+    const from = at + (short < 126 ? 2 : short === 126 ? 4 : 10)
+    const length = short < 126 ? short : short === 126 ? frames.readUInt16BE(at + 2) : frames.readUInt32BE(at + 6)
+    texts.push(frames.toString('utf8', from, from + length))
+    at = from + length
+  }
+  return texts
+}
+
+/** The scope of a connection that a test makes. */
+export const aScope = { organizationId: 'org-1', projectId: 'prj-1', worldId: '' }
+
+/** A connection of the platform key over the wire. */
+export const aConnection = (peer: Peer, more: Partial<Pick<Connection, 'principal' | 'token'>> = {}): Connection =>
+  createConnection({ peer, scope: aScope, principal: platform, token: undefined, care: createCare(0, 0), ...more })

@@ -1,0 +1,217 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Client, Pool } from 'pg'
+import type { createRest } from './rest.ts'
+import { eventually } from './wait.ts'
+
+/** The scope that writers write in, and how many documents there are: `doc-0` and so on. */
+type WriterOptions = {
+  readonly databaseUrl: string
+  readonly organizationId: string
+  readonly projectId: string
+  readonly documents: number
+  /** A client of each replica. */
+  readonly rests: readonly ReturnType<typeof createRest>[]
+  readonly random: () => number
+}
+
+/** A document as its row has it at the end; `n` is null in a deleted one. */
+export type FinalRow = { readonly id: string; readonly version: Date; readonly n: number | null }
+
+const sessions = 6
+const longSessions = 2
+const requesters = 4
+
+/**
+ * Writers of documents that do all that a writer may: transactions of one and of many statements, held open, rolled back
+ * in whole and in part, concurrent on the same rows, open while thousands of others come and go, and requests to each
+ * replica. They work through every fault of the database; what they counted as committed was.
+ */
+export const createWriters = (options: WriterOptions) => {
+  const { databaseUrl, organizationId, random, rests } = options
+  const control = new Pool({ connectionString: databaseUrl, max: 1 })
+  // A connection that is lost while it is idle; the next query gets another one.
+  control.on('error', () => undefined)
+  const open = new Set<Session>()
+  let committed = 0
+  let unanswered = 0
+  const inSession = async (isOver: () => boolean, transact: (session: Session) => Promise<number>): Promise<void> => {
+    const session = createSession(databaseUrl)
+    open.add(session)
+    while (!isOver()) {
+      try {
+        // Not one statement: the count would be that of before the wait.
+        const kept = await transact(session)
+        committed += kept
+      } catch (error) {
+        if (!isLost(error)) throw error
+        unanswered += 1
+        await session.close()
+        await delay(50)
+      }
+    }
+  }
+  const request = async (rest: WriterOptions['rests'][number]): Promise<void> => {
+    const path = `/api/documents/liveConfig/doc-${aDocument(options)}/`
+    const isDeletion = random() < 0.05
+    const { status } = isDeletion
+      ? await rest.call('DELETE', path)
+      : await rest.call('PUT', path, { data: dataOf(random), userId: 'w' })
+    if (status === 200 || status === 204) committed += 1
+    else if (status === 503) await delay(50).then(() => (unanswered += 1))
+    else if (status !== 404) throw new Error(`a write through REST was answered with ${status}`)
+  }
+  return {
+    committed: (): number => committed,
+    /** Transactions and requests that a fault left without an answer: nobody knows whether they are committed. */
+    unanswered: (): number => unanswered,
+    /** Writes until so many changes are committed. */
+    run: async (changes: number): Promise<void> => {
+      const isOver = (): boolean => committed >= changes
+      const others = (count: number): Promise<unknown> => {
+        const from = committed
+        return eventually('others to commit', async () => isOver() || committed >= from + count, { timeoutMs: 120_000 })
+      }
+      await Promise.all([
+        ...Array.from({ length: sessions }, () => inSession(isOver, (session) => transact(session, options))),
+        ...Array.from({ length: longSessions }, (_, at) =>
+          inSession(isOver, (session) =>
+            transactLong(session, options, { at, meanwhile: () => others(Math.ceil(changes / 20)) }),
+          ),
+        ),
+        ...Array.from({ length: requesters }, async (_, at) => {
+          const rest = rests[at % rests.length]
+          while (rest !== undefined && !isOver()) await request(rest)
+        }),
+      ])
+    },
+    /** Ends the sessions by which replicas follow the changes, once each of them has one. */
+    killTails: async (replicas: number): Promise<void> => {
+      const tails = `from pg_stat_activity where application_name = 'orrery-realtime' and datname = current_database()`
+      await eventually('a tail of each replica', async () => {
+        const { rowCount } = await control.query(`select pid ${tails}`)
+        return rowCount === replicas
+      })
+      const { rowCount } = await control.query(`select pg_terminate_backend(pid) ${tails}`)
+      if (rowCount !== replicas) throw new Error(`${rowCount} tails of ${replicas} were there to be killed`)
+    },
+    /** The server's process behind one session: its death is a crash of the whole server. */
+    backend: async (): Promise<number> => {
+      const { rows } = await control.query('select pg_backend_pid() as pid')
+      return rows[0].pid
+    },
+    /** All documents as they are. */
+    rows: async (): Promise<FinalRow[]> => {
+      const { rows } = await control.query(
+        `select id, version, (data -> 'config' ->> 'n')::int as n from documents where organization_id = $1 order by id`,
+        [organizationId],
+      )
+      return rows
+    },
+    close: () => Promise.all([control.end(), ...[...open].map((session) => session.close())]),
+  }
+}
+
+/** One session of Postgres, connected when it is needed. */
+const createSession = (databaseUrl: string) => {
+  let client: Client | undefined
+  const connected = async (): Promise<Client> => {
+    if (client !== undefined) return client
+    client = new Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5_000 })
+    // The query that waits hears of it too; without a listener it would end the process.
+    client.on('error', () => undefined)
+    await client.connect()
+    return client
+  }
+  return {
+    query: async (text: string, values?: unknown[]) => (await connected()).query(text, values),
+    /** Forgets the connection; the next query makes another one. */
+    close: async (): Promise<void> => {
+      const before = client
+      client = undefined
+      await before?.end().catch(() => undefined)
+    },
+  }
+}
+type Session = ReturnType<typeof createSession>
+
+/** Whether a query failed because its session did, or could not be had: a class of SQLSTATE, a socket's error or pg's own. */
+const isLost = (error: unknown): boolean => {
+  const { code = '', message = '' } = error as { code?: string; message?: string }
+  return /^(57P|08|ECONN|EPIPE)/.test(code) || /^Connection terminated|^timeout expired|not queryable/.test(message)
+}
+
+/** Few documents are written most. */
+const aDocument = ({ random, documents }: WriterOptions): number => Math.floor(random() ** 2 * documents)
+
+/** One document of fifty is larger than a change holds. */
+const dataOf = (random: () => number): { id: string; config: { n: number; padding: string } } => ({
+  id: 'd',
+  config: { n: Math.floor(random() * 1e9), padding: random() < 0.02 ? 'x'.repeat(20_000) : '' },
+})
+
+const writeDocument = async (
+  session: Session,
+  { organizationId, projectId, random }: WriterOptions,
+  id: string,
+): Promise<void> => {
+  const isDeletion = random() < 0.05
+  const data = JSON.stringify(isDeletion ? {} : dataOf(random))
+  await session.query(
+    `insert into documents (organization_id, project_id, world_id, type, id, user_id, data, version, deleted_at)
+     values ($1, $2, '', 'liveConfig', $3, 'w', $4, date_trunc('milliseconds', clock_timestamp()),
+       case when $5::boolean then now() end)
+     on conflict (organization_id, project_id, world_id, type, id) do update set data = excluded.data,
+       deleted_at = excluded.deleted_at, version = greatest(excluded.version, documents.version + interval '1 millisecond')`,
+    [organizationId, projectId, id, data, isDeletion],
+  )
+}
+
+/** One transaction of the usual kinds; returns how many changes it committed. */
+const transact = async (session: Session, options: WriterOptions): Promise<number> => {
+  const { random } = options
+  const size = random() < 0.5 ? 1 : 1 + Math.floor(random() * 6)
+  // In one order, or two writers would wait for each other.
+  const ids = [...new Set(Array.from({ length: size }, () => aDocument(options)))].sort((a, b) => a - b)
+  if (ids.length === 1 && random() < 0.5) {
+    await writeDocument(session, options, `doc-${ids[0]}`)
+    return 1
+  }
+  const isHeld = random() < 0.03
+  const isRolledBack = random() < 0.1
+  let kept = 0
+  await session.query('begin')
+  for (const id of ids) {
+    const isUndone = random() < 0.05
+    if (isUndone) await session.query('savepoint before')
+    await writeDocument(session, options, `doc-${id}`)
+    if (isUndone) await session.query('rollback to savepoint before')
+    else kept += 1
+  }
+  if (isHeld) await delay(random() * 400)
+  await session.query(isRolledBack ? 'rollback' : 'commit')
+  return isRolledBack ? 0 : kept
+}
+
+/** A transaction that many others pass: it writes first, and commits when they are all told of. */
+const transactLong = async (
+  session: Session,
+  options: WriterOptions,
+  { at, meanwhile }: { at: number; meanwhile: () => Promise<unknown> },
+): Promise<number> => {
+  await session.query('begin')
+  await writeDocument(session, options, `long-${at}`)
+  await meanwhile()
+  await session.query('commit')
+  return 1
+}
+
+/** Random numbers that are the same for the same seed (mulberry32), so that a run can be made again. */
+export const seeded = (seed: number): (() => number) => {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
