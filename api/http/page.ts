@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { exampleId, exampleInstant } from './examples.ts'
 
 const maxLimit = 1_000
 
@@ -17,7 +18,7 @@ export const pageQuery = z.object({
     .transform(Number)
     .refine((limit) => limit >= 1 && limit <= maxLimit, `must be a whole number, 1 to ${maxLimit}`)
     .default(maxLimit)
-    .meta({ type: 'integer', minimum: 1, maximum: maxLimit, description: 'How many at most.' }),
+    .meta({ type: 'integer', minimum: 1, maximum: maxLimit, description: 'How many at most.', examples: [100] }),
   cursor: z
     .string()
     .max(128)
@@ -32,6 +33,7 @@ export const pageQuery = z.object({
       type: 'string',
       pattern: '^[0-9a-f]{1,12}\\.[a-z]{3,4}-[0-9a-z]{26}$',
       description: 'Where to go on: from the Link header of the page before.',
+      examples: [`${Date.parse(exampleInstant).toString(16)}.${exampleId('world')}`],
     }),
 })
 
