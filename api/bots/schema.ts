@@ -1,15 +1,20 @@
 import { z } from 'zod'
+import { exampleId, exampleInstant } from '#api/http/examples.ts'
 import { codePoints, shownId, shownInstant, textMap } from '#api/http/fields.ts'
 import { shownMetadata } from '#api/worlds/schema.ts'
 import { botPhases } from '#shared/enumerations.ts'
 import { cpuPattern, memoryPattern } from '#shared/resources/botDeployment.ts'
+
+const description = 'Guests at the door'
+const configuration = { count: 3, cpu: '250m', memory: '128Mi', args: ['--dance'], durationMinutes: 30 }
+const metadata = { annotations: {}, labels: { team: 'events' } }
 
 const count = () =>
   z
     .int()
     .min(0)
     .max(10_000)
-    .meta({ examples: [3], description: 'How many bots.' })
+    .meta({ examples: [configuration.count], description: 'How many bots.' })
 const cpu = () => z.string().max(32).regex(cpuPattern, 'must be a CPU quantity such as 1, 0.5 or 250m')
 const memory = () => z.string().max(32).regex(memoryPattern, 'must be a memory quantity such as 256Mi')
 const args = () => z.array(z.string().max(4096)).max(64)
@@ -29,7 +34,7 @@ export const createBotsBody = z
       .strictObject({ annotations: maps.annotations.default({}), labels: maps.labels.default({}) })
       .prefault({}),
   })
-  .meta({ id: 'CreateBotDeployment' })
+  .meta({ id: 'CreateBotDeployment', examples: [{ ...configuration, description, metadata }] })
 
 /** The body of `PATCH /api/worlds/{worldId}/bots/{botDeploymentId}/`: the count, and what else changes. */
 export const patchBotsBody = z
@@ -41,7 +46,7 @@ export const patchBotsBody = z
     durationMinutes: durationMinutes().exactOptional(),
     metadata: z.strictObject(maps).exactOptional(),
   })
-  .meta({ id: 'PatchBotDeployment' })
+  .meta({ id: 'PatchBotDeployment', examples: [{ count: 5, memory: '256Mi' }] })
 
 /** A bot deployment as answers show it. */
 export const botsAnswer = z
@@ -67,7 +72,27 @@ export const botsAnswer = z
     projectId: shownId('project'),
     worldId: shownId('world'),
   })
-  .meta({ id: 'BotDeployment' })
+  .meta({
+    id: 'BotDeployment',
+    examples: [
+      {
+        documentId: exampleId('bot'),
+        description,
+        configuration,
+        status: {
+          phase: 'Running',
+          message: '',
+          startedAt: Date.parse(exampleInstant),
+          worldStartedAt: exampleInstant,
+          cluster: { name: 'default', computeGroup: 'production' },
+        },
+        metadata,
+        organizationId: exampleId('organization'),
+        projectId: exampleId('project'),
+        worldId: exampleId('world'),
+      },
+    ],
+  })
 
 export type CreateBots = z.output<typeof createBotsBody>
 export type PatchBots = z.output<typeof patchBotsBody>

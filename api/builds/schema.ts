@@ -1,16 +1,35 @@
 import { z } from 'zod'
+import { exampleId, exampleInstant } from '#api/http/examples.ts'
 import { shownId, shownInstant } from '#api/http/fields.ts'
 import { buildName } from '#api/worlds/schema.ts'
 
+const putExample = {
+  image: 'registry.example/game/server:1.4',
+  contentId: 'content-42',
+  digest: `sha256:${'0'.repeat(64)}`,
+  probes: true,
+}
+const example = {
+  id: exampleId('build'),
+  organizationId: exampleId('organization'),
+  channelId: 'main',
+  tag: 'stable',
+  ...putExample,
+  createdAt: exampleInstant,
+}
+
 /** What names a build in a path. */
-export const buildParams = z.object({ channelId: buildName, tag: buildName })
+export const buildParams = z.object({
+  channelId: buildName.meta({ examples: [example.channelId] }),
+  tag: buildName.meta({ examples: [example.tag] }),
+})
 
 const image = () =>
   z
     .string()
     .max(512)
     .regex(/^[a-z0-9]([a-z0-9._:/-]*[a-z0-9])?(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?$/, 'must be an image reference')
-    .meta({ examples: ['registry.example/game/server:1.4'] })
+    .meta({ examples: [putExample.image] })
 const digest = () => z.string().regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hexadecimal digits')
 
 /** The body of `PUT /api/builds/{channelId}/{tag}/`. */
@@ -21,11 +40,11 @@ export const putBuildBody = z
       .string()
       .min(1)
       .max(256)
-      .meta({ examples: ['content-42'] }),
+      .meta({ examples: [putExample.contentId] }),
     digest: digest().exactOptional(),
     probes: z.boolean().default(true).meta({ description: 'Whether the image answers the probes of the contract.' }),
   })
-  .meta({ id: 'PutBuild' })
+  .meta({ id: 'PutBuild', examples: [putExample] })
 
 /** A build as answers show it. */
 export const buildAnswer = z
@@ -40,7 +59,7 @@ export const buildAnswer = z
     probes: z.boolean(),
     createdAt: shownInstant(),
   })
-  .meta({ id: 'Build' })
+  .meta({ id: 'Build', examples: [example] })
 
 export type PutBuild = z.output<typeof putBuildBody>
 export type BuildAnswer = z.output<typeof buildAnswer>

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { endpoint } from '#api/http/endpoint.ts'
 import { linkTo, pageOf, pageQuery } from '#api/http/page.ts'
 import { publicWorldAnswer } from '#api/worlds/schema.ts'
-import { accessAnswer, travelLocations } from './schema.ts'
+import { accessAnswer, accessParams, travelLocations } from './schema.ts'
 import { getAccess, listPublicWorlds, listTravelLocations } from './service.ts'
 
 const tag = 'Discovery'
@@ -49,6 +49,7 @@ export const discoveryEndpoints = [
     tag,
     credential: 'token',
     scope: 'project',
+    params: accessParams,
     answer: accessAnswer,
     problems: [403, 404],
     handle: async (ctx, { params }) => ({ body: await getAccess(ctx, params) }),

@@ -1,6 +1,25 @@
 import { z } from 'zod'
 import { shownId } from '#api/http/fields.ts'
+import { deploymentExample, worldExample } from '#api/worlds/examples.ts'
 import { queueState, shownAdmission, shownMetadata } from '#api/worlds/schema.ts'
+
+const travelExample = {
+  deployment: deploymentExample.id,
+  map: deploymentExample.runtime.mapName,
+  buildId: deploymentExample.runtime.build.id,
+  organizationId: worldExample.organizationId,
+  projectId: worldExample.projectId,
+  launchContextId: worldExample.launchContext.launchContextId,
+  launchContextName: worldExample.launchContext.name,
+  worldId: worldExample.documentId,
+  worldName: worldExample.name,
+  liveConfigUrl: deploymentExample.runtime.liveConfigUrl,
+  contentId: deploymentExample.runtime.build.content.id,
+  metadata: worldExample.metadata,
+  queueState: worldExample.queueState,
+  admission: worldExample.admission,
+  pictureUrl: worldExample.pictureUrl,
+}
 
 /** A world to travel to. */
 export const travelLocation = z
@@ -21,13 +40,20 @@ export const travelLocation = z
     admission: shownAdmission,
     pictureUrl: z.string().exactOptional(),
   })
-  .meta({ id: 'TravelLocation' })
+  .meta({ id: 'TravelLocation', examples: [travelExample] })
 
 /** The answer of `GET /api/worlds/travel/locations/`. */
-export const travelLocations = z.object({ worlds: z.array(travelLocation) }).meta({ id: 'TravelLocations' })
+export const travelLocations = z
+  .object({ worlds: z.array(travelLocation) })
+  .meta({ id: 'TravelLocations', examples: [{ worlds: [travelExample] }] })
+
+/** Whom an identity provider calls what is its own matter, so any text is a user's id here. */
+export const accessParams = z.object({ userId: z.string().meta({ examples: ['user-7'] }) })
 
 /** Whether a user can enter a world. */
-export const accessAnswer = z.object({ userId: z.string(), hasAccess: z.boolean() }).meta({ id: 'WorldAccess' })
+export const accessAnswer = z
+  .object({ userId: z.string(), hasAccess: z.boolean() })
+  .meta({ id: 'WorldAccess', examples: [{ userId: 'user-7', hasAccess: true }] })
 
 export type TravelLocation = z.output<typeof travelLocation>
 export type AccessAnswer = z.output<typeof accessAnswer>

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { endpoint } from '#api/http/endpoint.ts'
 import { type DocumentType, documentTypes } from '#shared/enumerations.ts'
-import { documentAnswer, documentData, documentParams, userIdField } from './schema.ts'
+import { documentAnswer, documentData, documentExamples, documentParams, userIdField } from './schema.ts'
 import { nodeOfDocument } from './scope.ts'
 import { deleteDocument, getDocument, putDocument } from './service.ts'
 
@@ -35,7 +35,7 @@ const endpointsOf = (type: DocumentType) => {
       needs: [nodeOfDocument, 'w'],
       body: z
         .strictObject({ data: documentData[type], userId: userIdField().exactOptional() })
-        .meta({ id: `Put${nameOf(type)}` }),
+        .meta({ id: `Put${nameOf(type)}`, examples: [documentExamples[type]] }),
       answer: documentAnswer,
       handle: async (ctx, { params: { id }, body }) => ({ body: await putDocument(ctx, { type, id }, body) }),
     }),

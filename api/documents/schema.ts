@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { exampleInstant } from '#api/http/examples.ts'
 import { shownInstant } from '#api/http/fields.ts'
 import { documentTypes, kvStores } from '#shared/enumerations.ts'
 
@@ -16,6 +17,17 @@ export const documentData = {
   liveConfig: z.strictObject({ id: z.string().max(256), config: z.record(z.string(), anything) }),
 } as const
 
+const exampleDocumentId = 'Project:settings'
+/** What is written of a document of each type. */
+export const documentExamples = {
+  kvStore: { data: { key: 'score', store: 'kvstoreClient', data: { best: 42 } }, userId: 'user-7' },
+  collection: {
+    data: { userId: 'user-7', datasourceId: 'hats', userCollection: [{ item: 'top hat', count: 1 }] },
+    userId: 'user-7',
+  },
+  liveConfig: { data: { id: 'settings', config: { music: true } }, userId: 'user-7' },
+} as const
+
 /** Who a document belongs to. */
 export const userIdField = () =>
   z
@@ -29,7 +41,7 @@ export const documentParams = z.object({
     .string()
     .max(256)
     .regex(/^[A-Za-z0-9][A-Za-z0-9._:@~-]*$/, 'must begin with a letter or digit, then also . _ : @ ~ -')
-    .meta({ examples: ['Project:settings'] }),
+    .meta({ examples: [exampleDocumentId] }),
 })
 
 /** A document of any type, as realtime sends it too. */
@@ -40,6 +52,13 @@ export const documentAnswer = z
     data: z.record(z.string(), anything),
     version: shownInstant(),
   })
-  .meta({ id: 'Document' })
+  .meta({
+    id: 'Document',
+    examples: documentTypes.map((type) => ({
+      ...documentExamples[type],
+      resource: { type, id: exampleDocumentId },
+      version: exampleInstant,
+    })),
+  })
 
 export type DocumentAnswer = z.output<typeof documentAnswer>

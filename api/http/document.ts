@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { type IdKind, idPattern } from '#shared/ids.ts'
 import { multipartOverheadBytes } from './body.ts'
 import type { Endpoint, Scope } from './endpoint.ts'
+import { exampleId } from './examples.ts'
 import { idParams, organizationHeader, projectHeader, worldHeader } from './serve.ts'
 import { pictureTypes } from './upload.ts'
 
@@ -20,7 +21,21 @@ const problem = z
     requestId: z.string(),
     errors: z.array(z.object({ path: z.string(), message: z.string() })).exactOptional(),
   })
-  .meta({ id: 'Problem', description: 'A fault (RFC 9457); `code` is for programs, `errors` names every faulty part.' })
+  .meta({
+    id: 'Problem',
+    description: 'A fault (RFC 9457); `code` is for programs, `errors` names every faulty part.',
+    examples: [
+      {
+        type: '/problems/invalid_request',
+        title: 'The request is invalid',
+        status: 400,
+        detail: 'One thing is not as the API reference says; see errors.',
+        code: 'invalid_request',
+        requestId: 'a1f6c7de-6b1c-4f0e-9d0b-0d7b2f4f3c55',
+        errors: [{ path: '/name', message: 'Invalid input: expected string, received undefined' }],
+      },
+    ],
+  })
 
 const descriptions: Record<number, string> = {
   400: 'The request is malformed or invalid; every fault is listed.',
@@ -157,11 +172,13 @@ const requestBody = (endpoint: Endpoint, components: Json): Json => {
   return { requestBody: { required: true, content: { 'application/json': { schema } } } }
 }
 
+const idSchema = (kind: IdKind): Json => ({ pattern: idPattern(kind), examples: [exampleId(kind)] })
+
 const pathParameters = (endpoint: Endpoint, components: Json): Json[] =>
   [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
     const known = endpoint.params?.shape[name] as z.ZodType | undefined
     const kind = idParams[name]
-    const text = { type: 'string', ...(kind === undefined ? {} : { pattern: idPattern(kind) }) }
+    const text = { type: 'string', ...(kind === undefined ? {} : idSchema(kind)) }
     return {
       name,
       in: 'path',
@@ -173,7 +190,9 @@ const pathParameters = (endpoint: Endpoint, components: Json): Json[] =>
 const queryParameters = ({ query }: Endpoint, components: Json): Json[] =>
   Object.entries(query?.shape ?? {}).map(([name, schema]) => {
     const { description, ...rest } = schemaOf(schema as z.ZodType, 'input', components)
-    return { name, in: 'query', required: false, description, schema: rest }
+    // What is parsed further loses its examples: for zod they are of what comes out.
+    const { examples } = z.globalRegistry.get(schema as z.ZodType) ?? {}
+    return { name, in: 'query', required: false, description, schema: { ...rest, ...(examples ? { examples } : {}) } }
   })
 
 const scopeHeaders: Record<Scope, [string, boolean][]> = {
@@ -206,7 +225,8 @@ const scopeKinds: Record<string, IdKind> = {
 /** A header that may be missing may be empty as well. */
 const scopePattern = (name: string, required: boolean): Json => {
   const kind = scopeKinds[name]
-  return kind === undefined ? {} : { pattern: required ? idPattern(kind) : `^$|${idPattern(kind)}` }
+  if (kind === undefined) return {}
+  return { ...idSchema(kind), ...(required ? {} : { pattern: `^$|${idPattern(kind)}` }) }
 }
 
 const headers = ({ scope = 'none', ifMatch, idempotent }: Endpoint): Json[] => {
@@ -218,8 +238,10 @@ const headers = ({ scope = 'none', ifMatch, idempotent }: Endpoint): Json[] => {
   })
   return [
     ...scopeHeaders[scope].map(([name, required]) => header(name, required, scopePattern(name, required))),
-    ...(ifMatch ? [header('if-match', false)] : []),
-    ...(idempotent ? [header('idempotency-key', false, { pattern: '^[\\x21-\\x7e]{1,255}$' })] : []),
+    ...(ifMatch ? [header('if-match', false, { examples: ['"3.7"'] })] : []),
+    ...(idempotent
+      ? [header('idempotency-key', false, { pattern: '^[\\x21-\\x7e]{1,255}$', examples: ['order-1042'] })]
+      : []),
   ]
 }
 

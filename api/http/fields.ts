@@ -1,11 +1,16 @@
 import { z } from 'zod'
 import { type IdKind, idPattern } from '#shared/ids.ts'
+import { exampleId, exampleInstant } from './examples.ts'
 
 /** An id in an answer. */
-export const shownId = (kind: IdKind) => z.string().regex(new RegExp(idPattern(kind)))
+export const shownId = (kind: IdKind) =>
+  z
+    .string()
+    .regex(new RegExp(idPattern(kind)))
+    .meta({ examples: [exampleId(kind)] })
 
 /** A moment in an answer: ISO 8601, UTC, milliseconds. */
-export const shownInstant = () => z.iso.datetime({ precision: 3 })
+export const shownInstant = () => z.iso.datetime({ precision: 3 }).meta({ examples: [exampleInstant] })
 
 /** Text of at most so many code points, which is how the contract counts. */
 export const codePoints = (most: number) =>

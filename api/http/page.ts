@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { exampleId, exampleInstant } from './examples.ts'
 
 const maxLimit = 1_000
 
@@ -9,6 +10,9 @@ export type Page = { readonly limit: number; readonly after?: Cursor }
 /** One page of a list, and where the next one begins. */
 export type Paged<T> = { readonly items: T[]; readonly next?: Cursor }
 
+/** Eleven digits of milliseconds last until the year 2527, and are a moment to Postgres and JavaScript alike. */
+const cursorPattern = /^([0-9a-f]{1,11})\.([a-z]{3,4}-[0-9a-z]{26})$/
+
 /** The query of a list: how many, and from where. */
 export const pageQuery = z.object({
   limit: z
@@ -17,7 +21,7 @@ export const pageQuery = z.object({
     .transform(Number)
     .refine((limit) => limit >= 1 && limit <= maxLimit, `must be a whole number, 1 to ${maxLimit}`)
     .default(maxLimit)
-    .meta({ type: 'integer', minimum: 1, maximum: maxLimit, description: 'How many at most.' }),
+    .meta({ type: 'integer', minimum: 1, maximum: maxLimit, description: 'How many at most.', examples: [100] }),
   cursor: z
     .string()
     .max(128)
@@ -30,18 +34,15 @@ export const pageQuery = z.object({
     .optional()
     .meta({
       type: 'string',
-      pattern: '^[0-9a-f]{1,12}\\.[a-z]{3,4}-[0-9a-z]{26}$',
+      pattern: cursorPattern.source,
       description: 'Where to go on: from the Link header of the page before.',
+      examples: [`${Date.parse(exampleInstant).toString(16)}.${exampleId('world')}`],
     }),
 })
 
-const cursorPattern = /^([0-9a-f]{1,12})\.([a-z]{3,4}-[0-9a-z]{26})$/
-
 const decode = (text: string): Cursor | undefined => {
-  const [, ms, id] = cursorPattern.exec(text) ?? []
-  // Postgres and JavaScript agree on moments up to here, the year 9999 and some.
-  const createdAtMs = Number.parseInt(ms ?? '', 16)
-  return id && createdAtMs < 253_402_300_800_000 ? { createdAt: new Date(createdAtMs), id } : undefined
+  const [, ms = '', id] = cursorPattern.exec(text) ?? []
+  return id === undefined ? undefined : { createdAt: new Date(Number.parseInt(ms, 16)), id }
 }
 
 /** What a service needs of the query. */

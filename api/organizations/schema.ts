@@ -1,6 +1,21 @@
 import { z } from 'zod'
+import { exampleId, examplePictureUrl } from '#api/http/examples.ts'
 import { shownId } from '#api/http/fields.ts'
 import { isLinearPattern } from './pattern.ts'
+
+const example = {
+  name: 'Acme',
+  featuredEventId: 'opening-night',
+  websiteInfo: { title: 'Acme Worlds', headTags: ['<meta name="theme-color" content="#224466">'] },
+  features: { hasProfilePage: true, loginOptions: { hasEmail: true } },
+  legalPolicies: { chatRules: ['Be kind.'] },
+  hasEventEnabled: true,
+}
+const shownExample = {
+  ...example,
+  tenantId: 'acme',
+  pictureUrl: examplePictureUrl('organization'),
+}
 
 const text = (max = 1024) => z.string().max(max)
 const texts = () => z.array(text(65_536)).max(256)
@@ -63,13 +78,13 @@ const name = () =>
     .string()
     .min(1)
     .max(128)
-    .meta({ examples: ['Acme'] })
+    .meta({ examples: [example.name] })
 const featuredEventId = () => text(256)
 const tenantId = () =>
   z
     .string()
     .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 of a-z, 0-9 and -, no - at either end')
-    .meta({ examples: ['acme'] })
+    .meta({ examples: [shownExample.tenantId] })
 
 /** The body of `POST /api/organizations/`; only the name must be given. */
 export const createOrganizationBody = z
@@ -81,12 +96,13 @@ export const createOrganizationBody = z
     legalPolicies: legalPolicies.exactOptional(),
     hasEventEnabled: z.boolean().exactOptional(),
   })
-  .meta({ id: 'CreateOrganization' })
+  .meta({ id: 'CreateOrganization', examples: [example] })
 
 /** The answer of `POST /api/organizations/`. */
-export const createdOrganization = z
-  .object({ organizationId: shownId('organization'), features })
-  .meta({ id: 'CreatedOrganization' })
+export const createdOrganization = z.object({ organizationId: shownId('organization'), features }).meta({
+  id: 'CreatedOrganization',
+  examples: [{ organizationId: exampleId('organization'), features: example.features }],
+})
 
 /** The body of `PATCH /api/organizations/current/`; what is left out stays, features are replaced whole. */
 export const patchOrganizationBody = z
@@ -96,7 +112,7 @@ export const patchOrganizationBody = z
     featuredEventId: featuredEventId().exactOptional(),
     features: features.exactOptional(),
   })
-  .meta({ id: 'PatchOrganization' })
+  .meta({ id: 'PatchOrganization', examples: [{ name: 'Acme Worlds', tenantId: shownExample.tenantId }] })
 
 const shared = {
   name: z.string(),
@@ -124,7 +140,16 @@ export const publicOrganization = z
       providerD: z.boolean(),
     }),
   })
-  .meta({ id: 'PublicOrganization' })
+  .meta({
+    id: 'PublicOrganization',
+    examples: [
+      {
+        organizationId: exampleId('organization'),
+        ...shownExample,
+        supportedProviders: { providerA: false, providerB: false, providerC: false, providerD: false },
+      },
+    ],
+  })
 
 /** An organization as its members read it. */
 export const organizationAnswer = z
@@ -134,7 +159,10 @@ export const organizationAnswer = z
     permissionVerb: z.enum(['r', 'w', '*']),
     isSlot: z.boolean(),
   })
-  .meta({ id: 'Organization' })
+  .meta({
+    id: 'Organization',
+    examples: [{ documentId: exampleId('organization'), ...shownExample, permissionVerb: '*', isSlot: false }],
+  })
 
 const most = (maximum: number) => z.int().min(0).max(maximum)
 /** What an organization may have and run. */
@@ -144,7 +172,7 @@ export const limits = z
     maxWorldCapacity: most(10_000).meta({ description: 'The largest estimatedCapacity of one world.' }),
     maxRunningCapacity: most(100_000_000).meta({ description: 'The sum of estimatedCapacity of running worlds.' }),
   })
-  .meta({ id: 'Limits' })
+  .meta({ id: 'Limits', examples: [{ maxWorlds: 5_000, maxWorldCapacity: 10_000, maxRunningCapacity: 20_000 }] })
 
 /** The body of `PATCH /api/organizations/{organizationId}/limits/`. */
 export const patchLimitsBody = z

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { permissionPattern } from '#api/auth/permissions.ts'
+import { exampleId, exampleInstant } from '#api/http/examples.ts'
 import { shownInstant } from '#api/http/fields.ts'
 
 /** A user in a path: whatever the tenant calls them. */
@@ -11,6 +12,8 @@ export const userParams = z.object({
     .meta({ examples: ['user-7'] }),
 })
 
+const createExample = { durationMinutes: 15, permissions: [`organizations/${exampleId('organization')}/**:r`] }
+
 /** The body of `POST /api/users/{userId}/tokens/`. */
 export const createTokenBody = z
   .strictObject({
@@ -20,17 +23,23 @@ export const createTokenBody = z
       .max(32)
       .default([]),
   })
-  .meta({ id: 'CreateToken', examples: [{ durationMinutes: 15 }] })
+  .meta({ id: 'CreateToken', examples: [createExample] })
 
 /** The answer of `POST /api/users/{userId}/tokens/`. */
 export const createdToken = z
   .object({ accessToken: z.string(), tokenType: z.literal('Bearer'), expiresAt: shownInstant() })
-  .meta({ id: 'CreatedToken' })
+  .meta({
+    id: 'CreatedToken',
+    examples: [{ accessToken: '<header>.<claims>.<signature>', tokenType: 'Bearer', expiresAt: exampleInstant }],
+  })
 
 /** A JSON Web Key Set (RFC 7517). */
 export const keySet = z
   .object({ keys: z.array(z.object({ kty: z.string(), kid: z.string(), alg: z.string(), use: z.string() }).loose()) })
-  .meta({ id: 'JsonWebKeySet' })
+  .meta({
+    id: 'JsonWebKeySet',
+    examples: [{ keys: [{ kty: 'EC', crv: 'P-256', x: '…', y: '…', kid: 'first', alg: 'ES256', use: 'sig' }] }],
+  })
 
 export type CreateToken = z.output<typeof createTokenBody>
 export type CreatedToken = z.output<typeof createdToken>

@@ -42,6 +42,7 @@ const deploymentsQuery = pageQuery.extend({
     .meta({
       type: 'array',
       items: { type: 'string', enum: [...deploymentStatuses] },
+      examples: [['Running', 'Error']],
       description: 'Only runs of these statuses; repeated, or with commas.',
     }),
 })

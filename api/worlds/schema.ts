@@ -12,6 +12,13 @@ import {
   worldPhases,
 } from '#shared/enumerations.ts'
 import { defaultScalingProfile, scalingProfileNames } from '#shared/scalingProfiles.ts'
+import {
+  createWorldExample,
+  deploymentExample,
+  patchWorldExample,
+  publicWorldExample,
+  worldExample,
+} from './examples.ts'
 
 // A create fills in every default. A PATCH replaces objects whole: `required` names what such an object must have, and
 // every other field of it goes back to its default.
@@ -21,7 +28,7 @@ const flag = () => z.boolean().default(false)
 const name = () =>
   codePoints(64)
     .regex(/^.+\S.*$/u, 'must have at least two characters, the last or a later one of them visible')
-    .meta({ minLength: 1, maxLength: 64, examples: ['Lobby'] })
+    .meta({ minLength: 1, maxLength: 64, examples: [createWorldExample.name] })
 const description = () => codePoints(256)
 
 const maps = { annotations: textMap(), labels: textMap() }
@@ -46,10 +53,12 @@ export const buildName = text(128).regex(
   'must begin with a letter or digit, then also . _ -',
 )
 /** How a build is named: by channel and tag, or by the content that it holds. */
-export const buildReference = z.union([
-  z.strictObject({ channelId: buildName, tag: buildName }),
-  z.strictObject({ content: z.strictObject({ id: text().min(1) }) }),
-])
+export const buildReference = z
+  .union([
+    z.strictObject({ channelId: buildName, tag: buildName }),
+    z.strictObject({ content: z.strictObject({ id: text().min(1) }) }),
+  ])
+  .meta({ examples: [createWorldExample.runtime.build, { content: { id: 'content-42' } }] })
 const capacity = () => z.int().min(1).max(10_000)
 const runtime = z.strictObject({
   build: buildReference.exactOptional(),
@@ -117,12 +126,13 @@ export const createWorldBody = z
     runtime: runtime.prefault({}),
     streaming: streaming.prefault({}),
   })
-  .meta({ id: 'CreateWorld', examples: [{ name: 'Lobby', transient: false, runtime: { mapName: 'hall' } }] })
+  .meta({ id: 'CreateWorld', examples: [createWorldExample] })
 
 /** The answer of `POST /api/worlds/`. */
-export const createdWorld = z
-  .object({ worldId: shownId('world'), launchContextId: shownId('launchContext') })
-  .meta({ id: 'CreatedWorld' })
+export const createdWorld = z.object({ worldId: shownId('world'), launchContextId: shownId('launchContext') }).meta({
+  id: 'CreatedWorld',
+  examples: [{ worldId: worldExample.documentId, launchContextId: worldExample.launchContext.launchContextId }],
+})
 
 const publicDownload = z.strictObject({
   enabled: z.boolean(),
@@ -147,7 +157,7 @@ export const patchWorldBody = z
     streaming: streaming.exactOptional(),
     publicDownload: publicDownload.exactOptional(),
   })
-  .meta({ id: 'PatchWorld', examples: [{ name: 'Foyer', isPublic: true }] })
+  .meta({ id: 'PatchWorld', examples: [patchWorldExample] })
 
 const buildInfo = z.object({ buildChannelId: text(), buildTag: text(), buildType: z.enum(buildTypes) })
 
@@ -180,7 +190,7 @@ const launchContext = launchContextDetails
     useWorldSessions: z.boolean(),
     permissionVerb: z.enum(['r', 'w', '*']),
   })
-  .meta({ id: 'LaunchContext' })
+  .meta({ id: 'LaunchContext', examples: [worldExample.launchContext] })
 
 const resolvedBuild = z.object({ channelId: text(), tag: text(), organizationId: text(), id: shownId('build') })
 /** How many wait to enter a world, and how many are inside. */
@@ -217,7 +227,7 @@ const world = z.object({
 })
 
 /** A world as every answer to its tenant shows it. */
-export const worldAnswer = world.meta({ id: 'World' })
+export const worldAnswer = world.meta({ id: 'World', examples: [worldExample] })
 
 /** A public world as others see it: without manifest, arguments and streaming authorization. */
 export const publicWorldAnswer = world
@@ -225,9 +235,9 @@ export const publicWorldAnswer = world
   .extend({
     launchContext: launchContext
       .extend({ providerAStreaming: streamingA.omit({ authorizationId: true }).exactOptional() })
-      .meta({ id: 'PublicLaunchContext' }),
+      .meta({ id: 'PublicLaunchContext', examples: [publicWorldExample.launchContext] }),
   })
-  .meta({ id: 'PublicWorld' })
+  .meta({ id: 'PublicWorld', examples: [publicWorldExample] })
 
 /** One run of a world, as the history shows it. */
 export const deploymentAnswer = z
@@ -259,7 +269,7 @@ export const deploymentAnswer = z
       args: z.array(z.string()),
     }),
   })
-  .meta({ id: 'WorldDeployment' })
+  .meta({ id: 'WorldDeployment', examples: [deploymentExample] })
 
 /** A scaling profile as the API lists it. */
 export const scalingProfileAnswer = z
@@ -269,7 +279,17 @@ export const scalingProfileAnswer = z
     maxBotsPerWorld: z.number(),
     resourceConfiguration: z.object({ server: z.object({ memoryLimit: z.string() }) }),
   })
-  .meta({ id: 'ScalingProfile' })
+  .meta({
+    id: 'ScalingProfile',
+    examples: [
+      {
+        name: 'Capacity30',
+        estimatedCapacity: 30,
+        maxBotsPerWorld: 30,
+        resourceConfiguration: { server: { memoryLimit: '4Gi' } },
+      },
+    ],
+  })
 
 export type CreateWorld = z.output<typeof createWorldBody>
 export type PatchWorld = z.output<typeof patchWorldBody>

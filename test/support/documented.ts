@@ -28,17 +28,23 @@ export const readDocument = async (baseUrl: string): Promise<ApiDocument> =>
 const pointed = (...steps: string[]): string =>
   steps.map((step) => `/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 
-/** The check of answers against one document. */
-export const createChecker = (document: ApiDocument) => {
+/** The check of values against the schema that steps lead to in a document; undefined where it fits, else why not. */
+export const createValidation = (document: ApiDocument) => {
   const ajv = new Ajv2020({ strict: false, allErrors: true })
   addFormats.default(ajv)
   ajv.addSchema(document, 'api')
   const validators = new Map<string, ValidateFunction>()
-  const validatorAt = (pointer: string): ValidateFunction => {
+  return (steps: readonly string[], value: unknown): string | undefined => {
+    const pointer = pointed(...steps)
     const validator = validators.get(pointer) ?? ajv.compile({ $ref: `api#${encodeURI(pointer)}` })
     validators.set(pointer, validator)
-    return validator
+    return validator(value) ? undefined : ajv.errorsText(validator.errors)
   }
+}
+
+/** The check of answers against one document. */
+export const createChecker = (document: ApiDocument) => {
+  const faultOf = createValidation(document)
   const templates = Object.keys(document.paths).map((template) => ({
     template,
     pattern: new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
@@ -63,10 +69,8 @@ export const createChecker = (document: ApiDocument) => {
       return
     }
     if (contentType.split(';')[0] !== type) throw new Error(`${told} as "${contentType}", documented is ${type}`)
-    const validate = validatorAt(
-      pointed('paths', found.template, verb, 'responses', String(status), 'content', type, 'schema'),
-    )
-    if (validate(JSON.parse(text))) return
-    throw new Error(`${told} with a body that is not as documented: ${ajv.errorsText(validate.errors)}: ${text}`)
+    const steps = ['paths', found.template, verb, 'responses', String(status), 'content', type, 'schema']
+    const fault = faultOf(steps, JSON.parse(text))
+    if (fault !== undefined) throw new Error(`${told} with a body that is not as documented: ${fault}: ${text}`)
   }
 }

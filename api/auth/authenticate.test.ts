@@ -1,0 +1,24 @@
+import { Hono } from 'hono'
+import { expect, test } from 'vitest'
+import { newApiKey } from '#api/secrets/apiKey.ts'
+import { createAuthenticator } from './authenticate.ts'
+
+test('a text without the checksum of a key is refused without a look at the database', async () => {
+  const asked: string[] = []
+  const lookup = async (fingerprint: string) => {
+    asked.push(fingerprint)
+    return undefined
+  }
+  const authenticate = createAuthenticator({
+    ...{ rootApiKey: 'root', pepper: 'pepper', verify: async () => undefined },
+    keys: { lookup, clear: () => undefined },
+  })
+  const app = new Hono().get('/', async (c) => c.text((await authenticate(c, 'key')).kind))
+  app.onError((error, c) => c.text(error.message, 401))
+  const ask = async (apiKey: string) => (await app.request('/', { headers: { 'x-api-key': apiKey } })).status
+  const key = newApiKey()
+  const mistyped = key.slice(0, -1) + (key.endsWith('a') ? 'b' : 'a')
+  expect([await ask('guess'), await ask(mistyped), asked.length]).toEqual([401, 401, 0])
+  expect([await ask(key), asked.length]).toEqual([401, 1])
+  expect([await ask('root'), asked.length]).toEqual([200, 1])
+})

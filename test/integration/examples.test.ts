@@ -1,0 +1,217 @@
+import sharp from 'sharp'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { endpoints } from '#api/endpoints.ts'
+import type { Endpoint } from '#api/http/endpoint.ts'
+import { exampleId } from '#api/http/examples.ts'
+import type { IdKind } from '#shared/ids.ts'
+import { aCluster } from '#test/support/cluster.ts'
+import { type ApiDocument, createValidation, readDocument } from '#test/support/documented.ts'
+import { type ApiProcess, aDatabase, rootApiKey, startApi, startOperator } from '#test/support/processes.ts'
+import { send } from '#test/support/rest.ts'
+import { eventually } from '#test/support/wait.ts'
+
+type Json = Record<string, unknown>
+type Schema = { $ref?: string; items?: Schema; examples?: unknown[]; pattern?: string }
+type Content = Record<string, { schema: Schema }>
+type Parameter = { name: string; in: string; schema: Schema }
+type Operation = {
+  operationId: string
+  parameters: Parameter[]
+  requestBody?: { content: Content }
+  responses: Record<string, { content?: Content }>
+}
+
+let api: ApiProcess
+let operator: Awaited<ReturnType<typeof startOperator>>
+let document: ApiDocument
+const cluster = aCluster()
+beforeAll(async () => {
+  ;[api, operator] = [await startApi({ databaseUrl: await aDatabase() }), await startOperator()]
+  document = await readDocument(api.url)
+})
+afterAll(async () => {
+  await Promise.all([api?.stop(), operator?.stop(), cluster.close()])
+})
+
+const operationOf = ({ method, path }: Endpoint): Operation => document.paths[path]?.[method] as unknown as Operation
+
+/** The examples of a schema, or of the component or the items that it leads to. */
+const examplesOf = (schema: Schema): unknown[] => {
+  const component = schema.$ref?.split('/').at(-1)
+  if (component !== undefined)
+    return examplesOf((document.components.schemas as Record<string, Schema>)[component] ?? {})
+  if (schema.examples !== undefined) return schema.examples
+  return schema.items === undefined ? [] : examplesOf(schema.items)
+}
+
+const bodyOf = (endpoint: Endpoint): Schema | undefined =>
+  operationOf(endpoint).requestBody?.content['application/json']?.schema
+const answerOf = (endpoint: Endpoint): Schema | undefined =>
+  operationOf(endpoint).responses[endpoint.status ?? 200]?.content?.['application/json']?.schema
+
+test('every body, and every parameter that has a pattern, has an example', () => {
+  const without: string[] = []
+  for (const endpoint of endpoints) {
+    const { operationId, parameters } = operationOf(endpoint)
+    const bodies = [bodyOf(endpoint), answerOf(endpoint), ...parameters.map(({ schema }) => schema)]
+    const wanted = bodies.filter((each, at) => each !== undefined && (at < 2 || each.pattern !== undefined))
+    if (wanted.some((each) => each === undefined || examplesOf(each).length === 0)) without.push(operationId)
+  }
+  const components = Object.entries(document.components.schemas as Record<string, Schema>)
+  without.push(...components.flatMap(([name, schema]) => (examplesOf(schema).length === 0 ? [name] : [])))
+  expect(without).toEqual([])
+})
+
+test('every example in the document fits the schema beside it', () => {
+  const faultOf = createValidation(document)
+  let checked = 0
+  const faults: unknown[] = []
+  const walk = (node: unknown, steps: readonly string[]): void => {
+    if (typeof node !== 'object' || node === null) return
+    const examples = 'examples' in node && Array.isArray(node.examples) ? node.examples : []
+    for (const example of examples) {
+      checked += 1
+      const fault = faultOf(steps, example)
+      if (fault !== undefined) faults.push({ at: steps.join('/'), example, fault })
+    }
+    for (const [key, inner] of Object.entries(node)) if (key !== 'examples') walk(inner, [...steps, key])
+  }
+  walk(document, [])
+  expect(faults).toEqual([])
+  expect(checked).toBeGreaterThan(100)
+})
+
+/** What is done first, so that everything else is there as in the examples, and what ends it. */
+const begins = [
+  ...['createOrganization', 'putOrganizationPicture', 'createProject', 'createApiKey', 'putBuild', 'createWorld'],
+  ...['startWorld', 'putWorldPicture', 'patchWorld', 'createBotDeployment', 'putKvStore', 'putCollection'],
+  ...['putLiveConfig', 'createToken'],
+]
+const ends = [
+  ...['stopWorld', 'deleteBotDeployment', 'deleteBuild', 'deleteKvStore', 'deleteCollection', 'deleteLiveConfig'],
+  ...['deleteWorld', 'deleteApiKey', 'deleteProject'],
+]
+const rank = ({ operationId }: Endpoint): number => {
+  const [first, last] = [begins.indexOf(operationId), ends.indexOf(operationId)]
+  return first >= 0 ? first - begins.length : last + 1
+}
+
+const png = new Uint8Array(
+  await sharp({ create: { width: 4, height: 4, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer(),
+)
+
+/** The names of all fields of a value, at any depth; of a list, those of its first element. */
+const fieldsOf = (value: unknown, at = ''): string[] => {
+  if (Array.isArray(value)) return value.length === 0 ? [`${at}[]`] : fieldsOf(value[0], `${at}[]`)
+  if (typeof value !== 'object' || value === null) return [at]
+  const inner = Object.entries(value)
+  return inner.length === 0 ? [`${at}{}`] : inner.flatMap(([name, each]) => fieldsOf(each, `${at}/${name}`)).sort()
+}
+const alike = (a: unknown, b: unknown): boolean => fieldsOf(a).join() === fieldsOf(b).join()
+
+/** Sends examples, with the ids of real things in the place of theirs. */
+const createTraveller = () => {
+  const ids: Partial<Record<IdKind, string>> = {}
+  let token = ''
+  const real = (text: string): string =>
+    Object.entries(ids).reduce((left, [kind, id]) => left.replaceAll(exampleId(kind as IdKind), id), text)
+  const parameters = (endpoint: Endpoint, where: string): [string, string][] =>
+    operationOf(endpoint).parameters.flatMap(({ name, in: at, schema }) =>
+      at === where ? [[name, real(String(examplesOf(schema)[0] ?? ''))]] : [],
+    )
+  const contentOf = (endpoint: Endpoint, body: unknown) => {
+    if (endpoint.upload) return { type: { 'content-type': 'image/png' }, content: { body: png } }
+    if (body === undefined) return { type: {}, content: {} }
+    return { type: { 'content-type': 'application/json' }, content: { body: real(JSON.stringify(body)) } }
+  }
+  const ask = (endpoint: Endpoint, body?: unknown, query = '') => {
+    const { type, content } = contentOf(endpoint, body)
+    const path = parameters(endpoint, 'path').reduce((at, [name, id]) => at.replace(`{${name}}`, id), endpoint.path)
+    const scope = parameters(endpoint, 'header').filter(([name]) => name.startsWith('x-svc-'))
+    const credential =
+      endpoint.credential === 'token' ? { authorization: `Bearer ${token}` } : { 'x-api-key': rootApiKey }
+    const headers = { ...credential, ...Object.fromEntries(scope), ...type }
+    return send(api.url, { method: endpoint.method.toUpperCase(), path: `${path}${query}`, headers, ...content })
+  }
+  const read = async (operationId: string): Promise<string> => {
+    const endpoint = endpoints.find((each) => each.operationId === operationId)
+    return endpoint === undefined ? '' : (await ask(endpoint)).text
+  }
+  /** What is learnt from the answers to the requests that make something. */
+  const lessons: Record<string, (answer: Json, location: string) => unknown> = {
+    createOrganization: ({ organizationId }) => Object.assign(ids, { organization: organizationId }),
+    createProject: ({ projectId }) => Object.assign(ids, { project: projectId }),
+    createWorld: ({ worldId }) => Object.assign(ids, { world: worldId }),
+    createApiKey: async () => {
+      const [made] = JSON.parse(await read('listApiKeys')) as Json[]
+      Object.assign(ids, { apiKey: made?.documentId })
+    },
+    createToken: ({ accessToken }) => {
+      token = String(accessToken)
+    },
+    createBotDeployment: async (_, location) => {
+      ids.bot = location.split('/').at(-2) ?? ''
+      const pod = cluster.pod(`orrery-${ids.organization}`, ids.world ?? '')
+      await pod.exists()
+      await pod.becomesReady()
+      await eventually('the world and its bots run', async () =>
+        (await Promise.all([read('getBotDeployment'), read('listPublicWorlds')])).every((text) =>
+          text.includes('"startedAt"'),
+        ),
+      )
+    },
+  }
+  /** A request for each example of a body, and one for those of the query. */
+  const requestsOf = (endpoint: Endpoint): [body: unknown, query: string][] => {
+    const body = bodyOf(endpoint)
+    const bodies = body === undefined ? [undefined] : examplesOf(body)
+    const query = parameters(endpoint, 'query').map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+    return [
+      ...bodies.map((each) => [each, ''] as [unknown, string]),
+      ...(query.length === 0 ? [] : [[undefined, `?${query.join('&')}`] as [unknown, string]]),
+    ]
+  }
+  return { ask, lessons, requestsOf }
+}
+
+test('every example of a request is answered with success, and every answer has the fields of its example', async () => {
+  const { ask, lessons, requestsOf } = createTraveller()
+  const wrong: unknown[] = []
+  const unmatched = new Set(endpoints.flatMap((endpoint) => examplesOf(answerOf(endpoint) ?? {})))
+  const compare = (endpoint: Endpoint, answer: unknown): void => {
+    const examples = examplesOf(answerOf(endpoint) ?? {})
+    const shown = Array.isArray(answer) ? answer[0] : answer
+    const same = examples.filter((each) => alike(each, shown))
+    for (const each of same) unmatched.delete(each)
+    if (same.length > 0) return
+    wrong.push({
+      operationId: endpoint.operationId,
+      answered: fieldsOf(shown),
+      documented: examples.map((each) => fieldsOf(each)),
+    })
+  }
+  for (const endpoint of [...endpoints].sort((a, b) => rank(a) - rank(b))) {
+    const { operationId, status: success = 200 } = endpoint
+    for (const [sent, asked] of requestsOf(endpoint)) {
+      const { status, headers, text } = await ask(endpoint, sent, asked)
+      if (status !== success) wrong.push({ operationId, sent, asked, status, text })
+      if (status !== success || asked !== '') continue
+      const answer = text === '' ? {} : (JSON.parse(text) as Json)
+      await lessons[operationId]?.(answer, headers.get('location') ?? '')
+      if (endpoint.answer !== undefined) compare(endpoint, answer)
+    }
+  }
+  expect(wrong).toEqual([])
+  expect([...unmatched]).toEqual([])
+})
+
+test('a fault has the fields of the example of a problem', async () => {
+  const { text } = await send(api.url, {
+    ...{ method: 'POST', path: '/api/organizations/', body: '{}' },
+    headers: { 'x-api-key': rootApiKey, 'content-type': 'application/json' },
+  })
+  const [example] = (document.components.schemas as Record<string, Schema>).Problem?.examples ?? []
+  expect(fieldsOf(JSON.parse(text))).toEqual(fieldsOf(example))
+})
