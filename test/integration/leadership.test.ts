@@ -129,7 +129,7 @@ test('a leader that was frozen past its lease in the middle of its work does not
   first.signal('SIGSTOP')
   undo.push(async () => first.signal('SIGCONT'))
   // The answers wait in the sockets: what it does first when it goes on is to make the pods. And nobody else takes the
-  // lease, so that nothing but the fence keeps it from that.
+  // lease, so that nothing but what it knows of its own lease keeps it from that.
   release()
   await eventually(
     'the lease has run out',
