@@ -135,6 +135,15 @@ describe('a server that is lost', () => {
     },
   )
 
+  test('within moments, before any status told of it, is the one that the deployment names', () => {
+    const counted = planFor(frozen(), aPod({ uid: 'short-lived', status: exited(3) }))
+    expect(counted.status.deployment?.externalId).toBe('short-lived')
+    const next = written(frozen(), counted)
+    expect(planFor(next, undefined, startMs + 60_000).status.deployment?.externalId).toBe('short-lived')
+    const successor = aPod({ uid: 'its successor', status: ready() })
+    expect(planFor(next, successor, startMs + 60_000).status.deployment?.externalId).toBe('its successor')
+  })
+
   test('for the second time in a row is in a crash loop, and at the end of the budget that is the reason', () => {
     let now = { world: active(), pod: aPod() as Pod | undefined }
     const reasons: string[] = []

@@ -1,5 +1,5 @@
 import { isPaused, pausedAnnotation } from '#shared/resources/group.ts'
-import type { World, WorldRun, WorldStatus } from '#shared/resources/world.ts'
+import type { WorldRun, WorldStatus } from '#shared/resources/world.ts'
 import { type Diagnosis, explainFailure, explainWaiting, refusalReasons } from './diagnosis.ts'
 import { againMsOf, drain, holdUp, unseen } from './drain.ts'
 import { planDeletion, planEnded, planStopped } from './ended.ts'
@@ -77,7 +77,7 @@ const planRun = (input: PlanInput, run: WorldRun): Plan => {
   const deadlineMs =
     after?.readyAt === undefined ? Date.parse(takenUpAt) + settings.startDeadlineMs : Number.POSITIVE_INFINITY
   if (nowMs >= deadlineMs) {
-    const failure = delayOf(world, server.status)
+    const failure = delayOf(input, server.status)
     const why = `the server was not ready in time: ${failure.message}`
     return planEnded(input, endRun({ ...(after ?? run), failure }, 'StartDeadline', why, nowMs))
   }
@@ -86,9 +86,9 @@ const planRun = (input: PlanInput, run: WorldRun): Plan => {
 }
 
 /** Why a server is late: what was refused last, since no pod shows that, or else what is waited for now. */
-const delayOf = (world: World, planned: WorldStatus): NonNullable<WorldRun['failure']> => {
+const delayOf = ({ world, pod }: PlanInput, planned: WorldStatus): NonNullable<WorldRun['failure']> => {
   const refused = world.status?.conditions?.find(({ reason }) => refusalReasons.includes(reason))
-  const isRefused = refused !== undefined && (world.status?.deployment?.externalId ?? '') === ''
+  const isRefused = refused !== undefined && pod === undefined
   const now = planned.conditions?.find(({ type }) => type === 'Ready')
   const { reason, message } = isRefused ? refused : { reason: now?.reason ?? '', message: planned.message ?? '' }
   return { reason: reason === 'Starting' ? 'StartDeadline' : reason, message: message.slice(0, 2048) }

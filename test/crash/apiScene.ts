@@ -3,7 +3,7 @@ import type { KubeObject } from '#shared/kube/objects.ts'
 import { labels } from '#shared/resources/group.ts'
 import type { Answer, createRest, WorldBody } from '#test/support/rest.ts'
 import type { Cast } from './cast.ts'
-import { normalized, pick, pickPod } from './endState.ts'
+import { normalized, pick, pickPod, pickWorld } from './endState.ts'
 import { orAbsent, until } from './until.ts'
 
 type Rest = ReturnType<typeof createRest>
@@ -147,7 +147,7 @@ export const createApiScene = (cast: Cast, rest: Rest, namespace: string, api: A
       const [row, botRow] = [await world(), botsId === '' ? undefined : await bots()]
       const [seen, deployment] = [await liveWorld(), botsId === '' ? undefined : await liveBots()]
       const left = (await pods()).map(pickPod)
-      return normalized({ row, botRow, world: seen && pick(seen), bots: deployment && pick(deployment), pods: left })
+      return normalized({ row, botRow, world: seen && pickWorld(seen), bots: deployment && pick(deployment), pods: left })
     },
     orphans: async (): Promise<string[]> => {
       const owners = [await liveWorld(), botsId === '' ? undefined : await liveBots()].map((each) => each?.metadata.uid)

@@ -1,5 +1,6 @@
 import type { Pod } from '#operator/world/pod.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
+import type { World, WorldDeploymentStatus } from '#shared/resources/world.ts'
 
 /** The part of a resource that must be the same after each run. */
 export const pick = ({ metadata, spec, status }: KubeObject & { spec?: unknown; status?: unknown }): object => {
@@ -7,10 +8,29 @@ export const pick = ({ metadata, spec, status }: KubeObject & { spec?: unknown; 
   return { metadata: { name, marks, finalizers, generation, deletionTimestamp }, spec, status }
 }
 
+/** The part of a World that must be the same after each run. */
+export const pickWorld = (world: World): object => pick({ ...world, status: pickWorldStatus(world) })
+
 /** The part of a pod that must be the same after each run. */
 export const pickPod = ({ metadata, spec, status }: Pod): object => {
   const { name, labels: marks, ownerReferences, deletionTimestamp } = metadata
   return { metadata: { name, marks, ownerReferences, deletionTimestamp }, spec, phase: status?.phase }
+}
+
+/**
+ * The status of a World. Whether a pod that never was Ready is told of depends on how long it lived, and so on how soon
+ * another operator came.
+ */
+const pickWorldStatus = ({ status }: World): object | undefined => {
+  if (status === undefined) return undefined
+  const { deployment, previousDeployment, ...rest } = status
+  const of = (each: WorldDeploymentStatus | undefined, isSure: boolean) =>
+    each === undefined || isSure ? each : { ...each, externalId: '<told or not>' }
+  return {
+    ...rest,
+    deployment: of(deployment, status.run?.readyAt !== undefined || status.run?.countedPodUid !== undefined),
+    previousDeployment: of(previousDeployment, false),
+  }
 }
 
 /** Ids that somebody made; those that a workload gives begin with zeros and stay. */

@@ -31,7 +31,7 @@ export const testPlans = <S>(
     expect(plans.length).toBeGreaterThan(0)
     const here = await harness.run(recording, plans)
     outcomes.push(...here)
-    for (const outcome of here) print(`${outcome.fault === undefined ? 'ok  ' : 'FAIL'} ${titleOf(outcome)}`)
+    for (const outcome of here) print(lineOf(outcome))
     expect(here.flatMap((each) => (each.fault === undefined ? [] : [`${titleOf(each)}: ${each.fault}`]))).toEqual([])
   })
 
@@ -39,3 +39,6 @@ export const testPlans = <S>(
     expect(await harness.resync()).toEqual([])
   })
 }
+
+const lineOf = (outcome: Outcome): string =>
+  outcome.fault === undefined ? `ok   ${titleOf(outcome)}` : `FAIL ${titleOf(outcome)}: ${outcome.fault}`

@@ -4,7 +4,7 @@ import type { World, WorldSpecInput } from '#shared/resources/world.ts'
 import { createBotScene } from './botScene.ts'
 import type { Cast } from './cast.ts'
 import { exited } from './cast.ts'
-import { normalized, pick, pickPod } from './endState.ts'
+import { normalized, pick, pickPod, pickWorld } from './endState.ts'
 import { orAbsent, until } from './until.ts'
 
 /** The name of the one world of each scene. */
@@ -77,7 +77,7 @@ export const createScene = (cast: Cast, namespace: string, project: string) => {
     endState: async (): Promise<string> => {
       const { items } = await cast.pods.list({ namespace })
       const [seen, deployment] = [await world(), await bots.deployment()]
-      const left = { world: seen && pick(seen), bots: deployment && pick(deployment), pods: items.map(pickPod) }
+      const left = { world: seen && pickWorld(seen), bots: deployment && pick(deployment), pods: items.map(pickPod) }
       return normalized(left).replaceAll(project, '<project>')
     },
     /** Pods whose owner is not there, or is another. */
