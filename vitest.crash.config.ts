@@ -7,7 +7,8 @@ export default defineConfig({
     include: ['test/crash/*.crash.ts'],
     // The plans of both writers wait more than they work.
     maxWorkers: 2,
-    globalSetup: ['test/support/globalSetup.ts'],
+    globalSetup: ['test/crash/bundle.ts', 'test/support/globalSetup.ts'],
+    env: { ORRERY_TEST_BUNDLED: 'yes' },
     testTimeout: 3_600_000,
     hookTimeout: 120_000,
   },

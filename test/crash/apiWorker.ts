@@ -15,8 +15,9 @@ import { busy, createPerformer, metricOf } from './performer.ts'
  */
 export const createApiWorker = async (_number: number, cacheDir: string) => {
   const namespacePrefix = `crash-api-${process.pid}`
-  const proxy = await createFaultProxy({ kubeconfig: inject('apiKubeconfig'), nameOf: withoutIds })
   const labelSelector = labels.organization
+  // An api lets go of whatever has no row of its own, and there are the worlds of other harnesses.
+  const proxy = await createFaultProxy({ kubeconfig: inject('apiKubeconfig'), labelSelector, nameOf: withoutIds })
   const cast = startCast({ labelSelector, releases: false })
   await cast.makeNamespace(namespacePrefix)
   await cast.allowLeases(namespacePrefix)
