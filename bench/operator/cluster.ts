@@ -47,8 +47,8 @@ export const openCluster = async (progress: (line: string) => void) => {
       const service = await startService({
         name: 'operator',
         command: process.execPath,
-        // As `npm start` runs it.
-        args: ['--max-semi-space-size=4', 'operator/main.ts'],
+        // Bundled, as it is deployed; with the flag of `npm start`.
+        args: ['--max-semi-space-size=4', 'dist/operator.mjs'],
         logFile: join(logDir, `operator-${identity}.log`),
         env: {
           KUBECONFIG: cluster.operatorKubeconfig,

@@ -12,7 +12,21 @@ const as = { fieldManager: 'orrery-bench', force: true }
 /** The name of the how-manieth world. */
 export const worldName = (at: number): string => `wld-${String(at).padStart(26, '0')}`
 
-/** What the parts of the bench make and change; everything at once, as far as 32 connections let it. */
+/** Requests under way: as many as a transport has connections, so that none waits for one with its time running. */
+const parallel = 32
+
+/** Does the work for all items, some at a time. */
+const forAll = async <T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> => {
+  const results: R[] = []
+  const left = [...items.entries()]
+  const worker = async (): Promise<void> => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) results[next[0]] = await work(next[1])
+  }
+  await Promise.all(Array.from({ length: parallel }, worker))
+  return results
+}
+
+/** What the parts of the bench make and change, 32 at a time. */
 export const createObjects = (transport: Transport) => {
   const core = <T extends KubeObject>(plural: string, kind: string) =>
     createClient<T>(transport, { group: '', version: 'v1', plural, kind })
@@ -20,7 +34,10 @@ export const createObjects = (transport: Transport) => {
   const bots = createClient<BotDeployment>(transport, botDeploymentResource)
   const pods = core('pods', 'Pod')
   const all = <T>(count: number, work: (at: number) => Promise<T>, from = 0): Promise<T[]> =>
-    Promise.all(Array.from({ length: count }, (_, at) => work(from + at)))
+    forAll(
+      Array.from({ length: count }, (_, at) => from + at),
+      work,
+    )
   const applyWorld = (namespace: string, at: number, spec: WorldSpecInput) =>
     worlds.apply({ apiVersion: groupVersion, kind: 'World', metadata: { namespace, name: worldName(at) }, spec }, as)
   return {
@@ -53,11 +70,11 @@ export const createObjects = (transport: Transport) => {
     },
     barePods: async (namespace: string, prefix: string, count: number): Promise<string[]> => {
       const names = Array.from({ length: count }, (_, at) => `${prefix}-${at}`)
-      await Promise.all(names.map((name) => pods.create(barePod(namespace, name))))
+      await forAll(names, (name) => pods.create(barePod(namespace, name)))
       return names
     },
     removePods: (namespace: string, names: readonly string[]) =>
-      Promise.all(names.map((name) => pods.delete({ namespace, name }, { gracePeriodSeconds: 0 }))),
+      forAll(names, (name) => pods.delete({ namespace, name }, { gracePeriodSeconds: 0 })),
     bots: (namespace: string, name: string, world: string, count: number) =>
       bots.apply(
         {

@@ -147,7 +147,13 @@ export const createApiScene = (cast: Cast, rest: Rest, namespace: string, api: A
       const [row, botRow] = [await world(), botsId === '' ? undefined : await bots()]
       const [seen, deployment] = [await liveWorld(), botsId === '' ? undefined : await liveBots()]
       const left = (await pods()).map(pickPod)
-      return normalized({ row, botRow, world: seen && pickWorld(seen), bots: deployment && pick(deployment), pods: left })
+      return normalized({
+        row,
+        botRow,
+        world: seen && pickWorld(seen),
+        bots: deployment && pick(deployment),
+        pods: left,
+      })
     },
     orphans: async (): Promise<string[]> => {
       const owners = [await liveWorld(), botsId === '' ? undefined : await liveBots()].map((each) => each?.metadata.uid)
