@@ -30,3 +30,9 @@ export const newlyHolds = (before: WithConditions, after: WithConditions, type: 
 /** A message as a sentence of its own. */
 export const sentence = (message = ''): string =>
   message === '' ? '' : `${message[0]?.toUpperCase()}${message.slice(1)}${/[.!?]$/.test(message) ? '' : '.'}`
+
+/** A word in brackets after others; nothing where there is none. */
+export const inBrackets = (text: string | undefined): string => (text ? ` (${text})` : '')
+
+/** What somebody else said, after one's own words; nothing where nothing was said. */
+export const afterColon = (text: string | undefined): string => (text ? `: ${text}` : '')

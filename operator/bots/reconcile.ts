@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
+import { type Diagnosis, explainRefusal, isRefusal } from '#operator/refusal.ts'
 import type { RunClock } from '#operator/runClock.ts'
 import type { Client } from '#shared/kube/client.ts'
 import type { Result } from '#shared/kube/controller.ts'
-import { isAlreadyExists, isNotFound, KubeError } from '#shared/kube/errors.ts'
+import { isAlreadyExists, isNotFound } from '#shared/kube/errors.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
 import { objectKey } from '#shared/kube/objects.ts'
 import type { Reflector } from '#shared/kube/reflector.ts'
@@ -15,7 +16,6 @@ import {
 import { botDeploymentResource, fieldManagers, groupVersion } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import { slowStart } from './batches.ts'
-import { type Diagnosis, explainRefusal } from './diagnosis.ts'
 import { botEventsOf } from './events.ts'
 import { takenName } from './outlook.ts'
 import { plan } from './plan.ts'
@@ -171,7 +171,7 @@ const createPod = async (
 
 /** What the API server's refusals mean. */
 const diagnose = (error: unknown): Diagnosis | undefined =>
-  error instanceof KubeError && [403, 404, 422].includes(error.status) ? explainRefusal(error) : undefined
+  isRefusal(error) ? explainRefusal(error, 'more bots') : undefined
 
 /** Writes the status unless the deployment has it already; guarded by the version that was read. */
 const writeStatus = async (

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { explainRefusal, isRefusal } from '#operator/refusal.ts'
 import { KubeError } from '#shared/kube/errors.ts'
-import { explainRefusal, isRefusal } from './diagnosis.ts'
 import {
   active,
   aNode,

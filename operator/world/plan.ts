@@ -1,6 +1,7 @@
+import { type Diagnosis, refusalReasons } from '#operator/refusal.ts'
 import { isPaused, pausedAnnotation } from '#shared/resources/group.ts'
 import type { WorldRun, WorldStatus } from '#shared/resources/world.ts'
-import { type Diagnosis, explainFailure, explainWaiting, refusalReasons } from './diagnosis.ts'
+import { explainFailure, explainWaiting } from './diagnosis.ts'
 import { againMsOf, drain, holdUp, unseen } from './drain.ts'
 import { planDeletion, planEnded, planStopped } from './ended.ts'
 import { observeServer, readySince, type Server } from './observe.ts'

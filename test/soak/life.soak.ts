@@ -16,7 +16,7 @@ const worlds = 12
 const mostBots = 3
 const longestPauseMs = 400
 /** How often the operator is killed, of all that happens. */
-const killPart = 0.01
+const killPart = 0.02
 const sampleMs = 5_000
 
 /** Numbers from 0 to 1 that a seed decides (mulberry32). */
