@@ -6,7 +6,7 @@ import { againMsOf, drain, holdUp, unseen } from './drain.ts'
 import { planDeletion, planEnded, planStopped } from './ended.ts'
 import { observeServer, readySince, type Server } from './observe.ts'
 import type { Pod } from './pod.ts'
-import { countLoss, endRun, expiresAtMs, freezeRun, nextPodAtMs, readyRun, toInstant, wantedRunId } from './run.ts'
+import { countLoss, endedInError, endRun, expiresAtMs, freezeRun, nextPodAtMs, readyRun, toInstant, wantedRunId } from './run.ts'
 import { type Network, planNetwork } from './service.ts'
 import { type Outlook, pausedStatus, statusOf } from './status.ts'
 import { lookAgain, type Plan, type PlanInput, removal } from './step.ts'
@@ -61,7 +61,9 @@ const planNewRun = (input: PlanInput, runId: string): Plan => {
   const status = statusOf(input, waiting(input, run, making))
   const last = world.status?.deployment
   if (last === undefined) return { steps: [], status, requeueAfterMs: 0 }
-  const previousDeployment = { ...last, status: last.status === 'Error' ? ('Error' as const) : ('Stopped' as const) }
+  // A run that failed is an Error also where its server was still stopping.
+  const isError = last.status === 'Error' || (world.status?.run !== undefined && endedInError(world.status.run))
+  const previousDeployment = { ...last, status: isError ? ('Error' as const) : ('Stopped' as const) }
   return { steps: [], status: { ...status, previousDeployment }, requeueAfterMs: 0 }
 }
 
