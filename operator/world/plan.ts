@@ -6,7 +6,17 @@ import { againMsOf, drain, holdUp, unseen } from './drain.ts'
 import { planDeletion, planEnded, planStopped } from './ended.ts'
 import { observeServer, readySince, type Server } from './observe.ts'
 import type { Pod } from './pod.ts'
-import { countLoss, endedInError, endRun, expiresAtMs, freezeRun, nextPodAtMs, readyRun, toInstant, wantedRunId } from './run.ts'
+import {
+  countLoss,
+  endedInError,
+  endRun,
+  expiresAtMs,
+  freezeRun,
+  nextPodAtMs,
+  readyRun,
+  toInstant,
+  wantedRunId,
+} from './run.ts'
 import { type Network, planNetwork } from './service.ts'
 import { type Outlook, pausedStatus, statusOf } from './status.ts'
 import { lookAgain, type Plan, type PlanInput, removal } from './step.ts'

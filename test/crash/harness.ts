@@ -26,7 +26,7 @@ export type Outcome = Plan & { readonly fault: string | undefined }
 
 const recordings = 3
 /** A trigger that did not fire makes a run that says nothing, which is made again. */
-const attempts = 3
+const attempts = 5
 
 /** `workload x write x point`. */
 export const titleOf = ({ workload, signature, point }: Plan): string => `${workload.name} x ${signature} x ${point}`
