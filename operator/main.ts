@@ -97,6 +97,7 @@ const openControllers = async (parts: Parts, events: EventRecorder) => {
     pods: createClient<BotPod>(transport, core('pods', 'Pod')),
     worlds: worlds.worlds,
     settings: config.bots,
+    events,
   })
   return [worlds, bots]
 }

@@ -8,7 +8,7 @@ import { isConflict, isNotFound, KubeError } from '#shared/kube/errors.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import type { Log } from '#shared/log.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
-import { fieldManagers, namespaceOf } from '#shared/resources/group.ts'
+import { fieldManagers, isPaused, namespaceOf } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import { type Desired, desiredBots, desiredWorld } from './desired.ts'
 import type { createNamespaces } from './namespace.ts'
@@ -37,6 +37,8 @@ const firstBackoffMs = 100
 const conflictMs = 20
 /** A deletion that waits for its server is looked at this often, should no event tell of its end. */
 const deletionPollMs = 2_000
+/** A paused resource is looked at this often: what its row asks for waits for the end of the pause. */
+const pausedPollMs = 2_000
 /** A world whose resource is gone waits this long for the rows of its bots, which go by themselves. */
 const botsPollMs = 200
 
@@ -112,6 +114,7 @@ const bring = async <T extends KubeObject, Spec extends { readonly revision?: nu
   desire: () => Desired<Spec>,
 ): Promise<number | undefined> => {
   if (row.deletingAt !== null) return remove(deps, kind, row, client)
+  if (await isPausedNow(deps, row, client)) return pausedPollMs
   await deps.namespaces.ensure(row.organizationId)
   const desired = desire()
   const live = await client.apply(desired, { fieldManager: fieldManagers.api, force: true })
@@ -121,6 +124,29 @@ const bring = async <T extends KubeObject, Spec extends { readonly revision?: nu
   return undefined
 }
 
+/**
+ * Whether somebody asked that nobody touches the resource. One that is paused between this look and the apply has another
+ * version than the row knows, so that the apply is refused.
+ */
+const isPausedNow = async <T extends KubeObject>(
+  deps: PushDeps,
+  row: SyncedRow,
+  client: Client<T>,
+): Promise<boolean> => {
+  if (row.resourceUid === null) return false
+  try {
+    return isPaused(await client.get(referenceOf(deps, row)))
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+    return false
+  }
+}
+
+const referenceOf = (deps: PushDeps, row: SyncedRow) => ({
+  namespace: namespaceOf(deps.namespacePrefix, row.organizationId),
+  name: row.id,
+})
+
 /** A resource that is gone lets its row go; one that exists is deleted, and its end is seen by pull or the next look. */
 const remove = async <T extends KubeObject>(
   deps: PushDeps,
@@ -128,9 +154,11 @@ const remove = async <T extends KubeObject>(
   row: SyncedRow,
   client: Client<T>,
 ): Promise<number | undefined> => {
-  const reference = { namespace: namespaceOf(deps.namespacePrefix, row.organizationId), name: row.id }
+  const reference = referenceOf(deps, row)
   try {
-    const { metadata } = await client.get(reference)
+    const live = await client.get(reference)
+    if (isPaused(live)) return pausedPollMs
+    const { metadata } = live
     if (metadata.deletionTimestamp === undefined) {
       await client.delete(reference, metadata.uid === undefined ? {} : { uid: metadata.uid })
     }

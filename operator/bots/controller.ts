@@ -1,6 +1,8 @@
+import { createRunClock } from '#operator/runClock.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { Client } from '#shared/kube/client.ts'
 import { createController } from '#shared/kube/controller.ts'
+import type { EventRecorder } from '#shared/kube/events.ts'
 import type { KubeMetrics } from '#shared/kube/metrics.ts'
 import { objectKey } from '#shared/kube/objects.ts'
 import type { Backoff } from '#shared/kube/queue.ts'
@@ -33,6 +35,7 @@ export const createBotController = (options: {
   backoff: Backoff
   clock: Clock
   random: () => number
+  events: Pick<EventRecorder, 'record'>
   log: Log
   metrics: KubeMetrics
 }) => {
@@ -48,7 +51,8 @@ export const createBotController = (options: {
   const deps = {
     bots: { client: options.bots, cache: bots },
     pods: { client: options.pods, cache: pods },
-    ...{ worlds, settings: options.settings, now: clock.now, monotonic: clock.monotonic, log },
+    ...{ worlds, settings: options.settings, events: options.events, log },
+    ...{ runClock: createRunClock(clock), monotonic: clock.monotonic },
   }
   const controller = createController({
     name: 'bots',

@@ -1,3 +1,4 @@
+import { type Diagnosis, serious } from '#operator/refusal.ts'
 import { explainTrouble } from './diagnosis.ts'
 import type { Share } from './limit.ts'
 import { isFinished, type Observed } from './observe.ts'
@@ -66,10 +67,8 @@ const troubleOf = ({ bots, settings }: PlanInput, { observed, share, memory }: S
 }
 
 /** A stranger has the name of a bot's pod. */
-export const takenName = (name: string) => ({
-  reason: 'PodNameTaken',
-  message: `the pod ${name} belongs to something else: delete it, and the bot is made`,
-})
+export const takenName = (name: string): Diagnosis =>
+  serious('PodNameTaken', `the pod ${name} belongs to something else: delete it, and the bot is made`)
 
 const tellWait = ({ memory, address }: Seen): string => {
   const again = memory.restarting.size

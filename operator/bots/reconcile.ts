@@ -1,7 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
+import { type Diagnosis, explainRefusal, isRefusal } from '#operator/refusal.ts'
+import type { RunClock } from '#operator/runClock.ts'
 import type { Client } from '#shared/kube/client.ts'
 import type { Result } from '#shared/kube/controller.ts'
-import { isAlreadyExists, isNotFound, KubeError } from '#shared/kube/errors.ts'
+import { isAlreadyExists, isNotFound } from '#shared/kube/errors.ts'
+import type { EventRecorder } from '#shared/kube/events.ts'
 import { objectKey } from '#shared/kube/objects.ts'
 import type { Reflector } from '#shared/kube/reflector.ts'
 import type { Log } from '#shared/log.ts'
@@ -13,7 +16,7 @@ import {
 import { botDeploymentResource, fieldManagers, groupVersion } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import { slowStart } from './batches.ts'
-import { type Diagnosis, explainRefusal } from './diagnosis.ts'
+import { botEventsOf } from './events.ts'
 import { takenName } from './outlook.ts'
 import { plan } from './plan.ts'
 import { type Bot, type BotPod, botName, buildBotPod } from './pod.ts'
@@ -29,8 +32,9 @@ export type BotDeps = {
   readonly pods: { readonly client: Client<BotPod>; readonly cache: Reflector<BotPod> }
   readonly worlds: Reflector<World>
   readonly settings: BotSettings
-  readonly now: () => number
+  readonly runClock: RunClock
   readonly monotonic: () => number
+  readonly events: Pick<EventRecorder, 'record'>
   readonly log: Log
 }
 
@@ -52,13 +56,17 @@ export const worldKeyOf = ({ metadata, spec }: BotDeployment): string =>
  */
 export const reconcileBots = async (deps: BotDeps, key: string, signal: AbortSignal): Promise<Result> => {
   const input = observe(deps, key)
-  if (input === undefined) return
+  if (input === undefined) {
+    deps.runClock.forget(key)
+    return
+  }
   const planned = plan(input)
   const { done, error, diagnosis } = await executeAll(deps, input, planned.steps, signal)
   if (error !== undefined && diagnosis === undefined) throw error
   const status = diagnosis === undefined ? planned.status : refusedStatus(input, planned.status, diagnosis)
   const changed = await writeStatus(deps, input.bots, status, signal)
   if (changed || done.created + done.deleted > 0) tell(deps, key, done, status)
+  if (changed) for (const event of botEventsOf(input.bots, status)) deps.events.record(input.bots, event)
   if (error !== undefined) throw error
   const left = planned.steps.length - done.created - done.deleted
   const requeueAfterMs = left > 0 ? burstPauseMs : planned.requeueAfterMs
@@ -70,13 +78,15 @@ const observe = (deps: BotDeps, key: string): PlanInput | undefined => {
   if (seen === undefined) return undefined
   const bots = { ...seen, spec: botDeploymentSpecSchema.parse(seen.spec) }
   const worldKey = worldKeyOf(bots)
+  const world = deps.worlds.store.get(worldKey)
   return {
     bots,
-    world: deps.worlds.store.get(worldKey),
+    world,
     siblings: deps.bots.cache.store.byIndex('world', worldKey),
     pods: deps.pods.cache.store.byIndex('bots', key),
     settings: deps.settings,
-    nowMs: deps.now(),
+    // The bots belong to the world's run, so their deadlines are judged by the time of that run.
+    nowMs: deps.runClock.now(key, world?.status?.runId),
   }
 }
 
@@ -161,7 +171,7 @@ const createPod = async (
 
 /** What the API server's refusals mean. */
 const diagnose = (error: unknown): Diagnosis | undefined =>
-  error instanceof KubeError && [403, 404, 422].includes(error.status) ? explainRefusal(error) : undefined
+  isRefusal(error) ? explainRefusal(error, 'more bots') : undefined
 
 /** Writes the status unless the deployment has it already; guarded by the version that was read. */
 const writeStatus = async (

@@ -1,12 +1,14 @@
+import type { Diagnosis } from '#operator/refusal.ts'
 import type { BotPhase } from '#shared/enumerations.ts'
 import { setCondition } from '#shared/kube/conditions.ts'
 import type { Condition } from '#shared/kube/objects.ts'
 import type { BotDeploymentStatus, BotRun } from '#shared/resources/botDeployment.ts'
-import type { Diagnosis } from './diagnosis.ts'
 import { type Share, shareOf } from './limit.ts'
 import { countBots, observePods } from './observe.ts'
 import { selectorOf } from './pod.ts'
 import type { PlanInput } from './step.ts'
+
+type Told = Omit<Diagnosis, 'serious'>
 
 /** What one reconcile concluded; the rest of the status follows from it and from the deployment. */
 export type Outlook = {
@@ -21,7 +23,7 @@ export type Outlook = {
   readonly ready?: boolean
   readonly progressing?: boolean
   /** What somebody should look at. */
-  readonly trouble?: Diagnosis | undefined
+  readonly trouble?: Told | undefined
 }
 
 /** The condition types that the operator owns; Synced is the API's. */
@@ -57,7 +59,7 @@ const conditions = (input: PlanInput, outlook: Outlook): Condition[] => {
   return wanted.reduce((all, verdict) => withVerdict(input, all, verdict), ownOf(input))
 }
 
-type Verdict = Diagnosis & { readonly type: string; readonly holds: boolean }
+type Verdict = Told & { readonly type: string; readonly holds: boolean }
 
 const limitVerdict = ({ excess }: Share) =>
   excess === undefined
@@ -82,7 +84,7 @@ const ownOf = ({ bots }: PlanInput): Condition[] =>
 export const refusedStatus = (
   input: PlanInput,
   planned: BotDeploymentStatus,
-  { reason, message }: Diagnosis,
+  { reason, message }: Told,
 ): BotDeploymentStatus => {
   const earlier = planned.message ? `${planned.message}; ` : ''
   const refused = { type: 'Degraded', holds: true, reason, message }

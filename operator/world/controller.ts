@@ -1,3 +1,4 @@
+import { createRunClock } from '#operator/runClock.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { Client } from '#shared/kube/client.ts'
 import { createController } from '#shared/kube/controller.ts'
@@ -13,7 +14,6 @@ import { type Node, nodeDigest } from './node.ts'
 import type { Pod } from './pod.ts'
 import { createQueuePoll } from './queuePoll.ts'
 import { reconcileWorld } from './reconcile.ts'
-import { createRunClock } from './runClock.ts'
 import type { Service } from './service.ts'
 import type { WorldSettings } from './settings.ts'
 

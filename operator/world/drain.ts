@@ -1,5 +1,5 @@
+import type { Diagnosis } from '#operator/refusal.ts'
 import { apiFinalizer } from '#shared/resources/group.ts'
-import type { Diagnosis } from './diagnosis.ts'
 import { observeServer, type Server, stuckAtMs } from './observe.ts'
 import { type PlanInput, removal, type Step } from './step.ts'
 

@@ -1,5 +1,5 @@
+import { conditionOf, holds, newlyHolds, normal, sentence, warning } from '#operator/telling.ts'
 import type { Happening } from '#shared/kube/events.ts'
-import type { Condition } from '#shared/kube/objects.ts'
 import type { RunEndReason, World, WorldStatus } from '#shared/resources/world.ts'
 import { endedInError } from './run.ts'
 import type { Step } from './step.ts'
@@ -22,7 +22,7 @@ const tellers: readonly ((told: Told) => Happening | undefined)[] = [
       : normal('Started', 'StartRun', `The run ${run.id} begins: ${run.profile} with the image ${run.image}.`),
   ({ before, after }) => {
     if (!restarted(before, after) || ended(before, after)) return undefined
-    const failure = condition(after, 'Degraded')?.message ?? after.message
+    const failure = conditionOf(after, 'Degraded')?.message ?? after.message
     return warning('Restarted', 'RestartServer', sentence(failure))
   },
   ({ before, after }) => {
@@ -37,21 +37,18 @@ const tellers: readonly ((told: Told) => Happening | undefined)[] = [
     return endedInError(run) ? warning(run.endReason, 'EndRun', note) : normal(run.endReason, 'EndRun', note)
   },
   ({ before, after }) => {
-    const now = condition(after, 'Degraded')
+    const now = newlyHolds(before, after, 'Degraded')
     // A failure that is answered by a restart, and one that ends the run, are told as that.
-    if (now?.status !== 'True' || now.reason === after.run?.failure?.reason || after.run?.endReason !== undefined)
+    if (now === undefined || now.reason === after.run?.failure?.reason || after.run?.endReason !== undefined)
       return undefined
-    const told = condition(before, 'Degraded')
-    return told?.status === 'True' && told.reason === now.reason
-      ? undefined
-      : warning(now.reason, 'RunServer', sentence(now.message))
+    return warning(now.reason, 'RunServer', sentence(now.message))
   },
   ({ world, before, after, steps }) => {
     if (steps.some((step) => step.verb === 'deleteWorld')) {
       return normal('Deleted', 'DeleteWorld', 'The duration is over and the server has stopped: the world is deleted.')
     }
     if (world.metadata.deletionTimestamp === undefined || draining(after)) return undefined
-    const toldBefore = condition(before, 'Ready')?.reason === 'Deleting' && !draining(before)
+    const toldBefore = conditionOf(before, 'Ready')?.reason === 'Deleting' && !draining(before)
     return toldBefore
       ? undefined
       : normal('Deleted', 'DeleteWorld', 'The world is deleted, and no server of it is left.')
@@ -77,15 +74,3 @@ const endings: Record<RunEndReason, string> = {
 /** A server is on its way out, or its node cannot be seen. */
 const draining = ({ deployment }: WorldStatus): boolean =>
   deployment?.status === 'Stopping' || deployment?.status === 'Unknown'
-
-const condition = (status: WorldStatus, type: string): Condition | undefined =>
-  status.conditions?.find((each) => each.type === type)
-
-const holds = (status: WorldStatus, type: string): boolean => condition(status, type)?.status === 'True'
-
-const normal = (reason: string, action: string, note: string): Happening => ({ type: 'Normal', reason, action, note })
-const warning = (reason: string, action: string, note: string): Happening => ({ type: 'Warning', reason, action, note })
-
-/** A message as a sentence of its own. */
-const sentence = (message = ''): string =>
-  message === '' ? '' : `${message[0]?.toUpperCase()}${message.slice(1)}${/[.!?]$/.test(message) ? '' : '.'}`

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { explainRefusal, isRefusal } from '#operator/refusal.ts'
 import { KubeError } from '#shared/kube/errors.ts'
-import { explainRefusal, isRefusal } from './diagnosis.ts'
 import {
   active,
   aNode,
@@ -134,6 +134,15 @@ describe('a server that is lost', () => {
       expect(conditionOf(back.status, 'Degraded')).toBe('False/AsExpected')
     },
   )
+
+  test('within moments, before any status told of it, is the one that the deployment names', () => {
+    const counted = planFor(frozen(), aPod({ uid: 'short-lived', status: exited(3) }))
+    expect(counted.status.deployment?.externalId).toBe('short-lived')
+    const next = written(frozen(), counted)
+    expect(planFor(next, undefined, startMs + 60_000).status.deployment?.externalId).toBe('short-lived')
+    const successor = aPod({ uid: 'its successor', status: ready() })
+    expect(planFor(next, successor, startMs + 60_000).status.deployment?.externalId).toBe('its successor')
+  })
 
   test('for the second time in a row is in a crash loop, and at the end of the budget that is the reason', () => {
     let now = { world: active(), pod: aPod() as Pod | undefined }

@@ -162,6 +162,14 @@ describe('a server that fails', () => {
     expect(planFor(world, failed).status.run?.restarts).toBe(1)
   })
 
+  test('too often leaves a deployment that was an Error, also where the next run begins before its server has gone', () => {
+    const run = { ...active().status?.run, endReason: 'RestartBudget', endedAt: at(startMs) }
+    const deployment = { ...active().status?.deployment, status: 'Stopping' }
+    const going = { ...active(), status: { ...active().status, run, deployment } } as World
+    const restarted = { ...going, spec: { ...going.spec, runId: runB, startedAt: at(startMs + 1_000) } }
+    expect(planFor(restarted, undefined, startMs + 1_000).status.previousDeployment?.status).toBe('Error')
+  })
+
   test('more often than the budget allows ends the run in Error', () => {
     let now = { world: frozen(), pod: aPod({ uid: 'pod-0' }) as ReturnType<typeof aPod> | undefined }
     let nowMs = startMs

@@ -1,11 +1,22 @@
+import { type Diagnosis, refusalReasons } from '#operator/refusal.ts'
 import { isPaused, pausedAnnotation } from '#shared/resources/group.ts'
-import type { World, WorldRun, WorldStatus } from '#shared/resources/world.ts'
-import { type Diagnosis, explainFailure, explainWaiting, refusalReasons } from './diagnosis.ts'
+import type { WorldRun, WorldStatus } from '#shared/resources/world.ts'
+import { explainFailure, explainWaiting } from './diagnosis.ts'
 import { againMsOf, drain, holdUp, unseen } from './drain.ts'
 import { planDeletion, planEnded, planStopped } from './ended.ts'
 import { observeServer, readySince, type Server } from './observe.ts'
 import type { Pod } from './pod.ts'
-import { countLoss, endRun, expiresAtMs, freezeRun, nextPodAtMs, readyRun, toInstant, wantedRunId } from './run.ts'
+import {
+  countLoss,
+  endedInError,
+  endRun,
+  expiresAtMs,
+  freezeRun,
+  nextPodAtMs,
+  readyRun,
+  toInstant,
+  wantedRunId,
+} from './run.ts'
 import { type Network, planNetwork } from './service.ts'
 import { type Outlook, pausedStatus, statusOf } from './status.ts'
 import { lookAgain, type Plan, type PlanInput, removal } from './step.ts'
@@ -60,7 +71,9 @@ const planNewRun = (input: PlanInput, runId: string): Plan => {
   const status = statusOf(input, waiting(input, run, making))
   const last = world.status?.deployment
   if (last === undefined) return { steps: [], status, requeueAfterMs: 0 }
-  const previousDeployment = { ...last, status: last.status === 'Error' ? ('Error' as const) : ('Stopped' as const) }
+  // A run that failed is an Error also where its server was still stopping.
+  const isError = last.status === 'Error' || (world.status?.run !== undefined && endedInError(world.status.run))
+  const previousDeployment = { ...last, status: isError ? ('Error' as const) : ('Stopped' as const) }
   return { steps: [], status: { ...status, previousDeployment }, requeueAfterMs: 0 }
 }
 
@@ -77,7 +90,7 @@ const planRun = (input: PlanInput, run: WorldRun): Plan => {
   const deadlineMs =
     after?.readyAt === undefined ? Date.parse(takenUpAt) + settings.startDeadlineMs : Number.POSITIVE_INFINITY
   if (nowMs >= deadlineMs) {
-    const failure = delayOf(world, server.status)
+    const failure = delayOf(input, server.status)
     const why = `the server was not ready in time: ${failure.message}`
     return planEnded(input, endRun({ ...(after ?? run), failure }, 'StartDeadline', why, nowMs))
   }
@@ -86,9 +99,9 @@ const planRun = (input: PlanInput, run: WorldRun): Plan => {
 }
 
 /** Why a server is late: what was refused last, since no pod shows that, or else what is waited for now. */
-const delayOf = (world: World, planned: WorldStatus): NonNullable<WorldRun['failure']> => {
+const delayOf = ({ world, pod }: PlanInput, planned: WorldStatus): NonNullable<WorldRun['failure']> => {
   const refused = world.status?.conditions?.find(({ reason }) => refusalReasons.includes(reason))
-  const isRefused = refused !== undefined && (world.status?.deployment?.externalId ?? '') === ''
+  const isRefused = refused !== undefined && pod === undefined
   const now = planned.conditions?.find(({ type }) => type === 'Ready')
   const { reason, message } = isRefused ? refused : { reason: now?.reason ?? '', message: planned.message ?? '' }
   return { reason: reason === 'Starting' ? 'StartDeadline' : reason, message: message.slice(0, 2048) }

@@ -1,5 +1,5 @@
+import type { Diagnosis } from '#operator/refusal.ts'
 import type { RunEndReason, World, WorldRun } from '#shared/resources/world.ts'
-import type { Diagnosis } from './diagnosis.ts'
 import { scaleCpu, scaleMemory } from './quantities.ts'
 import type { WorldSettings } from './settings.ts'
 

@@ -1,7 +1,7 @@
+import type { Diagnosis } from '#operator/refusal.ts'
 import { controllerOf, type KubeObject, type ObjectMeta, ownerReference } from '#shared/kube/objects.ts'
 import { labels } from '#shared/resources/group.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
-import type { Diagnosis } from './diagnosis.ts'
 import { nodeAddress } from './node.ts'
 import { gamePort, serverLabels } from './pod.ts'
 import type { PlanInput, Step } from './step.ts'

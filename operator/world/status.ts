@@ -1,9 +1,9 @@
+import type { Diagnosis } from '#operator/refusal.ts'
 import type { DeploymentStatus, WorldPhase } from '#shared/enumerations.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import { setCondition } from '#shared/kube/conditions.ts'
 import type { Condition } from '#shared/kube/objects.ts'
 import type { World, WorldRun, WorldStatus } from '#shared/resources/world.ts'
-import type { Diagnosis } from './diagnosis.ts'
 import type { Pod } from './pod.ts'
 import { toInstant } from './run.ts'
 import type { PlanInput } from './step.ts'
@@ -98,10 +98,12 @@ const deployment = (input: PlanInput, outlook: Outlook): Pick<WorldStatus, 'depl
   const id = deploymentIdOfRun(run.id)
   const known = world.status?.deployment?.id === id ? world.status.deployment : undefined
   const current = pod !== undefined && outlook.pod?.metadata.uid === pod.metadata.uid
+  // A pod that was lost within moments was in no status before.
+  const lost = run.countedPodUid === world.status?.run?.countedPodUid ? undefined : run.countedPodUid
   return {
     deployment: {
       id,
-      externalId: (current ? pod.metadata.uid : known?.externalId) ?? '',
+      externalId: (current ? pod.metadata.uid : (lost ?? known?.externalId)) ?? '',
       status: outlook.deployment,
       createdAt: known?.createdAt ?? toInstant(nowMs),
     },

@@ -7,8 +7,9 @@ import { isConflict, isNotFound } from '#shared/kube/errors.ts'
 import { silentLog } from '#shared/kube/log.ts'
 import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
-import { createTransport } from '#shared/kube/transport.ts'
-import { apiFinalizer, labels, worldResource } from '#shared/resources/group.ts'
+import { createTransport, type Transport } from '#shared/kube/transport.ts'
+import { type BotDeployment, isBotsDrained } from '#shared/resources/botDeployment.ts'
+import { apiFinalizer, botDeploymentResource, worldResource } from '#shared/resources/group.ts'
 import { isDrained, type World } from '#shared/resources/world.ts'
 
 /** A pod with the arguments of its server, by which a workload says how the server behaves. */
@@ -20,15 +21,17 @@ const nodeName = 'crash-node-1'
 
 /**
  * Those who act beside the operator and do not fail: a kubelet that binds pods, lets servers do what their first argument
- * says (`fails`, `fails-first`, `never`; else they become ready) and ends them at once when they are to go; and the api's
- * part in a deletion, which takes its finalizer away once no server is left. They see what bears the project's label.
+ * says (`fails`, `fails-first`, `ends`, `never`; else they become ready) and ends them at once when they are to go; and the api's
+ * part in a deletion, which takes its finalizer away once no server, or no bot, is left. They see what bears the labels.
+ * `releases: false` is where a real api plays its part itself.
  */
-export const startCast = (project: string) => {
+export const startCast = ({ labelSelector, releases = true }: { labelSelector: string; releases?: boolean }) => {
   const transport = createTransport({
     credentials: loadCredentials({ KUBECONFIG: inject('adminKubeconfig') }),
     userAgent: 'orrery-crash-harness',
   })
   const worlds = createClient<World>(transport, worldResource)
+  const botDeployments = createClient<BotDeployment>(transport, botDeploymentResource)
   const pods: Client<ServerPod> = createClient(transport, { group: '', version: 'v1', plural: 'pods', kind: 'Pod' })
   const stop = new AbortController()
   const firstPods = new Map<string, string>()
@@ -65,6 +68,7 @@ export const startCast = (project: string) => {
     const isFirst = firstPods.get(key) === pod.metadata.uid
     if (behaviour === 'never') return
     if (behaviour === 'fails' || (behaviour === 'fails-first' && isFirst)) await status(pod, exited(3))
+    else if (behaviour === 'ends') await status(pod, exited(0))
     else await status(pod, readyAt('10.0.0.1'))
   }
   const act = async (pod: ServerPod): Promise<void> => {
@@ -84,9 +88,9 @@ export const startCast = (project: string) => {
       await serve(pod)
     }
   }
-  const release = async (world: World): Promise<void> => {
-    if (!isDrained(world) || world.metadata.finalizers?.includes(apiFinalizer) !== true) return
-    await worlds.patch(world.metadata, { metadata: { finalizers: null } })
+  const release = async <T extends KubeObject>(client: Client<T>, { metadata }: T, drained: boolean): Promise<void> => {
+    if (!releases || !drained || metadata.finalizers?.includes(apiFinalizer) !== true) return
+    await client.patch(metadata, { metadata: { finalizers: null } })
   }
   /** One thing after the other for each object; what has changed or gone meanwhile brings its own event. */
   const inTurn = (key: string, work: () => Promise<void>): void => {
@@ -103,24 +107,30 @@ export const startCast = (project: string) => {
     clock: systemClock,
     random: Math.random,
     log: silentLog,
-    labelSelector: `${labels.project}=${project}`,
+    labelSelector,
   }
   const podCache = createReflector({ client: pods, ...common })
   const worldCache = createReflector({ client: worlds, ...common })
+  const botCache = createReflector({ client: botDeployments, ...common })
   podCache.onChange(({ type, object, key }) => {
     if (type !== 'deleted') inTurn(`pod ${key}`, () => act(object))
   })
   worldCache.onChange(({ type, object, key }) => {
-    if (type !== 'deleted') inTurn(`world ${key}`, () => release(object))
+    if (type !== 'deleted') inTurn(`world ${key}`, () => release(worlds, object, isDrained(object)))
   })
-  const running = Promise.all([podCache.run(stop.signal), worldCache.run(stop.signal)])
+  botCache.onChange(({ type, object, key }) => {
+    if (type !== 'deleted') inTurn(`bots ${key}`, () => release(botDeployments, object, isBotsDrained(object)))
+  })
+  const running = Promise.all([podCache, worldCache, botCache].map((cache) => cache.run(stop.signal)))
+  const namespaces = createClient(transport, { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' })
   return {
-    transport,
+    makeNamespace: (name: string) => namespaces.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }),
+    /** Lets operators hold their lease in a namespace that their roles do not name. */
+    allowLeases: (namespace: string): Promise<void> => allowLeases(transport, namespace),
     worlds,
+    botDeployments,
     pods,
     status,
-    client: <T extends KubeObject>(resource: Parameters<typeof createClient>[1]) =>
-      createClient<T>(transport, resource),
     stop: async (): Promise<void> => {
       stop.abort()
       await running
@@ -153,3 +163,18 @@ const readyAt = (ip: string): object => ({
     { type: 'Ready', status: 'True', lastTransitionTime: now() },
   ],
 })
+
+const allowLeases = async (transport: Transport, namespace: string): Promise<void> => {
+  const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1' }
+  const apiVersion = `${rbac.group}/${rbac.version}`
+  const metadata = { name: 'crash-leases', namespace }
+  await createClient(transport, { ...rbac, plural: 'roles', kind: 'Role' }).create({
+    ...{ apiVersion, kind: 'Role', metadata },
+    rules: [{ apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['*'] }],
+  })
+  await createClient(transport, { ...rbac, plural: 'rolebindings', kind: 'RoleBinding' }).create({
+    ...{ apiVersion, kind: 'RoleBinding', metadata },
+    roleRef: { apiGroup: rbac.group, kind: 'Role', name: metadata.name },
+    subjects: [{ apiGroup: rbac.group, kind: 'User', name: 'orrery-operator' }],
+  })
+}

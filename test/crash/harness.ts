@@ -2,37 +2,53 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Point, points } from '#test/support/faultProxy.ts'
-import { createWorker, type Run, type Worker } from './worker.ts'
-import type { Workload } from './workloads.ts'
+import type { Run, Workload } from './performer.ts'
 
 /** One place where the writer dies: at which write of which workload, and where in it. */
-export type Plan = { readonly workload: Workload; readonly signature: string; readonly point: Point }
+export type Plan = { readonly workload: { readonly name: string }; readonly signature: string; readonly point: Point }
 
 /** What a workload does when nothing dies. */
-export type Recording = { readonly workload: Workload; readonly normal: Run; readonly signatures: readonly string[] }
+export type Recording<S> = {
+  readonly workload: Workload<S>
+  readonly normal: Run
+  readonly signatures: readonly string[]
+}
+
+/** A writer that dies where it is told, with all that it needs. */
+type Worker<S> = {
+  perform(workload: Workload<S>, trigger?: { signature: string; point: Point }): Promise<Run>
+  resync(): Promise<string[]>
+  close(): Promise<void>
+}
 
 /** A plan, and what was wrong after it; undefined where nothing was. */
 export type Outcome = Plan & { readonly fault: string | undefined }
 
 const recordings = 3
 /** A trigger that did not fire makes a run that says nothing, which is made again. */
-const attempts = 3
+const attempts = 5
 
 /** `workload x write x point`. */
 export const titleOf = ({ workload, signature, point }: Plan): string => `${workload.name} x ${signature} x ${point}`
 
 /** Every point of every write that was recorded. */
-export const plansOf = ({ workload, signatures }: Recording): Plan[] =>
+export const plansOf = <S>({ workload, signatures }: Recording<S>): Plan[] =>
   signatures.flatMap((signature) => points.map((point) => ({ workload, signature, point })))
 
-/** A number of workers, each with an operator of its own, that work off what they are given. */
-export const createHarness = async (count: number) => {
-  const workers: Worker[] = []
+/** Writes that are alike in all workloads, so that few of them stand for all. */
+const common = / (events|namespaces|networkpolicies) /
+
+/** A number of workers, each with a writer of its own, that work off what they are given. */
+export const createHarness = async <S>(
+  count: number,
+  createWorker: (number: number, cacheDir: string) => Promise<Worker<S>>,
+) => {
+  const workers: Worker<S>[] = []
   const cacheDir = mkdtempSync(join(tmpdir(), 'orrery-crash-'))
   for (let number = 0; number < count; number += 1) workers.push(await createWorker(number, cacheDir))
   return {
     /** Runs the workload three times without faults. Its end must be the same each time, else it can prove nothing. */
-    record: async (workload: Workload): Promise<Recording> => {
+    record: async (workload: Workload<S>): Promise<Recording<S>> => {
       const runs = await eachOf(workers, Array.from({ length: recordings }), (worker) => worker.perform(workload))
       const [normal, ...others] = runs
       if (normal === undefined) throw new Error('nothing was recorded')
@@ -40,13 +56,13 @@ export const createHarness = async (count: number) => {
         const fault = differenceOf(normal, other)
         if (fault !== undefined) throw new Error(`${workload.name}: two runs without faults differ: ${fault}`)
       }
-      const wanted = (signature: string): boolean => workload.events === true || !signature.includes(' events ')
+      const wanted = (signature: string): boolean => workload.everyWrite === true || !common.test(signature)
       const stable = normal.signatures.filter((each) => others.every(({ signatures }) => signatures.includes(each)))
       return { workload, normal, signatures: [...new Set(stable)].filter(wanted) }
     },
-    run: ({ normal }: Recording, plans: readonly Plan[]): Promise<Outcome[]> =>
-      eachOf(workers, plans, async (worker, plan) => ({ ...plan, fault: await faultOf(worker, plan, normal) })),
-    /** Two further looks at every world that any plan left; what was written then. */
+    run: (recording: Recording<S>, plans: readonly Plan[]): Promise<Outcome[]> =>
+      eachOf(workers, plans, async (worker, plan) => ({ ...plan, fault: await faultOf(worker, plan, recording) })),
+    /** Two further looks at everything that any plan left; what was written then. */
     resync: async (): Promise<string[]> => (await allOf(workers.map((worker) => worker.resync()))).flat(),
     close: async (): Promise<void> => {
       await allOf(workers.map((worker) => worker.close()))
@@ -55,10 +71,14 @@ export const createHarness = async (count: number) => {
   }
 }
 
-const faultOf = async (worker: Worker, plan: Plan, normal: Run): Promise<string | undefined> => {
+const faultOf = async <S>(
+  worker: Worker<S>,
+  plan: Plan,
+  { workload, normal }: Recording<S>,
+): Promise<string | undefined> => {
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     try {
-      const run = await worker.perform(plan.workload, plan)
+      const run = await worker.perform(workload, plan)
       if (!run.fired) continue
       return run.orphans.length > 0 ? `orphans: ${run.orphans.join(', ')}` : differenceOf(normal, run)
     } catch (error) {
@@ -81,10 +101,10 @@ const differenceOf = (normal: Run, run: Run): string | undefined => {
 const inLine = (lines: string): string => lines.replaceAll(/\s*\n\s*/g, ', ').trim() || 'nothing'
 
 /** Gives each item to the next worker that is free; the results are in the order of the items. */
-const eachOf = async <T, R>(
-  workers: readonly Worker[],
+const eachOf = async <W, T, R>(
+  workers: readonly W[],
   items: readonly T[],
-  work: (worker: Worker, item: T) => Promise<R>,
+  work: (worker: W, item: T) => Promise<R>,
 ): Promise<R[]> => {
   const results: R[] = []
   const left = items.map((item, index) => ({ item, index }))

@@ -1,32 +1,25 @@
 import type { Pod } from '#operator/world/pod.ts'
-import { isNotFound } from '#shared/kube/errors.ts'
 import { apiFinalizer, fieldManagers, groupVersion, labels } from '#shared/resources/group.ts'
 import type { World, WorldSpecInput } from '#shared/resources/world.ts'
-import { eventually } from '#test/support/wait.ts'
+import { createBotScene } from './botScene.ts'
 import type { Cast } from './cast.ts'
 import { exited } from './cast.ts'
+import { normalized, pick, pickPod, pickWorld } from './endState.ts'
+import { orAbsent, until } from './until.ts'
 
 /** The name of the one world of each scene. */
 export const worldName = 'wld-00000000000000000000000001'
-const waitMs = { timeoutMs: 60_000 }
 
-const runId = (number: number): string => `run-${String(number).padStart(26, '0')}`
+/** The id of the how-manieth run of a scene. */
+export const runId = (number: number): string => `run-${String(number).padStart(26, '0')}`
 
 /** One world in a namespace of its own, with what its users do to it and what they wait for, in sentences. */
 export const createScene = (cast: Cast, namespace: string, project: string) => {
   const ref = { namespace, name: worldName }
   let spec: WorldSpecInput = { displayName: 'Lobby', revision: 0 }
-  const orAbsent = async <T>(call: Promise<T>): Promise<T | undefined> => {
-    try {
-      return await call
-    } catch (error) {
-      if (isNotFound(error)) return undefined
-      throw error
-    }
-  }
   const world = (): Promise<World | undefined> => orAbsent(cast.worlds.get(ref))
   const pod = (): Promise<Pod | undefined> => orAbsent(cast.pods.get(ref))
-  const until = <T>(what: string, look: () => Promise<T | undefined | false>) => eventually(what, look, waitMs)
+  const bots = createBotScene(cast, { namespace, project, worldName })
   /** Applies the spec with these changes, as the api does. */
   const edit = async (changes: WorldSpecInput = {}): Promise<void> => {
     spec = { ...spec, ...changes, revision: (spec.revision ?? 0) + 1 }
@@ -51,6 +44,7 @@ export const createScene = (cast: Cast, namespace: string, project: string) => {
     })
   return {
     namespace,
+    bots,
     world,
     pod,
     edit,
@@ -76,21 +70,22 @@ export const createScene = (cast: Cast, namespace: string, project: string) => {
     gone: () => until('the world is gone', async () => (await world()) === undefined),
     settled: () =>
       until('the status is about the newest spec', async () => {
-        const seen = await world()
-        return seen === undefined || seen.status?.observedGeneration === seen.metadata.generation
+        const all = [await world(), await bots.deployment()]
+        return all.every((seen) => seen === undefined || seen.status?.observedGeneration === seen.metadata.generation)
       }),
     /** All that is left in the namespace, without what is another at each run: instants, uids, versions. */
     endState: async (): Promise<string> => {
       const { items } = await cast.pods.list({ namespace })
-      const seen = await world()
-      return normalized({ world: seen && pickWorld(seen), pods: items.map(pickPod) }).replaceAll(project, '<project>')
+      const [seen, deployment] = [await world(), await bots.deployment()]
+      const left = { world: seen && pickWorld(seen), bots: deployment && pick(deployment), pods: items.map(pickPod) }
+      return normalized(left).replaceAll(project, '<project>')
     },
-    /** Pods whose world is not there, or is another. */
+    /** Pods whose owner is not there, or is another. */
     orphans: async (): Promise<string[]> => {
-      const owner = (await world())?.metadata.uid
+      const owners = [await world(), await bots.deployment()].map((owner) => owner?.metadata.uid)
       const { items } = await cast.pods.list({ namespace })
       return items
-        .filter(({ metadata }) => metadata.ownerReferences?.some(({ kind, uid }) => kind === 'World' && uid !== owner))
+        .filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => !owners.includes(uid)))
         .map(({ metadata }) => metadata.name)
     },
   }
@@ -98,26 +93,3 @@ export const createScene = (cast: Cast, namespace: string, project: string) => {
 
 /** One world, and what happens to it. */
 export type Scene = ReturnType<typeof createScene>
-
-const pickWorld = ({ metadata, spec, status }: World): object => {
-  const { name, labels: marks, finalizers, generation, deletionTimestamp } = metadata
-  return { metadata: { name, marks, finalizers, generation, deletionTimestamp }, spec, status }
-}
-
-const pickPod = ({ metadata, spec, status }: Pod): object => {
-  const { name, labels: marks, ownerReferences, deletionTimestamp } = metadata
-  return { metadata: { name, marks, ownerReferences, deletionTimestamp }, spec, phase: status?.phase }
-}
-
-const normalized = (value: unknown): string =>
-  JSON.stringify(sorted(value), undefined, 1)
-    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
-    .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<uid>')
-    .replaceAll(/(run|dep)-(?!000000)[0-9a-z]{26}/g, '$1-<made>')
-
-const sorted = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(sorted)
-  if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return Object.fromEntries(entries.map(([name, each]) => [name, sorted(each)]))
-}

@@ -1,19 +1,21 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createHarness, type Plan, plansOf, titleOf } from '#test/crash/harness.ts'
-import { workloads } from '#test/crash/workloads.ts'
+import { createOperatorWorker } from '#test/crash/operatorWorker.ts'
+import { operatorWorkloads } from '#test/crash/operatorWorkloads.ts'
+import type { Scene } from '#test/crash/scene.ts'
 
 // A part of what `npm run test:crash` does: every write of two lives, each at one point that differs from write to write.
 const chosen = ['restart while Starting', 'delete']
 
-let harness: Awaited<ReturnType<typeof createHarness>>
+let harness: Awaited<ReturnType<typeof createHarness<Scene>>>
 beforeAll(async () => {
-  harness = await createHarness(2)
+  harness = await createHarness(2, createOperatorWorker)
 })
 afterAll(() => harness?.close())
 
 const oneOfThree = (_plan: Plan, index: number): boolean => index % 3 === Math.floor(index / 3) % 3
 
-test.each(workloads.filter(({ name }) => chosen.includes(name)))(
+test.each(operatorWorkloads.filter(({ name }) => chosen.includes(name)))(
   '$name: an operator that dies at any of its writes leaves the same end',
   { timeout: 180_000 },
   async (workload) => {

@@ -95,3 +95,29 @@ test('a replica that dies hands the pull to the other, which misses nothing', as
   })
   await operator.stop()
 })
+
+test('what REST asks of a paused world waits until the pause ends, a deletion too, and holds nothing else up', async () => {
+  const operator = await startOperator()
+  const rest = await inNewProject(apis[1]?.url ?? '')
+  const namespace = `orrery-${rest.scope.organizationId}`
+  const make = async () => (await rest.call<{ worldId: string }>('POST', '/api/worlds/', lobby)).body.worldId
+  const [edited, deleted, other] = [await make(), await make(), await make()]
+  const nameOf = async (id: string) => (await cluster.worlds.get({ namespace, name: id })).spec.displayName
+  for (const id of [edited, deleted, other]) await cluster.world(namespace, id).exists()
+  cluster.kubectl('-n', namespace, 'annotate', 'world', edited, deleted, 'orrery.dev/paused=true')
+  await eventually('REST tells', async () => {
+    const { status } = (await rest.call<WorldBody>('GET', `/api/worlds/${edited}/`)).body
+    return status.message.startsWith('paused')
+  })
+  await rest.call('PATCH', `/api/worlds/${edited}/`, { name: 'Foyer' })
+  await rest.call('DELETE', `/api/worlds/${deleted}/`)
+  await rest.call('PATCH', `/api/worlds/${other}/`, { name: 'Foyer' })
+  // What was asked for later is pushed later.
+  await eventually('the other edit', async () => (await nameOf(other)) === 'Foyer')
+  expect(await nameOf(edited)).toBe('Lobby')
+  expect((await cluster.worlds.get({ namespace, name: deleted })).metadata.deletionTimestamp).toBeUndefined()
+  cluster.kubectl('-n', namespace, 'annotate', 'world', edited, deleted, 'orrery.dev/paused-')
+  await eventually('the edit', async () => (await nameOf(edited)) === 'Foyer')
+  await cluster.world(namespace, deleted).isGone()
+  await operator.stop()
+})

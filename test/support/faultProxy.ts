@@ -37,9 +37,15 @@ const answeredMs = 5
 /**
  * A proxy between one process and the API server, which speaks TLS on both sides and so sees every request. It notes each
  * write but those of leases, which follow the time and not the work, and can be told to end its writer at one of them.
- * With a label selector, the process sees nothing that does not bear the labels.
+ * With a label selector, the process sees nothing that does not bear the labels. `nameOf` says how an object's name is
+ * told in a signature, where names are others at each run.
  */
-export const createFaultProxy = async (options: { kubeconfig: string; labelSelector?: string }) => {
+export const createFaultProxy = async (options: {
+  kubeconfig: string
+  labelSelector?: string
+  nameOf?: (name: string) => string
+}) => {
+  const { nameOf: titleOf = (name) => name } = options
   const dir = mkdtempSync(join(tmpdir(), 'orrery-proxy-'))
   const upstream = readUpstream(options.kubeconfig)
   const writes: Write[] = []
@@ -62,7 +68,7 @@ export const createFaultProxy = async (options: { kubeconfig: string; labelSelec
       return pass(upstream, request, response, scoped(request, target, options.labelSelector))
     }
     const body = await readAll(request)
-    const what = describe(request, target, body)
+    const what = describe(request, target, body, titleOf)
     const at = (point: Point, occurrence: number): boolean =>
       trigger?.point === point &&
       trigger.namespace === target.namespace &&
@@ -178,7 +184,9 @@ const parsePath = (url: string): Target => {
   const rest = parts.slice(parts[0] === 'api' ? 2 : 3)
   const namespaced = rest[0] === 'namespaces' && rest.length > 2
   const [resource = '', name = '', subresource = ''] = namespaced ? rest.slice(2) : rest
-  return { namespace: namespaced ? (rest[1] ?? '') : '', resource, name, subresource, query }
+  // A namespace itself is part of what happens in it.
+  const namespace = namespaced ? (rest[1] ?? '') : resource === 'namespaces' ? name : ''
+  return { namespace, resource, name, subresource, query }
 }
 
 const scoped = (request: IncomingMessage, target: Target, labelSelector: string | undefined): string => {
@@ -192,11 +200,11 @@ const scoped = (request: IncomingMessage, target: Target, labelSelector: string 
 
 const verbs: Record<string, string> = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' }
 
-const describe = (request: IncomingMessage, target: Target, body: Buffer) => {
+const describe = (request: IncomingMessage, target: Target, body: Buffer, titleOf: (name: string) => string) => {
   const isApply = request.headers['content-type']?.includes('apply-patch') === true
   const verb = isApply ? 'apply' : (verbs[request.method ?? ''] ?? 'unknown')
   const resource = [target.resource, target.subresource].filter(Boolean).join('/')
-  const name = nameOf(target, body)
+  const name = titleOf(nameOf(target, body))
   return { verb, resource, name, title: `${verb} ${resource} ${name}` }
 }
 

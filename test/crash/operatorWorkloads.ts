@@ -1,13 +1,9 @@
+import type { BotDeploymentSpec } from '#shared/resources/botDeployment.ts'
 import type { WorldSpecInput } from '#shared/resources/world.ts'
-import type { Scene } from './scene.ts'
+import type { Workload } from './performer.ts'
+import { runId, type Scene } from './scene.ts'
 
-/** What users do to one world, from nothing; it ends once what they wanted is there. */
-export type Workload = {
-  readonly name: string
-  readonly run: (scene: Scene) => Promise<unknown>
-  /** Whether the writer dies at the writes of events as well. */
-  readonly events?: boolean
-}
+type OperatorWorkload = Workload<Scene>
 
 const behaves = (how: string): WorldSpecInput => ({ runtime: { args: [how] } })
 
@@ -33,7 +29,7 @@ const edits: Record<string, WorldSpecInput> = {
   metadata: { metadata: { labels: { a: 'b' } } },
 }
 
-const editWorkloads: Workload[] = Object.entries(edits).flatMap(([field, changes]) => [
+const editWorkloads: OperatorWorkload[] = Object.entries(edits).flatMap(([field, changes]) => [
   {
     name: `edit ${field} while Active`,
     run: async (scene) => {
@@ -54,7 +50,7 @@ const editWorkloads: Workload[] = Object.entries(edits).flatMap(([field, changes
   },
 ])
 
-const lives: Workload[] = [
+const lives: OperatorWorkload[] = [
   {
     name: 'create',
     run: async (scene) => {
@@ -62,7 +58,7 @@ const lives: Workload[] = [
       await scene.phase('Inactive')
     },
   },
-  { name: 'start', events: true, run: active },
+  { name: 'start', everyWrite: true, run: active },
   {
     name: 'start by hand, without a run',
     run: async (scene) => {
@@ -72,7 +68,7 @@ const lives: Workload[] = [
   },
   {
     name: 'stop',
-    events: true,
+    everyWrite: true,
     run: async (scene) => {
       await active(scene)
       await stopped(scene)
@@ -97,7 +93,7 @@ const lives: Workload[] = [
   },
   {
     name: 'restart',
-    events: true,
+    everyWrite: true,
     run: async (scene) => {
       await active(scene)
       await scene.start(2)
@@ -115,10 +111,10 @@ const lives: Workload[] = [
   },
 ]
 
-const ends: Workload[] = [
+const ends: OperatorWorkload[] = [
   {
     name: 'delete',
-    events: true,
+    everyWrite: true,
     run: async (scene) => {
       await active(scene)
       await scene.delete()
@@ -154,7 +150,7 @@ const ends: Workload[] = [
   },
   {
     name: 'expiry, by an edit of the duration',
-    events: true,
+    everyWrite: true,
     run: async (scene) => {
       await active(scene)
       await scene.edit({ durationMinutes: 0.001 })
@@ -190,7 +186,7 @@ const ends: Workload[] = [
   },
 ]
 
-const faults: Workload[] = [
+const faults: OperatorWorkload[] = [
   {
     name: 'server ends the run',
     run: async (scene) => {
@@ -202,7 +198,7 @@ const faults: Workload[] = [
   },
   {
     name: 'server fails once',
-    events: true,
+    everyWrite: true,
     run: async (scene) => {
       await scene.start(1, behaves('fails-first'))
       await scene.phase('Active')
@@ -252,8 +248,132 @@ const faults: Workload[] = [
   },
 ]
 
+/** An Active world with two bots that are Ready. */
+const withBots = async (scene: Scene, also: Partial<BotDeploymentSpec> = {}): Promise<void> => {
+  await active(scene)
+  await scene.bots.edit(also)
+  await scene.bots.are('Running', also.count ?? 2)
+}
+
+const bots: OperatorWorkload[] = [
+  { name: 'bots of an Active world', everyWrite: true, run: withBots },
+  {
+    name: 'bots that wait for their world',
+    run: async (scene) => {
+      await scene.edit()
+      await scene.phase('Inactive')
+      await scene.bots.edit()
+      await scene.bots.are('Pending', 0)
+      await active(scene)
+      await scene.bots.are('Running', 2)
+    },
+  },
+  {
+    name: 'bots are scaled up',
+    run: async (scene) => {
+      await withBots(scene, { count: 1 })
+      await scene.bots.edit({ count: 3 })
+      await scene.bots.are('Running', 3)
+    },
+  },
+  {
+    name: 'bots are scaled down',
+    run: async (scene) => {
+      await withBots(scene, { count: 3 })
+      await scene.bots.edit({ count: 1 })
+      await scene.bots.are('Running', 1)
+    },
+  },
+  {
+    name: 'bots are scaled to 0, and back',
+    run: async (scene) => {
+      await withBots(scene)
+      await scene.bots.edit({ count: 0 })
+      await scene.bots.are('Running', 0)
+      await scene.bots.edit({ count: 1 })
+      await scene.bots.are('Running', 1)
+    },
+  },
+  {
+    name: 'bots of a world that stops',
+    run: async (scene) => {
+      await withBots(scene)
+      await stopped(scene)
+      await scene.bots.are('Stopped', 0)
+    },
+  },
+  {
+    name: 'bots of a world that is started again',
+    run: async (scene) => {
+      await withBots(scene)
+      await scene.start(2)
+      await scene.phase('Active')
+      await scene.bots.ofRun(runId(2))
+      await scene.bots.are('Running', 2)
+    },
+  },
+  {
+    name: 'bots that fail once',
+    everyWrite: true,
+    run: (scene) => withBots(scene, { args: ['fails-first'] }),
+  },
+  {
+    name: 'bots that fail too often',
+    run: async (scene) => {
+      await active(scene)
+      await scene.bots.edit({ count: 1, args: ['fails'] })
+      await scene.bots.are('Error', 0)
+    },
+  },
+  {
+    name: 'bots that end',
+    run: async (scene) => {
+      await active(scene)
+      await scene.bots.edit({ args: ['ends'] })
+      await scene.bots.are('Stopped', 0)
+    },
+  },
+  {
+    name: 'expiry of bots',
+    run: async (scene) => {
+      await withBots(scene)
+      await scene.bots.edit({ durationMinutes: 0.001 })
+      await scene.bots.are('Stopped', 0)
+    },
+  },
+  {
+    name: 'bots are deleted',
+    everyWrite: true,
+    run: async (scene) => {
+      await withBots(scene)
+      await scene.bots.delete()
+      await scene.bots.gone()
+    },
+  },
+  {
+    name: 'bots are deleted while Starting',
+    run: async (scene) => {
+      await active(scene)
+      await scene.bots.edit({ args: ['never'] })
+      await scene.bots.are('Starting', 2)
+      await scene.bots.delete()
+      await scene.bots.gone()
+    },
+  },
+  {
+    name: 'bots and their world are deleted',
+    run: async (scene) => {
+      await withBots(scene)
+      await scene.bots.delete()
+      await scene.delete()
+      await scene.bots.gone()
+      await scene.gone()
+    },
+  },
+]
+
 const isReady = (world: Awaited<ReturnType<Scene['world']>>): boolean | undefined =>
   world?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True')
 
 /** All workloads of the operator. */
-export const workloads: readonly Workload[] = [...lives, ...ends, ...faults, ...editWorkloads]
+export const operatorWorkloads: readonly OperatorWorkload[] = [...lives, ...ends, ...faults, ...bots, ...editWorkloads]

@@ -1,0 +1,29 @@
+import type { Transport } from '#shared/kube/transport.ts'
+import { type Objects, podResource } from './objects.ts'
+import { watchNamespace } from './seen.ts'
+
+const namespace = 'bench-bare'
+const readyMs = 600_000
+let round = 0
+
+/** Bare pods by the same client, all at once: when each was there, in milliseconds from the start, and pods a second. */
+export const makeBarePods = async (transport: Transport, objects: Objects, count: number) => {
+  await objects.namespace(namespace)
+  round += 1
+  const seen = await watchNamespace(transport, podResource, namespace)
+  const startedMs = performance.now()
+  const names = await objects.barePods(namespace, `bare-${round}`, count)
+  await seen.untilReady(count, readyMs)
+  await seen.stop()
+  const madeMs = names.map((name) => (seen.made.get(name) ?? 0) - startedMs)
+  await objects.removePods(namespace, names)
+  return {
+    madeMs,
+    podsPerSecond: rate(madeMs),
+    readyPerSecond: rate([...seen.ready.values()].map((ms) => ms - startedMs)),
+  }
+}
+
+/** So many within the time until the last, a second. */
+export const rate = (timesMs: readonly number[]): number =>
+  timesMs.length / (timesMs.reduce((last, ms) => Math.max(last, ms), 0) / 1000)

@@ -1,0 +1,101 @@
+import { createClient, type Resource } from '#shared/kube/client.ts'
+import { isAlreadyExists } from '#shared/kube/errors.ts'
+import type { KubeObject } from '#shared/kube/objects.ts'
+import type { Transport } from '#shared/kube/transport.ts'
+import type { BotDeployment } from '#shared/resources/botDeployment.ts'
+import { botDeploymentResource, groupVersion, worldResource } from '#shared/resources/group.ts'
+import type { World, WorldSpecInput } from '#shared/resources/world.ts'
+
+export const podResource: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' }
+const as = { fieldManager: 'orrery-bench', force: true }
+
+/** The name of the how-manieth world. */
+export const worldName = (at: number): string => `wld-${String(at).padStart(26, '0')}`
+
+/** Requests under way: as many as a transport has connections, so that none waits for one with its time running. */
+const parallel = 32
+
+/** Does the work for all items, some at a time. */
+const forAll = async <T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> => {
+  const results: R[] = []
+  const left = [...items.entries()]
+  const worker = async (): Promise<void> => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) results[next[0]] = await work(next[1])
+  }
+  await Promise.all(Array.from({ length: parallel }, worker))
+  return results
+}
+
+/** What the parts of the bench make and change, 32 at a time. */
+export const createObjects = (transport: Transport) => {
+  const core = <T extends KubeObject>(plural: string, kind: string) =>
+    createClient<T>(transport, { group: '', version: 'v1', plural, kind })
+  const worlds = createClient<World>(transport, worldResource)
+  const bots = createClient<BotDeployment>(transport, botDeploymentResource)
+  const pods = core('pods', 'Pod')
+  const all = <T>(count: number, work: (at: number) => Promise<T>, from = 0): Promise<T[]> =>
+    forAll(
+      Array.from({ length: count }, (_, at) => from + at),
+      work,
+    )
+  const applyWorld = (namespace: string, at: number, spec: WorldSpecInput) =>
+    worlds.apply({ apiVersion: groupVersion, kind: 'World', metadata: { namespace, name: worldName(at) }, spec }, as)
+  return {
+    worlds,
+    namespace: async (name: string): Promise<void> => {
+      try {
+        await core('namespaces', 'Namespace').create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+      } catch (error) {
+        if (!isAlreadyExists(error)) throw error
+      }
+      // Pods are refused until the controller-manager has made this one.
+      const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: name } }
+      await core('serviceaccounts', 'ServiceAccount').apply(account, as)
+    },
+    /** Worlds that are there and do not run. */
+    stoppedWorlds: (namespace: string, count: number, from = 0) =>
+      all(count, (at) => applyWorld(namespace, at, { displayName: `World ${at}` }), from),
+    /** Starts worlds; the moments at which each was asked for and its apply answered, by name. */
+    startWorlds: async (namespace: string, count: number, from = 0, spec: WorldSpecInput = {}) => {
+      const appliedMs = new Map<string, number>()
+      await all(
+        count,
+        async (at) => {
+          await applyWorld(namespace, at, { displayName: `World ${at}`, state: 'Running', ...spec })
+          appliedMs.set(worldName(at), performance.now())
+        },
+        from,
+      )
+      return appliedMs
+    },
+    barePods: async (namespace: string, prefix: string, count: number): Promise<string[]> => {
+      const names = Array.from({ length: count }, (_, at) => `${prefix}-${at}`)
+      await forAll(names, (name) => pods.create(barePod(namespace, name)))
+      return names
+    },
+    removePods: (namespace: string, names: readonly string[]) =>
+      forAll(names, (name) => pods.delete({ namespace, name }, { gracePeriodSeconds: 0 })),
+    bots: (namespace: string, name: string, world: string, count: number) =>
+      bots.apply(
+        {
+          ...{ apiVersion: groupVersion, kind: 'BotDeployment', metadata: { namespace, name } },
+          spec: { worldName: world, count },
+        },
+        as,
+      ),
+  }
+}
+
+/** What every part of the bench works with. */
+export type Objects = ReturnType<typeof createObjects>
+
+const barePod = (namespace: string, name: string) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace },
+  spec: {
+    restartPolicy: 'Never',
+    automountServiceAccountToken: false,
+    containers: [{ name: 'server', image: 'bench', resources: { requests: { cpu: '20m', memory: '82Mi' } } }],
+  },
+})

@@ -1,0 +1,17 @@
+import type { Transport } from '#shared/kube/transport.ts'
+import type { BenchCluster } from './cluster.ts'
+import type { Objects } from './objects.ts'
+
+/** What a part of the bench works with. */
+export type Bench = {
+  readonly transport: Transport
+  readonly objects: Objects
+  readonly startOperator: BenchCluster['startOperator']
+  /** A size from the environment. */
+  count(variable: string, usual: number): number
+  /** Tells a figure, and whether the goal that it has was met. */
+  say(what: string, figure?: string, met?: boolean, goal?: string): void
+}
+
+/** One part; it leaves no operator behind. */
+export type Part = (bench: Bench) => Promise<void>

@@ -1,0 +1,67 @@
+import { inject } from 'vitest'
+import { freePort } from '#dev/ports.ts'
+import { labels, namespaceOf } from '#shared/resources/group.ts'
+import { createFaultProxy } from '#test/support/faultProxy.ts'
+import { aDatabase, startApi, startOperator } from '#test/support/processes.ts'
+import { inNewProject } from '#test/support/rest.ts'
+import { createApiScene } from './apiScene.ts'
+import { startCast } from './cast.ts'
+import { withoutIds } from './endState.ts'
+import { busy, createPerformer, metricOf } from './performer.ts'
+
+/**
+ * An api behind a proxy of its own, with a database, an operator that does not die, and those who act beside them. These
+ * see what bears the label of an organization, as only what an api made does.
+ */
+export const createApiWorker = async (_number: number, cacheDir: string) => {
+  const namespacePrefix = `crash-api-${process.pid}`
+  const labelSelector = labels.organization
+  // An api lets go of whatever has no row of its own, and there are the worlds of other harnesses.
+  const proxy = await createFaultProxy({ kubeconfig: inject('apiKubeconfig'), labelSelector, nameOf: withoutIds })
+  const cast = startCast({ labelSelector, releases: false })
+  await cast.makeNamespace(namespacePrefix)
+  await cast.allowLeases(namespacePrefix)
+  const beside = await createFaultProxy({ kubeconfig: inject('operatorKubeconfig'), labelSelector, nameOf: withoutIds })
+  const operator = await startOperator({ KUBECONFIG: beside.kubeconfig, ORRERY_LEASE_NAMESPACE: namespacePrefix })
+  const databaseUrl = await aDatabase()
+  const port = await freePort()
+  const start = () =>
+    startApi({
+      ...{ databaseUrl, namespacePrefix, kubeconfig: proxy.kubeconfig, port },
+      settings: { NODE_COMPILE_CACHE: cacheDir },
+    })
+  let api = await start()
+  await api.stop()
+  api = await start()
+  const waiting = async (): Promise<number> => {
+    const undone = await metricOf(api.metricsUrl, ...busy, /^orrery_outbox_depth (\d+)$/gm)
+    return undone + (await metricOf(`${operator.url}/metrics`, ...busy))
+  }
+  const performer = createPerformer({
+    proxy,
+    restart: async (mend) => {
+      api.signal('SIGKILL')
+      await api.exited
+      mend()
+      api = await start()
+    },
+    depth: waiting,
+    stage: async () => {
+      const rest = await inNewProject(api.url)
+      const namespace = namespaceOf(namespacePrefix, rest.scope.organizationId ?? '')
+      const isUp = async (): Promise<boolean> => (await fetch(`${api.url}/readyz`)).ok
+      return createApiScene(cast, rest, namespace, { isUp, depth: waiting })
+    },
+    consequences: beside.writes,
+  })
+  return {
+    ...performer,
+    close: async (): Promise<void> => {
+      await api.stop()
+      await operator.stop()
+      await cast.stop()
+      await proxy.remove()
+      await beside.remove()
+    },
+  }
+}

@@ -1,0 +1,54 @@
+import type { Pod } from '#operator/world/pod.ts'
+import type { KubeObject } from '#shared/kube/objects.ts'
+import type { World, WorldDeploymentStatus } from '#shared/resources/world.ts'
+
+/** The part of a resource that must be the same after each run. */
+export const pick = ({ metadata, spec, status }: KubeObject & { spec?: unknown; status?: unknown }): object => {
+  const { name, labels: marks, finalizers, generation, deletionTimestamp } = metadata
+  return { metadata: { name, marks, finalizers, generation, deletionTimestamp }, spec, status }
+}
+
+/** The part of a World that must be the same after each run. */
+export const pickWorld = (world: World): object => pick({ ...world, status: pickWorldStatus(world) })
+
+/** The part of a pod that must be the same after each run. */
+export const pickPod = ({ metadata, spec, status }: Pod): object => {
+  const { name, labels: marks, ownerReferences, deletionTimestamp } = metadata
+  return { metadata: { name, marks, ownerReferences, deletionTimestamp }, spec, phase: status?.phase }
+}
+
+/**
+ * The status of a World. Whether a pod that never was Ready is told of depends on how long it lived, and so on how soon
+ * another operator came.
+ */
+const pickWorldStatus = ({ status }: World): object | undefined => {
+  if (status === undefined) return undefined
+  const { deployment, previousDeployment, ...rest } = status
+  const of = (each: WorldDeploymentStatus | undefined, isSure: boolean) =>
+    each === undefined || isSure ? each : { ...each, externalId: '<told or not>' }
+  return {
+    ...rest,
+    deployment: of(deployment, status.run?.readyAt !== undefined || status.run?.countedPodUid !== undefined),
+    previousDeployment: of(previousDeployment, false),
+  }
+}
+
+/** Ids that somebody made; those that a workload gives begin with zeros and stay. */
+const madeId = /(org|prj|wld|lctx|bot|run|dep|key)-(?!000000)[0-9a-z]{26}/g
+
+/** A name without the ids in it that are others at each run. */
+export const withoutIds = (name: string): string => name.replaceAll(madeId, '$1-<made>')
+
+/** A value as lines of text, without what is another at each run. */
+export const normalized = (value: unknown): string =>
+  withoutIds(JSON.stringify(sorted(value), undefined, 1))
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
+    .replaceAll(/"startedAt": \d{13}/g, '"startedAt": "<time>"')
+    .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<uid>')
+
+const sorted = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(entries.map(([name, each]) => [name, sorted(each)]))
+}

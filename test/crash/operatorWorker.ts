@@ -1,0 +1,56 @@
+import { inject } from 'vitest'
+import { labels } from '#shared/resources/group.ts'
+import { createFaultProxy } from '#test/support/faultProxy.ts'
+import { startOperator } from '#test/support/processes.ts'
+import { startCast } from './cast.ts'
+import { busy, createPerformer, metricOf } from './performer.ts'
+import { createScene } from './scene.ts'
+
+/**
+ * An operator behind a proxy of its own, with those who act beside it. It sees only what bears the label of its worker.
+ * Compiled code is kept in `cacheDir`, since operators are started hundreds of times; they write it when they end in order.
+ */
+export const createOperatorWorker = async (number: number, cacheDir: string) => {
+  const project = `crash-${process.pid}-${number}`
+  const labelSelector = `${labels.project}=${project}`
+  const proxy = await createFaultProxy({ kubeconfig: inject('operatorKubeconfig'), labelSelector })
+  const cast = startCast({ labelSelector })
+  const leaseNamespace = `${project}-lease`
+  await cast.makeNamespace(leaseNamespace)
+  await cast.allowLeases(leaseNamespace)
+  const start = () =>
+    startOperator({
+      KUBECONFIG: proxy.kubeconfig,
+      ORRERY_LEASE_NAMESPACE: leaseNamespace,
+      ORRERY_LEASE_IDENTITY: project,
+      NODE_COMPILE_CACHE: cacheDir,
+    })
+  let operator = await start()
+  await operator.stop()
+  operator = await start()
+  let runs = 0
+  const performer = createPerformer({
+    proxy,
+    restart: async (mend) => {
+      operator.signal('SIGKILL')
+      await operator.exited
+      mend()
+      operator = await start()
+    },
+    depth: () => metricOf(`${operator.url}/metrics`, ...busy),
+    stage: async () => {
+      runs += 1
+      const namespace = `${project}-${runs}`
+      await cast.makeNamespace(namespace)
+      return createScene(cast, namespace, project)
+    },
+  })
+  return {
+    ...performer,
+    close: async (): Promise<void> => {
+      await operator.stop()
+      await cast.stop()
+      await proxy.remove()
+    },
+  }
+}

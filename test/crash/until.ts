@@ -1,0 +1,18 @@
+import { isNotFound } from '#shared/kube/errors.ts'
+import { eventually } from '#test/support/wait.ts'
+
+const waitMs = { timeoutMs: 60_000 }
+
+/** Waits for something of a scene, for a minute at most. */
+export const until = <T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> =>
+  eventually(what, look, waitMs)
+
+/** What a read gives; undefined where the object is not there. */
+export const orAbsent = async <T>(call: Promise<T>): Promise<T | undefined> => {
+  try {
+    return await call
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}

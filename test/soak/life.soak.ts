@@ -1,0 +1,145 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { selectorOf } from '#operator/bots/pod.ts'
+import { labels } from '#shared/resources/group.ts'
+import { botsName } from '#test/crash/botScene.ts'
+import { startCast } from '#test/crash/cast.ts'
+import { metricOf } from '#test/crash/performer.ts'
+import { createScene, runId, worldName } from '#test/crash/scene.ts'
+import { createFaultProxy } from '#test/support/faultProxy.ts'
+import { startOperator } from '#test/support/processes.ts'
+import { eventually } from '#test/support/wait.ts'
+
+const minutes = Number(process.env.ORRERY_SOAK_MINUTES ?? 20)
+const seed = Number(process.env.ORRERY_SOAK_SEED ?? 1)
+const worlds = 12
+const mostBots = 3
+const longestPauseMs = 400
+/** How often the operator is killed, of all that happens. */
+const killPart = 0.02
+const sampleMs = 5_000
+
+/** Numbers from 0 to 1 that a seed decides (mulberry32). */
+const randomFrom = (start: number): (() => number) => {
+  let state = start
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+const random = randomFrom(seed)
+const project = `soak-${process.pid}`
+const labelSelector = `${labels.project}=${project}`
+let cast: ReturnType<typeof startCast>
+let proxy: Awaited<ReturnType<typeof createFaultProxy>>
+let operator: Awaited<ReturnType<typeof startOperator>>
+
+const start = () =>
+  startOperator({ KUBECONFIG: proxy.kubeconfig, ORRERY_LEASE_NAMESPACE: project, ORRERY_LOG_LEVEL: 'warn' })
+
+beforeAll(async () => {
+  proxy = await createFaultProxy({ kubeconfig: inject('operatorKubeconfig'), labelSelector })
+  cast = startCast({ labelSelector })
+  await cast.makeNamespace(project)
+  await cast.allowLeases(project)
+  operator = await start()
+})
+afterAll(async () => {
+  await operator?.stop()
+  await cast?.stop()
+  await proxy?.remove()
+})
+
+/** A world with its bots, and what is wanted of them. */
+const aLife = async (at: number) => {
+  const namespace = `${project}-${at}`
+  await cast.makeNamespace(namespace)
+  const scene = createScene(cast, namespace, project)
+  let [run, isRunning, bots] = [0, false, 0]
+  await scene.edit()
+  await scene.bots.edit({ count: 0 })
+  const acts = {
+    begin: async () => {
+      run += 1
+      isRunning = true
+      await scene.start(run)
+    },
+    stop: async () => {
+      isRunning = false
+      await scene.stop()
+    },
+    rename: () => scene.edit({ displayName: `Lobby ${Math.floor(random() * 1_000)}` }),
+    scale: async () => {
+      bots = Math.floor(random() * (mostBots + 1))
+      await scene.bots.edit({ count: bots })
+    },
+    losePod: async () => {
+      const pod = await scene.pod()
+      if (pod !== undefined) await cast.pods.delete(pod.metadata, { gracePeriodSeconds: 0 }).catch(() => undefined)
+    },
+  }
+  return {
+    act: () => Object.values(acts)[Math.floor(random() * Object.keys(acts).length)]?.(),
+    /** Whether what exists is what was asked for last. */
+    isAsWanted: async (): Promise<boolean> => {
+      const [world, { items }] = [await scene.world(), await cast.pods.list({ namespace })]
+      const server = items.filter(({ metadata }) => metadata.name === worldName)
+      const { items: ofBots } = await cast.pods.list({ namespace, labelSelector: selectorOf(botsName) })
+      const ofRun = [...server, ...ofBots].every(({ metadata }) => metadata.labels?.[labels.run] === runId(run))
+      const phases = isRunning ? ['Active'] : ['Stopped', 'Inactive']
+      const isCounted = server.length === (isRunning ? 1 : 0) && ofBots.length === (isRunning ? bots : 0)
+      return (
+        isCounted &&
+        ofRun &&
+        phases.includes(world?.status?.phase ?? '') &&
+        items.length === server.length + ofBots.length
+      )
+    },
+  }
+}
+
+const kill = async (): Promise<void> => {
+  operator.signal('SIGKILL')
+  await operator.exited
+  operator = await start()
+}
+
+test(`after ${minutes} minutes of edits, starts, stops and kills, pods are what was asked for last, and memory is flat`, async () => {
+  const lives = await Promise.all(Array.from({ length: worlds }, (_, at) => aLife(at)))
+  const startedMs = performance.now()
+  const passed = (): number => (performance.now() - startedMs) / (minutes * 60_000)
+  const memory: { part: number; mib: number }[] = []
+  const [did, kills] = [{ acts: 0 }, { count: 0 }]
+  const sampling = (async () => {
+    while (passed() < 1) {
+      await delay(sampleMs)
+      const bytes = await metricOf(`${operator.url}/metrics`, /^process_resident_memory_bytes (\d+)$/gm).catch(() => 0)
+      memory.push({ part: passed(), mib: bytes / 2 ** 20 })
+    }
+  })()
+  while (passed() < 1) {
+    // The last half is one process's, so that its memory can be compared with itself.
+    if (passed() < 0.5 && random() < killPart) {
+      kills.count += 1
+      await kill()
+    }
+    await lives[Math.floor(random() * lives.length)]?.act()
+    did.acts += 1
+    await delay(random() * longestPauseMs)
+  }
+  await sampling
+  for (const [at, life] of lives.entries())
+    await eventually(`world ${at} as wanted`, life.isAsWanted, { timeoutMs: 90_000 })
+  const median = (from: number, to: number): number => {
+    const values = memory.filter(({ part, mib }) => part >= from && part < to && mib > 0).map(({ mib }) => mib)
+    return values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+  }
+  const [early, late] = [median(0.6, 0.75), median(0.9, 1.1)]
+  const figures = `${early.toFixed(0)} MiB, later ${late.toFixed(0)} MiB`
+  process.stdout.write(`soak: seed ${seed}, ${did.acts} acts, ${kills.count} kills, ${figures}\n`)
+  expect(kills.count).toBeGreaterThan(0)
+  expect(late).toBeLessThan(early * 1.15 + 5)
+})
