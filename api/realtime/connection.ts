@@ -8,7 +8,10 @@ import type { Subscription } from './subscription.ts'
 export type Peer = {
   /** Bytes that were written and that the system has not taken yet. */
   buffered(): number
+  /** Holds writes back until `uncork`, so that many of them are one. */
+  cork(): void
   write(bytes: Buffer): void
+  uncork(): void
   /** Calls back once when all that was written is taken. */
   onDrain(callback: () => void): void
   ping(): void
@@ -73,39 +76,24 @@ export const highWaterBytes = 256 * 1024
 export const isBehind = ({ waitsForDrain, peer }: Connection): boolean =>
   waitsForDrain || peer.buffered() > highWaterBytes
 
-/** Makes frames one write, which costs the system as much as one frame does. */
-export type Join = (frames: readonly Frame[]) => Buffer
-
-/** Joins frames; who follows what another one does gets the same frames, so the last ones are kept for the next. */
-export const createJoin = (): Join => {
-  let last: { frames: readonly Frame[]; bytes: Buffer } = { frames: [], bytes: Buffer.alloc(0) }
-  return (frames) => {
-    const [first] = frames
-    if (frames.length === 1 && first !== undefined) return first.bytes
-    const isSame = frames.length === last.frames.length && frames.every((frame, at) => frame === last.frames[at])
-    if (!isSame) last = { frames, bytes: Buffer.concat(frames.map(({ bytes }) => bytes)) }
-    return last.bytes
-  }
-}
-
 /**
  * Writes what waits, in one go, as far as there is room. Returns the frames that were written; `again` is called when
  * room comes for the rest.
  */
-export const flush = (connection: Connection, join: Join, again: () => void): Frame[] => {
+export const flush = (connection: Connection, again: () => void): Frame[] => {
   const { peer, pending } = connection
   const written: Frame[] = []
   if (connection.waitsForDrain || connection.ended !== undefined) return written
-  let buffered = peer.buffered()
+  peer.cork()
   takeFrames(
     pending,
-    () => buffered <= highWaterBytes,
+    () => peer.buffered() <= highWaterBytes,
     (frame) => {
-      buffered += frame.bytes.length
+      peer.write(frame.bytes)
       written.push(frame)
     },
   )
-  if (written.length > 0) peer.write(join(written))
+  peer.uncork()
   if (!isEmpty(pending) || peer.buffered() > highWaterBytes) {
     connection.waitsForDrain = true
     peer.onDrain(() => {

@@ -14,7 +14,7 @@ const named = { type: 'liveConfig', id: 'a' }
 const textOf = (version: number): string => new Date(version).toISOString()
 
 /** A hub whose readings a test begins and ends, over rows that it sets. */
-const aHub = ({ flushesAtOnce = true } = {}) => {
+const aHub = () => {
   const queue = new Set<Entry>()
   const ended: string[] = []
   const keys: string[] = []
@@ -27,7 +27,7 @@ const aHub = ({ flushesAtOnce = true } = {}) => {
     ),
     read: (entry) => void queue.add(entry),
     keyChanged: (id) => void keys.push(id),
-    wantsFlush: (connection) => void (flushesAtOnce && hub.flush(connection, 0)),
+    wantsFlush: (connection) => hub.flush(connection, 0),
     end: (connection, why) => void ended.push(`${connection.principal.id} ${why}`),
   })
   const row = (versionMs: number, more: Partial<Found> = {}): Found => ({
@@ -236,34 +236,6 @@ describe('a change', () => {
       [named, named],
       [1, 2].map(() => ({ ...named, id: 'Project:a' })),
     ])
-  })
-})
-
-describe('changes that gather', () => {
-  const gathered = () => {
-    const server = aHub({ flushesAtOnce: false })
-    const [one, two, other] = [server.client(), server.client(), server.client()]
-    one.subscribe()
-    two.subscribe()
-    other.subscribe('b')
-    server.read(server.row(5))
-    for (const version of [6, 7, 8]) server.change(version)
-    server.change(9, { id: 'b' })
-    for (const each of [one, other, two]) server.hub.flush(each.connection, 0)
-    return { one, two, other }
-  }
-
-  test('are one write for each connection, in their order', () => {
-    const { one, other } = gathered()
-    expect(one.written).toHaveLength(1)
-    expect(one.versions()).toEqual([5, 6, 7, 8].map(textOf))
-    expect(other.versions()).toEqual([5, 9].map(textOf))
-  })
-
-  test('are the same bytes for all who follow the same', () => {
-    const { one, two, other } = gathered()
-    expect(two.written).toEqual(one.written)
-    expect(other.written).not.toEqual(one.written)
   })
 })
 

@@ -1,5 +1,5 @@
 import type { ScopeIds } from '#api/context.ts'
-import { type Connection, createJoin, flush } from './connection.ts'
+import { type Connection, flush } from './connection.ts'
 import { createDelivery, type DeliveryOptions } from './delivery.ts'
 import { removeUpdates } from './pending.ts'
 import { errorText, type Named, notFoundText, type Told } from './protocol.ts'
@@ -60,7 +60,6 @@ export const createHub = (options: HubOptions) => {
   const { metrics, read } = options
   const { say, deliver } = createDelivery(options)
   const registry = createRegistry(options)
-  const join = createJoin()
   return {
     ...createRequests(options, registry, say),
     /** Forgets a connection that is gone. */
@@ -105,7 +104,7 @@ export const createHub = (options: HubOptions) => {
     },
     /** Writes what waits for a connection, and reads again what could not wait. */
     flush: (connection: Connection, nowMs: number): void => {
-      for (const { writtenMs } of flush(connection, join, () => options.wantsFlush(connection))) {
+      for (const { writtenMs } of flush(connection, () => options.wantsFlush(connection))) {
         metrics.delivered(writtenMs === undefined ? undefined : (nowMs - writtenMs) / 1000)
       }
       if (connection.waitsForDrain) return

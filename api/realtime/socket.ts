@@ -24,7 +24,9 @@ export const createPeer = (ws: WebSocket, socket: Duplex, events: PeerEvents): P
   ws.on('error', () => undefined)
   return {
     buffered: () => socket.writableLength,
+    cork: () => socket.cork(),
     write: (bytes) => void (socket.writable && socket.write(bytes)),
+    uncork: () => socket.uncork(),
     onDrain: (callback) => void socket.once('drain', callback),
     ping: () => ws.ping(),
     pong: (data) => ws.pong(data),

@@ -10,6 +10,8 @@ export const aFakePeer = () => {
   let buffered = 0
   const peer: Peer = {
     buffered: () => buffered,
+    cork: () => undefined,
+    uncork: () => undefined,
     write: (bytes) => void written.push(bytes),
     onDrain: (callback) => void waiting.push(callback),
     ping: () => void done.push('ping'),
@@ -31,8 +33,6 @@ export const aFakePeer = () => {
       waiting = []
       for (const callback of callbacks) callback()
     },
-    /** What was written, write by write. */
-    written,
     /** What all frames say that were written. */
     told: (): Record<string, unknown>[] => textsOf(Buffer.concat(written)).map((text) => JSON.parse(text)),
   }
