@@ -3,6 +3,7 @@ import { createRunClock } from '#operator/runClock.ts'
 import { silentLog } from '#shared/kube/log.ts'
 import { objectKey } from '#shared/kube/objects.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
+import { botDeploymentResource } from '#shared/resources/group.ts'
 import { createFakeClock, type FakeClock } from '#test/support/fakeClock.ts'
 import { active, settings, someBots, startMs } from './fixtures.ts'
 import { type BotDeps, reconcileBots } from './reconcile.ts'
@@ -17,6 +18,7 @@ const anOperator = (clock: FakeClock, start: BotDeployment) => {
     bots: {
       cache: { store: { get: () => bots, byIndex: () => [bots] }, reached: async () => undefined },
       client: {
+        resource: botDeploymentResource,
         applyStatus: async ({ status }: Pick<BotDeployment, 'status'>) => {
           bots = { ...bots, ...(status ? { status } : {}) }
           return bots

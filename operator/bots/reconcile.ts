@@ -1,7 +1,6 @@
-import { isDeepStrictEqual } from 'node:util'
+import { ownWriteTimeoutMs, type Source, writeStatus } from '#operator/ownStatus.ts'
 import { type Diagnosis, explainRefusal, isRefusal } from '#operator/refusal.ts'
 import type { RunClock } from '#operator/runClock.ts'
-import type { Client } from '#shared/kube/client.ts'
 import type { Result } from '#shared/kube/controller.ts'
 import { isAlreadyExists, isNotFound } from '#shared/kube/errors.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
@@ -13,7 +12,6 @@ import {
   type BotDeploymentStatus,
   botDeploymentSpecSchema,
 } from '#shared/resources/botDeployment.ts'
-import { botDeploymentResource, fieldManagers, groupVersion } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import { slowStart } from './batches.ts'
 import { botEventsOf } from './events.ts'
@@ -27,9 +25,9 @@ import { burstPauseMs, type PlanInput, type Step } from './step.ts'
 /** What a reconcile of a BotDeployment works with. */
 export type BotDeps = {
   /** Indexed by `world`: the key of the world of a deployment. */
-  readonly bots: { readonly client: Client<BotDeployment>; readonly cache: Reflector<BotDeployment> }
+  readonly bots: Source<BotDeployment>
   /** Indexed by `bots`: the key of the deployment whose label a pod bears. */
-  readonly pods: { readonly client: Client<BotPod>; readonly cache: Reflector<BotPod> }
+  readonly pods: Source<BotPod>
   readonly worlds: Reflector<World>
   readonly settings: BotSettings
   readonly runClock: RunClock
@@ -42,8 +40,6 @@ export type BotDeps = {
 const parallel = 16
 /** After this a reconcile begins nothing more, and comes again: thousands of bots must not keep the others waiting. */
 const turnMs = 3_000
-/** How long a reconcile waits for the caches to show what it wrote; past that, a conflict would tell it. */
-const ownWriteTimeoutMs = 5_000
 
 /** The key of the world of a deployment. */
 export const worldKeyOf = ({ metadata, spec }: BotDeployment): string =>
@@ -64,7 +60,7 @@ export const reconcileBots = async (deps: BotDeps, key: string, signal: AbortSig
   const { done, error, diagnosis } = await executeAll(deps, input, planned.steps, signal)
   if (error !== undefined && diagnosis === undefined) throw error
   const status = diagnosis === undefined ? planned.status : refusedStatus(input, planned.status, diagnosis)
-  const changed = await writeStatus(deps, input.bots, status, signal)
+  const changed = await writeStatus(deps.bots, input.bots, status, signal)
   if (changed || done.created + done.deleted > 0) tell(deps, key, done, status)
   if (changed) for (const event of botEventsOf(input.bots, status)) deps.events.record(input.bots, event)
   if (error !== undefined) throw error
@@ -172,39 +168,3 @@ const createPod = async (
 /** What the API server's refusals mean. */
 const diagnose = (error: unknown): Diagnosis | undefined =>
   isRefusal(error) ? explainRefusal(error, 'more bots') : undefined
-
-/** Writes the status unless the deployment has it already; guarded by the version that was read. */
-const writeStatus = async (
-  deps: BotDeps,
-  bots: BotDeployment,
-  status: BotDeploymentStatus,
-  signal: AbortSignal,
-): Promise<boolean> => {
-  if (isDeepStrictEqual(ownPart(bots.status), ownPart(status))) return false
-  const { name, namespace, uid, resourceVersion } = bots.metadata
-  const object = {
-    apiVersion: groupVersion,
-    kind: botDeploymentResource.kind,
-    metadata: {
-      name,
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(uid === undefined ? {} : { uid }),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
-    },
-    status,
-  }
-  try {
-    const as = { fieldManager: fieldManagers.operator, force: true, signal }
-    const { metadata } = await deps.bots.client.applyStatus(object, as)
-    await deps.bots.cache.reached(metadata.resourceVersion ?? '', { timeoutMs: ownWriteTimeoutMs })
-  } catch (error) {
-    if (!isNotFound(error)) throw error
-  }
-  return true
-}
-
-/** The status without the condition that the API writes, in an order that does not depend on the writer. */
-const ownPart = (status: BotDeploymentStatus | undefined): BotDeploymentStatus => {
-  const own = (status?.conditions ?? []).filter((condition) => condition.type !== 'Synced')
-  return { ...status, conditions: own.sort((a, b) => a.type.localeCompare(b.type)) }
-}

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
+import { ownPart, ownWriteTimeoutMs, type Source, writeStatus } from '#operator/ownStatus.ts'
 import { type Diagnosis, explainRefusal, isRefusal } from '#operator/refusal.ts'
 import type { RunClock } from '#operator/runClock.ts'
 import type { Client } from '#shared/kube/client.ts'
@@ -6,9 +6,7 @@ import type { Result } from '#shared/kube/controller.ts'
 import { isAlreadyExists, isNotFound, KubeError } from '#shared/kube/errors.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
 import { controllerOf, type KubeObject, objectKey } from '#shared/kube/objects.ts'
-import type { Reflector } from '#shared/kube/reflector.ts'
 import type { Log } from '#shared/log.ts'
-import { fieldManagers, groupVersion, worldResource } from '#shared/resources/group.ts'
 import { type World, type WorldStatus, worldSpecSchema } from '#shared/resources/world.ts'
 import { changedPaths } from './changes.ts'
 import { eventsOf } from './events.ts'
@@ -20,8 +18,6 @@ import { buildService, type Service, serviceNameTaken } from './service.ts'
 import type { WorldSettings } from './settings.ts'
 import { refusedStatus } from './status.ts'
 import type { PlanInput, Step } from './step.ts'
-
-type Source<T extends KubeObject> = { readonly client: Client<T>; readonly cache: Reflector<T> }
 
 /** What a reconcile of a World works with. */
 export type WorldDeps = {
@@ -40,9 +36,6 @@ export type WorldDeps = {
 /** A step that the API server did not take, and why, in words for the status. */
 type Refusal = { readonly error: KubeError; readonly why: Diagnosis }
 
-/** How long a reconcile waits for the caches to show what it wrote; past that, a conflict would tell it. */
-const ownWriteTimeoutMs = 5_000
-
 /**
  * Reconciles the World of that key (`namespace/name`): observes it and what belongs to it, plans, does the steps and
  * writes the status once, if it differs. A refused step is told in the status before the error goes up to be retried.
@@ -58,7 +51,7 @@ export const reconcileWorld = async (deps: WorldDeps, key: string, signal: Abort
   const planned = plan(input)
   const refusal = await executeAll(deps, world, planned.steps, signal)
   const status = refusal === undefined ? planned.status : refusedStatus(input, planned.status, refusal.why)
-  const changed = await writeStatus(deps, world, status, signal)
+  const changed = await writeStatus(deps.worlds, world, status, signal)
   askForQueue(deps, key, input, status)
   if (changed || planned.steps.length > 0) tell(deps, world, status, planned.steps)
   if (refusal !== undefined) throw refusal.error
@@ -199,40 +192,4 @@ const unless = async <T>(expected: (error: unknown) => boolean, call: Promise<T>
     if (expected(error)) return undefined
     throw error
   }
-}
-
-/** Writes the status unless the world has it already; guarded by the version that was read, so nothing stale lands. */
-const writeStatus = async (
-  deps: WorldDeps,
-  world: World,
-  status: WorldStatus,
-  signal: AbortSignal,
-): Promise<boolean> => {
-  if (isDeepStrictEqual(ownPart(world.status), ownPart(status))) return false
-  const { name, namespace, uid, resourceVersion } = world.metadata
-  const written = await unless(
-    isNotFound,
-    deps.worlds.client.applyStatus(
-      {
-        apiVersion: groupVersion,
-        kind: worldResource.kind,
-        metadata: {
-          name,
-          ...(namespace === undefined ? {} : { namespace }),
-          ...(uid === undefined ? {} : { uid }),
-          ...(resourceVersion === undefined ? {} : { resourceVersion }),
-        },
-        status,
-      },
-      { fieldManager: fieldManagers.operator, force: true, signal },
-    ),
-  )
-  if (written) await deps.worlds.cache.reached(written.metadata.resourceVersion ?? '', { timeoutMs: ownWriteTimeoutMs })
-  return true
-}
-
-/** The status without the condition that the API writes, in an order that does not depend on the writer. */
-const ownPart = (status: WorldStatus | undefined): WorldStatus => {
-  const own = (status?.conditions ?? []).filter((condition) => condition.type !== 'Synced')
-  return { ...status, conditions: own.sort((a, b) => a.type.localeCompare(b.type)) }
 }
