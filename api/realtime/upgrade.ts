@@ -106,7 +106,7 @@ export const createUpgrade = ({ fetch, enter, open, clock, log }: UpgradeOptions
 
   return async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
     // A reset before anybody listens would end the process.
-    socket.on('error', () => undefined)
+    socket.on('error', ignore)
     const turn = Promise.withResolvers<void>()
     const answered = takeTurn(async () => {
       turn.resolve()
@@ -145,6 +145,9 @@ const passedOn = new Set([
   ...['x-api-key', 'authorization', 'origin', 'x-request-id', 'user-agent'],
   ...['x-svc-organization-id', 'x-svc-project-id', 'x-svc-world-id'],
 ])
+
+/** Outside of all others: one made beside the request would keep the request for as long as the socket lives. */
+const ignore = (): void => undefined
 
 const responseTo = (problem: Problem): Response => {
   const { body, ...rest } = told(problem, '')
