@@ -90,7 +90,7 @@ test('of two operators one writes; the other is ready, keeps its caches, and wri
   expect(standby).toMatch(/workqueue_depth\{name="world",controller="world"\} [1-9]/)
 })
 
-test('a leader that is stopped gives its lease up: the next one does not wait for its end, and does what came meanwhile', async () => {
+test('a leader that is stopped is followed within 2 s, and what came meanwhile is done, once', async () => {
   const first = await anOperator('first')
   await eventually('the first leads', async () => (await holder()) === 'first')
   const second = await anOperator('second')
@@ -101,12 +101,21 @@ test('a leader that is stopped gives its lease up: the next one does not wait fo
   const leadsMs = performance.now() - stoppedAtMs
   await podOf(name)
   process.stdout.write(`graceful failover: the lease after ${Math.round(leadsMs)} ms\n`)
-  expect(leadsMs).toBeLessThan(leaseMs)
+  expect(leadsMs).toBeLessThanOrEqual(2_000)
   expect(await first.exited).toEqual({ code: 0, signal: null })
-  expect(effective(second.writes()).map(({ signature }) => signature)).toContain(`create pods ${name} #1`)
+  // Whichever of them saw it first: the one that stops may finish what it began while it holds the lease.
+  const creations = (of: string) =>
+    effective([...first.writes(), ...second.writes()]).filter(({ signature }) => signature === `create pods ${of} #1`)
+  await eventually('one of them made it', async () => creations(name).length > 0)
+  const later = await startWorld()
+  await podOf(later)
+  const wroteLater = (): boolean =>
+    effective(second.writes()).some(({ signature }) => signature === `create pods ${later} #1`)
+  await eventually('the second makes what comes later', async () => wroteLater())
+  expect(creations(name)).toHaveLength(1)
 })
 
-test('a leader that is killed is followed once its lease is over', async () => {
+test('a leader that is killed is followed within 17 s', async () => {
   const first = await anOperator('first')
   await eventually('the first leads', async () => (await holder()) === 'first')
   await anOperator('second')
@@ -117,6 +126,7 @@ test('a leader that is killed is followed once its lease is over', async () => {
   const leadsMs = performance.now() - killedAtMs
   await podOf(name)
   process.stdout.write(`crash failover: the lease after ${Math.round(leadsMs)} ms\n`)
+  expect(leadsMs).toBeLessThanOrEqual(17_000)
 })
 
 test('a leader that was frozen past its lease in the middle of its work does not go on with it, and ends', async () => {
