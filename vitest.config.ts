@@ -10,7 +10,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{api,client,dev,examples,operator,shared,test/support}/**/*.test.ts'],
-          testTimeout: 60_000,
+          testTimeout: 10_000,
         },
       },
       {
