@@ -29,7 +29,7 @@ export const botDeployments = pgTable(
     /** Rises with each change of what is observed. */
     statusVersion: integer().notNull().default(0),
     cluster: text().notNull(),
-    /** The canonical spec that was applied last, and the resource that it was applied to. */
+    /** The canonical spec that was applied or adopted last, and the resource that it is of. */
     applied: jsonb().$type<BotDeploymentSpec>(),
     appliedResourceVersion: text(),
     resourceUid: text(),

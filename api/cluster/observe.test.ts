@@ -108,6 +108,26 @@ describe('an edit by another door', () => {
     const row = aRow()
     expect(observeWorld(row, aLive(row), false)).toEqual({ deployments: [] })
   })
+
+  test('is not seen in a stop that was pushed, but not recorded, before the row was started again', () => {
+    const row = aRow({ revision: 4 })
+    const stopped = aLive(row, { state: 'Stopped', revision: 3 })
+    expect(observeWorld(row, stopped, true).adoptState).toBeUndefined()
+  })
+
+  test('of what push wrote is adopted before that push is recorded', () => {
+    const row = aRow({ applied: desiredSpec(aRow({ state: 'Stopped', revision: 1 })) })
+    expect(observeWorld(row, aLive(row, { state: 'Stopped' }), true).adoptState).toBe('Stopped')
+    expect(observeWorld(row, aLive(row), true).adoptState).toBeUndefined()
+  })
+
+  test('that follows an adopted one at once is adopted too', () => {
+    const row = aRow({ state: 'Stopped', revision: 3 })
+    const applied = { ...desiredSpec(row), revision: 2 }
+    expect(observeWorld({ ...row, applied }, aLive(row, { state: 'Running', revision: 2 }), true).adoptState).toBe(
+      'Running',
+    )
+  })
 })
 
 describe('revisions', () => {

@@ -3,6 +3,7 @@ import type { WorldRow } from '#api/worlds/table.ts'
 import type { WorldState } from '#shared/enumerations.ts'
 import { pausedAnnotation } from '#shared/resources/group.ts'
 import { isDrained, type World, type WorldDeploymentStatus } from '#shared/resources/world.ts'
+import { adopted } from './adopt.ts'
 
 /** The columns of a world that are observed rather than wanted. */
 export type ObservedColumns = Pick<WorldRow, 'phase' | 'statusMessage' | 'queueQueued' | 'queueActive'>
@@ -37,16 +38,13 @@ export const observeWorld = (row: WorldRow, live: World, dirty: boolean): Verdic
     return { ...seen, ...(marked ? {} : { markDeleting: true }), ...(isDrained(live) ? { release: true } : {}) }
   }
   if (row.deletingAt !== null) return seen
-  const adoptState = adoptedState(row, live)
+  const adoptState = adopted(
+    { revision: liveRevision, value: live.spec.state },
+    { revision: row.revision, value: row.state },
+    row.applied === null ? undefined : { revision: row.applied.revision ?? 0, value: row.applied.state },
+  )
   if (adoptState !== undefined) return { ...seen, adoptState }
   return liveRevision < row.revision && !dirty ? { ...seen, pushAgain: true } : seen
-}
-
-/** A state that changed in the resource alone: neither what push wrote last nor what the row wants by now. */
-const adoptedState = (row: WorldRow, live: World): WorldState | undefined => {
-  const applied = row.applied
-  if (applied === null || live.spec.state === applied.state) return undefined
-  return row.state === applied.state ? live.spec.state : undefined
 }
 
 /** A paused resource is not acted on, so its status stays behind; that it is paused is told all the same. */

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { BotRow } from '#api/bots/table.ts'
 import { type BotDeployment, isBotsDrained } from '#shared/resources/botDeployment.ts'
+import { adopted } from './adopt.ts'
 
 /** The columns of a bot deployment that are observed rather than wanted. */
 type ObservedColumns = Pick<BotRow, 'phase' | 'statusMessage' | 'startedAt'>
@@ -33,10 +34,12 @@ export const observeBots = (row: BotRow, live: BotDeployment, dirty: boolean): B
     }
   }
   if (row.deletingAt !== null) return seen
-  const { applied } = row
-  if (applied !== null && live.spec.count !== applied.count && row.count === applied.count) {
-    return { ...seen, adoptCount: live.spec.count }
-  }
+  const adoptCount = adopted(
+    { revision: liveRevision, value: live.spec.count },
+    { revision: row.revision, value: row.count },
+    row.applied === null ? undefined : { revision: row.applied.revision ?? 0, value: row.applied.count },
+  )
+  if (adoptCount !== undefined) return { ...seen, adoptCount }
   return liveRevision < row.revision && !dirty ? { ...seen, pushAgain: true } : seen
 }
 

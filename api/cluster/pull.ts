@@ -85,7 +85,7 @@ const take = async (deps: PullDeps, tx: Transaction, live: World): Promise<Outco
     .set({
       ...newestVersion(row, live.metadata),
       // What was adopted is common ground from now on; the next edit is compared with it, even before it is pushed back.
-      ...(verdict.adoptState && row.applied ? { applied: { ...row.applied, state: verdict.adoptState } } : {}),
+      ...(verdict.adoptState ? { applied: live.spec } : {}),
       ...intentOf(deps, row, verdict),
     })
     .where(eq(worlds.id, row.id))

@@ -30,9 +30,7 @@ const take = async (deps: PullDeps, tx: Transaction, live: BotDeployment) => {
     .update(botDeployments)
     .set({
       ...newestVersion(row, live.metadata),
-      ...(verdict.adoptCount !== undefined && row.applied
-        ? { applied: { ...row.applied, count: verdict.adoptCount } }
-        : {}),
+      ...(verdict.adoptCount === undefined ? {} : { applied: live.spec }),
       ...(verdict.observed && { ...verdict.observed, statusVersion: sql`${botDeployments.statusVersion} + 1` }),
       ...intent,
     })

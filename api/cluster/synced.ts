@@ -11,7 +11,7 @@ import { type Mark, markDirty } from './outbox.ts'
 export type Kind = Mark['kind']
 const tables = { world: worlds, bot: botDeployments } as const
 
-/** What both kinds know of their resource: what was applied last, to which, at which of its versions. */
+/** What both kinds know of their resource: what both sides last agreed on, of which resource, at which of its versions. */
 export type SyncedRow = {
   readonly id: string
   readonly organizationId: string
@@ -72,8 +72,10 @@ export const recordApplied = (
     const now = await lockSynced(tx, kind, row.id)
     if (now === undefined || (now.applied?.revision ?? 0) > row.revision) return
     const { resourceUid, appliedResourceVersion } = newestVersion(now, metadata)
+    // At the same revision pull has already adopted an edit of what this push wrote.
+    const common = now.applied?.revision === row.revision ? now.applied : spec
     await tx.execute(sql`
-      update ${tables[kind]} set applied = ${JSON.stringify(spec)}::jsonb, resource_uid = ${resourceUid},
+      update ${tables[kind]} set applied = ${JSON.stringify(common)}::jsonb, resource_uid = ${resourceUid},
         applied_resource_version = ${appliedResourceVersion} where id = ${row.id}`)
   })
 

@@ -58,7 +58,7 @@ export const worlds = pgTable(
     /** The version of the status for those who follow it: a trigger sets it with each change that they are told of. */
     followedVersion: instant().notNull().default(sql`now()`),
     cluster: text().notNull().default('default'),
-    /** The canonical spec that was applied last, and the resource that it was applied to. */
+    /** The canonical spec that was applied or adopted last, and the resource that it is of. */
     applied: jsonb().$type<WorldSpec>(),
     appliedResourceVersion: text(),
     resourceUid: text(),

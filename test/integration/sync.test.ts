@@ -5,6 +5,7 @@ import { isOutdated, recordApplied } from '#api/cluster/synced.ts'
 import { openDatabase } from '#api/db/client.ts'
 import { worlds } from '#api/db/schema.ts'
 import { aCluster } from '#test/support/cluster.ts'
+import { createFaultProxy } from '#test/support/faultProxy.ts'
 import { createGate } from '#test/support/gate.ts'
 import { type ApiProcess, aDatabase, startApi, startOperator } from '#test/support/processes.ts'
 import { inNewProject, type WorldBody } from '#test/support/rest.ts'
@@ -75,6 +76,35 @@ test('what pull has seen is not forgotten when the answer of an earlier apply co
   })
   expect(await read()).toMatchObject({ resourceUid: 'another', appliedResourceVersion: '5' })
   await close()
+})
+
+test('a start right after a stop stands, though the watch shows the stop before its push is answered', async () => {
+  const proxy = await createFaultProxy({ kubeconfig: inject('apiKubeconfig') })
+  const url = await aDatabase()
+  const api = await startApi({ databaseUrl: url, kubeconfig: proxy.kubeconfig })
+  const { db, close } = openDatabase({ url, poolSize: 2 })
+  const rest = await inNewProject(api.url)
+  const namespace = `orrery-${rest.scope.organizationId}`
+  const id = (await rest.call<{ worldId: string }>('POST', '/api/worlds/', lobby)).body.worldId
+  const live = () => cluster.worlds.get({ namespace, name: id })
+  const row = async () => (await db.select().from(worlds).where(eq(worlds.id, id)))[0]
+  await rest.call('POST', `/api/worlds/${id}/start/`)
+  await eventually('the start is recorded', async () => (await row())?.applied?.state === 'Running')
+
+  const release = proxy.holdAnswers()
+  await rest.call('POST', `/api/worlds/${id}/stop/`)
+  await eventually('the stop is in the cluster', async () => (await live()).spec.state === 'Stopped')
+  await rest.call('POST', `/api/worlds/${id}/start/`)
+  cluster.kubectl('-n', namespace, 'annotate', 'world', id, 'example.com/touched=true')
+  const { resourceVersion } = (await live()).metadata
+  await eventually('pull has looked', async () => (await row())?.appliedResourceVersion === resourceVersion)
+  release()
+
+  await eventually('the start is in the cluster', async () => (await live()).spec.state === 'Running')
+  expect((await rest.call<WorldBody>('GET', `/api/worlds/${id}/`)).body.status.phase).toBe('Starting')
+  await close()
+  await api.stop()
+  await proxy.remove()
 })
 
 test('a replica that dies hands the pull to the other, which misses nothing', async () => {
