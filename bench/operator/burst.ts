@@ -39,6 +39,12 @@ export const burst: Part = async ({ transport, objects, startOperator, say, coun
   say('first apply → Active, ms', `p50 ${ms(activeMs, 0.5)}, p99 ${ms(activeMs, 0.99)}, last ${ms(activeMs, 1)}`)
   const rounds = `bare ${before.podsPerSecond.toFixed(0)} before, ${after.podsPerSecond.toFixed(0)} after`
   say('pods a second', `${own.toFixed(0)}; ${rounds}: ${(own / bare).toFixed(2)} of bare`, own / bare >= 0.6, '>= 0.6')
+  const active = rate(activeMs)
+  const bareReady = (before.readyPerSecond + after.readyPerSecond) / 2
+  say(
+    'Active a second',
+    `${active.toFixed(0)}; bare pods Ready ${bareReady.toFixed(0)}: ${(active / bareReady).toFixed(2)} of bare`,
+  )
   const writes = (end.writes - start.writes) / worlds
   const events = ((end.events - start.events) / worlds).toFixed(2)
   say('writes a world, start → Active', `${writes.toFixed(2)}, and ${events} of events`, writes <= 3, '<= 3')

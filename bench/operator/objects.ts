@@ -1,3 +1,4 @@
+import { createIdSource } from '#shared/ids.ts'
 import { createClient, type Resource } from '#shared/kube/client.ts'
 import { isAlreadyExists } from '#shared/kube/errors.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
@@ -8,6 +9,8 @@ import type { World, WorldSpecInput } from '#shared/resources/world.ts'
 
 export const podResource: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' }
 const as = { fieldManager: 'orrery-bench', force: true }
+
+const newId = createIdSource({ now: Date.now })
 
 /** The name of the how-manieth world. */
 export const worldName = (at: number): string => `wld-${String(at).padStart(26, '0')}`
@@ -55,13 +58,15 @@ export const createObjects = (transport: Transport) => {
     /** Worlds that are there and do not run. */
     stoppedWorlds: (namespace: string, count: number, from = 0) =>
       all(count, (at) => applyWorld(namespace, at, { displayName: `World ${at}` }), from),
-    /** Starts worlds; the moments at which each was asked for and its apply answered, by name. */
+    /** Starts worlds as the API does, with the id of the run; the moments at which each was asked for and its apply answered, by name. */
     startWorlds: async (namespace: string, count: number, from = 0, spec: WorldSpecInput = {}) => {
       const appliedMs = new Map<string, number>()
+      const startedAt = new Date().toISOString()
       await all(
         count,
         async (at) => {
-          await applyWorld(namespace, at, { displayName: `World ${at}`, state: 'Running', ...spec })
+          const run = { runId: newId('run'), startedAt }
+          await applyWorld(namespace, at, { displayName: `World ${at}`, state: 'Running', ...run, ...spec })
           appliedMs.set(worldName(at), performance.now())
         },
         from,

@@ -116,7 +116,10 @@ const createCaches = ({ clock, random, log, metrics, ...clients }: Options) => {
 
 type Enqueue = (key: string, options?: { lowPriority?: boolean }) => void
 
-/** What changes in the caches brings the worlds that it concerns to the queue. */
+/**
+ * What changes in the caches brings the worlds that it concerns to the queue. What somebody asked for goes before what has
+ * happened since: in a rush every server is under way before the first is reported on.
+ */
 const feed = ({ worlds, pods, services, nodes }: ReturnType<typeof createCaches>, enqueue: Enqueue): void => {
   const seen = new Map<string, string>()
   worlds.onChange((change) => {
@@ -128,12 +131,12 @@ const feed = ({ worlds, pods, services, nodes }: ReturnType<typeof createCaches>
   })
   // Pods and services bear their world's name, so their key is the world's key.
   for (const cache of [pods, services]) {
-    cache.onChange((change) => enqueue(objectKey(change.object.metadata), { lowPriority: change.initial }))
+    cache.onChange((change) => enqueue(objectKey(change.object.metadata), { lowPriority: true }))
   }
   nodes.onChange((change) => {
     if (change.type === 'updated' && nodeDigest(change.object) === nodeDigest(change.old)) return
     for (const pod of pods.store.byIndex(byNode, change.object.metadata.name)) {
-      enqueue(objectKey(pod.metadata), { lowPriority: change.initial })
+      enqueue(objectKey(pod.metadata), { lowPriority: true })
     }
   })
 }

@@ -1,5 +1,6 @@
 import type { World, WorldRun } from '#shared/resources/world.ts'
 import { type Drain, drain, foreignFinalizers } from './drain.ts'
+import { lastRun } from './observe.ts'
 import { endedInError, endRun, expiresAtMs } from './run.ts'
 import { removeService } from './service.ts'
 import { statusOf } from './status.ts'
@@ -8,7 +9,8 @@ import { lookAgain, type Plan, type PlanInput } from './step.ts'
 /** A World that is being deleted: its server drains, and the status says when none is left. No pod is ever made. */
 export const planDeletion = (input: PlanInput): Plan => {
   const { world, nowMs } = input
-  const run = world.status?.run && endRun(world.status.run, 'Stopped', 'the world is being deleted', nowMs)
+  const last = lastRun(input)
+  const run = last && endRun(last, 'Stopped', 'the world is being deleted', nowMs)
   const draining = drain(input, run?.id)
   const status = statusOf(input, {
     ...(run ? { run } : {}),
@@ -31,9 +33,8 @@ const deletionWaits = (input: PlanInput, draining: Drain): string => {
 
 /** A World whose spec asks for Stopped: Stopped at once, while its server drains; Inactive if it never ran. */
 export const planStopped = (input: PlanInput): Plan => {
-  const { world, nowMs } = input
-  const run = world.status?.run
-  if (run !== undefined) return planEnded(input, endRun(run, 'Stopped', '', nowMs))
+  const run = lastRun(input)
+  if (run !== undefined) return planEnded(input, endRun(run, 'Stopped', '', input.nowMs))
   const steps = [...drain(input, undefined).steps, ...removeService(input)]
   return { steps, status: statusOf(input, { phase: 'Inactive', reason: 'NeverStarted', message: '' }) }
 }

@@ -1,9 +1,15 @@
 import { labels } from '#shared/resources/group.ts'
-import { type World, type WorldSpecInput, type WorldStatus, worldSpecSchema } from '#shared/resources/world.ts'
+import {
+  type World,
+  type WorldRun,
+  type WorldSpecInput,
+  type WorldStatus,
+  worldSpecSchema,
+} from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
 import type { Node } from './node.ts'
 import { plan } from './plan.ts'
-import type { Pod } from './pod.ts'
+import { buildPod, type Pod } from './pod.ts'
 import type { Service } from './service.ts'
 import type { WorldSettings } from './settings.ts'
 import type { Plan, PlanInput } from './step.ts'
@@ -77,6 +83,19 @@ export const aPod = (changes: { run?: string; uid?: string; metadata?: object; s
   spec: { nodeName: 'node-1' },
   status: changes.status ?? { phase: 'Pending' },
 })
+
+/** The pod of a run, as the operator makes it. */
+export const madePod = (run: WorldRun, uid = 'pod-uid'): Pod => {
+  const { annotations } = buildPod(aWorld({}), run, settings).metadata
+  return aPod({ run: run.id, uid, metadata: { annotations } })
+}
+
+/** The pod that a plan makes. */
+export const podOf = ({ steps }: Plan): Pod => {
+  const [step] = steps.filter((each) => each.verb === 'createPod')
+  if (step === undefined) throw new Error('this plan makes no pod')
+  return madePod(step.run)
+}
 
 type PodStatus = NonNullable<Pod['status']>
 
@@ -170,10 +189,10 @@ export const settle = (world: World, pod: Pod | undefined, nowMs: number): { wor
     const planned = planFor(now.world, now.pod, nowMs)
     let next: Pod | undefined = now.pod
     for (const step of planned.steps) {
-      if (step.verb === 'createPod') next = aPod({ run: step.run.id, uid: `pod-${round}-${nowMs}` })
+      if (step.verb === 'createPod') next = madePod(step.run, `pod-${round}-${nowMs}`)
       if (step.verb === 'deletePod') next = undefined
     }
-    now = { world: written(now.world, planned), pod: next }
+    now = { world: planned.tellLater ? now.world : written(now.world, planned), pod: next }
     if (planned.steps.length === 0 && planned.requeueAfterMs !== 0) return now
   }
   throw new Error('the world did not settle in 10 rounds')

@@ -1,7 +1,9 @@
 import { controllerOf } from '#shared/kube/objects.ts'
 import { labels } from '#shared/resources/group.ts'
+import type { WorldRun } from '#shared/resources/world.ts'
 import { type NodeView, observeNode } from './node.ts'
 import type { Pod } from './pod.ts'
+import { freezeRun } from './run.ts'
 import type { PlanInput } from './step.ts'
 
 /**
@@ -26,6 +28,14 @@ export const observeServer = (input: PlanInput, runId: string | undefined): Serv
   if (pod.metadata.deletionTimestamp !== undefined) return { kind: 'terminating', pod, node }
   if (pod.metadata.labels?.[labels.run] !== runId) return { kind: 'older', pod, node }
   return { kind: 'current', pod, node }
+}
+
+/** The run of the server that is there, where no status speaks of it yet; otherwise the one that the status speaks of. */
+export const lastRun = ({ world, pod, settings, nowMs }: PlanInput): WorldRun | undefined => {
+  const recorded = world.status?.run
+  const isOurs = pod !== undefined && controllerOf(pod)?.uid === world.metadata.uid
+  const made = isOurs ? pod.metadata.labels?.[labels.run] : undefined
+  return made === undefined || made === recorded?.id ? recorded : freezeRun(world, made, settings, nowMs)
 }
 
 /** When the pod became Ready, or undefined while it is not. */

@@ -9,6 +9,7 @@ import {
   exited,
   frozen,
   planFor,
+  podOf,
   ready,
   runA,
   runB,
@@ -22,17 +23,46 @@ import {
 } from './fixtures.ts'
 
 describe('a start', () => {
-  test('freezes the run in the status before the first pod is made', () => {
-    const planned = planFor(aWorld(running))
+  const begun = {
+    phase: 'Starting',
+    runId: runA,
+    observedRevision: 2,
+    run: { id: runA, image: settings.defaultServerImage, profile: 'Capacity30', capacity: 30, restarts: 0 },
+    deployment: { id: deploymentIdOfRun(runA), externalId: 'pod-uid' },
+  }
+
+  test('with an id in the spec makes the pod at once and tells of it when that is seen', () => {
+    const first = planFor(aWorld(running))
+    expect(first.steps).toMatchObject([{ verb: 'createPod', run: { id: runA } }])
+    expect(first.tellLater).toBe(true)
+    const second = planFor(aWorld(running), podOf(first))
+    expect(verbs(second)).toEqual([])
+    expect(second.tellLater).toBeUndefined()
+    expect(second.status).toMatchObject(begun)
+  })
+
+  test('whose server is ready before anything was told is told once, as Active', () => {
+    const pod = podOf(planFor(aWorld(running)))
+    expect(planFor(aWorld(running), { ...pod, status: ready() }).status).toMatchObject({
+      ...{ phase: 'Active', run: { id: runA }, deployment: { status: 'Running' } },
+    })
+  })
+
+  test('replaces a pod that was made from another spec before anything was told', () => {
+    const pod = podOf(planFor(aWorld(running)))
+    const edited = aWorld({ ...running, scaling: { profile: 'Capacity1000' } })
+    expect(verbs(planFor(edited, pod))).toEqual(['deletePod'])
+    expect(planFor(edited).steps).toMatchObject([{ verb: 'createPod', run: { profile: 'Capacity1000' } }])
+    const renamed = aWorld({ ...running, displayName: 'Hall' })
+    expect(verbs(planFor(renamed, pod))).toEqual([])
+  })
+
+  test('without an id in the spec has one in the status before the first pod is made', () => {
+    const { runId: _, ...anonymous } = running
+    const planned = planFor(aWorld(anonymous))
     expect(verbs(planned)).toEqual([])
     expect(planned.requeueAfterMs).toBe(0)
-    expect(planned.status).toMatchObject({
-      phase: 'Starting',
-      runId: runA,
-      observedRevision: 2,
-      run: { id: runA, image: settings.defaultServerImage, profile: 'Capacity30', capacity: 30, restarts: 0 },
-      deployment: { id: deploymentIdOfRun(runA), status: 'Pending', externalId: '' },
-    })
+    expect(planned.status).toMatchObject({ phase: 'Starting', runId: runB, run: { id: runB } })
   })
 
   test('makes the pod of the frozen run, whatever was edited since', () => {
@@ -92,6 +122,7 @@ describe('a start', () => {
     expect(verbs(first)).toEqual(['deletePod'])
     expect(first.status).toMatchObject({ phase: 'Starting', runId: runB, deployment: { id: deploymentIdOfRun(runA) } })
     const next = planFor(written(again, first), undefined, startMs + 9_000)
+    expect(verbs(next)).toEqual(['createPod'])
     expect(next.status).toMatchObject({
       run: { id: runB },
       deployment: { id: deploymentIdOfRun(runB), status: 'Pending' },
@@ -133,6 +164,13 @@ describe('a stop', () => {
     const world = { ...active(), spec: { ...active().spec, ...stopped } }
     const draining = aPod({ status: ready(), metadata: { deletionTimestamp: at(startMs) } })
     expect(verbs(planFor(world, draining))).toEqual([])
+  })
+
+  test('of a run that nothing was told of yet ends it like any other', () => {
+    const pod = podOf(planFor(aWorld(running)))
+    const planned = planFor(aWorld(stopped), pod)
+    expect(verbs(planned)).toEqual(['deletePod'])
+    expect(planned.status).toMatchObject({ phase: 'Stopped', run: { id: runA }, deployment: { status: 'Stopping' } })
   })
 
   test('of a world that never ran leaves it Inactive', () => {

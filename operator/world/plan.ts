@@ -1,22 +1,13 @@
 import { type Diagnosis, refusalReasons } from '#operator/refusal.ts'
+import { deploymentIdOfRun } from '#shared/ids.ts'
 import { isPaused, pausedAnnotation } from '#shared/resources/group.ts'
 import type { WorldRun, WorldStatus } from '#shared/resources/world.ts'
 import { explainFailure, explainWaiting } from './diagnosis.ts'
 import { againMsOf, drain, holdUp, unseen } from './drain.ts'
 import { planDeletion, planEnded, planStopped } from './ended.ts'
 import { observeServer, readySince, type Server } from './observe.ts'
-import type { Pod } from './pod.ts'
-import {
-  countLoss,
-  endedInError,
-  endRun,
-  expiresAtMs,
-  freezeRun,
-  nextPodAtMs,
-  readyRun,
-  toInstant,
-  wantedRunId,
-} from './run.ts'
+import { isMadeFor, type Pod } from './pod.ts'
+import { countLoss, endRun, expiresAtMs, freezeRun, nextPodAtMs, readyRun, toInstant, wantedRunId } from './run.ts'
 import { type Network, planNetwork } from './service.ts'
 import { type Outlook, pausedStatus, statusOf } from './status.ts'
 import { lookAgain, type Plan, type PlanInput, removal } from './step.ts'
@@ -30,8 +21,9 @@ const making: Diagnosis = {
 }
 
 /**
- * Plans one reconcile of a World. What must not be lost is recorded before it is acted on: a run is frozen in the status
- * before its first pod is made, and a failure or an end is in the status before the pod that shows it is deleted.
+ * Plans one reconcile of a World. What must not be lost is recorded before it is acted on: a run has its id in the spec or
+ * in the status before its first pod is made, and a failure or an end is in the status before the pod that shows it is
+ * deleted.
  */
 export const plan = (input: PlanInput): Plan => {
   const { world } = input
@@ -47,10 +39,17 @@ export const plan = (input: PlanInput): Plan => {
   return run.endReason === undefined ? planRun(input, run) : planEnded(input, run)
 }
 
-/** The wanted run is not the frozen one: older servers stop first, then the run is frozen. */
+/**
+ * The wanted run is not the recorded one: older servers stop first. Where the spec gives the run its id, the run is on
+ * record there, so its pod is made at once and the status follows when nothing more urgent waits. An id of the operator's
+ * own choice is in the status before anything bears it.
+ */
 const planNewRun = (input: PlanInput, runId: string): Plan => {
   const { world, settings, nowMs } = input
-  if (observeServer(input, runId).kind !== 'current') {
+  const run = freezeRun(world, runId, settings, nowMs)
+  const server = observeServer(input, runId)
+  // Between its pod and its status the spec may have changed; then the pod is not what the status would say.
+  if (server.kind !== 'current' || !isMadeFor(server.pod, run)) {
     const draining = drain(input, runId)
     if (!draining.over) {
       const { trouble } = draining
@@ -67,17 +66,14 @@ const planNewRun = (input: PlanInput, runId: string): Plan => {
       return { steps: draining.steps, status, ...lookAgain(draining.againMs) }
     }
   }
-  const run = freezeRun(world, runId, settings, nowMs)
-  const status = statusOf(input, waiting(input, run, making))
-  const last = world.status?.deployment
-  if (last === undefined) return { steps: [], status, requeueAfterMs: 0 }
-  // A run that failed is an Error also where its server was still stopping.
-  const isError = last.status === 'Error' || (world.status?.run !== undefined && endedInError(world.status.run))
-  const previousDeployment = { ...last, status: isError ? ('Error' as const) : ('Stopped' as const) }
-  return { steps: [], status: { ...status, previousDeployment }, requeueAfterMs: 0 }
+  if (world.spec.runId === undefined) {
+    return { steps: [], status: statusOf(input, waiting(input, run, making)), requeueAfterMs: 0 }
+  }
+  const planned = planRun(input, run)
+  return planned.steps.some(({ verb }) => verb === 'createPod') ? { ...planned, tellLater: true } : planned
 }
 
-/** The frozen run is wanted and not over: its duration first, then the server and its network, then the deadline. */
+/** The run is wanted and not over: its duration first, then the server and its network, then the deadline. */
 const planRun = (input: PlanInput, run: WorldRun): Plan => {
   const { world, settings, nowMs } = input
   const expiresMs = expiresAtMs(world, run)
@@ -86,9 +82,9 @@ const planRun = (input: PlanInput, run: WorldRun): Plan => {
   const server = planServer(input, run, observeServer(input, run.id), network)
   const after = server.status.run
   if (after?.endReason !== undefined) return server
-  const takenUpAt = world.status?.deployment?.createdAt ?? run.startedAt
-  const deadlineMs =
-    after?.readyAt === undefined ? Date.parse(takenUpAt) + settings.startDeadlineMs : Number.POSITIVE_INFINITY
+  const known = world.status?.deployment
+  const takenUpMs = known?.id === deploymentIdOfRun(run.id) ? Date.parse(known.createdAt) : nowMs
+  const deadlineMs = after?.readyAt === undefined ? takenUpMs + settings.startDeadlineMs : Number.POSITIVE_INFINITY
   if (nowMs >= deadlineMs) {
     const failure = delayOf(input, server.status)
     const why = `the server was not ready in time: ${failure.message}`

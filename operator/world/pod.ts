@@ -1,6 +1,7 @@
+import { digestOf } from '#shared/digest.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import { type KubeObject, type ObjectMeta, ownerReference } from '#shared/kube/objects.ts'
-import { labels } from '#shared/resources/group.ts'
+import { apiGroup, labels } from '#shared/resources/group.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
 import { placementFields } from './placement.ts'
 import { profileResources } from './run.ts'
@@ -62,6 +63,7 @@ export const buildPod = (world: World, run: WorldRun, settings: WorldSettings): 
     name: world.metadata.name,
     ...(world.metadata.namespace === undefined ? {} : { namespace: world.metadata.namespace }),
     labels: serverLabels(world, run),
+    annotations: { [digestAnnotation]: frozenDigest(run) },
     ownerReferences: [ownerReference(world)],
   },
   spec: {
@@ -92,6 +94,18 @@ export const buildPod = (world: World, run: WorldRun, settings: WorldSettings): 
     ],
   },
 })
+
+const digestAnnotation = `${apiGroup}/run-digest`
+
+/** Whether the pod was made for a run with the same id and the same frozen fields. */
+export const isMadeFor = (pod: Pod, run: WorldRun): boolean =>
+  pod.metadata.annotations?.[digestAnnotation] === frozenDigest(run)
+
+/** What a pod is built from; not what happens in a run, nor when it began, which an operator may have to guess anew. */
+const frozenDigest = (run: WorldRun): string => {
+  const { id, image, contentId, profile, mapName, capacity, probes, args, strategy, resources, compute } = run
+  return digestOf([id, image, contentId, profile, mapName, capacity, probes, args, strategy, resources, compute])
+}
 
 // A world may load its map for minutes, so liveness starts late; readiness is asked every second, since players wait.
 const probes = {

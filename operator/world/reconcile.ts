@@ -50,10 +50,19 @@ export const reconcileWorld = async (deps: WorldDeps, key: string, signal: Abort
   const { world } = input
   const planned = plan(input)
   const refusal = await executeAll(deps, world, planned.steps, signal)
+  if (planned.tellLater && refusal === undefined) {
+    // The pod that was made brings the world to the queue again, behind those that have none yet.
+    log(deps, world, planned.status, { steps: planned.steps, changed: [] })
+    return
+  }
   const status = refusal === undefined ? planned.status : refusedStatus(input, planned.status, refusal.why)
-  const changed = await writeStatus(deps.worlds, world, status, signal)
+  const isWritten = await writeStatus(deps.worlds, world, status, signal)
   askForQueue(deps, key, input, status)
-  if (changed || planned.steps.length > 0) tell(deps, world, status, planned.steps)
+  if (isWritten || planned.steps.length > 0) {
+    const changed = changedPaths(ownPart(world.status), ownPart(status))
+    log(deps, world, status, { steps: planned.steps, changed })
+    for (const event of eventsOf(world, status, planned.steps)) deps.events.record(world, event)
+  }
   if (refusal !== undefined) throw refusal.error
   return planned.requeueAfterMs === undefined ? undefined : { requeueAfterMs: planned.requeueAfterMs }
 }
@@ -92,14 +101,16 @@ const askForQueue = (deps: WorldDeps, key: string, { pod }: PlanInput, status: W
   } else deps.queue.forget(key)
 }
 
-/** One line for the operators of the platform, and events for the users of the world. */
-const tell = (deps: WorldDeps, world: World, status: WorldStatus, steps: readonly Step[]): void => {
+/** One line for the operators of the platform. */
+const log = (
+  deps: WorldDeps,
+  world: World,
+  { runId, phase, message = '', conditions }: WorldStatus,
+  { steps, changed }: { steps: readonly Step[]; changed: readonly string[] },
+): void => {
+  const why = conditions?.find(({ type }) => type === 'Ready')?.reason
   const done = steps.map((step) => step.verb)
-  const changed = changedPaths(ownPart(world.status), ownPart(status))
-  const why = status.conditions?.find(({ type }) => type === 'Ready')?.reason
-  const { runId, phase, message = '' } = status
   deps.log.info({ world: objectKey(world), runId, phase, steps: done, changed, why, message }, 'reconciled')
-  for (const event of eventsOf(world, status, steps)) deps.events.record(world, event)
 }
 
 const executeAll = async (

@@ -5,7 +5,7 @@ import { setCondition } from '#shared/kube/conditions.ts'
 import type { Condition } from '#shared/kube/objects.ts'
 import type { World, WorldRun, WorldStatus } from '#shared/resources/world.ts'
 import type { Pod } from './pod.ts'
-import { toInstant } from './run.ts'
+import { endedInError, toInstant } from './run.ts'
 import type { PlanInput } from './step.ts'
 
 /** What one reconcile concluded; the rest of the status follows from it and from the world. */
@@ -39,7 +39,7 @@ export const statusOf = (input: PlanInput, outlook: Outlook): WorldStatus => {
   const { run, pod, address } = outlook
   const runId = outlook.runId ?? run?.id
   const startedAt = outlook.runId === undefined ? run?.startedAt : world.spec.startedAt
-  const previous = world.status?.previousDeployment
+  const previous = previousDeployment(world, run)
   return {
     phase: outlook.phase,
     ...(outlook.message === '' ? {} : { message: outlook.message.slice(0, longestMessage) }),
@@ -89,6 +89,15 @@ export const refusedStatus = (
     message: message.slice(0, longestMessage),
     conditions: conditions(world, outlook, planned.observedGeneration ?? 0, nowMs),
   }
+}
+
+/** The deployment before the present one; it is over, since one run's server is gone before the next one's is made. */
+const previousDeployment = ({ status = {} }: World, run: WorldRun | undefined): WorldStatus['previousDeployment'] => {
+  const last = status.deployment
+  if (last === undefined || run === undefined || last.id === deploymentIdOfRun(run.id)) return status.previousDeployment
+  // A run that failed is an Error also where its server was still stopping.
+  const isError = last.status === 'Error' || (status.run !== undefined && endedInError(status.run))
+  return { ...last, status: isError ? 'Error' : 'Stopped' }
 }
 
 const deployment = (input: PlanInput, outlook: Outlook): Pick<WorldStatus, 'deployment'> => {

@@ -19,6 +19,8 @@ export type Step =
 export type Plan = {
   readonly steps: readonly Step[]
   readonly status: WorldStatus
+  /** The status tells of nothing but the steps: it may wait until what they made is seen and nothing more urgent waits. */
+  readonly tellLater?: true
   readonly requeueAfterMs?: number
 }
 
