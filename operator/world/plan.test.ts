@@ -57,6 +57,18 @@ describe('a start', () => {
     expect(verbs(planFor(renamed, pod))).toEqual([])
   })
 
+  test('after one of which nothing was told tells of that one too', () => {
+    const pod = podOf(planFor(aWorld(running)))
+    const again = aWorld({ ...running, runId: runB })
+    const first = planFor(again, pod)
+    expect(verbs(first)).toEqual(['deletePod'])
+    const next = planFor(written(again, first), undefined)
+    expect(next.status).toMatchObject({
+      run: { id: runB },
+      previousDeployment: { id: deploymentIdOfRun(runA), status: 'Stopped' },
+    })
+  })
+
   test('without an id in the spec has one in the status before the first pod is made', () => {
     const { runId: _, ...anonymous } = running
     const planned = planFor(aWorld(anonymous))

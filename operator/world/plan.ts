@@ -5,7 +5,7 @@ import type { WorldRun, WorldStatus } from '#shared/resources/world.ts'
 import { explainFailure, explainWaiting } from './diagnosis.ts'
 import { againMsOf, drain, holdUp, unseen } from './drain.ts'
 import { planDeletion, planEnded, planStopped } from './ended.ts'
-import { observeServer, readySince, type Server } from './observe.ts'
+import { lastRun, observeServer, readySince, type Server } from './observe.ts'
 import { isMadeFor, type Pod } from './pod.ts'
 import { countLoss, endRun, expiresAtMs, freezeRun, nextPodAtMs, readyRun, toInstant, wantedRunId } from './run.ts'
 import { type Network, planNetwork } from './service.ts'
@@ -53,8 +53,9 @@ const planNewRun = (input: PlanInput, runId: string): Plan => {
     const draining = drain(input, runId)
     if (!draining.over) {
       const { trouble } = draining
+      const last = lastRun(input)
       const status = statusOf(input, {
-        ...(world.status?.run ? { run: world.status.run } : {}),
+        ...(last ? { run: last } : {}),
         runId,
         phase: 'Starting',
         deployment: draining.deployment,
