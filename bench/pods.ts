@@ -3,6 +3,7 @@ import { createClient } from '#shared/kube/client.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import { createTransport } from '#shared/kube/transport.ts'
+import { barePod, podResource } from './barePod.ts'
 import type { Row } from './report.ts'
 import { watchReady } from './watch.ts'
 
@@ -15,7 +16,7 @@ export const startPods = async (stack: StackInfo, count: number, what: string): 
     credentials: loadCredentials({ KUBECONFIG: stack.kubeconfig }),
     userAgent: 'orrery-bench',
   })
-  const pods = createClient<KubeObject>(transport, { group: '', version: 'v1', plural: 'pods', kind: 'Pod' })
+  const pods = createClient<KubeObject>(transport, podResource)
   const namespaces = createClient<KubeObject>(transport, {
     group: '',
     version: 'v1',
@@ -34,22 +35,11 @@ export const startPods = async (stack: StackInfo, count: number, what: string): 
   await accounts.apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace } }, as)
   round += 1
   const names = Array.from({ length: count }, (_, at) => `bare-${round}-${at}`)
-  const ready = await watchReady(transport, { group: '', version: 'v1', plural: 'pods', kind: 'Pod' }, names)
+  const ready = await watchReady(transport, podResource, names)
   const startedMs = performance.now()
-  await Promise.all(names.map((name) => pods.create(pod(name))))
+  await Promise.all(names.map((name) => pods.create(barePod(namespace, name))))
   const times = await ready.all()
   await Promise.all(names.map((name) => pods.delete({ namespace, name }, { gracePeriodSeconds: 0 })))
   await transport.close()
   return { what: `${what}: create → Ready`, timesMs: names.map((name) => (times.get(name) ?? 0) - startedMs) }
 }
-
-const pod = (name: string) => ({
-  apiVersion: 'v1',
-  kind: 'Pod',
-  metadata: { name, namespace },
-  spec: {
-    restartPolicy: 'Never',
-    automountServiceAccountToken: false,
-    containers: [{ name: 'server', image: 'bench', resources: { requests: { cpu: '20m', memory: '82Mi' } } }],
-  },
-})

@@ -1,5 +1,6 @@
 import type { Transport } from '#shared/kube/transport.ts'
-import { type Objects, podResource } from './objects.ts'
+import { podResource } from '../barePod.ts'
+import type { Objects } from './objects.ts'
 import { watchNamespace } from './seen.ts'
 
 const namespace = 'bench-bare'

@@ -1,6 +1,7 @@
 import { botDeploymentResource, worldResource } from '#shared/resources/group.ts'
+import { podResource } from '../barePod.ts'
 import { makeBarePods, rate } from './bare.ts'
-import { podResource, worldName } from './objects.ts'
+import { worldName } from './objects.ts'
 import type { Part } from './part.ts'
 import { watchNamespace } from './seen.ts'
 

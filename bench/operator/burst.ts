@@ -1,7 +1,8 @@
 import { worldResource } from '#shared/resources/group.ts'
+import { podResource } from '../barePod.ts'
 import { quantile } from '../report.ts'
 import { makeBarePods, rate } from './bare.ts'
-import { podResource, worldName } from './objects.ts'
+import { worldName } from './objects.ts'
 import type { Part } from './part.ts'
 import { watchNamespace } from './seen.ts'
 

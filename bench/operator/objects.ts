@@ -1,13 +1,13 @@
 import { createIdSource } from '#shared/ids.ts'
-import { createClient, type Resource } from '#shared/kube/client.ts'
+import { createClient } from '#shared/kube/client.ts'
 import { isAlreadyExists } from '#shared/kube/errors.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import type { Transport } from '#shared/kube/transport.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { botDeploymentResource, groupVersion, worldResource } from '#shared/resources/group.ts'
 import type { World, WorldSpecInput } from '#shared/resources/world.ts'
+import { barePod } from '../barePod.ts'
 
-export const podResource: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' }
 const as = { fieldManager: 'orrery-bench', force: true }
 
 const newId = createIdSource({ now: Date.now })
@@ -93,14 +93,3 @@ export const createObjects = (transport: Transport) => {
 
 /** What every part of the bench works with. */
 export type Objects = ReturnType<typeof createObjects>
-
-const barePod = (namespace: string, name: string) => ({
-  apiVersion: 'v1',
-  kind: 'Pod',
-  metadata: { name, namespace },
-  spec: {
-    restartPolicy: 'Never',
-    automountServiceAccountToken: false,
-    containers: [{ name: 'server', image: 'bench', resources: { requests: { cpu: '20m', memory: '82Mi' } } }],
-  },
-})
