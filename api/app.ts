@@ -40,13 +40,8 @@ export type AppOptions = {
 export const createApp = (options: AppOptions) => {
   const { deps, registry, ready } = options
   const app = new Hono<Env>({ getPath: withSlash })
-  const { pepper, keys } = deps
-  const authenticate = createAuthenticator({
-    rootApiKey: options.rootApiKey,
-    pepper,
-    keys,
-    verify: options.verifyToken,
-  })
+  const { rootApiKey, verifyToken: verify } = options
+  const authenticate = createAuthenticator({ rootApiKey, keys: deps.keys, verify })
   const runtime = { deps, authenticate, limits: createRateLimits(deps.clock, options.rateLimits) }
   const metrics = createHttpMetrics(registry)
   const cors = createCors(options.allowedOrigins)

@@ -21,7 +21,7 @@ export const createDeps = (parts: Parts, config: Settings): Deps => {
     publicUrl: config.publicUrl,
     sealer,
     pepper: config.keyPepper,
-    keys: createKeyCache(clock, createKeyLookup(db)),
+    keys: createKeyCache({ clock, pepper: config.keyPepper, find: createKeyLookup(db) }),
     issuer: createIssuer({ store: createKeyStore(db, clock.now), sealer, clock, url: config.publicUrl }),
     defaultLimits: config.limits,
     supportedProviders: config.supportedProviders,

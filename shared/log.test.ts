@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { DrizzleQueryError } from 'drizzle-orm/errors'
 import { expect, test } from 'vitest'
 import { createLog } from './log.ts'
@@ -16,5 +17,21 @@ test('a failed query is logged with its text and its cause, and without its para
     expect(line).toContain('select 1 where key = $1')
     expect(line).toContain('the server is away')
     expect(line).not.toContain('sec')
+  }
+})
+
+test('on standard output no line is lost, however the process ends by itself, and lines keep their order', () => {
+  const told = (ends: string, count: number): number[] => {
+    const program = `
+      import { createLog } from '#shared/log.ts'
+      const log = createLog({ name: 'test', level: 'info' })
+      const some = (from) => { for (let at = from; at < from + ${count / 2}; at += 1) log.info({ at }) }
+      some(0)
+      setTimeout(() => { some(${count / 2}); ${ends} })`
+    const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8' })
+    return stdout.split('\n').flatMap((line) => (line === '' ? [] : [(JSON.parse(line) as { at: number }).at]))
+  }
+  for (const ends of ['', 'process.exit(1)', "throw new Error('unforeseen')"]) {
+    expect(told(ends, 4_000), ends).toEqual([...Array(4_000).keys()])
   }
 })

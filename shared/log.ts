@@ -34,8 +34,33 @@ export const createLog = (options: {
         censor: '[redacted]',
       },
     },
-    options.destination ?? pino.destination({ dest: 1, sync: true }),
+    options.destination ?? standardOutput(),
   )
+
+/** So much text is not kept for the end of a turn. */
+const maxKept = 64 * 1024
+
+/**
+ * Standard output, to which the lines of one turn of the event loop are written together: under load a system call costs
+ * more than a line. Those of the turn in which the process ends are written as it exits.
+ */
+const standardOutput = (): DestinationStream => {
+  const output = pino.destination({ dest: 1, sync: true })
+  let kept = ''
+  const flush = (): void => {
+    const text = kept
+    kept = ''
+    if (text !== '') output.write(text)
+  }
+  process.once('exit', flush)
+  return {
+    write: (line) => {
+      if (kept === '') setImmediate(flush)
+      kept += line
+      if (kept.length > maxKept) flush()
+    },
+  }
+}
 
 const maxCauses = 8
 

@@ -1,18 +1,18 @@
 import { Hono } from 'hono'
 import { expect, test } from 'vitest'
 import { newApiKey } from '#api/secrets/apiKey.ts'
+import { createFakeClock } from '#test/support/fakeClock.ts'
 import { createAuthenticator } from './authenticate.ts'
+import { createKeyCache } from './keyCache.ts'
 
 test('a text without the checksum of a key is refused without a look at the database', async () => {
   const asked: string[] = []
-  const lookup = async (fingerprint: string) => {
+  const find = async (fingerprint: string) => {
     asked.push(fingerprint)
     return undefined
   }
-  const authenticate = createAuthenticator({
-    ...{ rootApiKey: 'root', pepper: 'pepper', verify: async () => undefined },
-    keys: { lookup, clear: () => undefined },
-  })
+  const keys = createKeyCache({ clock: createFakeClock(), pepper: 'pepper', find })
+  const authenticate = createAuthenticator({ rootApiKey: 'root', keys, verify: async () => undefined })
   const app = new Hono().get('/', async (c) => c.text((await authenticate(c, 'key')).kind))
   app.onError((error, c) => c.text(error.message, 401))
   const ask = async (apiKey: string) => (await app.request('/', { headers: { 'x-api-key': apiKey } })).status

@@ -3,7 +3,6 @@ import { getConnInfo } from '@hono/node-server/conninfo'
 import type { Context as HonoContext } from 'hono'
 import type { Credential } from '#api/http/endpoint.ts'
 import { Problem } from '#api/http/problem.ts'
-import { fingerprintOf, isApiKey } from '#api/secrets/apiKey.ts'
 import type { KeyCache } from './keyCache.ts'
 import { anonymous, type Principal, platform } from './principal.ts'
 
@@ -11,19 +10,16 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
 
 type Options = {
   rootApiKey: string
-  pepper: string
   keys: KeyCache
   verify: (token: string) => Promise<Principal | undefined>
 }
 
 /** Tells who makes a request, by what the endpoint accepts; throws a 401 where that is missing or not valid. */
-export const createAuthenticator = ({ rootApiKey, pepper, keys, verify }: Options) => {
+export const createAuthenticator = ({ rootApiKey, keys, verify }: Options) => {
   const root = digest(rootApiKey)
   const ofKey = async (apiKey: string): Promise<Principal> => {
-    if (isApiKey(apiKey)) {
-      const found = await keys.lookup(fingerprintOf(apiKey, pepper))
-      if (found !== undefined) return found
-    }
+    const found = await keys.lookup(apiKey)
+    if (found !== undefined) return found
     // The time of this comparison does not depend on how much of the key is right.
     if (timingSafeEqual(digest(apiKey), root)) return platform
     throw unauthenticated('The API key in the header x-api-key is not valid.', 'ApiKey')

@@ -3,6 +3,7 @@ import { endpoints } from '#api/endpoints.ts'
 import { createIdSource } from '#shared/ids.ts'
 import { type ApiProcess, aDatabase, logLines, startApi } from '#test/support/processes.ts'
 import { createRest } from '#test/support/rest.ts'
+import { eventually } from '#test/support/wait.ts'
 
 let api: ApiProcess
 beforeAll(async () => {
@@ -35,8 +36,11 @@ test('a request is counted and logged under the route that served it', async () 
   const counted = metrics.split('\n').filter((line) => line.includes('_count{') && line.includes('/api/worlds/'))
   expect(counted.filter((line) => line.includes('route="/api/worlds/public/"'))).not.toEqual([])
   expect(counted.filter((line) => line.includes('route="/api/worlds/:worldId/"'))).toEqual([])
-  const routes = logLines(api.logFile).map(({ route }) => route)
-  expect(routes).toContain('/api/worlds/public/')
+  const routes = await eventually('the lines of both requests', async () => {
+    const logged = logLines(api.logFile).map(({ method, route }) => `${method} ${route}`)
+    return logged.includes('DELETE /api/worlds/public/') && logged
+  })
+  expect(routes).toContain('GET /api/worlds/public/')
   expect(routes).not.toContain('/api/worlds/:worldId/')
 })
 

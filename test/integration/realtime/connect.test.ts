@@ -308,8 +308,14 @@ test('connections are logged as requests, and no credential is, in whatever form
   const { apiKey } = await aKey(rest, { permissions: [`organizations/${rest.scope.organizationId}/**:r`] })
   const headers = scopeHeaders({ ...rest.scope, apiKey })
   await openSocket(api.url, rest.scope, { headers: { 'x-request-id': 'socket-1' }, protocols: [listOf(headers)] })
-  await refusalOf(api.url, { protocols: [listOf({ ...headers, 'x-svc-organization-id': absent.organizationId })] })
-  const lines = logLines(api.logFile)
+  await refusalOf(api.url, {
+    headers: { 'x-request-id': 'socket-2' },
+    protocols: [listOf({ ...headers, 'x-svc-organization-id': absent.organizationId })],
+  })
+  const lines = await eventually('the lines of both', async () => {
+    const logged = logLines(api.logFile)
+    return logged.some(({ requestId }) => requestId === 'socket-2') && logged
+  })
   expect(lines.find(({ requestId }) => requestId === 'socket-1')).toMatchObject({
     ...{ route: '/api/realtime/connect/', status: 101, organizationId: rest.scope.organizationId },
   })
