@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { nodeFlags } from '#dev/nodeFlags.ts'
 import { freePort } from '#dev/ports.ts'
 import { type Service, startService } from '#dev/process.ts'
 
@@ -23,11 +24,7 @@ export const startApi = async (dir: string, databaseUrl: string): Promise<Target
   const service = await startService({
     name: 'api',
     command: process.execPath,
-    args: [
-      '--max-semi-space-size=4',
-      ...(profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profile]),
-      'dist/api.mjs',
-    ],
+    args: [...nodeFlags, ...(profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profile]), 'dist/api.mjs'],
     logFile: join(dir, 'api.log'),
     ready: async (signal) => (await fetch(`${url}/readyz`, { signal })).ok,
     readyTimeoutMs: 30_000,

@@ -7,6 +7,7 @@ import { startCluster } from './clusters/index.ts'
 import type { ClusterNode } from './clusters/types.ts'
 import { installManifests } from './kubernetes/manifests.ts'
 import type { NodeChoice } from './node/types.ts'
+import { nodeFlags } from './nodeFlags.ts'
 import { freePort } from './ports.ts'
 import { createDatabase, startPostgres } from './postgres.ts'
 import { type Service, startService } from './process.ts'
@@ -131,8 +132,7 @@ const main = (name: 'api' | 'operator', logDir: string, url: string, env: Record
   startService({
     name,
     command: process.execPath,
-    // A young generation of a few MiB costs little time and saves a third of the memory.
-    args: ['--max-semi-space-size=4', join(project, name, 'main.ts')],
+    args: [...nodeFlags, join(project, name, 'main.ts')],
     cwd: project,
     env,
     logFile: join(logDir, `${name}.log`),

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startCluster } from '#dev/clusters/index.ts'
 import { installManifests } from '#dev/kubernetes/manifests.ts'
+import { nodeFlags } from '#dev/nodeFlags.ts'
 import { freePort } from '#dev/ports.ts'
 import { startService } from '#dev/process.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
@@ -48,7 +49,7 @@ export const openCluster = async (progress: (line: string) => void) => {
         name: 'operator',
         command: process.execPath,
         // Bundled, as it is deployed; with the flag of `npm start`.
-        args: ['--max-semi-space-size=4', 'dist/operator.mjs'],
+        args: [...nodeFlags, 'dist/operator.mjs'],
         logFile: join(logDir, `operator-${identity}.log`),
         env: {
           KUBECONFIG: cluster.operatorKubeconfig,

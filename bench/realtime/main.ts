@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { nodeFlags } from '#dev/nodeFlags.ts'
 import { freePort } from '#dev/ports.ts'
 import { createDatabase, forgetPostgres, startPostgres } from '#dev/postgres.ts'
 import { type Service, startService } from '#dev/process.ts'
@@ -23,7 +24,7 @@ async function startBare(dir: string): Promise<{ service: Service; url: string }
   const service = await startService({
     name: 'bare',
     command: process.execPath,
-    args: ['--max-semi-space-size=4', 'bench/realtime/bare.ts'],
+    args: [...nodeFlags, 'bench/realtime/bare.ts'],
     logFile: join(dir, 'bare.log'),
     ready: async (signal) => (await fetch(`${url}/?from=0&count=0`, { signal })).ok,
     readyTimeoutMs: 30_000,
