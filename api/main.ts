@@ -19,6 +19,7 @@ import { migrateDatabase } from './db/migrate.ts'
 import { createDeps } from './deps.ts'
 import { sweepDocuments } from './documents/sweep/service.ts'
 import { type Chore, keepHouse } from './housekeeping.ts'
+import { acceptSpeakers } from './http/accept.ts'
 import { isDatabaseAway } from './http/problem.ts'
 import { forgetIdempotencyKeys } from './idempotency/service.ts'
 import { openObjectStore } from './objects/store.ts'
@@ -32,11 +33,14 @@ import { isUpgrade } from './realtime/upgrade.ts'
 const databaseWaitMs = 60_000
 /** How long a shutdown waits for requests under way; a container is killed 30 s after SIGTERM. */
 const drainMs = 15_000
+/** How long a client may take to say what it wants. */
+const headersMs = 15_000
 
 const run = async (config: ApiConfig, log: Log): Promise<void> => {
   const credentials = loadCredentials(process.env)
   const objects = await openObjectStore(config.objectStoreUrl)
-  const server = createServer({ requestTimeout: 60_000, headersTimeout: 15_000, shouldUpgradeCallback: isUpgrade })
+  const server = createServer({ requestTimeout: 60_000, headersTimeout: headersMs, shouldUpgradeCallback: isUpgrade })
+  const endSilent = acceptSpeakers(server, { silentMs: headersMs, clock: systemClock })
   await migrateWhenThere(config.database.url, log)
   const { db, close } = openDatabase(config.database)
   const registry = new Registry()
@@ -72,6 +76,7 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
   log.info({ port, metricsPort: operations.port }, 'listening')
 
   log.info({ signal: await untilSignal() }, 'stopping')
+  endSilent()
   await Promise.all([drain(server), realtime.stop()])
   ending.abort()
   await housekeeping

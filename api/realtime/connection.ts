@@ -1,6 +1,7 @@
 import type { Principal } from '#api/auth/principal.ts'
 import type { ScopeIds } from '#api/context.ts'
 import type { Care } from './care.ts'
+import type { Join } from './join.ts'
 import { createPending, type Frame, isEmpty, type Pending, takeFrames } from './pending.ts'
 import type { Subscription } from './subscription.ts'
 
@@ -8,11 +9,8 @@ import type { Subscription } from './subscription.ts'
 export type Peer = {
   /** Bytes that were written and that the system has not taken yet. */
   buffered(): number
-  /** Holds writes back until `uncork`, so that many of them are one. */
-  cork(): void
   write(bytes: Buffer): void
-  uncork(): void
-  /** Calls back once when all that was written is taken. */
+  /** Calls back once when all that was written is taken; never where nothing is buffered. */
   onDrain(callback: () => void): void
   ping(): void
   pong(data: Buffer): void
@@ -38,18 +36,21 @@ export const endings = {
   stalled: [1013, ''],
 } as const
 
-/** One client: who it is, what it follows, and what waits to be written to it. */
+/**
+ * One client: who it is, what it follows, and what waits to be written to it. There are ten thousands of them, so its
+ * lists are arrays, which take nothing while they are empty.
+ */
 export type Connection = {
   readonly peer: Peer
   readonly scope: ScopeIds
   principal: Principal
   /** The token of a user, which is verified again while the connection lasts. */
   readonly token: string | undefined
-  /** By type and id as the client wrote them. */
-  readonly subscriptions: Map<string, Subscription>
+  /** What it follows, each type and id once. */
+  readonly subscriptions: Subscription[]
   readonly pending: Pending<Subscription>
   /** What could not be kept waiting, and is read again when there is room. */
-  readonly stale: Set<Subscription>
+  stale: Subscription[]
   readonly care: Care
   waitsForDrain: boolean
   waitsForFlush: boolean
@@ -61,9 +62,9 @@ export const createConnection = (
   made: Pick<Connection, 'peer' | 'scope' | 'principal' | 'token' | 'care'>,
 ): Connection => ({
   ...made,
-  subscriptions: new Map(),
+  subscriptions: [],
   pending: createPending(),
-  stale: new Set(),
+  stale: [],
   waitsForDrain: false,
   waitsForFlush: false,
   ended: undefined,
@@ -77,24 +78,22 @@ export const isBehind = ({ waitsForDrain, peer }: Connection): boolean =>
   waitsForDrain || peer.buffered() > highWaterBytes
 
 /**
- * Writes what waits, in one go, as far as there is room. Returns the frames that were written; `again` is called when
- * room comes for the rest.
+ * Writes what waits, as far as there is room. Returns the frames that were written; `again` is called when room comes
+ * for the rest.
  */
-export const flush = (connection: Connection, again: () => void): Frame[] => {
+export const flush = (connection: Connection, join: Join, again: () => void): readonly Frame[] => {
   const { peer, pending } = connection
-  const written: Frame[] = []
-  if (connection.waitsForDrain || connection.ended !== undefined) return written
-  peer.cork()
-  takeFrames(
-    pending,
-    () => peer.buffered() <= highWaterBytes,
-    (frame) => {
-      peer.write(frame.bytes)
-      written.push(frame)
-    },
-  )
-  peer.uncork()
-  if (!isEmpty(pending) || peer.buffered() > highWaterBytes) {
+  if (connection.waitsForDrain || connection.ended !== undefined) return []
+  let written: readonly Frame[] = []
+  let buffered = peer.buffered()
+  // What the system takes at once leaves room for more, and nobody would be told of a drain.
+  while (!isEmpty(pending) && buffered <= highWaterBytes) {
+    const frames = takeFrames(pending, highWaterBytes - buffered)
+    peer.write(join(frames))
+    written = written.length === 0 ? frames : [...written, ...frames]
+    buffered = peer.buffered()
+  }
+  if (buffered > highWaterBytes) {
     connection.waitsForDrain = true
     peer.onDrain(() => {
       connection.waitsForDrain = false

@@ -1,9 +1,10 @@
 import type { ScopeIds } from '#api/context.ts'
-import { type Connection, isBehind } from './connection.ts'
+import type { Connection } from './connection.ts'
 import type { RealtimeMetrics } from './metrics.ts'
 import { type Frame, offerNotice, offerUpdate } from './pending.ts'
 import { type Told, textFrame, updateText } from './protocol.ts'
-import { type Entry, reads, type Subscription } from './subscription.ts'
+import { type Entry, forgetStale, reads, type Subscription } from './subscription.ts'
+import { nodePath } from './topic.ts'
 
 export type DeliveryOptions = {
   readonly metrics: RealtimeMetrics
@@ -21,13 +22,13 @@ export type DeliveryOptions = {
 export const createDelivery = ({ metrics, wantsFlush, end }: DeliveryOptions) => {
   const offer = (subscription: Subscription, frame: Frame, versionMs: number): boolean => {
     const { connection } = subscription
-    const { taken, replaced } = offerUpdate(connection.pending, subscription, frame, isBehind(connection))
-    metrics.coalesced(replaced)
+    const { taken, replaced } = offerUpdate(connection.pending, subscription, frame, connection.waitsForDrain)
+    if (replaced > 0) metrics.coalesced(replaced)
     if (taken) {
       subscription.sentMs = versionMs
-      connection.stale.delete(subscription)
+      forgetStale(subscription)
     } else {
-      connection.stale.add(subscription)
+      if (!connection.stale.includes(subscription)) connection.stale.push(subscription)
       metrics.dropped(1)
     }
     wantsFlush(connection)
@@ -51,6 +52,7 @@ export const createDelivery = ({ metrics, wantsFlush, end }: DeliveryOptions) =>
     ): void => {
       // One encoding for all who wrote the id alike, which is nearly everybody.
       const frames = new Map<string, Frame>()
+      const path = nodePath(told)
       for (const subscription of entry.subscriptions) {
         const { sentMs, awaits, named } = subscription
         if (awaits && !owed?.has(subscription)) {
@@ -58,9 +60,12 @@ export const createDelivery = ({ metrics, wantsFlush, end }: DeliveryOptions) =>
           continue
         }
         if (told.versionMs < sentMs || (told.versionMs === sentMs && !awaits)) continue
-        if (!reads(subscription, told)) continue
-        const frame = frames.get(named.id) ?? { bytes: textFrame(updateText(named, told)), writtenMs }
-        frames.set(named.id, frame)
+        if (!reads(subscription, told, path)) continue
+        let frame = frames.get(named.id)
+        if (frame === undefined) {
+          frame = { bytes: textFrame(updateText(named, told)), writtenMs }
+          frames.set(named.id, frame)
+        }
         if (offer(subscription, frame, told.versionMs)) subscription.awaits = false
       }
     },

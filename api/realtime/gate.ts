@@ -23,14 +23,17 @@ export const createGate = ({ socketsPerKey, socketsPerAddress }: SocketLimits) =
       }
       if (kind !== 'platform') refuseAbove(perKey, bucket, socketsPerKey, 'of a credential')
       refuseAbove(perAddress, address, socketsPerAddress, 'from an address')
-      const leaves = [kind === 'platform' ? undefined : add(perKey, bucket), add(perAddress, address)]
+      const name = kind === 'platform' ? undefined : bucket
+      if (name !== undefined) count(perKey, name, 1)
+      count(perAddress, address, 1)
       all += 1
       let left = false
       return () => {
         if (left) return
         left = true
         all -= 1
-        for (const leave of leaves) leave?.()
+        if (name !== undefined) count(perKey, name, -1)
+        count(perAddress, address, -1)
       }
     },
     /** Admits nobody any more. */
@@ -47,11 +50,8 @@ const refuseAbove = (counts: Map<string, number>, name: string, limit: number, w
   })
 }
 
-const add = (counts: Map<string, number>, name: string): (() => void) => {
-  counts.set(name, (counts.get(name) ?? 0) + 1)
-  return () => {
-    const left = (counts.get(name) ?? 1) - 1
-    if (left === 0) counts.delete(name)
-    else counts.set(name, left)
-  }
+const count = (counts: Map<string, number>, name: string, by: 1 | -1): void => {
+  const now = (counts.get(name) ?? 0) + by
+  if (now === 0) counts.delete(name)
+  else counts.set(name, now)
 }

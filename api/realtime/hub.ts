@@ -1,9 +1,18 @@
 import type { ScopeIds } from '#api/context.ts'
 import { type Connection, flush } from './connection.ts'
 import { createDelivery, type DeliveryOptions } from './delivery.ts'
-import { removeUpdates } from './pending.ts'
+import { createJoin } from './join.ts'
+import { framesOf, removeUpdates } from './pending.ts'
 import { errorText, type Named, notFoundText, type Told } from './protocol.ts'
-import { afterPermit, decideSubscribe, type Entry, nameOf, reads, type Subscription } from './subscription.ts'
+import {
+  afterPermit,
+  decideSubscribe,
+  type Entry,
+  findSubscription,
+  forgetStale,
+  reads,
+  type Subscription,
+} from './subscription.ts'
 import type { Change } from './tail.ts'
 import { readTopic, type Topic, topicKey, topicOfWorld } from './topic.ts'
 
@@ -28,14 +37,14 @@ const createRegistry = ({ metrics }: Pick<HubOptions, 'metrics'>) => {
       entries.set(key, entry)
       const subscription = { connection, entry, named, known, sentMs: 0, awaits: true, passedMs: 0, grant: undefined }
       entry.subscriptions.add(subscription)
-      connection.subscriptions.set(nameOf(named), subscription)
+      connection.subscriptions.push(subscription)
       metrics.subscriptions(1)
       return entry
     },
     remove: (subscription: Subscription): void => {
-      const { connection, entry, named } = subscription
-      connection.subscriptions.delete(nameOf(named))
-      connection.stale.delete(subscription)
+      const { connection, entry } = subscription
+      connection.subscriptions.splice(connection.subscriptions.indexOf(subscription), 1)
+      forgetStale(subscription)
       removeUpdates(connection.pending, subscription)
       entry.subscriptions.delete(subscription)
       if (entry.subscriptions.size === 0) entries.delete(entry.key)
@@ -60,12 +69,13 @@ export const createHub = (options: HubOptions) => {
   const { metrics, read } = options
   const { say, deliver } = createDelivery(options)
   const registry = createRegistry(options)
+  const join = createJoin()
   return {
     ...createRequests(options, registry, say),
     /** Forgets a connection that is gone. */
     remove: (connection: Connection): void => {
-      metrics.dropped(connection.pending.frames)
-      for (const subscription of connection.subscriptions.values()) registry.remove(subscription)
+      metrics.dropped(framesOf(connection.pending))
+      for (const subscription of [...connection.subscriptions]) registry.remove(subscription)
     },
     /** Takes what was committed; `nowMs` is the monotonic time at which it was read. */
     publish: (changes: readonly Change[], nowMs: number): void => {
@@ -104,12 +114,13 @@ export const createHub = (options: HubOptions) => {
     },
     /** Writes what waits for a connection, and reads again what could not wait. */
     flush: (connection: Connection, nowMs: number): void => {
-      for (const { writtenMs } of flush(connection, () => options.wantsFlush(connection))) {
+      for (const { writtenMs } of flush(connection, join, () => options.wantsFlush(connection))) {
         metrics.delivered(writtenMs === undefined ? undefined : (nowMs - writtenMs) / 1000)
       }
       if (connection.waitsForDrain) return
+      if (connection.stale.length === 0) return
       for (const { entry } of connection.stale) read(entry)
-      connection.stale.clear()
+      connection.stale = []
     },
   }
 }
@@ -122,7 +133,7 @@ const createRequests = (
 ) => ({
   /** Follows a resource: registered first and read afterwards, so that what is committed in between comes as a change. */
   subscribe: (connection: Connection, named: Named): void => {
-    const present = connection.subscriptions.get(nameOf(named))
+    const present = findSubscription(connection, named)
     const asked = present === undefined ? decideSubscribe(connection, named) : undefined
     if (present !== undefined) {
       present.awaits = true
@@ -133,7 +144,7 @@ const createRequests = (
   },
   /** Follows a resource no more; what was never followed is no fault, but what could never be is. */
   unsubscribe: (connection: Connection, named: Named): void => {
-    const present = connection.subscriptions.get(nameOf(named))
+    const present = findSubscription(connection, named)
     const asked = readTopic(connection.scope, named)
     if (present !== undefined) registry.remove(present)
     else if ('fault' in asked) say(connection, errorText(asked.fault, { message: asked.message, resource: named }))
@@ -143,7 +154,7 @@ const createRequests = (
   /** Takes new permissions: what may not be read any more ends with an error, what may be now is read. */
   permit: (connection: Connection, permissions: readonly string[]): void => {
     connection.principal = { ...connection.principal, permissions }
-    for (const subscription of connection.subscriptions.values()) {
+    for (const subscription of [...connection.subscriptions]) {
       const then = afterPermit(subscription, permissions)
       subscription.grant = undefined
       if (then === 'read') read(subscription.entry)

@@ -1,5 +1,6 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Ending } from './connection.ts'
+import { createHistogram } from './histogram.ts'
 
 /** What realtime tells of itself. */
 export type RealtimeMetrics = {
@@ -29,15 +30,23 @@ export const createRealtimeMetrics = (
   const gauge = (name: string, help: string) => new Gauge({ name: `orrery_realtime_${name}`, help, registers })
   const connections = gauge('connections', 'Open connections.')
   const subscriptions = gauge('subscriptions', 'Subscriptions of the open connections.')
-  const deliveries = counter('deliveries_total', 'Messages that were written to clients.')
+  let delivered = 0
+  new Counter({
+    name: 'orrery_realtime_deliveries_total',
+    help: 'Messages that were written to clients.',
+    registers,
+    collect() {
+      this.reset()
+      this.inc(delivered)
+    },
+  })
   const coalesced = counter('coalesced_total', 'Updates whose place a newer one took before they were written.')
   const dropped = counter('dropped_total', 'Updates that were not kept for a client, or waited when it went.')
   const refreshes = counter('refreshes_total', 'How often everything that is followed was read anew.')
-  const lag = new Histogram({
+  const observeLag = createHistogram(registry, {
     name: 'orrery_realtime_lag_seconds',
     help: 'Seconds from the writing of a change in Postgres to its writing to a client.',
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers,
   })
   const closed = new Counter({
     name: 'orrery_realtime_closed_total',
@@ -66,8 +75,8 @@ export const createRealtimeMetrics = (
     connections: (by) => connections.inc(by),
     subscriptions: (by) => subscriptions.inc(by),
     delivered: (lagSeconds) => {
-      deliveries.inc()
-      if (lagSeconds !== undefined) lag.observe(Math.max(0, lagSeconds))
+      delivered += 1
+      if (lagSeconds !== undefined) observeLag(Math.max(0, lagSeconds))
     },
     coalesced: (count) => count > 0 && coalesced.inc(count),
     dropped: (count) => count > 0 && dropped.inc(count),

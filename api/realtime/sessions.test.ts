@@ -159,7 +159,7 @@ describe('on a real socket', () => {
     await busy.opens()
     busy.ws.send('{"action":"subscribe","resource":{"type":"liveConfig","id":"a"}}')
     await eventually('the subscription', async () =>
-      [...connections].some(({ subscriptions }) => subscriptions.size === 1),
+      [...connections].some(({ subscriptions }) => subscriptions.length === 1),
     )
     for (let at = 1; at <= 20; at += 1) {
       await pass(30_000)

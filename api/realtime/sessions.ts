@@ -1,5 +1,4 @@
 import type { Duplex } from 'node:stream'
-import type { WebSocket } from 'ws'
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { Admission } from './admission.ts'
 import { createCare, heard, needOf, takeMalformed, takeToken } from './care.ts'
@@ -7,7 +6,7 @@ import { type Connection, createConnection, type Ending, endings, isBehind } fro
 import type { Hub } from './hub.ts'
 import type { RealtimeMetrics } from './metrics.ts'
 import { readMessage } from './protocol.ts'
-import { createPeer } from './socket.ts'
+import type { ClientEvents, ClientSocket } from './socket.ts'
 
 const lookEveryMs = 1_000
 /** Saying goodbye to all takes no longer; a container is killed 30 s after SIGTERM. */
@@ -55,7 +54,7 @@ export const createSessions = (
   const lookAfter = (connection: Connection, nowMs: number): void => {
     const { peer, care, subscriptions, ended } = connection
     const behind = isBehind(connection)
-    const seen = { ended: ended !== undefined, behind, buffered: peer.buffered(), subscriptions: subscriptions.size }
+    const seen = { ended: ended !== undefined, behind, buffered: peer.buffered(), subscriptions: subscriptions.length }
     const need = needOf(care, seen, nowMs)
     if (need === undefined) return
     if ('ping' in need) peer.ping()
@@ -63,29 +62,31 @@ export const createSessions = (
     else terminate(connection, need.terminate)
   }
 
+  const events: ClientEvents = {
+    message: take,
+    ping: (connection, data) => {
+      heard(connection.care)
+      if (!takeToken(connection.care, clock.monotonic())) end(connection, 'rate')
+      // Answers to one who does not read them would pile up.
+      else if (!isBehind(connection)) connection.peer.pong(data)
+    },
+    pong: ({ care }) => heard(care),
+    closed: (connection) => {
+      connections.delete(connection)
+      hub.remove(connection)
+      closed(connection)
+      metrics.connections(-1)
+      metrics.closed(connection.ended ?? 'client')
+    },
+  }
+
   return {
     end,
     /** Takes over an open WebSocket. */
-    open: (ws: WebSocket, socket: Duplex, { principal, scope, token }: Admission): void => {
-      const peer = createPeer(ws, socket, {
-        message: (text) => take(connection, text),
-        ping: (data) => {
-          heard(connection.care)
-          if (!takeToken(connection.care, clock.monotonic())) end(connection, 'rate')
-          // Answers to one who does not read them would pile up.
-          else if (!isBehind(connection)) peer.pong(data)
-        },
-        pong: () => heard(connection.care),
-        closed: () => {
-          connections.delete(connection)
-          hub.remove(connection)
-          closed(connection)
-          metrics.connections(-1)
-          metrics.closed(connection.ended ?? 'client')
-        },
-      })
+    open: (peer: ClientSocket, socket: Duplex, { principal, scope, token }: Admission): void => {
       const care = createCare(clock.monotonic(), random())
       const connection = createConnection({ peer, scope, principal, token, care })
+      peer.serve(socket, connection, events)
       connections.add(connection)
       metrics.connections(1)
       opened(connection)

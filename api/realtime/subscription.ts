@@ -26,8 +26,15 @@ export type Subscription = {
   grant: { readonly path: string; readonly reads: boolean } | undefined
 }
 
-/** The one name of a subscription of a connection. */
-export const nameOf = ({ type, id }: Named): string => `${type}/${id}`
+/** The subscription of a connection to what it names so. */
+export const findSubscription = ({ subscriptions }: Connection, { type, id }: Named): Subscription | undefined =>
+  subscriptions.find(({ named }) => named.type === type && named.id === id)
+
+/** What a subscription was not told waits to be read no more. */
+export const forgetStale = (subscription: Subscription): void => {
+  const { connection } = subscription
+  if (connection.stale.length > 0) connection.stale = connection.stale.filter((each) => each !== subscription)
+}
 
 /** Whether a connection may follow what it names, and what that is. */
 export const decideSubscribe = (connection: Connection, named: Named): Asked | { fault: Fault; message: string } => {
@@ -36,18 +43,20 @@ export const decideSubscribe = (connection: Connection, named: Named): Asked | {
   if (asked.known && !mayRead(connection.principal.permissions, nodePath(asked.topic))) {
     return { fault: 'permission', message: 'The credential may not read this scope.' }
   }
-  if (connection.subscriptions.size >= maxSubscriptions) {
+  if (connection.subscriptions.length >= maxSubscriptions) {
     return { fault: 'limit', message: `A connection has at most ${maxSubscriptions} subscriptions.` }
   }
   return asked
 }
 
-/** Whether a subscription may be told of something at these ids, by its permissions and the headers of its connection. */
-export const reads = (subscription: Subscription, place: ScopeIds): boolean => {
+/**
+ * Whether a subscription may be told of something at these ids, whose node has this path, by its permissions and the
+ * headers of its connection.
+ */
+export const reads = (subscription: Subscription, place: ScopeIds, path = nodePath(place)): boolean => {
   const { connection, entry } = subscription
   const { projectId } = connection.scope
   if (entry.topic.type === 'world' && projectId !== '' && projectId !== place.projectId) return false
-  const path = nodePath(place)
   if (subscription.grant?.path !== path) {
     subscription.grant = { path, reads: mayRead(connection.principal.permissions, path) }
   }

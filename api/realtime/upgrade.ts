@@ -1,12 +1,13 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws'
+import { type ServerOptions, WebSocketServer } from 'ws'
 import { Problem, told, toProblem } from '#api/http/problem.ts'
 import { createTurns } from '#api/objects/turns.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
 import type { Admission, Upgrade } from './admission.ts'
 import { readHandshake } from './handshake.ts'
+import { ClientSocket } from './socket.ts'
 
 /** No HTTP timeout holds for a connection that asked for an upgrade: these are for its turn, and from then on. */
 const turnMs = 20_000
@@ -31,14 +32,15 @@ export type UpgradeOptions = {
   /** Takes a place for a connection; returns how to give it back. */
   readonly enter: (admission: Admission, address: string) => () => void
   /** Takes the open connection over. */
-  readonly open: (ws: WebSocket, socket: Duplex, admission: Admission) => void
+  readonly open: (ws: ClientSocket, socket: Duplex, admission: Admission) => void
   readonly clock: Clock
   readonly log: Log
 }
 
 /** What ws is told: nothing is compressed (430 KB a connection), and what a client can make it keep is bounded. */
-const wsOptions: ServerOptions & { maxBufferedChunks: number; closeTimeout: number } = {
+const wsOptions: ServerOptions<typeof ClientSocket> & { maxBufferedChunks: number; closeTimeout: number } = {
   noServer: true,
+  WebSocket: ClientSocket,
   clientTracking: false,
   perMessageDeflate: false,
   autoPong: false,
@@ -83,7 +85,7 @@ export const createUpgrade = ({ fetch, enter, open, clock, log }: UpgradeOptions
       const decision = await decide(request, request.socket.remoteAddress ?? '')
       if ('response' in decision) return await answer(socket, decision.response)
       const { admission, leave } = decision
-      socket.once('close', leave)
+      socket.on('close', leave)
       if (socket.destroyed) return leave()
       server.handleUpgrade(request, socket, head, (ws) => open(ws, socket, admission))
     } catch (error) {

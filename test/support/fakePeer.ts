@@ -10,8 +10,6 @@ export const aFakePeer = () => {
   let buffered = 0
   const peer: Peer = {
     buffered: () => buffered,
-    cork: () => undefined,
-    uncork: () => undefined,
     write: (bytes) => void written.push(bytes),
     onDrain: (callback) => void waiting.push(callback),
     ping: () => void done.push('ping'),

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { aConnection, aFakePeer } from '#test/support/fakePeer.ts'
+import { flush, highWaterBytes } from './connection.ts'
+import { createJoin } from './join.ts'
+import { type Frame, isEmpty, offerUpdate } from './pending.ts'
+
+const aFrame = (of: string | number): Frame => ({
+  bytes: typeof of === 'string' ? Buffer.from(of) : Buffer.alloc(of),
+  writtenMs: undefined,
+})
+
+/** A connection for which these frames wait, and what was written to it. */
+const waitingFor = (frames: readonly Frame[]) => {
+  const wire = aFakePeer()
+  const written: Buffer[] = []
+  const connection = aConnection({ ...wire.peer, write: (bytes) => void written.push(bytes) })
+  for (const frame of frames) offerUpdate(connection.pending, {} as never, frame, false)
+  return { ...wire, connection, written }
+}
+
+test('what gathered is one write, of the same bytes for all for whom the same gathered', () => {
+  const join = createJoin()
+  const [a, b, c] = [aFrame('a'), aFrame('b'), aFrame('c')]
+  const [one, two, other] = [waitingFor([a, b]), waitingFor([a, b]), waitingFor([a, c])]
+  for (const { connection } of [one, two, other]) flush(connection, join, () => undefined)
+  expect([one, two, other].map(({ written }) => written.join('|'))).toEqual(['ab', 'ab', 'ac'])
+  expect(two.written[0]).toBe(one.written[0])
+})
+
+test('where the system takes at once more than there was room for, the rest follows without a drain', () => {
+  const { connection, written } = waitingFor([aFrame(highWaterBytes), aFrame(2), aFrame(3)])
+  flush(connection, createJoin(), () => undefined)
+  expect(written.reduce((sum, { length }) => sum + length, 0)).toBe(highWaterBytes + 5)
+  expect([isEmpty(connection.pending), connection.waitsForDrain]).toEqual([true, false])
+})
+
+test('where the system takes nothing, the rest waits for its drain', () => {
+  const { connection, written, fill, drain } = waitingFor([aFrame(2)])
+  fill(highWaterBytes + 1)
+  let asked = 0
+  flush(connection, createJoin(), () => {
+    asked += 1
+  })
+  expect([written.length, connection.waitsForDrain]).toEqual([0, true])
+  drain()
+  expect([asked, connection.waitsForDrain]).toEqual([1, false])
+})
