@@ -60,7 +60,7 @@ const parts: Record<string, (api: Target, bareUrl: string, place: Place) => Prom
     if (seen.unheard > 0) process.stdout.write(`  ${seen.unheard} changes were not heard\n`)
   },
   writes: async (_, __, place) => {
-    const seen = await writeCost(place, { writes: 6_000, rounds })
+    const seen = await writeCost(place, { writes: 6_000, rounds: 8 })
     const [without, recorded] = [median(seen.without), median(seen.with)]
     const cells = [without.toFixed(0), recorded.toFixed(0), (recorded / without).toFixed(2)]
     row('writes a second: without and with change record', cells, '>= 0.8', recorded / without >= 0.8)

@@ -4,7 +4,7 @@ import { partitionMs, planPartitions, retentionMs } from './plan.ts'
 const atMs = Date.parse('2026-03-01T00:07:30Z')
 const names = (nowMs: number): string[] => planPartitions([], nowMs).make.map(({ name }) => name)
 
-test('partitions of the present and the next two hours are made, without a gap between them', () => {
+test('partitions of the present and the next half an hour are made, without a gap between them', () => {
   const { make } = planPartitions([], atMs)
   expect(make[0]).toEqual({
     name: 'realtime_changes_t202603010000',
@@ -12,13 +12,13 @@ test('partitions of the present and the next two hours are made, without a gap b
     toMs: Date.parse('2026-03-01T00:15:00Z'),
   })
   for (const [at, { fromMs }] of make.slice(1).entries()) expect(fromMs).toBe(make[at]?.toMs)
-  expect(make.at(-1)?.toMs).toBe(Date.parse('2026-03-01T02:15:00Z'))
+  expect(make.at(-1)?.toMs).toBe(Date.parse('2026-03-01T00:45:00Z'))
 })
 
 test('what is there is not made again, and a quarter of an hour later one more is', () => {
   expect(planPartitions(names(atMs), atMs)).toEqual({ make: [], drop: [] })
   const later = planPartitions(names(atMs), atMs + partitionMs)
-  expect(later.make.map(({ name }) => name)).toEqual(['realtime_changes_t202603010215'])
+  expect(later.make.map(({ name }) => name)).toEqual(['realtime_changes_t202603010045'])
 })
 
 test('a partition is dropped when its last change is older than the retention, and not a millisecond before', () => {
@@ -32,7 +32,7 @@ test('a partition is dropped when its last change is older than the retention, a
 test('however long nobody was there, all that is over goes', () => {
   const { drop, make } = planPartitions(names(atMs), atMs + 86_400_000)
   expect(drop).toEqual(names(atMs))
-  expect(make).toHaveLength(9)
+  expect(make).toHaveLength(3)
 })
 
 test('what is no partition by time stays', () => {

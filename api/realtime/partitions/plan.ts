@@ -1,9 +1,9 @@
 /** The time that one partition of the change table holds. */
 export const partitionMs = 15 * 60_000
-/** How long changes are kept, at least; readers are never more than seconds behind. */
-export const retentionMs = 60 * 60_000
-/** How many partitions are made ahead. */
-const ahead = 8
+/** How long changes are kept, at least. A reader that was away for a minute begins anew, so none looks further back. */
+export const retentionMs = 15 * 60_000
+/** How many partitions are made ahead. Every look at the changes is a look at each partition, so there are few. */
+const ahead = 2
 
 const prefix = 'realtime_changes_t'
 
@@ -23,7 +23,7 @@ const beginningOf = (name: string): number | undefined => {
   return Number.isNaN(beginMs) ? undefined : beginMs
 }
 
-/** What is to be done so that the present and the next two hours have partitions, and what is over has none. */
+/** What is to be done so that the present and the next half an hour have partitions, and what is over has none. */
 export const planPartitions = (
   present: readonly string[],
   nowMs: number,
