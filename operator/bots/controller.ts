@@ -1,3 +1,4 @@
+import { podPart } from '#operator/podPart.ts'
 import { createRunClock } from '#operator/runClock.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { Client } from '#shared/kube/client.ts'
@@ -45,7 +46,7 @@ export const createBotController = (options: {
     indexers: { world: (each) => [worldKeyOf(each)] },
   })
   const pods = createReflector({
-    ...{ client: options.pods, clock, random, log, metrics, labelSelector: labels.botDeployment },
+    ...{ client: options.pods, clock, random, log, metrics, labelSelector: labels.botDeployment, keep: podPart },
     indexers: { bots: (pod) => [deploymentKeyOf(pod)] },
   })
   const deps = {

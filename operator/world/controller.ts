@@ -1,3 +1,4 @@
+import { podPart } from '#operator/podPart.ts'
 import { createRunClock } from '#operator/runClock.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { Client } from '#shared/kube/client.ts'
@@ -106,6 +107,7 @@ const createCaches = ({ clock, random, log, metrics, ...clients }: Options) => {
     pods: createReflector({
       ...common,
       client: clients.pods,
+      keep: podPart,
       labelSelector: `${labels.world},!${labels.botDeployment}`,
       indexers: { [byNode]: ({ spec }) => (spec?.nodeName === undefined ? [] : [spec.nodeName]) },
     }),

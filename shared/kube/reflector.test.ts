@@ -93,6 +93,16 @@ test('full lists are told once the store has them, and managedFields are not kep
   expect(cache.store.get('home/a')).toEqual(thing('a', '8'))
 })
 
+test('of what is listed and of what is watched only the part that is asked for is kept', async () => {
+  const { cache, told } = await aReflector({
+    keep: ({ spec: _, ...rest }) => rest,
+    lists: [json(listOf('7', [{ ...thing('b', '1'), spec: { size: 1 } }]))],
+    watches: [open(event('ADDED', { ...thing('a', '8'), spec: { size: 2 } }))],
+  })
+  await eventually(() => expect(told).toHaveLength(2))
+  expect([cache.store.get('home/a'), cache.store.get('home/b')]).toEqual([thing('a', '8'), thing('b', '1')])
+})
+
 test('a stopped cache ends at once, in a watch, in a list and in a wait', async () => {
   const watching = await aReflector({ lists: [json(listOf('7', []))] })
   await watching.cache.synced({ timeoutMs: 2_000 })

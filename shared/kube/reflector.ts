@@ -45,13 +45,15 @@ type Options<T extends KubeObject> = Selection & {
   random: () => number
   log: KubeLog
   indexers?: Indexers<T>
+  /** What the cache keeps of an object, all of it by default. Nobody sees the rest, and no memory is spent on it. */
+  keep?: (object: T) => T
   timing?: Partial<ReflectorTiming>
   metrics?: KubeMetrics
 }
 
 /** A reflector of the objects of a kind, in one namespace or in all, that the selectors take. */
 export const createReflector = <T extends KubeObject>(options: Options<T>): Reflector<T> => {
-  const { client, clock, random, namespace, labelSelector, fieldSelector } = options
+  const { client, clock, random, namespace, labelSelector, fieldSelector, keep = (object: T) => object } = options
   const { plural } = client.resource
   const log = withFields(options.log, { resource: plural })
   const timing = { ...defaultTiming, ...options.timing }
@@ -75,7 +77,7 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
     const resourceVersion = listVersion(position)
     const answer = await client.list({ ...selection, ...(resourceVersion ? { resourceVersion } : {}), signal })
     heardAtMs = clock.monotonic()
-    const changes = store.replace(answer.items)
+    const changes = store.replace(answer.items.map(keep))
     position = positionAt(answer.resourceVersion)
     for (const change of changes) changed.tell(change)
     versions.reset(answer.resourceVersion)
@@ -86,7 +88,7 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
   const take = (event: WatchEvent<T>): void => {
     heardAtMs = clock.monotonic()
     metrics?.event()
-    const changes = event.type === 'bookmark' ? [] : store[event.type](event.object)
+    const changes = event.type === 'bookmark' ? [] : store[event.type](keep(event.object))
     position = positionAt(event.version)
     for (const change of changes) changed.tell(change)
     versions.advance(event.version)

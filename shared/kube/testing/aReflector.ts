@@ -14,6 +14,7 @@ type Setup = {
   timing?: Partial<ReflectorTiming>
   namespace?: string
   labelSelector?: string
+  keep?: (thing: Thing) => Thing
 }
 
 /** A cache that follows a scripted server, with waits of a few milliseconds. */
