@@ -29,9 +29,17 @@ export type QueuePollTiming = {
   readonly timeoutMs: number
   /** How many servers are asked at a time, over all worlds. */
   readonly parallel: number
+  /** The same of those that gave no answer last time: however many they are, they delay nobody and cost little. */
+  readonly parallelRetries: number
 }
 
-const defaultTiming: QueuePollTiming = { intervalMs: 5_000, longestMs: 300_000, timeoutMs: 2_000, parallel: 32 }
+const defaultTiming: QueuePollTiming = {
+  intervalMs: 5_000,
+  longestMs: 300_000,
+  timeoutMs: 2_000,
+  parallel: 32,
+  parallelRetries: 4,
+}
 const healthPort = 8080
 /** A server is a tenant's program: what it says is read as far as an honest answer could reach. */
 const longestAnswerBytes = 4_096
@@ -60,11 +68,13 @@ export const createQueuePoll = (options: {
   const timing = { ...defaultTiming, ...options.timing }
   const servers = new Map<string, Polled>()
   const turns = createTurns(timing.parallel)
+  const retries = createTurns(timing.parallelRetries)
   const ask = createAsk(options.fetch, clock, timing.timeoutMs)
 
   const schedule = (key: string, server: Polled, delayMs: number): void => {
     server.timer = clock.setTimeout(() => {
-      turns.take(async () => {
+      const { take } = server.failures === 0 ? turns : retries
+      take(async () => {
         if (servers.get(key) === server) await poll(key, server)
       })
     }, delayMs)
