@@ -20,6 +20,7 @@ import type { World } from '#shared/resources/world.ts'
 import { createBotController } from './bots/controller.ts'
 import type { BotPod } from './bots/pod.ts'
 import { type OperatorConfig, readOperatorConfig } from './config.ts'
+import { askServer } from './world/askServer.ts'
 import { createWorldController } from './world/controller.ts'
 import { loadProfiles } from './world/loadProfiles.ts'
 import type { Node } from './world/node.ts'
@@ -87,7 +88,7 @@ const openControllers = async (parts: Parts, events: EventRecorder) => {
     nodes: createClient<Node>(transport, core('nodes', 'Node')),
     settings: { ...config.world, profiles: await loadProfiles(transport, config.scalingProfiles, systemClock, log) },
     queuePollMs: config.queuePollMs,
-    fetch,
+    askServer,
     newRunId: () => newId('run'),
     events,
   })

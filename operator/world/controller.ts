@@ -11,6 +11,7 @@ import { createReflector } from '#shared/kube/reflector.ts'
 import type { Log } from '#shared/log.ts'
 import { isPaused, labels } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
+import type { AskServer } from './askServer.ts'
 import { type Node, nodeDigest } from './node.ts'
 import type { Pod } from './pod.ts'
 import { createQueuePoll } from './queuePoll.ts'
@@ -32,7 +33,7 @@ type Options = {
   settings: WorldSettings
   /** How often an Active server is asked for its queue. */
   queuePollMs: number
-  fetch: typeof fetch
+  askServer: AskServer
   backoff: Backoff
   clock: Clock
   random: () => number
@@ -52,7 +53,7 @@ export const createWorldController = (options: Options) => {
   const caches = createCaches(options)
   const { worlds, pods, services, nodes } = caches
   const queue = createQueuePoll({
-    fetch: options.fetch,
+    ask: options.askServer,
     clock,
     random,
     changed: (key) => controller.enqueue(key),

@@ -1,6 +1,6 @@
-import { z } from 'zod'
 import type { Clock, Timer } from '#shared/clock.ts'
 import type { WorldQueue } from '#shared/resources/world.ts'
+import type { AskServer } from './askServer.ts'
 
 /** A server that is asked how many are inside and how many wait. */
 export type PolledServer = {
@@ -41,16 +41,14 @@ const defaultTiming: QueuePollTiming = {
   parallelRetries: 4,
 }
 const healthPort = 8080
-/** A server is a tenant's program: what it says is read as far as an honest answer could reach. */
-const longestAnswerBytes = 4_096
-const count = z.int().min(0).max(1_000_000)
-const answer = z.object({ active: count, queued: count })
+const urlOf = (host: string): string => `http://${host.includes(':') ? `[${host}]` : host}:${healthPort}/readyz`
 
 type Polled = PolledServer & {
   failures: number
   reported: WorldQueue | undefined
   timer: Timer | undefined
-  readonly abort: AbortController
+  /** Ends the asking that is under way. */
+  stop: AbortController | undefined
 }
 
 /**
@@ -58,7 +56,7 @@ type Polled = PolledServer & {
  * at most once an interval a world. A server that gives no usable answer is asked ever more rarely.
  */
 export const createQueuePoll = (options: {
-  fetch: typeof fetch
+  ask: AskServer
   clock: Clock
   random: () => number
   changed: (key: string) => void
@@ -69,7 +67,6 @@ export const createQueuePoll = (options: {
   const servers = new Map<string, Polled>()
   const turns = createTurns(timing.parallel)
   const retries = createTurns(timing.parallelRetries)
-  const ask = createAsk(options.fetch, clock, timing.timeoutMs)
 
   const schedule = (key: string, server: Polled, delayMs: number): void => {
     server.timer = clock.setTimeout(() => {
@@ -80,7 +77,11 @@ export const createQueuePoll = (options: {
     }, delayMs)
   }
   const poll = async (key: string, server: Polled): Promise<void> => {
-    const now = await ask(server.host, server.abort.signal)
+    const stop = new AbortController()
+    const late = clock.setTimeout(() => stop.abort(), timing.timeoutMs)
+    server.stop = stop
+    const now = await options.ask(urlOf(server.host), stop.signal)
+    late.cancel()
     if (servers.get(key) !== server) return
     server.failures = now === undefined ? server.failures + 1 : 0
     const before = server.reported ?? server.known ?? { active: 0, queued: 0 }
@@ -92,14 +93,14 @@ export const createQueuePoll = (options: {
     const server = servers.get(key)
     servers.delete(key)
     server?.timer?.cancel()
-    server?.abort.abort()
+    server?.stop?.abort()
   }
   return {
     follow: (key, server) => {
       const present = servers.get(key)
       if (present?.podUid === server.podUid && present.host === server.host) return
       forget(key)
-      const polled = { ...server, failures: 0, reported: undefined, timer: undefined, abort: new AbortController() }
+      const polled = { ...server, failures: 0, reported: undefined, timer: undefined, stop: undefined }
       servers.set(key, polled)
       // Servers that are taken up together, as after a restart, are not to be asked together for ever.
       schedule(key, polled, random() * timing.intervalMs)
@@ -113,38 +114,6 @@ export const createQueuePoll = (options: {
       for (const key of [...servers.keys()]) forget(key)
     },
   }
-}
-
-/** Asks one server; undefined where it gives no usable answer in time. */
-const createAsk =
-  (fetcher: typeof fetch, clock: Clock, timeoutMs: number) =>
-  async (host: string, signal: AbortSignal): Promise<WorldQueue | undefined> => {
-    const late = new AbortController()
-    const timer = clock.setTimeout(() => late.abort(), timeoutMs)
-    try {
-      const url = `http://${host.includes(':') ? `[${host}]` : host}:${healthPort}/readyz`
-      // A redirect would let a tenant's program choose whom the operator asks.
-      const response = await fetcher(url, { redirect: 'error', signal: AbortSignal.any([signal, late.signal]) })
-      const text = await readShort(response)
-      const read = response.ok && text !== undefined ? answer.safeParse(JSON.parse(text)) : undefined
-      return read?.data
-    } catch {
-      return undefined
-    } finally {
-      timer.cancel()
-    }
-  }
-
-const readShort = async (response: Response): Promise<string | undefined> => {
-  const decoder = new TextDecoder()
-  let text = ''
-  let bytes = 0
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength
-    if (bytes > longestAnswerBytes) return undefined
-    text += decoder.decode(chunk, { stream: true })
-  }
-  return text
 }
 
 /** Lets so many pieces of work run at a time, first come first served; work must not reject. */
