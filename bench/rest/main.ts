@@ -15,9 +15,10 @@ import { type Ask, type Load, load } from './load.ts'
 // only REST is measured.
 const worldsPerList = 1_000
 const connections = 64
-const rounds = 3
-const reads = Number(process.env.ORRERY_BENCH_READS ?? 25_000)
-const creates = Number(process.env.ORRERY_BENCH_CREATES ?? 500)
+// Many short rounds in turns: what the machine does beside them meets both sides.
+const rounds = 9
+const reads = Number(process.env.ORRERY_BENCH_READS ?? 10_000)
+const creates = Number(process.env.ORRERY_BENCH_CREATES ?? 200)
 const lists = 20
 
 type Scope = { organizationId: string; projectId: string; worldIds: string[]; apiKey: string }
