@@ -43,7 +43,9 @@ const createRegistry = ({ metrics }: Pick<HubOptions, 'metrics'>) => {
     },
     remove: (subscription: Subscription): void => {
       const { connection, entry } = subscription
-      connection.subscriptions.splice(connection.subscriptions.indexOf(subscription), 1)
+      const at = connection.subscriptions.indexOf(subscription)
+      if (at < 0) return
+      connection.subscriptions.splice(at, 1)
       forgetStale(subscription)
       removeUpdates(connection.pending, subscription)
       entry.subscriptions.delete(subscription)

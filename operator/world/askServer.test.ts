@@ -60,6 +60,9 @@ test('who is told to ask no longer has no answer at once', async () => {
   expect(await asked).toBeUndefined()
 })
 
-test('a server that is not there gives no answer', async () => {
-  expect(await askServer('http://127.0.0.1:1/readyz', new AbortController().signal)).toBeUndefined()
-})
+test.each(['http://127.0.0.1:1/readyz', 'http://[no address]:8080/readyz', ''])(
+  'a server that is not there, or can be nowhere, gives no answer: %s',
+  async (url) => {
+    expect(await askServer(url, new AbortController().signal)).toBeUndefined()
+  },
+)

@@ -15,7 +15,10 @@ const answer = z.object({ active: count, queued: count })
  * connection to be kept, and `fetch` takes several times as long for each. It follows no redirect, which would let a
  * tenant's program choose whom the operator asks, and never rejects.
  */
-export const askServer: AskServer = (url, signal) =>
+export const askServer: AskServer = (url, signal) => read(url, signal).catch(() => undefined)
+
+/** Rejects where there can be no such URL: the address of a pod is what its node says. */
+const read: AskServer = (url, signal) =>
   new Promise((resolve) => {
     const nothing = (): void => resolve(undefined)
     const request = get(url, { agent: false, signal }, (response) => {
