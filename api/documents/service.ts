@@ -1,6 +1,6 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import { scopeExistsIn } from '#api/auth/service.ts'
-import type { Context } from '#api/context.ts'
+import type { Context, ScopeIds } from '#api/context.ts'
 import { notFound, Problem } from '#api/http/problem.ts'
 import type { DocumentType } from '#shared/enumerations.ts'
 import type { DocumentAnswer } from './schema.ts'
@@ -8,6 +8,8 @@ import { type Place, placeOf } from './scope.ts'
 import { shareScope } from './sweep/service.ts'
 import { type DocumentRow, documents } from './table.ts'
 
+/** What a write works with. */
+type WriteContext = Pick<Context, 'db' | 'clock' | 'principal' | keyof ScopeIds>
 type Named = { readonly type: DocumentType; readonly id: string }
 
 /** Reads a document. */
@@ -27,7 +29,7 @@ export const getDocument = async (ctx: Context, named: Named): Promise<DocumentA
  * replace it either.
  */
 export const putDocument = async (
-  ctx: Context,
+  ctx: WriteContext,
   named: Named,
   input: { data: Record<string, unknown>; userId?: string },
 ): Promise<DocumentAnswer> => {
@@ -42,7 +44,7 @@ export const deleteDocument = async (ctx: Context, named: Named): Promise<void> 
 
 /** Who a document belongs to, or will; throws a 403 where the caller may not write it. */
 const ownerOf = (
-  { principal }: Context,
+  { principal }: WriteContext,
   type: DocumentType,
   { data, userId }: { data: Record<string, unknown>; userId?: string },
 ): string => {
@@ -56,7 +58,7 @@ const ownerOf = (
 }
 
 const write = async (
-  ctx: Context,
+  ctx: WriteContext,
   named: Named,
   row: Pick<DocumentRow, 'userId' | 'data' | 'deletedAt'>,
 ): Promise<DocumentRow> => {

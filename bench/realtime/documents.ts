@@ -1,5 +1,9 @@
 import pg from 'pg'
+import type { Principal } from '#api/auth/principal.ts'
+import { openDatabase } from '#api/db/client.ts'
+import { putDocument } from '#api/documents/service.ts'
 import { createClient } from '#client/client.ts'
+import { systemClock } from '#shared/clock.ts'
 import { rootApiKey } from '../api.ts'
 
 /** What a load writes in and follows. */
@@ -33,26 +37,48 @@ export const fill = async (baseUrl: string, databaseUrl: string): Promise<Place>
   return place
 }
 
-/** Sessions that write documents, each write a transaction of its own. */
-export const openWriters = (place: Place, count: number) =>
+/** Somebody who writes documents, one after the other, in a session of their own. */
+export type Writer = {
+  query(statement: string): Promise<unknown>
+  write(document: number, n: number): Promise<unknown>
+  close(): Promise<unknown>
+}
+
+const dataOf = (n: number) => ({ id: 'd', config: { n, text } })
+
+/** Writers whose every transaction is a single statement: the least that a write can be. */
+export const openWriters = (place: Place, count: number): Promise<Writer[]> =>
   Promise.all(
     Array.from({ length: count }, async () => {
       const client = new pg.Client({ connectionString: place.databaseUrl })
       await client.connect()
       return {
-        query: (sql: string) => client.query(sql),
-        write: (document: number, n: number): Promise<unknown> =>
+        query: (statement) => client.query(statement),
+        write: (document, n) =>
           client.query({
             name: 'write',
             text: writeText,
-            values: [place.organizationId, place.projectId, `doc-${document}`, { id: 'd', config: { n, text } }],
+            values: [place.organizationId, place.projectId, `doc-${document}`, dataOf(n)],
           }),
         close: () => client.end(),
       }
     }),
   )
 
-/** What `api/documents` writes, without its request. */
+/** Writers that write as the API does on a PUT, with its locks and checks, but without a request. */
+export const openVerbs = ({ databaseUrl, organizationId, projectId }: Place, count: number): Writer[] =>
+  Array.from({ length: count }, () => {
+    const { db, close } = openDatabase({ url: databaseUrl, poolSize: 1 })
+    const principal: Principal = { kind: 'key', id: 'bench', bucket: 'bench', permissions: [], claims: [] }
+    const ctx = { db, clock: systemClock, principal, organizationId, projectId, worldId: '' }
+    return {
+      query: (statement) => db.execute(statement),
+      write: (document, n) => putDocument(ctx, { type: 'liveConfig', id: `doc-${document}` }, { data: dataOf(n) }),
+      close,
+    }
+  })
+
+/** The statement of `api/documents` by itself. */
 const writeText = `
   insert into documents (organization_id, project_id, world_id, type, id, user_id, data, version)
   values ($1, $2, '', 'liveConfig', $3, 'bench', $4, date_trunc('milliseconds', clock_timestamp()))

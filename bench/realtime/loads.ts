@@ -1,6 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { readMetrics, type Target } from '../api.ts'
-import { createTally, documentCount, openWriters, type Place, readN, subscribeTo, text } from './documents.ts'
+import {
+  createTally,
+  documentCount,
+  openWriters,
+  type Place,
+  readN,
+  subscribeTo,
+  text,
+  type Writer,
+} from './documents.ts'
 import { type LoadSocket, openSockets } from './sockets.ts'
 
 const path = '/api/realtime/connect/'
@@ -165,15 +174,17 @@ export const reconnect = async (
   return { p50: (times[Math.floor(count / 2)] ?? 0) / 1_000, all: (times[count - 1] ?? 0) / 1_000 }
 }
 
-/** Writes a second of documents by eight sessions, with the record of the change and without, in turns. */
+/**
+ * Writes a second of documents, without and with the record of the change, in pairs of short turns: what a machine has for
+ * a bench changes from second to second, and within a pair hardly.
+ */
 export const writeCost = async (
-  place: Place,
-  { writes, rounds }: { writes: number; rounds: number },
-): Promise<{ without: number[]; with: number[] }> => {
-  const writers = await openWriters(place, 8)
-  const [first] = writers
-  const seen = { without: [] as number[], with: [] as number[] }
-  const once = async (): Promise<number> => {
+  writers: readonly Writer[],
+  { writes, pairs }: { writes: number; pairs: number },
+): Promise<{ without: number; with: number }[]> => {
+  const turn = async (how: 'with' | 'without'): Promise<number> => {
+    const verb = how === 'with' ? 'enable' : 'disable'
+    await writers[0]?.query(`alter table documents ${verb} trigger realtime_documents`)
     let next = 0
     const startedMs = performance.now()
     await Promise.all(
@@ -186,14 +197,14 @@ export const writeCost = async (
     )
     return writes / ((performance.now() - startedMs) / 1_000)
   }
-  // One round more than is counted: everything is slow the first time.
-  for (let round = 0; round <= rounds; round += 1) {
+  const seen: { without: number; with: number }[] = []
+  // A few pairs more than are counted: everything is slow the first time.
+  for (let pair = -4; pair < pairs; pair += 1) {
+    const rates = { without: 0, with: 0 }
     // Each is first every other time.
-    for (const how of round % 2 === 0 ? (['without', 'with'] as const) : (['with', 'without'] as const)) {
-      await first?.query(`alter table documents ${how === 'with' ? 'enable' : 'disable'} trigger realtime_documents`)
-      const perSecond = await once()
-      if (round > 0) seen[how].push(perSecond)
-    }
+    const order = pair % 2 === 0 ? (['without', 'with'] as const) : (['with', 'without'] as const)
+    for (const how of order) rates[how] = await turn(how)
+    if (pair >= 0) seen.push(rates)
   }
   await Promise.all(writers.map((writer) => writer.close()))
   return seen

@@ -8,7 +8,7 @@ import { type Service, startService } from '#dev/process.ts'
 import { startOrExit, untilSignal } from '#shared/process.ts'
 import { readMetrics, startApi, type Target } from '../api.ts'
 import { quantile } from '../report.ts'
-import { fill, type Place } from './documents.ts'
+import { fill, openVerbs, openWriters, type Place } from './documents.ts'
 import { bareFanOut, fanOut, idle, latency, reconnect, writeCost } from './loads.ts'
 
 // `npm run bench:realtime`: what realtime does, beside what one would write first. The API is the bundle that ships, and
@@ -39,6 +39,18 @@ const row = (what: string, cells: readonly string[], goal: string, isMet: boolea
 }
 const median = (values: readonly number[]): number => quantile(values, 0.5)
 
+const short = (figure: number): string => figure.toFixed(figure < 10 ? 2 : 0)
+
+/** The medians of both rates, and of the ratios of the pairs. */
+const ratioOfWrites = async (...load: Parameters<typeof writeCost>): Promise<[number, number, number]> => {
+  const pairs = await writeCost(...load)
+  return [
+    median(pairs.map((pair) => pair.without)),
+    median(pairs.map((pair) => pair.with)),
+    median(pairs.map((pair) => pair.with / pair.without)),
+  ]
+}
+
 const parts: Record<string, (api: Target, bareUrl: string, place: Place) => Promise<void>> = {
   fanOut: async (api, bareUrl, place) => {
     const load = { sockets: 2_000, seconds: 4 }
@@ -60,10 +72,12 @@ const parts: Record<string, (api: Target, bareUrl: string, place: Place) => Prom
     if (seen.unheard > 0) process.stdout.write(`  ${seen.unheard} changes were not heard\n`)
   },
   writes: async (_, __, place) => {
-    const seen = await writeCost(place, { writes: 6_000, rounds: 8 })
-    const [without, recorded] = [median(seen.without), median(seen.with)]
-    const cells = [without.toFixed(0), recorded.toFixed(0), (recorded / without).toFixed(2)]
-    row('writes a second: without and with change record', cells, '>= 0.8', recorded / without >= 0.8)
+    const verb = 'documents written a second: without, with record'
+    const [without, recorded, ratio] = await ratioOfWrites(openVerbs(place, 8), { writes: 400, pairs: 40 })
+    row(verb, [without, recorded, ratio].map(short), '>= 0.8', ratio >= 0.8)
+    // No write of the API is as little as this one; it shows what the record itself costs.
+    const least = await ratioOfWrites(await openWriters(place, 8), { writes: 1_500, pairs: 40 })
+    process.stdout.write(`  of writes of one statement: ${least.map(short).join(', ')}\n`)
   },
   idle: async (api, _, place) => {
     const { open, following } = await idle(api, place, { sockets: crowd })
