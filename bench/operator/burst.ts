@@ -3,14 +3,15 @@ import { podResource } from '../barePod.ts'
 import { quantile } from '../report.ts'
 import { makeBarePods, rate } from './bare.ts'
 import { worldName } from './objects.ts'
-import type { Part } from './part.ts'
+import type { Bench, Part } from './part.ts'
 import { watchNamespace } from './seen.ts'
 
 const namespace = 'bench-burst'
 const readyMs = 600_000
 
-/** Many worlds started at once, between two rounds of as many bare pods. */
-export const burst: Part = async ({ transport, objects, startOperator, say, count }) => {
+/** Many worlds started at once, between two rounds of as many bare pods; then as many that an operator finds started. */
+export const burst: Part = async (bench) => {
+  const { transport, objects, startOperator, say, count } = bench
   const worlds = count('ORRERY_BENCH_BURST_WORLDS', 1_000)
   const operator = await startOperator('burst')
   await objects.namespace(namespace)
@@ -50,6 +51,28 @@ export const burst: Part = async ({ transport, objects, startOperator, say, coun
   const events = ((end.events - start.events) / worlds).toFixed(2)
   say('writes a world, start → Active', `${writes.toFixed(2)}, and ${events} of events`, writes <= 3, '<= 3')
   say('operator', `${(end.cpuSeconds - start.cpuSeconds).toFixed(1)} CPU s, ${end.rssMiB} MiB`)
+  await pods.stop()
+  await live.stop()
+  await operator.stop()
+  await foundStarted(bench, worlds, bare)
+}
+
+/** Worlds whose applies are over when the operator comes: it alone makes their pods, as the client does the bare ones. */
+const foundStarted = async ({ transport, objects, startOperator, say }: Bench, worlds: number, bare: number) => {
+  const found = `${namespace}-found`
+  await objects.namespace(found)
+  await objects.startWorlds(found, worlds)
+  const [pods, live] = [
+    await watchNamespace(transport, podResource, found),
+    await watchNamespace(transport, worldResource, found),
+  ]
+  const operator = await startOperator('burst-found')
+  await live.untilReady(worlds, readyMs)
+  const made = [...pods.made.values()]
+  const startedMs = Math.min(...made)
+  const own = rate(made.map((ms) => ms - startedMs))
+  say(`${worlds} worlds found started`)
+  say('first pod → last pod, pods a second', `${own.toFixed(0)}: ${(own / bare).toFixed(2)} of bare`)
   await pods.stop()
   await live.stop()
   await operator.stop()

@@ -23,11 +23,14 @@ export const pickPod = ({ metadata, spec, status }: Pod): object => {
  */
 const pickWorldStatus = ({ status }: World): object | undefined => {
   if (status === undefined) return undefined
-  const { deployment, previousDeployment, ...rest } = status
+  const { deployment, previousDeployment, address, ...rest } = status
+  const hasService = status.run !== undefined && status.run.strategy !== 'Default'
   const of = (each: WorldDeploymentStatus | undefined, isSure: boolean) =>
     each === undefined || isSure ? each : { ...each, externalId: '<told or not>' }
   return {
     ...rest,
+    // A service gets any address of the cluster's range.
+    address: address !== undefined && hasService ? { ...address, host: '<of the service>' } : address,
     deployment: of(deployment, status.run?.readyAt !== undefined || status.run?.countedPodUid !== undefined),
     previousDeployment: of(previousDeployment, false),
   }
