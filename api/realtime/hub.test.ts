@@ -64,6 +64,12 @@ const aHub = () => {
       hub.publish([change], 0)
     },
     wants: (): number => queue.size,
+    /** How many subscriptions are counted. */
+    counted: async (): Promise<number | undefined> =>
+      /^\S*subscriptions (-?\d+)$/m
+        .exec(await registry.metrics())
+        ?.slice(1)
+        .map(Number)[0],
     client: (more: Parameters<typeof aConnection>[1] = {}) => {
       const wire = aFakePeer()
       const connection: Connection = aConnection(wire.peer, more)
@@ -296,6 +302,16 @@ describe('permissions', () => {
     hub.permit(one.connection, [])
     change(6)
     expect(one.versions()).toEqual([textOf(5), 'No permission'])
+  })
+
+  test('that are lost by one who goes at the first word of it end each of its subscriptions once', async () => {
+    const { client, hub, counted } = aHub()
+    const [one, two] = [client({ principal }), client()]
+    for (const id of ['a', 'b', 'c']) one.subscribe(id)
+    two.subscribe()
+    one.peer.write = () => hub.remove(one.connection)
+    hub.permit(one.connection, [])
+    expect(await counted()).toBe(1)
   })
 
   test('that were never there make a world absent, until they come', () => {
