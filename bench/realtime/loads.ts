@@ -182,9 +182,10 @@ export const writeCost = async (
   writers: readonly Writer[],
   { writes, pairs }: { writes: number; pairs: number },
 ): Promise<{ without: number; with: number }[]> => {
+  const record = (verb: 'enable' | 'disable') =>
+    writers[0]?.query(`alter table documents ${verb} trigger realtime_documents`)
   const turn = async (how: 'with' | 'without'): Promise<number> => {
-    const verb = how === 'with' ? 'enable' : 'disable'
-    await writers[0]?.query(`alter table documents ${verb} trigger realtime_documents`)
+    await record(how === 'with' ? 'enable' : 'disable')
     let next = 0
     const startedMs = performance.now()
     await Promise.all(
@@ -206,6 +207,7 @@ export const writeCost = async (
     for (const how of order) rates[how] = await turn(how)
     if (pair >= 0) seen.push(rates)
   }
+  await record('enable')
   await Promise.all(writers.map((writer) => writer.close()))
   return seen
 }
