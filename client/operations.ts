@@ -64,7 +64,9 @@ export type CreateBotDeployment = {
   /** How many bots. */
   count: number
   description?: string
+  /** CPU limit of each bot: cores, such as 1 or 0.5, or thousandths of a core, such as 250m. */
   cpu?: string
+  /** Memory limit of each bot in bytes, with an optional suffix, such as 128Mi. */
   memory?: string
   args?: string[]
   durationMinutes?: number
@@ -402,7 +404,9 @@ export type PatchApiKey = {
 export type PatchBotDeployment = {
   /** How many bots. */
   count: number
+  /** CPU limit of each bot: cores, such as 1 or 0.5, or thousandths of a core, such as 250m. */
   cpu?: string
+  /** Memory limit of each bot in bytes, with an optional suffix, such as 128Mi. */
   memory?: string
   args?: string[]
   durationMinutes?: number
