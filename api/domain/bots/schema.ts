@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { shownMetadata } from '#api/domain/worlds/schema.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
 import { codePoints, shownId, shownInstant, textMap } from '#api/platform/http/fields.ts'
-import { botPhases } from '#shared/enumerations.ts'
 import { botFields } from '#shared/domain/bots.ts'
+import { botPhases } from '#shared/enumerations.ts'
 
 const description = 'Guests at the door'
 const configuration = { count: 3, cpu: '250m', memory: '128Mi', args: ['--dance'], durationMinutes: 30 }
