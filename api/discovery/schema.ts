@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { shownId } from '#api/http/fields.ts'
+import { boundedText, shownId } from '#api/http/fields.ts'
 import { deploymentExample, worldExample } from '#api/worlds/examples.ts'
 import { queueState, shownAdmission, shownMetadata } from '#api/worlds/schema.ts'
 
@@ -48,7 +48,7 @@ export const travelLocations = z
   .meta({ id: 'TravelLocations', examples: [{ worlds: [travelExample] }] })
 
 /** Whom an identity provider calls what is its own matter, so any text is a user's id here. */
-export const accessParams = z.object({ userId: z.string().meta({ examples: ['user-7'] }) })
+export const accessParams = z.object({ userId: boundedText(1024).meta({ examples: ['user-7'] }) })
 
 /** Whether a user can enter a world. */
 export const accessAnswer = z

@@ -3,6 +3,7 @@ import { resolveBuildAndContent } from '#api/builds/service.ts'
 import { listWorlds } from '#api/discovery/service.ts'
 import { endpoint } from '#api/http/endpoint.ts'
 import { entityTag } from '#api/http/entityTag.ts'
+import { boundedText } from '#api/http/fields.ts'
 import { linkTo, pageOf, pageQuery } from '#api/http/page.ts'
 import { setPicture } from '#api/pictures/service.ts'
 import { deploymentStatuses } from '#shared/enumerations.ts'
@@ -33,9 +34,11 @@ const path = '/api/worlds/'
 const onWorld = { path: '/api/worlds/{worldId}/', tag, scope: 'project' } as const
 const tagged = ({ world, ...versions }: TaggedWorld) => ({ body: world, headers: { etag: entityTag(versions) } })
 
+/** Long enough for every status twice. */
+const statusText = boundedText(256)
 const deploymentsQuery = pageQuery.extend({
   status: z
-    .union([z.string(), z.array(z.string())])
+    .union([statusText, z.array(statusText).max(deploymentStatuses.length * 2)])
     .optional()
     .transform((given) => [given ?? []].flat().flatMap((each) => each.split(',')))
     .pipe(z.array(z.enum(deploymentStatuses)).max(deploymentStatuses.length * 2))
