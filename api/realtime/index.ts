@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client'
-import type { Principal } from '#api/auth/principal.ts'
-import type { Deps } from '#api/context.ts'
+import type { Deps } from '#api/domain/access/context.ts'
+import type { Principal } from '#api/platform/auth/principal.ts'
 import { createBatcher } from './batcher.ts'
 import type { Connection } from './connection.ts'
 import { createFlusher } from './flusher.ts'

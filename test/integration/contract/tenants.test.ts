@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openDatabase } from '#api/db/client.ts'
+import { openDatabase } from '#api/platform/database/client.ts'
 import { dumpRows } from '#test/support/dump.ts'
 import { type ApiProcess, aDatabase, logLines, rootApiKey, startApi, startOperator } from '#test/support/processes.ts'
 import { createRest, send } from '#test/support/rest.ts'
