@@ -57,7 +57,7 @@ export const startRealtime = (options: RealtimeOptions) => {
     read: reader.add,
     keyChanged: (id) => {
       // REST in this replica sees the change as soon as realtime does.
-      deps.keys.clear()
+      deps.keys.forget(id)
       recheck.changed(id)
     },
     wantsFlush: flusher.want,
