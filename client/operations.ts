@@ -68,7 +68,9 @@ export type CreateBotDeployment = {
   cpu?: string
   /** Memory limit of each bot in bytes, with an optional suffix, such as 128Mi. */
   memory?: string
+  /** Arguments to the image's entry point. References such as $(NAME) are passed on unexpanded. */
   args?: string[]
+  /** Minutes from the start of the bots until they are stopped. If absent, they run as long as their world. */
   durationMinutes?: number
   metadata?: {
     annotations?: { [key: string]: string }
@@ -408,7 +410,9 @@ export type PatchBotDeployment = {
   cpu?: string
   /** Memory limit of each bot in bytes, with an optional suffix, such as 128Mi. */
   memory?: string
+  /** Arguments to the image's entry point. References such as $(NAME) are passed on unexpanded. */
   args?: string[]
+  /** Minutes from the start of the bots until they are stopped. If absent, they run as long as their world. */
   durationMinutes?: number
   metadata?: {
     annotations: { [key: string]: string }

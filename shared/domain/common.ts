@@ -3,19 +3,25 @@ import { z } from 'zod'
 // Fragments from which REST bodies, resources and tables are composed. A fragment has a type, its limits and the
 // description that users read; a view adds what is its own: default, optional, examples.
 
-/** Text of at most `max` Unicode code points, as the contract and the API server count. `length` counts UTF-16 units. */
-export const codePoints = (max: number) =>
-  z
+/**
+ * Text of at most `max` code points, which is how the contract and the API server count. The length is checked first, in
+ * constant time for a text that is far too long, and ends the check: no pattern that follows sees a longer text.
+ */
+export const boundedText = (max: number) => {
+  const tooLong = { message: `must have at most ${max} characters`, abort: true }
+  // A code point is at most two code units.
+  return z
     .string()
-    .refine((text) => [...text].length <= max, `must have at most ${max} characters`)
-    .meta({ maxLength: max })
+    .refine((value) => value.length <= 2 * max, tooLong)
+    .max(max, tooLong)
+}
 
 const maxMapEntries = 256
 
 /** A map from text to text: at most 256 entries, keys of 1 to 256 and values of at most 4,096 characters. */
-const textMap = () =>
+export const textMap = () =>
   z
-    .record(z.string().min(1).max(256), z.string().max(4096))
+    .record(boundedText(256).min(1), boundedText(4096))
     .refine((map) => Object.keys(map).length <= maxMapEntries, `must have at most ${maxMapEntries} entries`)
     .meta({ maxProperties: maxMapEntries })
 
@@ -27,7 +33,7 @@ export const metadataFields = {
 
 /** Arguments of a container: at most 64, of at most 4,096 characters each. */
 export const containerArgs = z
-  .array(z.string().max(4096))
+  .array(boundedText(4096))
   .max(64)
   .describe("Arguments to the image's entry point. References such as $(NAME) are passed on unexpanded.")
 

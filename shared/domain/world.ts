@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { computeGroups, computeRegions, networkingStrategies, worldStates } from '#shared/enumerations.ts'
 import { defaultScalingProfile, scalingProfileNames } from '#shared/scalingProfiles.ts'
-import { codePoints, containerArgs, durationMinutes } from './common.ts'
+import { boundedText, containerArgs, durationMinutes } from './common.ts'
 
 /** The fields of a world that REST, the World resource and the tables share: type, limits and description. */
 export const worldFields = {
-  displayName: codePoints(64).describe('The name that users see. It does not have to be unique.'),
-  description: codePoints(256).describe('Text that describes the world to users.'),
+  displayName: boundedText(64).describe('The name that users see. It does not have to be unique.'),
+  description: boundedText(256).describe('Text that describes the world to users.'),
   state: z
     .enum(worldStates)
     .describe('The desired state. Running starts a run if none is active; Stopped ends it and removes its server.'),
@@ -24,13 +24,11 @@ export const worldFields = {
     .describe(
       "How players reach the game port: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default.",
     ),
-  image: z
-    .string()
+  image: boundedText(1024)
     .min(1)
-    .max(1024)
     .describe("Container image of the server. If absent, the operator's default server image is used."),
-  contentId: z.string().max(256).describe('Identifier of the content that the image holds.'),
-  mapName: z.string().max(256).describe('Name of the map that the server loads.'),
+  contentId: boundedText(256).describe('Identifier of the content that the image holds.'),
+  mapName: boundedText(256).describe('Name of the map that the server loads.'),
   capacity: z
     .int()
     .min(1)

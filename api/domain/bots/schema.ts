@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { shownMetadata } from '#api/domain/worlds/schema.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
-import { codePoints, shownId, shownInstant, textMap } from '#api/platform/http/fields.ts'
-import { botFields } from '#shared/domain/bots.ts'
+import { boundedText, shownId, shownInstant, textMap } from '#api/platform/http/fields.ts'
+import { botDefaults, botFields } from '#shared/domain/bots.ts'
 import { botPhases } from '#shared/enumerations.ts'
 
 const description = 'Guests at the door'
@@ -15,20 +15,18 @@ const count = () =>
     .min(0)
     .max(10_000)
     .meta({ examples: [configuration.count], description: 'How many bots.' })
-const { cpu, memory } = botFields
-const args = () => z.array(z.string().max(4096)).max(64)
-const durationMinutes = () => z.number().gt(0).max(5_256_000)
+const { cpu, memory, args, durationMinutes } = botFields
 const maps = { annotations: textMap(), labels: textMap() }
 
 /** The body of `POST /api/worlds/{worldId}/bots/`; only the count must be given. */
 export const createBotsBody = z
   .strictObject({
     count: count(),
-    description: codePoints(2048).default(''),
-    cpu: cpu.default('100m'),
-    memory: memory.default('128Mi'),
-    args: args().default([]),
-    durationMinutes: durationMinutes().exactOptional(),
+    description: boundedText(2048).default(''),
+    cpu: cpu.default(botDefaults.cpu),
+    memory: memory.default(botDefaults.memory),
+    args: args.default([]),
+    durationMinutes: durationMinutes.exactOptional(),
     metadata: z
       .strictObject({ annotations: maps.annotations.default({}), labels: maps.labels.default({}) })
       .prefault({}),
@@ -41,8 +39,8 @@ export const patchBotsBody = z
     count: count(),
     cpu: cpu.exactOptional(),
     memory: memory.exactOptional(),
-    args: args().exactOptional(),
-    durationMinutes: durationMinutes().exactOptional(),
+    args: args.exactOptional(),
+    durationMinutes: durationMinutes.exactOptional(),
     metadata: z.strictObject(maps).exactOptional(),
   })
   .meta({ id: 'PatchBotDeployment', examples: [{ count: 5, memory: '256Mi' }] })
