@@ -63,7 +63,7 @@ export const startRealtime = (options: RealtimeOptions) => {
     read: reader.add,
     keyChanged: (id) => {
       // The REST API of this replica sees the change as soon as realtime does.
-      deps.keys.clear()
+      deps.keys.forget(id)
       recheck.changed(id)
     },
     scheduleFlush: flusher.schedule,

@@ -171,7 +171,7 @@ describe('on a real socket', () => {
     expect(busy.seen.closed).toBe(undefined)
   })
 
-  test("ends the connection of a user within a minute of the expiry of the token", async () => {
+  test('ends the connection of a user within a minute of the expiry of the token', async () => {
     let verify: ReturnType<typeof createTokenVerifier> = async () => undefined
     let token = ''
     const { connect, clock, pass } = await aServer(

@@ -2,6 +2,7 @@ import { and, desc, eq, isNull, sql } from 'drizzle-orm'
 import { type ApiKeyRow, apiKeys, signingKeys } from '#api/domain/apiKeys/table.ts'
 import type { Depth } from '#api/domain/endpoint/endpoint.ts'
 import type { KeyStore } from '#api/platform/auth/issuer.ts'
+import type { FoundKey } from '#api/platform/auth/keyCache.ts'
 import { type Principal, permissionsOfBot } from '#api/platform/auth/principal.ts'
 import type { Database } from '#api/platform/database/client.ts'
 import { organizations, projects, worlds } from '#api/schema.ts'
@@ -50,16 +51,21 @@ export const createScopeLookup = (db: Reader) => {
 export const scopeExistsIn = async (tx: Reader, depth: Depth, ids: ScopeIds): Promise<boolean> =>
   (await scopeQueries[depth](tx).execute({ ...ids })).length > 0
 
-/** Finds who a key belongs to, by the fingerprint of the key; inactive keys belong to nobody. */
+/** Returns a look-up of keys by fingerprint. An inactive key is found without a principal. */
 export const createKeyLookup = (db: Database) => {
   const query = db
-    .select({ id: apiKeys.id, permissions: apiKeys.permissions, claims: apiKeys.claims })
+    .select({
+      id: apiKeys.id,
+      isActive: apiKeys.isActive,
+      permissions: apiKeys.permissions,
+      claims: apiKeys.claims,
+    })
     .from(apiKeys)
-    .where(and(eq(apiKeys.fingerprint, sql.placeholder('fingerprint')), eq(apiKeys.isActive, true)))
+    .where(eq(apiKeys.fingerprint, sql.placeholder('fingerprint')))
     .prepare('key_by_fingerprint')
-  return async (fingerprint: string): Promise<Principal | undefined> => {
+  return async (fingerprint: string): Promise<FoundKey | undefined> => {
     const [row] = await query.execute({ fingerprint })
-    return row && principalOfKey(row)
+    return row && { id: row.id, principal: row.isActive ? principalOfKey(row) : undefined }
   }
 }
 

@@ -39,7 +39,7 @@ export const createOrganization = async (
       .where(eq(apiKeys.id, ctx.principal.id))
     return { organizationId: id, features }
   })
-  ctx.keys.clear()
+  ctx.keys.forget(ctx.principal.id)
   return made
 }
 
