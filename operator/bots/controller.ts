@@ -10,6 +10,7 @@ import type { Backoff } from '#shared/kube/queue.ts'
 import { createReflector, type Reflector } from '#shared/kube/reflector.ts'
 import type { Log } from '#shared/log.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
+import { operatorBots } from '#shared/resources/cached.ts'
 import { isPaused, labels } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import type { BotPod } from './pod.ts'
@@ -42,7 +43,7 @@ export const createBotController = (options: {
 }) => {
   const { clock, random, log, metrics, worlds } = options
   const bots = createReflector({
-    ...{ client: options.bots, clock, random, log, metrics },
+    ...{ client: options.bots, clock, random, log, metrics, keep: operatorBots },
     indexers: { world: (each) => [worldKeyOf(each)] },
   })
   const pods = createReflector({

@@ -9,6 +9,7 @@ import { objectKey } from '#shared/kube/objects.ts'
 import type { Backoff } from '#shared/kube/queue.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
 import type { Log } from '#shared/log.ts'
+import { operatorWorld } from '#shared/resources/cached.ts'
 import { isPaused, labels } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import type { AskServer } from './askServer.ts'
@@ -104,7 +105,7 @@ const createCaches = ({ clock, random, log, metrics, ...clients }: Options) => {
   // A stranger's pod or service of a world's name has no label and is not seen here; making our own is then refused.
   const ours = { ...common, labelSelector: labels.world }
   return {
-    worlds: createReflector({ ...common, client: clients.worlds }),
+    worlds: createReflector({ ...common, client: clients.worlds, keep: operatorWorld }),
     pods: createReflector({
       ...common,
       client: clients.pods,

@@ -16,6 +16,8 @@ export type Request = {
   contentType?: string
   /** For the whole request with its answer; 30 s where it is left out. */
   timeoutMs?: number
+  /** A larger answer is a `KubeError` of reason TooLarge; 32 MiB where it is left out. */
+  maxAnswerBytes?: number
   signal?: AbortSignal | undefined
   /**
    * Asked at the last moment, when the connection stands and the first byte would be written: what it returns is thrown
@@ -46,8 +48,7 @@ export type Transport = {
 }
 
 const requestTimeoutMs = 30_000
-/** The full list of a cache comes in one answer. */
-const maxAnswerBytes = 256 * 1024 * 1024
+const defaultMaxAnswerBytes = 32 * 1024 * 1024
 /** Objects are at most 1.5 MiB in etcd, with `managedFields` and escapes somewhat more here. */
 const maxLineBytes = 8 * 1024 * 1024
 const maxWatches = 64
@@ -72,7 +73,7 @@ export const createTransport = (options: {
   const once = async (request: Request, deadline: Deadline): Promise<unknown> => {
     const answer = await send(calls, request, deadline)
     try {
-      return parse(request, await readText(answer.body, maxAnswerBytes))
+      return parse(request, await readText(answer.body, request.maxAnswerBytes ?? defaultMaxAnswerBytes))
     } catch (error) {
       throw unanswered(request, error, deadline)
     }
