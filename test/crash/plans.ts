@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createHarness, type Outcome, plansOf, titleOf } from './harness.ts'
-import type { Workload } from './performer.ts'
+import type { Workload } from './runner.ts'
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
 /** Declares a test for each workload, with all its plans, and one for the further looks; prints each plan, and the sum. */
-export const testPlans = <S>(
+export const declarePlanTests = <S>(
   writer: string,
   workloads: readonly Workload<S>[],
   { workers, createWorker }: { workers: number; createWorker: Parameters<typeof createHarness<S>>[1] },
