@@ -13,7 +13,10 @@ const byFolder: readonly (readonly [prefix: string, files: readonly string[]])[]
 ]
 
 /** Returns the integration test files to run for the changed files: those that changed, and a few for each folder. */
-export const selectIntegrationFiles = (changed: readonly string[], exists: (file: string) => boolean = existsSync): string[] => {
+export const selectIntegrationFiles = (
+  changed: readonly string[],
+  exists: (file: string) => boolean = existsSync,
+): string[] => {
   const selected = changed.flatMap((file) => {
     if (/^test\/integration\/.*\.test\.ts$/.test(file)) return [file]
     const [, files = []] = byFolder.find(([prefix]) => file.startsWith(prefix)) ?? []

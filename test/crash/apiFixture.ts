@@ -2,8 +2,8 @@ import { selectorOf } from '#operator/bots/pod.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import { labels } from '#shared/resources/group.ts'
 import type { Answer, createRest, WorldBody } from '#test/support/rest.ts'
-import type { Simulator } from './simulator.ts'
 import { normalized, pick, pickPod, pickWorld } from './endState.ts'
+import type { Simulator } from './simulator.ts'
 import { orAbsent, until } from './until.ts'
 
 type Rest = ReturnType<typeof createRest>

@@ -5,9 +5,9 @@ import { aDatabase, startApi, startOperator } from '#test/support/processes.ts'
 import { inNewProject } from '#test/support/rest.ts'
 import { getServers } from '#test/support/servers.ts'
 import { createApiFixture } from './apiFixture.ts'
-import { startSimulator } from './simulator.ts'
 import { withoutIds } from './endState.ts'
 import { busy, createRunner, metricOf } from './runner.ts'
+import { startSimulator } from './simulator.ts'
 
 /**
  * An api behind a proxy of its own, with a database, an operator that does not die, and those who act beside them. These

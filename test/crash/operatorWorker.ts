@@ -2,8 +2,8 @@ import { labels } from '#shared/resources/group.ts'
 import { createFaultProxy } from '#test/support/faultProxy.ts'
 import { startOperator } from '#test/support/processes.ts'
 import { getServers } from '#test/support/servers.ts'
-import { startSimulator } from './simulator.ts'
 import { busy, createRunner, metricOf } from './runner.ts'
+import { startSimulator } from './simulator.ts'
 import { createWorldFixture } from './worldFixture.ts'
 
 /**

@@ -240,7 +240,9 @@ const faults: OperatorWorkload[] = [
       await fixture.strangersPod()
       await fixture.start()
       await fixture.until('Degraded', async () =>
-        (await fixture.world())?.status?.conditions?.some(({ type, status }) => type === 'Degraded' && status === 'True'),
+        (await fixture.world())?.status?.conditions?.some(
+          ({ type, status }) => type === 'Degraded' && status === 'True',
+        ),
       )
       await fixture.deletePod()
       await fixture.phase('Active')

@@ -3,13 +3,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { selectorOf } from '#operator/bots/pod.ts'
 import { labels } from '#shared/resources/group.ts'
 import { botsName } from '#test/crash/botFixture.ts'
-import { startSimulator } from '#test/crash/simulator.ts'
 import { metricOf } from '#test/crash/runner.ts'
+import { startSimulator } from '#test/crash/simulator.ts'
 import { createWorldFixture, runId, worldName } from '#test/crash/worldFixture.ts'
 import { createFaultProxy } from '#test/support/faultProxy.ts'
 import { startOperator } from '#test/support/processes.ts'
 import { getServers } from '#test/support/servers.ts'
 import { eventually } from '#test/support/wait.ts'
+import { seeded } from '#test/support/writers.ts'
 
 const minutes = Number(process.env.ORRERY_SOAK_MINUTES ?? 20)
 const seed = Number(process.env.ORRERY_SOAK_SEED ?? 1)
@@ -20,18 +21,7 @@ const longestPauseMs = 400
 const killPart = 0.02
 const sampleMs = 5_000
 
-/** Numbers from 0 to 1 that a seed decides (mulberry32). */
-const randomFrom = (start: number): (() => number) => {
-  let state = start
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
-const random = randomFrom(seed)
+const random = seeded(seed)
 const project = `soak-${process.pid}`
 const labelSelector = `${labels.project}=${project}`
 let simulator: ReturnType<typeof startSimulator>
