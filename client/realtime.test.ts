@@ -223,12 +223,12 @@ describe('a connection', () => {
   test.each([4401, 4404])('that is closed with %i is not reopened, and every listener gets the error', async (code) => {
     const { client, events } = await opened()
     const other = subscribe(client, 'b')
-    server.latest().cut(code, 'The credential is not valid any more.')
+    server.latest().cut(code, 'The credential is no longer valid.')
     await backoff()
     expect(server.connections).toHaveLength(1)
     expect([events, other.events]).toEqual([[`error ${code}`], [`error ${code}`]])
     expect(states.at(-1)).toEqual({ state: 'closed' })
-    expect(() => subscribe(client)).toThrow('The credential is not valid any more.')
+    expect(() => subscribe(client)).toThrow('The credential is no longer valid.')
   })
 
   const refusal = (status: number, code: string): Response =>

@@ -1,6 +1,9 @@
 import { z } from 'zod'
+import { boundedText } from '#shared/domain/common.ts'
 import { type IdKind, idPattern } from '#shared/ids.ts'
 import { exampleId, exampleInstant } from './examples.ts'
+
+export { boundedText, textMap } from '#shared/domain/common.ts'
 
 /** An id in an answer. */
 export const shownId = (kind: IdKind) =>
@@ -12,31 +15,13 @@ export const shownId = (kind: IdKind) =>
 /** A moment in an answer: ISO 8601, UTC, milliseconds. */
 export const shownInstant = () => z.iso.datetime({ precision: 3 }).meta({ examples: [exampleInstant] })
 
-/** Text of at most so many code points, which is how the contract counts. */
-export const codePoints = (most: number) =>
-  z
-    .string()
-    .refine((value) => [...value].length <= most, `must have at most ${most} characters`)
-    .meta({ maxLength: most })
-
 const hostAndPort = '[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:[0-9]{1,4})?'
 const uriCharacters = `([A-Za-z0-9._~:/?#@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*`
 const webUrl = new RegExp(`^https?://${hostAndPort}([/?]${uriCharacters})?$`)
 const noUrl = 'must be an http or https URL, or empty'
 
 /** A web address, or nothing: the empty text clears what was set. */
-export const urlOrEmpty = () =>
-  z
-    .string()
-    .max(2048)
-    .regex(new RegExp(`^$|${webUrl.source}`), noUrl)
-
-/** A map from text to text, which users keep beside their own things. */
-export const textMap = () =>
-  z
-    .record(z.string().min(1).max(256), z.string().max(4096))
-    .refine((map) => Object.keys(map).length <= 256, 'must have at most 256 entries')
-    .meta({ maxProperties: 256 })
+export const urlOrEmpty = () => boundedText(2048).regex(new RegExp(`^$|${webUrl.source}`), noUrl)
 
 /** Leaves a key out of an answer where there is nothing to show. */
 export const optional = <K extends string, V>(key: K, value: V | null | undefined): { [P in K]?: V } =>
