@@ -1,4 +1,4 @@
-import type { BotPod } from '#operator/bots/pod.ts'
+import type { Pod } from '#operator/pods/pod.ts'
 import { selectorOf } from '#operator/bots/pod.ts'
 import type { BotDeployment, BotDeploymentSpec } from '#shared/resources/botDeployment.ts'
 import { apiFinalizer, fieldManagers, groupVersion, labels } from '#shared/resources/group.ts'
@@ -16,7 +16,7 @@ export const createBotScene = (
   const ref = { namespace, name: botsName }
   let spec: Partial<BotDeploymentSpec> = { worldName, count: 2, revision: 0 }
   const deployment = (): Promise<BotDeployment | undefined> => orAbsent(cast.botDeployments.get(ref))
-  const pods = async (): Promise<BotPod[]> =>
+  const pods = async (): Promise<Pod[]> =>
     (await cast.pods.list({ namespace, labelSelector: selectorOf(botsName) })).items
   return {
     deployment,
