@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { type ExternalIssuer, issuerSchema } from '#api/auth/token.ts'
-import type { RateLimitOptions } from '#api/http/rateLimit.ts'
-import { type Limits, providers } from '#api/organizations/schema.ts'
 import type { SocketLimits } from '#api/realtime/gate.ts'
-import type { EncryptionKey } from '#api/secrets/seal.ts'
 import { computeGroups, computeRegions } from '#shared/enumerations.ts'
 import { decimal, parseEnvironment, port, url } from '#shared/environment.ts'
 import { logLevels } from '#shared/log.ts'
+import { type Limits, providers } from './domain/organizations/schema.ts'
+import { type ExternalIssuer, issuerSchema } from './platform/auth/token.ts'
+import type { RateLimitOptions } from './platform/http/rateLimit.ts'
+import type { EncryptionKey } from './platform/secrets/seal.ts'
 
 /** A place that worlds may ask for, and the cluster that serves it. */
 export type Cluster = { readonly name: string; readonly places: readonly { group: string; region: string }[] }

@@ -1,9 +1,9 @@
-import { createIssuer } from './auth/issuer.ts'
-import { createKeyCache } from './auth/keyCache.ts'
-import { createKeyLookup, createKeyStore, createScopeLookup } from './auth/service.ts'
 import type { ApiConfig } from './config.ts'
-import type { Deps } from './context.ts'
-import { createSealer } from './secrets/seal.ts'
+import type { Deps } from './domain/access/context.ts'
+import { createKeyLookup, createKeyStore, createScopeLookup } from './domain/access/service.ts'
+import { createIssuer } from './platform/auth/issuer.ts'
+import { createKeyCache } from './platform/auth/keyCache.ts'
+import { createSealer } from './platform/secrets/seal.ts'
 
 type Parts = Pick<Deps, 'db' | 'clock' | 'newId' | 'log' | 'objects' | 'wakeSync'>
 type Settings = Pick<

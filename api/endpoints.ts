@@ -1,13 +1,13 @@
-import { apiKeyEndpoints } from './apiKeys/endpoints.ts'
-import { botEndpoints } from './bots/endpoints.ts'
-import { buildEndpoints } from './builds/endpoints.ts'
-import { discoveryEndpoints } from './discovery/endpoints.ts'
-import { documentEndpoints } from './documents/endpoints.ts'
-import type { Endpoint } from './http/endpoint.ts'
-import { organizationEndpoints } from './organizations/endpoints.ts'
-import { projectEndpoints } from './projects/endpoints.ts'
-import { userEndpoints } from './users/endpoints.ts'
-import { worldEndpoints } from './worlds/endpoints.ts'
+import { apiKeyEndpoints } from './domain/apiKeys/endpoints.ts'
+import { botEndpoints } from './domain/bots/endpoints.ts'
+import { buildEndpoints } from './domain/builds/endpoints.ts'
+import { discoveryEndpoints } from './domain/discovery/endpoints.ts'
+import { documentEndpoints } from './domain/documents/endpoints.ts'
+import type { Endpoint } from './domain/endpoint/endpoint.ts'
+import { organizationEndpoints } from './domain/organizations/endpoints.ts'
+import { projectEndpoints } from './domain/projects/endpoints.ts'
+import { userEndpoints } from './domain/users/endpoints.ts'
+import { worldEndpoints } from './domain/worlds/endpoints.ts'
 
 /**
  * The one table of routes: router, checks, OpenAPI document and client all follow from it. Paths without parameters

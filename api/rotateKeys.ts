@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util'
 import { systemClock } from '#shared/clock.ts'
 import { startOrExit } from '#shared/process.ts'
-import { createKeyStore } from './auth/service.ts'
 import { readRotationConfig } from './config.ts'
-import { openDatabase } from './db/client.ts'
-import { addSigningKey, rotateEncryption } from './rotation/service.ts'
-import { createSealer } from './secrets/seal.ts'
+import { createKeyStore } from './domain/access/service.ts'
+import { addSigningKey, rotateEncryption } from './domain/rotation/service.ts'
+import { openDatabase } from './platform/database/client.ts'
+import { createSealer } from './platform/secrets/seal.ts'
 
 // `npm run rotate-keys [-- --signing-key]`: after a new key was put first in ORRERY_KEY_ENCRYPTION_KEYS and every replica
 // has it; when it is done, the old one can be taken away.

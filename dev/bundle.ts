@@ -30,4 +30,4 @@ await build({
   logLevel: 'warning',
 })
 // The migrator reads its files from where the program is.
-cpSync(`${project}api/db/migrations`, `${project}dist/migrations`, { recursive: true })
+cpSync(`${project}api/platform/database/migrations`, `${project}dist/migrations`, { recursive: true })

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { openApiDocument } from '#api/domain/endpoint/document.ts'
 import { endpoints } from '#api/endpoints.ts'
-import { openApiDocument } from '#api/http/document.ts'
 import { renderClient } from './client/render.ts'
 
 // `npm run client` writes client/operations.ts; with --check it writes nothing and fails where the API says otherwise.

@@ -5,7 +5,7 @@ import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 // Part of `npm run lint`: fails where the tables say something that no committed migration does.
-const committed = fileURLToPath(new URL('../api/db/migrations', import.meta.url))
+const committed = fileURLToPath(new URL('../api/platform/database/migrations', import.meta.url))
 const scratch = mkdtempSync(join(tmpdir(), 'orrery-migrations-'))
 try {
   cpSync(committed, scratch, { recursive: true })
@@ -14,7 +14,7 @@ try {
     [
       'generate',
       '--dialect=postgresql',
-      '--schema=./api/*/table.ts',
+      '--schema=./api/**/table.ts',
       `--out=${relative(process.cwd(), scratch)}`,
       '--casing=snake_case',
     ],
@@ -23,7 +23,7 @@ try {
   const missing = readdirSync(scratch).filter((file) => file.endsWith('.sql') && !readdirSync(committed).includes(file))
   if (missing.length > 0) {
     process.stderr.write(
-      'The tables differ from api/db/migrations: run `npm run migrations` and commit what it writes.\n',
+      'The tables differ from api/platform/database/migrations: run `npm run migrations` and commit what it writes.\n',
     )
     process.exitCode = 1
   }

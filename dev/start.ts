@@ -77,7 +77,6 @@ const refuseTakenPort = async (port: number): Promise<void> => {
 const remarks: Record<StackInfo['node'], string> = {
   containerd: '',
   kwok: ' (simulated: no container runs)',
-  k3s: ' (a real node in a container; pod addresses are those of its network)',
   external: ' (those of the cluster that KUBECONFIG names)',
 }
 

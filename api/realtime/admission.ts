@@ -1,5 +1,5 @@
-import type { Principal } from '#api/auth/principal.ts'
-import type { ScopeIds } from '#api/context.ts'
+import type { ScopeIds } from '#api/domain/access/context.ts'
+import type { Principal } from '#api/platform/auth/principal.ts'
 
 /** Who connects, and in which scope. A user's token is kept, so that it can be verified again. */
 export type Admission = { readonly principal: Principal; readonly scope: ScopeIds; readonly token: string | undefined }

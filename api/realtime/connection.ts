@@ -1,5 +1,5 @@
-import type { Principal } from '#api/auth/principal.ts'
-import type { ScopeIds } from '#api/context.ts'
+import type { ScopeIds } from '#api/domain/access/context.ts'
+import type { Principal } from '#api/platform/auth/principal.ts'
 import type { Care } from './care.ts'
 import type { Join } from './join.ts'
 import { createPending, type Frame, isEmpty, type Pending, takeFrames } from './pending.ts'

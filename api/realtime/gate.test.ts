@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { anonymous, platform } from '#api/auth/principal.ts'
+import { anonymous, platform } from '#api/platform/auth/principal.ts'
 import { createGate } from './gate.ts'
 
 const key = (id: string) => ({ ...anonymous(''), kind: 'key' as const, id, bucket: id })

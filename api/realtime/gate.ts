@@ -1,5 +1,5 @@
-import type { Principal } from '#api/auth/principal.ts'
-import { Problem } from '#api/http/problem.ts'
+import type { Principal } from '#api/platform/auth/principal.ts'
+import { Problem } from '#api/platform/http/problem.ts'
 
 /** How many connections one key or user, and one address, may have to a replica. */
 export type SocketLimits = { readonly socketsPerKey: number; readonly socketsPerAddress: number }

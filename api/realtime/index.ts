@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client'
-import type { Principal } from '#api/auth/principal.ts'
-import type { Deps } from '#api/context.ts'
+import type { Deps } from '#api/domain/access/context.ts'
+import type { Principal } from '#api/platform/auth/principal.ts'
 import { createBatcher } from './batcher.ts'
 import type { Connection } from './connection.ts'
 import { createFlusher } from './flusher.ts'
@@ -57,7 +57,7 @@ export const startRealtime = (options: RealtimeOptions) => {
     read: reader.add,
     keyChanged: (id) => {
       // REST in this replica sees the change as soon as realtime does.
-      deps.keys.clear()
+      deps.keys.forget(id)
       recheck.changed(id)
     },
     wantsFlush: flusher.want,

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { customType, index, jsonb, pgTable, text } from 'drizzle-orm/pg-core'
-import { instant } from '#api/db/columns.ts'
+import { instant } from '#api/platform/database/columns.ts'
 
 /** A transaction id that does not wrap around; read and written as text. */
 const xid8 = customType<{ data: string }>({ dataType: () => 'xid8' })

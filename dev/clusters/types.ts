@@ -1,8 +1,8 @@
 import type { NodeChoice, NodeKind } from '#dev/node/types.ts'
 import type { Progress } from '#dev/progress.ts'
 
-/** What the pods of a stack run on: a node of this machine, one in a container, or those of a cluster elsewhere. */
-export type ClusterNode = NodeKind | 'k3s' | 'external'
+/** The kind of node that runs a stack's pods; `external` stands for the nodes of the KUBECONFIG cluster. */
+export type ClusterNode = NodeKind | 'external'
 
 /** A cluster that a stack can use. */
 export type Cluster = {

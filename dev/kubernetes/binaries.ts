@@ -65,7 +65,7 @@ export const cacheDir = (env: NodeJS.ProcessEnv): string =>
   programCacheDir({ env, name: `kubernetes-${kubernetesVersion}`, moduleDir })
 
 /** The error of a machine without Kubernetes: what is missing, what was tried, and what would do. */
-export const noSource = (names: readonly string[], missing: readonly string[], tried: readonly string[]): Error =>
+const noSource = (names: readonly string[], missing: readonly string[], tried: readonly string[]): Error =>
   new Error(
     [
       `This machine has no ${missing.join(', ')}, and no source of Kubernetes has them:`,
@@ -75,6 +75,5 @@ export const noSource = (names: readonly string[], missing: readonly string[], t
       `  - KUBEBUILDER_ASSETS, a folder with ${names.join(', ')}`,
       '  - network access to the hosts above, for the official programs',
       '  - Go 1.26 or newer on the PATH, to build them from the Go module proxy (about 6 minutes, once)',
-      '  - a Docker engine on this machine and the docker command, for k3s (npm start only)',
     ].join('\n'),
   )

@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -86,46 +85,6 @@ describe('npm start, on a machine that has nothing but', () => {
       /cluster of .*gone\.kubeconfig cannot be used/,
     )
   })
-
-  test(
-    'a Docker engine, runs worlds in a k3s that is gone when it stops',
-    async () => {
-      const docker = machine.hasDocker({ kubeconfig: outside.kubeconfig, kubectl: outside.kubectlPath })
-      const stack = await start({})
-      expect(stack.info.node).toBe('k3s')
-      const world = await aRunningWorld(stack)
-      const image = outside.kubectl('get', 'pod', world.id, '-n', world.namespace, '-o', 'jsonpath={..image}')
-      const manifest = execFileSync('tar', ['-xOf', docker.imported, 'manifest.json'], { encoding: 'utf8' })
-      expect(image).toContain(JSON.parse(manifest)[0].RepoTags[0])
-
-      const [run = []] = docker.asked().filter(([command]) => command === 'run')
-      expect(run).toContain('--privileged')
-      expect(run.join(' ')).toMatch(/--publish 127\.0\.0\.1:\d+:6443 .* rancher\/k3s:v1\.36\.\d+-k3s1 server /)
-      expect(await stop(stack)).toBe(0)
-      expect(docker.containers()).toEqual([])
-      expect(outside.kubectl('get', 'pods', '-n', world.namespace, '-o', 'name')).toBe('')
-
-      // The data is kept: the volumes are removed for a state folder that does not know them, and not again.
-      const killed = await start({})
-      killed.child.kill('SIGKILL')
-      await killed.exited
-      const again = await start({})
-      expect(docker.asked().filter(([command]) => command === 'volume')).toHaveLength(1)
-
-      // A k3s that ends by itself ends the stack, with a word.
-      const [container = ''] = docker.containers()
-      process.kill(Number(readFileSync(join(docker.state, container), 'utf8')), 'SIGTERM')
-      expect(await again.exited).toBe(1)
-      expect(again.output()).toContain('The k3s container ended')
-    },
-    startMs,
-  )
-
-  test('a docker command without an engine, ends with what docker says', async () => {
-    const docker = machine.hasDocker({ kubeconfig: outside.kubeconfig, kubectl: outside.kubectlPath })
-    writeFileSync(join(docker.state, 'no-engine'), '')
-    expect(await failureOf({})).toContain('Docker: docker info: Cannot connect to the Docker daemon')
-  })
 })
 
 describe.runIf(process.platform === 'linux')('npm start, on a machine that reaches the release hosts and has', () => {
@@ -171,6 +130,6 @@ test('npm start, on a machine that has nothing, ends with one error that says wh
   expect(said).toContain(
     'This machine has no etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kubectl, kwok',
   )
-  for (const way of ['KUBECONFIG', 'KUBEBUILDER_ASSETS', 'network', 'Go 1.26', 'Docker']) expect(said).toContain(way)
+  for (const way of ['KUBECONFIG', 'KUBEBUILDER_ASSETS', 'network', 'Go 1.26']) expect(said).toContain(way)
   expect(existsSync(join(stateDir, 'stack.json'))).toBe(false)
 })

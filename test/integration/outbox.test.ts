@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { claim, markDirty, retryLater, settle } from '#api/cluster/outbox.ts'
-import { type Database, openDatabase } from '#api/db/client.ts'
-import { migrateDatabase } from '#api/db/migrate.ts'
-import { clusterOutbox } from '#api/db/schema.ts'
+import { type Database, openDatabase } from '#api/platform/database/client.ts'
+import { migrateDatabase } from '#api/platform/database/migrate.ts'
+import { claim, markDirty, retryLater, settle } from '#api/platform/outbox/outbox.ts'
+import { clusterOutbox } from '#api/schema.ts'
 import { aDatabase } from '#test/support/processes.ts'
 
 let db: Database

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { openApiDocument } from '#api/domain/endpoint/document.ts'
 import { endpoints } from '#api/endpoints.ts'
-import { openApiDocument } from '#api/http/document.ts'
 import { type ApiDocument, createChecker } from './documented.ts'
 
 const check = createChecker(openApiDocument(endpoints) as ApiDocument)

@@ -1,4 +1,4 @@
-import { platform } from '#api/auth/principal.ts'
+import { platform } from '#api/platform/auth/principal.ts'
 import { createCare } from '#api/realtime/care.ts'
 import { type Connection, createConnection, type Peer } from '#api/realtime/connection.ts'
 

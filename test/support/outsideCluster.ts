@@ -31,7 +31,6 @@ export const startOutsideCluster = async () => {
     const kubeconfig = controlPlane.adminKubeconfig
     return {
       kubeconfig,
-      kubectlPath: binaries.kubectl,
       kubectl: (...args: string[]): string =>
         execFileSync(binaries.kubectl, ['--kubeconfig', kubeconfig, ...args], { encoding: 'utf8', timeout: 30_000 }),
       stop,

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
-import type { Deps } from '#api/context.ts'
-import type { Transaction } from '#api/db/client.ts'
+import type { Deps } from '#api/domain/access/context.ts'
+import type { Transaction } from '#api/platform/database/client.ts'
 import { type Partition, planPartitions, retentionMs } from './plan.ts'
 
 /** Any constant that no other advisory lock of the product has. */

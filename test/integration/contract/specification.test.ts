@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { endpoints } from '#api/endpoints.ts'
-import type { Endpoint } from '#api/http/endpoint.ts'
 import { type ApiProcess, aDatabase, rootApiKey, startApi } from '#test/support/processes.ts'
 import { send } from '#test/support/rest.ts'
 

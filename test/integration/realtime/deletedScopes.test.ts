@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openDatabase } from '#api/db/client.ts'
-import { sweepDocuments } from '#api/documents/sweep/service.ts'
+import { sweepDocuments } from '#api/domain/documents/sweep/service.ts'
+import { openDatabase } from '#api/platform/database/client.ts'
 import { inSession } from '#dev/postgres.ts'
 import { systemClock } from '#shared/clock.ts'
 import { aCluster } from '#test/support/cluster.ts'

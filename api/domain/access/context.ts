@@ -1,0 +1,51 @@
+import type { Depth } from '#api/domain/endpoint/endpoint.ts'
+import type { Limits } from '#api/domain/organizations/schema.ts'
+import type { TokenIssuer } from '#api/platform/auth/issuer.ts'
+import type { KeyCache } from '#api/platform/auth/keyCache.ts'
+import type { Principal } from '#api/platform/auth/principal.ts'
+import type { Database } from '#api/platform/database/client.ts'
+import type { Idempotency } from '#api/platform/idempotency/key.ts'
+import type { ObjectStore } from '#api/platform/objects/store.ts'
+import type { Sealer } from '#api/platform/secrets/seal.ts'
+import type { Clock } from '#shared/clock.ts'
+import type { NewId } from '#shared/ids.ts'
+import type { Log } from '#shared/log.ts'
+import type { Verb } from './permissions.ts'
+
+/** The ids of a node and of those above it; what is not asked for is ''. */
+export type ScopeIds = { readonly organizationId: string; readonly projectId: string; readonly worldId: string }
+
+/** What verbs work with; made once a process. */
+export type Deps = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly log: Log
+  readonly publicUrl: string
+  readonly sealer: Sealer
+  readonly pepper: string
+  readonly keys: KeyCache
+  readonly issuer: TokenIssuer
+  readonly objects: ObjectStore
+  /** What holds for an organization for which the platform set nothing else. */
+  readonly defaultLimits: Limits
+  /** The login providers that the platform offers. */
+  readonly supportedProviders: readonly string[]
+  /** The cluster that a place leads to; undefined is nowhere. */
+  readonly clusterOf: (place: { group: string; region: string }) => string | undefined
+  /** Whether the whole chain of ids exists and belongs together. */
+  readonly scopeExists: (depth: Depth, ids: ScopeIds) => Promise<boolean>
+  /** Wakes the push to the cluster; called after a commit that left something dirty. */
+  readonly wakeSync: () => void
+}
+
+/** What one request adds: who asks, and in which scope. A header that was not given is ''. */
+export type Context = Deps & {
+  readonly principal: Principal
+  readonly organizationId: string
+  readonly projectId: string
+  readonly worldId: string
+  /** The caller's strongest verb on the endpoint's node; undefined where the endpoint names none. */
+  readonly verb: Verb | undefined
+  readonly idempotency: Idempotency | undefined
+}

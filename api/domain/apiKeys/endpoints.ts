@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { linkTo, pageOf, pageQuery } from '#api/platform/http/page.ts'
+import { apiKeyAnswer, createApiKeyBody, createdApiKey, patchApiKeyBody } from './schema.ts'
+import { apiKeyExists, createApiKey, deleteApiKey, listApiKeys, patchApiKey } from './service.ts'
+
+const tag = 'API keys'
+const path = '/api/organizations/apiKeys/'
+const onKey = {
+  path: '/api/organizations/apiKeys/{apiKeyId}/',
+  tag,
+  scope: 'organization',
+  needs: ['organization', '*'],
+  exists: (ctx, { apiKeyId = '' }) => apiKeyExists(ctx, apiKeyId),
+} as const satisfies Partial<Parameters<typeof endpoint>[0]>
+
+/** The endpoints of API keys. */
+export const apiKeyEndpoints = [
+  endpoint({
+    method: 'get',
+    path,
+    operationId: 'listApiKeys',
+    summary: 'List the keys of an organization; key strings are masked for those who may not manage keys',
+    tag,
+    scope: 'organization',
+    needs: ['organization', 'r'],
+    query: pageQuery,
+    answer: z.array(apiKeyAnswer),
+    answerHeaders: ['link'],
+    handle: async (ctx, { query }) => {
+      const page = pageOf(query)
+      const { items, next } = await listApiKeys(ctx, page)
+      return { body: items, headers: linkTo(path, page, next) }
+    },
+  }),
+  endpoint({
+    method: 'post',
+    path,
+    operationId: 'createApiKey',
+    summary: 'Make a key that grants no more than the key that makes it',
+    tag,
+    scope: 'organization',
+    needs: ['organization', '*'],
+    body: createApiKeyBody,
+    idempotent: true,
+    answer: createdApiKey,
+    problems: [409],
+    handle: async (ctx, { body }) => ({ body: await createApiKey(ctx, body) }),
+  }),
+  endpoint({
+    ...onKey,
+    method: 'patch',
+    operationId: 'patchApiKey',
+    summary: 'Change a key',
+    body: patchApiKeyBody,
+    answer: apiKeyAnswer,
+    handle: async (ctx, { params, body }) => ({ body: await patchApiKey(ctx, params.apiKeyId, body) }),
+  }),
+  endpoint({
+    ...onKey,
+    method: 'delete',
+    operationId: 'deleteApiKey',
+    summary: 'Delete a key',
+    status: 204,
+    handle: async (ctx, { params }) => {
+      await deleteApiKey(ctx, params.apiKeyId)
+      return {}
+    },
+  }),
+]

@@ -1,0 +1,148 @@
+import { and, count, eq } from 'drizzle-orm'
+import { pathOf } from '#api/domain/access/authorise.ts'
+import type { Context } from '#api/domain/access/context.ts'
+import { mayGrant, strongestVerb } from '#api/domain/access/permissions.ts'
+import { organizations } from '#api/domain/organizations/table.ts'
+import type { knownClaims } from '#api/platform/auth/principal.ts'
+import type { Transaction } from '#api/platform/database/client.ts'
+import { after, inOrder } from '#api/platform/database/page.ts'
+import { cut, type Page, type Paged } from '#api/platform/http/page.ts'
+import { notFound, Problem } from '#api/platform/http/problem.ts'
+import { createOnce } from '#api/platform/idempotency/service.ts'
+import { fingerprintOf, maskedApiKey, newApiKey } from '#api/platform/secrets/apiKey.ts'
+import type { ApiKeyAnswer, CreateApiKey, PatchApiKey } from './schema.ts'
+import { type ApiKeyRow, apiKeys } from './table.ts'
+
+/** How many keys an organization may have. */
+const maxKeys = 1_000
+
+/** What a key's sealed text is bound to. */
+export const aboutKey = ({ id, organizationId }: Pick<ApiKeyRow, 'id' | 'organizationId'>): string =>
+  `api-key/${organizationId}/${id}`
+
+/** Makes a key that grants no more than its maker holds. The key itself is in the answer. */
+export const createApiKey = async (ctx: Context, input: CreateApiKey): Promise<{ apiKey: string }> => {
+  refuseEscalation(ctx, input)
+  return createOnce(ctx, async (tx, now) => {
+    await refuseTooMany(ctx, tx)
+    const apiKey = newApiKey()
+    const ids = { id: ctx.newId('apiKey'), organizationId: ctx.organizationId }
+    await tx.insert(apiKeys).values({
+      ...ids,
+      ...input,
+      fingerprint: fingerprintOf(apiKey, ctx.pepper),
+      sealed: ctx.sealer.seal(apiKey, aboutKey(ids)),
+      createdAt: now,
+      updatedAt: now,
+    })
+    return { apiKey }
+  })
+}
+
+/** Lists the keys of the organization, oldest first. */
+export const listApiKeys = async (ctx: Context, page: Page): Promise<Paged<ApiKeyAnswer>> => {
+  const rows = await ctx.db
+    .select()
+    .from(apiKeys)
+    .where(and(eq(apiKeys.organizationId, ctx.organizationId), after(apiKeys, page)))
+    .orderBy(...inOrder(apiKeys))
+    .limit(page.limit + 1)
+  const { items, ...next } = cut(rows, page)
+  return { ...next, items: items.map((row) => present(ctx, row)) }
+}
+
+/**
+ * Changes a key; fields that are left out stay. Re-activating or changing a key needs everything that the key holds,
+ * since a weaker caller could otherwise restore a revoked key, or strip a stronger one until its string is shown.
+ * Deactivating needs only `*` on the organization.
+ */
+export const patchApiKey = async (ctx: Context, apiKeyId: string, changes: PatchApiKey): Promise<ApiKeyAnswer> => {
+  refuseEscalation(ctx, changes)
+  const row = await ctx.db.transaction(async (tx) => {
+    const before = await changeable(ctx, tx, apiKeyId)
+    if (!isDeactivation(changes) && !holdsAllOf(ctx, before)) {
+      throw new Problem('forbidden', 'This key holds more than the credential, which may only deactivate or delete it.')
+    }
+    const columns = { ...changes, updatedAt: new Date(ctx.clock.now()) }
+    const [changed] = await tx.update(apiKeys).set(columns).where(is(ctx, apiKeyId)).returning()
+    return changed
+  })
+  ctx.keys.forget(apiKeyId)
+  if (row === undefined) throw notFound()
+  return present(ctx, row)
+}
+
+/** Deletes a key: it fails from the next half second on, in every replica. */
+export const deleteApiKey = async (ctx: Context, apiKeyId: string): Promise<void> => {
+  await ctx.db.transaction(async (tx) => {
+    await changeable(ctx, tx, apiKeyId)
+    await tx.delete(apiKeys).where(is(ctx, apiKeyId))
+  })
+  ctx.keys.forget(apiKeyId)
+}
+
+/** Whether the organization of the headers has such a key. */
+export const apiKeyExists = async (ctx: Context, apiKeyId: string): Promise<boolean> =>
+  (await ctx.db.select({ id: apiKeys.id }).from(apiKeys).where(is(ctx, apiKeyId))).length > 0
+
+const is = (ctx: Context, apiKeyId: string) =>
+  and(eq(apiKeys.organizationId, ctx.organizationId), eq(apiKeys.id, apiKeyId))
+
+const changeable = async (ctx: Context, tx: Transaction, apiKeyId: string): Promise<ApiKeyRow> => {
+  const [row] = await tx.select().from(apiKeys).where(is(ctx, apiKeyId)).for('update')
+  if (row === undefined) throw notFound()
+  if (row.isManagedByProvisioner) throw new Problem('forbidden', 'This key is managed by the provisioner.')
+  return row
+}
+
+const refuseTooMany = async (ctx: Context, tx: Transaction): Promise<void> => {
+  await tx
+    .select({ id: organizations.id })
+    .from(organizations)
+    .where(eq(organizations.id, ctx.organizationId))
+    .for('no key update')
+  const [found] = await tx.select({ keys: count() }).from(apiKeys).where(eq(apiKeys.organizationId, ctx.organizationId))
+  if ((found?.keys ?? 0) >= maxKeys) throw new Problem('limit_reached', `An organization has at most ${maxKeys} keys.`)
+}
+
+/** The claims that a key may only get from one who has them; the others come with the right to manage keys. */
+const handedOn: readonly string[] = ['createOrganization', 'largeWorlds'] satisfies (typeof knownClaims)[number][]
+
+const refuseEscalation = (ctx: Context, { permissions = [], claims = {} }: PatchApiKey): void => {
+  const excess = permissions.filter((each) => !mayGrant(ctx.principal.permissions, each))
+  if (excess.length > 0) throw new Problem('forbidden', `The credential does not hold ${excess.join(', ')} itself.`)
+  const lacking = grantedClaims(claims).filter(
+    (each) => handedOn.includes(each) && !ctx.principal.claims.includes(each),
+  )
+  if (lacking.length > 0) throw new Problem('forbidden', `The credential has no claim ${lacking.join(', ')} itself.`)
+}
+
+const grantedClaims = (claims: Record<string, boolean>): string[] =>
+  Object.entries(claims).flatMap(([claim, granted]) => (granted ? [claim] : []))
+
+/** Reports whether a change does nothing but deactivate the key. */
+const isDeactivation = ({ isActive, ...others }: PatchApiKey): boolean =>
+  isActive !== true && Object.keys(others).length === 0
+
+/** Reports whether the caller holds every permission and could grant every claim that a key holds. */
+const holdsAllOf = ({ principal }: Context, { permissions, claims }: ApiKeyRow): boolean =>
+  permissions.every((each) => mayGrant(principal.permissions, each)) &&
+  grantedClaims(claims).every((each) => !handedOn.includes(each) || principal.claims.includes(each))
+
+/**
+ * A key string is shown to those who manage keys and could have made this very key: to read a stronger key would be
+ * to become it.
+ */
+const present = (ctx: Context, row: ApiKeyRow): ApiKeyAnswer => {
+  const manages = strongestVerb(ctx.principal.permissions, pathOf(ctx.organizationId)) === '*'
+  return {
+    documentId: row.id,
+    displayName: row.displayName,
+    isActive: row.isActive,
+    isManagedByProvisioner: row.isManagedByProvisioner,
+    organizationId: row.organizationId,
+    claims: row.claims,
+    permissions: row.permissions,
+    keyString: manages && holdsAllOf(ctx, row) ? ctx.sealer.open(row.sealed, aboutKey(row)) : maskedApiKey,
+  }
+}

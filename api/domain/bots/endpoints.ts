@@ -1,0 +1,88 @@
+import { z } from 'zod'
+import type { Context } from '#api/domain/access/context.ts'
+import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { entityTag } from '#api/platform/http/entityTag.ts'
+import { linkTo, pageOf, pageQuery } from '#api/platform/http/page.ts'
+import { botsAnswer, createBotsBody, patchBotsBody } from './schema.ts'
+import { botsExist, createBots, deleteBots, getBots, listBots, patchBots } from './service.ts'
+
+const inWorld = { path: '/api/worlds/{worldId}/bots/', tag: 'Bots', scope: 'project' } as const
+const onBots = {
+  ...inWorld,
+  path: '/api/worlds/{worldId}/bots/{botDeploymentId}/',
+  exists: (ctx: Context, { worldId = '', botDeploymentId = '' }: Readonly<Record<string, string>>) =>
+    botsExist(ctx, { worldId, botDeploymentId }),
+} as const
+const pathTo = (worldId: string): string => `/api/worlds/${worldId}/bots/`
+
+/** The endpoints of the bot deployments of a world. */
+export const botEndpoints = [
+  endpoint({
+    ...inWorld,
+    method: 'get',
+    operationId: 'listBotDeployments',
+    summary: 'List the bot deployments of a world',
+    needs: ['world', 'r'],
+    query: pageQuery,
+    answer: z.array(botsAnswer),
+    answerHeaders: ['link'],
+    handle: async (ctx, { params, query }) => {
+      const page = pageOf(query)
+      const { items, next } = await listBots(ctx, params.worldId, page)
+      return { body: items, headers: linkTo(pathTo(params.worldId), page, next) }
+    },
+  }),
+  endpoint({
+    ...inWorld,
+    method: 'post',
+    operationId: 'createBotDeployment',
+    summary: 'Make a bot deployment',
+    needs: ['world', 'w'],
+    body: createBotsBody,
+    idempotent: true,
+    answerHeaders: ['location'],
+    problems: [409],
+    handle: async (ctx, { params, body }) => {
+      const { botDeploymentId } = await createBots(ctx, { ...params, ...body })
+      return { headers: { location: `${pathTo(params.worldId)}${botDeploymentId}/` } }
+    },
+  }),
+  endpoint({
+    ...onBots,
+    method: 'get',
+    operationId: 'getBotDeployment',
+    summary: 'Read a bot deployment',
+    needs: ['world', 'r'],
+    answer: botsAnswer,
+    answerHeaders: ['etag'],
+    handle: async (ctx, { params }) => {
+      const { body, ...versions } = await getBots(ctx, params)
+      return { body, headers: { etag: entityTag(versions) } }
+    },
+  }),
+  endpoint({
+    ...onBots,
+    method: 'patch',
+    operationId: 'patchBotDeployment',
+    summary: 'Change the count of a bot deployment, and what its later bots are',
+    needs: ['world', 'w'],
+    body: patchBotsBody,
+    ifMatch: true,
+    problems: [409],
+    handle: async (ctx, { params, body, ifMatch }) => {
+      await patchBots(ctx, { ...params, ifMatch, changes: body })
+      return {}
+    },
+  }),
+  endpoint({
+    ...onBots,
+    method: 'delete',
+    operationId: 'deleteBotDeployment',
+    summary: 'Stop and remove a bot deployment',
+    needs: ['world', 'w'],
+    handle: async (ctx, { params }) => {
+      await deleteBots(ctx, params)
+      return {}
+    },
+  }),
+]

@@ -1,0 +1,99 @@
+import { z } from 'zod'
+import { shownMetadata } from '#api/domain/worlds/schema.ts'
+import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
+import { codePoints, shownId, shownInstant, textMap } from '#api/platform/http/fields.ts'
+import { botPhases } from '#shared/enumerations.ts'
+import { cpuPattern, memoryPattern } from '#shared/resources/botDeployment.ts'
+
+const description = 'Guests at the door'
+const configuration = { count: 3, cpu: '250m', memory: '128Mi', args: ['--dance'], durationMinutes: 30 }
+const metadata = { annotations: {}, labels: { team: 'events' } }
+
+const count = () =>
+  z
+    .int()
+    .min(0)
+    .max(10_000)
+    .meta({ examples: [configuration.count], description: 'How many bots.' })
+const cpu = () => z.string().max(32).regex(cpuPattern, 'must be a CPU quantity such as 1, 0.5 or 250m')
+const memory = () => z.string().max(32).regex(memoryPattern, 'must be a memory quantity such as 256Mi')
+const args = () => z.array(z.string().max(4096)).max(64)
+const durationMinutes = () => z.number().gt(0).max(5_256_000)
+const maps = { annotations: textMap(), labels: textMap() }
+
+/** The body of `POST /api/worlds/{worldId}/bots/`; only the count must be given. */
+export const createBotsBody = z
+  .strictObject({
+    count: count(),
+    description: codePoints(2048).default(''),
+    cpu: cpu().default('100m'),
+    memory: memory().default('128Mi'),
+    args: args().default([]),
+    durationMinutes: durationMinutes().exactOptional(),
+    metadata: z
+      .strictObject({ annotations: maps.annotations.default({}), labels: maps.labels.default({}) })
+      .prefault({}),
+  })
+  .meta({ id: 'CreateBotDeployment', examples: [{ ...configuration, description, metadata }] })
+
+/** The body of `PATCH /api/worlds/{worldId}/bots/{botDeploymentId}/`: the count, and what else changes. */
+export const patchBotsBody = z
+  .strictObject({
+    count: count(),
+    cpu: cpu().exactOptional(),
+    memory: memory().exactOptional(),
+    args: args().exactOptional(),
+    durationMinutes: durationMinutes().exactOptional(),
+    metadata: z.strictObject(maps).exactOptional(),
+  })
+  .meta({ id: 'PatchBotDeployment', examples: [{ count: 5, memory: '256Mi' }] })
+
+/** A bot deployment as answers show it. */
+export const botsAnswer = z
+  .object({
+    documentId: shownId('bot'),
+    description: z.string(),
+    configuration: z.object({
+      count: z.number(),
+      cpu: z.string(),
+      memory: z.string(),
+      args: z.array(z.string()),
+      durationMinutes: z.number().exactOptional(),
+    }),
+    status: z.object({
+      phase: z.enum(botPhases),
+      message: z.string(),
+      startedAt: z.number().exactOptional().meta({ description: 'Milliseconds since 1970.' }),
+      worldStartedAt: shownInstant().exactOptional(),
+      cluster: z.object({ name: z.string(), computeGroup: z.string() }),
+    }),
+    metadata: shownMetadata,
+    organizationId: shownId('organization'),
+    projectId: shownId('project'),
+    worldId: shownId('world'),
+  })
+  .meta({
+    id: 'BotDeployment',
+    examples: [
+      {
+        documentId: exampleId('bot'),
+        description,
+        configuration,
+        status: {
+          phase: 'Running',
+          message: '',
+          startedAt: Date.parse(exampleInstant),
+          worldStartedAt: exampleInstant,
+          cluster: { name: 'default', computeGroup: 'production' },
+        },
+        metadata,
+        organizationId: exampleId('organization'),
+        projectId: exampleId('project'),
+        worldId: exampleId('world'),
+      },
+    ],
+  })
+
+export type CreateBots = z.output<typeof createBotsBody>
+export type PatchBots = z.output<typeof patchBotsBody>
+export type BotsAnswer = z.output<typeof botsAnswer>

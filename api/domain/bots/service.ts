@@ -1,0 +1,190 @@
+import { and, eq, isNull, notInArray, sql } from 'drizzle-orm'
+import type { Context } from '#api/domain/access/context.ts'
+import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
+import type { Transaction } from '#api/platform/database/client.ts'
+import { after, inOrder } from '#api/platform/database/page.ts'
+import { matches } from '#api/platform/http/entityTag.ts'
+import { optional } from '#api/platform/http/fields.ts'
+import { cut, type Page, type Paged } from '#api/platform/http/page.ts'
+import { notFound, Problem } from '#api/platform/http/problem.ts'
+import { createOnce } from '#api/platform/idempotency/service.ts'
+import { markDirty } from '#api/platform/outbox/outbox.ts'
+import type { BotsAnswer, CreateBots, PatchBots } from './schema.ts'
+import { type BotRow, botDeployments } from './table.ts'
+
+type Named = { worldId: string; botDeploymentId: string }
+
+/** Makes a bot deployment. Its bots run while the world's run is Active. */
+export const createBots = async (
+  ctx: Context,
+  { worldId, ...input }: CreateBots & { worldId: string },
+): Promise<{ botDeploymentId: string }> => {
+  const made = await createOnce(ctx, async (tx, now) => {
+    const world = await lockWorld(ctx, tx, worldId)
+    await refuseCount(tx, world, input.count)
+    const id = ctx.newId('bot')
+    const { organizationId, projectId } = ctx
+    const scope = { organizationId, projectId, worldId, cluster: world.cluster }
+    await tx.insert(botDeployments).values({ id, ...scope, ...input, createdAt: now, updatedAt: now })
+    await markDirty(tx, { kind: 'bot', id, revision: 1 }, now.getTime())
+    return { botDeploymentId: id }
+  })
+  ctx.wakeSync()
+  return made
+}
+
+/** Lists the bot deployments of a world, oldest first. */
+export const listBots = async (ctx: Context, worldId: string, page: Page): Promise<Paged<BotsAnswer>> => {
+  const rows = await ctx.db
+    .select({ bots: botDeployments, world: worlds })
+    .from(botDeployments)
+    .innerJoin(worlds, eq(worlds.id, botDeployments.worldId))
+    .where(and(inWorld(ctx, worldId), after(botDeployments, page)))
+    .orderBy(...inOrder(botDeployments))
+    .limit(page.limit + 1)
+  const { organizationId, projectId } = ctx
+  if (rows.length === 0 && !(await ctx.scopeExists('world', { organizationId, projectId, worldId }))) throw notFound()
+  const { items, ...next } = cut(
+    rows.map((row) => ({ ...row, id: row.bots.id, createdAt: row.bots.createdAt })),
+    page,
+  )
+  return { ...next, items: items.map(({ bots, world }) => present(bots, world)) }
+}
+
+/** Reads one bot deployment. */
+export const getBots = async (ctx: Context, named: Named) => {
+  const [row] = await ctx.db
+    .select({ bots: botDeployments, world: worlds })
+    .from(botDeployments)
+    .innerJoin(worlds, eq(worlds.id, botDeployments.worldId))
+    .where(is(ctx, named))
+  if (row === undefined) throw notFound()
+  const { revision, statusVersion } = row.bots
+  return { body: present(row.bots, row.world), revision, statusVersion }
+}
+
+/** Changes the count and what else is given. */
+export const patchBots = async (
+  ctx: Context,
+  { ifMatch, changes, ...named }: Named & { ifMatch: string | undefined; changes: PatchBots },
+): Promise<void> => {
+  const now = new Date(ctx.clock.now())
+  await ctx.db.transaction(async (tx) => {
+    const world = await lockWorld(ctx, tx, named.worldId)
+    const [row] = await tx.select().from(botDeployments).where(is(ctx, named)).for('update')
+    if (row === undefined) throw notFound()
+    matches(ifMatch, row)
+    await refuseCount(tx, world, changes.count, row)
+    const revision = row.revision + 1
+    await tx
+      .update(botDeployments)
+      .set({ ...changes, revision, updatedAt: now })
+      .where(eq(botDeployments.id, row.id))
+    await markDirty(tx, { kind: 'bot', id: row.id, revision }, now.getTime())
+  })
+  ctx.wakeSync()
+}
+
+/** Deletes a bot deployment: absent from now on, gone when its resource is; its bots stop. */
+export const deleteBots = async (ctx: Context, named: Named): Promise<void> => {
+  const now = new Date(ctx.clock.now())
+  await ctx.db.transaction(async (tx) => {
+    const [row] = await tx
+      .update(botDeployments)
+      .set({ deletingAt: now, revision: sql`${botDeployments.revision} + 1`, updatedAt: now })
+      .where(is(ctx, named))
+      .returning({ id: botDeployments.id, revision: botDeployments.revision })
+    if (row === undefined) throw notFound()
+    await markDirty(tx, { kind: 'bot', ...row }, now.getTime())
+  })
+  ctx.wakeSync()
+}
+
+/** Whether the world of the scope has such a bot deployment. */
+export const botsExist = async (ctx: Context, named: Named): Promise<boolean> =>
+  (await ctx.db.select({ id: botDeployments.id }).from(botDeployments).where(is(ctx, named))).length > 0
+
+const inWorld = (ctx: Context, worldId: string) =>
+  and(
+    eq(botDeployments.organizationId, ctx.organizationId),
+    eq(botDeployments.projectId, ctx.projectId),
+    eq(botDeployments.worldId, worldId),
+    isNull(botDeployments.deletingAt),
+  )
+
+const is = (ctx: Context, { worldId, botDeploymentId }: Named) =>
+  and(inWorld(ctx, worldId), eq(botDeployments.id, botDeploymentId))
+
+/** The world, locked so that of two changes at the same moment the second counts the bots of the first. */
+const lockWorld = async (ctx: Context, tx: Transaction, worldId: string): Promise<WorldRow> => {
+  const [world] = await tx
+    .select()
+    .from(worlds)
+    .where(
+      and(
+        eq(worlds.organizationId, ctx.organizationId),
+        eq(worlds.projectId, ctx.projectId),
+        eq(worlds.id, worldId),
+        isNull(worlds.deletingAt),
+      ),
+    )
+    .for('no key update')
+  if (world === undefined) throw notFound()
+  return world
+}
+
+/** Every deployment that may still run counts, those that wait for their world included. */
+const refuseCount = async (tx: Transaction, world: WorldRow, count: number, except?: BotRow): Promise<void> => {
+  const wanted = (await liveCount(tx, world.id, except?.id)) + count
+  if (wanted > world.estimatedCapacity) {
+    const detail = `The world would have ${wanted} bots, above the ${world.estimatedCapacity} of its scaling profile.`
+    throw new Problem('limit_reached', detail)
+  }
+}
+
+/** Refuses a scaling profile that is too small for the live bots of a world, whose row is locked. */
+export const refuseFewer = async (tx: Transaction, worldId: string, capacity: number): Promise<void> => {
+  const live = await liveCount(tx, worldId)
+  if (live > capacity) {
+    throw new Problem('limit_reached', `The world has ${live} bots, above the ${capacity} of this scaling profile.`)
+  }
+}
+
+/** How many bots the deployments of a world want, but for those that are over until its next run. */
+const liveCount = async (tx: Transaction, worldId: string, except = ''): Promise<number> => {
+  const [live] = await tx
+    .select({ sum: sql<number>`coalesce(sum(${botDeployments.count}), 0)::int` })
+    .from(botDeployments)
+    .where(
+      and(
+        eq(botDeployments.worldId, worldId),
+        isNull(botDeployments.deletingAt),
+        notInArray(botDeployments.phase, ['Stopped', 'Error']),
+        sql`${botDeployments.id} <> ${except}`,
+      ),
+    )
+  return live?.sum ?? 0
+}
+
+const present = (row: BotRow, world: WorldRow): BotsAnswer => ({
+  documentId: row.id,
+  description: row.description,
+  configuration: {
+    count: row.count,
+    cpu: row.cpu,
+    memory: row.memory,
+    args: row.args,
+    ...optional('durationMinutes', row.durationMinutes),
+  },
+  status: {
+    phase: row.phase,
+    message: row.statusMessage,
+    ...optional('startedAt', row.startedAt?.getTime()),
+    ...optional('worldStartedAt', world.startedAt?.toISOString()),
+    cluster: { name: row.cluster, computeGroup: world.compute.group },
+  },
+  metadata: row.metadata,
+  organizationId: row.organizationId,
+  projectId: row.projectId,
+  worldId: row.worldId,
+})

@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import { buildName } from '#api/domain/worlds/schema.ts'
+import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
+import { shownId, shownInstant } from '#api/platform/http/fields.ts'
+
+const putExample = {
+  image: 'registry.example/game/server:1.4',
+  contentId: 'content-42',
+  digest: `sha256:${'0'.repeat(64)}`,
+  probes: true,
+}
+const example = {
+  id: exampleId('build'),
+  organizationId: exampleId('organization'),
+  channelId: 'main',
+  tag: 'stable',
+  ...putExample,
+  createdAt: exampleInstant,
+}
+
+/** What names a build in a path. */
+export const buildParams = z.object({
+  channelId: buildName.meta({ examples: [example.channelId] }),
+  tag: buildName.meta({ examples: [example.tag] }),
+})
+
+const image = () =>
+  z
+    .string()
+    .max(512)
+    .regex(/^[a-z0-9]([a-z0-9._:/-]*[a-z0-9])?(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?$/, 'must be an image reference')
+    .meta({ examples: [putExample.image] })
+const digest = () => z.string().regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hexadecimal digits')
+
+/** The body of `PUT /api/builds/{channelId}/{tag}/`. */
+export const putBuildBody = z
+  .strictObject({
+    image: image(),
+    contentId: z
+      .string()
+      .min(1)
+      .max(256)
+      .meta({ examples: [putExample.contentId] }),
+    digest: digest().exactOptional(),
+    probes: z.boolean().default(true).meta({ description: 'Whether the image answers the probes of the contract.' }),
+  })
+  .meta({ id: 'PutBuild', examples: [putExample] })
+
+/** A build as answers show it. */
+export const buildAnswer = z
+  .object({
+    id: shownId('build'),
+    organizationId: shownId('organization'),
+    channelId: z.string(),
+    tag: z.string(),
+    image: z.string(),
+    contentId: z.string(),
+    digest: z.string().exactOptional(),
+    probes: z.boolean(),
+    createdAt: shownInstant(),
+  })
+  .meta({ id: 'Build', examples: [example] })
+
+export type PutBuild = z.output<typeof putBuildBody>
+export type BuildAnswer = z.output<typeof buildAnswer>
+
+/** What a server is made of: the image with its digest, if one is pinned, and what is in it. */
+export type BuildPackage = { readonly image: string; readonly contentId: string; readonly probes: boolean }

@@ -1,0 +1,27 @@
+import { boolean, index, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
+import { organizations } from '#api/domain/organizations/table.ts'
+import { instant } from '#api/platform/database/columns.ts'
+
+/** What a channel and a tag of an organization stand for now; each change gives the build another id. */
+export const builds = pgTable(
+  'builds',
+  {
+    organizationId: text()
+      .notNull()
+      .references(() => organizations.id),
+    channelId: text().notNull(),
+    tag: text().notNull(),
+    id: text().notNull().unique(),
+    image: text().notNull(),
+    contentId: text().notNull(),
+    digest: text(),
+    probes: boolean().notNull(),
+    createdAt: instant().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.organizationId, table.channelId, table.tag] }),
+    index().on(table.organizationId, table.contentId, table.createdAt),
+  ],
+)
+
+export type BuildRow = typeof builds.$inferSelect

@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { publicWorldAnswer } from '#api/domain/worlds/schema.ts'
+import { linkTo, pageOf, pageQuery } from '#api/platform/http/page.ts'
+import { accessAnswer, accessParams, travelLocations } from './schema.ts'
+import { getAccess, listPublicWorlds, listTravelLocations } from './service.ts'
+
+const tag = 'Discovery'
+
+/** The endpoints by which worlds are found and entered. */
+export const discoveryEndpoints = [
+  endpoint({
+    method: 'get',
+    path: '/api/worlds/public/',
+    operationId: 'listPublicWorlds',
+    summary: 'List the public and active worlds of all organizations',
+    tag,
+    query: pageQuery,
+    answer: z.array(publicWorldAnswer),
+    answerHeaders: ['link'],
+    handle: async (ctx, { query }) => {
+      const page = pageOf(query)
+      const { items, next } = await listPublicWorlds(ctx, page)
+      return { body: items, headers: linkTo('/api/worlds/public/', page, next) }
+    },
+  }),
+  endpoint({
+    method: 'get',
+    path: '/api/worlds/travel/locations/',
+    operationId: 'listTravelLocations',
+    summary: 'List the active worlds that the key can read',
+    tag,
+    scope: 'optional',
+    query: pageQuery,
+    answer: travelLocations,
+    answerHeaders: ['link'],
+    problems: [404],
+    handle: async (ctx, { query }) => {
+      const page = pageOf(query)
+      const { items, next } = await listTravelLocations(ctx, page)
+      return { body: { worlds: items }, headers: linkTo('/api/worlds/travel/locations/', page, next) }
+    },
+  }),
+  endpoint({
+    method: 'get',
+    path: '/api/worlds/{worldId}/users/{userId}/access/',
+    operationId: 'getWorldAccess',
+    summary: 'Tell whether a user can enter a world',
+    tag,
+    credential: 'token',
+    scope: 'project',
+    params: accessParams,
+    answer: accessAnswer,
+    problems: [403, 404],
+    handle: async (ctx, { params }) => ({ body: await getAccess(ctx, params) }),
+  }),
+]

@@ -1,0 +1,25 @@
+import { liveConfigUrl } from '#api/domain/worlds/present.ts'
+import type { DeploymentRow, LaunchContextRow, WorldRow } from '#api/domain/worlds/table.ts'
+import { optional } from '#api/platform/http/fields.ts'
+import type { TravelLocation } from './schema.ts'
+
+type Located = { world: WorldRow; context: LaunchContextRow; deployment: DeploymentRow | undefined }
+
+/** A world to travel to, as it runs now: map, build and content are those of the run, not of later edits. */
+export const presentTravelLocation = ({ world, context, deployment }: Located, publicUrl: string): TravelLocation => ({
+  deployment: deployment?.id ?? '',
+  map: deployment?.runtime.mapName ?? world.runtime.mapName,
+  buildId: world.resolvedBuild?.id ?? '',
+  organizationId: world.organizationId,
+  projectId: world.projectId,
+  launchContextId: context.id,
+  launchContextName: context.name,
+  worldId: world.id,
+  worldName: world.name,
+  liveConfigUrl: liveConfigUrl(publicUrl, world.id),
+  contentId: world.resolvedBuild?.contentId ?? '',
+  metadata: world.metadata,
+  queueState: { queued: world.queueQueued, active: world.queueActive },
+  admission: world.admission,
+  ...optional('pictureUrl', world.pictureUrl),
+})

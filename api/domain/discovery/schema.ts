@@ -1,0 +1,59 @@
+import { z } from 'zod'
+import { deploymentExample, worldExample } from '#api/domain/worlds/examples.ts'
+import { queueState, shownAdmission, shownMetadata } from '#api/domain/worlds/schema.ts'
+import { shownId } from '#api/platform/http/fields.ts'
+
+const travelExample = {
+  deployment: deploymentExample.id,
+  map: deploymentExample.runtime.mapName,
+  buildId: deploymentExample.runtime.build.id,
+  organizationId: worldExample.organizationId,
+  projectId: worldExample.projectId,
+  launchContextId: worldExample.launchContext.launchContextId,
+  launchContextName: worldExample.launchContext.name,
+  worldId: worldExample.documentId,
+  worldName: worldExample.name,
+  liveConfigUrl: deploymentExample.runtime.liveConfigUrl,
+  contentId: deploymentExample.runtime.build.content.id,
+  metadata: worldExample.metadata,
+  queueState: worldExample.queueState,
+  admission: worldExample.admission,
+  pictureUrl: worldExample.pictureUrl,
+}
+
+/** A world to travel to. */
+export const travelLocation = z
+  .object({
+    deployment: z.string(),
+    map: z.string(),
+    buildId: z.string(),
+    organizationId: shownId('organization'),
+    projectId: shownId('project'),
+    launchContextId: shownId('launchContext'),
+    launchContextName: z.string(),
+    worldId: shownId('world'),
+    worldName: z.string(),
+    liveConfigUrl: z.string(),
+    contentId: z.string(),
+    metadata: shownMetadata,
+    queueState,
+    admission: shownAdmission,
+    pictureUrl: z.string().exactOptional(),
+  })
+  .meta({ id: 'TravelLocation', examples: [travelExample] })
+
+/** The answer of `GET /api/worlds/travel/locations/`. */
+export const travelLocations = z
+  .object({ worlds: z.array(travelLocation) })
+  .meta({ id: 'TravelLocations', examples: [{ worlds: [travelExample] }] })
+
+/** Whom an identity provider calls what is its own matter, so any text is a user's id here. */
+export const accessParams = z.object({ userId: z.string().meta({ examples: ['user-7'] }) })
+
+/** Whether a user can enter a world. */
+export const accessAnswer = z
+  .object({ userId: z.string(), hasAccess: z.boolean() })
+  .meta({ id: 'WorldAccess', examples: [{ userId: 'user-7', hasAccess: true }] })
+
+export type TravelLocation = z.output<typeof travelLocation>
+export type AccessAnswer = z.output<typeof accessAnswer>

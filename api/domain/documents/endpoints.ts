@@ -1,0 +1,59 @@
+import { z } from 'zod'
+import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { type DocumentType, documentTypes } from '#shared/enumerations.ts'
+import { documentAnswer, documentData, documentExamples, documentParams, userIdField } from './schema.ts'
+import { nodeOfDocument } from './scope.ts'
+import { deleteDocument, getDocument, putDocument } from './service.ts'
+
+const nameOf = (type: DocumentType): string => `${type.charAt(0).toUpperCase()}${type.slice(1)}`
+
+/** The endpoints of one type of document. */
+const endpointsOf = (type: DocumentType) => {
+  const onDocument = {
+    path: `/api/documents/${type}/{id}/`,
+    tag: 'Documents',
+    credential: 'keyOrToken',
+    scope: 'organization?project?world',
+    params: documentParams,
+  } as const
+  return [
+    endpoint({
+      ...onDocument,
+      method: 'get',
+      operationId: `get${nameOf(type)}`,
+      summary: `Read a ${type} document`,
+      needs: [nodeOfDocument, 'r'],
+      answer: documentAnswer,
+      problems: [400],
+      handle: async (ctx, { params: { id } }) => ({ body: await getDocument(ctx, { type, id }) }),
+    }),
+    endpoint({
+      ...onDocument,
+      method: 'put',
+      operationId: `put${nameOf(type)}`,
+      summary: `Write a ${type} document whole`,
+      needs: [nodeOfDocument, 'w'],
+      body: z
+        .strictObject({ data: documentData[type], userId: userIdField().exactOptional() })
+        .meta({ id: `Put${nameOf(type)}`, examples: [documentExamples[type]] }),
+      answer: documentAnswer,
+      handle: async (ctx, { params: { id }, body }) => ({ body: await putDocument(ctx, { type, id }, body) }),
+    }),
+    endpoint({
+      ...onDocument,
+      method: 'delete',
+      operationId: `delete${nameOf(type)}`,
+      summary: `Delete a ${type} document`,
+      needs: [nodeOfDocument, 'w'],
+      status: 204,
+      problems: [400],
+      handle: async (ctx, { params: { id } }) => {
+        await deleteDocument(ctx, { type, id })
+        return {}
+      },
+    }),
+  ]
+}
+
+/** The endpoints of the documents behind realtime. */
+export const documentEndpoints = documentTypes.flatMap(endpointsOf)

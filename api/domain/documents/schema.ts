@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import { exampleInstant } from '#api/platform/http/examples.ts'
+import { shownInstant } from '#api/platform/http/fields.ts'
+import { documentTypes, kvStores } from '#shared/enumerations.ts'
+
+const key = () => z.string().min(1).max(256)
+const anything = z.unknown()
+
+/** What the documents of each type hold. */
+export const documentData = {
+  kvStore: z.strictObject({ key: key(), store: z.enum(kvStores), data: anything }),
+  collection: z.strictObject({
+    userId: z.string().max(128),
+    datasourceId: z.string().max(256),
+    userCollection: z.array(anything).max(10_000),
+  }),
+  liveConfig: z.strictObject({ id: z.string().max(256), config: z.record(z.string(), anything) }),
+} as const
+
+const exampleDocumentId = 'Project:settings'
+/** What is written of a document of each type. */
+export const documentExamples = {
+  kvStore: { data: { key: 'score', store: 'kvstoreClient', data: { best: 42 } }, userId: 'user-7' },
+  collection: {
+    data: { userId: 'user-7', datasourceId: 'hats', userCollection: [{ item: 'top hat', count: 1 }] },
+    userId: 'user-7',
+  },
+  liveConfig: { data: { id: 'settings', config: { music: true } }, userId: 'user-7' },
+} as const
+
+/** Who a document belongs to. */
+export const userIdField = () =>
+  z
+    .string()
+    .max(128)
+    .regex(/^[\x21-\x7e]*$/, 'must be visible ASCII characters')
+
+/** The id of a document in a path; a first part `Organization:`, `Project:` or `World:` names its scope. */
+export const documentParams = z.object({
+  id: z
+    .string()
+    .max(256)
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._:@~-]*$/, 'must begin with a letter or digit, then also . _ : @ ~ -')
+    .meta({ examples: [exampleDocumentId] }),
+})
+
+/** A document of any type, as realtime sends it too. */
+export const documentAnswer = z
+  .object({
+    userId: z.string(),
+    resource: z.object({ type: z.enum(documentTypes), id: z.string() }),
+    data: z.record(z.string(), anything),
+    version: shownInstant(),
+  })
+  .meta({
+    id: 'Document',
+    examples: documentTypes.map((type) => ({
+      ...documentExamples[type],
+      resource: { type, id: exampleDocumentId },
+      version: exampleInstant,
+    })),
+  })
+
+export type DocumentAnswer = z.output<typeof documentAnswer>

@@ -1,0 +1,140 @@
+import { z } from 'zod'
+import type { Context, ScopeIds } from '#api/domain/access/context.ts'
+import type { Verb } from '#api/domain/access/permissions.ts'
+import { type InputFault, pointer } from '#api/platform/http/problem.ts'
+
+/** Which scope headers an endpoint reads; `optional` takes both or neither, `?project` may be left out. */
+export type Scope =
+  | 'none'
+  | 'optional'
+  | 'organization'
+  | 'organization?project'
+  | 'organization?project?world'
+  | 'project'
+/** What an endpoint accepts as proof of who asks. */
+export type Credential = 'none' | 'key' | 'token' | 'keyOrToken'
+/** A kind of node in the tree that permissions speak of. */
+export type Depth = 'organization' | 'project' | 'world'
+/** One node, with the ids of those above it; ids that it has none of are ''. */
+export type Node = { readonly depth: Depth } & ScopeIds
+
+/** Finds the node that a request is about, where headers and path do not say it plainly. */
+export type NodeFinder = (ctx: Context, params: Readonly<Record<string, string>>) => Node
+
+/** The names in braces of a path. */
+type ParamNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParamNames<Rest>
+  : never
+
+/** What a handler gets: everything that the table names, parsed. `ifMatch` is there where the endpoint honours it. */
+export type Input<Path extends string, Query, Body> = {
+  readonly params: Record<ParamNames<Path>, string>
+  readonly query: Query
+  readonly body: Body
+  readonly ifMatch: string | undefined
+}
+
+/** What a handler returns; the status is the endpoint's. */
+export type Reply<Body> = { readonly body?: Body; readonly headers?: Readonly<Record<string, string>> }
+
+/** What the table says of an endpoint, for the router, the checks and the documentation. */
+export type Description = {
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
+  readonly path: string
+  readonly operationId: string
+  readonly summary: string
+  readonly tag: string
+  /** Default: an API key. */
+  readonly credential?: Credential
+  /** Default: none. */
+  readonly scope?: Scope
+  /** The verb that is needed, and on which node of the scope; left out where the handler lists or decides. */
+  readonly needs?: readonly [Depth | NodeFinder, Verb]
+  /** The verb is needed on all beneath the node too. */
+  readonly subtree?: true
+  /** What the path names beyond the scope; absent is 404 before anything is said of the body. */
+  readonly exists?: (ctx: Context, params: Readonly<Record<string, string>>) => Promise<boolean>
+  /** What the path names that is no id: another value is a 400. */
+  readonly params?: z.ZodObject
+  readonly query?: z.ZodObject
+  /** A JSON body that must be given. */
+  readonly body?: z.ZodType
+  /** The body is a picture, multipart or raw; the handler gets its bytes. */
+  readonly upload?: true
+  readonly answer?: z.ZodType
+  /** Default: 200. */
+  readonly status?: 200 | 204
+  readonly answerDescription?: string
+  /** Headers of the answer that are worth naming. */
+  readonly answerHeaders?: readonly ('etag' | 'link' | 'location')[]
+  readonly ifMatch?: true
+  /** Honours Idempotency-Key: the handler makes its rows by `createOnce`. */
+  readonly idempotent?: true
+  /** Counts against the starts and stops of one world. */
+  readonly throttled?: 'world'
+  /** Statuses beyond those that follow from the rest of the entry. */
+  readonly problems?: readonly number[]
+}
+
+/** What came in, unparsed. */
+export type RawInput = {
+  readonly params: Record<string, string>
+  readonly query: Record<string, string | string[]>
+  readonly body: unknown
+  readonly ifMatch: string | undefined
+}
+
+/** One line of the table of routes. */
+export type Endpoint = Description & {
+  /** Parses the input: every fault of it, or what is left to do. */
+  readonly prepare: (raw: RawInput) => readonly InputFault[] | ((ctx: Context) => Promise<Reply<unknown>>)
+}
+
+type Options<Path extends string, Query extends z.ZodObject, Body extends z.ZodType, Answer extends z.ZodType> = Omit<
+  Description,
+  'path' | 'query' | 'body' | 'answer'
+> & {
+  path: Path
+  query?: Query
+  body?: Body
+  answer?: Answer
+  handle: (ctx: Context, input: Input<Path, z.output<Query>, z.output<Body>>) => Promise<Reply<z.input<Answer>>>
+}
+
+const anyQuery = z.object({})
+
+/**
+ * Declares an endpoint. All that is known of it stands in this one entry: the router, the order of checks, the OpenAPI
+ * document and the client follow from it.
+ */
+export const endpoint = <
+  const Path extends string,
+  Query extends z.ZodObject = typeof anyQuery,
+  Body extends z.ZodType = z.ZodUnknown,
+  Answer extends z.ZodType = z.ZodUndefined,
+>(
+  options: Options<Path, Query, Body, Answer>,
+): Endpoint => ({
+  ...options,
+  prepare: (raw) => {
+    const query = options.query?.safeParse(raw.query)
+    const body = options.body?.safeParse(raw.body)
+    const params = options.params?.safeParse(raw.params)
+    const faults = [
+      ...(params?.success === false ? faultsOf(params.error.issues, 'path:') : []),
+      ...(query?.success === false ? faultsOf(query.error.issues, 'query:') : []),
+      ...(body?.success === false ? faultsOf(body.error.issues, '') : []),
+    ]
+    if (faults.length > 0) return faults
+    const input = { ...raw, query: query?.data ?? {}, body: body === undefined ? raw.body : body.data }
+    return (ctx) => options.handle(ctx, input as Input<Path, z.output<Query>, z.output<Body>>)
+  },
+})
+
+/** An unknown field is a fault of its own, at its own place. */
+const faultsOf = (issues: readonly z.core.$ZodIssue[], prefix: string): InputFault[] =>
+  issues.flatMap((issue) => {
+    const path = prefix + pointer(issue.path)
+    if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }]
+    return issue.keys.map((key) => ({ path: `${path}${pointer([key])}`, message: 'this field is not known here' }))
+  })

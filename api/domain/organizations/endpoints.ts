@@ -1,0 +1,117 @@
+import { z } from 'zod'
+import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { setPicture } from '#api/domain/pictures/service.ts'
+import { linkTo, pageOf, pageQuery } from '#api/platform/http/page.ts'
+import {
+  createdOrganization,
+  createOrganizationBody,
+  limits,
+  organizationAnswer,
+  patchLimitsBody,
+  patchOrganizationBody,
+  publicOrganization,
+} from './schema.ts'
+import {
+  createOrganization,
+  getPublicOrganization,
+  listOrganizations,
+  patchLimits,
+  patchOrganization,
+  setOrganizationPicture,
+} from './service.ts'
+
+const tag = 'Organizations'
+
+/** The two ways to name an organization: by the header alone, and by the path as well. */
+const bothForms = [
+  { path: '/api/organizations/current/', suffix: '' },
+  { path: '/api/organizations/{organizationId}/', suffix: 'ById' },
+] as const
+
+/** The endpoints of organizations. */
+export const organizationEndpoints = [
+  endpoint({
+    method: 'get',
+    path: '/api/organizations/',
+    operationId: 'listOrganizations',
+    summary: 'List the organizations that the key can read',
+    tag,
+    query: pageQuery,
+    answer: z.array(organizationAnswer),
+    answerHeaders: ['link'],
+    handle: async (ctx, { query }) => {
+      const page = pageOf(query)
+      const { items, next } = await listOrganizations(ctx, page)
+      return { body: items, headers: linkTo('/api/organizations/', page, next) }
+    },
+  }),
+  endpoint({
+    method: 'post',
+    path: '/api/organizations/',
+    operationId: 'createOrganization',
+    summary: 'Make an organization',
+    tag,
+    body: createOrganizationBody,
+    idempotent: true,
+    answer: createdOrganization,
+    problems: [403],
+    handle: async (ctx, { body }) => ({ body: await createOrganization(ctx, body) }),
+  }),
+  ...bothForms.flatMap(({ path, suffix }) => [
+    endpoint({
+      method: 'get',
+      path,
+      operationId: `getOrganization${suffix}`,
+      summary: 'Read what anybody may know of an organization',
+      tag,
+      credential: 'none',
+      scope: 'organization',
+      answer: publicOrganization,
+      problems: [404],
+      handle: async (ctx) => ({ body: await getPublicOrganization(ctx) }),
+    }),
+    endpoint({
+      method: 'patch',
+      path,
+      operationId: `patchOrganization${suffix}`,
+      summary: 'Change an organization',
+      tag,
+      scope: 'organization',
+      needs: ['organization', 'w'],
+      body: patchOrganizationBody,
+      status: 204,
+      problems: [409],
+      handle: async (ctx, { body }) => {
+        await patchOrganization(ctx, body)
+        return {}
+      },
+    }),
+    endpoint({
+      method: 'patch',
+      path: `${path}pictureUrl/`,
+      operationId: `putOrganizationPicture${suffix}`,
+      summary: 'Set the picture of an organization',
+      tag,
+      scope: 'organization',
+      needs: ['organization', 'w'],
+      upload: true,
+      answer: organizationAnswer,
+      handle: async (ctx, { body }) => ({
+        body: await setPicture(ctx, ctx.organizationId, body, (url) => setOrganizationPicture(ctx, url)),
+      }),
+    }),
+  ]),
+  endpoint({
+    method: 'patch',
+    path: '/api/organizations/{organizationId}/limits/',
+    operationId: 'patchLimits',
+    summary: 'Set limits of an organization: what is left out stays',
+    tag,
+    scope: 'organization',
+    needs: ['organization', 'r'],
+    body: patchLimitsBody,
+    answer: limits,
+    problems: [403],
+    handle: async (ctx, { body }) => ({ body: await patchLimits(ctx, body) }),
+  }),
+]

@@ -1,0 +1,35 @@
+import type { Verb } from '#api/domain/access/permissions.ts'
+import { optional } from '#api/platform/http/fields.ts'
+import type { OrganizationAnswer, PublicOrganization } from './schema.ts'
+import type { OrganizationRow } from './table.ts'
+
+const shared = (row: OrganizationRow) => ({
+  name: row.name,
+  tenantId: row.tenantId,
+  ...optional('pictureUrl', row.pictureUrl),
+  ...optional('featuredEventId', row.featuredEventId),
+  ...optional('websiteInfo', row.websiteInfo),
+  features: row.features,
+  ...optional('legalPolicies', row.legalPolicies),
+  hasEventEnabled: row.hasEventEnabled,
+})
+
+/** An organization as its members read it. */
+export const presentOrganization = (row: OrganizationRow, verb: Verb): OrganizationAnswer => ({
+  documentId: row.id,
+  ...shared(row),
+  permissionVerb: verb,
+  isSlot: false,
+})
+
+/** An organization as anybody may read it. */
+export const presentPublicly = (row: OrganizationRow, supported: readonly string[]): PublicOrganization => ({
+  organizationId: row.id,
+  ...shared(row),
+  supportedProviders: {
+    providerA: supported.includes('providerA'),
+    providerB: supported.includes('providerB'),
+    providerC: supported.includes('providerC'),
+    providerD: supported.includes('providerD'),
+  },
+})

@@ -1,0 +1,194 @@
+import { z } from 'zod'
+import { exampleId, examplePictureUrl } from '#api/platform/http/examples.ts'
+import { shownId } from '#api/platform/http/fields.ts'
+import { isLinearPattern } from './pattern.ts'
+
+const example = {
+  name: 'Acme',
+  featuredEventId: 'opening-night',
+  websiteInfo: { title: 'Acme Worlds', headTags: ['<meta name="theme-color" content="#224466">'] },
+  features: { hasProfilePage: true, loginOptions: { hasEmail: true } },
+  legalPolicies: { chatRules: ['Be kind.'] },
+  hasEventEnabled: true,
+}
+const shownExample = {
+  ...example,
+  tenantId: 'acme',
+  pictureUrl: examplePictureUrl('organization'),
+}
+
+const text = (max = 1024) => z.string().max(max)
+const texts = () => z.array(text(65_536)).max(256)
+
+const websiteInfo = z.strictObject({
+  title: text().exactOptional(),
+  headTags: z.array(text(4096)).max(256).exactOptional(),
+})
+
+const legalPolicies = z.strictObject({
+  termsOfService: texts().exactOptional(),
+  privacyPolicy: texts().exactOptional(),
+  chatRules: texts().exactOptional(),
+  partnerPrivacyPolicy: texts().exactOptional(),
+  eula: texts().exactOptional(),
+})
+
+const channel = z.strictObject({ read: z.boolean(), write: z.boolean(), type: text(64) })
+
+const features = z.strictObject({
+  loginPanelDisclaimer: text(4096).exactOptional(),
+  profilePictureUpload: z.boolean().exactOptional(),
+  hasProfilePage: z.boolean().exactOptional(),
+  hasCollectionsPage: z.boolean().exactOptional(),
+  hasNavigationMenu: z.boolean().exactOptional(),
+  allowPublicReadableChat: z.boolean().exactOptional(),
+  loginOptions: z
+    .strictObject({
+      hasEmail: z.boolean().exactOptional(),
+      hasWalletA: z.boolean().exactOptional(),
+      hasWalletB: z.boolean().exactOptional(),
+      hasWalletC: z.boolean().exactOptional(),
+      hasIdentityProvider: z.boolean().exactOptional(),
+    })
+    .exactOptional(),
+  allowUserTokenManagement: z.boolean().exactOptional(),
+  pubsub: z
+    .strictObject({
+      publishKey: text().exactOptional(),
+      subscribeKey: text().exactOptional(),
+      defaultChannels: z.array(channel).max(64).exactOptional(),
+    })
+    .exactOptional(),
+  usernameCustomization: z
+    .strictObject({
+      unique: z.boolean().exactOptional(),
+      pattern: text(256)
+        .refine(isLinearPattern, 'must be a regular expression in the syntax of RE2, which runs in linear time')
+        .exactOptional()
+        .meta({ format: 'regex', examples: ['^[a-z][a-z0-9_]{2,15}$'] }),
+    })
+    .exactOptional(),
+  iosNativeClientSupport: z.boolean().exactOptional(),
+  useSignedContentDownloads: z.boolean().exactOptional(),
+  customerConnectUrl: text(2048).exactOptional(),
+})
+
+const name = () =>
+  z
+    .string()
+    .min(1)
+    .max(128)
+    .meta({ examples: [example.name] })
+const featuredEventId = () => text(256)
+const tenantId = () =>
+  z
+    .string()
+    .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 of a-z, 0-9 and -, no - at either end')
+    .meta({ examples: [shownExample.tenantId] })
+
+/** The body of `POST /api/organizations/`; only the name must be given. */
+export const createOrganizationBody = z
+  .strictObject({
+    name: name(),
+    featuredEventId: featuredEventId().exactOptional(),
+    websiteInfo: websiteInfo.exactOptional(),
+    features: features.exactOptional(),
+    legalPolicies: legalPolicies.exactOptional(),
+    hasEventEnabled: z.boolean().exactOptional(),
+  })
+  .meta({ id: 'CreateOrganization', examples: [example] })
+
+/** The answer of `POST /api/organizations/`. */
+export const createdOrganization = z.object({ organizationId: shownId('organization'), features }).meta({
+  id: 'CreatedOrganization',
+  examples: [{ organizationId: exampleId('organization'), features: example.features }],
+})
+
+/** The body of `PATCH /api/organizations/current/`; what is left out stays, features are replaced whole. */
+export const patchOrganizationBody = z
+  .strictObject({
+    name: name().exactOptional(),
+    tenantId: tenantId().exactOptional(),
+    featuredEventId: featuredEventId().exactOptional(),
+    features: features.exactOptional(),
+  })
+  .meta({ id: 'PatchOrganization', examples: [{ name: 'Acme Worlds', tenantId: shownExample.tenantId }] })
+
+const shared = {
+  name: z.string(),
+  tenantId: z.string(),
+  pictureUrl: z.string().exactOptional(),
+  featuredEventId: z.string().exactOptional(),
+  websiteInfo: websiteInfo.exactOptional(),
+  features,
+  legalPolicies: legalPolicies.exactOptional(),
+  hasEventEnabled: z.boolean(),
+}
+
+/** The login providers that the platform may offer. */
+export const providers = ['providerA', 'providerB', 'providerC', 'providerD'] as const
+
+/** An organization as anybody may read it. */
+export const publicOrganization = z
+  .object({
+    organizationId: shownId('organization'),
+    ...shared,
+    supportedProviders: z.object({
+      providerA: z.boolean(),
+      providerB: z.boolean(),
+      providerC: z.boolean(),
+      providerD: z.boolean(),
+    }),
+  })
+  .meta({
+    id: 'PublicOrganization',
+    examples: [
+      {
+        organizationId: exampleId('organization'),
+        ...shownExample,
+        supportedProviders: { providerA: false, providerB: false, providerC: false, providerD: false },
+      },
+    ],
+  })
+
+/** An organization as its members read it. */
+export const organizationAnswer = z
+  .object({
+    documentId: shownId('organization'),
+    ...shared,
+    permissionVerb: z.enum(['r', 'w', '*']),
+    isSlot: z.boolean(),
+  })
+  .meta({
+    id: 'Organization',
+    examples: [{ documentId: exampleId('organization'), ...shownExample, permissionVerb: '*', isSlot: false }],
+  })
+
+const most = (maximum: number) => z.int().min(0).max(maximum)
+/** What an organization may have and run. */
+export const limits = z
+  .object({
+    maxWorlds: most(1_000_000).meta({ description: 'How many worlds there may be.' }),
+    maxWorldCapacity: most(10_000).meta({ description: 'The largest estimatedCapacity of one world.' }),
+    maxRunningCapacity: most(100_000_000).meta({ description: 'The sum of estimatedCapacity of running worlds.' }),
+  })
+  .meta({ id: 'Limits', examples: [{ maxWorlds: 5_000, maxWorldCapacity: 10_000, maxRunningCapacity: 20_000 }] })
+
+/** The body of `PATCH /api/organizations/{organizationId}/limits/`. */
+export const patchLimitsBody = z
+  .strictObject({
+    maxWorlds: limits.shape.maxWorlds.exactOptional(),
+    maxWorldCapacity: limits.shape.maxWorldCapacity.exactOptional(),
+    maxRunningCapacity: limits.shape.maxRunningCapacity.exactOptional(),
+  })
+  .meta({ id: 'PatchLimits', examples: [{ maxWorlds: 5_000 }] })
+
+export type CreateOrganization = z.output<typeof createOrganizationBody>
+export type PatchOrganization = z.output<typeof patchOrganizationBody>
+export type PatchLimits = z.output<typeof patchLimitsBody>
+export type PublicOrganization = z.output<typeof publicOrganization>
+export type OrganizationAnswer = z.output<typeof organizationAnswer>
+export type Limits = z.output<typeof limits>
+export type WebsiteInfo = z.output<typeof websiteInfo>
+export type LegalPolicies = z.output<typeof legalPolicies>
+export type Features = z.output<typeof features>

@@ -1,0 +1,122 @@
+import { and, eq, inArray, sql } from 'drizzle-orm'
+import { pathOf } from '#api/domain/access/authorise.ts'
+import type { Context, Deps } from '#api/domain/access/context.ts'
+import { reachableChildren, strongestVerb } from '#api/domain/access/permissions.ts'
+import { apiKeys } from '#api/domain/apiKeys/table.ts'
+import { isUniqueViolation } from '#api/platform/database/client.ts'
+import { after, inOrder } from '#api/platform/database/page.ts'
+import { cut, type Page, type Paged } from '#api/platform/http/page.ts'
+import { notFound, Problem } from '#api/platform/http/problem.ts'
+import { createOnce } from '#api/platform/idempotency/service.ts'
+import { presentOrganization, presentPublicly } from './present.ts'
+import type {
+  CreateOrganization,
+  Features,
+  Limits,
+  OrganizationAnswer,
+  PatchLimits,
+  PatchOrganization,
+  PublicOrganization,
+} from './schema.ts'
+import { type OrganizationRow, organizations } from './table.ts'
+
+/** Makes an organization. The key that makes it may do everything in it from then on. */
+export const createOrganization = async (
+  ctx: Context,
+  input: CreateOrganization,
+): Promise<{ organizationId: string; features: Features }> => {
+  if (!ctx.principal.claims.includes('createOrganization')) {
+    throw new Problem('forbidden', 'This needs the claim createOrganization.')
+  }
+  const { features = {}, ...rest } = input
+  const made = await createOnce(ctx, async (tx, now) => {
+    const id = ctx.newId('organization')
+    await tx.insert(organizations).values({ id, tenantId: id, ...rest, features, createdAt: now, updatedAt: now })
+    const granted = JSON.stringify([`${pathOf(id)}/**:*`])
+    await tx
+      .update(apiKeys)
+      .set({ permissions: sql`${apiKeys.permissions} || ${granted}::jsonb`, updatedAt: now })
+      .where(eq(apiKeys.id, ctx.principal.id))
+    return { organizationId: id, features }
+  })
+  ctx.keys.forget(ctx.principal.id)
+  return made
+}
+
+/** Lists the organizations on which the caller has a verb, oldest first. */
+export const listOrganizations = async (ctx: Context, page: Page): Promise<Paged<OrganizationAnswer>> => {
+  const { permissions } = ctx.principal
+  const reachable = reachableChildren(permissions, '')
+  const ids = reachable === 'all' ? undefined : reachable.filter((id) => strongestVerb(permissions, pathOf(id)))
+  const rows = await ctx.db
+    .select()
+    .from(organizations)
+    .where(and(ids && inArray(organizations.id, ids), after(organizations, page)))
+    .orderBy(...inOrder(organizations))
+    .limit(page.limit + 1)
+  const { items, ...next } = cut(rows, page)
+  const verbOn = (id: string) => strongestVerb(permissions, pathOf(id)) ?? 'r'
+  return { ...next, items: items.map((row) => presentOrganization(row, verbOn(row.id))) }
+}
+
+/** Reads what anybody may know of the organization of the headers. */
+export const getPublicOrganization = async (ctx: Context): Promise<PublicOrganization> =>
+  presentPublicly(await find(ctx), ctx.supportedProviders)
+
+/** Changes an organization; what is left out stays. */
+export const patchOrganization = async (ctx: Context, changes: PatchOrganization): Promise<void> => {
+  try {
+    await update(ctx, changes)
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error
+    throw new Problem('conflict', `The tenantId ${changes.tenantId} is taken.`, { cause: error })
+  }
+}
+
+/** Saves where the picture of an organization is; the address of the one before, if it had one. */
+export const setOrganizationPicture = async (
+  ctx: Context,
+  pictureUrl: string,
+): Promise<{ answer: OrganizationAnswer; previous: string | null }> =>
+  ctx.db.transaction(async (tx) => {
+    const [before] = await tx.select().from(organizations).where(is(ctx)).for('update')
+    const [row] = await tx.update(organizations).set(touched(ctx, { pictureUrl })).where(is(ctx)).returning()
+    if (before === undefined || row === undefined) throw notFound()
+    return { answer: presentOrganization(row, ctx.verb ?? 'r'), previous: before.pictureUrl }
+  })
+
+/** Sets some limits of an organization: for the platform alone. */
+export const patchLimits = async (ctx: Context, changes: PatchLimits): Promise<Limits> => {
+  if (!ctx.principal.permissions.includes('*')) throw new Problem('forbidden', 'Limits are set by the platform key.')
+  const row = await update(ctx, { limits: sql`${organizations.limits} || ${JSON.stringify(changes)}::jsonb` })
+  return limitsOf(ctx, row)
+}
+
+/** What holds for an organization. */
+export const limitsOf = ({ defaultLimits }: Deps, { limits }: Pick<OrganizationRow, 'limits'>): Limits => ({
+  ...defaultLimits,
+  ...limits,
+})
+
+const is = (ctx: Context) => eq(organizations.id, ctx.organizationId)
+
+const touched = <T extends object>(ctx: Context, changes: T) => ({
+  ...changes,
+  revision: sql`${organizations.revision} + 1`,
+  updatedAt: new Date(ctx.clock.now()),
+})
+
+const update = async (
+  ctx: Context,
+  changes: Parameters<ReturnType<Context['db']['update']>['set']>[0],
+): Promise<OrganizationRow> => {
+  const [row] = await ctx.db.update(organizations).set(touched(ctx, changes)).where(is(ctx)).returning()
+  if (row === undefined) throw notFound()
+  return row
+}
+
+const find = async (ctx: Context): Promise<OrganizationRow> => {
+  const [row] = await ctx.db.select().from(organizations).where(is(ctx))
+  if (row === undefined) throw notFound()
+  return row
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { entityTag } from '#api/platform/http/entityTag.ts'
+import { linkTo, pageOf, pageQuery } from '#api/platform/http/page.ts'
+import { createdProject, createProjectBody, patchedProject, patchProjectBody, projectAnswer } from './schema.ts'
+import { createProject, deleteProject, getProject, listProjects, patchProject } from './service.ts'
+
+const tag = 'Projects'
+const path = '/api/organizations/projects/'
+const current = { path: '/api/organizations/projects/current/', tag, scope: 'project' } as const
+
+/** The endpoints of projects. */
+export const projectEndpoints = [
+  endpoint({
+    method: 'get',
+    path,
+    operationId: 'listProjects',
+    summary: 'List the projects that the key can read',
+    tag,
+    scope: 'organization',
+    query: pageQuery,
+    answer: z.array(projectAnswer),
+    answerHeaders: ['link'],
+    problems: [404],
+    handle: async (ctx, { query }) => {
+      const page = pageOf(query)
+      const { items, next } = await listProjects(ctx, page)
+      return { body: items, headers: linkTo(path, page, next) }
+    },
+  }),
+  endpoint({
+    method: 'post',
+    path,
+    operationId: 'createProject',
+    summary: 'Make a project',
+    tag,
+    scope: 'organization',
+    needs: ['organization', 'w'],
+    body: createProjectBody,
+    idempotent: true,
+    answer: createdProject,
+    problems: [409],
+    handle: async (ctx, { body }) => ({ body: await createProject(ctx, body) }),
+  }),
+  endpoint({
+    ...current,
+    method: 'get',
+    operationId: 'getProject',
+    summary: 'Read a project',
+    needs: ['project', 'r'],
+    answer: projectAnswer,
+    answerHeaders: ['etag'],
+    handle: async (ctx) => {
+      const { project, revision } = await getProject(ctx)
+      return { body: project, headers: { etag: entityTag({ revision }) } }
+    },
+  }),
+  endpoint({
+    ...current,
+    method: 'patch',
+    operationId: 'patchProject',
+    summary: 'Rename a project',
+    needs: ['project', 'w'],
+    body: patchProjectBody,
+    ifMatch: true,
+    answer: patchedProject,
+    handle: async (ctx, { body, ifMatch }) => ({ body: await patchProject(ctx, body, ifMatch) }),
+  }),
+  endpoint({
+    ...current,
+    method: 'delete',
+    operationId: 'deleteProject',
+    summary: 'Delete a project with everything beneath it',
+    needs: ['project', 'w'],
+    subtree: true,
+    handle: async (ctx) => {
+      await deleteProject(ctx)
+      return {}
+    },
+  }),
+]

@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { exampleId } from '#api/platform/http/examples.ts'
+import { shownId } from '#api/platform/http/fields.ts'
+
+const name = () =>
+  z
+    .string()
+    .min(1)
+    .max(128)
+    .meta({ examples: ['Showroom'] })
+
+/** The body of `POST /api/organizations/projects/`. */
+export const createProjectBody = z
+  .strictObject({ name: name() })
+  .meta({ id: 'CreateProject', examples: [{ name: 'Showroom' }] })
+
+/** The answer of `POST /api/organizations/projects/`. */
+export const createdProject = z
+  .object({ projectId: shownId('project') })
+  .meta({ id: 'CreatedProject', examples: [{ projectId: exampleId('project') }] })
+
+/** The body of `PATCH /api/organizations/projects/current/`; a documentId must be that of the header. */
+export const patchProjectBody = z
+  .strictObject({ documentId: z.string().exactOptional(), name: name().exactOptional() })
+  .meta({ id: 'PatchProject', examples: [{ name: 'Foyer' }] })
+
+/** The answer of `PATCH /api/organizations/projects/current/`. */
+export const patchedProject = z
+  .object({ documentId: shownId('project'), name: z.string() })
+  .meta({ id: 'PatchedProject', examples: [{ documentId: exampleId('project'), name: 'Foyer' }] })
+
+/** A project as answers show it. */
+export const projectAnswer = z
+  .object({
+    documentId: shownId('project'),
+    name: z.string(),
+    projectId: shownId('project'),
+    permissionVerb: z.enum(['r', 'w', '*']),
+  })
+  .meta({
+    id: 'Project',
+    examples: [
+      { documentId: exampleId('project'), name: 'Showroom', projectId: exampleId('project'), permissionVerb: '*' },
+    ],
+  })
+
+export type PatchProject = z.output<typeof patchProjectBody>
+export type ProjectAnswer = z.output<typeof projectAnswer>

@@ -1,0 +1,108 @@
+import { and, count, eq, inArray, isNull, sql } from 'drizzle-orm'
+import { authoriseListing, pathOf } from '#api/domain/access/authorise.ts'
+import type { Context } from '#api/domain/access/context.ts'
+import { reachableChildren, strongestVerb } from '#api/domain/access/permissions.ts'
+import { markDeleting } from '#api/domain/deletion/deleting.ts'
+import { organizations } from '#api/domain/organizations/table.ts'
+import { worlds } from '#api/domain/worlds/table.ts'
+import { after, inOrder } from '#api/platform/database/page.ts'
+import { matches } from '#api/platform/http/entityTag.ts'
+import { cut, type Page, type Paged } from '#api/platform/http/page.ts'
+import { notFound, Problem } from '#api/platform/http/problem.ts'
+import { createOnce } from '#api/platform/idempotency/service.ts'
+import type { PatchProject, ProjectAnswer } from './schema.ts'
+import { projects } from './table.ts'
+
+/** How many projects an organization may have. */
+const maxProjects = 1_000
+
+/** Makes a project in the organization of the headers. */
+export const createProject = (ctx: Context, { name }: { name: string }): Promise<{ projectId: string }> =>
+  createOnce(ctx, async (tx, now) => {
+    const { organizationId } = ctx
+    const [organization] = await tx
+      .select({ id: organizations.id })
+      .from(organizations)
+      .where(eq(organizations.id, organizationId))
+      .for('no key update')
+    if (organization === undefined) throw notFound()
+    const [found] = await tx.select({ present: count() }).from(projects).where(live(ctx))
+    if ((found?.present ?? 0) >= maxProjects) {
+      throw new Problem('limit_reached', `An organization has at most ${maxProjects} projects.`)
+    }
+    const id = ctx.newId('project')
+    await tx.insert(projects).values({ id, organizationId, name, createdAt: now, updatedAt: now })
+    return { projectId: id }
+  })
+
+/** Lists the projects on which the caller has a verb, oldest first. */
+export const listProjects = async (ctx: Context, page: Page): Promise<Paged<ProjectAnswer>> => {
+  authoriseListing(ctx)
+  const { permissions } = ctx.principal
+  const verbOn = (id: string) => strongestVerb(permissions, pathOf(ctx.organizationId, id))
+  const reachable = reachableChildren(permissions, pathOf(ctx.organizationId))
+  const ids = reachable === 'all' ? undefined : reachable.filter((id) => verbOn(id) !== undefined)
+  const rows = await ctx.db
+    .select()
+    .from(projects)
+    .where(and(live(ctx), ids && inArray(projects.id, ids), after(projects, page)))
+    .orderBy(...inOrder(projects))
+    .limit(page.limit + 1)
+  if (rows.length === 0 && !(await ctx.scopeExists('organization', { ...ctx, worldId: '' }))) throw notFound()
+  const { items, ...next } = cut(rows, page)
+  return {
+    ...next,
+    items: items.map(({ id, name }) => ({ documentId: id, name, projectId: id, permissionVerb: verbOn(id) ?? 'r' })),
+  }
+}
+
+/** Reads the project of the headers. */
+export const getProject = async (ctx: Context): Promise<{ project: ProjectAnswer; revision: number }> => {
+  const [row] = await ctx.db.select().from(projects).where(current(ctx))
+  if (row === undefined) throw notFound()
+  const { id, name, revision } = row
+  return { project: { documentId: id, name, projectId: id, permissionVerb: ctx.verb ?? 'r' }, revision }
+}
+
+/** Renames the project of the headers. */
+export const patchProject = (
+  ctx: Context,
+  { documentId, name }: PatchProject,
+  ifMatch: string | undefined,
+): Promise<{ documentId: string; name: string }> =>
+  ctx.db.transaction(async (tx) => {
+    const [row] = await tx.select().from(projects).where(current(ctx)).for('update')
+    if (row === undefined) throw notFound()
+    if (documentId !== undefined && documentId !== row.id) {
+      const errors = [{ path: '/documentId', message: 'must be the id of the header x-svc-project-id' }]
+      throw new Problem('invalid_request', 'The body is about another project than the headers.', { errors })
+    }
+    matches(ifMatch, row)
+    const changed = { name: name ?? row.name, revision: row.revision + 1, updatedAt: new Date(ctx.clock.now()) }
+    await tx.update(projects).set(changed).where(eq(projects.id, row.id))
+    return { documentId: row.id, name: changed.name }
+  })
+
+/**
+ * Deletes the project of the headers with all beneath it: from this commit on none of it is in any answer. Push takes
+ * the worlds down, and the project's row goes with the last of them.
+ */
+export const deleteProject = async (ctx: Context): Promise<void> => {
+  const now = new Date(ctx.clock.now())
+  await ctx.db.transaction(async (tx) => {
+    const gone = await tx
+      .update(projects)
+      .set({ deletingAt: now, revision: sql`${projects.revision} + 1`, updatedAt: now })
+      .where(current(ctx))
+      .returning({ id: projects.id })
+    if (gone.length === 0) throw notFound()
+    const { organizationId, projectId } = ctx
+    await markDeleting(tx, { organizationId, projectId }, now)
+    const [left] = await tx.select({ worlds: count() }).from(worlds).where(eq(worlds.projectId, projectId))
+    if (left?.worlds === 0) await tx.delete(projects).where(eq(projects.id, projectId))
+  })
+  ctx.wakeSync()
+}
+
+const live = (ctx: Context) => and(eq(projects.organizationId, ctx.organizationId), isNull(projects.deletingAt))
+const current = (ctx: Context) => and(live(ctx), eq(projects.id, ctx.projectId))

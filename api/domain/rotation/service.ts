@@ -1,0 +1,57 @@
+import { asc, eq, gt } from 'drizzle-orm'
+import { aboutKey } from '#api/domain/apiKeys/service.ts'
+import { apiKeys, signingKeys } from '#api/domain/apiKeys/table.ts'
+import { aboutSigningKey, type KeyStore, newSigningKey } from '#api/platform/auth/issuer.ts'
+import type { Database } from '#api/platform/database/client.ts'
+import { idempotencyKeys } from '#api/platform/idempotency/table.ts'
+import type { Sealer } from '#api/platform/secrets/seal.ts'
+
+const batchSize = 200
+
+/** What a rotation did. */
+export type Rotation = { readonly apiKeys: number; readonly signingKeys: number; readonly forgottenAnswers: number }
+
+/**
+ * Seals everything that is sealed under the current key-encryption key, row by row, so that it can be ended and begun
+ * again at any moment. A row that is changed meanwhile is already under the current key. Answers that are kept for
+ * Idempotency-Keys are forgotten instead: they would be within a day.
+ */
+export const rotateEncryption = async (db: Database, sealer: Sealer): Promise<Rotation> => {
+  const forgotten = await db.delete(idempotencyKeys).returning({ key: idempotencyKeys.key })
+  return {
+    apiKeys: await rewrapApiKeys(db, sealer),
+    signingKeys: await rewrapSigningKeys(db, sealer),
+    forgottenAnswers: forgotten.length,
+  }
+}
+
+const rewrapApiKeys = async (db: Database, sealer: Sealer): Promise<number> => {
+  let after = ''
+  let rewrapped = 0
+  for (;;) {
+    const rows = await db.select().from(apiKeys).where(gt(apiKeys.id, after)).orderBy(asc(apiKeys.id)).limit(batchSize)
+    for (const row of rows) {
+      const sealed = sealer.rewrap(row.sealed, aboutKey(row))
+      if (sealed === undefined) continue
+      await db.update(apiKeys).set({ sealed }).where(eq(apiKeys.id, row.id))
+      rewrapped += 1
+    }
+    after = rows.at(-1)?.id ?? ''
+    if (rows.length < batchSize) return rewrapped
+  }
+}
+
+const rewrapSigningKeys = async (db: Database, sealer: Sealer): Promise<number> => {
+  let rewrapped = 0
+  for (const { id, sealed: before } of await db.select().from(signingKeys)) {
+    const sealed = sealer.rewrap(before, aboutSigningKey(id))
+    if (sealed === undefined) continue
+    await db.update(signingKeys).set({ sealed }).where(eq(signingKeys.id, id))
+    rewrapped += 1
+  }
+  return rewrapped
+}
+
+/** Makes a new signing key, which signs from the next ten seconds on; those before it go on verifying. */
+export const addSigningKey = async (store: KeyStore, sealer: Sealer): Promise<void> =>
+  store.add(await newSigningKey(sealer))

@@ -1,0 +1,35 @@
+import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { createdToken, createTokenBody, keySet, userParams } from './schema.ts'
+import { createToken } from './service.ts'
+
+const tag = 'Tokens'
+
+/** The endpoints of the built-in issuer. */
+export const userEndpoints = [
+  endpoint({
+    method: 'post',
+    path: '/api/users/{userId}/tokens/',
+    operationId: 'createToken',
+    summary: 'Make a short-lived token for a user',
+    tag,
+    scope: 'organization',
+    needs: ['organization', '*'],
+    params: userParams,
+    body: createTokenBody,
+    answer: createdToken,
+    handle: async (ctx, { params, body }) => ({ body: await createToken(ctx, params.userId, body) }),
+  }),
+  endpoint({
+    method: 'get',
+    path: '/.well-known/jwks.json',
+    operationId: 'getJsonWebKeySet',
+    summary: 'The keys by which tokens of the built-in issuer are verified',
+    tag,
+    credential: 'none',
+    answer: keySet,
+    handle: async (ctx) => ({
+      body: await ctx.issuer.keySet(),
+      headers: { 'cache-control': 'public, max-age=300' },
+    }),
+  }),
+]

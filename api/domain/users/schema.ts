@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import { permissionPattern } from '#api/domain/access/permissions.ts'
+import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
+import { shownInstant } from '#api/platform/http/fields.ts'
+
+/** A user in a path: whatever the tenant calls them. */
+export const userParams = z.object({
+  userId: z
+    .string()
+    .max(128)
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._@~-]*$/, 'must begin with a letter or digit, then also . _ @ ~ -')
+    .meta({ examples: ['user-7'] }),
+})
+
+const createExample = { durationMinutes: 15, permissions: [`organizations/${exampleId('organization')}/**:r`] }
+
+/** The body of `POST /api/users/{userId}/tokens/`. */
+export const createTokenBody = z
+  .strictObject({
+    durationMinutes: z.int().min(1).max(60).default(15),
+    permissions: z
+      .array(z.string().regex(permissionPattern, 'must be <path>:<verb>, such as organizations/{id}/**:r'))
+      .max(32)
+      .default([]),
+  })
+  .meta({ id: 'CreateToken', examples: [createExample] })
+
+/** The answer of `POST /api/users/{userId}/tokens/`. */
+export const createdToken = z
+  .object({ accessToken: z.string(), tokenType: z.literal('Bearer'), expiresAt: shownInstant() })
+  .meta({
+    id: 'CreatedToken',
+    examples: [{ accessToken: '<header>.<claims>.<signature>', tokenType: 'Bearer', expiresAt: exampleInstant }],
+  })
+
+/** A JSON Web Key Set (RFC 7517). */
+export const keySet = z
+  .object({ keys: z.array(z.object({ kty: z.string(), kid: z.string(), alg: z.string(), use: z.string() }).loose()) })
+  .meta({
+    id: 'JsonWebKeySet',
+    examples: [{ keys: [{ kty: 'EC', crv: 'P-256', x: '…', y: '…', kid: 'first', alg: 'ES256', use: 'sig' }] }],
+  })
+
+export type CreateToken = z.output<typeof createTokenBody>
+export type CreatedToken = z.output<typeof createdToken>
+export type KeySet = z.output<typeof keySet>

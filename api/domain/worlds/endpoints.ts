@@ -1,0 +1,207 @@
+import { z } from 'zod'
+import { resolveBuildAndContent } from '#api/domain/builds/service.ts'
+import { listWorlds } from '#api/domain/discovery/service.ts'
+import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { setPicture } from '#api/domain/pictures/service.ts'
+import { entityTag } from '#api/platform/http/entityTag.ts'
+import { linkTo, pageOf, pageQuery } from '#api/platform/http/page.ts'
+import { deploymentStatuses } from '#shared/enumerations.ts'
+import { scalingProfiles } from '#shared/scalingProfiles.ts'
+import {
+  buildReference,
+  createdWorld,
+  createWorldBody,
+  deploymentAnswer,
+  patchWorldBody,
+  scalingProfileAnswer,
+  worldAnswer,
+} from './schema.ts'
+import {
+  createWorld,
+  deleteWorld,
+  getWorld,
+  listDeployments,
+  patchWorld,
+  setWorldPicture,
+  startWorld,
+  stopWorld,
+  type TaggedWorld,
+} from './service.ts'
+
+const tag = 'Worlds'
+const path = '/api/worlds/'
+const onWorld = { path: '/api/worlds/{worldId}/', tag, scope: 'project' } as const
+const tagged = ({ world, ...versions }: TaggedWorld) => ({ body: world, headers: { etag: entityTag(versions) } })
+
+const deploymentsQuery = pageQuery.extend({
+  status: z
+    .union([z.string(), z.array(z.string())])
+    .optional()
+    .transform((given) => [given ?? []].flat().flatMap((each) => each.split(',')))
+    .pipe(z.array(z.enum(deploymentStatuses)).max(deploymentStatuses.length * 2))
+    .meta({
+      type: 'array',
+      items: { type: 'string', enum: [...deploymentStatuses] },
+      examples: [['Running', 'Error']],
+      description: 'Only runs of these statuses; repeated, or with commas.',
+    }),
+})
+
+/** The endpoints of worlds. */
+export const worldEndpoints = [
+  endpoint({
+    method: 'get',
+    path: '/api/worlds/scalingProfiles/',
+    operationId: 'listScalingProfiles',
+    summary: 'List the scaling profiles, smallest first',
+    tag,
+    answer: z.array(scalingProfileAnswer),
+    handle: async () => ({
+      body: Object.values(scalingProfiles).map(({ name, capacity, memoryLimit }) => ({
+        name,
+        estimatedCapacity: capacity,
+        maxBotsPerWorld: capacity,
+        resourceConfiguration: { server: { memoryLimit } },
+      })),
+    }),
+  }),
+  endpoint({
+    method: 'get',
+    path,
+    operationId: 'listWorlds',
+    summary: 'List the worlds of an organization, or of one project of it',
+    tag,
+    scope: 'organization?project',
+    query: pageQuery,
+    answer: z.array(worldAnswer),
+    answerHeaders: ['link'],
+    problems: [404],
+    handle: async (ctx, { query }) => {
+      const page = pageOf(query)
+      const { items, next } = await listWorlds(ctx, page)
+      return { body: items, headers: linkTo(path, page, next) }
+    },
+  }),
+  endpoint({
+    method: 'post',
+    path,
+    operationId: 'createWorld',
+    summary: 'Make a world',
+    tag,
+    scope: 'project',
+    needs: ['project', 'w'],
+    body: createWorldBody,
+    idempotent: true,
+    answer: createdWorld,
+    problems: [403, 409],
+    handle: async (ctx, { body }) => ({ body: await createWorld(ctx, body) }),
+  }),
+  endpoint({
+    method: 'post',
+    path: '/api/worlds/resolveBuildAndContent/',
+    operationId: 'resolveBuildAndContent',
+    summary: 'Tell whether a build can be resolved to one package',
+    tag,
+    scope: 'project',
+    needs: ['project', 'r'],
+    body: buildReference,
+    status: 204,
+    problems: [422],
+    handle: async (ctx, { body }) => {
+      await resolveBuildAndContent(ctx, body)
+      return {}
+    },
+  }),
+  endpoint({
+    ...onWorld,
+    method: 'get',
+    operationId: 'getWorld',
+    summary: 'Read a world with its launch context',
+    needs: ['world', 'r'],
+    answer: worldAnswer,
+    answerHeaders: ['etag'],
+    handle: async (ctx, { params }) => tagged(await getWorld(ctx, params.worldId)),
+  }),
+  endpoint({
+    ...onWorld,
+    method: 'patch',
+    operationId: 'patchWorld',
+    summary: 'Change a world: what is left out stays, a supplied object replaces the old one whole',
+    needs: ['world', 'w'],
+    body: patchWorldBody,
+    ifMatch: true,
+    answer: worldAnswer,
+    answerHeaders: ['etag'],
+    problems: [409],
+    handle: async (ctx, { params, body, ifMatch }) =>
+      tagged(await patchWorld(ctx, { worldId: params.worldId, ifMatch, changes: body })),
+  }),
+  endpoint({
+    ...onWorld,
+    method: 'delete',
+    operationId: 'deleteWorld',
+    summary: 'Delete a world with its bots',
+    needs: ['world', 'w'],
+    handle: async (ctx, { params }) => {
+      await deleteWorld(ctx, params.worldId)
+      return {}
+    },
+  }),
+  endpoint({
+    ...onWorld,
+    method: 'patch',
+    path: '/api/worlds/{worldId}/pictureUrl/',
+    operationId: 'putWorldPicture',
+    summary: 'Set the picture of a world',
+    needs: ['world', 'w'],
+    upload: true,
+    answer: worldAnswer,
+    answerHeaders: ['etag'],
+    handle: async (ctx, { params, body }) =>
+      tagged(await setPicture(ctx, params.worldId, body, (url) => setWorldPicture(ctx, params.worldId, url))),
+  }),
+  endpoint({
+    ...onWorld,
+    method: 'post',
+    path: '/api/worlds/{worldId}/start/',
+    operationId: 'startWorld',
+    summary: 'Start a new run of a world, from any state',
+    needs: ['world', 'w'],
+    throttled: 'world',
+    problems: [409, 422],
+    handle: async (ctx, { params }) => {
+      await startWorld(ctx, params.worldId)
+      return {}
+    },
+  }),
+  endpoint({
+    ...onWorld,
+    method: 'post',
+    path: '/api/worlds/{worldId}/stop/',
+    operationId: 'stopWorld',
+    summary: 'Stop a world; its server drains afterwards',
+    needs: ['world', 'w'],
+    throttled: 'world',
+    handle: async (ctx, { params }) => {
+      await stopWorld(ctx, params.worldId)
+      return {}
+    },
+  }),
+  endpoint({
+    ...onWorld,
+    method: 'get',
+    path: '/api/worlds/{worldId}/deployments/',
+    operationId: 'listWorldDeployments',
+    summary: 'List the runs of a world, oldest first',
+    needs: ['world', 'r'],
+    query: deploymentsQuery,
+    answer: z.array(deploymentAnswer),
+    answerHeaders: ['link'],
+    handle: async (ctx, { params, query }) => {
+      const page = pageOf(query)
+      const input = { worldId: params.worldId, statuses: query.status, page }
+      const { items, next } = await listDeployments(ctx, input)
+      return { body: items, headers: linkTo(`${path}${params.worldId}/deployments/`, page, next, query.status) }
+    },
+  }),
+]

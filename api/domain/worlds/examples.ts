@@ -1,0 +1,123 @@
+import { exampleId, exampleInstant, examplePictureUrl, exampleUrl } from '#api/platform/http/examples.ts'
+
+const metadata = { annotations: { 'example.com/ticket': 'EV-1042' }, labels: { team: 'events' } }
+const compute = { group: 'production', region: 'Europe', version: 'v1' }
+const networking = { strategy: 'Default', scaling: { profile: 'Capacity60', configuration: null } }
+const build = { channelId: 'main', tag: 'stable' }
+const admission = { policy: 'Queued', capacity: 40 }
+const manifest = { serverPermissions: ['chat.moderate'], clientPermissions: ['chat.write'] }
+const streamingA = { cmsId: 'lobby', launchMode: 'new-tab' }
+
+/** What a world is made with, in examples. */
+export const createWorldExample = {
+  name: 'Lobby',
+  transient: false,
+  description: 'Where everybody meets',
+  metadata,
+  manifest,
+  admission,
+  compute,
+  networking,
+  runtime: { build, mapName: 'hall', durationMinutes: 90 },
+  streaming: { providerA: streamingA },
+}
+
+/** What is changed of it. */
+export const patchWorldExample = {
+  name: 'Foyer',
+  isPublic: true,
+  publicDownload: { enabled: true, enforceAntiCheat: false, allowMac: true, allowIos: false },
+  networking,
+}
+
+const ids = {
+  worldId: exampleId('world'),
+  organizationId: exampleId('organization'),
+  projectId: exampleId('project'),
+}
+
+const launchContext = {
+  launchContextId: exampleId('launchContext'),
+  ...ids,
+  name: 'Foyer',
+  description: createWorldExample.description,
+  pictureUrl: examplePictureUrl('world'),
+  isActive: true,
+  isPublic: true,
+  isWorldTravelOnly: false,
+  useWorldSessions: true,
+  permissionVerb: '*',
+  publicDownload: patchWorldExample.publicDownload,
+  errorPageUrl: '',
+  okPageUrl: '',
+  bypassBrowserRestrictions: false,
+  enableQueue: true,
+  capacity: admission.capacity,
+  buildInfo: { buildChannelId: build.channelId, buildTag: build.tag, buildType: 'client' },
+}
+
+const publicWorld = {
+  documentId: ids.worldId,
+  organizationId: ids.organizationId,
+  projectId: ids.projectId,
+  name: 'Foyer',
+  description: createWorldExample.description,
+  pictureUrl: launchContext.pictureUrl,
+  transient: false,
+  metadata,
+  compute,
+  networking,
+  runtime: { ...createWorldExample.runtime, capacity: admission.capacity, admissionPolicy: admission.policy },
+  admission,
+  sessions: {
+    controlPolicy: 'Unlimited',
+    streamingTicketPredicate: '',
+    flags: {
+      ignoreExpiry: false,
+      ignoreSlotRenewalErrors: false,
+      ignoreParentMissing: false,
+      useImmediateMode: false,
+    },
+    forceTravelWorldId: '',
+  },
+  status: {
+    phase: 'Active',
+    message: '',
+    startedAt: exampleInstant,
+    resolvedBuild: { ...build, organizationId: ids.organizationId, id: exampleId('build') },
+    runId: exampleId('run'),
+  },
+  queueState: { queued: 0, active: 12 },
+}
+
+/** That world, started, as its tenant sees it. */
+export const worldExample = {
+  ...publicWorld,
+  manifest,
+  launchContext: { ...launchContext, providerAStreaming: { ...streamingA, authorizationId: '' } },
+}
+
+/** The same as others see it. */
+export const publicWorldExample = {
+  ...publicWorld,
+  launchContext: { ...launchContext, permissionVerb: 'r', providerAStreaming: streamingA },
+}
+
+/** Its run. */
+export const deploymentExample = {
+  id: exampleId('deployment'),
+  externalId: '5b1f1c0e-3d55-4a53-8d0f-6f0c1f2f9a11',
+  ...ids,
+  runId: exampleId('run'),
+  createdAt: exampleInstant,
+  status: 'Running',
+  networking: { scaling: { profile: networking.scaling.profile } },
+  compute: { clusterName: 'default', ...compute },
+  runtime: {
+    build: { channelId: build.channelId, id: exampleId('build'), content: { id: 'content-42' } },
+    mapName: createWorldExample.runtime.mapName,
+    liveConfigUrl: `${exampleUrl}/api/documents/liveConfig/World:${ids.worldId}/`,
+    durationMinute: createWorldExample.runtime.durationMinutes,
+    args: [],
+  },
+}

@@ -1,0 +1,309 @@
+import { z } from 'zod'
+import { codePoints, shownId, shownInstant, textMap, urlOrEmpty } from '#api/platform/http/fields.ts'
+import {
+  admissionPolicies,
+  buildTypes,
+  computeGroups,
+  computeRegions,
+  controlPolicies,
+  deploymentStatuses,
+  launchModes,
+  networkingStrategies,
+  worldPhases,
+} from '#shared/enumerations.ts'
+import { defaultScalingProfile, scalingProfileNames } from '#shared/scalingProfiles.ts'
+import {
+  createWorldExample,
+  deploymentExample,
+  patchWorldExample,
+  publicWorldExample,
+  worldExample,
+} from './examples.ts'
+
+// A create fills in every default. A PATCH replaces objects whole: `required` names what such an object must have, and
+// every other field of it goes back to its default.
+const text = (max = 256) => z.string().max(max)
+const flag = () => z.boolean().default(false)
+
+const name = () =>
+  codePoints(64)
+    .regex(/^.+\S.*$/u, 'must have at least two characters, the last or a later one of them visible')
+    .meta({ minLength: 1, maxLength: 64, examples: [createWorldExample.name] })
+const description = () => codePoints(256)
+
+const maps = { annotations: textMap(), labels: textMap() }
+const metadata = z.strictObject({ annotations: maps.annotations.default({}), labels: maps.labels.default({}) })
+const group = z.enum(computeGroups)
+const region = z.enum(computeRegions)
+const compute = z.strictObject({
+  group: group.default('production'),
+  region: region.default('Europe'),
+  version: text().exactOptional(),
+})
+const strategy = z.enum(networkingStrategies)
+const profile = z.enum(scalingProfileNames)
+const configuration = z.null().default(null)
+const networking = z.strictObject({
+  strategy: strategy.default('Default'),
+  scaling: z.strictObject({ profile: profile.default(defaultScalingProfile), configuration }).prefault({}),
+})
+/** The name of a channel or a tag. */
+export const buildName = text(128).regex(
+  /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
+  'must begin with a letter or digit, then also . _ -',
+)
+/** How a build is named: by channel and tag, or by the content that it holds. */
+export const buildReference = z
+  .union([
+    z.strictObject({ channelId: buildName, tag: buildName }),
+    z.strictObject({ content: z.strictObject({ id: text().min(1) }) }),
+  ])
+  .meta({ examples: [createWorldExample.runtime.build, { content: { id: 'content-42' } }] })
+const capacity = () => z.int().min(1).max(10_000)
+const runtime = z.strictObject({
+  build: buildReference.exactOptional(),
+  mapName: text().default(''),
+  durationMinutes: z.number().gt(0).max(5_256_000).exactOptional(),
+  capacity: capacity().exactOptional(),
+  admissionPolicy: z.enum(admissionPolicies).exactOptional(),
+})
+const permissions = z.array(text()).max(256)
+const manifest = z.strictObject({
+  serverPermissions: permissions.default([]),
+  clientPermissions: permissions.default([]),
+})
+const admission = z.strictObject({
+  policy: z.enum(admissionPolicies).exactOptional(),
+  capacity: capacity().exactOptional(),
+})
+const sessions = z.strictObject({
+  controlPolicy: z.enum(controlPolicies).default('Unlimited'),
+  streamingTicketPredicate: text(1024).default(''),
+  flags: z
+    .strictObject({
+      ignoreExpiry: flag(),
+      ignoreSlotRenewalErrors: flag(),
+      ignoreParentMissing: flag(),
+      useImmediateMode: flag(),
+    })
+    .prefault({}),
+  forceTravelWorldId: text().default(''),
+})
+const streamingA = z.strictObject({
+  cmsId: text().default(''),
+  authorizationId: text().default(''),
+  launchMode: z.enum(launchModes).default('same-tab'),
+})
+const streaming = z.strictObject({
+  providerA: streamingA.exactOptional(),
+  streamManager: z
+    .strictObject({
+      streamContextId: text().default(''),
+      allowForceProvider: flag(),
+      showProviderOptions: flag(),
+      useBuildVersion: flag(),
+    })
+    .exactOptional(),
+  providerB: z.strictObject({ gameLabel: text().default(''), gameChannel: text().default('') }).exactOptional(),
+  bypassBrowserRestrictions: flag(),
+  okPageUrl: text(2048).default(''),
+  errorPageUrl: text(2048).default(''),
+})
+
+/** The body of `POST /api/worlds/`; every nested field may be left out. */
+export const createWorldBody = z
+  .strictObject({
+    name: name(),
+    transient: z.boolean(),
+    description: description().exactOptional(),
+    pictureUrl: urlOrEmpty().exactOptional(),
+    metadata: metadata.prefault({}),
+    manifest: manifest.prefault({}),
+    admission: admission.prefault({}),
+    sessions: sessions.prefault({}),
+    compute: compute.prefault({}),
+    networking: networking.prefault({}),
+    runtime: runtime.prefault({}),
+    streaming: streaming.prefault({}),
+  })
+  .meta({ id: 'CreateWorld', examples: [createWorldExample] })
+
+/** The answer of `POST /api/worlds/`. */
+export const createdWorld = z.object({ worldId: shownId('world'), launchContextId: shownId('launchContext') }).meta({
+  id: 'CreatedWorld',
+  examples: [{ worldId: worldExample.documentId, launchContextId: worldExample.launchContext.launchContextId }],
+})
+
+const publicDownload = z.strictObject({
+  enabled: z.boolean(),
+  enforceAntiCheat: z.boolean(),
+  allowMac: z.boolean(),
+  allowIos: z.boolean(),
+})
+
+/** The body of `PATCH /api/worlds/{worldId}/`: what is left out stays, and a supplied object replaces the old one whole. */
+export const patchWorldBody = z
+  .strictObject({
+    name: name().exactOptional(),
+    description: description().exactOptional(),
+    pictureUrl: urlOrEmpty().exactOptional(),
+    isPublic: z.boolean().exactOptional(),
+    metadata: z.strictObject(maps).exactOptional(),
+    manifest: z.strictObject({ serverPermissions: permissions, clientPermissions: permissions }).exactOptional(),
+    admission: admission.required({ policy: true }).exactOptional(),
+    compute: compute.extend({ group, region }).exactOptional(),
+    networking: z.strictObject({ strategy, scaling: z.strictObject({ profile, configuration }) }).exactOptional(),
+    runtime: runtime.exactOptional(),
+    streaming: streaming.exactOptional(),
+    publicDownload: publicDownload.exactOptional(),
+  })
+  .meta({ id: 'PatchWorld', examples: [patchWorldExample] })
+
+const buildInfo = z.object({ buildChannelId: text(), buildTag: text(), buildType: z.enum(buildTypes) })
+
+/** What a launch context holds beside its columns; `streaming.*` of the world lands here. */
+const launchContextDetails = z.object({
+  publicDownload,
+  errorPageUrl: z.string(),
+  okPageUrl: z.string(),
+  providerAStreaming: streaming.shape.providerA,
+  providerBStreaming: streaming.shape.providerB,
+  streamManager: streaming.shape.streamManager,
+  bypassBrowserRestrictions: z.boolean(),
+  enableQueue: z.boolean(),
+  capacity: z.number(),
+  buildInfo: buildInfo.exactOptional(),
+})
+
+const launchContext = launchContextDetails
+  .extend({
+    launchContextId: shownId('launchContext'),
+    worldId: shownId('world'),
+    organizationId: shownId('organization'),
+    projectId: shownId('project'),
+    name: z.string(),
+    description: z.string().exactOptional(),
+    pictureUrl: z.string().exactOptional(),
+    isActive: z.boolean(),
+    isPublic: z.boolean(),
+    isWorldTravelOnly: z.boolean(),
+    useWorldSessions: z.boolean(),
+    permissionVerb: z.enum(['r', 'w', '*']),
+  })
+  .meta({ id: 'LaunchContext', examples: [worldExample.launchContext] })
+
+const resolvedBuild = z.object({ channelId: text(), tag: text(), organizationId: text(), id: shownId('build') })
+/** How many wait to enter a world, and how many are inside. */
+export const queueState = z.object({ queued: z.number(), active: z.number() })
+/** The policy and capacity of a world; admission wins over runtime, which mirrors it. */
+export const shownAdmission = z.object({ policy: z.enum(admissionPolicies), capacity: z.number() })
+/** The owner's own annotations and labels. */
+export const shownMetadata = metadata
+
+const world = z.object({
+  documentId: shownId('world'),
+  organizationId: shownId('organization'),
+  projectId: shownId('project'),
+  name: z.string(),
+  description: z.string().exactOptional(),
+  pictureUrl: z.string().exactOptional(),
+  transient: z.boolean(),
+  metadata,
+  compute,
+  networking,
+  runtime,
+  manifest,
+  admission: shownAdmission,
+  sessions,
+  status: z.object({
+    phase: z.enum(worldPhases),
+    message: z.string(),
+    startedAt: shownInstant().exactOptional(),
+    resolvedBuild: resolvedBuild.exactOptional(),
+    runId: shownId('run').exactOptional(),
+  }),
+  launchContext,
+  queueState,
+})
+
+/** A world as every answer to its tenant shows it. */
+export const worldAnswer = world.meta({ id: 'World', examples: [worldExample] })
+
+/** A public world as others see it: without manifest, arguments and streaming authorization. */
+export const publicWorldAnswer = world
+  .omit({ manifest: true })
+  .extend({
+    launchContext: launchContext
+      .extend({ providerAStreaming: streamingA.omit({ authorizationId: true }).exactOptional() })
+      .meta({ id: 'PublicLaunchContext', examples: [publicWorldExample.launchContext] }),
+  })
+  .meta({ id: 'PublicWorld', examples: [publicWorldExample] })
+
+/** One run of a world, as the history shows it. */
+export const deploymentAnswer = z
+  .object({
+    id: shownId('deployment'),
+    externalId: z.string(),
+    organizationId: shownId('organization'),
+    projectId: shownId('project'),
+    worldId: shownId('world'),
+    runId: shownId('run').exactOptional(),
+    createdAt: shownInstant(),
+    status: z.enum(deploymentStatuses),
+    networking: z.object({ scaling: z.object({ profile: z.string() }) }),
+    compute: z.object({
+      clusterName: z.string(),
+      group: z.string(),
+      region: z.string(),
+      version: z.string().exactOptional(),
+    }),
+    runtime: z.object({
+      build: z.object({
+        channelId: z.string().exactOptional(),
+        id: z.string().exactOptional(),
+        content: z.object({ id: z.string() }).exactOptional(),
+      }),
+      mapName: z.string(),
+      liveConfigUrl: z.string(),
+      durationMinute: z.number().exactOptional(),
+      args: z.array(z.string()),
+    }),
+  })
+  .meta({ id: 'WorldDeployment', examples: [deploymentExample] })
+
+/** A scaling profile as the API lists it. */
+export const scalingProfileAnswer = z
+  .object({
+    name: z.enum(scalingProfileNames),
+    estimatedCapacity: z.number(),
+    maxBotsPerWorld: z.number(),
+    resourceConfiguration: z.object({ server: z.object({ memoryLimit: z.string() }) }),
+  })
+  .meta({
+    id: 'ScalingProfile',
+    examples: [
+      {
+        name: 'Capacity30',
+        estimatedCapacity: 30,
+        maxBotsPerWorld: 30,
+        resourceConfiguration: { server: { memoryLimit: '4Gi' } },
+      },
+    ],
+  })
+
+export type CreateWorld = z.output<typeof createWorldBody>
+export type PatchWorld = z.output<typeof patchWorldBody>
+export type WorldAnswer = z.output<typeof worldAnswer>
+export type PublicWorldAnswer = z.output<typeof publicWorldAnswer>
+export type DeploymentAnswer = z.output<typeof deploymentAnswer>
+export type Metadata = z.output<typeof metadata>
+export type Compute = z.output<typeof compute>
+export type Networking = z.output<typeof networking>
+export type Runtime = z.output<typeof runtime>
+export type Manifest = z.output<typeof manifest>
+export type Admission = z.output<typeof shownAdmission>
+export type Sessions = z.output<typeof sessions>
+export type Streaming = z.output<typeof streaming>
+export type BuildReference = z.output<typeof buildReference>
+export type ResolvedBuild = z.output<typeof resolvedBuild>
+export type LaunchContextDetails = z.output<typeof launchContextDetails>

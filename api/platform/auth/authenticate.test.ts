@@ -1,0 +1,24 @@
+import { Hono } from 'hono'
+import { expect, test } from 'vitest'
+import { newApiKey } from '#api/platform/secrets/apiKey.ts'
+import { createFakeClock } from '#test/support/fakeClock.ts'
+import { createAuthenticator } from './authenticate.ts'
+import { createKeyCache } from './keyCache.ts'
+
+test('a text without the checksum of a key is refused without a look at the database', async () => {
+  const asked: string[] = []
+  const find = async (fingerprint: string) => {
+    asked.push(fingerprint)
+    return undefined
+  }
+  const keys = createKeyCache({ clock: createFakeClock(), pepper: 'pepper', find })
+  const authenticate = createAuthenticator({ rootApiKey: 'root', keys, verify: async () => undefined })
+  const app = new Hono().get('/', async (c) => c.text((await authenticate(c, 'key')).kind))
+  app.onError((error, c) => c.text(error.message, 401))
+  const ask = async (apiKey: string) => (await app.request('/', { headers: { 'x-api-key': apiKey } })).status
+  const key = newApiKey()
+  const mistyped = key.slice(0, -1) + (key.endsWith('a') ? 'b' : 'a')
+  expect([await ask('guess'), await ask(mistyped), asked.length]).toEqual([401, 401, 0])
+  expect([await ask(key), asked.length]).toEqual([401, 1])
+  expect([await ask('root'), asked.length]).toEqual([200, 1])
+})

@@ -1,0 +1,34 @@
+import type { Context as HonoContext } from 'hono'
+import type { Env } from '#api/domain/endpoint/serve.ts'
+import { answer } from './answer.ts'
+
+const exposed =
+  'etag, link, location, retry-after, x-request-id, idempotency-replayed, ratelimit-remaining, ratelimit-reset'
+const accepted =
+  'authorization, content-type, idempotency-key, if-match, x-api-key, x-request-id, ' +
+  'x-svc-organization-id, x-svc-project-id, x-svc-world-id'
+const preflight = {
+  'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
+  'access-control-allow-headers': accepted,
+  'access-control-max-age': '600',
+}
+
+/**
+ * Answers browsers of the configured origins (Fetch standard, CORS protocol); others get no word of it, and their
+ * browser refuses. Credentials are headers here, never cookies, so none are allowed to come along. Returns whether the
+ * request is still to be answered: a preflight is not.
+ */
+export const createCors = (allowedOrigins: readonly string[]) => {
+  const allowed = new Set(allowedOrigins)
+  return (c: HonoContext<Env>): boolean => {
+    const origin = c.req.header('origin')
+    if (origin === undefined || !allowed.has(origin)) return true
+    const headers = c.get('headers')
+    headers['access-control-allow-origin'] = origin
+    headers.vary = 'origin'
+    headers['access-control-expose-headers'] = exposed
+    if (c.req.method !== 'OPTIONS' || c.req.header('access-control-request-method') === undefined) return true
+    c.res = answer(c, null, { status: 204, headers: preflight })
+    return false
+  }
+}

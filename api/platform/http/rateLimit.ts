@@ -1,0 +1,79 @@
+import type { Context } from '#api/domain/access/context.ts'
+import type { Principal } from '#api/platform/auth/principal.ts'
+import type { Clock } from '#shared/clock.ts'
+import type { AnswerHeaders } from './answer.ts'
+import { Problem } from './problem.ts'
+
+/** What one key, and the starts and stops of one world, may use; the limits are each replica's own. */
+export type RateLimitOptions = {
+  readonly requestsPerSecond: number
+  readonly burst: number
+  readonly startsPerMinute: number
+}
+
+type Scoped = Pick<Context, 'principal' | 'organizationId' | 'projectId'>
+type Bucket = { tokens: number; atMs: number }
+/** Buckets that are full again are forgotten first; this many are remembered. */
+const maxBuckets = 50_000
+
+/** Token buckets (in memory; a restart refills them). */
+const createBuckets = (clock: Clock, { perSecond, burst }: { perSecond: number; burst: number }) => {
+  const buckets = new Map<string, Bucket>()
+  return {
+    /** Takes one token; what is left, and in how many seconds one or all will be there. */
+    take: (name: string): { taken: boolean; left: number; oneInSeconds: number; fullInSeconds: number } => {
+      const nowMs = clock.monotonic()
+      const { tokens, atMs } = buckets.get(name) ?? { tokens: burst, atMs: nowMs }
+      const present = Math.min(burst, tokens + ((nowMs - atMs) / 1000) * perSecond)
+      const taken = present >= 1
+      const left = taken ? present - 1 : present
+      // The one that was used last stands last, so that the first to go is the one that was idle longest.
+      buckets.delete(name)
+      if (buckets.size >= maxBuckets) buckets.delete(buckets.keys().next().value ?? '')
+      buckets.set(name, { tokens: left, atMs: nowMs })
+      return { taken, left, oneInSeconds: (1 - left) / perSecond, fullInSeconds: (burst - left) / perSecond }
+    },
+  }
+}
+
+/** The rate limits of a replica. */
+export type RateLimits = ReturnType<typeof createRateLimits>
+
+/**
+ * Limits requests by who asks, and starts and stops by world. The platform key has no limits. The headers are those of
+ * the IETF's draft "RateLimit header fields for HTTP" (draft-ietf-httpapi-ratelimit-headers-07).
+ */
+export const createRateLimits = (clock: Clock, options: RateLimitOptions) => {
+  const requests = createBuckets(clock, { perSecond: options.requestsPerSecond, burst: options.burst })
+  const starts = createBuckets(clock, { perSecond: options.startsPerMinute / 60, burst: options.startsPerMinute })
+  const policy = `${options.burst};w=${Math.ceil(options.burst / options.requestsPerSecond)}`
+  return {
+    /** Counts a request; the headers that its answer bears. Throws a 429 for one too many. */
+    take: (principal: Principal): AnswerHeaders => {
+      if (principal.kind === 'platform') return {}
+      const { taken, left, oneInSeconds, fullInSeconds } = requests.take(principal.bucket)
+      const headers = {
+        'ratelimit-limit': String(options.burst),
+        'ratelimit-remaining': String(Math.floor(left)),
+        'ratelimit-reset': String(Math.ceil(fullInSeconds)),
+        'ratelimit-policy': policy,
+      }
+      if (taken) return headers
+      throw tooMany(`${options.requestsPerSecond} requests a second, ${options.burst} at once`, oneInSeconds, headers)
+    },
+    /**
+     * Counts a start or a stop of a world, beneath the ids that the headers name: nobody has looked yet whether the
+     * world is there, and who names it from another scope must not use up what its owner may do.
+     */
+    takeForWorld: ({ principal, organizationId, projectId }: Scoped, worldId: string): void => {
+      if (principal.kind === 'platform') return
+      const { taken, oneInSeconds } = starts.take(`${organizationId}/${projectId}/${worldId}`)
+      if (!taken) throw tooMany(`${options.startsPerMinute} starts and stops a minute a world`, oneInSeconds, {})
+    },
+  }
+}
+
+const tooMany = (what: string, inSeconds: number, headers: AnswerHeaders): Problem =>
+  new Problem('rate_limited', `The limit is ${what}.`, {
+    headers: { ...headers, 'retry-after': String(Math.max(1, Math.ceil(inSeconds))) },
+  })

@@ -1,0 +1,51 @@
+import { readFile } from 'node:fs/promises'
+import type { Context as HonoContext } from 'hono'
+import type { Env } from '#api/domain/endpoint/serve.ts'
+import { type AnswerHeaders, answer } from './answer.ts'
+import { Problem } from './problem.ts'
+
+/** Only the files of the package are of use: to import it would load the whole page into the process. */
+const files = {
+  'swagger-ui.css': {
+    url: () => import.meta.resolve('swagger-ui-dist/swagger-ui.css'),
+    type: 'text/css; charset=utf-8',
+  },
+  'swagger-ui-bundle.js': {
+    url: () => import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js'),
+    type: 'text/javascript; charset=utf-8',
+  },
+} as const
+
+const page = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Orrery API</title>
+<link rel="stylesheet" href="/api/docs/swagger-ui.css">
+</head>
+<body>
+<div id="reference"></div>
+<script src="/api/docs/swagger-ui-bundle.js"></script>
+<script src="/api/docs/start.js"></script>
+</body>
+</html>
+`
+const start = `SwaggerUIBundle({ url: '/api/openapi.json', dom_id: '#reference', deepLinking: true, validatorUrl: null })\n`
+
+/** What the page may load: its own files, and the pictures and styles that they hold themselves. */
+const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
+
+/** The reference page of the API, with everything it needs: a browser asks nobody else for anything. */
+export const referencePage = async (c: HonoContext<Env>): Promise<Response> => {
+  const file = c.req.param('file')
+  const send = (body: string | Uint8Array<ArrayBuffer>, type: string, headers?: AnswerHeaders): Response =>
+    answer(c, body, { headers: { 'content-security-policy': policy, 'content-type': type, ...headers } })
+  if (file === undefined) return send(page, 'text/html; charset=utf-8')
+  if (file === 'start.js') return send(start, files['swagger-ui-bundle.js'].type)
+  if (file !== 'swagger-ui.css' && file !== 'swagger-ui-bundle.js') {
+    throw new Problem('not_found', 'The reference page has no such file.')
+  }
+  const { url, type } = files[file]
+  return send(await readFile(new URL(url())), type, { 'cache-control': 'public, max-age=3600' })
+}

@@ -1,0 +1,16 @@
+import { index, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
+import { instant } from '#api/platform/database/columns.ts'
+
+/** What was answered to creations that bore an Idempotency-Key, for a day. Answers may hold secrets and are sealed. */
+export const idempotencyKeys = pgTable(
+  'idempotency_keys',
+  {
+    principalId: text().notNull(),
+    operationId: text().notNull(),
+    key: text().notNull(),
+    fingerprint: text().notNull(),
+    sealed: text().notNull(),
+    createdAt: instant().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.principalId, table.operationId, table.key] }), index().on(table.createdAt)],
+)

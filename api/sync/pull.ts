@@ -1,0 +1,228 @@
+import { eq, sql } from 'drizzle-orm'
+import { markBotsDeleting } from '#api/domain/deletion/deleting.ts'
+import { endDocuments } from '#api/domain/documents/sweep/service.ts'
+import { organizations } from '#api/domain/organizations/table.ts'
+import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
+import { startColumns, stopColumns } from '#api/domain/worlds/transitions.ts'
+import type { Database, Transaction } from '#api/platform/database/client.ts'
+import { isDirty, markDirty } from '#api/platform/outbox/outbox.ts'
+import type { Clock } from '#shared/clock.ts'
+import type { NewId } from '#shared/ids.ts'
+import type { Client } from '#shared/kube/client.ts'
+import { isNotFound } from '#shared/kube/errors.ts'
+import { type KubeObject, objectKey, parseKey } from '#shared/kube/objects.ts'
+import type { Log } from '#shared/log.ts'
+import type { BotDeployment } from '#shared/resources/botDeployment.ts'
+import { apiFinalizer, namespaceOf } from '#shared/resources/group.ts'
+import { type World, worldSpecSchema } from '#shared/resources/world.ts'
+import { identify, organizationOf } from './identity.ts'
+import { observeWorld, type Verdict } from './observe.ts'
+import { lockRow, recordObserved } from './rows.ts'
+import type { Strangers } from './strangers.ts'
+import {
+  appliedRows,
+  forgetResource,
+  isOutdated,
+  type Kind,
+  lockSynced,
+  markRow,
+  newestVersion,
+  type SyncedRow,
+} from './synced.ts'
+
+export type PullDeps = {
+  readonly db: Database
+  readonly worlds: Client<World>
+  readonly bots: Client<BotDeployment>
+  readonly cluster: string
+  readonly namespacePrefix: string
+  readonly strangers: Strangers
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly log: Log
+  /** Called after a commit that left something to push. */
+  readonly wake: () => void
+}
+
+/**
+ * Takes one World as the cache shows it (undefined: it is gone) into its row. Worlds without a row are left alone.
+ * `key` is `namespace/name`.
+ */
+export const pullWorld = (deps: PullDeps, key: string, live: World | undefined): Promise<void> =>
+  pullResource(deps, { kind: 'world', key, live, client: deps.worlds, take: takeWorld })
+
+/** The result of comparing a resource with the row of its name; undefined where there is no such row. */
+export type Outcome = {
+  readonly frozen?: true
+  readonly release?: true
+  /** Something is to be pushed. */
+  readonly wake?: boolean
+  /** The resource belongs to another namespace. */
+  readonly stranger?: true
+  /** The uid on record differs; the resource replaces it once a live read shows that uid to be gone. */
+  readonly replacedUid?: string | null
+}
+
+/** Compares a resource with its row in one transaction. `replacedUid` is a recorded uid that is known to be gone. */
+export type Take<T> = (
+  deps: PullDeps,
+  tx: Transaction,
+  live: T,
+  replacedUid: string | undefined,
+) => Promise<Outcome | undefined>
+
+/** Takes one resource of either kind into its row. */
+export const pullResource = async <T extends KubeObject>(
+  deps: PullDeps,
+  options: { kind: Kind; key: string; live: T | undefined; client: Client<T>; take: Take<T> },
+): Promise<void> => {
+  const { kind, key, live, client, take } = options
+  if (live === undefined) {
+    deps.strangers.forget(client.resource.kind, key)
+    return pullGone(deps, kind, key)
+  }
+  const outcome = await deps.db.transaction((tx) => take(deps, tx, live, undefined))
+  if (!outcome?.replacedUid) return follow(deps, live, client, outcome)
+  const now = await readLive(client, live)
+  // One name holds one object, so the uid on record is gone if the API server shows this one.
+  if (now === undefined || now.metadata.uid !== live.metadata.uid) return
+  const { replacedUid } = outcome
+  deps.log.warn(
+    { [kind]: key, uid: now.metadata.uid, replacedUid },
+    'pull: the resource on record was replaced by another of its name',
+  )
+  return follow(deps, now, client, await deps.db.transaction((tx) => take(deps, tx, now, replacedUid)))
+}
+
+const readLive = async <T extends KubeObject>(client: Client<T>, { metadata }: T): Promise<T | undefined> => {
+  try {
+    return await client.get({ namespace: metadata.namespace, name: metadata.name })
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+    return undefined
+  }
+}
+
+/** Executes the part of an outcome that lies outside the row. */
+const follow = async <T extends KubeObject>(
+  deps: PullDeps,
+  live: T,
+  client: Client<T>,
+  outcome: Outcome | undefined,
+): Promise<void> => {
+  if (outcome?.stranger) deps.strangers.report(live)
+  if (outcome === undefined || outcome.stranger) return releaseWithoutRow(deps, live, client)
+  if (outcome.frozen) {
+    deps.log.error(
+      { resource: live.metadata.name },
+      'pull: the resource is newer than the database, which was perhaps restored; nothing is written',
+    )
+  }
+  if (outcome.release) await release(deps, live, client)
+  if (outcome.wake) deps.wake()
+}
+
+/**
+ * Removes the finalizer of a deleted resource that has no row, so that nothing holds it up. Only in the namespace of an
+ * organization of this database: elsewhere the finalizer may be that of another API, whose record waits for this end.
+ */
+const releaseWithoutRow = async <T extends KubeObject>(deps: PullDeps, live: T, client: Client<T>): Promise<void> => {
+  if (live.metadata.deletionTimestamp === undefined || !live.metadata.finalizers?.includes(apiFinalizer)) return
+  const organizationId = organizationOf(deps.namespacePrefix, live.metadata.namespace)
+  if (organizationId === undefined) return
+  const known = await deps.db
+    .select({ id: organizations.id })
+    .from(organizations)
+    .where(eq(organizations.id, organizationId))
+  if (known.length > 0) await release(deps, live, client)
+}
+
+const takeWorld: Take<World> = async (deps, tx, seen, replacedUid) => {
+  const row = await lockRow(tx, seen.metadata.name)
+  if (row === undefined) return undefined
+  const identity = identify(row, seen.metadata, { namespacePrefix: deps.namespacePrefix, replacedUid })
+  if (identity === 'stranger') return { stranger: true }
+  if (identity === 'successor') return { replacedUid: row.resourceUid }
+  const live = { ...seen, spec: worldSpecSchema.parse(seen.spec) }
+  if (isOutdated(row, live.metadata)) return {}
+  const verdict = observeWorld(row, live, await isDirty(tx, 'world', row.id))
+  if (verdict.frozen) return { frozen: true }
+  await recordObserved(tx, row, live, verdict)
+  await tx
+    .update(worlds)
+    .set({
+      ...newestVersion(row, live.metadata),
+      // What was adopted is common ground from now on; the next edit is compared with it, even before it is pushed back.
+      ...(verdict.adoptState ? { applied: live.spec } : {}),
+      ...intentOf(deps, row, verdict),
+    })
+    .where(eq(worlds.id, row.id))
+  if (verdict.markDeleting) {
+    const now = new Date(deps.clock.now())
+    await markBotsDeleting(tx, [row.id], now)
+    await endDocuments(tx, { ...row, worldId: row.id }, now)
+  }
+  const wake = Boolean(verdict.adoptState ?? verdict.pushAgain ?? verdict.markDeleting)
+  if (wake) {
+    const revision = row.revision + (verdict.pushAgain ? 0 : 1)
+    await markDirty(tx, { kind: 'world', id: row.id, revision }, deps.clock.now())
+  }
+  return { wake, ...(verdict.release ? { release: true } : {}) }
+}
+
+/** What an edit by another door changes in the row. */
+const intentOf = (deps: PullDeps, row: WorldRow, verdict: Verdict): Partial<WorldRow> => {
+  const now = new Date(deps.clock.now())
+  if (verdict.markDeleting) return { deletingAt: now, revision: row.revision + 1 }
+  // A start by kubectl runs what the last start over REST resolved; a build is resolved anew by a start over REST.
+  if (verdict.adoptState === 'Running') {
+    return startColumns(row, { runId: deps.newId('run'), now, build: row.resolvedBuild })
+  }
+  if (verdict.adoptState === 'Stopped') return stopColumns(row, { now })
+  return {}
+}
+
+/**
+ * A resource that the cache does not show. The cache may be behind, so nothing ends here: push looks at the cluster
+ * itself, lets the row of a deleted thing go, and makes a resource that vanished without the finalizer again.
+ */
+export const pullGone = async (deps: PullDeps, kind: Kind, key: string): Promise<void> => {
+  const { namespace, name: id } = parseKey(key)
+  const row = await deps.db.transaction(async (tx): Promise<SyncedRow | undefined> => {
+    const found = await lockSynced(tx, kind, id)
+    if (found === undefined || (found.deletingAt === null && found.resourceUid === null)) return undefined
+    if (namespace !== namespaceOf(deps.namespacePrefix, found.organizationId)) return undefined
+    if (found.deletingAt === null) await forgetResource(tx, kind, id)
+    await markRow(tx, kind, found, deps.clock.now())
+    return found
+  })
+  if (row === undefined) return
+  if (row.deletingAt === null) deps.log.warn({ [kind]: id }, 'pull: the resource vanished and is made again')
+  deps.wake()
+}
+
+const release = async <T extends KubeObject>(deps: PullDeps, live: T, client: Client<T>): Promise<void> => {
+  const { name, namespace, uid, resourceVersion, finalizers = [] } = live.metadata
+  if (!finalizers.includes(apiFinalizer)) return
+  const metadata = { uid, resourceVersion, finalizers: finalizers.filter((each) => each !== apiFinalizer) }
+  try {
+    await client.patch({ name, ...(namespace === undefined ? {} : { namespace }) }, { metadata })
+    deps.log.info({ resource: name }, 'pull: the end is recorded and the finalizer removed')
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+  }
+}
+
+/** Handles rows whose resource is missing in a full list, whose keys `present` holds, like watched deletions. */
+export const pullVanished = async (deps: PullDeps, kind: Kind, present: ReadonlySet<string>): Promise<void> => {
+  for (const { id, organizationId } of await appliedRows(deps.db, kind, deps.cluster)) {
+    const key = objectKey({ namespace: namespaceOf(deps.namespacePrefix, organizationId), name: id })
+    if (!present.has(key)) await pullGone(deps, kind, key)
+  }
+}
+
+/** Counts the rows that wait to be pushed. */
+export const outboxDepth = async (db: Database): Promise<number> => {
+  const { rows } = await db.execute<{ depth: number }>(sql`select count(*)::int as depth from cluster_outbox`)
+  return rows[0]?.depth ?? 0
+}

@@ -1,0 +1,194 @@
+import { eq } from 'drizzle-orm'
+import { botDeployments } from '#api/domain/bots/table.ts'
+import { worlds } from '#api/domain/worlds/table.ts'
+import type { Database } from '#api/platform/database/client.ts'
+import { type Claimed, claim, retryLater, settle } from '#api/platform/outbox/outbox.ts'
+import { type Clock, sleep } from '#shared/clock.ts'
+import type { Client } from '#shared/kube/client.ts'
+import { isConflict, isNotFound, KubeError } from '#shared/kube/errors.ts'
+import type { KubeObject } from '#shared/kube/objects.ts'
+import type { Log } from '#shared/log.ts'
+import type { BotDeployment } from '#shared/resources/botDeployment.ts'
+import { fieldManagers, isPaused, namespaceOf } from '#shared/resources/group.ts'
+import type { World } from '#shared/resources/world.ts'
+import { type Desired, desiredBots, desiredWorld } from './desired.ts'
+import type { createNamespaces } from './namespace.ts'
+import { clearWaiting, type Kind, recordApplied, removeRow, type SyncedRow, sayWaiting } from './synced.ts'
+
+export type PushDeps = {
+  readonly db: Database
+  readonly worlds: Client<World>
+  readonly bots: Client<BotDeployment>
+  readonly namespaces: ReturnType<typeof createNamespaces>
+  readonly namespacePrefix: string
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Log
+  /** The longest wait before a failed push is tried again. */
+  readonly maxBackoffMs: number
+}
+
+const batchSize = 32
+/** A push that outlasts its lease is done twice at worst, which the fence and the whole intent make harmless. */
+const leaseMs = 5_000
+const pollMs = 500
+const firstBackoffMs = 100
+/** Pull sees what was in the way within milliseconds. */
+const conflictMs = 20
+/** A deletion that waits for its server is looked at this often, should no event tell of its end. */
+const deletionPollMs = 2_000
+/** A paused resource is looked at this often: what its row asks for waits for the end of the pause. */
+const pausedPollMs = 2_000
+/** A world whose resource is gone waits this long for the rows of its bots, which go by themselves. */
+const botsPollMs = 200
+
+/**
+ * Brings dirty rows to the cluster until the signal is aborted; `wake` ends a wait early. Any number of replicas may
+ * run it: a row is claimed by one at a time, and what is applied is always the row as it is then.
+ */
+export const createPush = (deps: PushDeps) => {
+  // One controller a wait, made before the claim: a wake that comes during the claim is not lost.
+  let woken = new AbortController()
+  return {
+    wake: (): void => woken.abort(),
+    run: async (signal: AbortSignal): Promise<void> => {
+      signal.addEventListener('abort', () => woken.abort(), { once: true })
+      let free = batchSize
+      let freed: (() => void) | undefined
+      while (!signal.aborted) {
+        woken = new AbortController()
+        const claimed = free > 0 ? await claimSome(deps, free) : []
+        for (const row of claimed) {
+          free -= 1
+          void pushOne(deps, row).then((againMs) => {
+            free += 1
+            freed?.()
+            if (againMs !== undefined) deps.clock.setTimeout(() => woken.abort(), againMs + 1)
+          })
+        }
+        if (free === 0) await new Promise<void>((resolve) => (freed = resolve))
+        else if (claimed.length === 0) await sleep(deps.clock, pollMs, woken.signal)
+      }
+      while (free < batchSize) await new Promise<void>((resolve) => (freed = resolve))
+    },
+  }
+}
+
+const claimSome = async (deps: PushDeps, limit: number): Promise<Claimed[]> => {
+  try {
+    return await claim(deps.db, { limit, leaseMs, nowMs: deps.clock.now() })
+  } catch (error) {
+    deps.log.warn({ err: error }, 'push: the dirty rows cannot be read')
+    return []
+  }
+}
+
+/** Pushes one claimed row; what is returned is when it is due again, in milliseconds. It never rejects. */
+const pushOne = async (deps: PushDeps, claimed: Claimed): Promise<number | undefined> => {
+  try {
+    const again = claimed.kind === 'world' ? await pushWorld(deps, claimed.id) : await pushBots(deps, claimed.id)
+    if (again === undefined) await settle(deps.db, claimed)
+    else await retryLater(deps.db, claimed, { delayMs: again, nowMs: deps.clock.now() })
+    return again
+  } catch (error) {
+    return postpone(deps, claimed, error)
+  }
+}
+
+const pushWorld = async (deps: PushDeps, id: string): Promise<number | undefined> => {
+  const [row] = await deps.db.select().from(worlds).where(eq(worlds.id, id))
+  return row && bring(deps, 'world', row, deps.worlds, () => desiredWorld(row, deps.namespacePrefix))
+}
+
+const pushBots = async (deps: PushDeps, id: string): Promise<number | undefined> => {
+  const [row] = await deps.db.select().from(botDeployments).where(eq(botDeployments.id, id))
+  return row && bring(deps, 'bot', row, deps.bots, () => desiredBots(row, deps.namespacePrefix))
+}
+
+/** Does what the row asks of the cluster; a number is how long to wait before looking again. */
+const bring = async <T extends KubeObject, Spec extends { readonly revision?: number }>(
+  deps: PushDeps,
+  kind: Kind,
+  row: SyncedRow,
+  client: Client<T>,
+  desire: () => Desired<Spec>,
+): Promise<number | undefined> => {
+  if (row.deletingAt !== null) return remove(deps, kind, row, client)
+  if (await isPausedNow(deps, row, client)) return pausedPollMs
+  await deps.namespaces.ensure(row.organizationId)
+  const desired = desire()
+  const live = await client.apply(desired, { fieldManager: fieldManagers.api, force: true })
+  await recordApplied(deps.db, kind, row, { spec: desired.spec, metadata: live.metadata })
+  await clearWaiting(deps.db, kind, row)
+  deps.log.info({ [kind]: row.id, revision: row.revision }, 'push: applied')
+  return undefined
+}
+
+/**
+ * Whether somebody asked that nobody touches the resource. One that is paused between this look and the apply has another
+ * version than the row knows, so that the apply is refused.
+ */
+const isPausedNow = async <T extends KubeObject>(
+  deps: PushDeps,
+  row: SyncedRow,
+  client: Client<T>,
+): Promise<boolean> => {
+  if (row.resourceUid === null) return false
+  try {
+    return isPaused(await client.get(referenceOf(deps, row)))
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+    return false
+  }
+}
+
+const referenceOf = (deps: PushDeps, row: SyncedRow) => ({
+  namespace: namespaceOf(deps.namespacePrefix, row.organizationId),
+  name: row.id,
+})
+
+/** A resource that is gone lets its row go; one that exists is deleted, and its end is seen by pull or the next look. */
+const remove = async <T extends KubeObject>(
+  deps: PushDeps,
+  kind: Kind,
+  row: SyncedRow,
+  client: Client<T>,
+): Promise<number | undefined> => {
+  const reference = referenceOf(deps, row)
+  try {
+    const live = await client.get(reference)
+    if (isPaused(live)) return pausedPollMs
+    const { metadata } = live
+    if (metadata.deletionTimestamp === undefined) {
+      await client.delete(reference, metadata.uid === undefined ? {} : { uid: metadata.uid })
+    }
+    return deletionPollMs
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+    if (!(await removeRow(deps.db, kind, row))) return botsPollMs
+    deps.log.info({ [kind]: row.id }, 'push: deleted')
+    return undefined
+  }
+}
+
+const postpone = async (deps: PushDeps, claimed: Claimed, error: unknown): Promise<number | undefined> => {
+  const backoffMs = Math.min(deps.maxBackoffMs, firstBackoffMs * 2 ** Math.min(claimed.attempts, 20))
+  const delayMs = Math.max(backoffMs * (0.5 + deps.random() / 2), retryAfterMs(error))
+  try {
+    // A conflict means that pull has something newer to look at first; the row stays dirty and comes soon.
+    if (isConflict(error)) {
+      await retryLater(deps.db, claimed, { delayMs: conflictMs, nowMs: deps.clock.now() })
+      return conflictMs
+    }
+    deps.log.warn({ [claimed.kind]: claimed.id, attempts: claimed.attempts, delayMs, err: error }, 'push: postponed')
+    await retryLater(deps.db, claimed, { delayMs, nowMs: deps.clock.now() })
+    if (error instanceof KubeError) await sayWaiting(deps.db, claimed.kind, claimed.id, error)
+    return delayMs
+  } catch (again) {
+    // The lease ends by itself, and the row is claimed again.
+    deps.log.warn({ [claimed.kind]: claimed.id, err: again }, 'push: the wait could not be recorded')
+    return undefined
+  }
+}
+
+const retryAfterMs = (error: unknown): number => (error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0)
