@@ -78,8 +78,9 @@ type Options = {
 }
 
 /**
- * Records events of events.k8s.io/v1. What is alike but for the note is one series, as in client-go's tools/events: its
- * first event is created, its second is told at once, and later ones by the count, now and then.
+ * Creates a recorder of events of events.k8s.io/v1. Equal events are one series: the first is created, the second is
+ * written at once, and later ones by their count from time to time. Unlike in client-go's tools/events, another note is
+ * another event: a series shows the note of its first event, which may be outdated.
  */
 export const createEventRecorder = (options: Options): EventRecorder => {
   const { clock, client, log, metrics } = options
@@ -157,8 +158,8 @@ export const createEventRecorder = (options: Options): EventRecorder => {
   }
 }
 
-const keyOf = (regarding: KubeObject, { type, reason, action }: Happening): string =>
-  [regarding.metadata.uid, type, reason, action].join('/')
+const keyOf = (regarding: KubeObject, { type, reason, action, note }: Happening): string =>
+  [regarding.metadata.uid, type, reason, action, note].join('/')
 
 const beginSeries = (options: Options, key: string, regarding: KubeObject, happening: Happening): Series => {
   const { clock, random } = options
