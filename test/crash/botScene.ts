@@ -1,5 +1,5 @@
-import type { Pod } from '#operator/pods/pod.ts'
 import { selectorOf } from '#operator/bots/pod.ts'
+import type { Pod } from '#operator/pods/pod.ts'
 import type { BotDeployment, BotDeploymentSpec } from '#shared/resources/botDeployment.ts'
 import { apiFinalizer, fieldManagers, groupVersion, labels } from '#shared/resources/group.ts'
 import type { Cast } from './cast.ts'
