@@ -2,7 +2,7 @@ import { assemblePod, buildProbes, commonEnvironment, gamePort, type Pod, tenant
 import { digestOf } from '#shared/digest.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import { apiGroup, labels } from '#shared/resources/group.ts'
-import type { World, WorldRun } from '#shared/resources/world.ts'
+import { frozenRunFields, type World, type WorldRun } from '#shared/resources/world.ts'
 import { placementFields } from './placement.ts'
 import { profileResources } from './run.ts'
 import type { WorldSettings } from './settings.ts'
@@ -43,11 +43,8 @@ const digestAnnotation = `${apiGroup}/run-digest`
 export const isBuiltFrom = (pod: Pod, run: WorldRun): boolean =>
   pod.metadata.annotations?.[digestAnnotation] === frozenDigest(run)
 
-/** Covers what a pod is built from, without the times and counts of the run. */
-const frozenDigest = (run: WorldRun): string => {
-  const { id, image, contentId, profile, mapName, capacity, probes, args, strategy, resources, compute } = run
-  return digestOf([id, image, contentId, profile, mapName, capacity, probes, args, strategy, resources, compute])
-}
+/** Covers the fields that a pod is built from, without the times and counts of the run. */
+const frozenDigest = (run: WorldRun): string => digestOf(frozenRunFields.map((field) => run[field]))
 
 /** Returns the labels of the pod and the service of a run. */
 export const serverLabels = (world: World, run: WorldRun): Record<string, string> => ({

@@ -3,7 +3,7 @@ import { customResourceDefinitions } from './crds.ts'
 
 type Schema = { description?: string; properties?: Record<string, Schema>; items?: Schema }
 
-/** The paths of all fields below, with their sentences. */
+/** The paths of all fields of a schema, with their descriptions. */
 const fieldsOf = ({ properties = {}, items }: Schema, path: string): [string, string | undefined][] => [
   ...Object.entries(properties).flatMap(([name, schema]): [string, string | undefined][] => [
     [`${path}.${name}`, schema.description],
@@ -12,7 +12,7 @@ const fieldsOf = ({ properties = {}, items }: Schema, path: string): [string, st
   ...(items === undefined ? [] : fieldsOf(items, `${path}[]`)),
 ]
 
-test('kubectl explain has a sentence for every field of spec and status', () => {
+test('describes every field of spec and status in a sentence', () => {
   const unexplained = Object.entries(customResourceDefinitions()).flatMap(([file, definition]) => {
     const { versions } = definition.spec as { versions: { schema: { openAPIV3Schema: Schema } }[] }
     const fields = versions.flatMap(({ schema }) => {
@@ -23,4 +23,28 @@ test('kubectl explain has a sentence for every field of spec and status', () => 
     return fields.filter(([, sentence]) => !/^[A-Z].*\.$/s.test(sentence ?? '')).map(([path]) => `${file}${path}`)
   })
   expect(unexplained).toEqual([])
+})
+
+test('kubectl get worlds -o wide fits into 160 columns', () => {
+  type Columns = { versions: { additionalPrinterColumns: { name: string }[] }[] }
+  const definition = customResourceDefinitions()['orrery.dev_worlds.yaml']
+  const { versions = [] } = (definition?.spec ?? {}) as Partial<Columns>
+  const names = versions[0]?.additionalPrinterColumns.map(({ name }) => name) ?? []
+  expect(names).toEqual([
+    'Display',
+    'Phase',
+    'Ready',
+    'Address',
+    'Players',
+    'Profile',
+    'Age',
+    'Port',
+    'Node',
+    'Deployment',
+  ])
+  const widest = ['Main lobby', 'Starting', 'Unknown', '255.255.255.255', '10000', 'Capacity10000', '365d', '65535']
+  const values = ['wld-01m7y9g19ge5abtf9x6h9mk7da', ...widest, 'orrery-node-1', 'Restarting']
+  // kubectl pads each column but the last by three blanks.
+  const widths = ['Name', ...names].map((name, index) => Math.max(name.length, values[index]?.length ?? 0))
+  expect(widths.reduce((sum, width) => sum + width + 3, -3)).toBeLessThanOrEqual(160)
 })
