@@ -1,4 +1,4 @@
-import type { ScopeIds } from '#api/domain/access/context.ts'
+import type { ScopeIds } from '#api/domain/access/scope.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
 import type { Care } from './care.ts'
 import type { Join } from './join.ts'

@@ -1,4 +1,4 @@
-import type { ScopeIds } from '#api/domain/access/context.ts'
+import type { ScopeIds } from '#api/domain/access/scope.ts'
 import type { Connection } from './connection.ts'
 import type { RealtimeMetrics } from './metrics.ts'
 import { type Frame, offerNotice, offerUpdate } from './pending.ts'

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
-import { platform } from '#api/platform/auth/principal.ts'
+import { platform } from '#api/domain/access/claims.ts'
 import { aConnection, aFakePeer, aScope } from '#test/support/fakePeer.ts'
 import type { Connection } from './connection.ts'
 import { createHub, type Found } from './hub.ts'

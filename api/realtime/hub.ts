@@ -1,4 +1,4 @@
-import type { ScopeIds } from '#api/domain/access/context.ts'
+import type { ScopeIds } from '#api/domain/access/scope.ts'
 import { type Connection, flush } from './connection.ts'
 import { createDelivery, type DeliveryOptions } from './delivery.ts'
 import { createJoin } from './join.ts'

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
+import type { Admission } from '#api/domain/endpoint/admission.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
-import type { Admission } from './admission.ts'
 import { createCare, heard, needOf, takeMalformed, takeToken } from './care.ts'
 import { type Connection, createConnection, type Ending, endings, isBehind } from './connection.ts'
 import type { Hub } from './hub.ts'

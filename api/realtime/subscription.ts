@@ -1,4 +1,4 @@
-import type { ScopeIds } from '#api/domain/access/context.ts'
+import type { ScopeIds } from '#api/domain/access/scope.ts'
 import type { Connection } from './connection.ts'
 import type { Fault, Named } from './protocol.ts'
 import { type Asked, mayRead, nodePath, readTopic, type Topic } from './topic.ts'

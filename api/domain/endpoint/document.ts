@@ -1,10 +1,11 @@
 import { z } from 'zod'
+import { organizationHeader, projectHeader, worldHeader } from '#api/domain/access/scope.ts'
 import { multipartOverheadBytes } from '#api/platform/http/body.ts'
 import { exampleId } from '#api/platform/http/examples.ts'
 import { pictureTypes } from '#api/platform/http/upload.ts'
 import { type IdKind, idPattern } from '#shared/ids.ts'
 import type { Endpoint, Scope } from './endpoint.ts'
-import { idParams, organizationHeader, projectHeader, worldHeader } from './serve.ts'
+import { idParams } from './serve.ts'
 
 /** The version of the API, which is the product's. */
 const version = '0.1.0'

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { BuildReference } from './schema.ts'
+import type { BuildReference } from '#api/domain/builds/schema.ts'
 import type { WorldRow } from './table.ts'
 
 /** What a run is started with: an edit of one of these waits for the next start. */

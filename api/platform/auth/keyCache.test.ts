@@ -2,8 +2,9 @@ import { expect, test } from 'vitest'
 import { newApiKey } from '#api/platform/secrets/apiKey.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { createKeyCache } from './keyCache.ts'
-import { platform } from './principal.ts'
+import { anonymous } from './principal.ts'
 
+const owner = anonymous('::1')
 const [a, b] = [newApiKey(), newApiKey()]
 
 const aCache = () => {
@@ -14,7 +15,7 @@ const aCache = () => {
     find: async () => {
       asked += 1
       if (fails) throw new Error('away')
-      return known ? platform : undefined
+      return known ? owner : undefined
     },
   })
   return {
@@ -37,7 +38,7 @@ test('a key is asked for once in half a second, also by requests at the same mom
   expect(asked()).toBe(1)
   set({ known: true })
   clock.advance(1)
-  expect(await cache.lookup(a)).toBe(platform)
+  expect(await cache.lookup(a)).toBe(owner)
   await cache.lookup(b)
   expect(asked()).toBe(3)
 })
@@ -48,7 +49,7 @@ test('a revoked key is known at most half a second longer, however often it is u
   set({ known: false })
   for (let at = 0; at < 5; at += 1) {
     clock.advance(100)
-    if (at < 4) expect(await cache.lookup(a)).toBe(platform)
+    if (at < 4) expect(await cache.lookup(a)).toBe(owner)
   }
   expect(await cache.lookup(a)).toBeUndefined()
 })
@@ -58,7 +59,7 @@ test('what could not be asked is asked again, and who changed a key sees it at o
   set({ fails: true })
   await expect(cache.lookup(a)).rejects.toThrow('away')
   set({ fails: false })
-  expect(await cache.lookup(a)).toBe(platform)
+  expect(await cache.lookup(a)).toBe(owner)
   set({ known: false })
   cache.clear()
   expect(await cache.lookup(a)).toBeUndefined()
