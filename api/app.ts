@@ -18,7 +18,7 @@ import { type AnswerHeaders, answer } from './platform/http/answer.ts'
 import { dropBody } from './platform/http/body.ts'
 import { createCors } from './platform/http/cors.ts'
 import { createHttpMetrics } from './platform/http/metrics.ts'
-import { Problem, told, toProblem } from './platform/http/problem.ts'
+import { Problem, problemResponse, toProblem } from './platform/http/problem.ts'
 import { referencePage } from './platform/http/reference.ts'
 import { type ConnectOptions, connect } from './realtime/connect.ts'
 
@@ -123,7 +123,7 @@ const securityHeaders = (publicUrl: string): AnswerHeaders => ({
 })
 
 const refuse = (c: HonoContext<Env>, problem: Problem): Response => {
-  const { body, ...rest } = told(problem, c.get('requestId'))
+  const { body, ...rest } = problemResponse(problem, c.get('requestId'))
   return answer(c, body, rest)
 }
 

@@ -1,4 +1,4 @@
-import type { Ending } from './connection.ts'
+import type { Ending } from './ending.ts'
 
 /** How often a client is asked whether it is still there, and how many answers it may miss. */
 const pingEveryMs = 30_000

@@ -1,9 +1,11 @@
 import type { ScopeIds } from '#api/domain/access/scope.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
 import type { Care } from './care.ts'
+import type { Ending } from './ending.ts'
 import type { Join } from './join.ts'
 import { createPending, type Frame, isEmpty, type Pending, takeFrames } from './pending.ts'
-import type { Subscription } from './subscription.ts'
+import type { Named } from './protocol.ts'
+import type { Topic } from './topic.ts'
 
 /** The wire of one client. */
 export type Peer = {
@@ -19,22 +21,6 @@ export type Peer = {
   /** Ends it now. */
   terminate(): void
 }
-
-/** Why a connection was ended from here; the words of its metric. */
-export type Ending = keyof typeof endings
-
-/** What a client is told at its end: a code of RFC 6455, 7.4, or one of ours from 4000 on. */
-export const endings = {
-  restart: [1012, 'The server restarts; connect again.'],
-  malformed: [1008, 'Too many malformed messages.'],
-  rate: [1008, 'Too many messages a second.'],
-  unread: [1008, 'Too many answers wait to be read.'],
-  idle: [1000, 'Nothing was subscribed to for ten minutes.'],
-  credential: [4401, 'The credential is not valid any more.'],
-  scope: [4404, 'The scope does not exist any more.'],
-  silent: [1001, ''],
-  stalled: [1013, ''],
-} as const
 
 /**
  * One client: who it is, what it follows, and what waits to be written to it. There are ten thousands of them, so its
@@ -55,6 +41,26 @@ export type Connection = {
   waitsForDrain: boolean
   waitsForFlush: boolean
   ended: Ending | undefined
+}
+
+/** A topic that somebody follows. */
+export type Entry = { readonly key: string; readonly topic: Topic; readonly subscriptions: Set<Subscription> }
+
+/** What a connection follows, and what it was told of it. */
+export type Subscription = {
+  readonly connection: Connection
+  readonly entry: Entry
+  readonly named: Named
+  /** Whether the connection's own headers name the scope; without that, what may not be read is told as absent. */
+  readonly known: boolean
+  /** The newest version that was sent or waits to be; 0 is none. It never falls. */
+  sentMs: number
+  /** The present document is owed. */
+  awaits: boolean
+  /** The newest change that was not told meanwhile; 0 is none. */
+  passedMs: number
+  /** The last answer to whether a node may be read; forgotten when the permissions change. */
+  grant: { readonly path: string; readonly reads: boolean } | undefined
 }
 
 /** A connection that follows nothing yet. */

@@ -1,9 +1,9 @@
 import type { ScopeIds } from '#api/domain/access/scope.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Entry, Subscription } from './connection.ts'
 import type { RealtimeMetrics } from './metrics.ts'
 import { type Frame, offerNotice, offerUpdate } from './pending.ts'
 import { type Told, textFrame, updateText } from './protocol.ts'
-import { type Entry, forgetStale, reads, type Subscription } from './subscription.ts'
+import { forgetStale, reads } from './subscription.ts'
 import { nodePath } from './topic.ts'
 
 export type DeliveryOptions = {

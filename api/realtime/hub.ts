@@ -1,18 +1,10 @@
 import type { ScopeIds } from '#api/domain/access/scope.ts'
-import { type Connection, flush } from './connection.ts'
+import { type Connection, type Entry, flush, type Subscription } from './connection.ts'
 import { createDelivery, type DeliveryOptions } from './delivery.ts'
 import { createJoin } from './join.ts'
 import { framesOf, removeUpdates } from './pending.ts'
 import { errorText, type Named, notFoundText, type Told } from './protocol.ts'
-import {
-  afterPermit,
-  decideSubscribe,
-  type Entry,
-  findSubscription,
-  forgetStale,
-  reads,
-  type Subscription,
-} from './subscription.ts'
+import { afterPermit, decideSubscribe, findSubscription, forgetStale, reads } from './subscription.ts'
 import type { Change } from './tail.ts'
 import { readTopic, type Topic, topicKey, topicOfWorld } from './topic.ts'
 

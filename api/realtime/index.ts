@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client'
 import type { Deps } from '#api/domain/access/context.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
 import { createBatcher } from './batcher.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Entry } from './connection.ts'
 import { createFlusher } from './flusher.ts'
 import { createGate, type SocketLimits } from './gate.ts'
 import { createHub } from './hub.ts'
@@ -10,7 +10,6 @@ import { createRealtimeMetrics } from './metrics.ts'
 import { createRecheck } from './recheck.ts'
 import { openTailSession, readKeys, readTopics } from './service.ts'
 import { createSessions } from './sessions.ts'
-import type { Entry } from './subscription.ts'
 import { followChanges } from './tail.ts'
 import { createUpgrade, type UpgradeOptions } from './upgrade.ts'
 
@@ -57,7 +56,7 @@ export const startRealtime = (options: RealtimeOptions) => {
     read: reader.add,
     keyChanged: (id) => {
       // REST in this replica sees the change as soon as realtime does.
-      deps.keys.clear()
+      deps.keys.forget(id)
       recheck.changed(id)
     },
     wantsFlush: flusher.want,

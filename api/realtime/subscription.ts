@@ -1,30 +1,10 @@
 import type { ScopeIds } from '#api/domain/access/scope.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Subscription } from './connection.ts'
 import type { Fault, Named } from './protocol.ts'
-import { type Asked, mayRead, nodePath, readTopic, type Topic } from './topic.ts'
+import { type Asked, mayRead, nodePath, readTopic } from './topic.ts'
 
 /** How many resources one connection may follow. */
 export const maxSubscriptions = 128
-
-/** A topic that somebody follows. */
-export type Entry = { readonly key: string; readonly topic: Topic; readonly subscriptions: Set<Subscription> }
-
-/** What a connection follows, and what it was told of it. */
-export type Subscription = {
-  readonly connection: Connection
-  readonly entry: Entry
-  readonly named: Named
-  /** Whether the connection's own headers name the scope; without that, what may not be read is told as absent. */
-  readonly known: boolean
-  /** The newest version that was sent or waits to be; 0 is none. It never falls. */
-  sentMs: number
-  /** The present document is owed. */
-  awaits: boolean
-  /** The newest change that was not told meanwhile; 0 is none. */
-  passedMs: number
-  /** The last answer to whether a node may be read; forgotten when the permissions change. */
-  grant: { readonly path: string; readonly reads: boolean } | undefined
-}
 
 /** The subscription of a connection to what it names so. */
 export const findSubscription = ({ subscriptions }: Connection, { type, id }: Named): Subscription | undefined =>

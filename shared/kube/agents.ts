@@ -1,26 +1,26 @@
-import { Agent } from 'undici'
+import { Agent, type Dispatcher, ProxyAgent } from 'undici'
 import type { Credentials, TlsOptions } from './credentials.ts'
 
 const connectTimeoutMs = 10_000
-/** Shorter than the idle timeouts of load balancers (60 s and more), which drop a connection without a word. */
+/** Shorter than the idle timeouts of load balancers (60 s and more), which drop a connection silently. */
 const idleConnectionMs = 30_000
 
 /** Connections of one purpose to one server. */
 export type Pool = {
-  /** The agent for the credentials as they are now. */
-  agent(): Promise<Agent>
-  /** Breaks off what is under way. */
+  /** Returns the dispatcher for the current credentials. */
+  agent(): Promise<Dispatcher>
+  /** Aborts the requests in progress and closes all connections. */
   destroy(): Promise<void>
 }
 
 /**
- * A pool of at most `connections`, HTTP/1.1: one dead HTTP/2 connection would take every stream on it along. Another
- * authority or client certificate makes another agent; the old one ends when its last request has.
+ * Creates a pool of at most `connections`, with HTTP/1.1: a dead HTTP/2 connection would take all its streams along. When
+ * the authority or client certificate changes, new requests use a new agent; the old one closes after its last request.
  */
 export const createPool = (credentials: Credentials, connections: number): Pool => {
-  let current: { tls: TlsOptions; agent: Agent } | undefined
-  const retired = new Set<Agent>()
-  const retire = (agent: Agent): void => {
+  let current: { tls: TlsOptions; agent: Dispatcher } | undefined
+  const retired = new Set<Dispatcher>()
+  const retire = (agent: Dispatcher): void => {
     retired.add(agent)
     const forget = (): void => void retired.delete(agent)
     agent.close().then(forget, forget)
@@ -30,22 +30,28 @@ export const createPool = (credentials: Credentials, connections: number): Pool 
       const tls = await credentials.tls()
       if (current?.tls === tls) return current.agent
       if (current !== undefined) retire(current.agent)
-      const agent = new Agent({
-        connections,
-        pipelining: 1,
-        allowH2: false,
-        keepAliveTimeout: idleConnectionMs,
-        // The callers' deadlines and watchdogs bound each request as a whole.
-        headersTimeout: 0,
-        bodyTimeout: 0,
-        connect: { ...tls, timeout: connectTimeoutMs },
-      })
+      const agent = createAgent(tls, connections, credentials.proxyUrl)
       current = { tls, agent }
       return agent
     },
     destroy: async () => {
-      const all = [...retired, ...(current === undefined ? [] : [current.agent])]
-      await Promise.all(all.map((agent) => agent.destroy()))
+      const agents = [...retired, ...(current === undefined ? [] : [current.agent])]
+      await Promise.all(agents.map((agent) => agent.destroy()))
     },
   }
+}
+
+const createAgent = (tls: TlsOptions, connections: number, proxyUrl: string | undefined): Dispatcher => {
+  const options = {
+    connections,
+    pipelining: 1,
+    allowH2: false,
+    keepAliveTimeout: idleConnectionMs,
+    // The callers' deadlines and watchdogs bound each request as a whole.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  }
+  if (proxyUrl === undefined) return new Agent({ ...options, connect: { ...tls, timeout: connectTimeoutMs } })
+  const timeout = connectTimeoutMs
+  return new ProxyAgent({ ...options, uri: proxyUrl, requestTls: { ...tls, timeout }, proxyTls: { timeout } })
 }

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { withDefined } from '#shared/optional.ts'
 import { isRecord } from './errors.ts'
 
 /** A command that prints credentials, as a kubeconfig names it (client.authentication.k8s.io). */
@@ -7,40 +8,53 @@ export type ExecPlugin = {
   readonly args: readonly string[]
   readonly env: Record<string, string>
   readonly apiVersion: string
+  /** Passes the cluster to the plugin as `spec.cluster`, with `clusterConfig` as its `config`. */
+  readonly provideClusterInfo: boolean
+  readonly clusterConfig?: unknown
 }
 
-/** What a plugin printed; `expiresAtMs` is epoch milliseconds, infinite where it named none. */
+/** The cluster as a plugin receives it (client.authentication.k8s.io, Cluster). */
+export type ClusterInfo = {
+  readonly server: string
+  readonly 'tls-server-name'?: string
+  readonly 'insecure-skip-tls-verify'?: boolean
+  readonly 'certificate-authority-data'?: string
+  readonly 'proxy-url'?: string
+}
+
+/** The credentials that a plugin printed; `expiresAtMs` is epoch milliseconds, infinite if the plugin named none. */
 export type ExecCredential = { token?: string; cert?: string; key?: string; expiresAtMs: number }
 
 const timeoutMs = 60_000
 const maxBytes = 1024 * 1024
 
-/** Runs the plugin, without a terminal. Rejects with a sentence that names the command; what it printed is not shown. */
-export const runExecPlugin = (plugin: ExecPlugin): Promise<ExecCredential> => {
-  const { command, args, apiVersion } = plugin
-  const info = JSON.stringify({ apiVersion, kind: 'ExecCredential', spec: { interactive: false } })
+/** Runs the plugin without a terminal. Rejects with an Error that names the command and never shows its output. */
+export const runExecPlugin = (plugin: ExecPlugin, clusterInfo: ClusterInfo): Promise<ExecCredential> => {
+  const { command, args, apiVersion, provideClusterInfo, clusterConfig } = plugin
+  const cluster = provideClusterInfo ? { ...clusterInfo, config: clusterConfig } : undefined
+  const info = JSON.stringify({ apiVersion, kind: 'ExecCredential', spec: { interactive: false, cluster } })
   const env = { ...process.env, ...plugin.env, KUBERNETES_EXEC_INFO: info }
-  return new Promise((done, fail) => {
+  return new Promise((resolve, reject) => {
     execFile(command, [...args], { env, timeout: timeoutMs, maxBuffer: maxBytes }, (error, stdout, stderr) => {
       if (error !== null) {
-        const why = error.killed ? `it took longer than ${timeoutMs} ms` : stderr.trim().slice(-512) || error.code
-        return fail(new Error(`the credential plugin ${command} failed: ${why}`))
+        const reason = error.killed ? `it ran longer than ${timeoutMs} ms` : stderr.trim().slice(-512) || error.code
+        return reject(new Error(`The credential plugin ${command} failed: ${reason}`))
       }
-      const credential = read(stdout)
-      if (credential === undefined) fail(new Error(`the credential plugin ${command} printed no ExecCredential`))
-      else done(credential)
+      const credential = parseCredential(stdout)
+      if (credential === undefined) reject(new Error(`The credential plugin ${command} printed no ExecCredential.`))
+      else resolve(credential)
     })
   })
 }
 
-const read = (stdout: string): ExecCredential | undefined => {
+const parseCredential = (stdout: string): ExecCredential | undefined => {
   const parsed = parseJson(stdout)
   const status = isRecord(parsed) && isRecord(parsed.status) ? parsed.status : {}
   const { token, clientCertificateData: cert, clientKeyData: key, expirationTimestamp } = status
   const expiresAtMs = typeof expirationTimestamp === 'string' ? Date.parse(expirationTimestamp) : Number.NaN
   if (typeof token !== 'string' && typeof cert !== 'string') return undefined
   return {
-    ...(typeof token === 'string' ? { token } : {}),
+    ...withDefined({ token: typeof token === 'string' ? token : undefined }),
     ...(typeof cert === 'string' && typeof key === 'string' ? { cert, key } : {}),
     expiresAtMs: Number.isNaN(expiresAtMs) ? Number.POSITIVE_INFINITY : expiresAtMs,
   }

@@ -1,18 +1,9 @@
+import type { V1Lease } from '@kubernetes/client-node'
 import type { Resource, Sent } from './client.ts'
-import type { KubeObject, ObjectRef } from './objects.ts'
+import type { ObjectRef, Typed } from './objects.ts'
 
-/** A Lease of coordination.k8s.io/v1: who leads, and until when unless it is renewed. */
-export type Lease = KubeObject & {
-  spec?: {
-    /** Empty or absent: nobody leads. */
-    holderIdentity?: string
-    leaseDurationSeconds?: number
-    /** MicroTime, as the next one. */
-    acquireTime?: string
-    renewTime?: string
-    leaseTransitions?: number
-  }
-}
+/** A Lease of coordination.k8s.io/v1. An empty or absent `holderIdentity` means that nobody leads. */
+export type Lease = Typed<V1Lease>
 
 /** How leases are reached. */
 export const leaseResource: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', kind: 'Lease' }

@@ -1,68 +1,50 @@
+import type { V1Condition, V1ObjectMeta, V1OwnerReference } from '@kubernetes/client-node'
+
+/** A generated type as it is in JSON: the API server sends text (RFC 3339) where the generated classes have a Date. */
+export type Json<T> = T extends Date ? string : T extends object ? { [K in keyof T]: Json<T[K]> } : T
+
 /** A reference from a dependent to its owner, which the garbage collector follows (meta/v1 OwnerReference). */
-export type OwnerReference = {
-  apiVersion: string
-  kind: string
-  name: string
-  uid: string
-  controller?: boolean
-  blockOwnerDeletion?: boolean
-}
+export type OwnerReference = V1OwnerReference
 
-/** The part of meta/v1 ObjectMeta that controllers use; times are RFC 3339. */
-export type ObjectMeta = {
-  name: string
-  namespace?: string
-  uid?: string
-  resourceVersion?: string
-  generation?: number
-  creationTimestamp?: string
-  deletionTimestamp?: string
-  deletionGracePeriodSeconds?: number
-  labels?: Record<string, string>
-  annotations?: Record<string, string>
-  ownerReferences?: OwnerReference[]
-  finalizers?: string[]
-}
+/** The metadata of an object (meta/v1 ObjectMeta). The kit addresses objects by name, so it never uses `generateName`. */
+export type ObjectMeta = Json<V1ObjectMeta> & { name: string }
 
-/** Any object of the API. What it holds beside this is kept as it came, unknown fields too. */
+/** An object of the API. Fields without a type, also unknown ones, are kept as the API server sent them. */
 export type KubeObject = { apiVersion: string; kind: string; metadata: ObjectMeta }
 
-/** What names an object within its resource; without a namespace for a cluster-scoped one. */
+/** An object of a generated type, such as `Typed<V1Pod>`, as the API server sends it. */
+export type Typed<T> = KubeObject & Json<Omit<T, keyof KubeObject>>
+
+/** The name of an object within its resource, and its namespace unless the resource is cluster-scoped. */
 export type ObjectRef = { namespace?: string | undefined; name: string }
 
 /** One entry of `status.conditions` (meta/v1 Condition). */
-export type Condition = {
-  type: string
-  status: 'True' | 'False' | 'Unknown'
-  reason: string
-  message: string
-  lastTransitionTime: string
-  observedGeneration?: number
-}
+export type Condition = Json<V1Condition> & { status: 'True' | 'False' | 'Unknown' }
 
-/** `namespace/name`, or the name alone where there is no namespace: the key of stores and queues. */
+/** Returns the key of an object in stores and queues: `namespace/name`, or the name alone if it has no namespace. */
 export const objectKey = (object: ObjectRef | { metadata: ObjectMeta }): string => {
   const ref = 'metadata' in object ? object.metadata : object
   return ref.namespace === undefined ? ref.name : `${ref.namespace}/${ref.name}`
 }
 
-/** What a key of `objectKey` names. */
+/** Parses a key of `objectKey`. */
 export const parseKey = (key: string): ObjectRef => {
   const slash = key.indexOf('/')
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
 }
 
 /**
- * Makes `owner` the controller of what carries the reference: deleting the owner deletes the dependent, and in the
- * foreground waits for it. The owner must come from the API server (it needs its uid), else a `TypeError` is thrown.
+ * Returns a reference that makes `owner` the controller of a dependent: deleting the owner deletes the dependent, and a
+ * foreground deletion waits for it. Throws a `TypeError` if the owner has no uid, since only the API server assigns one.
  */
 export const ownerReference = (owner: KubeObject): OwnerReference => {
   const { name, uid } = owner.metadata
-  if (uid === undefined)
-    throw new TypeError(`${owner.kind} ${objectKey(owner)} has no uid yet: own it once it is created`)
+  if (uid === undefined) {
+    throw new TypeError(`${owner.kind} ${objectKey(owner)} has no uid. Create it before it owns other objects.`)
+  }
   return { apiVersion: owner.apiVersion, kind: owner.kind, name, uid, controller: true, blockOwnerDeletion: true }
 }
 
-/** The one owner that manages the object, if any (the API server allows at most one). */
+/** Returns the owner that manages the object, if any. The API server allows at most one. */
 export const controllerOf = (object: { metadata: ObjectMeta }): OwnerReference | undefined =>
   object.metadata.ownerReferences?.find((reference) => reference.controller === true)

@@ -5,7 +5,8 @@ import { pathToFileURL } from 'node:url'
 import { CreateBucketCommand, HeadObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { ObjectStoreError } from '#api/platform/objects/errors.ts'
-import { type ObjectStore, openObjectStore } from '#api/platform/objects/store.ts'
+import { openObjectStore } from '#api/platform/objects/open.ts'
+import type { ObjectStore } from '#api/platform/objects/store.ts'
 import { type ObjectServer, startObjectServer } from '#dev/s3/versitygw.ts'
 
 const coldBuildTimeoutMs = 300_000

@@ -111,6 +111,7 @@ export const aCluster = () => {
       .sort((a, b) => a.index - b.index)
   }
   return {
+    transport,
     worlds,
     pods,
     kubectl: (...args: string[]): string =>

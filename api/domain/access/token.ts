@@ -3,7 +3,6 @@ import { z } from 'zod'
 import type { Principal } from '#api/platform/auth/principal.ts'
 import type { Clock } from '#shared/clock.ts'
 import { isId } from '#shared/ids.ts'
-import type { TokenIssuer } from './issuer.ts'
 
 /** The signatures that are trusted: never `none`, never a shared secret. */
 export const allowedAlgorithms = ['RS256', 'ES256', 'EdDSA']
@@ -48,7 +47,7 @@ const fetchTimeoutMs = 5_000
  * cannot be reached, and is asked for anew every five minutes.
  */
 export const createTokenVerifier = (options: {
-  issuer: TokenIssuer
+  issuer: { verify(token: string): Promise<VerifiedToken> }
   external: readonly ExternalIssuer[]
   clock: Clock
 }) => {

@@ -51,20 +51,23 @@ export const listApiKeys = async (ctx: Context, page: Page): Promise<Paged<ApiKe
   return { ...next, items: items.map((row) => present(ctx, row)) }
 }
 
-/** Changes a key; what is left out stays. */
+/**
+ * Changes a key; fields that are left out stay. Re-activating or changing a key needs everything that the key holds,
+ * since a weaker caller could otherwise restore a revoked key, or strip a stronger one until its string is shown.
+ * Deactivating needs only `*` on the organization.
+ */
 export const patchApiKey = async (ctx: Context, apiKeyId: string, changes: PatchApiKey): Promise<ApiKeyAnswer> => {
   refuseEscalation(ctx, changes)
   const row = await ctx.db.transaction(async (tx) => {
     const before = await changeable(ctx, tx, apiKeyId)
-    // Whoever could strip a stronger key of its permissions could read its string then, and wait for them to come back.
-    if ((changes.permissions ?? changes.claims) !== undefined && !couldMake(ctx, before)) {
-      throw new Problem('forbidden', 'This key holds more than the credential, which may not change what it holds.')
+    if (!isDeactivation(changes) && !holdsAllOf(ctx, before)) {
+      throw new Problem('forbidden', 'This key holds more than the credential, which may only deactivate or delete it.')
     }
     const columns = { ...changes, updatedAt: new Date(ctx.clock.now()) }
     const [changed] = await tx.update(apiKeys).set(columns).where(whereKey(ctx, apiKeyId)).returning()
     return changed
   })
-  ctx.keys.clear()
+  ctx.keys.forget(apiKeyId)
   if (row === undefined) throw notFound()
   return present(ctx, row)
 }
@@ -75,7 +78,7 @@ export const deleteApiKey = async (ctx: Context, apiKeyId: string): Promise<void
     await changeable(ctx, tx, apiKeyId)
     await tx.delete(apiKeys).where(whereKey(ctx, apiKeyId))
   })
-  ctx.keys.clear()
+  ctx.keys.forget(apiKeyId)
 }
 
 /** Whether the organization of the headers has such a key. */
@@ -117,7 +120,12 @@ const refuseEscalation = (ctx: Context, { permissions = [], claims = {} }: Patch
 const grantedClaims = (claims: Record<string, boolean>): string[] =>
   Object.entries(claims).flatMap(([claim, granted]) => (granted ? [claim] : []))
 
-const couldMake = ({ principal }: Context, { permissions, claims }: ApiKeyRow): boolean =>
+/** Reports whether a change does nothing but deactivate the key. */
+const isDeactivation = ({ isActive, ...others }: PatchApiKey): boolean =>
+  isActive !== true && Object.keys(others).length === 0
+
+/** Reports whether the caller holds every permission and could grant every claim that a key holds. */
+const holdsAllOf = ({ principal }: Context, { permissions, claims }: ApiKeyRow): boolean =>
   permissions.every((each) => mayGrant(principal.permissions, each)) &&
   grantedClaims(claims).every((each) => !handedOn.includes(each) || principal.claims.includes(each))
 
@@ -135,6 +143,6 @@ const present = (ctx: Context, row: ApiKeyRow): ApiKeyAnswer => {
     organizationId: row.organizationId,
     claims: row.claims,
     permissions: row.permissions,
-    keyString: manages && couldMake(ctx, row) ? ctx.sealer.open(row.sealed, aboutKey(row)) : maskedApiKey,
+    keyString: manages && holdsAllOf(ctx, row) ? ctx.sealer.open(row.sealed, aboutKey(row)) : maskedApiKey,
   }
 }

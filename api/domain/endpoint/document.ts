@@ -4,11 +4,9 @@ import { multipartOverheadBytes } from '#api/platform/http/body.ts'
 import { exampleId } from '#api/platform/http/examples.ts'
 import { pictureTypes } from '#api/platform/http/upload.ts'
 import { type IdKind, idPattern } from '#shared/ids.ts'
+import { version } from '#shared/version.ts'
 import type { Endpoint, Scope } from './endpoint.ts'
 import { idParams } from './serve.ts'
-
-/** The version of the API, which is the product's. */
-const version = '0.1.0'
 
 type Json = { [key: string]: unknown }
 

@@ -34,7 +34,7 @@ export const createOrganization = async (
     await ctx.grantToKey(tx, ctx.principal.id, `${pathOf(id)}/**:*`, now)
     return { organizationId: id, features }
   })
-  ctx.keys.clear()
+  ctx.keys.forget(ctx.principal.id)
   return made
 }
 

@@ -1,21 +1,24 @@
 import { expect, test } from 'vitest'
-import { newApiKey } from '#api/platform/secrets/apiKey.ts'
+import { fingerprintOf, newApiKey } from '#api/platform/secrets/apiKey.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { createKeyCache } from './keyCache.ts'
 import { anonymous } from './principal.ts'
 
 const owner = anonymous('::1')
 const [a, b] = [newApiKey(), newApiKey()]
+const idOf = (apiKey: string): string => `key-${apiKey}`
+const keyOf = new Map([a, b].map((apiKey) => [fingerprintOf(apiKey, 'pepper'), idOf(apiKey)]))
 
 const aCache = () => {
   const clock = createFakeClock()
   let [asked, fails, known] = [0, false, true]
   const cache = createKeyCache({
     ...{ clock, pepper: 'pepper' },
-    find: async () => {
+    find: async (fingerprint) => {
       asked += 1
       if (fails) throw new Error('away')
-      return known ? owner : undefined
+      const id = keyOf.get(fingerprint) ?? ''
+      return { id, principal: known ? { ...owner, id } : undefined }
     },
   })
   return {
@@ -38,7 +41,7 @@ test('a key is asked for once in half a second, also by requests at the same mom
   expect(asked()).toBe(1)
   set({ known: true })
   clock.advance(1)
-  expect(await cache.lookup(a)).toBe(owner)
+  expect(await cache.lookup(a)).toMatchObject({ id: idOf(a) })
   await cache.lookup(b)
   expect(asked()).toBe(3)
 })
@@ -49,7 +52,7 @@ test('a revoked key is known at most half a second longer, however often it is u
   set({ known: false })
   for (let at = 0; at < 5; at += 1) {
     clock.advance(100)
-    if (at < 4) expect(await cache.lookup(a)).toBe(owner)
+    if (at < 4) expect(await cache.lookup(a)).toMatchObject({ id: idOf(a) })
   }
   expect(await cache.lookup(a)).toBeUndefined()
 })
@@ -59,9 +62,34 @@ test('what could not be asked is asked again, and who changed a key sees it at o
   set({ fails: true })
   await expect(cache.lookup(a)).rejects.toThrow('away')
   set({ fails: false })
-  expect(await cache.lookup(a)).toBe(owner)
+  expect(await cache.lookup(a)).toMatchObject({ id: idOf(a) })
   set({ known: false })
-  cache.clear()
+  cache.forget(idOf(a))
+  expect(await cache.lookup(a)).toBeUndefined()
+})
+
+test('a changed key is looked up again at once, and no other key is', async () => {
+  const { cache, asked, set } = aCache()
+  await Promise.all([cache.lookup(a), cache.lookup(b)])
+  expect(asked()).toBe(2)
+  set({ known: false })
+  cache.forget(idOf(a))
+  expect(await cache.lookup(a)).toBeUndefined()
+  expect(asked()).toBe(3)
+  expect((await cache.lookup(b))?.id).toBe(idOf(b))
+  expect(asked()).toBe(3)
+  // An inactive key is remembered too, and may become active.
+  set({ known: true })
+  cache.forget(idOf(a))
+  expect((await cache.lookup(a))?.id).toBe(idOf(a))
+})
+
+test('a look-up that began before the change is not remembered', async () => {
+  const { cache, set } = aCache()
+  const before = cache.lookup(a)
+  cache.forget(idOf(a))
+  set({ known: false })
+  await before
   expect(await cache.lookup(a)).toBeUndefined()
 })
 

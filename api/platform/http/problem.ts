@@ -57,8 +57,8 @@ export class Problem extends Error {
 export const notFound = (): Problem =>
   new Problem('not_found', 'It does not exist, or the credential and the headers do not lead to it.')
 
-/** The body of an answer to a problem, after RFC 9457, and what goes with it. */
-export const told = (problem: Problem, requestId: string) => {
+/** Returns the body (RFC 9457), status and headers of the answer to a problem. */
+export const problemResponse = (problem: Problem, requestId: string) => {
   const [status, title] = titles[problem.code]
   const body = {
     type: `/problems/${problem.code}`,

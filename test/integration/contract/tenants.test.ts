@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openDatabase } from '#api/platform/database/client.ts'
 import { dumpRows } from '#test/support/dump.ts'
+import { aKey } from '#test/support/keys.ts'
 import { type ApiProcess, aDatabase, logLines, rootApiKey, startApi, startOperator } from '#test/support/processes.ts'
 import { createRest, send } from '#test/support/rest.ts'
 import { aTenant } from '#test/support/tenant.ts'
@@ -174,6 +175,41 @@ describe('an API key', () => {
     // Stripped of what makes it strong, it would be shown.
     expect((await manager.call('PATCH', `${keys}${documentId}/`, { permissions: [] })).status).toBe(403)
     expect((await manager.call('PATCH', `${keys}${documentId}/`, { isActive: false })).status).toBe(200)
+  })
+
+  test('that is stronger than the credential can be deactivated and deleted, but not re-activated, changed or read', async () => {
+    const own = await aTenant(url)
+    const { organization, project } = own.paths
+    const manager = await own.withKey([`${organization}:*`, `${project}/**:w`])
+    const stronger: [string[], Record<string, boolean>][] = [
+      [[`${organization}/**:*`], {}],
+      [[`${project}/**:*`], {}],
+      [[`${project}:r`], { largeWorlds: true }],
+      [[], { createOrganization: true }],
+    ]
+    for (const [permissions, claims] of stronger) {
+      const { apiKey, patch } = await aKey(own.rest, { permissions, claims })
+      const { documentId } = (await list(own.rest)).find(({ keyString }) => keyString === apiKey) ?? {}
+      const patchAs = (body: object) => manager.call<Key>('PATCH', `${keys}${documentId}/`, body)
+      expect(await patchAs({ isActive: false })).toMatchObject({ status: 200, body: { keyString: 'ork_************' } })
+      for (const body of [
+        { isActive: true },
+        { displayName: 'Mine' },
+        { isActive: false, displayName: 'Mine' },
+        { permissions: [] },
+        { claims: {} },
+      ]) {
+        expect([permissions, claims, body, (await patchAs(body)).status]).toEqual([permissions, claims, body, 403])
+      }
+      expect((await patch({ isActive: true })).status).toBe(200)
+      expect((await manager.call('DELETE', `${keys}${documentId}/`)).status).toBe(204)
+    }
+    const equal = await aKey(manager, {
+      permissions: [`${project}/**:w`],
+      claims: { worldServer: true, largeWorlds: false },
+    })
+    expect((await equal.patch({ isActive: false })).status).toBe(200)
+    expect(await equal.patch({ isActive: true })).toMatchObject({ status: 200, body: { keyString: equal.apiKey } })
   })
 
   test('is changed where something is given, and answers the key', async () => {

@@ -1,19 +1,25 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { permissionsOfBot } from '#api/domain/access/claims.ts'
 import { type ApiKeyRow, apiKeys } from '#api/domain/apiKeys/table.ts'
+import type { FoundKey } from '#api/platform/auth/keyCache.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 
-/** Finds who a key belongs to, by the fingerprint of the key; inactive keys belong to nobody. */
+/** Returns a look-up of keys by fingerprint. An inactive key is found without a principal. */
 export const createKeyLookup = (db: Database) => {
   const query = db
-    .select({ id: apiKeys.id, permissions: apiKeys.permissions, claims: apiKeys.claims })
+    .select({
+      id: apiKeys.id,
+      isActive: apiKeys.isActive,
+      permissions: apiKeys.permissions,
+      claims: apiKeys.claims,
+    })
     .from(apiKeys)
-    .where(and(eq(apiKeys.fingerprint, sql.placeholder('fingerprint')), eq(apiKeys.isActive, true)))
+    .where(eq(apiKeys.fingerprint, sql.placeholder('fingerprint')))
     .prepare('key_by_fingerprint')
-  return async (fingerprint: string): Promise<Principal | undefined> => {
+  return async (fingerprint: string): Promise<FoundKey | undefined> => {
     const [row] = await query.execute({ fingerprint })
-    return row && principalOfKey(row)
+    return row && { id: row.id, principal: row.isActive ? principalOfKey(row) : undefined }
   }
 }
 
