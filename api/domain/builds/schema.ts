@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
-import { shownId, shownInstant } from '#api/platform/http/fields.ts'
+import { boundedText, shownId, shownInstant } from '#api/platform/http/fields.ts'
 
 const putExample = {
   image: 'registry.example/game/server:1.4',
@@ -18,22 +18,22 @@ const example = {
 }
 
 /** The name of a channel or a tag. */
-const buildName = z
-  .string()
-  .max(128)
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'must begin with a letter or digit, then also . _ -')
+const buildName = boundedText(128).regex(
+  /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
+  'must begin with a letter or digit, then also . _ -',
+)
 /** How a build is named: by channel and tag, or by the content that it holds. */
 export const buildReference = z
   .union([
     z.strictObject({ channelId: buildName, tag: buildName }),
-    z.strictObject({ content: z.strictObject({ id: z.string().max(256).min(1) }) }),
+    z.strictObject({ content: z.strictObject({ id: boundedText(256).min(1) }) }),
   ])
   .meta({ examples: [{ channelId: example.channelId, tag: example.tag }, { content: { id: 'content-42' } }] })
 /** The build of a run, as answers show it. */
 export const resolvedBuild = z.object({
-  channelId: z.string().max(256),
-  tag: z.string().max(256),
-  organizationId: z.string().max(256),
+  channelId: boundedText(256),
+  tag: boundedText(256),
+  organizationId: boundedText(256),
   id: shownId('build'),
 })
 
@@ -44,21 +44,17 @@ export const buildParams = z.object({
 })
 
 const image = () =>
-  z
-    .string()
-    .max(512)
+  boundedText(512)
     .regex(/^[a-z0-9]([a-z0-9._:/-]*[a-z0-9])?(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?$/, 'must be an image reference')
     .meta({ examples: [putExample.image] })
-const digest = () => z.string().regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hexadecimal digits')
+const digest = () => boundedText(71).regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hexadecimal digits')
 
 /** The body of `PUT /api/builds/{channelId}/{tag}/`. */
 export const putBuildBody = z
   .strictObject({
     image: image(),
-    contentId: z
-      .string()
+    contentId: boundedText(256)
       .min(1)
-      .max(256)
       .meta({ examples: [putExample.contentId] }),
     digest: digest().exactOptional(),
     probes: z.boolean().default(true).meta({ description: 'Whether the image answers the probes of the contract.' }),

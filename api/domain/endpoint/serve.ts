@@ -1,5 +1,5 @@
 import type { Context as HonoContext } from 'hono'
-import { authorise, pathOf } from '#api/domain/access/authorise.ts'
+import { authorise, authoriseCall, pathOf } from '#api/domain/access/authorise.ts'
 import type { Context, Deps } from '#api/domain/access/context.ts'
 import type { Verb } from '#api/domain/access/permissions.ts'
 import {
@@ -77,6 +77,7 @@ const admit = async (
   const scope = where && resolveScope(where, ctx, params)
   try {
     const verb = scope && needed && authorise(ctx, pathTo(scope), needed, { subtree: endpoint.subtree === true })
+    authoriseCall(ctx.principal, endpoint)
     return { verb, ...(await prepare(c, endpoint, params)) }
   } catch (error) {
     if (isClientError(error) && scope && !(await targetExists(ctx, endpoint, scope, params))) throw notFound()
@@ -88,18 +89,19 @@ const isClientError = (error: unknown): boolean => error instanceof Problem && e
 
 type Prepared = { raw: RawInput; run: (ctx: Context) => Promise<Reply<unknown>> }
 
-/** Reads and parses the input; throws a problem that lists every fault. */
+/** Reads and parses the input; throws a problem that lists its faults. */
 const prepare = async (c: HonoContext<Env>, endpoint: Endpoint, params: Record<string, string>): Promise<Prepared> => {
   const raw: RawInput = {
     params,
     query: endpoint.query ? queryOf(c) : {},
-    body: endpoint.upload ? await readPicture(c.req.raw) : endpoint.body ? await readJson(c.req.raw) : undefined,
+    body: endpoint.upload
+      ? await readPicture(c.req.raw)
+      : endpoint.body
+        ? await readJson(c.req.raw, endpoint)
+        : undefined,
     ifMatch: endpoint.ifMatch ? c.req.header('if-match') : undefined,
   }
-  const prepared = endpoint.prepare(raw)
-  if (typeof prepared === 'function') return { raw, run: prepared }
-  const count = prepared.length === 1 ? 'One thing is' : `${prepared.length} things are`
-  throw new Problem('invalid_request', `${count} not as the API reference says; see errors.`, { errors: prepared })
+  return { raw, run: endpoint.prepare(raw) }
 }
 
 /** Parameters are texts; one that is given several times is a list. */
