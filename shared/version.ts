@@ -1,4 +1,4 @@
-import manifest from '../package.json' with { type: 'json' }
+import packageJson from '../package.json' with { type: 'json' }
 
 /** The version of the product, from package.json. */
-export const version = manifest.version
+export const productVersion: string = packageJson.version
