@@ -1,4 +1,12 @@
-import type { Binary } from './build.ts'
+/** The programs of Kubernetes that this machine may run. */
+export type Binary =
+  | 'etcd'
+  | 'kube-apiserver'
+  | 'kube-controller-manager'
+  | 'kube-scheduler'
+  | 'kubectl'
+  | 'kubelet'
+  | 'kwok'
 
 /** The hosts of the official programs. Each can be replaced by a mirror; checksums are verified in any case. */
 export type ReleaseHosts = {
