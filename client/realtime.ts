@@ -4,11 +4,13 @@ import { finalError, RealtimeError } from './realtime/error.ts'
 import { readNews } from './realtime/message.ts'
 import { refusalOf } from './realtime/refusal.ts'
 import { createRegistry, guarded } from './realtime/registry.ts'
-import type { Realtime, RealtimeOptions, RealtimeState, Resource } from './realtime/types.ts'
+import type { Resource } from './realtime/resource.ts'
+import type { Realtime, RealtimeOptions, RealtimeState } from './realtime/types.ts'
 import { openWire } from './realtime/wire.ts'
 import { systemClock } from './retry.ts'
 
 export { RealtimeError } from './realtime/error.ts'
+export type * from './realtime/resource.ts'
 export type * from './realtime/types.ts'
 
 const asking = (action: 'subscribe' | 'unsubscribe', resource: Resource): string => JSON.stringify({ action, resource })

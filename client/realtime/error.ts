@@ -1,4 +1,4 @@
-import type { Resource } from './types.ts'
+import type { Resource } from './resource.ts'
 
 /** Why something is followed no more. It holds no credential. */
 export class RealtimeError extends Error {

@@ -1,6 +1,7 @@
 import type { RealtimeError } from './error.ts'
 import type { News } from './message.ts'
-import type { Listener, Resource } from './types.ts'
+import type { Resource } from './resource.ts'
+import type { Listener } from './types.ts'
 
 /** As many as the API allows a connection. */
 export const maxResources = 128

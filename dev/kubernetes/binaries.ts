@@ -2,9 +2,9 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { isExecutable, programCacheDir } from '#dev/goBuild.ts'
 import type { Progress } from '#dev/progress.ts'
-import { type Binary, fromGo, moduleDir } from './build.ts'
+import { fromGo, moduleDir } from './build.ts'
 import { fromEnvtest } from './envtest.ts'
-import type { Source } from './hosts.ts'
+import type { Binary, Source } from './hosts.ts'
 import { fromKubernetesRelease, fromKwokRelease } from './released.ts'
 
 /** The version of Kubernetes that everything here is made for. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { freePort } from '#dev/ports.ts'
 import { type Service, startService } from '#dev/process.ts'
 import type { Progress } from '#dev/progress.ts'
-import type { Binary } from './build.ts'
+import type { Binary } from './hosts.ts'
 import { kubeconfigText } from './kubeconfig.ts'
 import { openPki, type Pki } from './pki.ts'
 

@@ -1,4 +1,12 @@
-import type { Binary } from './build.ts'
+/** The programs of Kubernetes that this machine may run. */
+export type Binary =
+  | 'etcd'
+  | 'kube-apiserver'
+  | 'kube-controller-manager'
+  | 'kube-scheduler'
+  | 'kubectl'
+  | 'kubelet'
+  | 'kwok'
 
 /** Where official programs are downloaded from. Each can be a mirror; what comes from it is checked all the same. */
 export type ReleaseHosts = {

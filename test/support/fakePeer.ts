@@ -1,4 +1,4 @@
-import { platform } from '#api/platform/auth/principal.ts'
+import { platform } from '#api/domain/access/claims.ts'
 import { type Connection, createConnection, type Peer } from '#api/realtime/connection.ts'
 import { createHealth } from '#api/realtime/health.ts'
 

@@ -1,0 +1,42 @@
+import { eq, sql } from 'drizzle-orm'
+import { permissionsOfBot } from '#api/domain/access/claims.ts'
+import { type ApiKeyRow, apiKeys } from '#api/domain/apiKeys/table.ts'
+import type { FoundKey } from '#api/platform/auth/keyCache.ts'
+import type { Principal } from '#api/platform/auth/principal.ts'
+import type { Database, Transaction } from '#api/platform/database/client.ts'
+
+/** Returns a look-up of keys by fingerprint. An inactive key is found without a principal. */
+export const createKeyLookup = (db: Database) => {
+  const query = db
+    .select({
+      id: apiKeys.id,
+      isActive: apiKeys.isActive,
+      permissions: apiKeys.permissions,
+      claims: apiKeys.claims,
+    })
+    .from(apiKeys)
+    .where(eq(apiKeys.fingerprint, sql.placeholder('fingerprint')))
+    .prepare('key_by_fingerprint')
+  return async (fingerprint: string): Promise<FoundKey | undefined> => {
+    const [row] = await query.execute({ fingerprint })
+    return row && { id: row.id, principal: row.isActive ? principalOfKey(row) : undefined }
+  }
+}
+
+/** Who an active key belongs to, by its row. */
+export const principalOfKey = (row: Pick<ApiKeyRow, 'id' | 'permissions' | 'claims'>): Principal => {
+  const claims = Object.entries(row.claims).flatMap(([claim, granted]) => (granted ? [claim] : []))
+  const who = { kind: 'key', id: row.id, bucket: row.id } as const
+  // A bot's key has no other ability beside its one, whatever claims it was given.
+  if (claims.includes('bot')) return { ...who, permissions: permissionsOfBot(row.permissions), claims: ['bot'] }
+  return { ...who, permissions: row.permissions, claims }
+}
+
+/** Adds a permission to an API key. A principal that is no key is left as it is. */
+export const grantToKey = async (tx: Transaction, keyId: string, permission: string, now: Date): Promise<void> => {
+  const granted = JSON.stringify([permission])
+  await tx
+    .update(apiKeys)
+    .set({ permissions: sql`${apiKeys.permissions} || ${granted}::jsonb`, updatedAt: now })
+    .where(eq(apiKeys.id, keyId))
+}
