@@ -35,7 +35,7 @@ test('after a rotation everything is readable under the new key alone, and under
   const set = await again.call<{ keys: unknown[] }>('GET', '/.well-known/jwks.json')
   expect(set.body.keys).toHaveLength(2)
   await after.stop()
-  expect(rotate(databaseUrl, old).stderr).toContain('has no key "second"')
+  expect(rotate(databaseUrl, old).stderr).toContain('does not contain the key "second"')
 })
 
 test('no API key stands in the database as it is', async () => {
