@@ -25,7 +25,7 @@ const imports: readonly Import[] = globSync('{api,shared}/**/*.ts', { cwd: proje
   .map((file) => file.replaceAll(sep, '/'))
   .filter((file) => !file.endsWith('.test.ts'))
   .flatMap((file) =>
-    [...readFileSync(join(project, file), 'utf8').matchAll(/(?:\bfrom|\bimport\(?)\s*'([#.][^']+)'/g)].map(
+    [...readFileSync(join(project, file), 'utf8').matchAll(/(?:\bfrom|\bimport\(?)\s*'([#.][^']+\.ts)'/g)].map(
       ([, name = '']) => ({ from: file, to: name.startsWith('#') ? name.slice(1) : join(dirname(file), name) }),
     ),
   )

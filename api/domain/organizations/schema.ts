@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { limits } from '#api/domain/access/limits.ts'
 import { exampleId, examplePictureUrl } from '#api/platform/http/examples.ts'
-import { boundedText, shownId } from '#api/platform/http/fields.ts'
+import { boundedText, linkText, shownId } from '#api/platform/http/fields.ts'
 import { isLinearPattern } from './pattern.ts'
 
 const example = {
@@ -71,7 +71,7 @@ const features = z.strictObject({
     .exactOptional(),
   iosNativeClientSupport: z.boolean().exactOptional(),
   useSignedContentDownloads: z.boolean().exactOptional(),
-  customerConnectUrl: text(2048).exactOptional(),
+  customerConnectUrl: linkText().exactOptional(),
 })
 
 const name = () =>
@@ -166,6 +166,7 @@ export const organizationAnswer = z
 export const patchLimitsBody = z
   .strictObject({
     maxWorlds: limits.shape.maxWorlds.exactOptional(),
+    maxBotDeployments: limits.shape.maxBotDeployments.exactOptional(),
     maxWorldCapacity: limits.shape.maxWorldCapacity.exactOptional(),
     maxRunningCapacity: limits.shape.maxRunningCapacity.exactOptional(),
   })
