@@ -13,7 +13,7 @@ const nodePrograms = { containerd: 'kubelet', kwok: 'kwok' } as const satisfies 
 
 type Program = (typeof controlPlanePrograms)[number] | (typeof nodePrograms)[NodeKind]
 
-/** What a cluster with that node runs. */
+/** Returns the programs of a cluster with that node. */
 export const programsFor = (kind: NodeKind): readonly Program[] => [...controlPlanePrograms, nodePrograms[kind]]
 
 /** A control plane and a node of this machine's own. */

@@ -60,7 +60,7 @@ export const resolveBinaries = async <B extends Binary>(
 export const findIn = (folders: readonly string[], name: string): string | undefined =>
   folders.map((dir) => join(dir, name)).find(isExecutable)
 
-/** Where programs are kept between runs and checkouts: outside of both, by version and by what they are built from. */
+/** Returns the cache folder of the programs, which is outside the checkout and named by version and lock file. */
 export const cacheDir = (env: NodeJS.ProcessEnv): string =>
   programCacheDir({ env, name: `kubernetes-${kubernetesVersion}`, moduleDir })
 

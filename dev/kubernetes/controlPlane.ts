@@ -32,7 +32,7 @@ export type ControlPlaneOptions = {
   logDir: string
   binaries: Record<'etcd' | 'kube-apiserver', string> &
     Partial<Record<Extract<Binary, 'kube-controller-manager' | 'kube-scheduler'>, string>>
-  /** Whether data must outlive a crash of the machine; without, etcd does not wait for the disk. */
+  /** If true, data survives a crash of the machine. Otherwise etcd does not wait for the disk. */
   durable: boolean
   progress: Progress
 }

@@ -31,7 +31,7 @@ export const aFakePeer = () => {
       waiting = []
       for (const callback of callbacks) callback()
     },
-    /** What all frames say that were written. */
+    /** Returns the parsed messages of all written frames. */
     told: (): Record<string, unknown>[] => textsOf(Buffer.concat(written)).map((text) => JSON.parse(text)),
   }
 }
