@@ -161,7 +161,7 @@ describe.each(openers)('an object store %s', (_, open) => {
     '',
   ])('refuses the name %j', async (name) => {
     const store = await aStoreOf(open)
-    const refusal = `${JSON.stringify(name)} is no object's name`
+    const refusal = `${JSON.stringify(name)} is not a valid object name`
     await expect(store.put(name, bytesOf('out'), webp)).rejects.toThrow(refusal)
     await expect(store.get(name)).rejects.toThrow(refusal)
     await expect(store.remove(name)).rejects.toThrow(refusal)
@@ -170,13 +170,13 @@ describe.each(openers)('an object store %s', (_, open) => {
   test('refuses a type that differs from the name, an object over 32 MiB and a page over 1000', async () => {
     const store = await aStoreOf(open)
     await expect(store.put('a.webp', bytesOf('<html>'), 'text/html')).rejects.toThrow(
-      'a.webp must have the content type image/webp, not text/html',
+      'a.webp must have the content type image/webp, not text/html.',
     )
     const large = new Uint8Array(32 * 1024 * 1024 + 1)
-    await expect(store.put('a.webp', large, webp)).rejects.toThrow('a.webp is too large: at most 33554432 bytes')
+    await expect(store.put('a.webp', large, webp)).rejects.toThrow('a.webp is too large. The limit is 33554432 bytes.')
     expect(await store.get('a.webp')).toBeUndefined()
     for (const limit of [0, 1_001, 1.5])
-      await expect(store.list({ prefix: '', limit })).rejects.toThrow('use 1 to 1000')
+      await expect(store.list({ prefix: '', limit })).rejects.toThrow('Use 1 to 1000')
   })
 
   test('returns an object of 32 MiB', async () => {
@@ -251,7 +251,7 @@ describe('an object store in S3', () => {
 
   test('reports a missing bucket as an error, not as an absent object', async () => {
     const store = await openObjectStore(s3Url('x', { bucket: 'no-such-bucket' }))
-    await expect(store.get('a.webp')).rejects.toThrow('The object store could not get a.webp: NoSuchBucket (404)')
+    await expect(store.get('a.webp')).rejects.toThrow('Object store operation failed: get a.webp: NoSuchBucket (404).')
     await expect(store.remove('a.webp')).rejects.toThrow('NoSuchBucket (404)')
   })
 })
@@ -288,7 +288,7 @@ test('fails soon without naming credentials while the store is down, and recover
   const messages = failures.map((failure) => failure.message)
   expect(messages).toEqual(
     ['put a.webp', 'get a.webp', 'remove a.webp', 'list'].map(
-      (operation) => `The object store could not ${operation}: ECONNREFUSED`,
+      (operation) => `Object store operation failed: ${operation}: ECONNREFUSED.`,
     ),
   )
   await server.start()
@@ -299,6 +299,6 @@ test('fails without naming credentials if the store rejects them', async () => {
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', `not-${server.secretAccessKey}`)
   const store = await openObjectStore(s3Url('refused'))
   const failures = await Promise.all(everyCall(store).map(failureOf))
-  expect(failures.every((failure) => failure.message.endsWith(': SignatureDoesNotMatch (403)'))).toBe(true)
+  expect(failures.every((failure) => failure.message.endsWith(': SignatureDoesNotMatch (403).'))).toBe(true)
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', server.secretAccessKey)
 })

@@ -35,7 +35,7 @@ test('after a rotation all data is readable with the new key only', async () => 
   const set = await again.call<{ keys: unknown[] }>('GET', '/.well-known/jwks.json')
   expect(set.body.keys).toHaveLength(2)
   await after.stop()
-  expect(rotate(databaseUrl, old).stderr).toContain('has no key "second"')
+  expect(rotate(databaseUrl, old).stderr).toContain('does not contain the key "second"')
 })
 
 test('no API key is stored in plain text', async () => {
