@@ -1,8 +1,8 @@
 import { eq, sql } from 'drizzle-orm'
-import { endContents } from '#api/domain/deletion/service.ts'
+import { deleteWorldContents } from '#api/domain/deletion/service.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
 import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
-import { startColumns, stopColumns } from '#api/domain/worlds/transitions.ts'
+import { toStartColumns, toStopColumns } from '#api/domain/worlds/transitions.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { isDirty, markDirty } from '#api/platform/outbox/outbox.ts'
 import type { Clock } from '#shared/clock.ts'
@@ -157,7 +157,7 @@ const takeWorld: Take<World> = async (deps, tx, seen, replacedUid) => {
     })
     .where(eq(worlds.id, row.id))
   if (verdict.markDeleting) {
-    await endContents(tx, { ...row, worldId: row.id }, new Date(deps.clock.now()))
+    await deleteWorldContents(tx, { ...row, worldId: row.id }, new Date(deps.clock.now()))
   }
   const wake = Boolean(verdict.adoptState ?? verdict.pushAgain ?? verdict.markDeleting)
   if (wake) {
@@ -173,9 +173,9 @@ const intentOf = (deps: PullDeps, row: WorldRow, verdict: Verdict): Partial<Worl
   if (verdict.markDeleting) return { deletingAt: now, revision: row.revision + 1 }
   // A start by kubectl runs what the last start over REST resolved; a build is resolved anew by a start over REST.
   if (verdict.adoptState === 'Running') {
-    return startColumns(row, { runId: deps.newId('run'), now, build: row.resolvedBuild })
+    return toStartColumns(row, { runId: deps.newId('run'), now, build: row.resolvedBuild })
   }
-  if (verdict.adoptState === 'Stopped') return stopColumns(row, { now })
+  if (verdict.adoptState === 'Stopped') return toStopColumns(row, { now })
   return {}
 }
 
