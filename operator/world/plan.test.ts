@@ -57,15 +57,33 @@ describe('a start', () => {
     expect(verbs(planFor(renamed, pod))).toEqual([])
   })
 
-  test('after an unrecorded run records that run as the previous deployment', () => {
+  test('after an unrecorded run records that run before its pod is deleted', () => {
     const pod = podOf(planFor(aWorld(running)))
     const again = aWorld({ ...running, runId: runB })
-    const first = planFor(again, pod)
-    expect(verbs(first)).toEqual(['deletePod'])
-    const next = planFor(written(again, first), undefined)
-    expect(next.status).toMatchObject({
+    const recorded = planFor(again, pod)
+    expect(recorded).toMatchObject({ steps: [], requeueAfterMs: 0 })
+    expect(recorded.status).toMatchObject({
+      ...{ phase: 'Starting', runId: runB, run: { id: runA } },
+      deployment: { id: deploymentIdOfRun(runA), status: 'Stopping' },
+    })
+    const world = written(again, recorded)
+    const deletion = planFor(world, pod)
+    expect(verbs(deletion)).toEqual(['deletePod'])
+    expect(deletion.status).toEqual(recorded.status)
+    expect(planFor(world, undefined).status).toMatchObject({
       run: { id: runB },
       previousDeployment: { id: deploymentIdOfRun(runA), status: 'Stopped' },
+    })
+  })
+
+  test('after an unrecorded run keeps the recorded run before that as the previous deployment', () => {
+    const pod = podOf(planFor(aWorld({ ...running, runId: runB })))
+    const again = { ...active(), spec: { ...active().spec, runId: 'run-0000000000000000000000000c' } }
+    const recorded = planFor(again, pod)
+    expect(verbs(recorded)).toEqual([])
+    expect(recorded.status).toMatchObject({
+      deployment: { id: deploymentIdOfRun(runB) },
+      previousDeployment: { id: deploymentIdOfRun(runA) },
     })
   })
 
@@ -178,11 +196,14 @@ describe('a stop', () => {
     expect(verbs(planFor(world, draining))).toEqual([])
   })
 
-  test('of an unrecorded run ends it like any other', () => {
+  test('of an unrecorded run records its end before the pod is deleted', () => {
     const pod = podOf(planFor(aWorld(running)))
-    const planned = planFor(aWorld(stopped), pod)
-    expect(verbs(planned)).toEqual(['deletePod'])
-    expect(planned.status).toMatchObject({ phase: 'Stopped', run: { id: runA }, deployment: { status: 'Stopping' } })
+    const recorded = planFor(aWorld(stopped), pod)
+    expect(recorded).toMatchObject({ steps: [], requeueAfterMs: 0 })
+    expect(recorded.status).toMatchObject({ phase: 'Stopped', run: { id: runA }, deployment: { status: 'Stopping' } })
+    const deletion = planFor(written(aWorld(stopped), recorded), pod)
+    expect(verbs(deletion)).toEqual(['deletePod'])
+    expect(deletion.status).toEqual(recorded.status)
   })
 
   test('of a world that never ran leaves it Inactive', () => {
@@ -273,6 +294,14 @@ describe('the end of a run', () => {
     expect(over.status).toMatchObject({ phase: 'Stopped', run: { endReason: 'Expired' } })
   })
 
+  test('by its duration before the first status is recorded before the pod is deleted', () => {
+    const world = aWorld({ ...running, durationMinutes: 1 })
+    const pod = podOf(planFor(world))
+    const recorded = planFor(world, pod, startMs + 60_000)
+    expect(recorded).toMatchObject({ steps: [], status: { run: { id: runA, endReason: 'Expired' } } })
+    expect(verbs(planFor(written(world, recorded), pod, startMs + 60_000))).toEqual(['deletePod'])
+  })
+
   test('deletes a transient world after its duration, once no server is left', () => {
     const base = active()
     const world = { ...base, spec: { ...base.spec, transient: true, durationMinutes: 1 } }
@@ -355,6 +384,14 @@ describe('a deletion', () => {
     const gone = planFor(written(world, draining), undefined)
     expect(verbs(gone)).toEqual([])
     expect(gone.status).toMatchObject({ observedGeneration: 2, deployment: { status: 'Stopped' } })
+  })
+
+  test('records an unrecorded run before its pod is deleted', () => {
+    const pod = podOf(planFor(aWorld(running)))
+    const world = aWorld(running, undefined, { deletionTimestamp: at(startMs) })
+    const recorded = planFor(world, pod)
+    expect(recorded).toMatchObject({ steps: [], status: { run: { id: runA }, deployment: { status: 'Stopping' } } })
+    expect(verbs(planFor(written(world, recorded), pod))).toEqual(['deletePod'])
   })
 })
 

@@ -13,7 +13,7 @@ import { isBuiltFrom } from './pod.ts'
 import { endRun, freezeRun, maxFailureLength, wantedRunId } from './run.ts'
 import { planServer, starting, startingOutcome } from './server.ts'
 import { planNetwork } from './service.ts'
-import { planWith } from './status.ts'
+import { planWith, recordRunFirst } from './status.ts'
 import type { Plan, PlanInput } from './step.ts'
 
 /**
@@ -22,14 +22,14 @@ import type { Plan, PlanInput } from './step.ts'
  *   paused        the annotation orrery.dev/paused is set      change nothing
  *   deleted       the World has a deletionTimestamp            end the run, stop the server
  *   stopped       spec.state is Stopped                        end the run, stop the server
- *   otherServer   a pod of another run is left                 stop it
+ *   otherServer   a pod of another run is left                 record that run, then stop its pod
  *   unnamedRun    the operator chose the id of a new run       record the id
  *   ended         the run has ended                            stop the server; delete a transient World in time
  *   expired       the duration of the run has passed           end the run
  *   underWay      none of these                                server and network of the run, with its start deadline
  *
  * What a crash must not lose is recorded before it is acted upon. A run has its id in the spec or the status before its
- * first pod is created. A failure or an end is in the status before the pod that shows it is deleted.
+ * first pod is created. A run, a failure or an end is in the status before the pod that shows it is deleted.
  */
 export const plan = (input: PlanInput): Plan => planFirst([paused, deleted, stopped, running], input)
 
@@ -73,7 +73,7 @@ const otherServer: Case<RunInput, Plan> = (input) => {
   if (drain.isDone) return undefined
   const { trouble, deployment, steps } = drain
   const last = observeRun(input)
-  return planWith(
+  const planned = planWith(
     input,
     {
       ...(last ? { run: last } : {}),
@@ -87,6 +87,8 @@ const otherServer: Case<RunInput, Plan> = (input) => {
     },
     { steps, ...requeueAfter(drain.requeueAfterMs) },
   )
+  // The pod of an outdated spec needs no record: the spec names its run, which goes on.
+  return last?.id === run.id ? planned : recordRunFirst(input, planned)
 }
 
 const unnamedRun: Case<RunInput, Plan> = (input) =>

@@ -20,7 +20,7 @@ import { planEnded } from './ended.ts'
 import { deleteServer, type OwnServer, observeServer, type Server } from './observe.ts'
 import { countLoss, endRun, markReady, nextPodAtMs } from './run.ts'
 import type { Network } from './service.ts'
-import { type Outcome, planWith } from './status.ts'
+import { type Outcome, planWith, recordOnly } from './status.ts'
 import type { Plan, PlanInput } from './step.ts'
 
 /** The age until which the ordinary first states of a pod stay out of the status: each would cost a write. */
@@ -199,12 +199,7 @@ const planLoss = (input: OwnInput, loss: Loss): Plan => {
   return { ...planned, ...withDefined({ detail: loss.detail }) }
 }
 
-/** Writes the end of the run and nothing else; the next reconcile acts on it. */
-const recordEnd = (input: PlanInput, run: WorldRun, detail?: string): Plan => ({
-  ...planEnded(input, run, detail),
-  steps: [],
-  requeueAfterMs: 0,
-})
+const recordEnd = (input: PlanInput, run: WorldRun, detail?: string): Plan => recordOnly(planEnded(input, run, detail))
 
 /**
  * Returns the outcome of a run whose server is not ready: Starting until it was ready once, Active after that. The last

@@ -31,6 +31,20 @@ export const planWith = (
   ...withDefined({ detail: outcome.trouble?.detail, requeueAfterMs }),
 })
 
+/** Returns the plan without its steps: the status is written first, and the next reconcile acts on it. */
+export const recordOnly = (planned: Plan): Plan => ({ ...planned, steps: [], requeueAfterMs: 0 })
+
+/**
+ * Returns the plan, or only its status if it would delete the pod of a run that is not on record yet. A crash between
+ * the deletion and the first status of that run would lose it.
+ */
+export const recordRunFirst = ({ world }: PlanInput, planned: Plan): Plan => {
+  const isNewlyRecorded = planned.status.run?.id !== world.status?.run?.id
+  return isNewlyRecorded && planned.steps.some(isPodDeletion) ? recordOnly(planned) : planned
+}
+
+const isPodDeletion = ({ verb }: Step): boolean => verb === 'deletePod' || verb === 'forceDeletePod'
+
 /** Returns the operator's whole status. It depends on its input alone, so an unchanged world gives an equal status. */
 const statusOf = (input: PlanInput, outcome: Outcome): WorldStatus => {
   const { world, nowMs } = input
