@@ -100,7 +100,7 @@ export const aBot = (
 
 export const ready: Pod['status'] = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] }
 export const leaving = { metadata: { deletionTimestamp: at(startMs) } }
-export const exited = (exitCode: number, ranForMs = 1_000): NonNullable<Pod['status']> => ({
+export const exitStatus = (exitCode: number, ranForMs = 1_000): NonNullable<Pod['status']> => ({
   phase: exitCode === 0 ? 'Succeeded' : 'Failed',
   containerStatuses: [
     {
@@ -125,17 +125,17 @@ export const planFor = (scene: Scene): Plan =>
   plan({ world: active(), pods: [], settings, nowMs: startMs, siblings: [scene.bots], ...scene })
 
 /** The indexes of the bots that a plan creates, and of those that it deletes. */
-export const made = ({ steps }: Plan): number[] =>
+export const createdIndexes = ({ steps }: Plan): number[] =>
   steps.flatMap((step) => (step.verb === 'createPod' ? [step.bot.index] : []))
-export const removed = ({ steps }: Plan): number[] =>
+export const deletedIndexes = ({ steps }: Plan): number[] =>
   steps.flatMap((step) => (step.verb === 'deletePod' ? [indexOf('bot-1', step.pod.metadata.name) ?? -1] : []))
 
 /** The condition of that type. */
 export const condition = ({ status }: Plan, type: string) => status.conditions?.find((each) => each.type === type)
 
 /** A plan carried out: its status is written, what it makes is Pending, what it deletes is gone at once. */
-export const carriedOut = (scene: Scene, planned: Plan): Scene => {
-  const gone = new Set(removed(planned))
+export const executePlan = (scene: Scene, planned: Plan): Scene => {
+  const gone = new Set(deletedIndexes(planned))
   const kept = (scene.pods ?? []).filter(({ metadata }) => !gone.has(indexOf('bot-1', metadata.name) ?? -1))
   const added = planned.steps.flatMap((step) =>
     step.verb === 'createPod'
@@ -157,7 +157,7 @@ export const settle = (scene: Scene): Scene => {
   let now = scene
   for (let round = 0; round < 20; round += 1) {
     const planned = planFor(now)
-    now = carriedOut(now, planned)
+    now = executePlan(now, planned)
     if (planned.steps.length === 0 && planned.requeueAfterMs !== 0) return now
   }
   throw new Error('the deployment did not settle in 20 rounds')

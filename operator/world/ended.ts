@@ -4,7 +4,7 @@ import { requeueAfter } from '#operator/lifecycle/plan.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
 import { type Drain, drainServer, foreignFinalizers } from './drain.ts'
 import { observeRun } from './observe.ts'
-import { endedInError, endRun } from './run.ts'
+import { endRun, hasEndedInError } from './run.ts'
 import { deleteService } from './service.ts'
 import { planWith, recordRunFirst } from './status.ts'
 import type { Plan, PlanInput } from './step.ts'
@@ -51,12 +51,12 @@ export const planEnded = (input: PlanInput, run: WorldRun, detail?: string): Pla
   const { world, nowMs } = input
   const drain = drainServer(input, run.id)
   const leftMs = expiresAtMs(world.spec.durationMinutes, run.startedAt) - nowMs
-  const isError = endedInError(run) && leftMs > 0 && world.status?.phase !== 'Stopped'
+  const isError = hasEndedInError(run) && leftMs > 0 && world.status?.phase !== 'Stopped'
   const failure = { reason: run.failure?.reason ?? run.endReason ?? 'Error', message: run.endMessage ?? '' }
   const outcome = {
     run,
     phase: isError ? 'Error' : 'Stopped',
-    deployment: endedDeployment(world, drain, endedInError(run)),
+    deployment: endedDeployment(world, drain, hasEndedInError(run)),
     message: endedMessage(world, run, drain),
     reason: run.endReason ?? 'Stopped',
     progressing: !drain.isDone,

@@ -62,7 +62,7 @@ export const aWorld = (
 })
 
 /** The world as it is after a plan's status was written. */
-export const written = (world: World, planned: Plan, changes: Partial<World> = {}): World => ({
+export const applyStatus = (world: World, planned: Plan, changes: Partial<World> = {}): World => ({
   ...world,
   status: planned.status,
   ...changes,
@@ -86,7 +86,7 @@ export const aPod = (changes: { run?: string; uid?: string; metadata?: object; s
 })
 
 /** The pod of a run, as the operator makes it. */
-export const madePod = (run: WorldRun, uid = 'pod-uid'): Pod => {
+export const podOfRun = (run: WorldRun, uid = 'pod-uid'): Pod => {
   const { annotations } = buildPod(aWorld({}), run, settings).metadata
   return aPod({ run: run.id, uid, metadata: { annotations } })
 }
@@ -95,7 +95,7 @@ export const madePod = (run: WorldRun, uid = 'pod-uid'): Pod => {
 export const podOf = ({ steps }: Plan): Pod => {
   const [step] = steps.filter((each) => each.verb === 'createPod')
   if (step === undefined) throw new Error('this plan makes no pod')
-  return madePod(step.run)
+  return podOfRun(step.run)
 }
 
 type PodStatus = NonNullable<Pod['status']>
@@ -106,7 +106,7 @@ export const ready = (sinceMs = startMs + 1_000): PodStatus => ({
   conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: at(sinceMs) }],
 })
 
-export const exited = (exitCode: number): PodStatus => ({
+export const exitStatus = (exitCode: number): PodStatus => ({
   phase: exitCode === 0 ? 'Succeeded' : 'Failed',
   containerStatuses: [{ state: { terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error' } } }],
 })
@@ -156,9 +156,9 @@ export const aService = (
 })
 
 /** The frozen run and the Active world of runA, as plans write them. */
-export const frozen = (spec: WorldSpecInput = running): World => written(aWorld(spec), planFor(aWorld(spec)))
+export const frozen = (spec: WorldSpecInput = running): World => applyStatus(aWorld(spec), planFor(aWorld(spec)))
 export const active = (spec: WorldSpecInput = running): World =>
-  written(frozen(spec), planFor(frozen(spec), aPod({ status: ready() })))
+  applyStatus(frozen(spec), planFor(frozen(spec), aPod({ status: ready() })))
 
 /** A condition of a status, as `status/reason`. */
 export const conditionOf = (status: WorldStatus, type: string): string => {
@@ -196,10 +196,10 @@ export const settle = (world: World, pod: Pod | undefined, nowMs: number): { wor
     const planned = planFor(now.world, now.pod, nowMs)
     let next: Pod | undefined = now.pod
     for (const step of planned.steps) {
-      if (step.verb === 'createPod') next = madePod(step.run, `pod-${round}-${nowMs}`)
+      if (step.verb === 'createPod') next = podOfRun(step.run, `pod-${round}-${nowMs}`)
       if (step.verb === 'deletePod') next = undefined
     }
-    now = { world: planned.deferStatus ? now.world : written(now.world, planned), pod: next }
+    now = { world: planned.deferStatus ? now.world : applyStatus(now.world, planned), pod: next }
     if (planned.steps.length === 0 && planned.requeueAfterMs !== 0) return now
   }
   throw new Error('the world did not settle in 10 rounds')

@@ -4,9 +4,10 @@ import type { World, WorldQueue } from '#shared/resources/world.ts'
 import {
   active,
   aPod,
+  applyStatus,
   at,
   aWorld,
-  exited,
+  exitStatus,
   frozen,
   planFor,
   podOf,
@@ -19,7 +20,6 @@ import {
   startMs,
   stopped,
   verbs,
-  written,
 } from './fixtures.ts'
 
 describe('a start', () => {
@@ -66,7 +66,7 @@ describe('a start', () => {
       ...{ phase: 'Starting', runId: runB, run: { id: runA } },
       deployment: { id: deploymentIdOfRun(runA), status: 'Stopping' },
     })
-    const world = written(again, recorded)
+    const world = applyStatus(again, recorded)
     const deletion = planFor(world, pod)
     expect(verbs(deletion)).toEqual(['deletePod'])
     expect(deletion.status).toEqual(recorded.status)
@@ -151,7 +151,7 @@ describe('a start', () => {
     const first = planFor(again, old, startMs + 9_000)
     expect(verbs(first)).toEqual(['deletePod'])
     expect(first.status).toMatchObject({ phase: 'Starting', runId: runB, deployment: { id: deploymentIdOfRun(runA) } })
-    const next = planFor(written(again, first), undefined, startMs + 9_000)
+    const next = planFor(applyStatus(again, first), undefined, startMs + 9_000)
     expect(verbs(next)).toEqual(['createPod'])
     expect(next.status).toMatchObject({
       run: { id: runB },
@@ -168,7 +168,7 @@ describe('the reported queue of a ready server', () => {
   test('stays in the status until the server is gone, across restarts of the operator', () => {
     const told = reporting(active(), { active: 3, queued: 1 })
     expect(told.status.queue).toEqual({ active: 3, queued: 1 })
-    const world = written(active(), told)
+    const world = applyStatus(active(), told)
     expect(reporting(world).status.queue).toEqual({ active: 3, queued: 1 })
     expect(reporting(world, { active: 0, queued: 0 }).status.queue).toEqual({ active: 0, queued: 0 })
     expect(planFor(world, undefined).status.queue).toBeUndefined()
@@ -186,7 +186,7 @@ describe('a stop', () => {
     expect(verbs(planned)).toEqual(['deletePod'])
     expect(planned.status).toMatchObject({ phase: 'Stopped', deployment: { status: 'Stopping' } })
     expect(planned.status.address).toBeUndefined()
-    const gone = planFor(written(world, planned), undefined)
+    const gone = planFor(applyStatus(world, planned), undefined)
     expect(gone.status).toMatchObject({ phase: 'Stopped', deployment: { status: 'Stopped' } })
   })
 
@@ -201,7 +201,7 @@ describe('a stop', () => {
     const recorded = planFor(aWorld(stopped), pod)
     expect(recorded).toMatchObject({ steps: [], requeueAfterMs: 0 })
     expect(recorded.status).toMatchObject({ phase: 'Stopped', run: { id: runA }, deployment: { status: 'Stopping' } })
-    const deletion = planFor(written(aWorld(stopped), recorded), pod)
+    const deletion = planFor(applyStatus(aWorld(stopped), recorded), pod)
     expect(verbs(deletion)).toEqual(['deletePod'])
     expect(deletion.status).toEqual(recorded.status)
   })
@@ -213,7 +213,7 @@ describe('a stop', () => {
 
 describe('a server that fails', () => {
   test('is counted before its pod is deleted, and restarted after the backoff', () => {
-    const failed = aPod({ status: exited(1) })
+    const failed = aPod({ status: exitStatus(1) })
     const counted = planFor(active(), failed)
     expect(verbs(counted)).toEqual([])
     expect(counted.status).toMatchObject({
@@ -221,15 +221,15 @@ describe('a server that fails', () => {
       run: { restarts: 1 },
       deployment: { status: 'Restarting' },
     })
-    const world = written(active(), counted)
+    const world = applyStatus(active(), counted)
     expect(verbs(planFor(world, failed))).toEqual(['deletePod'])
     expect(planFor(world, undefined)).toMatchObject({ steps: [], requeueAfterMs: 1_000 })
     expect(verbs(planFor(world, undefined, startMs + 1_000))).toEqual(['createPod'])
   })
 
   test('is counted once', () => {
-    const failed = aPod({ status: exited(1) })
-    const world = written(active(), planFor(active(), failed))
+    const failed = aPod({ status: exitStatus(1) })
+    const world = applyStatus(active(), planFor(active(), failed))
     expect(planFor(world, failed).status.run?.restarts).toBe(1)
   })
 
@@ -245,7 +245,7 @@ describe('a server that fails', () => {
     let now = { world: frozen(), pod: aPod({ uid: 'pod-0' }) as ReturnType<typeof aPod> | undefined }
     let nowMs = startMs
     for (let failure = 0; failure <= settings.restartBudget; failure += 1) {
-      now = settle(now.world, aPod({ uid: `pod-${failure}`, status: exited(3) }), nowMs)
+      now = settle(now.world, aPod({ uid: `pod-${failure}`, status: exitStatus(3) }), nowMs)
       nowMs += 60_000
       if (now.world.status?.phase !== 'Error') now = settle(now.world, now.pod, nowMs)
     }
@@ -258,12 +258,12 @@ describe('a server that fails', () => {
     const world = active()
     const run = world.status?.run
     if (world.status && run) world.status.run = { ...run, restarts: 3 }
-    const planned = planFor(world, aPod({ status: exited(1) }), startMs + 1_000 + settings.restartRefillMs)
+    const planned = planFor(world, aPod({ status: exitStatus(1) }), startMs + 1_000 + settings.restartRefillMs)
     expect(planned.status.run?.restarts).toBe(1)
   })
 
   test('while it is being deleted neither ends nor restarts the run', () => {
-    const going = aPod({ status: exited(1), metadata: { deletionTimestamp: at(startMs) } })
+    const going = aPod({ status: exitStatus(1), metadata: { deletionTimestamp: at(startMs) } })
     const planned = planFor(active(), going)
     expect(verbs(planned)).toEqual([])
     expect(planned.status).toMatchObject({
@@ -276,11 +276,11 @@ describe('a server that fails', () => {
 
 describe('the end of a run', () => {
   test('with exit code 0 is recorded before the pod is deleted, and is final', () => {
-    const done = aPod({ status: exited(0) })
+    const done = aPod({ status: exitStatus(0) })
     const recorded = planFor(active(), done)
     expect(verbs(recorded)).toEqual([])
     expect(recorded.status).toMatchObject({ phase: 'Stopped', run: { endReason: 'Completed' } })
-    const world = written(active(), recorded)
+    const world = applyStatus(active(), recorded)
     expect(verbs(planFor(world, done))).toEqual(['deletePod'])
     expect(verbs(planFor(world, undefined))).toEqual([])
   })
@@ -299,7 +299,7 @@ describe('the end of a run', () => {
     const pod = podOf(planFor(world))
     const recorded = planFor(world, pod, startMs + 60_000)
     expect(recorded).toMatchObject({ steps: [], status: { run: { id: runA, endReason: 'Expired' } } })
-    expect(verbs(planFor(written(world, recorded), pod, startMs + 60_000))).toEqual(['deletePod'])
+    expect(verbs(planFor(applyStatus(world, recorded), pod, startMs + 60_000))).toEqual(['deletePod'])
   })
 
   test('deletes a transient world after its duration, once no server is left', () => {
@@ -308,7 +308,7 @@ describe('the end of a run', () => {
     const over = startMs + 60_000
     const expired = planFor(world, aPod({ status: ready() }), over)
     expect(verbs(expired)).toEqual(['deletePod'])
-    expect(verbs(planFor(written(world, expired), undefined, over))).toEqual(['deleteWorld'])
+    expect(verbs(planFor(applyStatus(world, expired), undefined, over))).toEqual(['deleteWorld'])
   })
 
   test('by a stop keeps a transient world until its duration is over', () => {
@@ -324,7 +324,7 @@ describe('the end of a run', () => {
     const edited = { ...base, spec, metadata: { ...base.metadata, generation: 2 } }
     const told = planFor(edited, undefined, startMs + 60_000)
     expect(told).toMatchObject({ steps: [], requeueAfterMs: 0, status: { observedGeneration: 2 } })
-    expect(verbs(planFor(written(edited, told), undefined, startMs + 60_000))).toEqual(['deleteWorld'])
+    expect(verbs(planFor(applyStatus(edited, told), undefined, startMs + 60_000))).toEqual(['deleteWorld'])
   })
 
   test('does not delete a transient world without a duration or a run', () => {
@@ -346,7 +346,7 @@ describe('without the API', () => {
   test('the operator names the run, and the next one only after a stop', () => {
     const first = settle(aWorld({ state: 'Running' }), undefined, startMs)
     expect(first.world.status?.run?.id).toBe(runB)
-    const ended = settle(first.world, aPod({ run: runB, status: exited(0) }), startMs)
+    const ended = settle(first.world, aPod({ run: runB, status: exitStatus(0) }), startMs)
     expect(settle(ended.world, undefined, startMs + 5_000).pod).toBeUndefined()
     const stop = settle({ ...ended.world, spec: { ...ended.world.spec, state: 'Stopped' } }, undefined, startMs)
     const again = { ...stop.world, spec: { ...stop.world.spec, state: 'Running' as const } }
@@ -381,7 +381,7 @@ describe('a deletion', () => {
     const draining = planFor(world, aPod({ status: ready() }))
     expect(verbs(draining)).toEqual(['deletePod'])
     expect(draining.status.deployment?.status).toBe('Stopping')
-    const gone = planFor(written(world, draining), undefined)
+    const gone = planFor(applyStatus(world, draining), undefined)
     expect(verbs(gone)).toEqual([])
     expect(gone.status).toMatchObject({ observedGeneration: 2, deployment: { status: 'Stopped' } })
   })
@@ -391,14 +391,14 @@ describe('a deletion', () => {
     const world = aWorld(running, undefined, { deletionTimestamp: at(startMs) })
     const recorded = planFor(world, pod)
     expect(recorded).toMatchObject({ steps: [], status: { run: { id: runA }, deployment: { status: 'Stopping' } } })
-    expect(verbs(planFor(written(world, recorded), pod))).toEqual(['deletePod'])
+    expect(verbs(planFor(applyStatus(world, recorded), pod))).toEqual(['deletePod'])
   })
 })
 
 test('a second reconcile of an unchanged world plans the same status', () => {
   const pod = aPod({ status: ready() })
   const first = planFor(active(), pod, startMs + 5_000)
-  const second = planFor(written(active(), first), pod, startMs + 50_000)
+  const second = planFor(applyStatus(active(), first), pod, startMs + 50_000)
   expect(second.status).toEqual(first.status)
   expect(second.steps).toEqual([])
 })

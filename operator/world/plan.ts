@@ -1,6 +1,6 @@
 import { pausedStatus } from '#operator/lifecycle/conditions.ts'
 import { expiresAtMs } from '#operator/lifecycle/duration.ts'
-import { afterColon } from '#operator/lifecycle/message.ts'
+import { lowerFirst } from '#operator/lifecycle/message.ts'
 import { type Case, planFirst, requeueAfter } from '#operator/lifecycle/plan.ts'
 import { refusalReasons } from '#operator/lifecycle/refusal.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
@@ -11,7 +11,7 @@ import { planDeleted, planEnded, planStopped } from './ended.ts'
 import { observeRun, observeServer } from './observe.ts'
 import { isBuiltFrom } from './pod.ts'
 import { endRun, freezeRun, maxFailureLength, wantedRunId } from './run.ts'
-import { planServer, starting, startingOutcome } from './server.ts'
+import { planServer, startingDiagnosis, startingOutcome } from './server.ts'
 import { planNetwork } from './service.ts'
 import { planWith, recordRunFirst } from './status.ts'
 import type { Plan, PlanInput } from './step.ts'
@@ -93,7 +93,7 @@ const otherServer: Case<RunInput, Plan> = (input) => {
 
 const unnamedRun: Case<RunInput, Plan> = (input) =>
   input.isNew && input.world.spec.runId === undefined
-    ? planWith(input, startingOutcome(input, input.run, starting), { requeueAfterMs: 0 })
+    ? planWith(input, startingOutcome(input, input.run, startingDiagnosis), { requeueAfterMs: 0 })
     : undefined
 
 const ended: Case<RunInput, Plan> = (input) =>
@@ -133,7 +133,7 @@ const startDeadlineMs = ({ world, run, settings, nowMs }: RunInput, planned: Wor
 
 const planLateStart = (input: RunInput, { status, detail }: Plan): Plan => {
   const failure = explainDelay(input, status)
-  const message = `The server was not ready in time: ${afterColon(failure.message)}`
+  const message = `The server was not ready in time: ${lowerFirst(failure.message)}`
   return planEnded(
     input,
     endRun({ ...(status.run ?? input.run), failure }, 'StartDeadline', message, input.nowMs),

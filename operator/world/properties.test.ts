@@ -9,9 +9,9 @@ import {
   at,
   aWorld,
   evicted,
-  exited,
-  madePod,
+  exitStatus,
   outOfMemory,
+  podOfRun,
   ready,
   runB,
   running,
@@ -51,8 +51,8 @@ const nextRunId = (id = ''): string => `run-${String(Number(id.replace(/\D/g, ''
 
 const events = {
   becomesReady: (cluster) => alive(() => ready(cluster.nowMs))(cluster),
-  fails: alive(() => exited(1)),
-  endsWell: alive(() => exited(0)),
+  fails: alive(() => exitStatus(1)),
+  endsWell: alive(() => exitStatus(0)),
   runsOutOfMemory: alive(() => outOfMemory),
   isEvicted: alive(() => evicted),
   cannotBePulled: alive(() => waitingFor('ErrImagePull')),
@@ -80,7 +80,7 @@ const perform = (cluster: Cluster, world: World, step: Step): Cluster => {
   switch (step.verb) {
     case 'createPod':
       expect(cluster.pod, 'a second server').toBeUndefined()
-      return { ...cluster, made: cluster.made + 1, pod: madePod(step.run, `pod-${cluster.made}`) }
+      return { ...cluster, made: cluster.made + 1, pod: podOfRun(step.run, `pod-${cluster.made}`) }
     case 'deletePod':
       return events.isDeletedByHand(cluster)
     case 'forceDeletePod':
@@ -160,9 +160,9 @@ const timeless = (status: WorldStatus | undefined): unknown =>
 describe('after any sequence of events', () => {
   test('reconciles settle, a further one writes nothing, and neither a second server is created nor a wanted one deleted', () => {
     fc.assert(
-      fc.property(fc.array(anEvent, { maxLength: 30 }), fc.boolean(), (happenings, withService) => {
+      fc.property(fc.array(anEvent, { maxLength: 30 }), fc.boolean(), (names, withService) => {
         let cluster = settle(aCluster(withService ? 'ClusterIP' : 'Default'))
-        for (const name of happenings) cluster = settle(events[name](cluster))
+        for (const name of names) cluster = settle(events[name](cluster))
         const { world } = cluster
         if (world === undefined) return
         const again = look(cluster, world)
@@ -178,9 +178,9 @@ describe('after any sequence of events', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(anEvent, fc.constantFrom(skipsReconcile, executesAndDies)), { maxLength: 20 }),
-        (happenings) => {
+        (sequence) => {
           let cluster = settle(aCluster())
-          for (const [name, after] of happenings) cluster = after(events[name](cluster))
+          for (const [name, after] of sequence) cluster = after(events[name](cluster))
           cluster = settle(cluster)
           const { world, pod } = cluster
           if (world === undefined) return

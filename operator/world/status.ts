@@ -5,7 +5,7 @@ import type { DeploymentStatus, WorldPhase } from '#shared/enumerations.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { World, WorldRun, WorldStatus } from '#shared/resources/world.ts'
-import { endedInError } from './run.ts'
+import { hasEndedInError } from './run.ts'
 import type { Plan, PlanInput, Step } from './step.ts'
 
 /** The conclusion of one reconcile. The rest of the status follows from it and from the world. */
@@ -77,7 +77,7 @@ const previousDeploymentOf = (
   const last = status.deployment
   if (last === undefined || run === undefined || last.id === deploymentIdOfRun(run.id)) return status.previousDeployment
   // A failed run is an Error even if its server was still stopping.
-  const isError = last.status === 'Error' || (status.run !== undefined && endedInError(status.run))
+  const isError = last.status === 'Error' || (status.run !== undefined && hasEndedInError(status.run))
   return { ...last, status: isError ? 'Error' : 'Stopped' }
 }
 

@@ -16,7 +16,7 @@ const anOperator = (clock: FakeClock, start: BotDeployment) => {
   const runClock = createRunClock(clock)
   const deps = {
     bots: {
-      cache: { store: { get: () => bots, byIndex: () => [bots] }, reached: async () => undefined },
+      cache: { store: { get: () => bots, byIndex: () => [bots] }, waitForVersion: async () => undefined },
       client: {
         resource: botDeploymentResource,
         applyStatus: async ({ status }: Pick<BotDeployment, 'status'>) => {
@@ -26,7 +26,7 @@ const anOperator = (clock: FakeClock, start: BotDeployment) => {
       },
     },
     pods: {
-      cache: { store: { byIndex: () => [], get: () => undefined }, reached: async () => undefined },
+      cache: { store: { byIndex: () => [], get: () => undefined }, waitForVersion: async () => undefined },
       client: { create: async () => ({ metadata: { name: 'made' } }) },
     },
     worlds: { store: { get: () => active() } },

@@ -19,7 +19,7 @@ const reconcileBesides = async (present: Pod) => {
   let written: BotDeployment['status']
   const deps = {
     bots: {
-      cache: { store: { get: () => bots, byIndex: () => [bots] }, reached: async () => undefined },
+      cache: { store: { get: () => bots, byIndex: () => [bots] }, waitForVersion: async () => undefined },
       client: {
         resource: botDeploymentResource,
         applyStatus: async ({ status }: Pick<BotDeployment, 'status'>) => {
@@ -29,7 +29,7 @@ const reconcileBesides = async (present: Pod) => {
       },
     },
     pods: {
-      cache: { store: { byIndex: () => [], get: () => undefined }, reached: async () => undefined },
+      cache: { store: { byIndex: () => [], get: () => undefined }, waitForVersion: async () => undefined },
       client: {
         create: () => Promise.reject(alreadyExists),
         get: async () => present,

@@ -25,7 +25,7 @@ export const refuse = (code: number, reason: string, headers: Record<string, str
   json({ kind: 'Status', status: 'Failure', code, reason, message: `refused: ${reason}`, details }, code, headers)
 
 /** Begins a stream with these pieces as they are, and leaves it open. */
-export const open =
+export const openStream =
   (...pieces: (string | Buffer)[]): Answer =>
   (response) => {
     response.writeHead(200).flushHeaders()
@@ -33,15 +33,15 @@ export const open =
   }
 
 /** A stream of these pieces that ends in good order. */
-export const ending =
+export const endedStream =
   (...pieces: (string | Buffer)[]): Answer =>
   (response) => {
-    open(...pieces)(response)
+    openStream(...pieces)(response)
     response.end()
   }
 
 /** A stream that is torn off after these pieces. */
-export const torn =
+export const tornStream =
   (...pieces: string[]): Answer =>
   (response) => {
     response.writeHead(200).flushHeaders()
@@ -75,7 +75,7 @@ export const startScriptedServer = async (script: { lists?: Answer[]; watches?: 
     received.push({ method: request.method ?? '', path: url.pathname, query, headers: request.headers, body })
     if (query.watch === 'true') {
       streams.push(response)
-      ;(left.watches.shift() ?? open())(response)
+      ;(left.watches.shift() ?? openStream())(response)
     } else {
       const answers = url.pathname.endsWith('/things') && request.method === 'GET' ? left.lists : left.others
       ;(answers.shift() ?? json({ message: 'the script has ended' }, 500))(response)
@@ -87,7 +87,7 @@ export const startScriptedServer = async (script: { lists?: Answer[]; watches?: 
     server: `http://127.0.0.1:${port}`,
     tls: async () => noTls,
     headers: async () => ({ authorization: 'Bearer sesame' }),
-    refused: () => {},
+    reportRefusal: () => {},
   }
   return {
     credentials,
