@@ -1,21 +1,18 @@
 import { expect, test } from 'vitest'
+import { at, exitStatus, runA, startMs } from '#operator/testing/fixtures.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { botEvents } from './events.ts'
 import {
   aBot,
   active,
-  at,
   aWorld,
   executePlan,
-  exitStatus,
   planFor,
   ready,
   readyBots,
-  runA,
   type Scene,
   settings,
   someBots,
-  startMs,
 } from './fixtures.ts'
 
 /** Reconciles until nothing changes, and collects the events as `type reason: note`. */

@@ -1,28 +1,24 @@
 import { describe, expect, test } from 'vitest'
 import { refusedStatus } from '#operator/lifecycle/conditions.ts'
+import { findCondition } from '#operator/lifecycle/events.ts'
 import type { Pod } from '#operator/pods/pod.ts'
+import { at, exitStatus, runA, runB, startMs } from '#operator/testing/fixtures.ts'
 import {
   aBot,
   active,
-  at,
   aWorld,
-  condition,
   createdIndexes,
   deletedIndexes,
   executePlan,
-  exitStatus,
   leaving,
   planFor,
   ready,
   readyBots,
-  runA,
-  runB,
   type Scene,
   settings,
   settle,
   someBots,
   startedIn,
-  startMs,
 } from './fixtures.ts'
 import { shareOf } from './limit.ts'
 import { maxBurst } from './step.ts'
@@ -155,7 +151,10 @@ describe('phase, reason and message', () => {
     const planned = planFor(scene)
     expect(planned.status).toMatchObject({ phase, observedGeneration: 1, observedRevision: 4 })
     expect(planned.status.message ?? '').toContain(message)
-    expect(condition(planned, 'Ready')).toMatchObject({ reason, status: phase === 'Running' ? 'True' : 'False' })
+    expect(findCondition(planned.status, 'Ready')).toMatchObject({
+      reason,
+      status: phase === 'Running' ? 'True' : 'False',
+    })
   })
 
   test.each<[string, Pod['status'], string]>([
@@ -174,7 +173,7 @@ describe('phase, reason and message', () => {
         bots: three,
         pods: [aBot(2, { status }), aBot(0, { status: ready })],
       })
-      expect(condition(planned, 'Degraded')).toMatchObject({
+      expect(findCondition(planned.status, 'Degraded')).toMatchObject({
         status: 'True',
         reason,
         message: expect.stringMatching(/^Bot 2: .*\.$/),
@@ -268,8 +267,8 @@ describe('a bot that ends', () => {
     expect(one.pods).toHaveLength(1)
     const planned = planFor(one)
     expect(planned.status).toMatchObject({ phase: 'Running', ready: 1, run: { failedIndexes: '0' } })
-    expect(condition(planned, 'Degraded')).toMatchObject({ status: 'True', reason: 'RestartBudget' })
-    expect(condition(planned, 'Ready')?.status).toBe('False')
+    expect(findCondition(planned.status, 'Degraded')).toMatchObject({ status: 'True', reason: 'RestartBudget' })
+    expect(findCondition(planned.status, 'Ready')?.status).toBe('False')
     const all = settle({ ...one, pods: [aBot(1, { restarts: 3, status: exitStatus(3) })] })
     expect(all).toMatchObject({ pods: [], bots: { status: { phase: 'Error' } } })
     expect(all.bots.status?.message).toContain('exit code 3')
@@ -386,9 +385,9 @@ describe('maxBotsPerWorld', () => {
     const planned = planFor({ bots, siblings: [bots, older], pods: readyBots(5) })
     expect(deletedIndexes(planned)).toEqual([2, 3, 4])
     expect(planned.status).toMatchObject({ phase: 'Running', ready: 2 })
-    expect(condition(planned, 'LimitExceeded')).toMatchObject({ status: 'True', reason: 'MaxBotsPerWorld' })
+    expect(findCondition(planned.status, 'LimitExceeded')).toMatchObject({ status: 'True', reason: 'MaxBotsPerWorld' })
     expect(planned.status.message).toContain('2 of 5 bots may run')
-    expect(condition(planned, 'Ready')?.status).toBe('False')
+    expect(findCondition(planned.status, 'Ready')?.status).toBe('False')
   })
 
   test('without any room leaves it Pending, and neither run nor duration begins', () => {
@@ -429,7 +428,7 @@ test("a bot's exit code is read from its own container, not from a sidecar that 
 })
 
 test('a deployment as expected has Degraded False with the reason AsExpected, as a world has', () => {
-  expect(condition(planFor({ bots: three, pods: readyBots(3) }), 'Degraded')).toMatchObject({
+  expect(findCondition(planFor({ bots: three, pods: readyBots(3) }).status, 'Degraded')).toMatchObject({
     status: 'False',
     reason: 'AsExpected',
     message: '',

@@ -2,24 +2,21 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Pod } from '#operator/pods/pod.ts'
 import { scaleCpu, scaleMemoryBytes } from '#operator/pods/quantities.ts'
+import { exitStatus, runA, runB, startMs } from '#operator/testing/fixtures.ts'
 import {
   aBot,
   active,
   aWorld,
   createdIndexes,
   deletedIndexes,
-  exitStatus,
   leaving,
   planFor,
   ready,
-  runA,
-  runB,
   type Scene,
   settings,
   settle,
   someBots,
   startedIn,
-  startMs,
 } from './fixtures.ts'
 import { formatIndexes, parseIndexes } from './indexes.ts'
 import { indexOf } from './pod.ts'

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import type { Pod } from '#operator/pods/pod.ts'
+import { exitStatus, runA, startMs } from '#operator/testing/fixtures.ts'
 import type { World } from '#shared/resources/world.ts'
 import { worldEvents } from './events.ts'
-import { aPod, applyStatus, aWorld, exitStatus, planFor, ready, runA, running, startMs, stopped } from './fixtures.ts'
+import { aPod, applyStatus, aWorld, planFor, ready, running, stopped } from './fixtures.ts'
 
 /** Reconciles until nothing changes, and collects the events as `type reason: note`. */
 const eventsBy = (start: World, pod: Pod | undefined, nowMs = startMs): { world: World; events: string[] } => {

@@ -2,25 +2,22 @@ import { describe, expect, test } from 'vitest'
 import { refusedStatus } from '#operator/lifecycle/conditions.ts'
 import { explainRefusal, isRefusal } from '#operator/lifecycle/refusal.ts'
 import type { Pod } from '#operator/pods/pod.ts'
+import { at, exitStatus, runB, startMs } from '#operator/testing/fixtures.ts'
 import { KubeError } from '#shared/kube/errors.ts'
 import {
   active,
   aNode,
   aPod,
   applyStatus,
-  at,
   conditionOf,
   evicted,
-  exitStatus,
   frozen,
   outOfMemory,
   planFor,
   ready,
-  runB,
   running,
   settings,
   settle,
-  startMs,
   stopped,
   verbs,
   waitingFor,

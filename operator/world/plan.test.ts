@@ -1,23 +1,19 @@
 import { describe, expect, test } from 'vitest'
+import { at, exitStatus, runA, runB, startMs } from '#operator/testing/fixtures.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import type { World, WorldQueue } from '#shared/resources/world.ts'
 import {
   active,
   aPod,
   applyStatus,
-  at,
   aWorld,
-  exitStatus,
   frozen,
   planFor,
   podOf,
   ready,
-  runA,
-  runB,
   running,
   settings,
   settle,
-  startMs,
   stopped,
   verbs,
 } from './fixtures.ts'

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { startMs } from '#operator/testing/fixtures.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
-import { applyStatus, aWorld, frozen, planFor, running, settings, startMs } from './fixtures.ts'
+import { applyStatus, aWorld, frozen, planFor, running, settings } from './fixtures.ts'
 import { parsePlacement } from './placement.ts'
 import { buildPod } from './pod.ts'
 import { overrideProfiles } from './profiles.ts'

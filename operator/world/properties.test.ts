@@ -1,22 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { runIdOf } from '#operator/pods/pod.ts'
+import { at, exitStatus, runB, startMs } from '#operator/testing/fixtures.ts'
 import { isPaused } from '#shared/resources/group.ts'
 import type { World, WorldStatus } from '#shared/resources/world.ts'
 import {
   aNode,
   aService,
-  at,
   aWorld,
   evicted,
-  exitStatus,
   outOfMemory,
   podOfRun,
   ready,
-  runB,
   running,
   settings,
-  startMs,
   waitingFor,
 } from './fixtures.ts'
 import { plan } from './plan.ts'

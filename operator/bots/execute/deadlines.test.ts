@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
 import { createRunClock } from '#operator/lifecycle/runClock.ts'
+import { startMs } from '#operator/testing/fixtures.ts'
 import { silentLog } from '#shared/kube/log.ts'
 import { objectKey } from '#shared/kube/objects.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { botDeploymentResource } from '#shared/resources/group.ts'
 import { createFakeClock, type FakeClock } from '#test/support/fakeClock.ts'
-import { active, settings, someBots, startMs } from '../fixtures.ts'
+import { active, settings, someBots } from '../fixtures.ts'
 import { type BotDeps, reconcileBots } from './reconcile.ts'
 
 const minuteMs = 60_000

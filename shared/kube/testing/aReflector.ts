@@ -52,9 +52,10 @@ export const aReflector = async ({
   return { server, cache, changes, warnings, stop, running }
 }
 
-/** Waits, a short time, until `look` throws no more. */
+/** Waits up to two seconds until `look` no longer throws. */
 export const eventually = (look: () => void): Promise<void> => vi.waitFor(look, { timeout: 2_000, interval: 2 })
-/** How often the server was asked to list, and the versions from which it was asked to watch. */
+
+/** Returns the number of list requests and the start versions of the watches. */
 export const requestsOf = (server: Awaited<ReturnType<typeof aReflector>>['server']) => ({
   lists: server.lists().length,
   watches: server.watches().map(({ query }) => query.resourceVersion),
