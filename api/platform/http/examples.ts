@@ -9,6 +9,6 @@ export const exampleInstant = '2026-11-21T08:00:00.000Z'
 /** Where the API of every example is. */
 export const exampleUrl = 'https://api.example.com'
 
-/** Where the picture of an organization or a world is, in every example. */
-export const examplePictureUrl = (kind: 'organization' | 'world'): string =>
+/** The URL of a picture in every example. */
+export const examplePictureUrl = (kind: IdKind): string =>
   `${exampleUrl}/api/files/pictures/${exampleId(kind)}/${'0'.repeat(64)}.webp`

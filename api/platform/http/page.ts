@@ -34,7 +34,7 @@ export const pageQuery = z.object({
       type: 'string',
       pattern: cursorPattern.source,
       description: 'Where to go on: from the Link header of the page before.',
-      examples: [`${Date.parse(exampleInstant).toString(16)}.${exampleId('world')}`],
+      examples: [`${Date.parse(exampleInstant).toString(16)}.${exampleId('run')}`],
     }),
 })
 
