@@ -11,8 +11,9 @@ import { endpoints } from './endpoints.ts'
 import { createAuthenticator } from './platform/auth/authenticate.ts'
 import type { Principal } from './platform/auth/principal.ts'
 import { type AnswerHeaders, answer } from './platform/http/answer.ts'
-import { dropBody } from './platform/http/body.ts'
+import type { ClientAddress } from './platform/http/clientAddress.ts'
 import { createCors } from './platform/http/cors.ts'
+import { closeAfterAnswer } from './platform/http/linger.ts'
 import { createHttpMetrics } from './platform/http/metrics.ts'
 import { Problem, told, toProblem } from './platform/http/problem.ts'
 import type { RateLimitOptions } from './platform/http/rateLimit.ts'
@@ -32,6 +33,7 @@ export type AppOptions = {
   readonly allowedOrigins: readonly string[]
   readonly registry: Registry
   readonly projectOfWorld: ConnectOptions['projectOfWorld']
+  readonly clientAddress: ClientAddress
   /** Whether the process can do its work now; asked by /readyz. */
   readonly ready: () => Promise<boolean>
 }
@@ -41,8 +43,13 @@ export const createApp = (options: AppOptions) => {
   const { deps, registry, ready } = options
   const app = new Hono<Env>({ getPath: withSlash })
   const { rootApiKey, verifyToken: verify } = options
-  const authenticate = createAuthenticator({ rootApiKey, keys: deps.keys, verify })
-  const runtime = { deps, authenticate, limits: createRateLimits(deps.clock, options.rateLimits) }
+  const limits = createRateLimits(deps.clock, options.rateLimits)
+  const addressOf = (c: HonoContext<Env>): string => (c.env?.incoming ? options.clientAddress(c.env.incoming) : '')
+  const authenticate = createAuthenticator({
+    ...{ rootApiKey, keys: deps.keys, verify, addressOf },
+    countFailure: limits.takeForFailure,
+  })
+  const runtime = { deps, authenticate, limits }
   const metrics = createHttpMetrics(registry)
   const cors = createCors(options.allowedOrigins)
   const security = securityHeaders(deps.publicUrl)
@@ -54,7 +61,11 @@ export const createApp = (options: AppOptions) => {
     c.set('requestId', requestId)
     c.set('headers', { 'x-request-id': requestId, ...security })
     if (cors(c)) await next()
-    if (c.res.status >= 400 && carriesBody(c)) await dropBody(c.req.raw)
+    const incoming = c.env?.incoming
+    if (incoming !== undefined && !incoming.complete && carriesBody(c)) {
+      c.res.headers.set('connection', 'close')
+      closeAfterAnswer(incoming, deps.clock)
+    }
     // The route that ran, which need not be the last one that fits; this middleware itself where none did.
     const ran = routePath(c)
     const route = ran === '/*' ? 'unmatched' : ran

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
+import { BlockList, isIP } from 'node:net'
 import { z } from 'zod'
+import type { ConnectionLimits } from '#api/platform/http/accept.ts'
 import type { SocketLimits } from '#api/realtime/gate.ts'
 import { computeGroups, computeRegions } from '#shared/enumerations.ts'
 import { decimal, parseEnvironment, port, url } from '#shared/environment.ts'
@@ -34,6 +36,9 @@ export type ApiConfig = {
   readonly limits: Limits
   readonly rateLimits: RateLimitOptions
   readonly socketLimits: SocketLimits
+  readonly connectionLimits: ConnectionLimits
+  /** Proxies whose word about the address of a client counts, and whose connections are not limited by address. */
+  readonly trustedProxies: BlockList
   readonly issuers: readonly ExternalIssuer[]
   readonly cluster: Cluster
   readonly supportedProviders: readonly string[]
@@ -66,6 +71,23 @@ const list = <S extends z.ZodType<string, string>>(each: S) =>
     .string()
     .transform((text) => text.split(',').map((part) => part.trim()))
     .pipe(z.array(each))
+
+/** Networks such as `10.0.0.0/8`, with commas; an address alone is a network of its own. */
+const networks = z.string().transform((text, context): BlockList => {
+  const list = new BlockList()
+  for (const network of text.split(',').map((part) => part.trim())) {
+    const [address = '', prefix] = network.split('/')
+    const family = isIP(address)
+    const longest = family === 6 ? 128 : 32
+    const bits = prefix === undefined ? longest : Number(/^\d{1,3}$/.test(prefix) ? prefix : Number.NaN)
+    if (family === 0 || Number.isNaN(bits) || bits > longest) {
+      context.addIssue({ code: 'custom', message: 'must be networks such as 10.0.0.0/8 or fd00::/8, with commas' })
+      return z.NEVER
+    }
+    list.addSubnet(address, bits, family === 6 ? 'ipv6' : 'ipv4')
+  }
+  return list
+})
 
 const encryptionKeys = z.string().transform((text, context): [EncryptionKey, ...EncryptionKey[]] => {
   const [first, ...rest] = text.split(',').map((part) => {
@@ -114,6 +136,10 @@ const variables = {
   ORRERY_LIMIT_SOCKETS_PER_KEY: decimal(1, 1_000_000).default(100),
   // Many clients may come through one proxy.
   ORRERY_LIMIT_SOCKETS_PER_ADDRESS: decimal(1, 1_000_000).default(10_000),
+  ORRERY_LIMIT_FAILED_CREDENTIALS_PER_MINUTE: decimal(1, 1_000_000).default(300),
+  ORRERY_LIMIT_CONNECTIONS: decimal(1, 1_000_000).default(60_000),
+  ORRERY_LIMIT_CONNECTIONS_PER_ADDRESS: decimal(1, 1_000_000).default(12_000),
+  ORRERY_TRUSTED_PROXIES: networks.default(new BlockList()),
   ORRERY_JWT_ISSUERS_FILE: jsonFile(z.array(issuerSchema)).default([]),
   ORRERY_CLUSTERS_FILE: jsonFile(clustersSchema).default([{ name: 'default', places: everyPlace }]),
   ORRERY_SUPPORTED_PROVIDERS: list(z.enum(providers)).default([]),
@@ -144,11 +170,17 @@ export const readApiConfig = (env: NodeJS.ProcessEnv): ApiConfig => {
       requestsPerSecond: values.ORRERY_LIMIT_REQUESTS_PER_SECOND,
       burst: values.ORRERY_LIMIT_REQUEST_BURST,
       startsPerMinute: values.ORRERY_LIMIT_STARTS_PER_MINUTE,
+      failedCredentialsPerMinute: values.ORRERY_LIMIT_FAILED_CREDENTIALS_PER_MINUTE,
     },
     socketLimits: {
       socketsPerKey: values.ORRERY_LIMIT_SOCKETS_PER_KEY,
       socketsPerAddress: values.ORRERY_LIMIT_SOCKETS_PER_ADDRESS,
     },
+    connectionLimits: {
+      connections: values.ORRERY_LIMIT_CONNECTIONS,
+      connectionsPerAddress: values.ORRERY_LIMIT_CONNECTIONS_PER_ADDRESS,
+    },
+    trustedProxies: values.ORRERY_TRUSTED_PROXIES,
     issuers: values.ORRERY_JWT_ISSUERS_FILE,
     cluster: values.ORRERY_CLUSTERS_FILE[0],
     supportedProviders: values.ORRERY_SUPPORTED_PROVIDERS,

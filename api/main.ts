@@ -20,7 +20,10 @@ import { createTokenVerifier } from './platform/auth/token.ts'
 import { type Database, openDatabase } from './platform/database/client.ts'
 import { migrateDatabase } from './platform/database/migrate.ts'
 import { acceptSpeakers } from './platform/http/accept.ts'
+import { createClientAddress, isInNetworks } from './platform/http/clientAddress.ts'
+import { isClosing } from './platform/http/linger.ts'
 import { isDatabaseAway } from './platform/http/problem.ts'
+import { shareAnswer } from './platform/http/readiness.ts'
 import { forgetIdempotencyKeys } from './platform/idempotency/service.ts'
 import { openObjectStore } from './platform/objects/store.ts'
 import { startRealtime } from './realtime/index.ts'
@@ -35,12 +38,25 @@ const databaseWaitMs = 60_000
 const drainMs = 15_000
 /** How long a client may take to say what it wants. */
 const headersMs = 15_000
+/** How long a client may take to send a whole request. */
+const requestMs = 60_000
+/** How old an answer of /readyz may be. */
+const readyFreshMs = 1_000
 
 const run = async (config: ApiConfig, log: Log): Promise<void> => {
   const credentials = loadCredentials(process.env)
   const objects = await openObjectStore(config.objectStoreUrl)
-  const server = createServer({ requestTimeout: 60_000, headersTimeout: headersMs, shouldUpgradeCallback: isUpgrade })
-  const endSilent = acceptSpeakers(server, { silentMs: headersMs, clock: systemClock })
+  const server = createServer({
+    requestTimeout: requestMs,
+    headersTimeout: headersMs,
+    connectionsCheckingInterval: 5_000,
+    shouldUpgradeCallback: isUpgrade,
+  })
+  const endSilent = acceptSpeakers(server, {
+    ...{ silentMs: headersMs, clock: systemClock, limits: config.connectionLimits },
+    isTrusted: (address) => isInNetworks(config.trustedProxies, address),
+  })
+  const clientAddress = createClientAddress(config.trustedProxies)
   await migrateWhenThere(config.database.url, log)
   const { db, close } = openDatabase(config.database)
   const registry = new Registry()
@@ -58,14 +74,17 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
     rateLimits: config.rateLimits,
     allowedOrigins: config.allowedOrigins,
     registry,
-    ready: () => answers(db),
+    clientAddress,
+    ready: shareAnswer(systemClock, readyFreshMs, () => answers(db)),
   })
   const ending = new AbortController()
   const housekeeping = keepHouse(choresOf(deps), { clock: systemClock, log, signal: ending.signal })
   const listener = getRequestListener(app.fetch)
-  server.on('request', (request, response) => void listener(request, response))
+  server.on('request', (request, response) => {
+    if (!isClosing(request)) void listener(request, response)
+  })
   const realtime = startRealtime({
-    ...{ deps, verifyToken, registry, fetch: app.fetch, random: Math.random },
+    ...{ deps, verifyToken, registry, fetch: app.fetch, random: Math.random, clientAddress },
     databaseUrl: config.database.url,
     limits: config.socketLimits,
   })

@@ -225,6 +225,7 @@ test('the matrix knows every route of the live router', async () => {
     verifyToken: async () => undefined,
     rateLimits: config.rateLimits,
     allowedOrigins: [],
+    clientAddress: () => '',
     projectOfWorld: async () => undefined,
     registry: new Registry(),
     ready: async () => true,

@@ -12,7 +12,11 @@ test('a text without the checksum of a key is refused without a look at the data
     return undefined
   }
   const keys = createKeyCache({ clock: createFakeClock(), pepper: 'pepper', find })
-  const authenticate = createAuthenticator({ rootApiKey: 'root', keys, verify: async () => undefined })
+  const authenticate = createAuthenticator({
+    ...{ rootApiKey: 'root', keys, verify: async () => undefined },
+    addressOf: () => '',
+    countFailure: () => undefined,
+  })
   const app = new Hono().get('/', async (c) => c.text((await authenticate(c, 'key')).kind))
   app.onError((error, c) => c.text(error.message, 401))
   const ask = async (apiKey: string) => (await app.request('/', { headers: { 'x-api-key': apiKey } })).status
