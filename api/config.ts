@@ -4,11 +4,13 @@ import { z } from 'zod'
 import type { ConnectionLimits } from '#api/platform/http/accept.ts'
 import type { SocketLimits } from '#api/realtime/gate.ts'
 import { computeGroups, computeRegions } from '#shared/enumerations.ts'
-import { decimal, parseEnvironment, port, url } from '#shared/environment.ts'
+import { decimal, listenAddress, parseEnvironment, port, type Rule, url } from '#shared/environment.ts'
 import { logLevels } from '#shared/log.ts'
+import { refuseInsecurePublicUrl } from '#shared/publicUrl.ts'
 import { type Limits, providers } from './domain/organizations/schema.ts'
 import { type ExternalIssuer, issuerSchema } from './platform/auth/token.ts'
 import type { RateLimitOptions } from './platform/http/rateLimit.ts'
+import type { TlsFiles } from '#api/platform/http/tls.ts'
 import type { EncryptionKey } from './platform/secrets/seal.ts'
 
 /** A place that worlds may ask for, and the cluster that serves it. */
@@ -19,6 +21,9 @@ export type ApiConfig = {
   readonly logLevel: (typeof logLevels)[number]
   readonly port: number
   readonly metricsPort: number
+  readonly metricsAddress: string | undefined
+  /** The API's own certificate and key; undefined where something in front of it ends TLS. */
+  readonly tls: TlsFiles | undefined
   readonly database: { readonly url: string; readonly poolSize: number }
   readonly rootApiKey: string
   /** What fingerprints of keys are made with; another one makes every key unknown. */
@@ -108,6 +113,9 @@ const variables = {
   ORRERY_LOG_LEVEL: z.enum(logLevels).default('info'),
   ORRERY_PORT: port().default(8080),
   ORRERY_METRICS_PORT: port().default(9090),
+  ORRERY_METRICS_ADDRESS: listenAddress().optional(),
+  ORRERY_TLS_CERT_FILE: z.string().optional(),
+  ORRERY_TLS_KEY_FILE: z.string().optional(),
   ORRERY_DATABASE_URL: url('postgres', 'postgresql').describe('postgres://user:password@host:5432/orrery'),
   ORRERY_DATABASE_POOL_SIZE: decimal(2, 1_000).default(16),
   ORRERY_ROOT_API_KEY: z
@@ -121,6 +129,7 @@ const variables = {
   ORRERY_KEY_ENCRYPTION_KEYS: encryptionKeys.describe('k1:<base64>, the current one first; openssl rand -base64 32'),
   ORRERY_OBJECT_STORE_URL: url('file', 's3').describe('file:///var/lib/orrery/objects or s3://bucket?region=…'),
   ORRERY_PUBLIC_URL: url('http', 'https').describe('where clients reach the API, such as https://api.example.com'),
+  ORRERY_ALLOW_INSECURE_PUBLIC_URL: z.enum(['true', 'false']).default('false'),
   ORRERY_ALLOWED_ORIGINS: list(origin).default([]),
   ORRERY_NAMESPACE_PREFIX: z
     .string()
@@ -145,13 +154,22 @@ const variables = {
   ORRERY_SUPPORTED_PROVIDERS: list(z.enum(providers)).default([]),
 }
 
+const requireBothTlsFiles: Rule = (given) => {
+  const names = ['ORRERY_TLS_CERT_FILE', 'ORRERY_TLS_KEY_FILE']
+  const missing = names.filter((name) => given[name] === undefined)
+  return missing.length === 1 ? missing.map((name) => [name, 'is missing: TLS needs the certificate and its key']) : []
+}
+
 /** Reads the API's environment; throws an `EnvironmentError` that lists every fault. */
 export const readApiConfig = (env: NodeJS.ProcessEnv): ApiConfig => {
-  const values = parseEnvironment(variables, env)
+  const values = parseEnvironment(variables, env, [refuseInsecurePublicUrl, requireBothTlsFiles])
+  const { ORRERY_TLS_CERT_FILE: certFile, ORRERY_TLS_KEY_FILE: keyFile } = values
   return {
     logLevel: values.ORRERY_LOG_LEVEL,
     port: values.ORRERY_PORT,
     metricsPort: values.ORRERY_METRICS_PORT,
+    metricsAddress: values.ORRERY_METRICS_ADDRESS,
+    tls: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile },
     database: { url: values.ORRERY_DATABASE_URL, poolSize: values.ORRERY_DATABASE_POOL_SIZE },
     rootApiKey: values.ORRERY_ROOT_API_KEY,
     keyPepper: values.ORRERY_KEY_PEPPER,

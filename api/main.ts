@@ -1,4 +1,5 @@
-import { createServer } from 'node:http'
+import { createServer, type Server as HttpServer } from 'node:http'
+import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { sql } from 'drizzle-orm'
@@ -21,9 +22,9 @@ import { type Database, openDatabase } from './platform/database/client.ts'
 import { migrateDatabase } from './platform/database/migrate.ts'
 import { acceptSpeakers } from './platform/http/accept.ts'
 import { createClientAddress, isInNetworks } from './platform/http/clientAddress.ts'
-import { isClosing } from './platform/http/linger.ts'
 import { isDatabaseAway } from './platform/http/problem.ts'
 import { shareAnswer } from './platform/http/readiness.ts'
+import { readTls, reloadTls } from './platform/http/tls.ts'
 import { forgetIdempotencyKeys } from './platform/idempotency/service.ts'
 import { openObjectStore } from './platform/objects/store.ts'
 import { startRealtime } from './realtime/index.ts'
@@ -46,12 +47,8 @@ const readyFreshMs = 1_000
 const run = async (config: ApiConfig, log: Log): Promise<void> => {
   const credentials = loadCredentials(process.env)
   const objects = await openObjectStore(config.objectStoreUrl)
-  const server = createServer({
-    requestTimeout: requestMs,
-    headersTimeout: headersMs,
-    connectionsCheckingInterval: 5_000,
-    shouldUpgradeCallback: isUpgrade,
-  })
+  const tls = config.tls && (await readTls(config.tls))
+  const server = openServer(tls)
   const endSilent = acceptSpeakers(server, {
     ...{ silentMs: headersMs, clock: systemClock, limits: config.connectionLimits },
     isTrusted: (address) => isInNetworks(config.trustedProxies, address),
@@ -80,9 +77,7 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
   const ending = new AbortController()
   const housekeeping = keepHouse(choresOf(deps), { clock: systemClock, log, signal: ending.signal })
   const listener = getRequestListener(app.fetch)
-  server.on('request', (request, response) => {
-    if (!isClosing(request)) void listener(request, response)
-  })
+  server.on('request', (request, response) => void listener(request, response))
   const realtime = startRealtime({
     ...{ deps, verifyToken, registry, fetch: app.fetch, random: Math.random, clientAddress },
     databaseUrl: config.database.url,
@@ -90,12 +85,17 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
   })
   server.on('upgrade', realtime.upgrade)
   await listen(server, config.port)
-  const operations = await serveOperations({ port: config.metricsPort, registry })
+  const endReload =
+    tls && config.tls && 'setSecureContext' in server
+      ? reloadTls(server, { files: config.tls, present: tls, clock: systemClock, log })
+      : undefined
+  const operations = await serveOperations({ port: config.metricsPort, address: config.metricsAddress, registry })
   const { port } = server.address() as AddressInfo
   log.info({ port, metricsPort: operations.port }, 'listening')
 
   log.info({ signal: await untilSignal() }, 'stopping')
   endSilent()
+  endReload?.()
   await Promise.all([drain(server), realtime.stop()])
   ending.abort()
   await housekeeping
@@ -104,6 +104,18 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
   await close()
   log.info({}, 'stopped')
 }
+
+const serverOptions = {
+  requestTimeout: requestMs,
+  headersTimeout: headersMs,
+  connectionsCheckingInterval: 5_000,
+  shouldUpgradeCallback: isUpgrade,
+}
+
+const openServer = (tls: { cert: string; key: string } | undefined): HttpServer | HttpsServer =>
+  tls === undefined
+    ? createServer(serverOptions)
+    : createHttpsServer({ ...serverOptions, ...tls, handshakeTimeout: headersMs })
 
 const hourMs = 3_600_000
 const minuteMs = 60_000
@@ -142,7 +154,7 @@ const answers = async (db: Database): Promise<boolean> => {
 }
 
 /** Lets requests under way finish; idle keep-alive connections would hold the server open for nothing. */
-const drain = async (server: ReturnType<typeof createServer>): Promise<void> => {
+const drain = async (server: HttpServer | HttpsServer): Promise<void> => {
   const closed = new Promise((resolve) => server.close(resolve))
   const idle = setInterval(() => server.closeIdleConnections(), 50)
   await Promise.race([closed, sleep(systemClock, drainMs)])

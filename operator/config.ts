@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { decimal, parseEnvironment, port, url } from '#shared/environment.ts'
+import { decimal, listenAddress, parseEnvironment, port, url } from '#shared/environment.ts'
 import { defaultLeaseTiming, type LeaseTiming } from '#shared/kube/election.ts'
 import type { Backoff } from '#shared/kube/queue.ts'
 import { logLevels } from '#shared/log.ts'
@@ -13,6 +13,7 @@ export type OperatorConfig = {
   readonly logLevel: (typeof logLevels)[number]
   /** Where /livez, /readyz and /metrics answer. */
   readonly metricsPort: number
+  readonly metricsAddress: string | undefined
   /** But for the profiles, which the cluster may override. */
   readonly world: Omit<WorldSettings, 'profiles'>
   /** The ConfigMap that overrides profiles, if any. */
@@ -41,6 +42,7 @@ export const readOperatorConfig = (env: NodeJS.ProcessEnv): OperatorConfig => {
     {
       ORRERY_LOG_LEVEL: z.enum(logLevels).default('info'),
       ORRERY_METRICS_PORT: port().default(9090),
+      ORRERY_METRICS_ADDRESS: listenAddress().optional(),
       ORRERY_DEFAULT_SERVER_IMAGE: z.string().min(1).describe('the image of worlds that name none'),
       ORRERY_DEFAULT_BOT_IMAGE: z.string().max(1_024).optional().describe('the image of bots; without it none is made'),
       ORRERY_PUBLIC_URL: url('http', 'https').describe('where servers reach the API, such as https://api.example.com'),
@@ -75,6 +77,7 @@ export const readOperatorConfig = (env: NodeJS.ProcessEnv): OperatorConfig => {
   return {
     logLevel: values.ORRERY_LOG_LEVEL,
     metricsPort: values.ORRERY_METRICS_PORT,
+    metricsAddress: values.ORRERY_METRICS_ADDRESS,
     backoff: { baseMs: 5, maxMs: values.ORRERY_RETRY_BACKOFF_MAX_MS },
     scalingProfiles: values.ORRERY_SCALING_PROFILES,
     queuePollMs: values.ORRERY_QUEUE_POLL_MS,

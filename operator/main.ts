@@ -109,7 +109,7 @@ const run = async (config: OperatorConfig, log: Log): Promise<void> => {
   const events = openEvents(parts)
   const controllers = await openControllers(parts, events)
   const operations = await serveOperations({
-    ...{ port: config.metricsPort, registry, alive: election.alive },
+    ...{ port: config.metricsPort, address: config.metricsAddress, registry, alive: election.alive },
     ready: () => controllers.every((controller) => controller.ready()),
   })
   log.info({ port: operations.port }, 'listening')

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
 import type { Registry } from 'prom-client'
 
 /**
@@ -8,6 +8,8 @@ import type { Registry } from 'prom-client'
  */
 export const serveOperations = async (options: {
   port: number
+  /** The address to listen on; every address without one. */
+  address?: string | undefined
   registry: Registry
   ready?: () => boolean
   alive?: () => boolean
@@ -26,7 +28,7 @@ export const serveOperations = async (options: {
     response.writeHead(status, { 'content-type': type }).end(body)
   })
   server.requestTimeout = 10_000
-  await listen(server, options.port)
+  await listen(server, options.port, options.address)
   return {
     port: (server.address() as AddressInfo).port,
     close: () =>
@@ -41,7 +43,7 @@ export const serveOperations = async (options: {
 const backlog = 4_096
 
 /** Listens on the port; one that cannot be had is an Error whose sentence says what to do. */
-export const listen = (server: ReturnType<typeof createServer>, port: number): Promise<void> =>
+export const listen = (server: Server, port: number, host?: string): Promise<void> =>
   new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const taken = error.code === 'EADDRINUSE'
@@ -54,5 +56,5 @@ export const listen = (server: ReturnType<typeof createServer>, port: number): P
         ),
       )
     })
-    server.listen({ port, backlog }, resolve)
+    server.listen({ port, backlog, ...(host === undefined ? {} : { host }) }, resolve)
   })

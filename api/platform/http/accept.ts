@@ -1,5 +1,4 @@
-import type { Server } from 'node:http'
-import type { Socket } from 'node:net'
+import type { Server, Socket } from 'node:net'
 import type { Clock, Timer } from '#shared/clock.ts'
 import { plainAddress } from './clientAddress.ts'
 
