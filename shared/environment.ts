@@ -2,18 +2,18 @@ import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { z } from 'zod'
 
-/** The environment cannot be used. The message lists every fault, a line each, and never shows a value. */
+/** The environment is invalid. The message lists every fault on its own line and never shows a value. */
 export class EnvironmentError extends Error {
   override name = 'EnvironmentError'
 }
 
-/** A check of several variables together, on their texts: each faulty one by its name, with what is wrong. */
+/** Checks several variables together. Returns the name and the fault of each invalid one. */
 export type Rule = (given: Readonly<Record<string, string | undefined>>) => readonly (readonly [string, string])[]
 
 /**
  * Parses the environment once into a typed object. An empty variable counts as absent. The value of any variable `NAME`
- * may come from a file that `NAME_FILE` names, so that secrets can be mounted; line breaks at its end are dropped. All
- * faults are reported together in one `EnvironmentError`; values are left out of it, since any of them may be a secret.
+ * can come from a file that `NAME_FILE` names, so that secrets can be mounted. Line breaks at its end are dropped. Throws
+ * one `EnvironmentError` with all faults. It does not show values, since any of them may be a secret.
  */
 export const parseEnvironment = <Shape extends z.ZodRawShape>(
   shape: Shape,
@@ -35,10 +35,10 @@ export const parseEnvironment = <Shape extends z.ZodRawShape>(
   ]
   if (result.success && faults.length === 0) return result.data
   const lines = faults.map(([name, fault]) => `  ${name}: ${fault}`)
-  throw new EnvironmentError(`The environment is not complete:\n${lines.join('\n')}`)
+  throw new EnvironmentError(`The environment is invalid:\n${lines.join('\n')}`)
 }
 
-/** The text of a variable, or of the file that its `_FILE` names. */
+/** Reads a variable, or the file that its `_FILE` names. */
 const readVariable = (name: string, shape: object, env: NodeJS.ProcessEnv): { value?: string; fault?: string } => {
   const value = env[name] || undefined
   const fileName = `${name}_FILE`
@@ -61,7 +61,7 @@ const hint = (schema: unknown): string => {
 export const listenAddress = (): z.ZodType<string, string> =>
   z.string().refine((value) => isIP(value) !== 0, 'must be an IP address, such as 127.0.0.1 or ::')
 
-/** A TCP port; 0 lets the system choose a free one. */
+/** A TCP port. With 0, the system chooses a free port. */
 export const port = (): z.ZodType<number, string> =>
   z
     .string()
@@ -69,7 +69,7 @@ export const port = (): z.ZodType<number, string> =>
     .transform(Number)
     .refine((value) => value <= 65_535, 'must be a port, 0 to 65535')
 
-/** A number written in decimal, within the bounds (inclusive). */
+/** A decimal number from `minimum` to `maximum`. */
 export const decimal = (minimum: number, maximum: number): z.ZodType<number, string> =>
   z
     .string()
