@@ -62,7 +62,7 @@ export const createApp = (options: AppOptions) => {
     c.set('headers', { 'x-request-id': requestId, ...security })
     if (cors(c)) await next()
     const incoming = c.env?.incoming
-    if (incoming !== undefined && !incoming.complete && carriesBody(c)) {
+    if (incoming !== undefined && !incoming.complete && mayCarryLargeBody(c)) {
       c.res.headers.set('connection', 'close')
       closeAfterAnswer(incoming, deps.clock)
     }
@@ -136,8 +136,11 @@ const refuse = (c: HonoContext<Env>, problem: Problem): Response => {
   return answer(c, body, rest)
 }
 
-const carriesBody = (c: HonoContext<Env>): boolean =>
-  c.req.header('content-length') !== undefined || c.req.header('transfer-encoding') !== undefined
+/** A body that is not worth a connection: the server reads it away, and ends the connection if it does not come at once. */
+const smallBodyBytes = 64 * 1024
+
+const mayCarryLargeBody = (c: HonoContext<Env>): boolean =>
+  c.req.header('transfer-encoding') !== undefined || Number(c.req.header('content-length') ?? 0) > smallBodyBytes
 
 const logRequest = (
   { log }: Deps,

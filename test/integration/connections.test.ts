@@ -58,6 +58,15 @@ describe('a refused request whose body is still coming', () => {
     expect(performance.now() - answeredMs).toBeLessThan(5_000)
   })
 
+  test('ends soon as well where the body is small and drips', async () => {
+    const { socket, seen } = dial('127.0.1.4')
+    upload(socket, 1_000)
+    const dripping = setInterval(() => socket.write('x'), 100)
+    await eventually('the answer', async () => seen.text !== '', { timeoutMs: 3_000 })
+    await eventually('the end of the connection', async () => seen.closed, { timeoutMs: 5_000 })
+    clearInterval(dripping)
+  })
+
   test('is not read beyond a few hundred KB', async () => {
     const { socket, seen } = dial('127.0.1.2')
     upload(socket, 30_000_000)

@@ -72,7 +72,7 @@ test('a taken port is named, with what to do', async () => {
   await new Promise<void>((done) => taken.listen(0, done))
   const { port } = taken.address() as { port: number }
   const { status, said } = run('api/main.ts', { ...(await complete()), ORRERY_PORT: String(port) })
-  expect({ status, said }).toEqual({ status: 1, said: expect.stringContaining(`Port ${port} is taken`) })
+  expect({ status, said }).toEqual({ status: 1, said: expect.stringContaining(`Port ${port} is in use`) })
   const started = run('dev/start.ts', { ORRERY_STATE_DIR: join(dir, 'stack') }, '--api-port', String(port))
   expect(started).toEqual({ status: 1, said: expect.stringContaining('--api-port') })
   taken.close()

@@ -111,6 +111,7 @@ beforeAll(async () => {
     ORRERY_LIMIT_REQUESTS_PER_SECOND: '100000',
     ORRERY_LIMIT_REQUEST_BURST: '100000',
     ORRERY_LIMIT_STARTS_PER_MINUTE: '100000',
+    ORRERY_LIMIT_FAILED_CREDENTIALS_PER_MINUTE: '100000',
   }
   api = await startApi({ databaseUrl, settings })
 })
