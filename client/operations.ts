@@ -336,6 +336,8 @@ export type LaunchContext = {
 export type Limits = {
   /** How many worlds there may be. */
   maxWorlds: number
+  /** How many bot deployments there may be. */
+  maxBotDeployments: number
   /** The largest estimatedCapacity of one world. */
   maxWorldCapacity: number
   /** The sum of estimatedCapacity of running worlds. */
@@ -423,6 +425,8 @@ export type PatchBotDeployment = {
 export type PatchLimits = {
   /** How many worlds there may be. */
   maxWorlds?: number
+  /** How many bot deployments there may be. */
+  maxBotDeployments?: number
   /** The largest estimatedCapacity of one world. */
   maxWorldCapacity?: number
   /** The sum of estimatedCapacity of running worlds. */

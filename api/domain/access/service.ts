@@ -51,15 +51,18 @@ export const createScopeLookup = (db: Reader) => {
 export const scopeExistsIn = async (tx: Reader, depth: Depth, ids: ScopeIds): Promise<boolean> =>
   (await scopeQueries[depth](tx).execute({ ...ids })).length > 0
 
+/** The columns of a key that its principal is made of. */
+export const principalColumns = {
+  id: apiKeys.id,
+  organizationId: apiKeys.organizationId,
+  permissions: apiKeys.permissions,
+  claims: apiKeys.claims,
+}
+
 /** Returns a look-up of keys by fingerprint. An inactive key is found without a principal. */
 export const createKeyLookup = (db: Database) => {
   const query = db
-    .select({
-      id: apiKeys.id,
-      isActive: apiKeys.isActive,
-      permissions: apiKeys.permissions,
-      claims: apiKeys.claims,
-    })
+    .select({ ...principalColumns, isActive: apiKeys.isActive })
     .from(apiKeys)
     .where(eq(apiKeys.fingerprint, sql.placeholder('fingerprint')))
     .prepare('key_by_fingerprint')
@@ -70,9 +73,9 @@ export const createKeyLookup = (db: Database) => {
 }
 
 /** Who an active key belongs to, by its row. */
-export const principalOfKey = (row: Pick<ApiKeyRow, 'id' | 'permissions' | 'claims'>): Principal => {
+export const principalOfKey = (row: Pick<ApiKeyRow, keyof typeof principalColumns>): Principal => {
   const claims = Object.entries(row.claims).flatMap(([claim, granted]) => (granted ? [claim] : []))
-  const who = { kind: 'key', id: row.id, bucket: row.id } as const
+  const who = { kind: 'key', id: row.id, bucket: `${row.organizationId} key ${row.id}` } as const
   // A bot's key has no other ability beside its one, whatever claims it was given.
   if (claims.includes('bot')) return { ...who, permissions: permissionsOfBot(row.permissions), claims: ['bot'] }
   return { ...who, permissions: row.permissions, claims }

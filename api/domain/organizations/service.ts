@@ -3,7 +3,7 @@ import { authoriseCall, pathOf } from '#api/domain/access/authorise.ts'
 import type { Context, Deps } from '#api/domain/access/context.ts'
 import { reachableChildren, strongestVerb } from '#api/domain/access/permissions.ts'
 import { apiKeys } from '#api/domain/apiKeys/table.ts'
-import { isUniqueViolation } from '#api/platform/database/client.ts'
+import { isUniqueViolation, type Transaction } from '#api/platform/database/client.ts'
 import { after, inOrder } from '#api/platform/database/page.ts'
 import { cut, type Page, type Paged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
@@ -90,8 +90,19 @@ export const patchLimits = async (ctx: Context, changes: PatchLimits): Promise<L
   return limitsOf(ctx, row)
 }
 
+/** Returns the limits of the organization of the headers, whose row stays locked until the transaction ends. */
+export const lockLimits = async (ctx: Context, tx: Transaction): Promise<Limits> => {
+  const [row] = await tx
+    .select({ limits: organizations.limits })
+    .from(organizations)
+    .where(is(ctx))
+    .for('no key update')
+  if (row === undefined) throw notFound()
+  return limitsOf(ctx, row)
+}
+
 /** What holds for an organization. */
-export const limitsOf = ({ defaultLimits }: Deps, { limits }: Pick<OrganizationRow, 'limits'>): Limits => ({
+const limitsOf = ({ defaultLimits }: Deps, { limits }: Pick<OrganizationRow, 'limits'>): Limits => ({
   ...defaultLimits,
   ...limits,
 })

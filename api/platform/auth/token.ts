@@ -60,7 +60,8 @@ export const createTokenVerifier = (options: {
       const other = others.get(iss)
       const { userId, organizationId, permissions } =
         other === undefined ? await issuer.verify(token) : await ofOther(other)
-      return { kind: 'user', id: userId, bucket: `user ${iss} ${userId}`, permissions, claims: [], organizationId }
+      const bucket = `${organizationId} user ${iss} ${userId}`
+      return { kind: 'user', id: userId, bucket, permissions, claims: [], organizationId }
     } catch (error) {
       if (error instanceof Error && error.name === 'DrizzleQueryError') throw error
       return undefined
