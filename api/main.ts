@@ -14,10 +14,10 @@ import { createApp } from './app.ts'
 import { type ApiConfig, readApiConfig } from './config.ts'
 import { createDeps } from './deps.ts'
 import type { Deps } from './domain/access/context.ts'
+import { createTokenVerifier } from './domain/access/token.ts'
+import { sweepPictures } from './domain/deletion/sweep/service.ts'
 import { sweepDocuments } from './domain/documents/sweep/service.ts'
-import { sweepPictures } from './domain/pictures/sweep/service.ts'
 import { type Chore, keepHouse } from './housekeeping.ts'
-import { createTokenVerifier } from './platform/auth/token.ts'
 import { type Database, openDatabase } from './platform/database/client.ts'
 import { migrateDatabase } from './platform/database/migrate.ts'
 import { acceptSpeakers } from './platform/http/accept.ts'
@@ -25,8 +25,8 @@ import { createClientAddress, isInNetworks } from './platform/http/clientAddress
 import { isDatabaseAway } from './platform/http/problem.ts'
 import { shareAnswer } from './platform/http/readiness.ts'
 import { readTls, reloadTls } from './platform/http/tls.ts'
-import { forgetIdempotencyKeys } from './platform/idempotency/service.ts'
-import { openObjectStore } from './platform/objects/store.ts'
+import { deleteExpiredIdempotencyKeys } from './platform/idempotency/service.ts'
+import { openObjectStore } from './platform/objects/open.ts'
 import { startRealtime } from './realtime/index.ts'
 import { maintainPartitions } from './realtime/partitions/service.ts'
 import { projectOfWorld } from './realtime/service.ts'
@@ -121,7 +121,7 @@ const hourMs = 3_600_000
 const minuteMs = 60_000
 
 const choresOf = (deps: Deps): Chore[] => [
-  { name: 'idempotency keys', everyMs: hourMs, run: () => forgetIdempotencyKeys(deps.db, deps.clock.now()) },
+  { name: 'idempotency keys', everyMs: hourMs, run: () => deleteExpiredIdempotencyKeys(deps.db, deps.clock.now()) },
   { name: 'documents', everyMs: minuteMs, run: (signal) => sweepDocuments(deps, signal) },
   {
     name: 'partitions',

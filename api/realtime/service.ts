@@ -1,5 +1,5 @@
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
-import { principalColumns, principalOfKey } from '#api/domain/access/service.ts'
+import { principalColumns, principalOfKey } from '#api/domain/apiKeys/lookup/service.ts'
 import { apiKeys } from '#api/domain/apiKeys/table.ts'
 import { presentStatus } from '#api/domain/worlds/present.ts'
 import { worlds } from '#api/domain/worlds/table.ts'

@@ -4,6 +4,7 @@ import { newApiKey } from '#api/platform/secrets/apiKey.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { createAuthenticator } from './authenticate.ts'
 import { createKeyCache } from './keyCache.ts'
+import { anonymous } from './principal.ts'
 
 test('a text without the checksum of a key is refused without a look at the database', async () => {
   const asked: string[] = []
@@ -13,7 +14,10 @@ test('a text without the checksum of a key is refused without a look at the data
   }
   const keys = createKeyCache({ clock: createFakeClock(), pepper: 'pepper', find })
   const authenticate = createAuthenticator({
-    ...{ rootApiKey: 'root', keys, verify: async () => undefined },
+    rootApiKey: 'root',
+    platform: anonymous(''),
+    keys,
+    verify: async () => undefined,
     addressOf: () => '',
     countFailure: () => undefined,
   })
