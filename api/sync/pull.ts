@@ -1,7 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import { markBotsDeleting } from '#api/domain/deletion/deleting.ts'
 import { endDocuments } from '#api/domain/documents/sweep/service.ts'
-import { organizations } from '#api/domain/organizations/table.ts'
 import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
 import { startColumns, stopColumns } from '#api/domain/worlds/transitions.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
@@ -15,8 +14,9 @@ import type { Log } from '#shared/log.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { apiFinalizer, namespaceOf } from '#shared/resources/group.ts'
 import { type World, worldSpecSchema } from '#shared/resources/world.ts'
-import { identify, organizationOf } from './identity.ts'
+import { identify } from './identity.ts'
 import { observeWorld, type Verdict } from './observe.ts'
+import { ownsNamespace } from './ownership.ts'
 import { lockRow, recordObserved } from './rows.ts'
 import type { Strangers } from './strangers.ts'
 import {
@@ -128,13 +128,7 @@ const follow = async <T extends KubeObject>(
  */
 const releaseWithoutRow = async <T extends KubeObject>(deps: PullDeps, live: T, client: Client<T>): Promise<void> => {
   if (live.metadata.deletionTimestamp === undefined || !live.metadata.finalizers?.includes(apiFinalizer)) return
-  const organizationId = organizationOf(deps.namespacePrefix, live.metadata.namespace)
-  if (organizationId === undefined) return
-  const known = await deps.db
-    .select({ id: organizations.id })
-    .from(organizations)
-    .where(eq(organizations.id, organizationId))
-  if (known.length > 0) await release(deps, live, client)
+  if (await ownsNamespace(deps.db, deps.namespacePrefix, live.metadata.namespace)) await release(deps, live, client)
 }
 
 const takeWorld: Take<World> = async (deps, tx, seen, replacedUid) => {

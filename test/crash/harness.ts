@@ -36,7 +36,7 @@ export const plansOf = <S>({ workload, signatures }: Recording<S>): Plan[] =>
   signatures.flatMap((signature) => points.map((point) => ({ workload, signature, point })))
 
 /** Writes that are alike in all workloads, so that few of them stand for all. */
-const common = / (events|namespaces|networkpolicies) /
+const common = / (events|namespaces|networkpolicies|rolebindings|\w+accessreviews) /
 
 /** A number of workers, each with a writer of its own, that work off what they are given. */
 export const createHarness = async <S>(

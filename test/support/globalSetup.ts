@@ -50,7 +50,10 @@ const setUp = async (project: TestProject, dir: string, parts: { stop(): Promise
     progress,
   })
   parts.push(controlPlane)
-  await installManifests({ kubeconfig: controlPlane.adminKubeconfig })
+  await installManifests({
+    kubeconfig: controlPlane.adminKubeconfig,
+    parameters: { namespacePrefix: '(orrery|fuzz|crash-api-[0-9]+)' },
+  })
   project.provide('postgresAdminUrl', postgres.adminUrl)
   project.provide('kubectl', binaries.kubectl)
   project.provide('adminKubeconfig', controlPlane.adminKubeconfig)
