@@ -2,9 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aCluster } from '#test/support/cluster.ts'
 import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts'
+import { getServers } from '#test/support/servers.ts'
 import { aTenant } from '#test/support/tenant.ts'
 import { eventually } from '#test/support/wait.ts'
 
@@ -32,14 +33,14 @@ afterAll(async () => {
 
 type User = 'api' | 'operator' | 'eve'
 const argumentsOf = (user: User): string[] => {
-  if (user === 'eve') return ['--kubeconfig', inject('adminKubeconfig'), '--as=eve']
-  return ['--kubeconfig', inject(user === 'api' ? 'apiKubeconfig' : 'operatorKubeconfig')]
+  if (user === 'eve') return ['--kubeconfig', getServers().adminKubeconfig, '--as=eve']
+  return ['--kubeconfig', getServers()[user === 'api' ? 'apiKubeconfig' : 'operatorKubeconfig']]
 }
 /** Runs kubectl as a user. Returns its output, or what it says of a failure. */
 const kubectl = (user: User, ...args: string[]): string => {
   try {
     const stdio: ['ignore', 'pipe', 'pipe'] = ['ignore', 'pipe', 'pipe']
-    return execFileSync(inject('kubectl'), [...argumentsOf(user), ...args], { encoding: 'utf8', stdio }).trim()
+    return execFileSync(getServers().kubectl, [...argumentsOf(user), ...args], { encoding: 'utf8', stdio }).trim()
   } catch (error) {
     const { stdout, stderr } = error as { stdout: string; stderr: string }
     return stdout.trim() || stderr.trim()

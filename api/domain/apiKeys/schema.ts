@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { permissionPattern } from '#api/domain/access/permissions.ts'
 import { exampleId } from '#api/platform/http/examples.ts'
-import { shownId } from '#api/platform/http/fields.ts'
+import { boundedText, shownId } from '#api/platform/http/fields.ts'
 import { maskedApiKey } from '#api/platform/secrets/apiKey.ts'
 
 const example = {
@@ -11,18 +11,16 @@ const example = {
   permissions: [`organizations/${exampleId('organization')}/**:w`],
 }
 const displayName = () =>
-  z
-    .string()
+  boundedText(128)
     .min(1)
-    .max(128)
     .meta({ examples: [example.displayName] })
 const claims = () =>
   z
-    .record(z.string().regex(/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/), z.boolean())
+    .record(boundedText(64).regex(/^[A-Za-z][A-Za-z0-9_.-]*$/), z.boolean())
     .refine((map) => Object.keys(map).length <= 64, 'must have at most 64 entries')
     .meta({ maxProperties: 64, examples: [example.claims] })
 const permissions = () =>
-  z.array(z.string().regex(permissionPattern, 'must be <path>:<verb>, such as organizations/{id}/**:w')).max(256)
+  z.array(boundedText(256).regex(permissionPattern, 'must be <path>:<verb>, such as organizations/{id}/**:w')).max(256)
 
 /** The body of `POST /api/organizations/apiKeys/`. */
 export const createApiKeyBody = z
