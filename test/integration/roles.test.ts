@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
 import { aCluster } from '#test/support/cluster.ts'
-import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts'
+import { createFaultProxy } from '#test/support/faultProxy.ts'
+import { type ApiProcess, aDatabase, startApi, startOperator } from '#test/support/processes.ts'
 import { getServers } from '#test/support/servers.ts'
 import { aTenant } from '#test/support/tenant.ts'
 import { eventually } from '#test/support/wait.ts'
@@ -188,6 +190,67 @@ describe('the admission policies refuse', () => {
     const patch = '{"spec":{"state":"Stopped","displayName":"Mine"}}'
     expect(kubectl('eve', '-n', namespace, 'patch', 'world', world, '--type=merge', '-p', patch)).toContain('patched')
   })
+})
+
+/** The writing rights of roles in `dev/rbac`, as `verb resource`. */
+const writesOf = (file: string, roles: readonly string[]): string[] =>
+  parseAllDocuments(readFileSync(new URL(`../../dev/rbac/${file}`, import.meta.url), 'utf8'))
+    .map((document) => document.toJS() as { kind: string; metadata: { name: string }; rules: Rule[] })
+    .filter(({ kind, metadata }) => kind === 'ClusterRole' && roles.includes(metadata.name))
+    .flatMap(({ rules }) => rules)
+    .flatMap(({ resources, verbs }) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`)))
+    .filter((right) => !/^(get|list|watch) /.test(right))
+type Rule = { resources: string[]; verbs: string[] }
+/** Rights that no write of its own uses: checks of other writes, and repetitions of an event. */
+const unseen = ['bind clusterroles', 'update worlds/finalizers', 'update botdeployments/finalizers', 'patch events']
+
+test('every writing right of the roles is used, and no write is refused', async () => {
+  const proxies = {
+    api: await createFaultProxy({ kubeconfig: getServers().apiKubeconfig }),
+    operator: await createFaultProxy({ kubeconfig: getServers().operatorKubeconfig }),
+  }
+  const own = await startApi({ databaseUrl: await aDatabase(), kubeconfig: proxies.api.kubeconfig })
+  const operator = await startOperator({ KUBECONFIG: proxies.operator.kubeconfig, ORRERY_STOP_GRACE_SECONDS: '1' })
+  const tenant = await aTenant(own.url)
+  const place = `orrery-${tenant.scope.organizationId}`
+  const aRun = async (body: object): Promise<string> => {
+    const id = await tenant.world({
+      networking: { strategy: 'ClusterIP', scaling: { profile: 'Capacity10' } },
+      ...body,
+    })
+    await tenant.rest.call('POST', `/api/worlds/${id}/bots/`, { count: 1 })
+    await tenant.rest.call('POST', `/api/worlds/${id}/start/`)
+    await cluster.pod(place, id).exists()
+    await cluster.pod(place, id).becomesReady()
+    return id
+  }
+  // One ends by itself and is deleted by the operator, the other is deleted over REST, with its bots.
+  const expiring = await aRun({ transient: true, runtime: { durationMinutes: 0.1 } })
+  const deleted = await aRun({})
+  await tenant.rest.call('DELETE', `/api/worlds/${deleted}/`)
+  for (const id of [expiring, deleted]) await cluster.world(place, id).isGone()
+  const neighbour = await aTenant(own.url)
+  const there = `orrery-${neighbour.scope.organizationId}`
+  await cluster.world(there, await neighbour.world()).exists()
+  const name = await tenant.world()
+  const stranger = { apiVersion: 'orrery.dev/v1alpha1', kind: 'World', metadata: { name, namespace: there } }
+  await cluster.worlds.create({ ...stranger, spec: { state: 'Stopped' } })
+  await eventually('the event on a stranger', async () =>
+    proxies.api.writes().some(({ resource }) => resource === 'events'),
+  )
+  for (const [user, file, roles] of [
+    ['api', 'api.yaml', ['orrery-api', 'orrery-api-tenant']],
+    ['operator', 'operator.yaml', ['orrery-operator', 'orrery-operator-tenant']],
+  ] as const) {
+    const writes = proxies[user].writes()
+    expect(writes.filter(({ status }) => status === 403)).toEqual([])
+    const used = writes.flatMap(({ verb, resource }) =>
+      (verb === 'apply' ? ['create', 'patch'] : [verb]).map((each) => `${each} ${resource}`),
+    )
+    expect(writesOf(file, roles).filter((right) => !unseen.includes(right) && !used.includes(right))).toEqual([])
+  }
+  await Promise.all([own.stop(), operator.stop()])
+  await Promise.all([proxies.api.remove(), proxies.operator.remove()])
 })
 
 test.each([
