@@ -92,7 +92,11 @@ const minuteMs = 60_000
 const choresOf = (deps: Deps): Chore[] => [
   { name: 'idempotency keys', everyMs: hourMs, run: () => forgetIdempotencyKeys(deps.db, deps.clock.now()) },
   { name: 'documents', everyMs: minuteMs, run: (signal) => sweepDocuments(deps, signal) },
-  { name: 'partitions', everyMs: 5 * minuteMs, run: async () => void (await maintainPartitions(deps, deps.clock.now())) },
+  {
+    name: 'partitions',
+    everyMs: 5 * minuteMs,
+    run: async () => void (await maintainPartitions(deps, deps.clock.now())),
+  },
   { name: 'pictures', everyMs: hourMs, run: async (signal) => void (await sweepPictures(deps, signal)) },
 ]
 

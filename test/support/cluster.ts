@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { botName, indexOf, selectorOf } from '#operator/bots/pod.ts'
-import type { Node } from '#operator/world/node.ts'
-import type { Pod } from '#operator/world/pod.ts'
-import type { Service } from '#operator/world/service.ts'
+import type { Node } from '#operator/pods/node.ts'
+import type { Pod } from '#operator/pods/pod.ts'
+import type { Service } from '#operator/pods/service.ts'
 import { createClient } from '#shared/kube/client.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
 import { isNotFound } from '#shared/kube/errors.ts'
@@ -113,7 +113,7 @@ export const aCluster = () => {
   const kubectl = (...args: string[]): string =>
     execFileSync(getServers().kubectl, ['--kubeconfig', getServers().adminKubeconfig, ...args], {
       encoding: 'utf8',
-      timeout: 30_000,
+      timeout: 120_000,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
   return {

@@ -1,0 +1,168 @@
+import { selectorOf } from '#operator/bots/pod.ts'
+import type { KubeObject } from '#shared/kube/objects.ts'
+import { labels } from '#shared/resources/group.ts'
+import type { Answer, createRest, WorldBody } from '#test/support/rest.ts'
+import { normalized, pick, pickPod, pickWorld } from './endState.ts'
+import type { Simulator } from './simulator.ts'
+import { orAbsent, until } from './until.ts'
+
+type Rest = ReturnType<typeof createRest>
+type Bots = { documentId: string; configuration: { count: number }; status: { phase: string } }
+/** The api, as a fixture sees it from outside. */
+type Api = { isUp(): Promise<boolean>; depth(): Promise<number> }
+
+/** One world of a new project, with what a client of the REST API does to it, in sentences. The api may be away meanwhile. */
+export const createApiFixture = (simulator: Simulator, rest: Rest, namespace: string, api: Api) => {
+  let worldId = ''
+  let botsId = ''
+  let asked = 0
+  /** The answer to a call; a call that got none is made again once the api is back, unless it was done all the same. */
+  const call = async (method: string, path: string, body?: unknown, isDone = async () => false): Promise<unknown> => {
+    asked += 1
+    const headers = { 'idempotency-key': `${namespace}-${asked}` }
+    for (;;) {
+      const answer = await rest.call(method, path, body, headers).catch(() => undefined)
+      if (answer !== undefined && answer.status < 300) return answer.body
+      if (answer !== undefined && answer.status < 500) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`)
+      await until('the api is back', api.isUp)
+      if (await isDone()) return undefined
+    }
+  }
+  const read = async <T>(path: string): Promise<T | undefined> => {
+    const answer: Answer<T> = await rest.call('GET', path)
+    if (answer.status === 404) return undefined
+    if (answer.status >= 300) throw new Error(`GET ${path}: ${answer.status}`)
+    return answer.body
+  }
+  const world = () => read<WorldBody & { name: string }>(`/api/worlds/${worldId}/`)
+  const bots = () => read<Bots>(`/api/worlds/${worldId}/bots/${botsId}/`)
+  const liveWorld = () => orAbsent(simulator.worlds.get({ namespace, name: worldId }))
+  const liveBots = () => orAbsent(simulator.botDeployments.get({ namespace, name: botsId }))
+  const phase = (wanted: string) => until(`phase ${wanted}`, async () => (await world())?.status.phase === wanted)
+  const pods = async () => (await simulator.pods.list({ namespace })).items
+  const settled = () =>
+    until('the cluster has what the rows say', async () => {
+      const all: (KubeObject & { status?: { observedGeneration?: number } })[] = []
+      for (const each of [await liveWorld(), botsId === '' ? undefined : await liveBots()]) if (each) all.push(each)
+      const isSeen = all.every(({ status, metadata }) => status?.observedGeneration === metadata.generation)
+      return isSeen && (await api.depth()) === 0
+    })
+  return {
+    namespace,
+    world,
+    liveWorld,
+    phase,
+    settled,
+    until,
+    create: async (): Promise<void> => {
+      const made = await call('POST', '/api/worlds/', { name: 'Lobby', transient: false })
+      worldId = (made as { worldId: string }).worldId
+      await until('the World', liveWorld)
+      await settled()
+    },
+    start: async (): Promise<void> => {
+      const before = (await world())?.status.runId
+      await call(
+        'POST',
+        `/api/worlds/${worldId}/start/`,
+        undefined,
+        async () => (await world())?.status.runId !== before,
+      )
+      await until('another run is Active', async () => {
+        const { status } = (await world()) ?? {}
+        return status?.runId !== before && status?.phase === 'Active'
+      })
+      await settled()
+    },
+    stop: async (): Promise<void> => {
+      const isStopped = async (): Promise<boolean> => (await world())?.status.phase === 'Stopped'
+      await call('POST', `/api/worlds/${worldId}/stop/`, undefined, isStopped)
+      await until('no pod', async () => (await pods()).length === 0)
+      await settled()
+    },
+    rename: async (name: string): Promise<void> => {
+      const isDone = async (): Promise<boolean> => (await world())?.name === name
+      await call('PATCH', `/api/worlds/${worldId}/`, { name }, isDone)
+      await until('the name in the cluster', async () => (await liveWorld())?.spec.displayName === name)
+      await settled()
+    },
+    delete: async (): Promise<void> => {
+      await call('DELETE', `/api/worlds/${worldId}/`, undefined, async () => (await world()) === undefined)
+      await until('the World is gone', async () => (await liveWorld()) === undefined)
+      await settled()
+    },
+    deleteProject: async (): Promise<void> => {
+      const path = '/api/organizations/projects/current/'
+      await call('DELETE', path, undefined, async () => (await read(path)) === undefined)
+      await until('the World is gone', async () => (await liveWorld()) === undefined)
+      await settled()
+    },
+    /** What kubectl does. */
+    editByHand: (spec: object) => simulator.worlds.patch({ namespace, name: worldId }, { spec }),
+    deleteByHand: async (): Promise<void> => {
+      await simulator.worlds.delete({ namespace, name: worldId })
+      await until('the World is gone', async () => (await liveWorld()) === undefined)
+      await settled()
+    },
+    /** Takes the World away without the api's finalizer, as a restored cluster would. */
+    vanish: async (): Promise<void> => {
+      const { uid } = (await liveWorld())?.metadata ?? {}
+      await simulator.worlds.patch({ namespace, name: worldId }, { metadata: { finalizers: null } })
+      await simulator.worlds.delete({ namespace, name: worldId }, uid === undefined ? {} : { uid })
+      await until('another World', async () => {
+        const now = await liveWorld()
+        return now !== undefined && now.metadata.uid !== uid
+      })
+      await settled()
+    },
+    createBots: async (count: number): Promise<void> => {
+      const path = `/api/worlds/${worldId}/bots/`
+      await call('POST', path, { count })
+      const [made] = await until('the bots', () => read<Bots[]>(path))
+      botsId = made?.documentId ?? ''
+      await until('the BotDeployment', liveBots)
+    },
+    scaleBots: async (count: number): Promise<void> => {
+      const isDone = async (): Promise<boolean> => (await bots())?.configuration.count === count
+      await call('PATCH', `/api/worlds/${worldId}/bots/${botsId}/`, { count }, isDone)
+    },
+    botsAre: async (wanted: string, count: number): Promise<void> => {
+      await until(`${count} bots, ${wanted}`, async () => {
+        const { items } = await simulator.pods.list({ namespace, labelSelector: selectorOf(botsId) })
+        return (await bots())?.status.phase === wanted && items.length === count
+      })
+      await settled()
+    },
+    deleteBots: async (): Promise<void> => {
+      await call(
+        'DELETE',
+        `/api/worlds/${worldId}/bots/${botsId}/`,
+        undefined,
+        async () => (await bots()) === undefined,
+      )
+      await until('the bots are gone', async () => (await liveBots()) === undefined)
+      await settled()
+    },
+    endState: async (): Promise<string> => {
+      const [row, botRow] = [await world(), botsId === '' ? undefined : await bots()]
+      const [seen, deployment] = [await liveWorld(), botsId === '' ? undefined : await liveBots()]
+      const left = (await pods()).map(pickPod)
+      return normalized({
+        row,
+        botRow,
+        world: seen && pickWorld(seen),
+        bots: deployment && pick(deployment),
+        pods: left,
+      })
+    },
+    orphans: async (): Promise<string[]> => {
+      const owners = [await liveWorld(), botsId === '' ? undefined : await liveBots()].map((each) => each?.metadata.uid)
+      return (await pods())
+        .filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => !owners.includes(uid)))
+        .map(({ metadata }) => `${metadata.name} of ${metadata.labels?.[labels.world]}`)
+    },
+  }
+}
+
+/** One world of a new project. */
+export type ApiFixture = ReturnType<typeof createApiFixture>

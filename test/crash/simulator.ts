@@ -1,0 +1,189 @@
+import type { Pod } from '#operator/pods/pod.ts'
+import { systemClock } from '#shared/clock.ts'
+import { type Client, createClient } from '#shared/kube/client.ts'
+import { loadCredentials } from '#shared/kube/config.ts'
+import { isConflict, isNotFound } from '#shared/kube/errors.ts'
+import { silentLog } from '#shared/kube/log.ts'
+import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
+import { createReflector } from '#shared/kube/reflector.ts'
+import { createTransport, type Transport } from '#shared/kube/transport.ts'
+import { type BotDeployment, isBotsDrained } from '#shared/resources/botDeployment.ts'
+import { apiFinalizer, botDeploymentResource, worldResource } from '#shared/resources/group.ts'
+import { isDrained, type World } from '#shared/resources/world.ts'
+import { getServers } from '#test/support/servers.ts'
+
+/** A pod with the arguments of its server, by which a workload says how the server behaves. */
+type ServerPod = Pod & { spec?: { nodeName?: string; containers?: { args?: string[] }[] } }
+
+const now = (): string => new Date().toISOString()
+/** Where all pods are; the operator takes the server of a node that is not there for lost. */
+const nodeName = 'crash-node-1'
+
+/**
+ * Those who act beside the operator and do not fail: a kubelet that binds pods, lets servers do what their first argument
+ * says (`fails`, `fails-first`, `ends`, `never`; else they become ready) and ends them at once when they are to go; and the api's
+ * part in a deletion, which takes its finalizer away once no server, or no bot, is left. They see what bears the labels.
+ * `releases: false` is where a real api plays its part itself.
+ */
+export const startSimulator = ({ labelSelector, releases = true }: { labelSelector: string; releases?: boolean }) => {
+  const transport = createTransport({
+    credentials: loadCredentials({ KUBECONFIG: getServers().adminKubeconfig }),
+    userAgent: 'orrery-crash-harness',
+  })
+  const worlds = createClient<World>(transport, worldResource)
+  const botDeployments = createClient<BotDeployment>(transport, botDeploymentResource)
+  const pods: Client<ServerPod> = createClient(transport, { group: '', version: 'v1', plural: 'pods', kind: 'Pod' })
+  const stop = new AbortController()
+  const firstPods = new Map<string, string>()
+  const underWay = new Map<string, Promise<void>>()
+
+  const podPath = (pod: ServerPod, part: string): string =>
+    `/api/v1/namespaces/${pod.metadata.namespace}/pods/${pod.metadata.name}/${part}`
+  const status = (pod: ServerPod, wanted: object) =>
+    transport.request({
+      ...{ method: 'PATCH', path: podPath(pod, 'status'), contentType: 'application/merge-patch+json' },
+      body: { metadata: { uid: pod.metadata.uid }, status: wanted },
+    })
+  const nodes = createClient(transport, { group: '', version: 'v1', plural: 'nodes', kind: 'Node' })
+  let made: Promise<void> | undefined
+  const nodeIsThere = (): Promise<void> => {
+    made ??= joinNode()
+    return made
+  }
+  const joinNode = async (): Promise<void> => {
+    await nodes.apply(
+      { apiVersion: 'v1', kind: 'Node', metadata: { name: nodeName } },
+      { fieldManager: 'crash', force: true },
+    )
+    const conditions = [{ type: 'Ready', status: 'True', reason: 'Test', lastTransitionTime: now() }]
+    await transport.request({
+      ...{ method: 'PATCH', path: `/api/v1/nodes/${nodeName}/status`, contentType: 'application/merge-patch+json' },
+      body: { status: { conditions } },
+    })
+  }
+  const serve = async (pod: ServerPod): Promise<void> => {
+    const behaviour = pod.spec?.containers?.[0]?.args?.[0] ?? 'ready'
+    const key = objectKey(pod)
+    if (!firstPods.has(key)) firstPods.set(key, pod.metadata.uid ?? '')
+    const isFirst = firstPods.get(key) === pod.metadata.uid
+    if (behaviour === 'never') return
+    if (behaviour === 'fails' || (behaviour === 'fails-first' && isFirst)) await status(pod, exited(3))
+    else if (behaviour === 'ends') await status(pod, exited(0))
+    else await status(pod, readyAt('10.0.0.1'))
+  }
+  const act = async (pod: ServerPod): Promise<void> => {
+    const { name, namespace, uid = '' } = pod.metadata
+    if (pod.metadata.deletionTimestamp !== undefined) {
+      return pods.delete({ namespace, name }, { uid, gracePeriodSeconds: 0 })
+    }
+    if (pod.spec?.nodeName === undefined) {
+      await nodeIsThere()
+      const target = { apiVersion: 'v1', kind: 'Node', name: nodeName }
+      const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name, uid }, target }
+      await transport.request({ method: 'POST', path: podPath(pod, 'binding'), body: binding })
+    } else if (
+      pod.status?.phase === 'Pending' &&
+      pod.status.conditions?.every(({ type }) => type !== 'Ready') !== false
+    ) {
+      await serve(pod)
+    }
+  }
+  const release = async <T extends KubeObject>(client: Client<T>, { metadata }: T, drained: boolean): Promise<void> => {
+    if (!releases || !drained || metadata.finalizers?.includes(apiFinalizer) !== true) return
+    await client.patch(metadata, { metadata: { finalizers: null } })
+  }
+  /** One thing after the other for each object; what has changed or gone meanwhile brings its own event. */
+  const inTurn = (key: string, work: () => Promise<void>): void => {
+    const tolerant = async (): Promise<void> => {
+      try {
+        await work()
+      } catch (error) {
+        if (!isNotFound(error) && !isConflict(error)) process.stdout.write(`crash harness: ${String(error)}\n`)
+      }
+    }
+    underWay.set(key, (underWay.get(key) ?? Promise.resolve()).then(tolerant))
+  }
+  const common = {
+    clock: systemClock,
+    random: Math.random,
+    log: silentLog,
+    labelSelector,
+  }
+  const podCache = createReflector({ client: pods, ...common })
+  const worldCache = createReflector({ client: worlds, ...common })
+  const botCache = createReflector({ client: botDeployments, ...common })
+  podCache.onChange(({ type, object, key }) => {
+    if (type !== 'deleted') inTurn(`pod ${key}`, () => act(object))
+  })
+  worldCache.onChange(({ type, object, key }) => {
+    if (type !== 'deleted') inTurn(`world ${key}`, () => release(worlds, object, isDrained(object)))
+  })
+  botCache.onChange(({ type, object, key }) => {
+    if (type !== 'deleted') inTurn(`bots ${key}`, () => release(botDeployments, object, isBotsDrained(object)))
+  })
+  const running = Promise.all([podCache, worldCache, botCache].map((cache) => cache.run(stop.signal)))
+  const namespaces = createClient(transport, { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' })
+  return {
+    makeNamespace: async (name: string): Promise<void> => {
+      await namespaces.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+      await bindOperator(transport, name, { kind: 'ClusterRole', name: 'orrery-operator-tenant' })
+    },
+    /** Lets operators hold their lease in a namespace that their roles do not name. */
+    allowLeases: (namespace: string): Promise<void> => allowLeases(transport, namespace),
+    worlds,
+    botDeployments,
+    pods,
+    status,
+    stop: async (): Promise<void> => {
+      stop.abort()
+      await running
+      await transport.close()
+    },
+  }
+}
+
+/** Those who act beside the operator. */
+export type Simulator = ReturnType<typeof startSimulator>
+
+/** What a kubelet says of a pod whose server ended. */
+export const exited = (exitCode: number): object => ({
+  phase: exitCode === 0 ? 'Succeeded' : 'Failed',
+  conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: now() }],
+  containerStatuses: [
+    {
+      ...{ name: 'server', image: 'i', imageID: 'i', ready: false, restartCount: 0 },
+      state: { terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error' } },
+    },
+  ],
+})
+
+const readyAt = (ip: string): object => ({
+  phase: 'Running',
+  podIP: ip,
+  podIPs: [{ ip }],
+  conditions: [
+    { type: 'PodScheduled', status: 'True', lastTransitionTime: now() },
+    { type: 'Ready', status: 'True', lastTransitionTime: now() },
+  ],
+})
+
+const allowLeases = async (transport: Transport, namespace: string): Promise<void> => {
+  const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1' }
+  const apiVersion = `${rbac.group}/${rbac.version}`
+  const metadata = { name: 'crash-leases', namespace }
+  await createClient(transport, { ...rbac, plural: 'roles', kind: 'Role' }).create({
+    ...{ apiVersion, kind: 'Role', metadata },
+    rules: [{ apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['*'] }],
+  })
+  await bindOperator(transport, namespace, { kind: 'Role', name: metadata.name })
+}
+
+/** Binds a role to the operator in a namespace. */
+const bindOperator = async (transport: Transport, namespace: string, role: { kind: string; name: string }) => {
+  const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1' }
+  await createClient(transport, { ...rbac, plural: 'rolebindings', kind: 'RoleBinding' }).create({
+    ...{ apiVersion: `${rbac.group}/${rbac.version}`, kind: 'RoleBinding', metadata: { name: role.name, namespace } },
+    roleRef: { apiGroup: rbac.group, ...role },
+    subjects: [{ apiGroup: rbac.group, kind: 'User', name: 'orrery-operator' }],
+  })
+}
