@@ -4,9 +4,10 @@ import type { SocketLimits } from '#api/realtime/gate.ts'
 import { computeGroups, computeRegions } from '#shared/enumerations.ts'
 import { decimal, parseEnvironment, port, url } from '#shared/environment.ts'
 import { logLevels } from '#shared/log.ts'
-import { type Limits, providers } from './domain/organizations/schema.ts'
-import { type ExternalIssuer, issuerSchema } from './platform/auth/token.ts'
-import type { RateLimitOptions } from './platform/http/rateLimit.ts'
+import type { Limits } from './domain/access/limits.ts'
+import { type ExternalIssuer, issuerSchema } from './domain/access/token.ts'
+import type { RateLimitOptions } from './domain/endpoint/rateLimit.ts'
+import { providers } from './domain/organizations/schema.ts'
 import type { EncryptionKey } from './platform/secrets/seal.ts'
 
 /** A place that worlds may ask for, and the cluster that serves it. */
@@ -118,6 +119,7 @@ const variables = {
   ORRERY_DNS_NETWORKS: list(network).default([]),
   ORRERY_PUSH_BACKOFF_MAX_MS: decimal(10, 3_600_000).default(30_000),
   ORRERY_LIMIT_MAX_WORLDS: decimal(0, 1_000_000).default(1_000),
+  ORRERY_LIMIT_MAX_BOT_DEPLOYMENTS: decimal(0, 1_000_000).default(1_000),
   ORRERY_LIMIT_MAX_WORLD_CAPACITY: decimal(0, 10_000).default(10_000),
   ORRERY_LIMIT_MAX_RUNNING_CAPACITY: decimal(0, 100_000_000).default(20_000),
   ORRERY_LIMIT_REQUESTS_PER_SECOND: decimal(1, 1_000_000).default(50),
@@ -151,6 +153,7 @@ export const readApiConfig = (env: NodeJS.ProcessEnv): ApiConfig => {
     pushBackoffMaxMs: values.ORRERY_PUSH_BACKOFF_MAX_MS,
     limits: {
       maxWorlds: values.ORRERY_LIMIT_MAX_WORLDS,
+      maxBotDeployments: values.ORRERY_LIMIT_MAX_BOT_DEPLOYMENTS,
       maxWorldCapacity: values.ORRERY_LIMIT_MAX_WORLD_CAPACITY,
       maxRunningCapacity: values.ORRERY_LIMIT_MAX_RUNNING_CAPACITY,
     },

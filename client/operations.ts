@@ -336,6 +336,8 @@ export type LaunchContext = {
 export type Limits = {
   /** How many worlds there may be. */
   maxWorlds: number
+  /** How many bot deployments there may be. */
+  maxBotDeployments: number
   /** The largest estimatedCapacity of one world. */
   maxWorldCapacity: number
   /** The sum of estimatedCapacity of running worlds. */
@@ -423,6 +425,8 @@ export type PatchBotDeployment = {
 export type PatchLimits = {
   /** How many worlds there may be. */
   maxWorlds?: number
+  /** How many bot deployments there may be. */
+  maxBotDeployments?: number
   /** The largest estimatedCapacity of one world. */
   maxWorldCapacity?: number
   /** The sum of estimatedCapacity of running worlds. */
@@ -938,7 +942,7 @@ export type WorldDeployment = {
 
 type None = { [name: string]: never }
 
-/** What goes in and comes out of each operation. */
+/** The input and response of each operation. */
 export type Operations = {
   /** Make a key that grants no more than the key that makes it */
   createApiKey: {
@@ -1510,7 +1514,7 @@ export type Operations = {
   }
 }
 
-/** What a request of each operation is made of. */
+/** The method, path and media types of each operation. */
 export const operations = {
   createApiKey: { method: 'POST', path: '/api/organizations/apiKeys/', body: ['application/json'] },
   createBotDeployment: { method: 'POST', path: '/api/worlds/{worldId}/bots/', body: ['application/json'] },

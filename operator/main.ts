@@ -26,7 +26,7 @@ import { askServer } from './world/execute/askServer.ts'
 import { createWorldController } from './world/execute/controller.ts'
 import { loadProfiles } from './world/execute/loadProfiles.ts'
 
-/** How long a shutdown waits for reconciles under way. Kubernetes kills a container 30 s after SIGTERM. */
+/** The limit for reconciles under way at a shutdown. Kubernetes kills a container 30 s after SIGTERM. */
 const shutdownMs = 20_000
 
 /** The dependencies of all controllers of this process. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Principal, platform } from '#api/platform/auth/principal.ts'
+import { platform } from '#api/domain/access/claims.ts'
+import type { Principal } from '#api/platform/auth/principal.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { aConnection, aFakePeer } from '#test/support/fakePeer.ts'
 import type { Connection } from './connection.ts'

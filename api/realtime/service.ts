@@ -1,5 +1,5 @@
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
-import { principalOfKey } from '#api/domain/access/service.ts'
+import { principalColumns, principalOfKey } from '#api/domain/apiKeys/lookup/service.ts'
 import { apiKeys } from '#api/domain/apiKeys/table.ts'
 import { presentStatus } from '#api/domain/worlds/present.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
@@ -143,7 +143,7 @@ const readWorlds = async (db: Database, topics: readonly Topic[]): Promise<[stri
 /** Returns the principals of active keys by key id. Deleted and inactive keys are left out. */
 export const readKeys = async (db: Database, ids: readonly string[]): Promise<Map<string, Principal>> => {
   const rows = await db
-    .select({ id: apiKeys.id, permissions: apiKeys.permissions, claims: apiKeys.claims })
+    .select(principalColumns)
     .from(apiKeys)
     .where(and(inArray(apiKeys.id, [...ids]), eq(apiKeys.isActive, true)))
   return new Map(rows.map((row) => [row.id, principalOfKey(row)]))

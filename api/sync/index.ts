@@ -1,6 +1,5 @@
 import { hostname } from 'node:os'
 import { Gauge, type Registry } from 'prom-client'
-import type { ApiConfig } from '#api/config.ts'
 import type { Database } from '#api/platform/database/client.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { NewId } from '#shared/ids.ts'
@@ -14,6 +13,7 @@ import { createReflector } from '#shared/kube/reflector.ts'
 import { createTransport, type Transport } from '#shared/kube/transport.ts'
 import type { Log } from '#shared/log.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
+import { withOwnMetadata } from '#shared/resources/cached.ts'
 import { apiGroup, botDeploymentResource, worldResource } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import { whileLeader } from './leader.ts'
@@ -28,11 +28,21 @@ import type { Kind } from './synced.ts'
 const pullWorkers = 8
 const pullTimeoutMs = 60_000
 
+/** The part of the configuration that the sync needs. */
+type SyncConfig = {
+  readonly database: { readonly url: string }
+  readonly cluster: { readonly name: string }
+  readonly namespacePrefix: string
+  readonly publicUrl: string
+  /** The longest wait before a failed push to the cluster is tried again. */
+  readonly pushBackoffMaxMs: number
+}
+
 /** What the sync works with. */
 export type SyncOptions = {
   readonly db: Database
   readonly credentials: Credentials
-  readonly config: ApiConfig
+  readonly config: SyncConfig
   readonly clock: Clock
   readonly newId: NewId
   readonly log: Log
@@ -145,7 +155,7 @@ const followKind = async <T extends KubeObject>(
   client: Client<T>,
   pull: (key: string, live: T | undefined) => Promise<void>,
 ): Promise<void> => {
-  const cache = createReflector({ client, clock, random: Math.random, log, metrics })
+  const cache = createReflector({ client, clock, random: Math.random, log, metrics, keep: withOwnMetadata })
   const controller = createController({
     name: `pull-${kind}`,
     workers: pullWorkers,

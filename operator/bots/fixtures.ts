@@ -124,7 +124,7 @@ export type Scene = Partial<PlanInput> & { bots: BotDeployment }
 export const planFor = (scene: Scene): Plan =>
   plan({ world: active(), pods: [], settings, nowMs: startMs, siblings: [scene.bots], ...scene })
 
-/** What a plan does, by index. */
+/** The indexes of the bots that a plan creates, and of those that it deletes. */
 export const made = ({ steps }: Plan): number[] =>
   steps.flatMap((step) => (step.verb === 'createPod' ? [step.bot.index] : []))
 export const removed = ({ steps }: Plan): number[] =>

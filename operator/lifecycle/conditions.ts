@@ -10,7 +10,7 @@ const allTypes: readonly string[] = [...commonTypes, 'LimitExceeded']
 /** The longest message of a status or a condition, in UTF-16 code units. */
 export const maxMessageLength = 4_096
 
-/** What a plan concludes for the conditions. */
+/** The part of a plan's outcome that the conditions show. */
 export type Verdict = {
   /** One CamelCase word for programs. */
   readonly reason: string

@@ -1,4 +1,4 @@
-/** How failed servers and bots are restarted. */
+/** The settings for restarts of failed servers and bots. */
 export type RestartSettings = {
   /** The number of failures that are followed by a restart; the next failure is final. */
   readonly restartBudget: number

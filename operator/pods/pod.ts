@@ -31,7 +31,7 @@ export type ContainerStatus = {
   }
 }
 
-/** What a pod runs. It is also the name of the pod's container and the word for it in messages. */
+/** The role of a pod. It is also the name of the pod's container and the word for it in messages. */
 export type PodRole = 'server' | 'bot'
 
 /** The game port of every server, TCP and UDP. */

@@ -2,7 +2,7 @@ import { type Diagnosis, serious } from './diagnosis.ts'
 import type { NodeState } from './node.ts'
 import type { Pod } from './pod.ts'
 
-/** How long after its grace period a pod counts as stuck: the kubelet confirms the end with a delay. */
+/** The time after the grace period at which a pod counts as stuck: the kubelet confirms the end with a delay. */
 const stuckSlackMs = 10_000
 
 /** A pod and the state of its node. */

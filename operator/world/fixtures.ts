@@ -175,12 +175,18 @@ export const planFor = (
   around: Partial<PlanInput> = {},
 ): Plan =>
   plan({
-    ...{ world, pod, settings, nowMs, node: undefined, service: undefined, queue: undefined },
+    world,
+    pod,
+    settings,
+    nowMs,
+    node: undefined,
+    service: undefined,
+    queue: undefined,
     newRunId: () => newRunId,
     ...around,
   })
 
-/** What a plan does, in words. */
+/** The verbs of the steps of a plan. */
 export const verbs = (planned: Plan): string[] => planned.steps.map((step) => step.verb)
 
 /** Plans and applies until nothing is left to do at once; pods are made without a status and deleted at once. */

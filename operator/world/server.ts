@@ -23,7 +23,7 @@ import type { Network } from './service.ts'
 import { type Outcome, planWith } from './status.ts'
 import type { Plan, PlanInput } from './step.ts'
 
-/** How long the ordinary first states of a pod stay out of the status: each would cost a write. */
+/** The age until which the ordinary first states of a pod stay out of the status: each would cost a write. */
 const quietMs = 3_000
 
 /** The diagnosis of a server in its ordinary first states. */

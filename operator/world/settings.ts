@@ -20,7 +20,7 @@ export type WorldSettings = RestartSettings & {
   /** The part of a limit that a pod requests, above 0 and at most 1. */
   readonly memoryRequestRatio: number
   readonly cpuRequestRatio: number
-  /** How long a server may take to become Ready. */
+  /** The time in which a server must become Ready. */
   readonly startDeadlineMs: number
   /** The time between SIGTERM and SIGKILL. */
   readonly stopGraceSeconds: number

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Database, openDatabase } from '#api/platform/database/client.ts'
 import { migrateDatabase } from '#api/platform/database/migrate.ts'
 import { claim, markDirty, retryLater, settle } from '#api/platform/outbox/outbox.ts'
-import { clusterOutbox } from '#api/schema.ts'
+import { clusterOutbox } from '#api/platform/outbox/table.ts'
 import { aDatabase } from '#test/support/processes.ts'
 
 let db: Database

@@ -72,7 +72,7 @@ test('a taken port is named, with what to do', async () => {
   await new Promise<void>((done) => taken.listen(0, done))
   const { port } = taken.address() as { port: number }
   const { status, said } = run('api/main.ts', { ...(await complete()), ORRERY_PORT: String(port) })
-  expect({ status, said }).toEqual({ status: 1, said: expect.stringContaining(`Port ${port} is taken`) })
+  expect({ status, said }).toEqual({ status: 1, said: expect.stringContaining(`Port ${port} is in use`) })
   const started = run('dev/start.ts', { ORRERY_STATE_DIR: join(dir, 'stack') }, '--api-port', String(port))
   expect(started).toEqual({ status: 1, said: expect.stringContaining('--api-port') })
   taken.close()
@@ -120,7 +120,7 @@ test('an API that is asked to end lets a request finish, takes no other, and exi
     return waiting.rows.length > 0
   })
   api.signal('SIGTERM')
-  await eventually('no other request is taken', async () => {
+  await eventually('no other request is in use', async () => {
     try {
       await fetch(`${api.url}/livez`, { headers: { connection: 'close' } })
       return false

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { worlds } from '#api/domain/worlds/table.ts'
 import { openDatabase } from '#api/platform/database/client.ts'
-import { worlds } from '#api/schema.ts'
 import { desiredSpec } from '#api/sync/desired.ts'
 import { isOutdated, recordApplied } from '#api/sync/synced.ts'
 import { aCluster } from '#test/support/cluster.ts'

@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** What push writes when it likes: where a row's resource is, and what waits for it. */
+/** The columns that push writes at any time: the resource of a row and its dirty mark. */
 const ofTheCluster = ['applied', 'applied_resource_version', 'resource_uid']
 const pools = new Map<string, pg.Pool>()
 

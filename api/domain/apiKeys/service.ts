@@ -1,9 +1,9 @@
 import { and, count, eq } from 'drizzle-orm'
 import { pathOf } from '#api/domain/access/authorise.ts'
+import type { knownClaims } from '#api/domain/access/claims.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import { mayGrant, strongestVerb } from '#api/domain/access/permissions.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
-import type { knownClaims } from '#api/platform/auth/principal.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { after, inOrder } from '#api/platform/database/page.ts'
 import { cut, type Page, type Paged } from '#api/platform/http/page.ts'
@@ -64,7 +64,7 @@ export const patchApiKey = async (ctx: Context, apiKeyId: string, changes: Patch
       throw new Problem('forbidden', 'This key holds more than the credential, which may only deactivate or delete it.')
     }
     const columns = { ...changes, updatedAt: new Date(ctx.clock.now()) }
-    const [changed] = await tx.update(apiKeys).set(columns).where(is(ctx, apiKeyId)).returning()
+    const [changed] = await tx.update(apiKeys).set(columns).where(whereKey(ctx, apiKeyId)).returning()
     return changed
   })
   ctx.keys.forget(apiKeyId)
@@ -76,20 +76,20 @@ export const patchApiKey = async (ctx: Context, apiKeyId: string, changes: Patch
 export const deleteApiKey = async (ctx: Context, apiKeyId: string): Promise<void> => {
   await ctx.db.transaction(async (tx) => {
     await changeable(ctx, tx, apiKeyId)
-    await tx.delete(apiKeys).where(is(ctx, apiKeyId))
+    await tx.delete(apiKeys).where(whereKey(ctx, apiKeyId))
   })
   ctx.keys.forget(apiKeyId)
 }
 
 /** Whether the organization of the headers has such a key. */
 export const apiKeyExists = async (ctx: Context, apiKeyId: string): Promise<boolean> =>
-  (await ctx.db.select({ id: apiKeys.id }).from(apiKeys).where(is(ctx, apiKeyId))).length > 0
+  (await ctx.db.select({ id: apiKeys.id }).from(apiKeys).where(whereKey(ctx, apiKeyId))).length > 0
 
-const is = (ctx: Context, apiKeyId: string) =>
+const whereKey = (ctx: Context, apiKeyId: string) =>
   and(eq(apiKeys.organizationId, ctx.organizationId), eq(apiKeys.id, apiKeyId))
 
 const changeable = async (ctx: Context, tx: Transaction, apiKeyId: string): Promise<ApiKeyRow> => {
-  const [row] = await tx.select().from(apiKeys).where(is(ctx, apiKeyId)).for('update')
+  const [row] = await tx.select().from(apiKeys).where(whereKey(ctx, apiKeyId)).for('update')
   if (row === undefined) throw notFound()
   if (row.isManagedByProvisioner) throw new Problem('forbidden', 'This key is managed by the provisioner.')
   return row

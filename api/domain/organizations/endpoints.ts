@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import { limits } from '#api/domain/access/limits.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { setPicture } from '#api/domain/pictures/service.ts'
 import { linkTo, pageOf, pageQuery } from '#api/platform/http/page.ts'
 import {
   createdOrganization,
   createOrganizationBody,
-  limits,
   organizationAnswer,
   patchLimitsBody,
   patchOrganizationBody,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { limits } from '#api/domain/access/limits.ts'
 import { exampleId, examplePictureUrl } from '#api/platform/http/examples.ts'
-import { boundedText, shownId } from '#api/platform/http/fields.ts'
+import { boundedText, linkText, shownId } from '#api/platform/http/fields.ts'
 import { isLinearPattern } from './pattern.ts'
 
 const example = {
@@ -70,7 +71,7 @@ const features = z.strictObject({
     .exactOptional(),
   iosNativeClientSupport: z.boolean().exactOptional(),
   useSignedContentDownloads: z.boolean().exactOptional(),
-  customerConnectUrl: text(2048).exactOptional(),
+  customerConnectUrl: linkText().exactOptional(),
 })
 
 const name = () =>
@@ -161,20 +162,11 @@ export const organizationAnswer = z
     examples: [{ documentId: exampleId('organization'), ...shownExample, permissionVerb: '*', isSlot: false }],
   })
 
-const most = (maximum: number) => z.int().min(0).max(maximum)
-/** What an organization may have and run. */
-export const limits = z
-  .object({
-    maxWorlds: most(1_000_000).meta({ description: 'How many worlds there may be.' }),
-    maxWorldCapacity: most(10_000).meta({ description: 'The largest estimatedCapacity of one world.' }),
-    maxRunningCapacity: most(100_000_000).meta({ description: 'The sum of estimatedCapacity of running worlds.' }),
-  })
-  .meta({ id: 'Limits', examples: [{ maxWorlds: 5_000, maxWorldCapacity: 10_000, maxRunningCapacity: 20_000 }] })
-
 /** The body of `PATCH /api/organizations/{organizationId}/limits/`. */
 export const patchLimitsBody = z
   .strictObject({
     maxWorlds: limits.shape.maxWorlds.exactOptional(),
+    maxBotDeployments: limits.shape.maxBotDeployments.exactOptional(),
     maxWorldCapacity: limits.shape.maxWorldCapacity.exactOptional(),
     maxRunningCapacity: limits.shape.maxRunningCapacity.exactOptional(),
   })
@@ -185,7 +177,6 @@ export type PatchOrganization = z.output<typeof patchOrganizationBody>
 export type PatchLimits = z.output<typeof patchLimitsBody>
 export type PublicOrganization = z.output<typeof publicOrganization>
 export type OrganizationAnswer = z.output<typeof organizationAnswer>
-export type Limits = z.output<typeof limits>
 export type WebsiteInfo = z.output<typeof websiteInfo>
 export type LegalPolicies = z.output<typeof legalPolicies>
 export type Features = z.output<typeof features>

@@ -1,9 +1,9 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
 import { authoriseCall, pathOf } from '#api/domain/access/authorise.ts'
 import type { Context, Deps } from '#api/domain/access/context.ts'
+import type { Limits } from '#api/domain/access/limits.ts'
 import { reachableChildren, strongestVerb } from '#api/domain/access/permissions.ts'
-import { apiKeys } from '#api/domain/apiKeys/table.ts'
-import { isUniqueViolation } from '#api/platform/database/client.ts'
+import { isUniqueViolation, type Transaction } from '#api/platform/database/client.ts'
 import { after, inOrder } from '#api/platform/database/page.ts'
 import { cut, type Page, type Paged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
@@ -12,7 +12,6 @@ import { presentOrganization, presentPublicly } from './present.ts'
 import type {
   CreateOrganization,
   Features,
-  Limits,
   OrganizationAnswer,
   PatchLimits,
   PatchOrganization,
@@ -30,11 +29,7 @@ export const createOrganization = async (
   const made = await createOnce(ctx, async (tx, now) => {
     const id = ctx.newId('organization')
     await tx.insert(organizations).values({ id, tenantId: id, ...rest, features, createdAt: now, updatedAt: now })
-    const granted = JSON.stringify([`${pathOf(id)}/**:*`])
-    await tx
-      .update(apiKeys)
-      .set({ permissions: sql`${apiKeys.permissions} || ${granted}::jsonb`, updatedAt: now })
-      .where(eq(apiKeys.id, ctx.principal.id))
+    await ctx.grantToKey(tx, ctx.principal.id, `${pathOf(id)}/**:*`, now)
     return { organizationId: id, features }
   })
   ctx.keys.forget(ctx.principal.id)
@@ -77,8 +72,12 @@ export const setOrganizationPicture = async (
   pictureUrl: string,
 ): Promise<{ answer: OrganizationAnswer; previous: string | null }> =>
   ctx.db.transaction(async (tx) => {
-    const [before] = await tx.select().from(organizations).where(is(ctx)).for('update')
-    const [row] = await tx.update(organizations).set(touched(ctx, { pictureUrl })).where(is(ctx)).returning()
+    const [before] = await tx.select().from(organizations).where(whereOrganization(ctx)).for('update')
+    const [row] = await tx
+      .update(organizations)
+      .set(touched(ctx, { pictureUrl }))
+      .where(whereOrganization(ctx))
+      .returning()
     if (before === undefined || row === undefined) throw notFound()
     return { answer: presentOrganization(row, ctx.verb ?? 'r'), previous: before.pictureUrl }
   })
@@ -90,13 +89,24 @@ export const patchLimits = async (ctx: Context, changes: PatchLimits): Promise<L
   return limitsOf(ctx, row)
 }
 
+/** Returns the limits of the organization of the headers, whose row stays locked until the transaction ends. */
+export const lockLimits = async (ctx: Context, tx: Transaction): Promise<Limits> => {
+  const [row] = await tx
+    .select({ limits: organizations.limits })
+    .from(organizations)
+    .where(whereOrganization(ctx))
+    .for('no key update')
+  if (row === undefined) throw notFound()
+  return limitsOf(ctx, row)
+}
+
 /** What holds for an organization. */
-export const limitsOf = ({ defaultLimits }: Deps, { limits }: Pick<OrganizationRow, 'limits'>): Limits => ({
+const limitsOf = ({ defaultLimits }: Deps, { limits }: Pick<OrganizationRow, 'limits'>): Limits => ({
   ...defaultLimits,
   ...limits,
 })
 
-const is = (ctx: Context) => eq(organizations.id, ctx.organizationId)
+const whereOrganization = (ctx: Context) => eq(organizations.id, ctx.organizationId)
 
 const touched = <T extends object>(ctx: Context, changes: T) => ({
   ...changes,
@@ -108,13 +118,13 @@ const update = async (
   ctx: Context,
   changes: Parameters<ReturnType<Context['db']['update']>['set']>[0],
 ): Promise<OrganizationRow> => {
-  const [row] = await ctx.db.update(organizations).set(touched(ctx, changes)).where(is(ctx)).returning()
+  const [row] = await ctx.db.update(organizations).set(touched(ctx, changes)).where(whereOrganization(ctx)).returning()
   if (row === undefined) throw notFound()
   return row
 }
 
 const find = async (ctx: Context): Promise<OrganizationRow> => {
-  const [row] = await ctx.db.select().from(organizations).where(is(ctx))
+  const [row] = await ctx.db.select().from(organizations).where(whereOrganization(ctx))
   if (row === undefined) throw notFound()
   return row
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { buildReference } from '#api/domain/builds/schema.ts'
 import { resolveBuildAndContent } from '#api/domain/builds/service.ts'
-import { listWorlds } from '#api/domain/discovery/service.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { setPicture } from '#api/domain/pictures/service.ts'
 import { entityTag } from '#api/platform/http/entityTag.ts'
@@ -8,8 +8,8 @@ import { boundedText } from '#api/platform/http/fields.ts'
 import { linkTo, pageOf, pageQuery } from '#api/platform/http/page.ts'
 import { deploymentStatuses } from '#shared/enumerations.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
+import { listWorlds } from './listing/service.ts'
 import {
-  buildReference,
   createdWorld,
   createWorldBody,
   deploymentAnswer,
@@ -19,7 +19,6 @@ import {
 } from './schema.ts'
 import {
   createWorld,
-  deleteWorld,
   getWorld,
   listDeployments,
   patchWorld,
@@ -138,17 +137,6 @@ export const worldEndpoints = [
     problems: [409],
     handle: async (ctx, { params, body, ifMatch }) =>
       tagged(await patchWorld(ctx, { worldId: params.worldId, ifMatch, changes: body })),
-  }),
-  endpoint({
-    ...onWorld,
-    method: 'delete',
-    operationId: 'deleteWorld',
-    summary: 'Delete a world with its bots',
-    needs: ['world', 'w'],
-    handle: async (ctx, { params }) => {
-      await deleteWorld(ctx, params.worldId)
-      return {}
-    },
   }),
   endpoint({
     ...onWorld,

@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { boundedText, shownId, shownInstant, textMap, urlOrEmpty } from '#api/platform/http/fields.ts'
+import { buildReference, resolvedBuild } from '#api/domain/builds/schema.ts'
+import { boundedText, linkText, shownId, shownInstant, textMap, urlOrEmpty } from '#api/platform/http/fields.ts'
+import { withinMetadataLimit } from '#shared/domain/common.ts'
 import {
   admissionPolicies,
   buildTypes,
@@ -37,7 +39,9 @@ const name = () =>
 const description = () => boundedText(256)
 
 const maps = { annotations: textMap(), labels: textMap() }
-const metadata = z.strictObject({ annotations: maps.annotations.default({}), labels: maps.labels.default({}) })
+const metadata = withinMetadataLimit(
+  z.strictObject({ annotations: maps.annotations.default({}), labels: maps.labels.default({}) }),
+)
 const group = z.enum(computeGroups)
 const region = z.enum(computeRegions)
 const compute = z.strictObject({
@@ -52,18 +56,6 @@ const networking = z.strictObject({
   strategy: strategy.default('Default'),
   scaling: z.strictObject({ profile: profile.default(defaultScalingProfile), configuration }).prefault({}),
 })
-/** The name of a channel or a tag. */
-export const buildName = text(128).regex(
-  /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
-  'must begin with a letter or digit, then also . _ -',
-)
-/** How a build is named: by channel and tag, or by the content that it holds. */
-export const buildReference = z
-  .union([
-    z.strictObject({ channelId: buildName, tag: buildName }),
-    z.strictObject({ content: z.strictObject({ id: text().min(1) }) }),
-  ])
-  .meta({ examples: [createWorldExample.runtime.build, { content: { id: 'content-42' } }] })
 const capacity = () => z.int().min(1).max(10_000)
 const runtime = z.strictObject({
   build: buildReference.exactOptional(),
@@ -111,8 +103,8 @@ const streaming = z.strictObject({
     .exactOptional(),
   providerB: z.strictObject({ gameLabel: text().default(''), gameChannel: text().default('') }).exactOptional(),
   bypassBrowserRestrictions: flag(),
-  okPageUrl: text(2048).default(''),
-  errorPageUrl: text(2048).default(''),
+  okPageUrl: linkText().default(''),
+  errorPageUrl: linkText().default(''),
 })
 
 /** The body of `POST /api/worlds/`; every nested field may be left out. */
@@ -153,7 +145,7 @@ export const patchWorldBody = z
     description: description().exactOptional(),
     pictureUrl: urlOrEmpty().exactOptional(),
     isPublic: z.boolean().exactOptional(),
-    metadata: z.strictObject(maps).exactOptional(),
+    metadata: withinMetadataLimit(z.strictObject(maps)).exactOptional(),
     manifest: z.strictObject({ serverPermissions: permissions, clientPermissions: permissions }).exactOptional(),
     admission: admission.required({ policy: true }).exactOptional(),
     compute: compute.extend({ group, region }).exactOptional(),
@@ -197,7 +189,6 @@ const launchContext = launchContextDetails
   })
   .meta({ id: 'LaunchContext', examples: [worldExample.launchContext] })
 
-const resolvedBuild = z.object({ channelId: text(), tag: text(), organizationId: text(), id: shownId('build') })
 /** How many wait to enter a world, and how many are inside. */
 export const queueState = z.object({ queued: z.number(), active: z.number() })
 /** The policy and capacity of a world; admission wins over runtime, which mirrors it. */
@@ -309,6 +300,4 @@ export type Manifest = z.output<typeof manifest>
 export type Admission = z.output<typeof shownAdmission>
 export type Sessions = z.output<typeof sessions>
 export type Streaming = z.output<typeof streaming>
-export type BuildReference = z.output<typeof buildReference>
-export type ResolvedBuild = z.output<typeof resolvedBuild>
 export type LaunchContextDetails = z.output<typeof launchContextDetails>

@@ -1,11 +1,8 @@
 import { and, count, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
-import { refuseFewer } from '#api/domain/bots/service.ts'
 import { resolveBuild } from '#api/domain/builds/service.ts'
-import { markDeleting } from '#api/domain/deletion/deleting.ts'
-import { limitsOf } from '#api/domain/organizations/service.ts'
-import { organizations } from '#api/domain/organizations/table.ts'
-import { removeOld } from '#api/domain/pictures/service.ts'
+import { lockLimits } from '#api/domain/organizations/service.ts'
+import { removeUpload } from '#api/domain/pictures/service.ts'
 import { projects } from '#api/domain/projects/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { after, inOrder } from '#api/platform/database/page.ts'
@@ -85,16 +82,16 @@ export const patchWorld = async (
     if (changes.networking ?? changes.admission ?? changes.runtime) {
       refuseSize(
         { profile, capacity: next.world.admission.capacity },
-        { limits: await limitsIn(ctx, tx), ...ctx.principal },
+        { limits: await lockLimits(ctx, tx), ...ctx.principal },
       )
     }
     const { estimatedCapacity } = next.world
-    if (estimatedCapacity < row.estimatedCapacity) await refuseFewer(tx, worldId, estimatedCapacity)
+    if (estimatedCapacity < row.estimatedCapacity) await refuseFewerThanBots(ctx, tx, worldId, estimatedCapacity)
     await tx.update(launchContexts).set(next.context).where(eq(launchContexts.worldId, worldId))
     return { ...next.world, revision: row.revision + 1, updatedAt: now }
   })
   const after = await getWorld(ctx, worldId)
-  if (before.pictureUrl !== (after.world.pictureUrl ?? null)) await removeOld(ctx, before.pictureUrl)
+  if (before.pictureUrl !== (after.world.pictureUrl ?? null)) await removeUpload(ctx, worldId, before.pictureUrl)
   return after
 }
 
@@ -125,17 +122,6 @@ export const stopWorld = async (ctx: Context, worldId: string): Promise<void> =>
   await change(ctx, worldId, async (_, row, now) => stopColumns(row, { now }))
 }
 
-/** Deletes the world with its bots: absent from now on, gone when its resource is. */
-export const deleteWorld = async (ctx: Context, worldId: string): Promise<void> => {
-  const now = new Date(ctx.clock.now())
-  const { organizationId, projectId } = ctx
-  await ctx.db.transaction(async (tx) => {
-    const gone = await markDeleting(tx, { organizationId, projectId, worldId }, now)
-    if (gone.worlds === 0) throw notFound()
-  })
-  ctx.wakeSync()
-}
-
 /** Lists the runs of a world, oldest first. */
 export const listDeployments = async (
   ctx: Context,
@@ -161,7 +147,7 @@ export const listDeployments = async (
   return { ...next, items: items.map((row) => presentDeployment(row, ctx.publicUrl)) }
 }
 
-const found = (ctx: Context, worldId: string): SQL | undefined =>
+const whereWorld = (ctx: Context, worldId: string): SQL | undefined =>
   and(
     eq(worlds.organizationId, ctx.organizationId),
     eq(worlds.projectId, ctx.projectId),
@@ -177,7 +163,7 @@ const change = async (
 ): Promise<WorldRow> => {
   const nowMs = ctx.clock.now()
   const before = await ctx.db.transaction(async (tx) => {
-    const [row] = await tx.select().from(worlds).where(found(ctx, worldId)).for('update')
+    const [row] = await tx.select().from(worlds).where(whereWorld(ctx, worldId)).for('update')
     if (row === undefined) throw notFound()
     const columns = await decide(tx, row, new Date(nowMs))
     await tx.update(worlds).set(columns).where(eq(worlds.id, worldId))
@@ -209,7 +195,7 @@ const refuseWorld = async (ctx: Context, tx: Transaction, size: Parameters<typeo
     .where(and(eq(projects.organizationId, organizationId), eq(projects.id, projectId), isNull(projects.deletingAt)))
     .for('share')
   if (project === undefined) throw notFound()
-  const limits = await limitsIn(ctx, tx)
+  const limits = await lockLimits(ctx, tx)
   refuseSize(size, { limits, ...ctx.principal })
   const [counted] = await tx
     .select({ present: count() })
@@ -220,21 +206,19 @@ const refuseWorld = async (ctx: Context, tx: Transaction, size: Parameters<typeo
   }
 }
 
-/** The limits of the organization, locked until the transaction ends. */
-const limitsIn = async (ctx: Context, tx: Transaction) => {
-  const [organization] = await tx
-    .select({ limits: organizations.limits })
-    .from(organizations)
-    .where(eq(organizations.id, ctx.organizationId))
-    .for('no key update')
-  if (organization === undefined) throw notFound()
-  return limitsOf(ctx, organization)
+/** Throws a 409 where the live bots of a world, whose row is locked, need more than this capacity. */
+const refuseFewerThanBots = async (ctx: Context, tx: Transaction, worldId: string, capacity: number): Promise<void> => {
+  const live = await ctx.countLiveBots(tx, worldId)
+  if (live > capacity) {
+    throw new Problem('limit_reached', `The world has ${live} bots, above the ${capacity} of this scaling profile.`)
+  }
 }
 
+/** Running worlds count with the capacity that their runs were started with: a PATCH takes effect at the next start. */
 const refuseRunning = async (ctx: Context, tx: Transaction, row: WorldRow): Promise<void> => {
-  const { maxRunningCapacity } = await limitsIn(ctx, tx)
+  const { maxRunningCapacity } = await lockLimits(ctx, tx)
   const [running] = await tx
-    .select({ capacity: sql<number>`coalesce(sum(${worlds.estimatedCapacity}), 0)::int` })
+    .select({ capacity: sql<number>`coalesce(sum(${worlds.runningCapacity}), 0)::int` })
     .from(worlds)
     .where(
       and(

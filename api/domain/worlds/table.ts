@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { boolean, foreignKey, index, integer, jsonb, pgTable, text, unique } from 'drizzle-orm/pg-core'
-import type { BuildPackage } from '#api/domain/builds/schema.ts'
+import type { BuildPackage, ResolvedBuild } from '#api/domain/builds/schema.ts'
 import { projects } from '#api/domain/projects/table.ts'
 import { instant } from '#api/platform/database/columns.ts'
 import { deploymentStatuses, worldPhases, worldStates } from '#shared/enumerations.ts'
@@ -12,7 +12,6 @@ import type {
   Manifest,
   Metadata,
   Networking,
-  ResolvedBuild,
   Runtime,
   Sessions,
 } from './schema.ts'
@@ -45,6 +44,8 @@ export const worlds = pgTable(
     startedWith: jsonb().$type<RunSettings>(),
     /** The capacity of the scaling profile. */
     estimatedCapacity: integer().notNull(),
+    /** The capacity of the profile that the current run was started with; 0 before the first run. */
+    runningCapacity: integer().notNull().default(0),
     /** Rises with each change of what is wanted. */
     revision: integer().notNull().default(1),
     /** The revision of the last start or stop: an observation older than it is about an earlier run. */

@@ -1,21 +1,25 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { getConnInfo } from '@hono/node-server/conninfo'
 import type { Context as HonoContext } from 'hono'
-import type { Credential } from '#api/domain/endpoint/endpoint.ts'
 import { Problem } from '#api/platform/http/problem.ts'
 import type { KeyCache } from './keyCache.ts'
-import { anonymous, type Principal, platform } from './principal.ts'
+import { anonymous, type Principal } from './principal.ts'
+
+/** The kinds of credential that an endpoint accepts. */
+export type Credential = 'none' | 'key' | 'token' | 'keyOrToken'
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 type Options = {
   rootApiKey: string
+  /** The principal of the root API key. */
+  platform: Principal
   keys: KeyCache
   verify: (token: string) => Promise<Principal | undefined>
 }
 
 /** Tells who makes a request, by what the endpoint accepts; throws a 401 where that is missing or not valid. */
-export const createAuthenticator = ({ rootApiKey, keys, verify }: Options) => {
+export const createAuthenticator = ({ rootApiKey, platform, keys, verify }: Options) => {
   const root = digest(rootApiKey)
   const ofKey = async (apiKey: string): Promise<Principal> => {
     const found = await keys.lookup(apiKey)

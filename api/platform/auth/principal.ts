@@ -3,27 +3,12 @@ export type Principal = {
   readonly kind: 'anonymous' | 'platform' | 'key' | 'user'
   /** The id of the key, or the user's own. */
   readonly id: string
-  /** What its requests are counted under. */
+  /** The name under which its requests and connections are counted; it begins with the credential's organization. */
   readonly bucket: string
   readonly permissions: readonly string[]
   readonly claims: readonly string[]
-  /** The organization that a user's token is about. */
-  readonly organizationId?: string
-}
-
-/** The claims that mean something; others are kept and returned. */
-export const knownClaims = ['createOrganization', 'largeWorlds', 'worldServer', 'bot'] as const
-
-/** A claim that means something. */
-export type KnownClaim = (typeof knownClaims)[number]
-
-/** The platform's own key: it may everything, and no limit counts it. */
-export const platform: Principal = {
-  kind: 'platform',
-  id: 'platform',
-  bucket: '',
-  permissions: ['*'],
-  claims: knownClaims.filter((claim) => claim !== 'bot'),
+  /** The tenant of a user's token. */
+  readonly tenantId?: string
 }
 
 /** Somebody without a credential, known by the address alone. */
@@ -34,7 +19,3 @@ export const anonymous = (address: string): Principal => ({
   permissions: [],
   claims: [],
 })
-
-/** A bot's key reads its world and nothing else, whatever permissions it was given. */
-export const permissionsOfBot = (permissions: readonly string[]): string[] =>
-  permissions.flatMap((each) => (/\/worlds\/[^/:]+(\/\*\*)?:[rw*]$/.test(each) ? [`${each.slice(0, -1)}r`] : []))

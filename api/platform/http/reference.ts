@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Context as HonoContext } from 'hono'
-import type { Env } from '#api/domain/endpoint/serve.ts'
-import { type AnswerHeaders, answer } from './answer.ts'
+import { type Answerable, type AnswerHeaders, answer } from './answer.ts'
 import { Problem } from './problem.ts'
 
 /** Only the files of the package are of use: to import it would load the whole page into the process. */
@@ -37,7 +36,7 @@ const start = `SwaggerUIBundle({ url: '/api/openapi.json', dom_id: '#reference',
 const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
 
 /** The reference page of the API, with everything it needs: a browser asks nobody else for anything. */
-export const referencePage = async (c: HonoContext<Env>): Promise<Response> => {
+export const referencePage = async (c: Answerable & Pick<HonoContext, 'req'>): Promise<Response> => {
   const file = c.req.param('file')
   const send = (body: string | Uint8Array<ArrayBuffer>, type: string, headers?: AnswerHeaders): Response =>
     answer(c, body, { headers: { 'content-security-policy': policy, 'content-type': type, ...headers } })

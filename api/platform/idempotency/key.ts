@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import type { Endpoint, RawInput } from '#api/domain/endpoint/endpoint.ts'
 import { Problem } from '#api/platform/http/problem.ts'
 
 /** The key that a client gave a creation, with what it asked for; `replayed` tells whether it had been done before. */
@@ -10,14 +9,17 @@ export type Idempotency = {
   replayed: boolean
 }
 
+/** The parts of a request that must be equal for two requests with one key to be the same. */
+type Fingerprinted = { readonly params: Readonly<Record<string, string>>; readonly body: unknown }
+
 const pattern = /^[\x21-\x7e]{1,255}$/
 
 /** Reads the header Idempotency-Key (draft-ietf-httpapi-idempotency-key-header); undefined where there is none. */
 export const idempotencyOf = (
   header: string | undefined,
-  { operationId }: Endpoint,
+  { operationId }: { readonly operationId: string },
   scope: readonly string[],
-  { params, body }: RawInput,
+  { params, body }: Fingerprinted,
 ): Idempotency | undefined => {
   if (header === undefined) return undefined
   if (!pattern.test(header)) {

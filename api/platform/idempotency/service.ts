@@ -1,9 +1,19 @@
 import { and, eq, lt, sql } from 'drizzle-orm'
-import type { Context } from '#api/domain/access/context.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { Problem } from '#api/platform/http/problem.ts'
+import type { Sealer } from '#api/platform/secrets/seal.ts'
+import type { Clock } from '#shared/clock.ts'
 import type { Idempotency } from './key.ts'
 import { idempotencyKeys } from './table.ts'
+
+/** A request that creates something. */
+type Creation = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly sealer: Sealer
+  readonly principal: { readonly id: string }
+  readonly idempotency: Idempotency | undefined
+}
 
 const keptMs = 24 * 3_600_000
 const about = (principalId: string, { operationId, key }: Idempotency): string =>
@@ -14,7 +24,7 @@ const about = (principalId: string, { operationId, key }: Idempotency): string =
  * transaction as what it tells of, so that neither can be there alone. A second request with the key waits for the first
  * and gets its answer; with another body it gets a 409.
  */
-export const createOnce = <T>(ctx: Context, make: (tx: Transaction, now: Date) => Promise<T>): Promise<T> => {
+export const createOnce = <T>(ctx: Creation, make: (tx: Transaction, now: Date) => Promise<T>): Promise<T> => {
   const now = new Date(ctx.clock.now())
   return ctx.db.transaction(async (tx) => {
     const asked = ctx.idempotency
@@ -26,12 +36,12 @@ export const createOnce = <T>(ctx: Context, make: (tx: Transaction, now: Date) =
     }
     const answer = await make(tx, now)
     const sealed = ctx.sealer.seal(JSON.stringify(answer), about(ctx.principal.id, asked))
-    await tx.update(idempotencyKeys).set({ sealed }).where(same(ctx, asked))
+    await tx.update(idempotencyKeys).set({ sealed }).where(whereKey(ctx, asked))
     return answer
   })
 }
 
-const same = ({ principal }: Context, { operationId, key }: Idempotency) =>
+const whereKey = ({ principal }: Creation, { operationId, key }: Idempotency) =>
   and(
     eq(idempotencyKeys.principalId, principal.id),
     eq(idempotencyKeys.operationId, operationId),
@@ -39,7 +49,7 @@ const same = ({ principal }: Context, { operationId, key }: Idempotency) =>
   )
 
 /** Takes the key for this transaction, or returns the sealed answer of the one that had it. */
-const keep = async (ctx: Context, tx: Transaction, asked: Idempotency, now: Date): Promise<string | undefined> => {
+const keep = async (ctx: Creation, tx: Transaction, asked: Idempotency, now: Date): Promise<string | undefined> => {
   const { operationId, key, fingerprint } = asked
   const row = { principalId: ctx.principal.id, operationId, key, fingerprint, sealed: '', createdAt: now }
   const forgotten = new Date(now.getTime() - keptMs)
@@ -53,7 +63,7 @@ const keep = async (ctx: Context, tx: Transaction, asked: Idempotency, now: Date
     })
     .returning({ key: idempotencyKeys.key })
   if (taken.length > 0) return undefined
-  const [found] = await tx.select().from(idempotencyKeys).where(same(ctx, asked))
+  const [found] = await tx.select().from(idempotencyKeys).where(whereKey(ctx, asked))
   if (found?.fingerprint === fingerprint) return found.sealed
   throw new Problem('conflict', 'This Idempotency-Key was used for another request; give each request its own.')
 }

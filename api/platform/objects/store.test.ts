@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openObjectStore } from './open.ts'
 import { parseS3Url } from './s3Url.ts'
-import { openObjectStore } from './store.ts'
 
 let dir: string
 beforeEach(() => {

@@ -1,5 +1,3 @@
-import { openFileStore } from './fileStore.ts'
-
 /** An object as it was put. */
 export type StoredObject = { readonly bytes: Uint8Array; readonly contentType: string }
 
@@ -26,19 +24,3 @@ export type ObjectStore = {
 
 /** What part of the store to list. */
 export type ListOptions = { readonly prefix: string; readonly limit: number; readonly after?: string }
-
-/**
- * Opens the store that a URL names: `file:///folder` on this machine, or
- * `s3://bucket?endpoint=http://127.0.0.1:9000&region=us-east-1&prefix=folder/` with the credentials of the AWS
- * environment. Throws where the URL is wrong or the folder cannot be written; it does not ask whether S3 is there.
- */
-export const openObjectStore = async (url: string): Promise<ObjectStore> => {
-  const parsed = URL.parse(url)
-  if (parsed?.protocol === 'file:') return openFileStore(parsed)
-  if (parsed?.protocol === 's3:') {
-    // The client of S3 takes tens of megabytes, which a store in files must not cost.
-    const { openS3Store } = await import('./s3Store.ts')
-    return openS3Store(parsed)
-  }
-  throw new Error('The URL of the object store must be file:///folder or s3://bucket?endpoint=https://host&region=name')
-}

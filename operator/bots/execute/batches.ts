@@ -1,4 +1,4 @@
-/** What ended a run of batches early. */
+/** The error that stopped further batches. */
 export type BatchFailure = { readonly error: unknown }
 
 /**

@@ -15,6 +15,7 @@ import type { Backoff } from '#shared/kube/queue.ts'
 import { createReflector, type Reflector } from '#shared/kube/reflector.ts'
 import type { Log } from '#shared/log.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
+import { operatorBots } from '#shared/resources/cached.ts'
 import { isPaused, labels } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import type { BotSettings } from '../settings.ts'
@@ -42,6 +43,7 @@ export const createBotController = (options: {
   const bots = createReflector({
     ...common,
     client: options.bots,
+    keep: operatorBots,
     indexers: { world: (each) => [worldKeyOf(each)] },
   })
   const pods = createReflector({

@@ -115,7 +115,7 @@ const logReconcile = (
 type Execution = {
   readonly done: Done
   readonly error?: unknown
-  /** What the status says about the error; undefined for an error that is only retried. */
+  /** The diagnosis for the status; undefined for an error that is only retried. */
   readonly why?: Diagnosis | undefined
 }
 

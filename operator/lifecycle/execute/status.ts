@@ -10,7 +10,7 @@ import { ownConditions } from '../conditions.ts'
 /** One kind of resource: the client that writes it and the cache that it is read from. */
 export type Source<T extends KubeObject> = { readonly client: Client<T>; readonly cache: Reflector<T> }
 
-/** How long a reconcile waits for the cache to show its own write. After that, a conflict would reveal a stale cache. */
+/** The limit for the cache to show a reconcile's own write. After it, a conflict would reveal a stale cache. */
 export const ownWriteTimeoutMs = 5_000
 
 type WithConditions = { conditions?: Condition[] | undefined }

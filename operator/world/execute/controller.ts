@@ -12,6 +12,7 @@ import { objectKey } from '#shared/kube/objects.ts'
 import type { Backoff } from '#shared/kube/queue.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
 import type { Log } from '#shared/log.ts'
+import { operatorWorld } from '#shared/resources/cached.ts'
 import { isPaused, labels } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import type { WorldSettings } from '../settings.ts'
@@ -90,7 +91,7 @@ export const createWorldController = (options: Options) => {
 const createCaches = ({ clock, random, log, metrics, ...clients }: Options) => {
   const common = { clock, random, log, metrics }
   return {
-    worlds: createReflector({ ...common, client: clients.worlds }),
+    worlds: createReflector({ ...common, client: clients.worlds, keep: operatorWorld }),
     // A stranger without our label is not cached; the API server reports it when ours is created.
     pods: createReflector({
       ...common,

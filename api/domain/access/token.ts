@@ -1,9 +1,8 @@
 import { createRemoteJWKSet, decodeJwt, type JWTPayload, jwtVerify } from 'jose'
 import { z } from 'zod'
+import type { Principal } from '#api/platform/auth/principal.ts'
 import type { Clock } from '#shared/clock.ts'
 import { isId } from '#shared/ids.ts'
-import type { TokenIssuer } from './issuer.ts'
-import type { Principal } from './principal.ts'
 
 /** The signatures that are trusted: never `none`, never a shared secret. */
 export const allowedAlgorithms = ['RS256', 'ES256', 'EdDSA']
@@ -48,7 +47,7 @@ const fetchTimeoutMs = 5_000
  * cannot be reached, and is asked for anew every five minutes.
  */
 export const createTokenVerifier = (options: {
-  issuer: TokenIssuer
+  issuer: { verify(token: string): Promise<VerifiedToken> }
   external: readonly ExternalIssuer[]
   clock: Clock
 }) => {
@@ -60,7 +59,8 @@ export const createTokenVerifier = (options: {
       const other = others.get(iss)
       const { userId, organizationId, permissions } =
         other === undefined ? await issuer.verify(token) : await ofOther(other)
-      return { kind: 'user', id: userId, bucket: `user ${iss} ${userId}`, permissions, claims: [], organizationId }
+      const bucket = `${organizationId} user ${iss} ${userId}`
+      return { kind: 'user', id: userId, bucket, permissions, claims: [], tenantId: organizationId }
     } catch (error) {
       if (error instanceof Error && error.name === 'DrizzleQueryError') throw error
       return undefined

@@ -8,13 +8,15 @@ import {
   jwtVerify,
   SignJWT,
 } from 'jose'
-import type { KeySet } from '#api/domain/users/schema.ts'
 import type { Sealer } from '#api/platform/secrets/seal.ts'
 import type { Clock } from '#shared/clock.ts'
 import { allowedAlgorithms, clockToleranceSeconds, type VerifiedToken, verified } from './token.ts'
 
+/** The public half of a signing key (RFC 7517). */
+export type PublicJwk = { kty: string; kid: string; alg: string; use: string; [member: string]: unknown }
+
 /** A signing key as it is kept: the public half as it is, the private half sealed. */
-export type StoredKey = { readonly id: string; readonly publicJwk: KeySet['keys'][number]; readonly sealed: string }
+export type StoredKey = { readonly id: string; readonly publicJwk: PublicJwk; readonly sealed: string }
 /** Where signing keys are kept; the newest comes first. `add` lets one of two keys made at the same moment win. */
 export type KeyStore = { list(): Promise<StoredKey[]>; add(key: StoredKey): Promise<void> }
 
@@ -55,7 +57,7 @@ export const createIssuer = (options: { store: KeyStore; sealer: Sealer; clock: 
     if (made === undefined) throw new Error('The signing key that was made is not there')
     return made
   }
-  const keySet = async (): Promise<KeySet> => {
+  const keySet = async (): Promise<{ keys: PublicJwk[] }> => {
     await current()
     return { keys: (await keys()).map(({ publicJwk }) => publicJwk) }
   }

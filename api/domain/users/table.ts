@@ -1,0 +1,13 @@
+import { integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core'
+import type { PublicJwk } from '#api/domain/access/issuer.ts'
+import { instant } from '#api/platform/database/columns.ts'
+
+/** The keys that sign the tokens of the built-in issuer; the newest signs, the others still verify. */
+export const signingKeys = pgTable('signing_keys', {
+  id: text().primaryKey(),
+  publicJwk: jsonb().$type<PublicJwk>().notNull(),
+  sealed: text().notNull(),
+  /** Numbers the keys, so that two replicas that make one at the same moment make one. */
+  generation: integer().notNull().unique(),
+  createdAt: instant().notNull(),
+})
