@@ -17,7 +17,8 @@ import { withOwnMetadata } from '#shared/resources/cached.ts'
 import { apiGroup, botDeploymentResource, worldResource } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import { whileLeader } from './leader.ts'
-import { createNamespaces, type NamespaceClients } from './namespace.ts'
+import { createNamespaces, type NamespaceClients, type NamespaceOptions } from './namespace.ts'
+import type { NetworkOptions } from './networkPolicies.ts'
 import { outboxDepth, type PullDeps, pullVanished, pullWorld } from './pull.ts'
 import { pullBots } from './pullBots.ts'
 import { createPush } from './push.ts'
@@ -34,6 +35,9 @@ type SyncConfig = {
   readonly cluster: { readonly name: string }
   readonly namespacePrefix: string
   readonly publicUrl: string
+  readonly port: number
+  readonly clusterUsers: NamespaceOptions['users']
+  readonly network: Pick<NetworkOptions, 'apiNetworks' | 'dnsNetworks'>
   /** The longest wait before a failed push to the cluster is tried again. */
   readonly pushBackoffMaxMs: number
 }

@@ -4,6 +4,7 @@ import { createController } from '#shared/kube/controller.ts'
 import { isNotFound } from '#shared/kube/errors.ts'
 import type { KubeMetrics } from '#shared/kube/metrics.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
+import type { Change } from '#shared/kube/store.ts'
 import type { Log } from '#shared/log.ts'
 import { labels } from '#shared/resources/group.ts'
 import { organizationOf } from './identity.ts'
@@ -28,10 +29,8 @@ type RepairOptions = {
 export const repairNamespaces = async (options: RepairOptions): Promise<void> => {
   const { db, clients, namespaces, namespacePrefix, clock, log, metrics, signal } = options
   const common = { clock, random: Math.random, log, metrics, labelSelector: `${labels.managedBy}=orrery-api` }
-  const caches = [
-    createReflector<NetworkPolicyOrBinding>({ ...common, client: clients.networkPolicies }),
-    createReflector<NetworkPolicyOrBinding>({ ...common, client: clients.roleBindings }),
-  ]
+  const policies = createReflector({ ...common, client: clients.networkPolicies })
+  const bindings = createReflector({ ...common, client: clients.roleBindings })
   const controller = createController({
     name: 'repair',
     workers,
@@ -53,12 +52,12 @@ export const repairNamespaces = async (options: RepairOptions): Promise<void> =>
     log,
     metrics,
   })
-  for (const cache of caches) {
-    cache.onChange(({ type, object, initial }) => {
-      const { namespace } = object.metadata
-      if (namespace === undefined || (type !== 'deleted' && namespaces.isIntact(object))) return
-      controller.enqueue(namespace, { lowPriority: initial })
-    })
+  const check = ({ type, object, initial }: Change<NetworkPolicyOrBinding>): void => {
+    const { namespace } = object.metadata
+    if (namespace === undefined || (type !== 'deleted' && namespaces.isIntact(object))) return
+    controller.enqueue(namespace, { lowPriority: initial })
   }
-  await Promise.all([...caches.map((cache) => cache.run(signal)), controller.run(signal)])
+  policies.onChange(check)
+  bindings.onChange(check)
+  await Promise.all([policies.run(signal), bindings.run(signal), controller.run(signal)])
 }
