@@ -21,7 +21,7 @@ import { type Database, openDatabase } from './platform/database/client.ts'
 import { migrateDatabase } from './platform/database/migrate.ts'
 import { acceptSpeakers } from './platform/http/accept.ts'
 import { isDatabaseAway } from './platform/http/problem.ts'
-import { forgetIdempotencyKeys } from './platform/idempotency/service.ts'
+import { deleteExpiredIdempotencyKeys } from './platform/idempotency/service.ts'
 import { openObjectStore } from './platform/objects/open.ts'
 import { startRealtime } from './realtime/index.ts'
 import { maintainPartitions } from './realtime/partitions/service.ts'
@@ -90,7 +90,7 @@ const hourMs = 3_600_000
 const minuteMs = 60_000
 
 const choresOf = (deps: Deps): Chore[] => [
-  { name: 'idempotency keys', everyMs: hourMs, run: () => forgetIdempotencyKeys(deps.db, deps.clock.now()) },
+  { name: 'idempotency keys', everyMs: hourMs, run: () => deleteExpiredIdempotencyKeys(deps.db, deps.clock.now()) },
   { name: 'documents', everyMs: minuteMs, run: (signal) => sweepDocuments(deps, signal) },
   {
     name: 'partitions',

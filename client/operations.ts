@@ -1209,9 +1209,9 @@ export type Operations = {
   listApiKeys: {
     params: None
     query: {
-      /** How many at most. */
+      /** The highest number of items in the response. */
       limit?: number
-      /** Where to go on: from the Link header of the page before. */
+      /** The cursor from the Link header of the previous page. */
       cursor?: string
     }
     headers: None
@@ -1224,9 +1224,9 @@ export type Operations = {
       worldId: string
     }
     query: {
-      /** How many at most. */
+      /** The highest number of items in the response. */
       limit?: number
-      /** Where to go on: from the Link header of the page before. */
+      /** The cursor from the Link header of the previous page. */
       cursor?: string
     }
     headers: None
@@ -1237,9 +1237,9 @@ export type Operations = {
   listOrganizations: {
     params: None
     query: {
-      /** How many at most. */
+      /** The highest number of items in the response. */
       limit?: number
-      /** Where to go on: from the Link header of the page before. */
+      /** The cursor from the Link header of the previous page. */
       cursor?: string
     }
     headers: None
@@ -1250,9 +1250,9 @@ export type Operations = {
   listProjects: {
     params: None
     query: {
-      /** How many at most. */
+      /** The highest number of items in the response. */
       limit?: number
-      /** Where to go on: from the Link header of the page before. */
+      /** The cursor from the Link header of the previous page. */
       cursor?: string
     }
     headers: None
@@ -1263,9 +1263,9 @@ export type Operations = {
   listPublicWorlds: {
     params: None
     query: {
-      /** How many at most. */
+      /** The highest number of items in the response. */
       limit?: number
-      /** Where to go on: from the Link header of the page before. */
+      /** The cursor from the Link header of the previous page. */
       cursor?: string
     }
     headers: None
@@ -1284,9 +1284,9 @@ export type Operations = {
   listTravelLocations: {
     params: None
     query: {
-      /** How many at most. */
+      /** The highest number of items in the response. */
       limit?: number
-      /** Where to go on: from the Link header of the page before. */
+      /** The cursor from the Link header of the previous page. */
       cursor?: string
     }
     headers: None
@@ -1299,9 +1299,9 @@ export type Operations = {
       worldId: string
     }
     query: {
-      /** How many at most. */
+      /** The highest number of items in the response. */
       limit?: number
-      /** Where to go on: from the Link header of the page before. */
+      /** The cursor from the Link header of the previous page. */
       cursor?: string
       /** Only runs of these statuses; repeated, or with commas. */
       status?: (Array<'Unknown' | 'Pending' | 'Starting' | 'Running' | 'Restarting' | 'Stopping' | 'Stopped' | 'Error'>) & (string | string[])
@@ -1314,9 +1314,9 @@ export type Operations = {
   listWorlds: {
     params: None
     query: {
-      /** How many at most. */
+      /** The highest number of items in the response. */
       limit?: number
-      /** Where to go on: from the Link header of the page before. */
+      /** The cursor from the Link header of the previous page. */
       cursor?: string
     }
     headers: None

@@ -57,7 +57,7 @@ export const createUpgrade = ({ fetch, enter, open, clock, log }: UpgradeOptions
     ...wsOptions,
     handleProtocols: (_, request) => answers.get(request) ?? false,
   })
-  const takeTurn = createTurns({ atOnce: handshakesAtOnce, waiting: maxWaiting })
+  const takeTurn = createTurns({ maxConcurrent: handshakesAtOnce, maxQueued: maxWaiting })
 
   const decide = async (request: IncomingMessage, address: string): Promise<Decision> => {
     const handshake = readHandshake(request.headers['sec-websocket-protocol'], headersOf(request))

@@ -5,8 +5,8 @@ import type { Context } from '#api/domain/access/context.ts'
 import { mayGrant, strongestVerb } from '#api/domain/access/permissions.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
-import { after, inOrder } from '#api/platform/database/page.ts'
-import { cut, type Page, type Paged } from '#api/platform/http/page.ts'
+import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
+import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
 import { fingerprintOf, maskedApiKey, newApiKey } from '#api/platform/secrets/apiKey.ts'
@@ -44,10 +44,10 @@ export const listApiKeys = async (ctx: Context, page: Page): Promise<Paged<ApiKe
   const rows = await ctx.db
     .select()
     .from(apiKeys)
-    .where(and(eq(apiKeys.organizationId, ctx.organizationId), after(apiKeys, page)))
-    .orderBy(...inOrder(apiKeys))
+    .where(and(eq(apiKeys.organizationId, ctx.organizationId), whereAfterCursor(apiKeys, page)))
+    .orderBy(...listOrder(apiKeys))
     .limit(page.limit + 1)
-  const { items, ...next } = cut(rows, page)
+  const { items, ...next } = toPaged(rows, page)
   return { ...next, items: items.map((row) => present(ctx, row)) }
 }
 

@@ -3,10 +3,10 @@ import type { Context } from '#api/domain/access/context.ts'
 import { lockLimits } from '#api/domain/organizations/service.ts'
 import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
-import { after, inOrder } from '#api/platform/database/page.ts'
-import { matches } from '#api/platform/http/entityTag.ts'
+import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
+import { checkIfMatch } from '#api/platform/http/entityTag.ts'
 import { optional } from '#api/platform/http/fields.ts'
-import { cut, type Page, type Paged } from '#api/platform/http/page.ts'
+import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
@@ -44,12 +44,12 @@ export const listBots = async (ctx: Context, worldId: string, page: Page): Promi
     .select({ bots: botDeployments, world: worlds })
     .from(botDeployments)
     .innerJoin(worlds, eq(worlds.id, botDeployments.worldId))
-    .where(and(whereWorld(ctx, worldId), after(botDeployments, page)))
-    .orderBy(...inOrder(botDeployments))
+    .where(and(whereWorld(ctx, worldId), whereAfterCursor(botDeployments, page)))
+    .orderBy(...listOrder(botDeployments))
     .limit(page.limit + 1)
   const { organizationId, projectId } = ctx
   if (rows.length === 0 && !(await ctx.scopeExists('world', { organizationId, projectId, worldId }))) throw notFound()
-  const { items, ...next } = cut(
+  const { items, ...next } = toPaged(
     rows.map((row) => ({ ...row, id: row.bots.id, createdAt: row.bots.createdAt })),
     page,
   )
@@ -78,7 +78,7 @@ export const patchBots = async (
     const world = await lockWorld(ctx, tx, named.worldId)
     const [row] = await tx.select().from(botDeployments).where(whereBots(ctx, named)).for('update')
     if (row === undefined) throw notFound()
-    matches(ifMatch, row)
+    checkIfMatch(ifMatch, row)
     await refuseCount(tx, world, changes.count, row)
     const revision = row.revision + 1
     await tx

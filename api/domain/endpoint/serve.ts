@@ -16,7 +16,7 @@ import { answer } from '#api/platform/http/answer.ts'
 import { isStorable, readJson } from '#api/platform/http/body.ts'
 import { type InputFault, notFound, Problem } from '#api/platform/http/problem.ts'
 import { readPicture } from '#api/platform/http/upload.ts'
-import { idempotencyOf } from '#api/platform/idempotency/key.ts'
+import { parseIdempotencyKey } from '#api/platform/idempotency/key.ts'
 import { type IdKind, isId } from '#shared/ids.ts'
 import type { Upgrade } from './admission.ts'
 import type { Endpoint, RawInput, Reply, Scope, ScopeResolver } from './endpoint.ts'
@@ -58,7 +58,7 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
   const { verb, raw, run } = await admit(ctx, endpoint, c, params)
   if (endpoint.throttled) runtime.limits.takeForWorld(ctx, params.worldId ?? '')
   const key = endpoint.idempotent ? c.req.header('idempotency-key') : undefined
-  const idempotency = idempotencyOf(key, endpoint, [ctx.organizationId, ctx.projectId], raw)
+  const idempotency = parseIdempotencyKey(key, endpoint, [ctx.organizationId, ctx.projectId], raw)
   const reply = await run({ ...ctx, idempotency, verb })
   const headers = { ...reply.headers, ...(idempotency?.replayed && { 'idempotency-replayed': 'true' }) }
   const { status } = endpoint

@@ -4,8 +4,8 @@ import type { Context, Deps } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
 import { reachableChildren, strongestVerb } from '#api/domain/access/permissions.ts'
 import { isUniqueViolation, type Transaction } from '#api/platform/database/client.ts'
-import { after, inOrder } from '#api/platform/database/page.ts'
-import { cut, type Page, type Paged } from '#api/platform/http/page.ts'
+import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
+import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
 import { presentOrganization, presentPublicly } from './present.ts'
@@ -44,10 +44,10 @@ export const listOrganizations = async (ctx: Context, page: Page): Promise<Paged
   const rows = await ctx.db
     .select()
     .from(organizations)
-    .where(and(ids && inArray(organizations.id, ids), after(organizations, page)))
-    .orderBy(...inOrder(organizations))
+    .where(and(ids && inArray(organizations.id, ids), whereAfterCursor(organizations, page)))
+    .orderBy(...listOrder(organizations))
     .limit(page.limit + 1)
-  const { items, ...next } = cut(rows, page)
+  const { items, ...next } = toPaged(rows, page)
   const verbOn = (id: string) => strongestVerb(permissions, pathOf(id)) ?? 'r'
   return { ...next, items: items.map((row) => presentOrganization(row, verbOn(row.id))) }
 }

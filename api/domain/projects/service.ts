@@ -3,9 +3,9 @@ import { authoriseListing, pathOf } from '#api/domain/access/authorise.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import { reachableChildren, strongestVerb } from '#api/domain/access/permissions.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
-import { after, inOrder } from '#api/platform/database/page.ts'
-import { matches } from '#api/platform/http/entityTag.ts'
-import { cut, type Page, type Paged } from '#api/platform/http/page.ts'
+import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
+import { checkIfMatch } from '#api/platform/http/entityTag.ts'
+import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
 import type { PatchProject, ProjectAnswer } from './schema.ts'
@@ -43,11 +43,11 @@ export const listProjects = async (ctx: Context, page: Page): Promise<Paged<Proj
   const rows = await ctx.db
     .select()
     .from(projects)
-    .where(and(whereLive(ctx), ids && inArray(projects.id, ids), after(projects, page)))
-    .orderBy(...inOrder(projects))
+    .where(and(whereLive(ctx), ids && inArray(projects.id, ids), whereAfterCursor(projects, page)))
+    .orderBy(...listOrder(projects))
     .limit(page.limit + 1)
   if (rows.length === 0 && !(await ctx.scopeExists('organization', { ...ctx, worldId: '' }))) throw notFound()
-  const { items, ...next } = cut(rows, page)
+  const { items, ...next } = toPaged(rows, page)
   return {
     ...next,
     items: items.map(({ id, name }) => ({ documentId: id, name, projectId: id, permissionVerb: verbOn(id) ?? 'r' })),
@@ -75,7 +75,7 @@ export const patchProject = (
       const errors = [{ path: '/documentId', message: 'must be the id of the header x-svc-project-id' }]
       throw new Problem('invalid_request', 'The body is about another project than the headers.', { errors })
     }
-    matches(ifMatch, row)
+    checkIfMatch(ifMatch, row)
     const changed = { name: name ?? row.name, revision: row.revision + 1, updatedAt: new Date(ctx.clock.now()) }
     await tx.update(projects).set(changed).where(eq(projects.id, row.id))
     return { documentId: row.id, name: changed.name }

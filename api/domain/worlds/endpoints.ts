@@ -5,7 +5,7 @@ import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { setPicture } from '#api/domain/pictures/service.ts'
 import { entityTag } from '#api/platform/http/entityTag.ts'
 import { boundedText } from '#api/platform/http/fields.ts'
-import { linkTo, pageOf, pageQuery } from '#api/platform/http/page.ts'
+import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
 import { deploymentStatuses } from '#shared/enumerations.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
 import { listWorlds } from './listing/service.ts'
@@ -79,9 +79,9 @@ export const worldEndpoints = [
     answerHeaders: ['link'],
     problems: [404],
     handle: async (ctx, { query }) => {
-      const page = pageOf(query)
+      const page = toPage(query)
       const { items, next } = await listWorlds(ctx, page)
-      return { body: items, headers: linkTo(path, page, next) }
+      return { body: items, headers: nextPageLink(path, page, next) }
     },
   }),
   endpoint({
@@ -189,10 +189,10 @@ export const worldEndpoints = [
     answer: z.array(deploymentAnswer),
     answerHeaders: ['link'],
     handle: async (ctx, { params, query }) => {
-      const page = pageOf(query)
+      const page = toPage(query)
       const input = { worldId: params.worldId, statuses: query.status, page }
       const { items, next } = await listDeployments(ctx, input)
-      return { body: items, headers: linkTo(`${path}${params.worldId}/deployments/`, page, next, query.status) }
+      return { body: items, headers: nextPageLink(`${path}${params.worldId}/deployments/`, page, next, query.status) }
     },
   }),
 ]

@@ -5,10 +5,10 @@ import { lockLimits } from '#api/domain/organizations/service.ts'
 import { removeUpload } from '#api/domain/pictures/service.ts'
 import { projects } from '#api/domain/projects/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
-import { after, inOrder } from '#api/platform/database/page.ts'
+import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
-import { matches } from '#api/platform/http/entityTag.ts'
-import { cut, type Page, type Paged } from '#api/platform/http/page.ts'
+import { checkIfMatch } from '#api/platform/http/entityTag.ts'
+import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
@@ -74,7 +74,7 @@ export const patchWorld = async (
 ): Promise<TaggedWorld> => {
   if (changes.compute !== undefined) clusterOf(ctx, changes.compute)
   const before = await change(ctx, worldId, async (tx, row, now) => {
-    matches(ifMatch, row)
+    checkIfMatch(ifMatch, row)
     const [context] = await tx.select().from(launchContexts).where(eq(launchContexts.worldId, worldId))
     if (context === undefined) throw notFound()
     const next = patched(row, context, changes)
@@ -138,12 +138,12 @@ export const listDeployments = async (
         eq(deployments.projectId, projectId),
         eq(deployments.worldId, worldId),
         statuses.length === 0 ? undefined : inArray(deployments.status, [...statuses]),
-        after(deployments, page),
+        whereAfterCursor(deployments, page),
       ),
     )
-    .orderBy(...inOrder(deployments))
+    .orderBy(...listOrder(deployments))
     .limit(page.limit + 1)
-  const { items, ...next } = cut(rows, page)
+  const { items, ...next } = toPaged(rows, page)
   return { ...next, items: items.map((row) => presentDeployment(row, ctx.publicUrl)) }
 }
 

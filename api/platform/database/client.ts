@@ -3,16 +3,16 @@ import pg from 'pg'
 import { sleep, systemClock } from '#shared/clock.ts'
 import { openPool } from './pool.ts'
 
-/** How the API reaches its database. */
+/** The connection settings of the database. */
 export type DatabaseOptions = { readonly url: string; readonly poolSize: number }
 
 const statementTimeoutMs = 15_000
 const closeTimeoutMs = 5_000
 
-// Drizzle parses what is JSON; parsed twice, a text that looks like JSON would become what it looks like.
+// Drizzle parses JSON columns itself. Parsing twice would change strings that contain JSON.
 for (const type of [pg.types.builtins.JSON, pg.types.builtins.JSONB]) pg.types.setTypeParser(type, (text) => text)
 
-/** Opens a pool of sessions; each query has a time limit, and so has the wait for a session. */
+/** Opens a connection pool. Queries and the wait for a connection have timeouts. */
 export const openDatabase = (options: DatabaseOptions) => {
   const pool = openPool({
     connectionString: options.url,
@@ -26,10 +26,11 @@ export const openDatabase = (options: DatabaseOptions) => {
   return { db, close: () => Promise.race([pool.end(), sleep(systemClock, closeTimeoutMs)]) }
 }
 
-/** The database, or a transaction of it. */
+/** A database handle. */
 export type Database = ReturnType<typeof openDatabase>['db']
+/** An open transaction. */
 export type Transaction = Parameters<Parameters<Database['transaction']>[0]>[0]
 
-/** Whether a query failed because a unique value was there already. */
+/** Reports whether a query violated a unique constraint. */
 export const isUniqueViolation = (error: unknown): boolean =>
   error instanceof Error && error.cause instanceof Error && 'code' in error.cause && error.cause.code === '23505'

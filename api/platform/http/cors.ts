@@ -6,9 +6,9 @@ const exposed =
 const accepted = ['authorization', 'content-type', 'idempotency-key', 'if-match', 'x-api-key', 'x-request-id']
 
 /**
- * Answers browsers of the configured origins (Fetch standard, CORS protocol); others get no word of it, and their
- * browser refuses. Credentials are headers here, never cookies, so none are allowed to come along. Returns whether the
- * request is still to be answered: a preflight is not.
+ * Returns a handler of the CORS protocol (Fetch standard) for the allowed origins. Other origins get no CORS headers, so
+ * their browser refuses the response. Credentials are headers, never cookies, so credentialed requests are not allowed.
+ * The handler returns false after it has answered a preflight request.
  */
 export const createCors = (allowedOrigins: readonly string[], ownHeaders: readonly string[]) => {
   const preflight = {

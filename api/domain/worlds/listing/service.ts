@@ -5,8 +5,8 @@ import { readableWorlds, strongestVerb } from '#api/domain/access/permissions.ts
 import { presentWorld } from '#api/domain/worlds/present.ts'
 import type { WorldAnswer } from '#api/domain/worlds/schema.ts'
 import { launchContexts, worlds } from '#api/domain/worlds/table.ts'
-import { after, inOrder } from '#api/platform/database/page.ts'
-import { cut, type Page, type Paged } from '#api/platform/http/page.ts'
+import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
+import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound } from '#api/platform/http/problem.ts'
 
 /** Lists the worlds of the organization, or of one project of it, that the caller can read; oldest first. */
@@ -27,10 +27,10 @@ export const readWorlds = async (ctx: Context, page: Page, where: SQL | undefine
     .select({ world: worlds, context: launchContexts })
     .from(worlds)
     .innerJoin(launchContexts, eq(launchContexts.worldId, worlds.id))
-    .where(and(where, isNull(worlds.deletingAt), after(worlds, page)))
-    .orderBy(...inOrder(worlds))
+    .where(and(where, isNull(worlds.deletingAt), whereAfterCursor(worlds, page)))
+    .orderBy(...listOrder(worlds))
     .limit(page.limit + 1)
-  return cut(
+  return toPaged(
     rows.map((row) => ({ ...row, id: row.world.id, createdAt: row.world.createdAt })),
     page,
   )
