@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseAllDocuments } from 'yaml'
 import { until } from '#dev/until.ts'
-import type { Resource, Sent } from '#shared/kube/client.ts'
+import type { ObjectInput, Resource } from '#shared/kube/client.ts'
 import { isNotFound } from '#shared/kube/errors.ts'
 import type { Condition, KubeObject } from '#shared/kube/objects.ts'
 import { asAdministrator } from './administrator.ts'
@@ -86,12 +86,12 @@ export const installManifests = ({
     }
   })
 
-const readObjects = (relative: string, parameters: ManifestParameters): Sent[] => {
+const readObjects = (relative: string, parameters: ManifestParameters): ObjectInput[] => {
   const folder = new URL(`${relative}/`, import.meta.url)
   return readdirSync(fileURLToPath(folder))
     .filter((name) => name.endsWith('.yaml'))
     .flatMap((name) => parseAllDocuments(fillIn(readFileSync(new URL(name, folder), 'utf8'), parameters)))
-    .map((document) => document.toJS() as Sent)
+    .map((document) => document.toJS() as ObjectInput)
 }
 
 const fillIn = (text: string, { restoreGroups, ...names }: ManifestParameters): string => {
@@ -102,7 +102,7 @@ const fillIn = (text: string, { restoreGroups, ...names }: ManifestParameters): 
   )
 }
 
-const resourceOf = ({ kind }: Sent): Resource => {
+const resourceOf = ({ kind }: ObjectInput): Resource => {
   const resource = resources.find((each) => each.kind === kind)
   if (resource === undefined) throw new Error(`A manifest has the kind ${kind}, which is not installed here.`)
   return resource

@@ -1,5 +1,4 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { getConnInfo } from '@hono/node-server/conninfo'
 import type { Context as HonoContext } from 'hono'
 import { Problem } from '#api/platform/http/problem.ts'
 import type { KeyCache } from './keyCache.ts'
@@ -16,44 +15,40 @@ type Options = {
   platform: Principal
   keys: KeyCache
   verify: (token: string) => Promise<Principal | undefined>
+  /** The address of the client of a request. */
+  addressOf: (c: HonoContext) => string
+  /** Counts a failed credential; throws a 429 for one too many from an address. */
+  countFailure: (address: string) => void
 }
 
 /** Tells who makes a request, by what the endpoint accepts; throws a 401 where that is missing or not valid. */
-export const createAuthenticator = ({ rootApiKey, platform, keys, verify }: Options) => {
+export const createAuthenticator = ({ rootApiKey, platform, keys, verify, addressOf, countFailure }: Options) => {
   const root = digest(rootApiKey)
-  const ofKey = async (apiKey: string): Promise<Principal> => {
+  const refusal = (c: HonoContext, detail: string, challenge: string): Problem => {
+    countFailure(addressOf(c))
+    return new Problem('unauthenticated', detail, { headers: { 'www-authenticate': challenge } })
+  }
+  const ofKey = async (c: HonoContext, apiKey: string): Promise<Principal> => {
     const found = await keys.lookup(apiKey)
     if (found !== undefined) return found
     // The time of this comparison does not depend on how much of the key is right.
     if (timingSafeEqual(digest(apiKey), root)) return platform
-    throw unauthenticated('The API key in the header x-api-key is not valid.', 'ApiKey')
+    throw refusal(c, 'The API key in the header x-api-key is not valid.', 'ApiKey')
   }
-  const ofToken = async (authorization: string): Promise<Principal> => {
+  const ofToken = async (c: HonoContext, authorization: string): Promise<Principal> => {
     const [, token] = /^Bearer +([\w.~+/-]+=*)$/i.exec(authorization) ?? []
     const found = token === undefined ? undefined : await verify(token)
     if (found !== undefined) return found
-    throw unauthenticated('The Bearer token in the header Authorization is not valid.', 'Bearer error="invalid_token"')
+    throw refusal(c, 'The Bearer token in the header Authorization is not valid.', 'Bearer error="invalid_token"')
   }
   return async (c: HonoContext, accepted: Credential): Promise<Principal> => {
     if (accepted === 'none') return anonymous(addressOf(c))
     const apiKey = accepted === 'token' ? undefined : c.req.header('x-api-key')
-    if (apiKey !== undefined) return ofKey(apiKey)
+    if (apiKey !== undefined) return ofKey(c, apiKey)
     const authorization = accepted === 'key' ? undefined : c.req.header('authorization')
-    if (authorization !== undefined) return ofToken(authorization)
+    if (authorization !== undefined) return ofToken(c, authorization)
     throw accepted === 'token'
-      ? unauthenticated('Give a token as Authorization: Bearer <token>.', 'Bearer')
-      : unauthenticated('Give an API key in the header x-api-key.', 'ApiKey')
+      ? refusal(c, 'Give a token as Authorization: Bearer <token>.', 'Bearer')
+      : refusal(c, 'Give an API key in the header x-api-key.', 'ApiKey')
   }
 }
-
-/** The other end of the connection; there is none where the application is called without a server. */
-const addressOf = (c: HonoContext): string => {
-  try {
-    return getConnInfo(c).remote.address ?? ''
-  } catch {
-    return ''
-  }
-}
-
-const unauthenticated = (detail: string, challenge: string): Problem =>
-  new Problem('unauthenticated', detail, { headers: { 'www-authenticate': challenge } })
