@@ -27,6 +27,8 @@ const safeRequestId = /^[A-Za-z0-9._-]{1,64}$/
 export type AppOptions = {
   readonly deps: Deps
   readonly rootApiKey: string
+  /** A second platform key, valid while the first is introduced. */
+  readonly previousRootApiKey?: string | undefined
   readonly verifyToken: (token: string) => Promise<Principal | undefined>
   readonly rateLimits: RateLimitOptions
   readonly allowedOrigins: readonly string[]
@@ -40,8 +42,9 @@ export type AppOptions = {
 export const createApp = (options: AppOptions) => {
   const { deps, registry, ready } = options
   const app = new Hono<Env>({ getPath: withSlash })
-  const { rootApiKey, verifyToken: verify } = options
-  const authenticate = createAuthenticator({ rootApiKey, keys: deps.keys, verify })
+  const { rootApiKey, previousRootApiKey, verifyToken: verify } = options
+  const onUse = deps.keyUsage.note
+  const authenticate = createAuthenticator({ rootApiKey, previousRootApiKey, onUse, keys: deps.keys, verify })
   const runtime = { deps, authenticate, limits: createRateLimits(deps.clock, options.rateLimits) }
   const metrics = createHttpMetrics(registry)
   const cors = createCors(options.allowedOrigins)

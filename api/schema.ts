@@ -1,5 +1,5 @@
 export { realtimeChanges } from '#api/realtime/table.ts'
-export { apiKeys, signingKeys } from './domain/apiKeys/table.ts'
+export { apiKeys, revokedTokens, signingKeys } from './domain/apiKeys/table.ts'
 export { botDeployments } from './domain/bots/table.ts'
 export { builds } from './domain/builds/table.ts'
 export { documents } from './domain/documents/table.ts'

@@ -8,7 +8,7 @@ import { createGate, type SocketLimits } from './gate.ts'
 import { createHub } from './hub.ts'
 import { createRealtimeMetrics } from './metrics.ts'
 import { createRecheck } from './recheck.ts'
-import { openTailSession, readKeys, readTopics } from './service.ts'
+import { openTailSession, readTopics } from './service.ts'
 import { createSessions } from './sessions.ts'
 import type { Entry } from './subscription.ts'
 import { followChanges } from './tail.ts'
@@ -58,6 +58,7 @@ export const startRealtime = (options: RealtimeOptions) => {
     keyChanged: (id) => {
       // REST in this replica sees the change as soon as realtime does.
       deps.keys.forget(id)
+      deps.tokens.forget(id)
       recheck.changed(id)
     },
     wantsFlush: flusher.want,
@@ -65,7 +66,7 @@ export const startRealtime = (options: RealtimeOptions) => {
   })
   const recheck = createRecheck({
     ...{ connections, verifyToken: options.verifyToken, scopeExists, clock, log, signal },
-    readKeys: (ids) => readKeys(db, ids),
+    readCredentials: deps.readCredentials,
     permit: hub.permit,
     end: (connection, why) => sessions.end(connection, why),
   })

@@ -1,8 +1,10 @@
+import type { KeyUsage } from '#api/domain/apiKeys/usage/service.ts'
 import type { Depth } from '#api/domain/endpoint/endpoint.ts'
 import type { Limits } from '#api/domain/organizations/schema.ts'
 import type { TokenIssuer } from '#api/platform/auth/issuer.ts'
 import type { KeyCache } from '#api/platform/auth/keyCache.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
+import type { TokenCache } from '#api/platform/auth/tokenCache.ts'
 import type { Database } from '#api/platform/database/client.ts'
 import type { Idempotency } from '#api/platform/idempotency/key.ts'
 import type { ObjectStore } from '#api/platform/objects/store.ts'
@@ -23,8 +25,15 @@ export type Deps = {
   readonly log: Log
   readonly publicUrl: string
   readonly sealer: Sealer
-  readonly pepper: string
+  /** New keys are stored under the first; keys are found under each. */
+  readonly peppers: readonly [string, ...string[]]
   readonly keys: KeyCache
+  readonly tokens: TokenCache
+  readonly keyUsage: KeyUsage
+  /** Reads principals again, in the order given; undefined is not valid any more. */
+  readonly readCredentials: (principals: readonly Principal[]) => Promise<(Principal | undefined)[]>
+  /** How many organizations a key and the keys that descend from it may make. */
+  readonly maxOrganizationsPerKey: number
   readonly issuer: TokenIssuer
   readonly objects: ObjectStore
   /** What holds for an organization for which the platform set nothing else. */

@@ -1,4 +1,4 @@
-import { boolean, index, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core'
+import { boolean, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { organizations } from '#api/domain/organizations/table.ts'
 import type { KeySet } from '#api/domain/users/schema.ts'
 import { instant } from '#api/platform/database/columns.ts'
@@ -18,6 +18,17 @@ export const apiKeys = pgTable(
     permissions: jsonb().$type<string[]>().notNull(),
     fingerprint: text().notNull().unique(),
     sealed: text().notNull(),
+    /** The number of rotations so far. */
+    rotation: integer().notNull().default(0),
+    /** Finds the key by the string that the last rotation replaced, which is valid until `previousValidUntil`. */
+    previousFingerprint: text().unique(),
+    previousValidUntil: instant(),
+    expiresAt: instant(),
+    lastUsedAt: instant(),
+    /** The CIDR blocks from which the key may be used; null is everywhere. */
+    allowedNetworks: jsonb().$type<string[]>(),
+    /** The first key in the chain of keys that made this one; null for keys that the platform key made. */
+    ancestorId: text(),
     createdAt: instant().notNull(),
     updatedAt: instant().notNull(),
   },
@@ -33,6 +44,20 @@ export const signingKeys = pgTable('signing_keys', {
   generation: integer().notNull().unique(),
   createdAt: instant().notNull(),
 })
+
+/** Tokens of the built-in issuer that were revoked before their end; each is deleted after it. */
+export const revokedTokens = pgTable(
+  'revoked_tokens',
+  {
+    organizationId: text()
+      .notNull()
+      .references(() => organizations.id),
+    userId: text().notNull(),
+    id: text().notNull(),
+    expiresAt: instant().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.organizationId, table.userId, table.id] }), index().on(table.expiresAt)],
+)
 
 export type ApiKeyRow = typeof apiKeys.$inferSelect
 export type SigningKeyRow = typeof signingKeys.$inferSelect

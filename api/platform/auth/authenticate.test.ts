@@ -7,11 +7,11 @@ import { createKeyCache } from './keyCache.ts'
 
 test('a text without the checksum of a key is refused without a look at the database', async () => {
   const asked: string[] = []
-  const find = async (fingerprint: string) => {
+  const find = async ([fingerprint = '']: readonly string[]) => {
     asked.push(fingerprint)
-    return undefined
+    return { ids: [], principal: undefined }
   }
-  const keys = createKeyCache({ clock: createFakeClock(), pepper: 'pepper', find })
+  const keys = createKeyCache({ clock: createFakeClock(), peppers: ['pepper'], find })
   const authenticate = createAuthenticator({ rootApiKey: 'root', keys, verify: async () => undefined })
   const app = new Hono().get('/', async (c) => c.text((await authenticate(c, 'key')).kind))
   app.onError((error, c) => c.text(error.message, 401))

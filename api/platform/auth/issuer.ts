@@ -5,16 +5,25 @@ import {
   generateKeyPair,
   importJWK,
   type JWK,
+  type JWTPayload,
   jwtVerify,
   SignJWT,
 } from 'jose'
+import { z } from 'zod'
 import type { KeySet } from '#api/domain/users/schema.ts'
 import type { Sealer } from '#api/platform/secrets/seal.ts'
 import type { Clock } from '#shared/clock.ts'
+import type { IssuedToken } from './principal.ts'
 import { allowedAlgorithms, clockToleranceSeconds, type VerifiedToken, verified } from './token.ts'
 
 /** A signing key as it is kept: the public half as it is, the private half sealed. */
-export type StoredKey = { readonly id: string; readonly publicJwk: KeySet['keys'][number]; readonly sealed: string }
+export type StoredKey = {
+  readonly id: string
+  readonly publicJwk: KeySet['keys'][number]
+  readonly sealed: string
+  /** Left out where the key is about to be stored. */
+  readonly createdAt?: Date
+}
 /** Where signing keys are kept; the newest comes first. `add` lets one of two keys made at the same moment win. */
 export type KeyStore = { list(): Promise<StoredKey[]>; add(key: StoredKey): Promise<void> }
 
@@ -26,7 +35,9 @@ export const aboutSigningKey = (id: string): string => `signing-key/${id}`
 
 const algorithm = 'ES256'
 /** A key that another replica made is known after this long at most. */
-const freshMs = 10_000
+const freshMs = 500
+/** A new key signs only when every replica has it. */
+const introductionMs = 2_000
 
 /** Makes a key pair whose id is the thumbprint of its public half (RFC 7638). */
 export const newSigningKey = async (sealer: Sealer): Promise<StoredKey> => {
@@ -35,6 +46,25 @@ export const newSigningKey = async (sealer: Sealer): Promise<StoredKey> => {
   const id = await calculateJwkThumbprint({ kty, ...rest })
   const sealed = sealer.seal(JSON.stringify(await exportJWK(privateKey)), aboutSigningKey(id))
   return { id, publicJwk: { kty, ...rest, kid: id, alg: algorithm, use: 'sig' }, sealed }
+}
+
+/** The claims of a token to sign; `keyId` is the API key that mints it. */
+export type TokenToSign = {
+  readonly id: string
+  readonly keyId: string
+  readonly userId: string
+  readonly organizationId: string
+  readonly permissions: string[]
+  readonly expiresAt: Date
+}
+
+/** The ids of a token, of the key that minted it and of the key that signed it. */
+type TokenOrigin = Pick<IssuedToken, 'id' | 'keyId' | 'signingKeyId'>
+
+const originClaims = z.object({ jti: z.string(), key_id: z.string() })
+const issuedBy = (payload: JWTPayload, signingKeyId = ''): TokenOrigin => {
+  const { jti, key_id: keyId } = originClaims.parse(payload)
+  return { id: jti, keyId, signingKeyId }
 }
 
 /** Signs and verifies tokens with keys that all replicas share; the first that needs one makes it. */
@@ -47,8 +77,10 @@ export const createIssuer = (options: { store: KeyStore; sealer: Sealer; clock: 
     return known.keys
   }
   const current = async (): Promise<StoredKey> => {
-    const [newest] = await keys()
-    if (newest !== undefined) return newest
+    const stored = await keys()
+    const isIntroduced = ({ createdAt }: StoredKey) => clock.now() - (createdAt?.getTime() ?? 0) >= introductionMs
+    const found = stored.find(isIntroduced) ?? stored.at(-1)
+    if (found !== undefined) return found
     await store.add(await newSigningKey(sealer))
     known = undefined
     const [made] = await keys()
@@ -63,11 +95,12 @@ export const createIssuer = (options: { store: KeyStore; sealer: Sealer; clock: 
     url,
     keySet,
     /** Signs a token that is about one user in one organization. */
-    sign: async (token: { userId: string; organizationId: string; permissions: string[]; expiresAt: Date }) => {
+    sign: async (token: TokenToSign) => {
       const { id, sealed } = await current()
       const privateKey = await importJWK(JSON.parse(sealer.open(sealed, aboutSigningKey(id))) as JWK, algorithm)
-      return new SignJWT({ organization_id: token.organizationId, permissions: token.permissions })
+      return new SignJWT({ organization_id: token.organizationId, permissions: token.permissions, key_id: token.keyId })
         .setProtectedHeader({ alg: algorithm, kid: id, typ: 'JWT' })
+        .setJti(token.id)
         .setSubject(token.userId)
         .setIssuer(url)
         .setAudience(url)
@@ -76,8 +109,8 @@ export const createIssuer = (options: { store: KeyStore; sealer: Sealer; clock: 
         .sign(privateKey)
     },
     /** Verifies a token of this issuer; throws where anything of it is not as it should be. */
-    verify: async (token: string): Promise<VerifiedToken> => {
-      const { payload } = await jwtVerify(token, createLocalJWKSet(await keySet()), {
+    verify: async (token: string): Promise<VerifiedToken & { issued: TokenOrigin }> => {
+      const { payload, protectedHeader } = await jwtVerify(token, createLocalJWKSet(await keySet()), {
         issuer: url,
         audience: url,
         algorithms: allowedAlgorithms,
@@ -85,7 +118,7 @@ export const createIssuer = (options: { store: KeyStore; sealer: Sealer; clock: 
         currentDate: new Date(clock.now()),
         requiredClaims: ['sub', 'exp'],
       })
-      return verified(payload)
+      return { ...verified(payload), issued: issuedBy(payload, protectedHeader.kid) }
     },
   }
 }

@@ -60,7 +60,7 @@ beforeAll(async () => {
   first = await aPair('first')
   issuer.shows(first)
   const file = join(inject('logDir'), `issuers-${process.pid}.json`)
-  writeFileSync(file, JSON.stringify([{ ...trusted, jwksUrl: issuer.url }]))
+  writeFileSync(file, JSON.stringify([{ ...trusted, jwksUrl: issuer.url, organizations: ['*'] }]))
   api = await startApi({ databaseUrl: await aDatabase(), settings: { ORRERY_JWT_ISSUERS_FILE: file } })
   tenant = await aTenant(api.url)
   worldId = await tenant.world()
@@ -233,7 +233,7 @@ test('after a rotation with overlap, tokens of both keys are taken', async () =>
   const [old, next] = [await aPair('old'), await aPair('next', 'ES256')]
   rotating.shows(old, next)
   const file = join(inject('logDir'), `issuers-rotating-${process.pid}.json`)
-  writeFileSync(file, JSON.stringify([{ ...trusted, jwksUrl: rotating.url }]))
+  writeFileSync(file, JSON.stringify([{ ...trusted, jwksUrl: rotating.url, organizations: ['*'] }]))
   const other = await startApi({ databaseUrl: await aDatabase(), settings: { ORRERY_JWT_ISSUERS_FILE: file } })
   const { scope } = await aTenant(other.url)
   for (const { kid, privateKey, jwk } of [old, next]) {
