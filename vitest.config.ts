@@ -1,10 +1,13 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './test/support/longestFirst.ts'
 
-/** A machine that others use too may be too slow for one look; what passes at the second try is named in the summary. */
-const retry = process.env.CI === undefined ? 0 : 1
+/** Integration tests wait more than they compute. Each worker holds a control plane and a Postgres, about 1 GB in all. */
+const integrationWorkers = Math.min(availableParallelism() + 1, 4)
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -18,8 +21,9 @@ export default defineConfig({
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
           globalSetup: ['test/support/globalSetup.ts'],
-          fileParallelism: false,
-          retry,
+          setupFiles: ['test/support/connectServers.ts'],
+          maxWorkers: integrationWorkers,
+          sequence: { groupOrder: 1 },
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -30,7 +34,6 @@ export default defineConfig({
           include: ['test/e2e/**/*.test.ts'],
           globalSetup: ['test/support/e2eSetup.ts'],
           fileParallelism: false,
-          retry,
           testTimeout: 120_000,
           hookTimeout: 300_000,
         },

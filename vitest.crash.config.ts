@@ -8,6 +8,7 @@ export default defineConfig({
     // The plans of both writers wait more than they work.
     maxWorkers: 2,
     globalSetup: ['test/crash/bundle.ts', 'test/support/globalSetup.ts'],
+    setupFiles: ['test/support/connectServers.ts'],
     env: { ORRERY_TEST_BUNDLED: 'yes' },
     testTimeout: 3_600_000,
     hookTimeout: 120_000,

@@ -8,6 +8,7 @@ export default defineConfig({
     name: 'soak',
     include: ['test/soak/*.soak.ts'],
     globalSetup: ['test/support/globalSetup.ts'],
+    setupFiles: ['test/support/connectServers.ts'],
     testTimeout: minutes * 60_000 + 1_800_000,
     hookTimeout: 120_000,
   },

@@ -26,7 +26,7 @@ import { isDatabaseAway } from './platform/http/problem.ts'
 import { forgetIdempotencyKeys } from './platform/idempotency/service.ts'
 import { openObjectStore } from './platform/objects/store.ts'
 import { startRealtime } from './realtime/index.ts'
-import { keepPartitions } from './realtime/partitions/service.ts'
+import { maintainPartitions } from './realtime/partitions/service.ts'
 import { projectOfWorld } from './realtime/service.ts'
 import { isUpgrade } from './realtime/upgrade.ts'
 import { startClusterSync } from './sync/index.ts'
@@ -50,7 +50,7 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
   const newId = createIdSource({ now: systemClock.now })
   const sync = startClusterSync({ db, credentials, config, clock: systemClock, newId, log, registry })
   const deps = createDeps({ db, clock: systemClock, newId, log, objects, wakeSync: sync.wake }, config)
-  await keepPartitions(deps, systemClock.now())
+  await maintainPartitions(deps, systemClock.now())
   const verifyToken = createTokenVerifier({
     issuer: deps.issuer,
     external: config.issuers,
@@ -102,7 +102,11 @@ const choresOf = (deps: Deps): Chore[] => [
   { name: 'revoked tokens', everyMs: minuteMs, run: () => sweepRevokedTokens(deps.db, deps.clock.now()) },
   { name: 'key usage', everyMs: 5_000, run: () => writeKeyUsage(deps.db, deps.keyUsage, deps.clock.now()) },
   { name: 'documents', everyMs: minuteMs, run: (signal) => sweepDocuments(deps, signal) },
-  { name: 'partitions', everyMs: 5 * minuteMs, run: async () => void (await keepPartitions(deps, deps.clock.now())) },
+  {
+    name: 'partitions',
+    everyMs: 5 * minuteMs,
+    run: async () => void (await maintainPartitions(deps, deps.clock.now())),
+  },
   { name: 'pictures', everyMs: hourMs, run: async (signal) => void (await sweepPictures(deps, signal)) },
 ]
 

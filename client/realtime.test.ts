@@ -223,12 +223,12 @@ describe('a connection', () => {
   test.each([4401, 4404])('that is closed with %i is not made again, and the error is told to all', async (code) => {
     const { client, told } = await opened()
     const other = follow(client, 'b')
-    server.latest().cut(code, 'The credential is not valid any more.')
+    server.latest().cut(code, 'The credential is no longer valid.')
     await backoff()
     expect(server.connections).toHaveLength(1)
     expect([told, other.told]).toEqual([[`error ${code}`], [`error ${code}`]])
     expect(states.at(-1)).toEqual({ state: 'closed' })
-    expect(() => follow(client)).toThrow('The credential is not valid any more.')
+    expect(() => follow(client)).toThrow('The credential is no longer valid.')
   })
 
   const refusal = (status: number, code: string): Response =>

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { systemClock } from '#shared/clock.ts'
 import { idOf, keepToCluster } from './clusters/id.ts'
 import { startCluster } from './clusters/index.ts'
 import type { ClusterNode } from './clusters/types.ts'
@@ -12,6 +13,7 @@ import { freePort } from './ports.ts'
 import { createDatabase, startPostgres } from './postgres.ts'
 import { type Service, startService } from './process.ts'
 import type { Progress } from './progress.ts'
+import { type Supervised, supervise } from './supervise.ts'
 
 /** Where everything of a running stack is; the content of stack.json. It holds the platform key. */
 export type StackInfo = {
@@ -29,7 +31,7 @@ export type StackInfo = {
 /** A running stack. */
 export type Stack = {
   readonly info: StackInfo
-  /** Resolves with the name of the first of its processes that ends by itself. */
+  /** Resolves with a sentence when a process ended that the stack cannot restart, or that it restarted too often. */
   readonly broken: Promise<string>
   stop(): Promise<void>
 }
@@ -77,8 +79,10 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
     const apiUrl = `http://127.0.0.1:${options.apiPort}`
     const shared = { ...passedOn(env), ORRERY_PUBLIC_URL: publicUrl }
     progress('starting the api and the operator')
+    const superviseMain = (name: 'api' | 'operator', url: string, env: Record<string, string>): Promise<Supervised> =>
+      supervise(() => startMain({ name, logDir, url, env }), { clock: systemClock, progress })
     const starting = [
-      main('api', logDir, apiUrl, {
+      superviseMain('api', apiUrl, {
         ORRERY_KEY_PEPPER: kept('key-pepper'),
         ORRERY_KEY_ENCRYPTION_KEYS: `local:${kept('key-encryption-key')}`,
         ...shared,
@@ -89,7 +93,7 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
         ORRERY_DATABASE_URL: databaseUrl,
         ORRERY_ROOT_API_KEY: rootApiKey,
       }),
-      main('operator', logDir, `http://127.0.0.1:${metrics.operator}`, {
+      superviseMain('operator', `http://127.0.0.1:${metrics.operator}`, {
         ORRERY_MEMORY_REQUEST_RATIO: requestRatio,
         ORRERY_CPU_REQUEST_RATIO: requestRatio,
         ORRERY_DEFAULT_SERVER_IMAGE: cluster.serverImage,
@@ -120,15 +124,17 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
       },
       node: cluster.node,
     }
-    const ends = processes.map(({ name, exited }) => exited.then(() => name))
-    return { info, broken: Promise.race([...ends, ...cluster.ends]), stop }
+    const ends = cluster.ends.map(async (end) => `The ${await end} ended.`)
+    return { info, broken: Promise.race([...ends, ...processes.map(({ gaveUp }) => gaveUp)]), stop }
   } catch (error) {
     await stop()
     throw error
   }
 }
 
-const main = (name: 'api' | 'operator', logDir: string, url: string, env: Record<string, string>): Promise<Service> =>
+type Main = { name: 'api' | 'operator'; logDir: string; url: string; env: Record<string, string> }
+
+const startMain = ({ name, logDir, url, env }: Main): Promise<Service> =>
   startService({
     name,
     command: process.execPath,

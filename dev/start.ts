@@ -105,10 +105,7 @@ await startOrExit(async () => {
   writeFileSync(`${file}.part`, `${JSON.stringify(stack.info, null, 2)}\n`, { mode: 0o600 })
   renameSync(`${file}.part`, file)
   say(summary(stack.info, stateDir, Math.round((performance.now() - startedMs) / 1000)))
-  const end = await Promise.race([
-    stopped,
-    stack.broken.then((name) => new Error(`The ${name} ended; see ${stateDir}/logs.`)),
-  ])
+  const end = await Promise.race([stopped, stack.broken.then((reason) => new Error(`${reason} See ${stateDir}/logs.`))])
   say('stopping')
   rmSync(file, { force: true })
   await stack.stop()

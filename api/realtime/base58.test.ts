@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decodeBase58 } from './base58.ts'
 
-test('whatever bytes were encoded come back as they were, leading zeros too', () => {
+test('decodes every byte sequence to its original, including leading zeros', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), fc.nat({ max: 8 }), (bytes, zeros) => {
       const given = Uint8Array.from([...new Uint8Array(zeros), ...bytes])
@@ -12,7 +12,7 @@ test('whatever bytes were encoded come back as they were, leading zeros too', ()
   )
 })
 
-test('a text with another character is refused, and no text makes it throw', () => {
+test('returns undefined for text with other characters and never throws', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), (text) => {
       const isBase58 = /^[1-9A-HJ-NP-Za-km-z]*$/.test(text)

@@ -1,11 +1,11 @@
 const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 const values = new Map([...alphabet].map((character, value) => [character, value]))
-/** The most characters whose number a double holds exactly. */
+/** The highest number of digits whose value a double represents exactly. */
 const chunkLength = 9
 
 /**
- * Decodes base58 in Bitcoin's alphabet; undefined is another text. It multiplies nine characters at a time, since the
- * cost of a long number digit by digit would hold up everybody else.
+ * Decodes base58 with the Bitcoin alphabet. Returns undefined for other text. It converts nine digits at a time, which is
+ * several times faster than digit by digit for long input.
  */
 export const decodeBase58 = (text: string): Uint8Array | undefined => {
   let number = 0n
@@ -19,7 +19,7 @@ export const decodeBase58 = (text: string): Uint8Array | undefined => {
     }
     number = number * BigInt(58 ** chunk.length) + BigInt(part)
   }
-  // Each leading 1 is a byte of its own, which the number does not show.
+  // Each leading 1 encodes a zero byte, which the number does not contain.
   const zeros = text.length - text.replace(/^1+/, '').length
   const hex = number === 0n ? '' : number.toString(16)
   return Buffer.concat([Buffer.alloc(zeros), Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex')])

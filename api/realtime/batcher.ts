@@ -3,18 +3,18 @@ import type { Log } from '#shared/log.ts'
 
 const retryMs = 250
 
-/** A queue of things that are worked on together. */
-export type Batcher<T> = { add(thing: T): void }
+/** A queue whose items are processed in batches. */
+export type Batcher<T> = { add(item: T): void }
 
 /**
- * Works on what is added, one batch at a time. What is added while a batch is under way comes into a later one, so that
- * the work on it begins after it was added. A batch that fails is tried again, with what came meanwhile, until it
- * succeeds or the signal is aborted. The queue is as long as there are different things to add.
+ * Processes added items, one batch at a time. An item that is added during a batch belongs to a later batch, so its work
+ * always starts after it was added. A failed batch is retried, together with new items, until it succeeds or the signal
+ * is aborted. The queue holds each item once.
  */
 export const createBatcher = <T>(options: {
   name: string
   limit: number
-  work: (things: readonly T[]) => Promise<void>
+  work: (items: readonly T[]) => Promise<void>
   clock: Clock
   log: Log
   signal: AbortSignal
@@ -25,23 +25,23 @@ export const createBatcher = <T>(options: {
   const run = async (): Promise<void> => {
     while (queue.size > 0 && !signal.aborted) {
       const batch = [...queue.values().take(limit)]
-      for (const thing of batch) queue.delete(thing)
+      for (const item of batch) queue.delete(item)
       try {
         await work(batch)
       } catch (error) {
-        log.warn({ batch: name, things: batch.length, err: error }, 'realtime: a batch failed and is tried again')
-        for (const thing of batch) queue.add(thing)
+        log.warn({ batch: name, items: batch.length, err: error }, 'realtime: batch failed, retrying')
+        for (const item of batch) queue.add(item)
         await sleep(clock, retryMs, signal)
       }
     }
     running = false
   }
   return {
-    add: (thing) => {
-      queue.add(thing)
+    add: (item) => {
+      queue.add(item)
       if (running) return
       running = true
-      // What is added in the same turn belongs to the same batch.
+      // Items that are added in the same turn of the event loop belong to the same batch.
       queueMicrotask(() => void run())
     },
   }

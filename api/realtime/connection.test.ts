@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { aConnection, aFakePeer } from '#test/support/fakePeer.ts'
 import { flush, highWaterBytes } from './connection.ts'
-import { createJoin } from './join.ts'
+import { createFrameJoiner } from './join.ts'
 import { type Frame, isEmpty, offerUpdate } from './pending.ts'
 
 const aFrame = (of: string | number): Frame => ({
@@ -18,8 +18,8 @@ const waitingFor = (frames: readonly Frame[]) => {
   return { ...wire, connection, written }
 }
 
-test('what gathered is one write, of the same bytes for all for whom the same gathered', () => {
-  const join = createJoin()
+test('writes all pending frames at once and shares the bytes between connections with the same frames', () => {
+  const join = createFrameJoiner()
   const [a, b, c] = [aFrame('a'), aFrame('b'), aFrame('c')]
   const [one, two, other] = [waitingFor([a, b]), waitingFor([a, b]), waitingFor([a, c])]
   for (const { connection } of [one, two, other]) flush(connection, join, () => undefined)
@@ -27,18 +27,18 @@ test('what gathered is one write, of the same bytes for all for whom the same ga
   expect(two.written[0]).toBe(one.written[0])
 })
 
-test('where the system takes at once more than there was room for, the rest follows without a drain', () => {
+test('writes the rest without a drain event when the system accepts everything at once', () => {
   const { connection, written } = waitingFor([aFrame(highWaterBytes), aFrame(2), aFrame(3)])
-  flush(connection, createJoin(), () => undefined)
+  flush(connection, createFrameJoiner(), () => undefined)
   expect(written.reduce((sum, { length }) => sum + length, 0)).toBe(highWaterBytes + 5)
   expect([isEmpty(connection.pending), connection.waitsForDrain]).toEqual([true, false])
 })
 
-test('where the system takes nothing, the rest waits for its drain', () => {
+test('waits for the drain event when the system accepts nothing', () => {
   const { connection, written, fill, drain } = waitingFor([aFrame(2)])
   fill(highWaterBytes + 1)
   let asked = 0
-  flush(connection, createJoin(), () => {
+  flush(connection, createFrameJoiner(), () => {
     asked += 1
   })
   expect([written.length, connection.waitsForDrain]).toEqual([0, true])

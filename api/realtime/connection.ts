@@ -1,65 +1,65 @@
 import type { ScopeIds } from '#api/domain/access/context.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
-import type { Care } from './care.ts'
-import type { Join } from './join.ts'
-import { createPending, type Frame, isEmpty, type Pending, takeFrames } from './pending.ts'
+import type { ClientHealth } from './health.ts'
+import type { JoinFrames } from './join.ts'
+import { createPending, dequeueFrames, type Frame, isEmpty, type Pending } from './pending.ts'
 import type { Subscription } from './subscription.ts'
 
-/** The wire of one client. */
+/** The socket of one client. */
 export type Peer = {
-  /** Bytes that were written and that the system has not taken yet. */
+  /** Returns the number of bytes that are written but not yet accepted by the operating system. */
   buffered(): number
   write(bytes: Buffer): void
-  /** Calls back once when all that was written is taken; never where nothing is buffered. */
+  /** Calls back once when the buffer is empty. It never calls back if nothing is buffered. */
   onDrain(callback: () => void): void
   ping(): void
   pong(data: Buffer): void
-  /** Says goodbye; the client has a few seconds to answer. */
+  /** Sends a close frame. The client has a few seconds to answer it. */
   close(code: number, reason: string): void
-  /** Ends it now. */
+  /** Destroys the socket. */
   terminate(): void
 }
 
-/** Why a connection was ended from here; the words of its metric. */
+/** The reason why the server ended a connection, as the value of the metric's `reason` label. */
 export type Ending = keyof typeof endings
 
-/** What a client is told at its end: a code of RFC 6455, 7.4, or one of ours from 4000 on. */
+/** The close codes and reasons: a code of RFC 6455, section 7.4, or an application code from 4000. */
 export const endings = {
-  restart: [1012, 'The server restarts; connect again.'],
+  restart: [1012, 'The server is restarting. Connect again.'],
   malformed: [1008, 'Too many malformed messages.'],
-  rate: [1008, 'Too many messages a second.'],
-  unread: [1008, 'Too many answers wait to be read.'],
-  idle: [1000, 'Nothing was subscribed to for ten minutes.'],
-  credential: [4401, 'The credential is not valid any more.'],
-  scope: [4404, 'The scope does not exist any more.'],
+  rate: [1008, 'Too many messages per second.'],
+  unread: [1008, 'Too many unread messages.'],
+  idle: [1000, 'No subscription for ten minutes.'],
+  credential: [4401, 'The credential is no longer valid.'],
+  scope: [4404, 'The scope no longer exists.'],
   silent: [1001, ''],
   stalled: [1013, ''],
 } as const
 
 /**
- * One client: who it is, what it follows, and what waits to be written to it. There are ten thousands of them, so its
- * lists are arrays, which take nothing while they are empty.
+ * One client: its principal, its subscriptions and its pending frames. A replica holds tens of thousands of connections,
+ * so the lists are arrays, which need little memory while they are empty.
  */
 export type Connection = {
   readonly peer: Peer
   readonly scope: ScopeIds
   principal: Principal
-  /** The token of a user, which is verified again while the connection lasts. */
+  /** The user's token. It is verified again while the connection is open. */
   readonly token: string | undefined
-  /** What it follows, each type and id once. */
+  /** The subscriptions. Each type and id occurs once. */
   readonly subscriptions: Subscription[]
   readonly pending: Pending<Subscription>
-  /** What could not be kept waiting, and is read again when there is room. */
+  /** The subscriptions whose update was dropped. Their documents are read again when the connection has room. */
   stale: Subscription[]
-  readonly care: Care
+  readonly health: ClientHealth
   waitsForDrain: boolean
   waitsForFlush: boolean
   ended: Ending | undefined
 }
 
-/** A connection that follows nothing yet. */
+/** Returns a connection without subscriptions. */
 export const createConnection = (
-  made: Pick<Connection, 'peer' | 'scope' | 'principal' | 'token' | 'care'>,
+  made: Pick<Connection, 'peer' | 'scope' | 'principal' | 'token' | 'health'>,
 ): Connection => ({
   ...made,
   subscriptions: [],
@@ -70,25 +70,25 @@ export const createConnection = (
   ended: undefined,
 })
 
-/** Above this a connection is behind: nothing more is written to it, and only the latest of each resource is kept. */
+/** Above this a connection is behind: nothing more is written to it, and only the newest update of each document is kept. */
 export const highWaterBytes = 256 * 1024
 
-/** Whether a connection takes less than it is sent. */
+/** Reports whether the client reads more slowly than the server sends. */
 export const isBehind = ({ waitsForDrain, peer }: Connection): boolean =>
   waitsForDrain || peer.buffered() > highWaterBytes
 
 /**
- * Writes what waits, as far as there is room. Returns the frames that were written; `again` is called when room comes
- * for the rest.
+ * Writes pending frames while the buffer has room, and returns the frames that it wrote. Calls `onRoom` when there is
+ * room for the rest.
  */
-export const flush = (connection: Connection, join: Join, again: () => void): readonly Frame[] => {
+export const flush = (connection: Connection, join: JoinFrames, onRoom: () => void): readonly Frame[] => {
   const { peer, pending } = connection
   if (connection.waitsForDrain || connection.ended !== undefined) return []
   let written: readonly Frame[] = []
   let buffered = peer.buffered()
-  // What the system takes at once leaves room for more, and nobody would be told of a drain.
+  // If the system accepts everything at once, no drain event follows, so the loop continues here.
   while (!isEmpty(pending) && buffered <= highWaterBytes) {
-    const frames = takeFrames(pending, highWaterBytes - buffered)
+    const frames = dequeueFrames(pending, highWaterBytes - buffered)
     peer.write(join(frames))
     written = written.length === 0 ? frames : [...written, ...frames]
     buffered = peer.buffered()
@@ -97,7 +97,7 @@ export const flush = (connection: Connection, join: Join, again: () => void): re
     connection.waitsForDrain = true
     peer.onDrain(() => {
       connection.waitsForDrain = false
-      again()
+      onRoom()
     })
   }
   return written

@@ -2,71 +2,74 @@ import type { ScopeIds } from '#api/domain/access/context.ts'
 import type { Connection } from './connection.ts'
 import type { RealtimeMetrics } from './metrics.ts'
 import { type Frame, offerNotice, offerUpdate } from './pending.ts'
-import { type Told, textFrame, updateText } from './protocol.ts'
-import { type Entry, forgetStale, reads, type Subscription } from './subscription.ts'
-import { nodePath } from './topic.ts'
+import { type DocumentContent, textFrame, updateText } from './protocol.ts'
+import { canRead, clearStale, type Entry, type Subscription } from './subscription.ts'
+import { permissionPath } from './topic.ts'
 
 export type DeliveryOptions = {
   readonly metrics: RealtimeMetrics
-  /** Flushes the connection soon. */
-  readonly wantsFlush: (connection: Connection) => void
+  /** Schedules a flush of the connection. */
+  readonly scheduleFlush: (connection: Connection) => void
   readonly end: (connection: Connection, why: 'unread') => void
 }
 
 /**
- * Decides what each subscriber is told. The rule that everything rests on: an update is offered to a subscription only
- * if its version is above the last one. Updates come from two sources, the changes and the rows, in any order between
- * them, and it does not matter. To one who is owed the present document nothing else is told before it: it could be older
- * than what the client was told on an earlier connection, which a reading that began after the subscription never is.
+ * Decides which messages each subscriber gets.
+ *
+ * An update is queued for a subscription only if its version is above the last queued version. Updates come from change
+ * records and from snapshots, in any order. A new subscriber gets the snapshot first: a change that arrives earlier may
+ * be older than the content that the client saw on a previous connection, but a snapshot read after the subscription
+ * never is.
  */
-export const createDelivery = ({ metrics, wantsFlush, end }: DeliveryOptions) => {
-  const offer = (subscription: Subscription, frame: Frame, versionMs: number): boolean => {
+export const createDelivery = ({ metrics, scheduleFlush, end }: DeliveryOptions) => {
+  const queueUpdate = (subscription: Subscription, frame: Frame, versionMs: number): boolean => {
     const { connection } = subscription
-    const { taken, replaced } = offerUpdate(connection.pending, subscription, frame, connection.waitsForDrain)
-    if (replaced > 0) metrics.coalesced(replaced)
-    if (taken) {
-      subscription.sentMs = versionMs
-      forgetStale(subscription)
+    const { accepted, replaced } = offerUpdate(connection.pending, subscription, frame, connection.waitsForDrain)
+    if (replaced > 0) metrics.addCoalesced(replaced)
+    if (accepted) {
+      subscription.sentVersionMs = versionMs
+      clearStale(subscription)
     } else {
       if (!connection.stale.includes(subscription)) connection.stale.push(subscription)
-      metrics.dropped(1)
+      metrics.addDropped(1)
     }
-    wantsFlush(connection)
-    return taken
+    scheduleFlush(connection)
+    return accepted
   }
   return {
-    /** Tells one connection a warning or an error. */
-    say: (connection: Connection, text: string): void => {
+    /** Queues a warning or an error for a connection. Ends the connection if too many are unread. */
+    sendNotice: (connection: Connection, text: string): void => {
       const frame = { bytes: textFrame(text), writtenMs: undefined }
-      if (offerNotice(connection.pending, frame)) wantsFlush(connection)
+      if (offerNotice(connection.pending, frame)) scheduleFlush(connection)
       else end(connection, 'unread')
     },
     /**
-     * Tells all who follow a topic, may read it and do not know it yet; `writtenMs` is monotonic. Of those to whom the
-     * present document is owed, it tells those to whom this is it.
+     * Queues a document for the topic's subscriptions that may read it and have an older version. `writtenMs` is the
+     * monotonic time of the change. `receivers` are the subscriptions for which this document is the snapshot; other
+     * subscriptions that still need a snapshot are skipped.
      */
     deliver: (
       entry: Entry,
-      told: Told & ScopeIds,
-      { writtenMs, owed }: { writtenMs?: number; owed?: ReadonlySet<Subscription> },
+      document: DocumentContent & ScopeIds,
+      { writtenMs, receivers }: { writtenMs?: number; receivers?: ReadonlySet<Subscription> },
     ): void => {
-      // One encoding for all who wrote the id alike, which is nearly everybody.
+      // Subscribers that wrote the id in the same way share one frame.
       const frames = new Map<string, Frame>()
-      const path = nodePath(told)
+      const path = permissionPath(document)
       for (const subscription of entry.subscriptions) {
-        const { sentMs, awaits, named } = subscription
-        if (awaits && !owed?.has(subscription)) {
-          subscription.passedMs = Math.max(subscription.passedMs, told.versionMs)
+        const { sentVersionMs, needsSnapshot, resource } = subscription
+        if (needsSnapshot && !receivers?.has(subscription)) {
+          subscription.skippedVersionMs = Math.max(subscription.skippedVersionMs, document.versionMs)
           continue
         }
-        if (told.versionMs < sentMs || (told.versionMs === sentMs && !awaits)) continue
-        if (!reads(subscription, told, path)) continue
-        let frame = frames.get(named.id)
+        const isKnown = document.versionMs < sentVersionMs || (document.versionMs === sentVersionMs && !needsSnapshot)
+        if (isKnown || !canRead(subscription, document, path)) continue
+        let frame = frames.get(resource.id)
         if (frame === undefined) {
-          frame = { bytes: textFrame(updateText(named, told)), writtenMs }
-          frames.set(named.id, frame)
+          frame = { bytes: textFrame(updateText(resource, document)), writtenMs }
+          frames.set(resource.id, frame)
         }
-        if (offer(subscription, frame, told.versionMs)) subscription.awaits = false
+        if (queueUpdate(subscription, frame, document.versionMs)) subscription.needsSnapshot = false
       }
     },
   }

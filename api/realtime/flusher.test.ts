@@ -11,38 +11,38 @@ const aFlusher = () => {
 }
 const one = () => aConnection(aFakePeer().peer)
 
-test('what several ask for within two milliseconds is one flush of each', () => {
+test('flushes each connection once for all requests within two milliseconds', () => {
   const { clock, flushed, flusher } = aFlusher()
   const [a, b] = [one(), one()]
-  for (const each of [a, b, a, a]) flusher.want(each)
+  for (const each of [a, b, a, a]) flusher.schedule(each)
   clock.advance(1)
   expect(flushed).toEqual([])
-  flusher.want(b)
+  flusher.schedule(b)
   clock.advance(1)
   expect(flushed).toEqual([a, b])
   expect(clock.pending).toBe(0)
 })
 
-test('who waits for room is not flushed before there is some', () => {
+test('does not flush a connection that waits for a drain', () => {
   const { clock, flushed, flusher } = aFlusher()
   const full = one()
   full.waitsForDrain = true
-  flusher.want(full)
+  flusher.schedule(full)
   clock.advance(1_000)
   expect(flushed).toEqual([])
   full.waitsForDrain = false
-  flusher.want(full)
+  flusher.schedule(full)
   clock.advance(2)
   expect(flushed).toEqual([full])
 })
 
-test('after a thousand connections other work gets its turn, and the rest follows', async () => {
+test('yields to the event loop after a thousand connections', async () => {
   const { clock, flushed, flusher } = aFlusher()
-  for (let at = 0; at < 2_500; at += 1) flusher.want(one())
+  for (let at = 0; at < 2_500; at += 1) flusher.schedule(one())
   clock.advance(2)
   expect(flushed).toHaveLength(1_000)
   const late = one()
-  flusher.want(late)
+  flusher.schedule(late)
   await turn()
   expect(flushed).toHaveLength(2_000)
   await turn()

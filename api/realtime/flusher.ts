@@ -1,24 +1,24 @@
 import type { Clock } from '#shared/clock.ts'
 import type { Connection } from './connection.ts'
 
-/** What comes within this time goes out in one write. */
-const gatherMs = 2
-/** Other work gets its turn after this many connections. */
-const connectionsATurn = 1_000
+/** Updates that arrive within this time are written together. */
+const batchDelayMs = 2
+/** The number of connections to flush before yielding to the event loop. */
+const connectionsPerTurn = 1_000
 
 /**
- * Flushes connections soon after they ask for it, together with all that asked meanwhile. When flushing takes long,
- * more gathers for each write, so that throughput rises with the load.
+ * Flushes scheduled connections together after a short delay. Under load each flush takes longer and covers more updates
+ * per write, so throughput rises with the load.
  */
 export const createFlusher = (clock: Clock, flush: (connection: Connection) => void) => {
   let queue: Connection[] = []
   let running = false
   const run = (batch: readonly Connection[], from: number): void => {
-    for (const connection of batch.slice(from, from + connectionsATurn)) {
+    for (const connection of batch.slice(from, from + connectionsPerTurn)) {
       connection.waitsForFlush = false
       flush(connection)
     }
-    const next = from + connectionsATurn
+    const next = from + connectionsPerTurn
     if (next < batch.length) setImmediate(run, batch, next)
     else if (queue.length > 0) arm()
     else running = false
@@ -29,11 +29,11 @@ export const createFlusher = (clock: Clock, flush: (connection: Connection) => v
       const batch = queue
       queue = []
       run(batch, 0)
-    }, gatherMs)
+    }, batchDelayMs)
   }
   return {
-    /** Asks for a flush; one that waits for room is flushed when there is some. */
-    want: (connection: Connection): void => {
+    /** Schedules a flush. A connection without room is flushed when its buffer drains. */
+    schedule: (connection: Connection): void => {
       if (connection.waitsForFlush || connection.waitsForDrain) return
       connection.waitsForFlush = true
       queue.push(connection)

@@ -5,7 +5,7 @@ import { createGate } from './gate.ts'
 const key = (id: string) => ({ ...anonymous(''), kind: 'key' as const, id, bucket: id })
 const limited = expect.objectContaining({ code: 'rate_limited', headers: { 'retry-after': '10' } })
 
-test('one credential has its connections and no more, until one of them ends', () => {
+test('refuses connections above the limit of a credential until one ends', () => {
   const gate = createGate({ socketsPerKey: 2, socketsPerAddress: 10 })
   const leave = gate.enter(key('a'), '::1')
   gate.enter(key('a'), '::1')
@@ -18,7 +18,7 @@ test('one credential has its connections and no more, until one of them ends', (
   expect(() => gate.enter(key('a'), '::1')).toThrow(limited)
 })
 
-test('one address has its connections, whoever comes from it, the platform too', () => {
+test('refuses connections above the limit of an address for every credential', () => {
   const gate = createGate({ socketsPerKey: 10, socketsPerAddress: 2 })
   gate.enter(key('a'), '::1')
   const leave = gate.enter(platform, '::1')
@@ -29,12 +29,12 @@ test('one address has its connections, whoever comes from it, the platform too',
   gate.enter(key('b'), '::1')
 })
 
-test('the platform key is not counted as a credential', () => {
+test('does not apply the credential limit to the platform key', () => {
   const gate = createGate({ socketsPerKey: 1, socketsPerAddress: 10 })
   for (let at = 0; at < 5; at += 1) gate.enter(platform, '::1')
 })
 
-test('a gate that is closed admits nobody', () => {
+test('refuses every connection after close', () => {
   const gate = createGate({ socketsPerKey: 1, socketsPerAddress: 1 })
   gate.close()
   expect(() => gate.enter(platform, '::1')).toThrow(expect.objectContaining({ code: 'unavailable' }))

@@ -5,7 +5,7 @@ import { readHandshake } from './handshake.ts'
 
 const encode = (text: string): string => bs58.encode(Buffer.from(text))
 
-test('headers in the list count like headers, and the list or orrery.v1 is answered', () => {
+test('merges the encoded headers and selects the list or orrery.v1', () => {
   const list = encode('x-api-key:secret\nx-svc-organization-id:org-1')
   const headers = { 'x-api-key': 'secret', 'x-svc-organization-id': 'org-1' }
   expect(readHandshake(list, {})).toEqual({ headers, answer: list })
@@ -13,13 +13,13 @@ test('headers in the list count like headers, and the list or orrery.v1 is answe
   expect(readHandshake(undefined, headers)).toEqual({ headers, answer: undefined })
 })
 
-test('a list that says otherwise than a header is refused, without a word of either', () => {
+test('refuses a list that contradicts a header and quotes neither value', () => {
   const answer = readHandshake(encode('x-api-key:secret'), { 'x-api-key': 'hidden' })
   expect(answer).toEqual({ fault: expect.stringContaining('x-api-key') })
   expect(JSON.stringify(answer)).not.toMatch(/secret|hidden/)
 })
 
-test('no header makes it throw, or answer with a part of what was given but a subprotocol that was offered', () => {
+test('never throws and selects only an offered subprotocol', () => {
   const anyHeader = fc.oneof(fc.string({ unit: 'binary', maxLength: 3_000 }), fc.string().map(encode))
   fc.assert(
     fc.property(anyHeader, (header) => {

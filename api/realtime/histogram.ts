@@ -3,8 +3,8 @@ import type { Histogram, Registry } from 'prom-client'
 type Options = { readonly name: string; readonly help: string; readonly buckets: readonly number[] }
 
 /**
- * Registers a histogram without labels, and returns how to observe a value. The library's own takes as long for a value
- * as the socket does for a message; this one adds to two numbers, and tells the same of them.
+ * Registers a histogram without labels and returns its observe function. Observing a value with prom-client's histogram
+ * takes as long as writing a message to a socket; this one increments two numbers and exports the same series.
  */
 export const createHistogram = (registry: Registry, { name, help, buckets }: Options): ((value: number) => void) => {
   const counts = new Float64Array(buckets.length + 1)
@@ -28,7 +28,7 @@ export const createHistogram = (registry: Registry, { name, help, buckets }: Opt
     aggregator: 'sum',
     get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: values() }),
   }
-  // A registry asks nothing else of a metric.
+  // The registry uses no other members of a metric.
   registry.registerMetric(metric as unknown as Histogram)
   return (value) => {
     let at = 0

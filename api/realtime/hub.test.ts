@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { platform } from '#api/platform/auth/principal.ts'
 import { aConnection, aFakePeer, aScope } from '#test/support/fakePeer.ts'
 import type { Connection } from './connection.ts'
-import { createHub, type Found } from './hub.ts'
+import { createHub, type Snapshot } from './hub.ts'
 import { createRealtimeMetrics } from './metrics.ts'
 import { maxPendingBytes } from './pending.ts'
 import type { Entry, Subscription } from './subscription.ts'
@@ -27,32 +27,32 @@ const aHub = () => {
     ),
     read: (entry) => void queue.add(entry),
     keyChanged: (id) => void keys.push(id),
-    wantsFlush: (connection) => hub.flush(connection, 0),
+    scheduleFlush: (connection) => hub.flush(connection, 0),
     end: (connection, why) => void ended.push(`${connection.principal.id} ${why}`),
   })
-  const row = (versionMs: number, more: Partial<Found> = {}): Found => ({
+  const row = (versionMs: number, more: Partial<Snapshot> = {}): Snapshot => ({
     ...{ ...aScope, userId: 'u', data: `{"n":${versionMs}}`, versionMs, deleted: false },
     ...more,
   })
   const begin = (): Reading[] => {
-    const readings = [...queue].map((entry) => ({ entry, awaiting: hub.awaiting(entry) }))
+    const readings = [...queue].map((entry) => ({ entry, awaiting: hub.subscriptionsForSnapshot(entry) }))
     queue.clear()
     return readings
   }
-  const end = (readings: readonly Reading[], found: Found | undefined): void => {
-    for (const { entry, awaiting } of readings) hub.loaded(entry, found, awaiting)
+  const end = (readings: readonly Reading[], found: Snapshot | undefined): void => {
+    for (const { entry, awaiting } of readings) hub.publishSnapshot(entry, found, awaiting)
   }
   return {
     hub,
     ended,
     keys,
     row,
-    gone: (versionMs: number): Found => row(versionMs, { data: '{}', deleted: true }),
+    gone: (versionMs: number): Snapshot => row(versionMs, { data: '{}', deleted: true }),
     /** Begins to read what is wanted; `end` brings what was found. */
     begin,
     end,
     /** Reads what is wanted until nothing is. */
-    read: (found: Found | undefined): void => {
+    read: (found: Snapshot | undefined): void => {
       for (let at = 0; at < 5 && queue.size > 0; at += 1) end(begin(), found)
       expect(queue.size).toBe(0)
     },
@@ -84,8 +84,8 @@ const aHub = () => {
   }
 }
 
-describe('a subscriber', () => {
-  test('is told the present document, and then each newer one', () => {
+describe('a subscription', () => {
+  test('gets the snapshot and then each newer version', () => {
     const { client, row, read, change } = aHub()
     const one = client()
     one.subscribe()
@@ -95,7 +95,7 @@ describe('a subscriber', () => {
     expect(one.told()[0]).toEqual({ userId: 'u', resource: named, data: { n: 5 }, version: textOf(5) })
   })
 
-  test('is not told what it knows, nor anything older, whichever of reading and change comes late', () => {
+  test('never gets the same or an older version, in any order of snapshot and change', () => {
     const { client, row, read, begin, end, change, hub } = aHub()
     const one = client()
     one.subscribe()
@@ -108,7 +108,7 @@ describe('a subscriber', () => {
     expect(one.versions()).toEqual([5, 7].map(textOf))
   })
 
-  test('is told first what is there, though older changes come before it: one who comes back saw them go', () => {
+  test('gets the snapshot before changes that are older than the snapshot', () => {
     const { client, row, read, begin, end, change } = aHub()
     const one = client()
     one.subscribe()
@@ -121,7 +121,7 @@ describe('a subscriber', () => {
     expect(one.versions()).toEqual([textOf(5)])
   })
 
-  test('is told nothing by a reading that began before it came, for the same reason', () => {
+  test('ignores a snapshot whose read began before the subscription', () => {
     const { client, row, read, begin, end } = aHub()
     const [one, two] = [client(), client()]
     one.subscribe()
@@ -133,7 +133,7 @@ describe('a subscriber', () => {
     expect([one.versions(), two.versions()]).toEqual([[5, 6].map(textOf), [textOf(6)]])
   })
 
-  test('is told a change that the reading of its document did not see', () => {
+  test('gets a change that its snapshot does not contain', () => {
     const { client, row, read, begin, end, change } = aHub()
     const [one, two] = [client(), client()]
     one.subscribe()
@@ -146,7 +146,7 @@ describe('a subscriber', () => {
     for (const each of [one, two]) expect(each.versions()).toEqual([5, 6, 7].map(textOf))
   })
 
-  test('of a document that was made while it was looked for is warned, and told of it', () => {
+  test('gets a warning and then the document if it is created during the read', () => {
     const { client, row, read, begin, end, change } = aHub()
     const one = client()
     one.subscribe()
@@ -157,7 +157,7 @@ describe('a subscriber', () => {
     expect(one.versions()).toEqual(['resource_not_found', textOf(6)])
   })
 
-  test('of a deleted document is warned alone, whichever of reading and deletion comes first', () => {
+  test('gets only a warning for a deleted document, in any order of snapshot and deletion', () => {
     const { client, gone, read, begin, end, change } = aHub()
     const deletion = { data: '{}' }
     const [one, two] = [client(), client()]
@@ -172,7 +172,7 @@ describe('a subscriber', () => {
     for (const each of [one, two]) expect(each.versions()).toEqual(['resource_not_found'])
   })
 
-  test('is told of a deletion that the reading of its document did not see', () => {
+  test('gets a deletion that its snapshot does not contain', () => {
     const { client, row, gone, read, begin, end, change } = aHub()
     const one = client()
     one.subscribe()
@@ -183,7 +183,7 @@ describe('a subscriber', () => {
     expect(one.told().map(({ data }) => data)).toEqual([{ n: 5 }, {}])
   })
 
-  test('that asks twice is answered twice', () => {
+  test('gets one snapshot per subscribe message', () => {
     const { client, row, read, change } = aHub()
     const one = client()
     one.subscribe()
@@ -194,7 +194,7 @@ describe('a subscriber', () => {
     expect(one.versions()).toEqual([5, 5, 6].map(textOf))
   })
 
-  test('that went, or unsubscribed, is told nothing more, and nothing is read for it', () => {
+  test('gets nothing after it ends, and causes no reads', () => {
     const { client, row, read, begin, end, change, hub, wants } = aHub()
     const [one, two] = [client(), client()]
     one.subscribe()
@@ -214,7 +214,7 @@ describe('a subscriber', () => {
 })
 
 describe('a change', () => {
-  test('without data is read from its row', () => {
+  test('without data is read from the row', () => {
     const { client, row, read, change } = aHub()
     const one = client()
     one.subscribe()
@@ -225,13 +225,13 @@ describe('a change', () => {
     expect(one.versions()).toEqual([5, 7].map(textOf))
   })
 
-  test('of a key is told to those who look after keys, and to no subscriber', () => {
+  test('of an API key is reported to the recheck and to no subscriber', () => {
     const { change, keys } = aHub()
     change(6, { type: 'apiKey', id: 'key-1' })
     expect(keys).toEqual(['key-1'])
   })
 
-  test('goes to each with the id as it wrote it', () => {
+  test('is delivered with the id as each subscriber wrote it', () => {
     const { client, row, read, change } = aHub()
     const [plain, scoped] = [client(), client()]
     plain.subscribe('a')
@@ -246,7 +246,7 @@ describe('a change', () => {
 })
 
 describe('a client that is behind', () => {
-  test('gets the newest version alone when it reads again', () => {
+  test('gets only the newest version when it reads again', () => {
     const { client, row, read, change } = aHub()
     const one = client()
     one.subscribe()
@@ -259,7 +259,7 @@ describe('a client that is behind', () => {
     expect(one.versions()).toEqual([5, 8, 9].map(textOf))
   })
 
-  test('is told what could not even wait by a reading of the row, once there is room', () => {
+  test('gets dropped updates from the row when it has room', () => {
     const { client, row, read, change, wants } = aHub()
     const one = client()
     for (const id of ['a', 'b']) one.subscribe(id)
@@ -277,7 +277,7 @@ describe('a client that is behind', () => {
     expect(one.versions().at(-1)).toBe(textOf(8))
   })
 
-  test('and asks for more answers than it reads is ended', () => {
+  test('is disconnected if too many notices are unread', () => {
     const { client, hub, ended } = aHub()
     const one = client()
     one.fill(1_000_000)
@@ -294,27 +294,27 @@ describe('permissions', () => {
     permissions: ['organizations/org-1/projects/prj-1:r'],
   }
 
-  test('that are lost end what they reached with an error, and later changes are not told', () => {
+  test('that are revoked end their subscriptions with an error', () => {
     const { client, row, read, change, hub } = aHub()
     const one = client({ principal })
     one.subscribe()
     read(row(5))
-    hub.permit(one.connection, [])
+    hub.updatePermissions(one.connection, [])
     change(6)
     expect(one.versions()).toEqual([textOf(5), 'No permission'])
   })
 
-  test('that are lost by one who goes at the first word of it end each of its subscriptions once', async () => {
+  test('that are revoked end each subscription once if the client disconnects meanwhile', async () => {
     const { client, hub, counted } = aHub()
     const [one, two] = [client({ principal }), client()]
     for (const id of ['a', 'b', 'c']) one.subscribe(id)
     two.subscribe()
     one.peer.write = () => hub.remove(one.connection)
-    hub.permit(one.connection, [])
+    hub.updatePermissions(one.connection, [])
     expect(await counted()).toBe(1)
   })
 
-  test('that were never there make a world absent, until they come', () => {
+  test('that are missing make a world absent until they are granted', () => {
     const world = 'wld-00000000000000000000000000'
     const { client, row, read, change, hub } = aHub()
     const one = client({ principal })
@@ -324,7 +324,7 @@ describe('permissions', () => {
     change(6, { type: 'world', id: world, worldId: world, data: undefined })
     read(row(6, { worldId: world }))
     expect(one.versions()).toEqual(['resource_not_found'])
-    hub.permit(one.connection, ['organizations/org-1/projects/prj-1/**:r'])
+    hub.updatePermissions(one.connection, ['organizations/org-1/projects/prj-1/**:r'])
     read(row(6, { worldId: world }))
     expect(one.versions()).toEqual(['resource_not_found', textOf(6)])
   })

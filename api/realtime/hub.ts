@@ -1,44 +1,53 @@
 import type { ScopeIds } from '#api/domain/access/context.ts'
 import { type Connection, flush } from './connection.ts'
 import { createDelivery, type DeliveryOptions } from './delivery.ts'
-import { createJoin } from './join.ts'
-import { framesOf, removeUpdates } from './pending.ts'
-import { errorText, type Named, notFoundText, type Told } from './protocol.ts'
+import { createFrameJoiner } from './join.ts'
+import { frameCount, removeUpdates } from './pending.ts'
+import { type DocumentContent, errorText, notFoundText, type ResourceName } from './protocol.ts'
 import {
-  afterPermit,
+  canRead,
+  clearStale,
   decideSubscribe,
   type Entry,
   findSubscription,
-  forgetStale,
-  reads,
+  permissionEffect,
   type Subscription,
 } from './subscription.ts'
 import type { Change } from './tail.ts'
-import { readTopic, type Topic, topicKey, topicOfWorld } from './topic.ts'
+import { readTopic, type SubscriptionTarget, topicKey, topicOfWorld } from './topic.ts'
 
-/** A resource as its row has it, with the ids of its place in the tree. */
-export type Found = Told & ScopeIds & { readonly deleted: boolean }
+/** A document as read from its row, with the ids of its scope. */
+export type Snapshot = DocumentContent & ScopeIds & { readonly deleted: boolean }
 
 type HubOptions = DeliveryOptions & {
-  /** Reads a topic soon, and gives it to `loaded`. */
+  /** Schedules reading the topic; the result is passed to `publishSnapshot`. */
   readonly read: (entry: Entry) => void
-  /** Something of a key changed. */
+  /** Called for each change of an API key. */
   readonly keyChanged: (apiKeyId: string) => void
 }
 
-/** The topics that somebody follows, and who follows each. */
+/** An index of the topics with subscriptions, by key. */
 const createRegistry = ({ metrics }: Pick<HubOptions, 'metrics'>) => {
   const entries = new Map<string, Entry>()
   return {
     entries,
-    add: (connection: Connection, named: Named, topic: Topic, known: boolean): Entry => {
+    add: (connection: Connection, resource: ResourceName, { topic, isOwnScope }: SubscriptionTarget): Entry => {
       const key = topicKey(topic)
       const entry = entries.get(key) ?? { key, topic, subscriptions: new Set<Subscription>() }
       entries.set(key, entry)
-      const subscription = { connection, entry, named, known, sentMs: 0, awaits: true, passedMs: 0, grant: undefined }
+      const subscription: Subscription = {
+        connection,
+        entry,
+        resource,
+        isOwnScope,
+        sentVersionMs: 0,
+        needsSnapshot: true,
+        skippedVersionMs: 0,
+        grant: undefined,
+      }
       entry.subscriptions.add(subscription)
       connection.subscriptions.push(subscription)
-      metrics.subscriptions(1)
+      metrics.addSubscriptions(1)
       return entry
     },
     remove: (subscription: Subscription): void => {
@@ -46,40 +55,40 @@ const createRegistry = ({ metrics }: Pick<HubOptions, 'metrics'>) => {
       const at = connection.subscriptions.indexOf(subscription)
       if (at < 0) return
       connection.subscriptions.splice(at, 1)
-      forgetStale(subscription)
+      clearStale(subscription)
       removeUpdates(connection.pending, subscription)
       entry.subscriptions.delete(subscription)
       if (entry.subscriptions.size === 0) entries.delete(entry.key)
-      metrics.subscriptions(-1)
+      metrics.addSubscriptions(-1)
     },
   }
 }
 
-/** Whether a change that was not told to a subscription is newer than what was found; it is forgotten. */
-const takePassed = (subscription: Subscription, found: Found | undefined): boolean => {
-  if (subscription.awaits) return false
-  const isNewer = subscription.passedMs > (found?.versionMs ?? 0)
-  subscription.passedMs = 0
+/** Reports whether a skipped change is newer than the snapshot, and clears the record of skipped changes. */
+const consumeSkippedVersion = (subscription: Subscription, snapshot: Snapshot | undefined): boolean => {
+  if (subscription.needsSnapshot) return false
+  const isNewer = subscription.skippedVersionMs > (snapshot?.versionMs ?? 0)
+  subscription.skippedVersionMs = 0
   return isNewer
 }
 
-/** Who follows what in this replica. It decides what each connection is told, and does no I/O of its own. */
+/** The subscriptions of one replica. It decides which message each connection gets, and does no I/O. */
 export type Hub = ReturnType<typeof createHub>
 
-/** A hub without connections. */
+/** Returns a hub without connections. */
 export const createHub = (options: HubOptions) => {
   const { metrics, read } = options
-  const { say, deliver } = createDelivery(options)
+  const { sendNotice, deliver } = createDelivery(options)
   const registry = createRegistry(options)
-  const join = createJoin()
+  const join = createFrameJoiner()
   return {
-    ...createRequests(options, registry, say),
-    /** Forgets a connection that is gone. */
+    ...createRequests(options, registry, sendNotice),
+    /** Removes a closed connection and its subscriptions. */
     remove: (connection: Connection): void => {
-      metrics.dropped(framesOf(connection.pending))
+      metrics.addDropped(frameCount(connection.pending))
       for (const subscription of [...connection.subscriptions]) registry.remove(subscription)
     },
-    /** Takes what was committed; `nowMs` is the monotonic time at which it was read. */
+    /** Delivers committed changes. `nowMs` is the monotonic time at which they were read. */
     publish: (changes: readonly Change[], nowMs: number): void => {
       for (const change of changes) {
         const { type, data } = change
@@ -94,30 +103,36 @@ export const createHub = (options: HubOptions) => {
         else deliver(entry, { ...change, data }, { writtenMs: nowMs - change.ageMs })
       }
     },
-    /** Those of a topic to whom the present document is owed; asked before it is read. */
-    awaiting: (entry: Entry): Set<Subscription> => new Set([...entry.subscriptions].filter(({ awaits }) => awaits)),
-    /** Takes what was read of a topic; undefined is nothing. `awaiting` are those to whom it was owed before the reading. */
-    loaded: (entry: Entry, found: Found | undefined, awaiting: ReadonlySet<Subscription>): void => {
-      for (const subscription of awaiting) {
-        const owed = subscription.awaits && entry.subscriptions.has(subscription)
-        if (!owed || (found !== undefined && !found.deleted && reads(subscription, found))) continue
-        subscription.awaits = false
-        // The row that a deletion left is not news to one who is just told that there is nothing.
-        if (found?.deleted) subscription.sentMs = Math.max(subscription.sentMs, found.versionMs)
-        say(subscription.connection, notFoundText(subscription.named))
+    /** Returns the topic's subscriptions that need a snapshot. Call it before reading the topic. */
+    subscriptionsForSnapshot: (entry: Entry): Set<Subscription> =>
+      new Set([...entry.subscriptions].filter(({ needsSnapshot }) => needsSnapshot)),
+    /**
+     * Delivers the snapshot of a topic; undefined means that no row exists. `receivers` are the subscriptions that
+     * needed it before the read began.
+     */
+    publishSnapshot: (entry: Entry, snapshot: Snapshot | undefined, receivers: ReadonlySet<Subscription>): void => {
+      for (const subscription of receivers) {
+        const isWaiting = subscription.needsSnapshot && entry.subscriptions.has(subscription)
+        if (!isWaiting || (snapshot !== undefined && !snapshot.deleted && canRead(subscription, snapshot))) continue
+        subscription.needsSnapshot = false
+        // The client gets a not-found warning, so the deletion itself is not delivered as a change.
+        if (snapshot?.deleted) {
+          subscription.sentVersionMs = Math.max(subscription.sentVersionMs, snapshot.versionMs)
+        }
+        sendNotice(subscription.connection, notFoundText(subscription.resource))
       }
-      if (found !== undefined) deliver(entry, found, { owed: awaiting })
-      // A reading that began before a change may not show it.
-      if ([...awaiting].filter((each) => takePassed(each, found)).length > 0) read(entry)
+      if (snapshot !== undefined) deliver(entry, snapshot, { receivers })
+      // A read that began before a change may not contain it.
+      if ([...receivers].filter((each) => consumeSkippedVersion(each, snapshot)).length > 0) read(entry)
     },
-    /** Reads everything that is followed: something may have been missed. */
+    /** Reads every topic again. Call it when changes may have been missed. */
     refresh: (): void => {
       for (const entry of registry.entries.values()) read(entry)
     },
-    /** Writes what waits for a connection, and reads again what could not wait. */
+    /** Writes a connection's pending frames, and reads the documents again whose updates were dropped. */
     flush: (connection: Connection, nowMs: number): void => {
-      for (const { writtenMs } of flush(connection, join, () => options.wantsFlush(connection))) {
-        metrics.delivered(writtenMs === undefined ? undefined : (nowMs - writtenMs) / 1000)
+      for (const { writtenMs } of flush(connection, join, () => options.scheduleFlush(connection))) {
+        metrics.observeDelivery(writtenMs === undefined ? undefined : (nowMs - writtenMs) / 1000)
       }
       if (connection.waitsForDrain) return
       if (connection.stale.length === 0) return
@@ -127,43 +142,49 @@ export const createHub = (options: HubOptions) => {
   }
 }
 
-/** What connections ask for, and what their permissions let them keep. */
+/** The requests of clients, and changes of their permissions. */
 const createRequests = (
   { read }: HubOptions,
   registry: ReturnType<typeof createRegistry>,
-  say: (connection: Connection, text: string) => void,
+  sendNotice: (connection: Connection, text: string) => void,
 ) => ({
-  /** Follows a resource: registered first and read afterwards, so that what is committed in between comes as a change. */
-  subscribe: (connection: Connection, named: Named): void => {
-    const present = findSubscription(connection, named)
-    const asked = present === undefined ? decideSubscribe(connection, named) : undefined
-    if (present !== undefined) {
-      present.awaits = true
-      read(present.entry)
-    } else if (asked !== undefined && 'topic' in asked) {
-      read(registry.add(connection, named, asked.topic, asked.known))
-    } else if (asked !== undefined) say(connection, errorText(asked.fault, { message: asked.message, resource: named }))
+  /**
+   * Subscribes to a resource. The subscription is registered before the document is read, so that a change that is
+   * committed in between is delivered.
+   */
+  subscribe: (connection: Connection, resource: ResourceName): void => {
+    const existing = findSubscription(connection, resource)
+    if (existing !== undefined) {
+      existing.needsSnapshot = true
+      read(existing.entry)
+      return
+    }
+    const target = decideSubscribe(connection, resource)
+    if ('topic' in target) read(registry.add(connection, resource, target))
+    else sendNotice(connection, errorText(target.fault, { message: target.message, resource }))
   },
-  /** Follows a resource no more; what was never followed is no fault, but what could never be is. */
-  unsubscribe: (connection: Connection, named: Named): void => {
-    const present = findSubscription(connection, named)
-    const asked = readTopic(connection.scope, named)
-    if (present !== undefined) registry.remove(present)
-    else if ('fault' in asked) say(connection, errorText(asked.fault, { message: asked.message, resource: named }))
+  /** Removes a subscription. Only an invalid resource name is an error. */
+  unsubscribe: (connection: Connection, resource: ResourceName): void => {
+    const existing = findSubscription(connection, resource)
+    const target = readTopic(connection.scope, resource)
+    if (existing !== undefined) registry.remove(existing)
+    else if ('fault' in target) {
+      sendNotice(connection, errorText(target.fault, { message: target.message, resource }))
+    }
   },
-  /** Tells that a message was malformed. */
-  refuseMalformed: (connection: Connection): void => say(connection, errorText('malformed')),
-  /** Takes new permissions: what may not be read any more ends with an error, what may be now is read. */
-  permit: (connection: Connection, permissions: readonly string[]): void => {
+  /** Sends the error for a malformed message. */
+  refuseMalformed: (connection: Connection): void => sendNotice(connection, errorText('malformed')),
+  /** Applies new permissions: ends subscriptions that may no longer read, and reads documents that are readable now. */
+  updatePermissions: (connection: Connection, permissions: readonly string[]): void => {
     connection.principal = { ...connection.principal, permissions }
     for (const subscription of [...connection.subscriptions]) {
-      const then = afterPermit(subscription, permissions)
+      const effect = permissionEffect(subscription, permissions)
       subscription.grant = undefined
-      if (then === 'read') read(subscription.entry)
-      if (then !== 'end') continue
+      if (effect === 'read') read(subscription.entry)
+      if (effect !== 'end') continue
       registry.remove(subscription)
-      const message = 'The credential may not read this any more.'
-      say(connection, errorText('permission', { message, resource: subscription.named }))
+      const message = 'The credential no longer has permission to read this resource.'
+      sendNotice(connection, errorText('permission', { message, resource: subscription.resource }))
     }
   },
 })

@@ -11,11 +11,11 @@ import { createRecheck } from './recheck.ts'
 import { openTailSession, readTopics } from './service.ts'
 import { createSessions } from './sessions.ts'
 import type { Entry } from './subscription.ts'
-import { followChanges } from './tail.ts'
+import { tailChanges } from './tail.ts'
 import { createUpgrade, type UpgradeOptions } from './upgrade.ts'
 
-/** Topics that one query reads: documents have at most 1 MiB. */
-const topicsAtOnce = 128
+/** The number of topics per query. A document has at most 1 MiB. */
+const topicsPerQuery = 128
 
 type RealtimeOptions = {
   readonly deps: Deps
@@ -27,7 +27,7 @@ type RealtimeOptions = {
   readonly random: () => number
 }
 
-/** Serves WebSocket connections in this replica, with what all replicas commit. */
+/** Serves the WebSocket connections of this replica and delivers the changes that all replicas commit. */
 export const startRealtime = (options: RealtimeOptions) => {
   const { deps, registry, random } = options
   const { db, clock, log, scopeExists } = deps
@@ -41,49 +41,67 @@ export const startRealtime = (options: RealtimeOptions) => {
 
   const flusher = createFlusher(clock, (connection) => hub.flush(connection, clock.monotonic()))
   const reader = createBatcher<Entry>({
-    ...{ name: 'topics', limit: topicsAtOnce, clock, log, signal },
+    name: 'topics',
+    limit: topicsPerQuery,
+    clock,
+    log,
+    signal,
     work: async (entries) => {
-      const wanted = entries.filter(({ subscriptions }) => subscriptions.size > 0)
-      const awaiting = wanted.map(hub.awaiting)
-      const found = await readTopics(
+      const requested = entries.filter(({ subscriptions }) => subscriptions.size > 0)
+      const receivers = requested.map(hub.subscriptionsForSnapshot)
+      const snapshots = await readTopics(
         db,
-        wanted.map(({ topic }) => topic),
+        requested.map(({ topic }) => topic),
       )
-      for (const [at, entry] of wanted.entries()) hub.loaded(entry, found.get(entry.key), awaiting[at] ?? new Set())
+      for (const [at, entry] of requested.entries()) {
+        hub.publishSnapshot(entry, snapshots.get(entry.key), receivers[at] ?? new Set())
+      }
     },
   })
   const hub = createHub({
     metrics,
     read: reader.add,
     keyChanged: (id) => {
-      // REST in this replica sees the change as soon as realtime does.
+      // The REST API of this replica sees the change as soon as realtime does.
       deps.keys.forget(id)
       deps.tokens.forget(id)
       recheck.changed(id)
     },
-    wantsFlush: flusher.want,
+    scheduleFlush: flusher.schedule,
     end: (connection, why) => sessions.end(connection, why),
   })
   const recheck = createRecheck({
-    ...{ connections, verifyToken: options.verifyToken, scopeExists, clock, log, signal },
+    connections,
+    verifyToken: options.verifyToken,
+    scopeExists,
+    clock,
+    log,
+    signal,
     readCredentials: deps.readCredentials,
-    permit: hub.permit,
+    permit: hub.updatePermissions,
     end: (connection, why) => sessions.end(connection, why),
   })
   const sessions = createSessions(connections, {
-    ...{ hub, metrics, clock, random, opened: recheck.add, closed: recheck.remove },
+    hub,
+    metrics,
+    clock,
+    random,
+    onOpen: recheck.add,
+    onClose: recheck.remove,
   })
   const running = Promise.all([
-    followChanges({
+    tailChanges({
       open: () => openTailSession(options.databaseUrl),
       publish: (changes) => hub.publish(changes, clock.monotonic()),
       refresh: () => {
-        metrics.refreshed()
+        metrics.countRefresh()
         hub.refresh()
         recheck.all()
       },
-      polled: metrics.polled,
-      ...{ clock, log, signal },
+      onPoll: metrics.recordPoll,
+      clock,
+      log,
+      signal,
     }),
     sessions.run(signal),
     recheck.run(),
@@ -92,12 +110,13 @@ export const startRealtime = (options: RealtimeOptions) => {
     fetch: options.fetch,
     enter: ({ principal }, address) => gate.enter(principal, address),
     open: sessions.open,
-    ...{ clock, log },
+    clock,
+    log,
   })
   return {
-    /** Answers what `isUpgrade` says is one. */
+    /** Handles an upgrade request for which `isUpgrade` returned true. */
     upgrade: (...[request, socket, head]: Parameters<typeof upgrade>): void => void upgrade(request, socket, head),
-    /** Admits nobody any more, says goodbye to all with 1012, and ends. */
+    /** Refuses new connections, closes all others with code 1012 and stops. */
     stop: async (): Promise<void> => {
       gate.close()
       await sessions.drain()

@@ -2,24 +2,24 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Ending } from './connection.ts'
 import { createHistogram } from './histogram.ts'
 
-/** What realtime tells of itself. */
+/** Recorders for the metrics of realtime. */
 export type RealtimeMetrics = {
-  connections(by: 1 | -1): void
-  subscriptions(by: 1 | -1): void
-  /** A message was written, so many seconds after its change was; undefined where it answers a client. */
-  delivered(lagSeconds: number | undefined): void
-  /** Updates that a newer one of their resource took the place of, since the client was behind. */
-  coalesced(count: number): void
-  /** Updates that were given up: read again later, or their connection ended. */
-  dropped(count: number): void
-  closed(reason: Ending | 'client'): void
-  /** The tail read the changes. */
-  polled(): void
-  /** Everything that is followed is read. */
-  refreshed(): void
+  addConnections(by: 1 | -1): void
+  addSubscriptions(by: 1 | -1): void
+  /** Counts a written message. The lag is the time since its change was written; undefined for snapshots and notices. */
+  observeDelivery(lagSeconds: number | undefined): void
+  /** Counts updates that a newer update of the same document replaced before they were written. */
+  addCoalesced(count: number): void
+  /** Counts updates that were dropped, to be read again later or because the connection ended. */
+  addDropped(count: number): void
+  countClose(reason: Ending | 'client'): void
+  /** Records the time of a poll of the change records. */
+  recordPoll(): void
+  /** Counts a refresh of all topics. */
+  countRefresh(): void
 }
 
-/** Registers the metrics of realtime; `nowMs` is monotonic, `bufferedBytes` is what waits for all clients together. */
+/** Registers the metrics of realtime. `nowMs` is monotonic; `bufferedBytes` returns the bytes buffered for all clients. */
 export const createRealtimeMetrics = (
   registry: Registry,
   nowMs: () => number,
@@ -33,30 +33,36 @@ export const createRealtimeMetrics = (
   let delivered = 0
   new Counter({
     name: 'orrery_realtime_deliveries_total',
-    help: 'Messages that were written to clients.',
+    help: 'Messages written to clients.',
     registers,
     collect() {
       this.reset()
       this.inc(delivered)
     },
   })
-  const coalesced = counter('coalesced_total', 'Updates whose place a newer one took before they were written.')
-  const dropped = counter('dropped_total', 'Updates that were not kept for a client, or waited when it went.')
-  const refreshes = counter('refreshes_total', 'How often everything that is followed was read anew.')
+  const coalesced = counter(
+    'coalesced_total',
+    'Updates replaced by a newer update of the same document before they were written.',
+  )
+  const dropped = counter(
+    'dropped_total',
+    'Updates dropped because the queue of a client was full or its connection ended.',
+  )
+  const refreshes = counter('refreshes_total', 'Refreshes of all topics.')
   const observeLag = createHistogram(registry, {
     name: 'orrery_realtime_lag_seconds',
-    help: 'Seconds from the writing of a change in Postgres to its writing to a client.',
+    help: 'Seconds from writing a change to Postgres to writing it to a client.',
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   })
   const closed = new Counter({
     name: 'orrery_realtime_closed_total',
-    help: 'Connections that ended, by why.',
+    help: 'Closed connections, by reason.',
     labelNames: ['reason'],
     registers,
   })
   new Gauge({
     name: 'orrery_realtime_buffered_bytes',
-    help: 'Bytes that wait for clients; what waits for several is counted for each.',
+    help: 'Bytes buffered for clients. A frame for several clients is counted for each.',
     registers,
     collect() {
       this.set(bufferedBytes())
@@ -65,25 +71,25 @@ export const createRealtimeMetrics = (
   let polledMs = nowMs()
   new Gauge({
     name: 'orrery_realtime_tail_silence_seconds',
-    help: 'Seconds since the changes were last read.',
+    help: 'Seconds since the last poll of the change records.',
     registers,
     collect() {
       this.set((nowMs() - polledMs) / 1000)
     },
   })
   return {
-    connections: (by) => connections.inc(by),
-    subscriptions: (by) => subscriptions.inc(by),
-    delivered: (lagSeconds) => {
+    addConnections: (by) => connections.inc(by),
+    addSubscriptions: (by) => subscriptions.inc(by),
+    observeDelivery: (lagSeconds) => {
       delivered += 1
       if (lagSeconds !== undefined) observeLag(Math.max(0, lagSeconds))
     },
-    coalesced: (count) => count > 0 && coalesced.inc(count),
-    dropped: (count) => count > 0 && dropped.inc(count),
-    closed: (reason) => closed.inc({ reason }),
-    polled: () => {
+    addCoalesced: (count) => count > 0 && coalesced.inc(count),
+    addDropped: (count) => count > 0 && dropped.inc(count),
+    countClose: (reason) => closed.inc({ reason }),
+    recordPoll: () => {
       polledMs = nowMs()
     },
-    refreshed: () => refreshes.inc(),
+    countRefresh: () => refreshes.inc(),
   }
 }

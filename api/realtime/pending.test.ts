@@ -2,14 +2,14 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
   createPending,
+  dequeueFrames,
   type Frame,
-  framesOf,
+  frameCount,
   isEmpty,
   maxPendingBytes,
   offerNotice,
   offerUpdate,
   removeUpdates,
-  takeFrames,
 } from './pending.ts'
 
 const aFrame = (bytes: string | Buffer): Frame => ({
@@ -17,51 +17,51 @@ const aFrame = (bytes: string | Buffer): Frame => ({
   writtenMs: undefined,
 })
 const texts = (pending: ReturnType<typeof createPending<string>>, room = Number.MAX_SAFE_INTEGER): string[] =>
-  takeFrames(pending, room).map(({ bytes }) => bytes.toString())
+  dequeueFrames(pending, room).map(({ bytes }) => bytes.toString())
 
-test('a client that keeps up gets every update of a resource, in order, after warnings and errors', () => {
+test('keeps every update in order, after notices, for a client that keeps up', () => {
   const pending = createPending<string>()
   for (const text of ['1', '2', '3']) offerUpdate(pending, 'a', aFrame(text), false)
   offerNotice(pending, aFrame('warning'))
   expect(texts(pending)).toEqual(['warning', '1', '2', '3'])
   expect(isEmpty(pending)).toBe(true)
-  expect([pending.bytes, framesOf(pending)]).toEqual([0, 0])
+  expect([pending.bytes, frameCount(pending)]).toEqual([0, 0])
 })
 
-test('of a client that is behind only the newest of each resource waits', () => {
+test('keeps only the newest update of each document for a client that is behind', () => {
   const pending = createPending<string>()
   offerUpdate(pending, 'a', aFrame('a1'), false)
   offerUpdate(pending, 'a', aFrame('a2'), false)
   offerUpdate(pending, 'b', aFrame('b1'), true)
-  expect(offerUpdate(pending, 'a', aFrame('a3'), true)).toEqual({ taken: true, replaced: 2 })
+  expect(offerUpdate(pending, 'a', aFrame('a3'), true)).toEqual({ accepted: true, replaced: 2 })
   expect(texts(pending).sort()).toEqual(['a3', 'b1'])
 })
 
-test('beyond 512 frames only the newest of each resource is kept, though the client is not behind yet', () => {
+test('keeps only the newest update of each document above 512 frames', () => {
   const pending = createPending<string>()
   for (let at = 0; at < 1_000; at += 1) offerUpdate(pending, 'a', aFrame(`${at}`), false)
-  expect(framesOf(pending)).toBeLessThanOrEqual(512)
+  expect(frameCount(pending)).toBeLessThanOrEqual(512)
   expect(texts(pending).at(-1)).toBe('999')
 })
 
-test('what does not fit is refused, and then nothing older of its resource waits; one frame alone always fits', () => {
+test('refuses an update that does not fit, and accepts any single frame', () => {
   const pending = createPending<string>()
   const large = Buffer.alloc(maxPendingBytes + 1)
-  expect(offerUpdate(pending, 'a', aFrame(large), false)).toEqual({ taken: true, replaced: 0 })
-  expect(offerUpdate(pending, 'b', aFrame('b1'), false)).toEqual({ taken: false, replaced: 0 })
-  expect(offerUpdate(pending, 'a', aFrame('a2'), false)).toEqual({ taken: true, replaced: 1 })
+  expect(offerUpdate(pending, 'a', aFrame(large), false)).toEqual({ accepted: true, replaced: 0 })
+  expect(offerUpdate(pending, 'b', aFrame('b1'), false)).toEqual({ accepted: false, replaced: 0 })
+  expect(offerUpdate(pending, 'a', aFrame('a2'), false)).toEqual({ accepted: true, replaced: 1 })
   offerUpdate(pending, 'b', aFrame('b2'), false)
-  expect(offerUpdate(pending, 'b', aFrame(large), false)).toEqual({ taken: false, replaced: 1 })
+  expect(offerUpdate(pending, 'b', aFrame(large), false)).toEqual({ accepted: false, replaced: 1 })
   expect(texts(pending)).toEqual(['a2'])
 })
 
-test('more than 256 warnings and errors are too many for one who does not read them', () => {
+test('refuses more than 256 notices', () => {
   const pending = createPending<string>()
   const answers = Array.from({ length: 257 }, () => offerNotice(pending, aFrame('warning')))
   expect(answers.indexOf(false)).toBe(256)
 })
 
-test('what is not taken for want of room stays in its order', () => {
+test('keeps the order of frames that do not fit', () => {
   const pending = createPending<string>()
   for (const text of ['1', '2', '3']) offerUpdate(pending, 'a', aFrame(text), false)
   const taken = texts(pending, 1)
@@ -70,7 +70,7 @@ test('what is not taken for want of room stays in its order', () => {
   expect([...taken, ...texts(pending)]).toEqual(['1', '2', '3', '4'])
 })
 
-test('whatever comes and goes, no version overtakes a newer one, the counts are right, and memory is bounded', () => {
+test('keeps versions in order, counts exact and memory bounded for any sequence of operations', () => {
   const step = fc.oneof(
     fc.record({ what: fc.constant('offer' as const), key: fc.nat(3), behind: fc.boolean(), size: fc.nat(400_000) }),
     fc.record({ what: fc.constant('take' as const), room: fc.nat(800_000) }),
@@ -89,7 +89,7 @@ test('whatever comes and goes, no version overtakes a newer one, the counts are 
           offerUpdate(pending, each.key, frame, each.behind)
         } else if (each.what === 'remove') removeUpdates(pending, each.key)
         else {
-          for (const frame of takeFrames(pending, each.room)) {
+          for (const frame of dequeueFrames(pending, each.room)) {
             const [key, of] = versions.get(frame) ?? [-1, -1]
             expect(of).toBeGreaterThan(newest.get(key) ?? -1)
             newest.set(key, of)

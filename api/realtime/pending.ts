@@ -1,14 +1,14 @@
-/** Bytes for the wire, and when what they tell was written, by the monotonic time; undefined for a first answer. */
+/** An encoded frame. `writtenMs` is the monotonic time at which its change was written; undefined for snapshots and notices. */
 export type Frame = { readonly bytes: Buffer; readonly writtenMs: number | undefined }
 
-/** More than this is not kept for one connection: what exceeds it is read again when the connection can take it. */
+/** The limit of queued bytes per connection. Updates above it are dropped, and their documents are read again later. */
 export const maxPendingBytes = 1024 * 1024
-/** Beyond this many frames only the latest of each resource is kept. */
+/** Above this number of frames only the newest update of each document is kept. */
 const maxPendingFrames = 512
-/** Warnings and errors that wait; a client that asks for more without reading is not a good one. */
+/** The limit of queued warnings and errors. A client that exceeds it sends requests without reading the responses. */
 const maxNotices = 256
 
-/** What waits to be written to one connection: notices first, then updates in their order, each at the place of its key. */
+/** The frames queued for one connection: notices first, then updates in order. `keys[i]` is the key of `updates[i]`. */
 export type Pending<Key> = {
   notices: Frame[]
   updates: Frame[]
@@ -16,15 +16,15 @@ export type Pending<Key> = {
   bytes: number
 }
 
-/** Nothing yet. */
+/** Returns an empty queue. */
 export const createPending = <Key>(): Pending<Key> => ({ notices: [], updates: [], keys: [], bytes: 0 })
 
-/** How many frames wait. */
-export const framesOf = ({ notices, updates }: Pending<unknown>): number => notices.length + updates.length
+/** Returns the number of queued frames. */
+export const frameCount = ({ notices, updates }: Pending<unknown>): number => notices.length + updates.length
 
-export const isEmpty = (pending: Pending<unknown>): boolean => framesOf(pending) === 0
+export const isEmpty = (pending: Pending<unknown>): boolean => frameCount(pending) === 0
 
-/** Adds a warning or an error; false where there are too many. */
+/** Queues a warning or an error. Returns false if too many are queued. */
 export const offerNotice = (pending: Pending<unknown>, frame: Frame): boolean => {
   if (pending.notices.length >= maxNotices) return false
   pending.notices.push(frame)
@@ -33,40 +33,40 @@ export const offerNotice = (pending: Pending<unknown>, frame: Frame): boolean =>
 }
 
 /**
- * Adds an update that is newer than all that wait of its resource. With `behind`, or when much waits already, it takes
- * their place; what is still too much is refused, and nothing of the resource waits then. `replaced` counts those that
- * went.
+ * Queues an update that is newer than all queued updates with the same key. If `behind` is true or the queue is full, it
+ * replaces them. An update that still does not fit is refused, and no update with its key stays queued. `replaced` is the
+ * number of updates that were removed.
  */
 export const offerUpdate = <Key>(
   pending: Pending<Key>,
   key: Key,
   frame: Frame,
   behind: boolean,
-): { taken: boolean; replaced: number } => {
+): { accepted: boolean; replaced: number } => {
   const more = frame.bytes.length
-  const full = framesOf(pending) >= maxPendingFrames || pending.bytes + more > maxPendingBytes
+  const full = frameCount(pending) >= maxPendingFrames || pending.bytes + more > maxPendingBytes
   const replaced = behind || full ? removeUpdates(pending, key) : 0
-  // One frame alone may be larger than the limit, or it could never be sent.
-  if (!isEmpty(pending) && pending.bytes + more > maxPendingBytes) return { taken: false, replaced }
+  // A single frame may exceed the limit; otherwise it could never be sent.
+  if (!isEmpty(pending) && pending.bytes + more > maxPendingBytes) return { accepted: false, replaced }
   pending.updates.push(frame)
   pending.keys.push(key)
   pending.bytes += more
-  return replaced === 0 ? taken : { taken: true, replaced }
+  return replaced === 0 ? accepted : { accepted: true, replaced }
 }
 
-/** What most offers come to, made once. */
-const taken = { taken: true, replaced: 0 } as const
+/** The most frequent result, allocated once. */
+const accepted = { accepted: true, replaced: 0 } as const
 
-/** Forgets what waits of a resource; returns how much it was. */
+/** Removes the queued updates with this key and returns their number. */
 export const removeUpdates = <Key>(pending: Pending<Key>, key: Key): number => {
   const { updates, keys } = pending
   let kept = 0
   for (const [at, frame] of updates.entries()) {
-    const of = keys[at] as Key
-    if (of === key) pending.bytes -= frame.bytes.length
+    const owner = keys[at] as Key
+    if (owner === key) pending.bytes -= frame.bytes.length
     else {
       updates[kept] = frame
-      keys[kept] = of
+      keys[kept] = owner
       kept += 1
     }
   }
@@ -76,9 +76,9 @@ export const removeUpdates = <Key>(pending: Pending<Key>, key: Key): number => {
   return removed
 }
 
-/** Takes frames in order until they have more than so many bytes, or none is left; what is not taken stays as it is. */
-export const takeFrames = (pending: Pending<unknown>, bytes: number): readonly Frame[] => {
-  if (pending.notices.length === 0 && pending.bytes <= bytes) return takeAll(pending)
+/** Removes and returns frames in order until their size exceeds `bytes` or the queue is empty. */
+export const dequeueFrames = (pending: Pending<unknown>, bytes: number): readonly Frame[] => {
+  if (pending.notices.length === 0 && pending.bytes <= bytes) return dequeueAll(pending)
   const frames: Frame[] = []
   let room = bytes
   const takeFrom = (waiting: readonly Frame[]): number => {
@@ -98,8 +98,8 @@ export const takeFrames = (pending: Pending<unknown>, bytes: number): readonly F
   return frames
 }
 
-/** Nearly always there is room for all, and there are only updates: they need no copy. */
-const takeAll = (pending: Pending<unknown>): readonly Frame[] => {
+/** Removes and returns all frames. This is the frequent case, with updates only, and it needs no copy. */
+const dequeueAll = (pending: Pending<unknown>): readonly Frame[] => {
   const { updates } = pending
   pending.updates = []
   pending.keys = []

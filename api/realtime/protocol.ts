@@ -1,17 +1,17 @@
 import { documentTypes } from '#shared/enumerations.ts'
 
-/** What can be followed: the documents, and the status of worlds. */
+/** The types that a client can subscribe to: documents, and the status of worlds. */
 export const resourceTypes = [...documentTypes, 'world'] as const
 export type ResourceType = (typeof resourceTypes)[number]
-/** A resource as a client names it. */
-export type Named = { readonly type: string; readonly id: string }
-/** What a client asks for. */
-export type ClientMessage = { readonly action: 'subscribe' | 'unsubscribe'; readonly resource: Named }
+/** A resource as the client named it. */
+export type ResourceName = { readonly type: string; readonly id: string }
+/** A message from a client. */
+export type ClientMessage = { readonly action: 'subscribe' | 'unsubscribe'; readonly resource: ResourceName }
 
-/** A text of which it is known that it is JSON. */
+/** A string that contains valid JSON. */
 export type Json = string & { readonly json?: true }
 
-/** Reads a message of a client; undefined is a malformed one. Members that are not known are passed over. */
+/** Parses a client message. Returns undefined if it is malformed. Unknown members are ignored. */
 export const readMessage = (text: string): ClientMessage | undefined => {
   const value = parse(text)
   if (!isObject(value) || !isObject(value.resource)) return undefined
@@ -33,23 +33,23 @@ const parse = (text: string): unknown => {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A resource as it is told to those who follow it; `versionMs` is milliseconds since the epoch. */
-export type Told = { readonly versionMs: number; readonly userId: string; readonly data: Json }
+/** The content of a document at one version. `versionMs` is milliseconds since the epoch. */
+export type DocumentContent = { readonly versionMs: number; readonly userId: string; readonly data: Json }
 
-/** An update, with the id as the subscriber wrote it. The data is JSON already, and is not parsed again. */
-export const updateText = ({ type, id }: Named, { versionMs, userId, data }: Told): string =>
+/** Returns an update message with the resource id as the subscriber wrote it. The data is JSON and is not parsed again. */
+export const updateText = ({ type, id }: ResourceName, { versionMs, userId, data }: DocumentContent): string =>
   `{"userId":${JSON.stringify(userId)},"resource":${JSON.stringify({ type, id })},"data":${data},` +
   `"version":"${new Date(versionMs).toISOString()}"}`
 
-/** The warning that a resource does not exist, or cannot be told from one that does not. */
-export const notFoundText = (resource: Named): string =>
+/** Returns the warning for a resource that does not exist or that the client may not read. */
+export const notFoundText = (resource: ResourceName): string =>
   JSON.stringify({
     warning: 'resource_not_found',
-    message: `The ${resource.type} resource does not exist; the subscription waits for it.`,
+    message: `The ${resource.type} resource does not exist. The subscription is active and waits for it.`,
     resource,
   })
 
-/** The errors that a message can have, in the words that the client is told. */
+/** The errors of the protocol, with the text that the client receives. */
 export const faults = {
   malformed: 'Invalid message format',
   type: 'Unknown resource type',
@@ -59,15 +59,15 @@ export const faults = {
 } as const
 export type Fault = keyof typeof faults
 
-/** An error; what is quoted of a resource is cut. */
-export const errorText = (fault: Fault, about?: { message: string; resource: Named }): string => {
+/** Returns an error message. The quoted type and id are cut to 256 characters each. */
+export const errorText = (fault: Fault, about?: { message: string; resource: ResourceName }): string => {
   if (about === undefined) return JSON.stringify({ error: faults[fault] })
   const { type, id } = about.resource
   const resource = { type: type.slice(0, 256), id: id.slice(0, 256) }
   return JSON.stringify({ error: faults[fault], message: about.message, resource })
 }
 
-/** A whole unmasked text frame (RFC 6455, 5.2), so that a text for many is encoded once. */
+/** Encodes a complete unmasked text frame (RFC 6455, section 5.2), which can be written to many sockets. */
 export const textFrame = (text: string): Buffer => {
   const payload = Buffer.from(text)
   const { length } = payload

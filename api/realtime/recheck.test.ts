@@ -58,7 +58,7 @@ const aRecheck = () => {
   }
 }
 
-test('a key that went between the look at it and its connection ends that connection', async () => {
+test('ends a connection whose key was deleted during the handshake', async () => {
   const { open, settle, told, stop } = aRecheck()
   open({ principal: keyOf('gone') })
   await settle()
@@ -66,7 +66,7 @@ test('a key that went between the look at it and its connection ends that connec
   await stop()
 })
 
-test('a key that is told to have changed is read: gone ends, other permissions count, and the same change nothing', async () => {
+test('ends connections of a deleted key and applies changed permissions', async () => {
   const { open, recheck, keys, settle, told, stop } = aRecheck()
   for (const id of ['same', 'less', 'gone']) {
     keys.set(id, keyOf(id))
@@ -82,7 +82,7 @@ test('a key that is told to have changed is read: gone ends, other permissions c
   await stop()
 })
 
-test('every key is looked at once a minute, though nothing was told of it', async () => {
+test('checks every key once a minute', async () => {
   const { open, keys, pass, told, stop } = aRecheck()
   keys.set('a', keyOf('a'))
   open({ principal: keyOf('a') })
@@ -95,7 +95,7 @@ test('every key is looked at once a minute, though nothing was told of it', asyn
   await stop()
 })
 
-test('a token that is not valid any more ends its connection within a minute', async () => {
+test('ends a connection within a minute of its token becoming invalid', async () => {
   const { open, tokens, pass, told, stop } = aRecheck()
   tokens.add('short').add('long')
   for (const token of ['short', 'long']) open({ principal: { ...platform, kind: 'user', id: 'ann' }, token })
@@ -107,7 +107,7 @@ test('a token that is not valid any more ends its connection within a minute', a
   await stop()
 })
 
-test('a scope that is gone ends its connections within a minute', async () => {
+test('ends connections within a minute of the deletion of their scope', async () => {
   const { open, state, pass, told, stop } = aRecheck()
   open({})
   await pass(60_000)
@@ -117,7 +117,7 @@ test('a scope that is gone ends its connections within a minute', async () => {
   await stop()
 })
 
-test('while the database is away nobody is ended, and what is to be read is read when it is back', async () => {
+test('keeps connections while the database is unavailable and reads when it returns', async () => {
   const { open, recheck, keys, state, settle, pass, told, stop } = aRecheck()
   keys.set('a', keyOf('a'))
   open({ principal: keyOf('a') })

@@ -3,40 +3,40 @@ import { presentStatus } from '#api/domain/worlds/present.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
 import type { Database } from '#api/platform/database/client.ts'
 import { openSession } from '#api/platform/database/pool.ts'
-import type { Found } from './hub.ts'
-import { maxChangesAtOnce } from './snapshot.ts'
+import type { Snapshot } from './hub.ts'
+import { maxChangesAtOnce } from './pgSnapshot.ts'
 import type { Change, TailSession } from './tail.ts'
 import { type Topic, topicKey, topicOfWorld } from './topic.ts'
 
 const pollTimeoutMs = 5_000
 
-/** Opens the one session by which a replica follows the changes: what a snapshot says holds for one server's life. */
+/** Opens the session that reads change records. A replica needs one, since a `pg_snapshot` is valid for one server only. */
 export const openTailSession = async (databaseUrl: string): Promise<TailSession> => {
   const { client, close } = await openSession({
     connectionString: databaseUrl,
     application_name: 'orrery-realtime',
     statement_timeout: pollTimeoutMs,
-    // A partition that was never analysed would be read whole at each poll. Planning takes four times as long as reading,
-    // and a plan for any snapshot is as good; its guess of what it reads is too high to let it decide on compilation.
+    // Without statistics the planner would scan whole partitions, so sequential scans are off. Planning takes four times
+    // as long as the query itself, so a generic plan is kept. Its row estimates are too high, which would enable JIT.
     options: '-c enable_seqscan=off -c plan_cache_mode=force_generic_plan -c jit=off',
   })
   return {
     begin: async () => {
       const { rows } = await client.query<{ snapshot: string }>('select pg_current_snapshot()::text as snapshot')
-      if (rows[0] === undefined) throw new Error('Postgres told no snapshot')
+      if (rows[0] === undefined) throw new Error('Postgres returned no pg_snapshot.')
       return rows[0].snapshot
     },
     poll: async ({ xmax, inProgress }) => {
       const { rows } = await client.query<PolledRow>({ name: 'poll', text: pollText, values: [xmax, inProgress] })
       const [first] = rows
-      if (first === undefined) throw new Error('Postgres told no snapshot')
+      if (first === undefined) throw new Error('Postgres returned no pg_snapshot.')
       return { snapshot: first.snapshot, changes: first.type === null ? [] : rows.map(changeOf) }
     },
     close,
   }
 }
 
-/** One statement: the snapshot that it returns is the one by which it saw the rows. */
+/** One statement, so that the rows are read with the snapshot that it returns. */
 const pollText = `
   select s.snapshot::text as snapshot, c.*
   from (select pg_current_snapshot() as snapshot) s left join lateral (
@@ -71,8 +71,8 @@ const changeOf = (row: PolledRow): Change => ({
   ageMs: row.age_ms,
 })
 
-/** Reads what topics are now, deleted ones too; a topic that never was is left out. */
-export const readTopics = async (db: Database, topics: readonly Topic[]): Promise<Map<string, Found>> => {
+/** Returns the current documents by topic key, deleted ones included. Topics without a row are left out. */
+export const readTopics = async (db: Database, topics: readonly Topic[]): Promise<Map<string, Snapshot>> => {
   const found = await Promise.all([
     readDocuments(
       db,
@@ -92,7 +92,7 @@ type DocumentRow = Pick<PolledRow, 'organization_id' | 'project_id' | 'world_id'
   deleted: boolean
 }
 
-const readDocuments = async (db: Database, topics: readonly Topic[]): Promise<[string, Found][]> => {
+const readDocuments = async (db: Database, topics: readonly Topic[]): Promise<[string, Snapshot][]> => {
   if (topics.length === 0) return []
   const { rows } = await db.execute<DocumentRow>(sql`
     select d.organization_id, d.project_id, d.world_id, d.type, d.id, d.user_id, d.data::text as data,
@@ -111,7 +111,7 @@ const readDocuments = async (db: Database, topics: readonly Topic[]): Promise<[s
   })
 }
 
-const readWorlds = async (db: Database, topics: readonly Topic[]): Promise<[string, Found][]> => {
+const readWorlds = async (db: Database, topics: readonly Topic[]): Promise<[string, Snapshot][]> => {
   if (topics.length === 0) return []
   const rows = await db
     .select()
@@ -137,7 +137,7 @@ const readWorlds = async (db: Database, topics: readonly Topic[]): Promise<[stri
   })
 }
 
-/** The project of a world of the organization; undefined is a world that it does not have. */
+/** Returns the project of a world, or undefined if the organization has no such world. */
 export const projectOfWorld = async (
   db: Database,
   { organizationId, worldId }: { organizationId: string; worldId: string },

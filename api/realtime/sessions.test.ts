@@ -38,18 +38,18 @@ const aServer = async (
   const metrics = createRealtimeMetrics(new Registry(), clock.monotonic, () => 0)
   const hub = createHub({
     metrics,
-    read: (entry) => hub.loaded(entry, undefined, hub.awaiting(entry)),
+    read: (entry) => hub.publishSnapshot(entry, undefined, hub.subscriptionsForSnapshot(entry)),
     keyChanged: () => undefined,
-    wantsFlush: (connection) => hub.flush(connection, 0),
+    scheduleFlush: (connection) => hub.flush(connection, 0),
     end: (connection, why) => sessions.end(connection, why),
   })
   const sessions = createSessions(connections, {
     ...{ hub, metrics, clock, random: () => 0 },
-    opened: (connection) => recheck.add(connection),
-    closed: (connection) => recheck.remove(connection),
+    onOpen: (connection) => recheck.add(connection),
+    onClose: (connection) => recheck.remove(connection),
   })
   const recheck = createRecheck({
-    ...{ connections, verifyToken, clock, log, signal, permit: hub.permit, end: sessions.end },
+    ...{ connections, verifyToken, clock, log, signal, permit: hub.updatePermissions, end: sessions.end },
     readCredentials: async (principals) => principals,
     scopeExists: async () => true,
   })
@@ -99,7 +99,7 @@ const aServer = async (
 }
 
 describe('on a real socket', () => {
-  test('a handshake that is not answered within five seconds ends', async () => {
+  test('ends a handshake that takes longer than five seconds', async () => {
     let asked = 0
     const { connect, pass } = await aServer(() => {
       asked += 1
@@ -113,7 +113,7 @@ describe('on a real socket', () => {
     expect(await client.closes()).toBe(1006)
   })
 
-  test('a handshake that waits for its turn among many has its five seconds from then', async () => {
+  test('starts the deadline of a queued handshake when its turn begins', async () => {
     let asked = 0
     const { connect, pass } = await aServer(() => {
       asked += 1
@@ -128,7 +128,7 @@ describe('on a real socket', () => {
     await eventually('its end', async () => isOver() === 65)
   })
 
-  test('a handshake that was answered has no deadline any more', async () => {
+  test('cancels the deadline when the handshake is answered', async () => {
     const { connect, pass } = await aServer()
     const client = connect()
     await client.opens()
@@ -137,7 +137,7 @@ describe('on a real socket', () => {
     await new Promise((resolve) => client.ws.once('message', resolve))
   })
 
-  test('a client that answers no ping is cut off after two, and one that does goes on', async () => {
+  test('ends a client that leaves two pings unanswered and keeps one that answers', async () => {
     const { connect, connections, pass } = await aServer()
     const [silent, present] = [connect({ autoPong: false }), connect()]
     await silent.opens()
@@ -145,14 +145,14 @@ describe('on a real socket', () => {
     for (const pings of [1, 2, 3]) {
       await pass(30_000)
       await eventually('the ping', async () => present.seen.pings === pings)
-      await eventually('its answer', async () => [...connections].some(({ care }) => care.misses === 0))
+      await eventually('its answer', async () => [...connections].some(({ health }) => health.misses === 0))
     }
     expect(await silent.closes()).toBe(1006)
     expect(silent.seen.pings).toBe(2)
     expect(present.seen.closed).toBe(undefined)
   })
 
-  test('a client that follows nothing is closed after ten minutes, and one that follows something is not', async () => {
+  test('closes a client without subscriptions after ten minutes and keeps one with a subscription', async () => {
     const { connect, connections, pass } = await aServer()
     const [idle, busy] = [connect(), connect()]
     await idle.opens()
@@ -163,7 +163,7 @@ describe('on a real socket', () => {
     )
     for (let at = 1; at <= 20; at += 1) {
       await pass(30_000)
-      await eventually('both answers', async () => [...connections].every(({ care }) => care.misses === 0))
+      await eventually('both answers', async () => [...connections].every(({ health }) => health.misses === 0))
     }
     expect(idle.seen.closed).toBe(undefined)
     await pass(1_000)
@@ -171,7 +171,7 @@ describe('on a real socket', () => {
     expect(busy.seen.closed).toBe(undefined)
   })
 
-  test("a user's connection ends within a minute of the end of its token", async () => {
+  test('ends the connection of a user within a minute of the expiry of the token', async () => {
     let verify: ReturnType<typeof createTokenVerifier> = async () => undefined
     let token = ''
     const { connect, clock, pass } = await aServer(

@@ -1,40 +1,40 @@
 import type { Duplex } from 'node:stream'
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { Admission } from './admission.ts'
-import { createCare, heard, needOf, takeMalformed, takeToken } from './care.ts'
 import { type Connection, createConnection, type Ending, endings, isBehind } from './connection.ts'
+import { consumeToken, countMalformed, createHealth, nextAction, recordActivity } from './health.ts'
 import type { Hub } from './hub.ts'
 import type { RealtimeMetrics } from './metrics.ts'
 import { readMessage } from './protocol.ts'
 import type { ClientEvents, ClientSocket } from './socket.ts'
 
-const lookEveryMs = 1_000
-/** Saying goodbye to all takes no longer; a container is killed 30 s after SIGTERM. */
-const maxGoodbyesMs = 10_000
-const goodbyesPerMs = 0.5
-/** Those who do not answer the goodbye are cut off. */
-const lastMs = 2_000
+const checkIntervalMs = 1_000
+/** The longest time over which close frames are spread. Kubernetes kills the container 30 s after SIGTERM by default. */
+const maxCloseSpreadMs = 10_000
+const closesPerMs = 0.5
+/** The time for clients to answer the last close frames. */
+const closeGraceMs = 2_000
 
 export type SessionOptions = {
   readonly hub: Hub
   readonly metrics: RealtimeMetrics
   readonly clock: Clock
   readonly random: () => number
-  readonly opened: (connection: Connection) => void
-  readonly closed: (connection: Connection) => void
+  readonly onOpen: (connection: Connection) => void
+  readonly onClose: (connection: Connection) => void
 }
 
-/** The open connections of a replica: what clients send goes to the hub, and each is looked after once a second. */
+/** Manages the open connections of a replica: passes messages to the hub and checks the health of each client once a second. */
 export const createSessions = (
   connections: Set<Connection>,
-  { hub, metrics, clock, random, opened, closed }: SessionOptions,
+  { hub, metrics, clock, random, onOpen, onClose }: SessionOptions,
 ) => {
   const end = (connection: Connection, why: Ending): void => {
     if (connection.ended !== undefined) return
-    // What the client was to be told goes before the goodbye.
+    // Pending frames go out before the close frame.
     hub.flush(connection, clock.monotonic())
     connection.ended = why
-    connection.care.endedMs = clock.monotonic()
+    connection.health.endedMs = clock.monotonic()
     const [code, reason] = endings[why]
     connection.peer.close(code, reason)
   }
@@ -42,73 +42,73 @@ export const createSessions = (
     connection.ended ??= why
     connection.peer.terminate()
   }
-  const take = (connection: Connection, text: string | undefined): void => {
+  const handleMessage = (connection: Connection, text: string | undefined): void => {
     if (connection.ended !== undefined) return
-    heard(connection.care)
+    recordActivity(connection.health)
     const message = text === undefined ? undefined : readMessage(text)
-    if (!takeToken(connection.care, clock.monotonic())) end(connection, 'rate')
+    if (!consumeToken(connection.health, clock.monotonic())) end(connection, 'rate')
     else if (message !== undefined) hub[message.action](connection, message.resource)
-    else if (takeMalformed(connection.care)) hub.refuseMalformed(connection)
+    else if (countMalformed(connection.health)) hub.refuseMalformed(connection)
     else end(connection, 'malformed')
   }
-  const lookAfter = (connection: Connection, nowMs: number): void => {
-    const { peer, care, subscriptions, ended } = connection
+  const checkHealth = (connection: Connection, nowMs: number): void => {
+    const { peer, health, subscriptions, ended } = connection
     const behind = isBehind(connection)
     const seen = { ended: ended !== undefined, behind, buffered: peer.buffered(), subscriptions: subscriptions.length }
-    const need = needOf(care, seen, nowMs)
-    if (need === undefined) return
-    if ('ping' in need) peer.ping()
-    else if ('close' in need) end(connection, need.close)
-    else terminate(connection, need.terminate)
+    const action = nextAction(health, seen, nowMs)
+    if (action === undefined) return
+    if ('ping' in action) peer.ping()
+    else if ('close' in action) end(connection, action.close)
+    else terminate(connection, action.terminate)
   }
 
   const events: ClientEvents = {
-    message: take,
+    message: handleMessage,
     ping: (connection, data) => {
-      heard(connection.care)
-      if (!takeToken(connection.care, clock.monotonic())) end(connection, 'rate')
-      // Answers to one who does not read them would pile up.
+      recordActivity(connection.health)
+      if (!consumeToken(connection.health, clock.monotonic())) end(connection, 'rate')
+      // Pongs to a client that does not read would accumulate.
       else if (!isBehind(connection)) connection.peer.pong(data)
     },
-    pong: ({ care }) => heard(care),
+    pong: ({ health }) => recordActivity(health),
     closed: (connection) => {
       connections.delete(connection)
       hub.remove(connection)
-      closed(connection)
-      metrics.connections(-1)
-      metrics.closed(connection.ended ?? 'client')
+      onClose(connection)
+      metrics.addConnections(-1)
+      metrics.countClose(connection.ended ?? 'client')
     },
   }
 
   return {
     end,
-    /** Takes over an open WebSocket. */
+    /** Registers an open WebSocket as a connection. */
     open: (peer: ClientSocket, socket: Duplex, { principal, scope, token }: Admission): void => {
-      const care = createCare(clock.monotonic(), random())
-      const connection = createConnection({ peer, scope, principal, token, care })
+      const health = createHealth(clock.monotonic(), random())
+      const connection = createConnection({ peer, scope, principal, token, health })
       peer.serve(socket, connection, events)
       connections.add(connection)
-      metrics.connections(1)
-      opened(connection)
+      metrics.addConnections(1)
+      onOpen(connection)
     },
-    /** Looks after all until the signal is aborted. */
+    /** Checks the health of all connections every second until the signal is aborted. */
     run: async (signal: AbortSignal): Promise<void> => {
       while (!signal.aborted) {
-        await sleep(clock, lookEveryMs, signal)
+        await sleep(clock, checkIntervalMs, signal)
         const nowMs = clock.monotonic()
-        for (const connection of connections) lookAfter(connection, nowMs)
+        for (const connection of connections) checkHealth(connection, nowMs)
       }
     },
-    /** Says goodbye to all, spread over some seconds so that they do not all come back at once, then cuts off the rest. */
+    /** Closes all connections, spread over several seconds so that clients do not reconnect at once, then destroys the rest. */
     drain: async (): Promise<void> => {
-      const spreadMs = Math.min(maxGoodbyesMs, connections.size / goodbyesPerMs)
+      const spreadMs = Math.min(maxCloseSpreadMs, connections.size / closesPerMs)
       await Promise.all(
         [...connections].map(async (connection) => {
           await sleep(clock, random() * spreadMs)
           end(connection, 'restart')
         }),
       )
-      const deadlineMs = clock.monotonic() + lastMs
+      const deadlineMs = clock.monotonic() + closeGraceMs
       while (connections.size > 0 && clock.monotonic() < deadlineMs) await sleep(clock, 20)
       for (const connection of connections) terminate(connection, undefined)
     },

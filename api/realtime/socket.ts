@@ -2,9 +2,9 @@ import type { Duplex } from 'node:stream'
 import { WebSocket } from 'ws'
 import type { Connection, Peer } from './connection.ts'
 
-/** What clients do. */
+/** Callbacks for the events of client sockets. */
 export type ClientEvents = {
-  /** A text; undefined is a binary message, which no client has a reason to send. */
+  /** A text message, or undefined for a binary message. Binary messages are not part of the protocol. */
   message(connection: Connection, text: string | undefined): void
   ping(connection: Connection, data: Buffer): void
   pong(connection: Connection): void
@@ -12,39 +12,39 @@ export type ClientEvents = {
 }
 
 /**
- * The wire of an open WebSocket. Updates are written to its socket as whole frames that were made once for all
- * receivers; nothing is compressed, so ws too writes each of its own frames in one go, and they do not mix. It is the
- * WebSocket itself and has no function of its own, since ten thousands of them are held.
+ * A WebSocket that can write prepared frames. An update is encoded once for all its receivers and written directly to
+ * the underlying stream. Compression is off, so ws writes each of its own frames in one call and frames cannot interleave.
+ * Handlers are methods rather than closures, because a replica holds tens of thousands of sockets.
  */
 export class ClientSocket extends WebSocket implements Peer {
-  /** Undefined until it serves a connection, which is before ws tells of anything. */
-  #wire: Duplex | undefined
+  /** Undefined until `serve` is called, which happens before ws emits events. */
+  #stream: Duplex | undefined
   #connection: Connection | undefined
   #events: ClientEvents | undefined
 
-  /** Tells of what the client of a connection does. */
+  /** Starts reporting the events of this socket for the connection. */
   serve(socket: Duplex, connection: Connection, events: ClientEvents): void {
-    this.#wire = socket
+    this.#stream = socket
     this.#connection = connection
     this.#events = events
     this.on('message', this.#onMessage)
     this.on('ping', this.#onPing)
     this.on('pong', this.#onPong)
     this.on('close', this.#onClose)
-    // A protocol error: ws closes the connection with the right code by itself.
+    // On a protocol error, ws closes the connection with the right code.
     this.on('error', ignore)
   }
 
   buffered(): number {
-    return this.#wire?.writableLength ?? 0
+    return this.#stream?.writableLength ?? 0
   }
 
   write(bytes: Buffer): void {
-    if (this.#wire?.writable) this.#wire.write(bytes)
+    if (this.#stream?.writable) this.#stream.write(bytes)
   }
 
   onDrain(callback: () => void): void {
-    this.#wire?.once('drain', callback)
+    this.#stream?.once('drain', callback)
   }
 
   #onMessage(data: WebSocket.RawData, isBinary: boolean): void {
@@ -66,5 +66,5 @@ export class ClientSocket extends WebSocket implements Peer {
 
 const ignore = (): void => undefined
 
-/** Messages are Buffers unless ws is told otherwise. */
+/** Messages are Buffers with the default binaryType of ws. */
 const textOf = (data: WebSocket.RawData): string => (Buffer.isBuffer(data) ? data.toString() : '')

@@ -1,75 +1,79 @@
 import type { ScopeIds } from '#api/domain/access/context.ts'
 import type { Connection } from './connection.ts'
-import type { Fault, Named } from './protocol.ts'
-import { type Asked, mayRead, nodePath, readTopic, type Topic } from './topic.ts'
+import type { Fault, ResourceName } from './protocol.ts'
+import { mayRead, permissionPath, readTopic, type SubscriptionTarget, type Topic } from './topic.ts'
 
-/** How many resources one connection may follow. */
+/** The highest number of subscriptions of one connection. */
 export const maxSubscriptions = 128
 
-/** A topic that somebody follows. */
+/** A topic with at least one subscription. */
 export type Entry = { readonly key: string; readonly topic: Topic; readonly subscriptions: Set<Subscription> }
 
-/** What a connection follows, and what it was told of it. */
+/** A subscription of one connection to one topic, with its delivery state. */
 export type Subscription = {
   readonly connection: Connection
   readonly entry: Entry
-  readonly named: Named
-  /** Whether the connection's own headers name the scope; without that, what may not be read is told as absent. */
-  readonly known: boolean
-  /** The newest version that was sent or waits to be; 0 is none. It never falls. */
-  sentMs: number
-  /** The present document is owed. */
-  awaits: boolean
-  /** The newest change that was not told meanwhile; 0 is none. */
-  passedMs: number
-  /** The last answer to whether a node may be read; forgotten when the permissions change. */
-  grant: { readonly path: string; readonly reads: boolean } | undefined
+  /** The resource as the client named it. */
+  readonly resource: ResourceName
+  /** True if the connection's headers name the topic's scope. Otherwise a topic that may not be read is reported as absent. */
+  readonly isOwnScope: boolean
+  /** The newest version that was queued for the client, or 0. It never decreases. */
+  sentVersionMs: number
+  /** True until the client has received the current document. */
+  needsSnapshot: boolean
+  /** The newest change that was skipped while the snapshot was pending, or 0. */
+  skippedVersionMs: number
+  /** The cached permission check for the last path. Cleared when the permissions change. */
+  grant: { readonly path: string; readonly canRead: boolean } | undefined
 }
 
-/** The subscription of a connection to what it names so. */
-export const findSubscription = ({ subscriptions }: Connection, { type, id }: Named): Subscription | undefined =>
-  subscriptions.find(({ named }) => named.type === type && named.id === id)
+/** Returns the connection's subscription with this type and id. */
+export const findSubscription = ({ subscriptions }: Connection, { type, id }: ResourceName): Subscription | undefined =>
+  subscriptions.find(({ resource }) => resource.type === type && resource.id === id)
 
-/** What a subscription was not told waits to be read no more. */
-export const forgetStale = (subscription: Subscription): void => {
+/** Removes the subscription from the list of documents to read again. */
+export const clearStale = (subscription: Subscription): void => {
   const { connection } = subscription
   if (connection.stale.length > 0) connection.stale = connection.stale.filter((each) => each !== subscription)
 }
 
-/** Whether a connection may follow what it names, and what that is. */
-export const decideSubscribe = (connection: Connection, named: Named): Asked | { fault: Fault; message: string } => {
-  const asked = readTopic(connection.scope, named)
-  if ('fault' in asked) return asked
-  if (asked.known && !mayRead(connection.principal.permissions, nodePath(asked.topic))) {
-    return { fault: 'permission', message: 'The credential may not read this scope.' }
+/** Returns the target of a new subscription, or the error that refuses it. */
+export const decideSubscribe = (
+  connection: Connection,
+  resource: ResourceName,
+): SubscriptionTarget | { fault: Fault; message: string } => {
+  const target = readTopic(connection.scope, resource)
+  if ('fault' in target) return target
+  if (target.isOwnScope && !mayRead(connection.principal.permissions, permissionPath(target.topic))) {
+    return { fault: 'permission', message: 'The credential has no permission to read this scope.' }
   }
   if (connection.subscriptions.length >= maxSubscriptions) {
     return { fault: 'limit', message: `A connection has at most ${maxSubscriptions} subscriptions.` }
   }
-  return asked
+  return target
 }
 
 /**
- * Whether a subscription may be told of something at these ids, whose node has this path, by its permissions and the
- * headers of its connection.
+ * Reports whether the subscriber may read a document in this scope, by the permissions and the headers of its connection.
+ * `path` is the permission path of the scope.
  */
-export const reads = (subscription: Subscription, place: ScopeIds, path = nodePath(place)): boolean => {
+export const canRead = (subscription: Subscription, scope: ScopeIds, path = permissionPath(scope)): boolean => {
   const { connection, entry } = subscription
   const { projectId } = connection.scope
-  if (entry.topic.type === 'world' && projectId !== '' && projectId !== place.projectId) return false
+  if (entry.topic.type === 'world' && projectId !== '' && projectId !== scope.projectId) return false
   if (subscription.grant?.path !== path) {
-    subscription.grant = { path, reads: mayRead(connection.principal.permissions, path) }
+    subscription.grant = { path, canRead: mayRead(connection.principal.permissions, path) }
   }
-  return subscription.grant.reads
+  return subscription.grant.canRead
 }
 
-/** What new permissions mean for a subscription: it ends, it is to be read, or nothing. */
-export const afterPermit = (
-  { grant, entry, known }: Subscription,
+/** Decides the effect of new permissions on a subscription: end it, read its document, or nothing. */
+export const permissionEffect = (
+  { grant, entry, isOwnScope }: Subscription,
   permissions: readonly string[],
 ): 'end' | 'read' | 'nothing' => {
-  const path = grant?.path ?? (known ? nodePath(entry.topic) : undefined)
-  if (path === undefined || mayRead(permissions, path)) return grant?.reads === true ? 'nothing' : 'read'
-  // What was told as absent stays so.
-  return grant?.reads === false ? 'nothing' : 'end'
+  const path = grant?.path ?? (isOwnScope ? permissionPath(entry.topic) : undefined)
+  if (path === undefined || mayRead(permissions, path)) return grant?.canRead === true ? 'nothing' : 'read'
+  // The client was told that the resource is absent, and that stays true for it.
+  return grant?.canRead === false ? 'nothing' : 'end'
 }

@@ -2,16 +2,16 @@ import { sql } from 'drizzle-orm'
 import { customType, index, jsonb, pgTable, text } from 'drizzle-orm/pg-core'
 import { instant } from '#api/platform/database/columns.ts'
 
-/** A transaction id that does not wrap around; read and written as text. */
+/** A 64-bit transaction id, which does not wrap around, represented as text. */
 const xid8 = customType<{ data: string }>({ dataType: () => 'xid8' })
 
 /**
- * What changed, for the replicas that tell it on: written by triggers of `documents`, `worlds` and `api_keys` in the
- * transaction of whoever changes a row, so that no writer can forget it and no rollback leaves one behind. `xid` is
- * what readers go by. `data` is null where the row itself is to be read: it is large, or is shown by more than itself.
+ * The change records that replicas deliver to their subscribers. Triggers of `documents`, `worlds` and `api_keys` write
+ * them in the transaction of the change, so no writer can omit one and a rollback removes it. Readers select by `xid`.
+ * `data` is null if the content must be read from the row, because it is large or composed of several columns.
  *
- * The table is partitioned by time, and its partitions are unlogged: a crash of Postgres empties them, and it also cuts
- * the connection of every reader, which begins anew by reading what is followed.
+ * The table is partitioned by time and its partitions are unlogged. A crash of Postgres empties them, but it also ends
+ * the session of every reader, and a reader that reconnects reads all its topics again.
  */
 export const realtimeChanges = pgTable(
   'realtime_changes',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createFakeClock } from '#test/support/fakeClock.ts'
-import { maxChangesAtOnce, type Unseen } from './snapshot.ts'
-import { type Change, followChanges, type TailSession } from './tail.ts'
+import { maxChangesAtOnce, type UnseenTransactions } from './pgSnapshot.ts'
+import { type Change, type TailSession, tailChanges } from './tail.ts'
 
 const change = (id: string): Change => ({
   ...{ organizationId: 'org-1', projectId: 'prj-1', worldId: '', type: 'liveConfig', id },
@@ -17,10 +17,10 @@ const aTail = () => {
   let stalledMs = 0
   const stopping = new AbortController()
   const seen: string[] = []
-  const sessions: { polls: Unseen[]; isClosed: boolean }[] = []
+  const sessions: { polls: UnseenTransactions[]; isClosed: boolean }[] = []
   let waiting: PromiseWithResolvers<Polled> | undefined
   const open = async (): Promise<TailSession> => {
-    const session = { polls: [] as Unseen[], isClosed: false }
+    const session = { polls: [] as UnseenTransactions[], isClosed: false }
     sessions.push(session)
     return {
       begin: async () => '10:20:11,12',
@@ -34,8 +34,8 @@ const aTail = () => {
       },
     }
   }
-  const running = followChanges({
-    ...{ open, log, signal: stopping.signal, polled: () => undefined },
+  const running = tailChanges({
+    ...{ open, log, signal: stopping.signal, onPoll: () => undefined },
     clock: { ...clock, monotonic: () => clock.monotonic() + stalledMs },
     publish: (changes) => void seen.push(...changes.map(({ id }) => id)),
     refresh: () => void seen.push('refresh'),
@@ -75,7 +75,7 @@ const aTail = () => {
 }
 
 describe('the tail', () => {
-  test('reads all that is followed after its first snapshot, and then asks for what each snapshot did not see', async () => {
+  test('reads all topics after the first pg_snapshot and then polls for unseen transactions', async () => {
     const tail = aTail()
     await tail.answer({ snapshot: '12:30:13', changes: [change('a'), change('b')] })
     expect(tail.seen).toEqual(['refresh', 'a', 'b'])
@@ -91,7 +91,7 @@ describe('the tail', () => {
     expect(tail.sessions[0]?.isClosed).toBe(true)
   })
 
-  test('asks 200 times a second while something happens, and 20 times when nothing does', async () => {
+  test('polls 200 times a second during changes and 20 times a second otherwise', async () => {
     const tail = aTail()
     const polls = () => tail.sessions[0]?.polls.length
     await tail.answer({ snapshot: '30:30:', changes: [change('a')] })
@@ -106,7 +106,7 @@ describe('the tail', () => {
     await tail.stop()
   })
 
-  test('that lost its session begins with a new snapshot and reads all that is followed', async () => {
+  test('reads all topics again after a lost session', async () => {
     const tail = aTail()
     await tail.answer({ snapshot: '40:50:', changes: [change('a')] })
     await tail.pass(5)
@@ -119,7 +119,7 @@ describe('the tail', () => {
     await tail.stop()
   })
 
-  test('takes a session that is silent for ten seconds for lost, and tells nothing that it still brings', async () => {
+  test('treats a session without response for ten seconds as lost and ignores its late response', async () => {
     const tail = aTail()
     await tail.pass(9_999)
     expect(tail.sessions).toHaveLength(1)
@@ -131,7 +131,7 @@ describe('the tail', () => {
     await tail.stop()
   })
 
-  test('reads all that is followed instead of more changes at once than it takes', async () => {
+  test('reads all topics if one poll returns too many changes', async () => {
     const tail = aTail()
     const many = Array.from({ length: maxChangesAtOnce + 1 }, () => change('many'))
     await tail.answer({ snapshot: '30:30:', changes: many })
@@ -141,7 +141,7 @@ describe('the tail', () => {
     await tail.stop()
   })
 
-  test('that stood still for longer than a minute reads all that is followed', async () => {
+  test('reads all topics after a pause of more than a minute', async () => {
     const tail = aTail()
     await tail.answer({ snapshot: '30:30:', changes: [] })
     tail.stall(59_000)

@@ -5,51 +5,59 @@ import { documentParams } from '#api/domain/documents/schema.ts'
 import { placeOf } from '#api/domain/documents/scope.ts'
 import { Problem } from '#api/platform/http/problem.ts'
 import { isId } from '#shared/ids.ts'
-import { type Fault, type Named, type ResourceType, resourceTypes } from './protocol.ts'
+import { type Fault, type ResourceName, type ResourceType, resourceTypes } from './protocol.ts'
 
-/** What is followed, whoever names it how: a document in its scope, or a world of an organization. */
+/** The canonical identity of a resource: a document in its scope, or a world of an organization. */
 export type Topic = ScopeIds & { readonly type: ResourceType; readonly id: string }
 
-/** One text for one topic: no part of it can hold the separator. */
+/** Returns the unique key of a topic. No part of a topic can contain the separator. */
 export const topicKey = ({ type, organizationId, projectId, worldId, id }: Topic): string =>
   `${type}/${organizationId}/${projectId}/${worldId}/${id}`
 
-/** The topic of a world, which is followed by its id alone. */
+/** Returns the topic of a world, which is identified by its organization and id. */
 export const topicOfWorld = (organizationId: string, id: string): Topic => ({
-  ...{ type: 'world', organizationId, projectId: '', worldId: '', id },
+  type: 'world',
+  organizationId,
+  projectId: '',
+  worldId: '',
+  id,
 })
 
-/** What a subscription asks for; `known` says that the connection's own headers name its scope. */
-export type Asked = { readonly topic: Topic; readonly known: boolean }
+/** The target of a subscription. `isOwnScope` is true if the connection's headers name the scope of the topic. */
+export type SubscriptionTarget = { readonly topic: Topic; readonly isOwnScope: boolean }
 
-/** Finds what a client names from the scope of its connection, or what is wrong with the name. */
-export const readTopic = (scope: ScopeIds, { type, id }: Named): Asked | { fault: Fault; message: string } => {
-  const known = resourceTypes.find((each) => each === type)
-  if (known === undefined) return { fault: 'type', message: `The types are ${resourceTypes.join(', ')}.` }
-  if (known === 'world') {
-    if (!isId('world', id)) return { fault: 'id', message: 'The id must be that of a world, wld- and 26 characters.' }
-    return { topic: topicOfWorld(scope.organizationId, id), known: false }
+/** Resolves a resource name in the scope of the connection. Returns an error if the name is invalid. */
+export const readTopic = (
+  scope: ScopeIds,
+  { type, id }: ResourceName,
+): SubscriptionTarget | { fault: Fault; message: string } => {
+  const resourceType = resourceTypes.find((each) => each === type)
+  if (resourceType === undefined) return { fault: 'type', message: `The types are ${resourceTypes.join(', ')}.` }
+  if (resourceType === 'world') {
+    if (!isId('world', id)) return { fault: 'id', message: 'The id of a world is wld- and 26 characters.' }
+    return { topic: topicOfWorld(scope.organizationId, id), isOwnScope: false }
   }
   const parsed = documentParams.shape.id.safeParse(id)
-  if (!parsed.success) return { fault: 'id', message: `The id ${parsed.error.issues[0]?.message ?? 'is not valid'}.` }
+  if (!parsed.success)
+    return { fault: 'id', message: `The id is invalid: ${parsed.error.issues[0]?.message ?? 'unknown form'}.` }
   try {
-    const { organizationId, projectId, worldId, id: own } = placeOf(scope, id)
-    const named = (inScope: string, found: string): boolean => found === '' || found === inScope
+    const { organizationId, projectId, worldId, id: localId } = placeOf(scope, id)
+    const isOwn = (scopeId: string, topicId: string): boolean => topicId === '' || topicId === scopeId
     return {
-      topic: { type: known, organizationId, projectId, worldId, id: own },
-      known: named(scope.projectId, projectId) && named(scope.worldId, worldId),
+      topic: { type: resourceType, organizationId, projectId, worldId, id: localId },
+      isOwnScope: isOwn(scope.projectId, projectId) && isOwn(scope.worldId, worldId),
     }
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     const [first] = error.errors ?? []
-    return { fault: 'id', message: `${first?.path ?? 'The id'} ${first?.message ?? 'is not valid'}.` }
+    return { fault: 'id', message: `${first?.path ?? 'The id'}: ${first?.message ?? 'is invalid'}.` }
   }
 }
 
-/** The node of the tree whose permissions count for something at these ids. */
-export const nodePath = ({ organizationId, projectId, worldId }: ScopeIds): string =>
+/** Returns the permission path of the scope that these ids name. */
+export const permissionPath = ({ organizationId, projectId, worldId }: ScopeIds): string =>
   pathOf(organizationId, projectId || undefined, worldId || undefined)
 
-/** Whether permissions let one read at a node: every verb reads. */
+/** Reports whether the permissions allow reading at the path. Every verb includes reading. */
 export const mayRead = (permissions: readonly string[], path: string): boolean =>
   strongestVerb(permissions, path) !== undefined

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { Gauge, type Registry } from 'prom-client'
 import type { ApiConfig } from '#api/config.ts'
 import type { Database } from '#api/platform/database/client.ts'
@@ -6,19 +7,21 @@ import type { NewId } from '#shared/ids.ts'
 import { type Client, createClient } from '#shared/kube/client.ts'
 import type { Credentials } from '#shared/kube/config.ts'
 import { createController } from '#shared/kube/controller.ts'
+import { createEventRecorder, eventResource } from '#shared/kube/events.ts'
 import { createKubeMetrics } from '#shared/kube/metrics.ts'
-import type { KubeObject } from '#shared/kube/objects.ts'
+import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
 import { createTransport } from '#shared/kube/transport.ts'
 import type { Log } from '#shared/log.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
-import { botDeploymentResource, worldResource } from '#shared/resources/group.ts'
+import { apiGroup, botDeploymentResource, worldResource } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import { whileLeader } from './leader.ts'
 import { createNamespaces } from './namespace.ts'
 import { outboxDepth, type PullDeps, pullVanished, pullWorld } from './pull.ts'
 import { pullBots } from './pullBots.ts'
 import { createPush } from './push.ts'
+import { createStrangers } from './strangers.ts'
 import type { Kind } from './synced.ts'
 
 const pullWorkers = 8
@@ -67,7 +70,17 @@ export const startClusterSync = (options: SyncOptions) => {
     log,
     maxBackoffMs: config.pushBackoffMaxMs,
   })
-  const pullDeps: PullDeps = { ...options, worlds, bots, cluster: config.cluster.name, wake: push.wake }
+  const events = createEventRecorder({
+    client: createClient(transport, eventResource),
+    controller: `${apiGroup}/api`,
+    instance: hostname(),
+    ...{ clock, random: Math.random, log, metrics: metrics.events },
+  })
+  const pullDeps: PullDeps = {
+    ...{ ...options, worlds, bots, cluster: config.cluster.name, wake: push.wake },
+    namespacePrefix: config.namespacePrefix,
+    strangers: createStrangers({ events, log, registry }),
+  }
   new Gauge({
     name: 'orrery_outbox_depth',
     help: 'Rows that wait to be pushed to the cluster.',
@@ -82,11 +95,12 @@ export const startClusterSync = (options: SyncOptions) => {
     follow(pullDeps, { ...options, metrics, signal }),
   )
   const pushing = push.run(stop.signal)
+  const recording = events.run(stop.signal)
   return {
     wake: push.wake,
     stop: async (): Promise<void> => {
       stop.abort()
-      await Promise.all([pushing, following])
+      await Promise.all([pushing, following, recording])
       await transport.close()
     },
   }
@@ -97,8 +111,8 @@ type FollowOptions = SyncOptions & { metrics: ReturnType<typeof createKubeMetric
 /** Pulls for as long as this replica leads. */
 const follow = async (deps: PullDeps, options: FollowOptions): Promise<void> => {
   await Promise.all([
-    followKind('world', deps, options, deps.worlds, (name, live) => pullWorld(deps, name, live)),
-    followKind('bot', deps, options, deps.bots, (name, live) => pullBots(deps, name, live)),
+    followKind('world', deps, options, deps.worlds, (key, live) => pullWorld(deps, key, live)),
+    followKind('bot', deps, options, deps.bots, (key, live) => pullBots(deps, key, live)),
   ])
 }
 
@@ -108,14 +122,14 @@ const followKind = async <T extends KubeObject>(
   deps: PullDeps,
   { clock, log, metrics, signal }: FollowOptions,
   client: Client<T>,
-  pull: (name: string, live: T | undefined) => Promise<void>,
+  pull: (key: string, live: T | undefined) => Promise<void>,
 ): Promise<void> => {
   const cache = createReflector({ client, clock, random: Math.random, log, metrics })
   const controller = createController({
     name: `pull-${kind}`,
     workers: pullWorkers,
     reconcile: async (key) => {
-      await pull(key.slice(key.indexOf('/') + 1), cache.store.get(key))
+      await pull(key, cache.store.get(key))
       return undefined
     },
     reconcileTimeoutMs: pullTimeoutMs,
@@ -129,7 +143,7 @@ const followKind = async <T extends KubeObject>(
   const working = controller.run(signal)
   await cache.synced({ timeoutMs: Number.MAX_SAFE_INTEGER, signal }).catch(() => undefined)
   while (!signal.aborted) {
-    const present = new Set(cache.store.list().map(({ metadata }) => metadata.name))
+    const present = new Set(cache.store.list().map(objectKey))
     await pullVanished(deps, kind, present).catch((error: unknown) =>
       log.warn({ kind, err: error }, 'pull: the sweep failed'),
     )

@@ -1,6 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { markBotsDeleting } from '#api/domain/deletion/deleting.ts'
 import { endDocuments } from '#api/domain/documents/sweep/service.ts'
+import { organizations } from '#api/domain/organizations/table.ts'
 import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
 import { startColumns, stopColumns } from '#api/domain/worlds/transitions.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
@@ -9,14 +10,17 @@ import type { Clock } from '#shared/clock.ts'
 import type { NewId } from '#shared/ids.ts'
 import type { Client } from '#shared/kube/client.ts'
 import { isNotFound } from '#shared/kube/errors.ts'
-import type { KubeObject } from '#shared/kube/objects.ts'
+import { type KubeObject, objectKey, parseKey } from '#shared/kube/objects.ts'
 import type { Log } from '#shared/log.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
-import { apiFinalizer } from '#shared/resources/group.ts'
+import { apiFinalizer, namespaceOf } from '#shared/resources/group.ts'
 import { type World, worldSpecSchema } from '#shared/resources/world.ts'
+import { identify, organizationOf } from './identity.ts'
 import { observeWorld, type Verdict } from './observe.ts'
 import { lockRow, recordObserved } from './rows.ts'
+import type { Strangers } from './strangers.ts'
 import {
+  appliedRows,
   forgetResource,
   isOutdated,
   type Kind,
@@ -24,7 +28,6 @@ import {
   markRow,
   newestVersion,
   type SyncedRow,
-  vanishedIds,
 } from './synced.ts'
 
 export type PullDeps = {
@@ -32,6 +35,8 @@ export type PullDeps = {
   readonly worlds: Client<World>
   readonly bots: Client<BotDeployment>
   readonly cluster: string
+  readonly namespacePrefix: string
+  readonly strangers: Strangers
   readonly clock: Clock
   readonly newId: NewId
   readonly log: Log
@@ -39,43 +44,106 @@ export type PullDeps = {
   readonly wake: () => void
 }
 
-/** Takes one World as the cache shows it (undefined: it is gone) into its row. Worlds without a row are left alone. */
-export const pullWorld = async (deps: PullDeps, name: string, live: World | undefined): Promise<void> => {
-  if (live === undefined) return pullGone(deps, 'world', name)
-  const world = { ...live, spec: worldSpecSchema.parse(live.spec) }
-  await follow(deps, world, deps.worlds, await deps.db.transaction((tx) => take(deps, tx, world)))
-}
+/**
+ * Takes one World as the cache shows it (undefined: it is gone) into its row. Worlds without a row are left alone.
+ * `key` is `namespace/name`.
+ */
+export const pullWorld = (deps: PullDeps, key: string, live: World | undefined): Promise<void> =>
+  pullResource(deps, { kind: 'world', key, live, client: deps.worlds, take: takeWorld })
 
-/** What a look at a resource leaves to do outside its transaction; undefined is a resource without a row. */
-type Outcome = {
+/** The result of comparing a resource with the row of its name; undefined where there is no such row. */
+export type Outcome = {
   readonly frozen?: true
   readonly release?: true
   /** Something is to be pushed. */
   readonly wake?: boolean
+  /** The resource belongs to another namespace. */
+  readonly stranger?: true
+  /** The uid on record differs; the resource replaces it once a live read shows that uid to be gone. */
+  readonly replacedUid?: string | null
 }
 
-/** Does what a look at a resource asks for beyond its row. */
-export const follow = async <T extends KubeObject>(
+/** Compares a resource with its row in one transaction. `replacedUid` is a recorded uid that is known to be gone. */
+export type Take<T> = (
+  deps: PullDeps,
+  tx: Transaction,
+  live: T,
+  replacedUid: string | undefined,
+) => Promise<Outcome | undefined>
+
+/** Takes one resource of either kind into its row. */
+export const pullResource = async <T extends KubeObject>(
+  deps: PullDeps,
+  options: { kind: Kind; key: string; live: T | undefined; client: Client<T>; take: Take<T> },
+): Promise<void> => {
+  const { kind, key, live, client, take } = options
+  if (live === undefined) {
+    deps.strangers.forget(client.resource.kind, key)
+    return pullGone(deps, kind, key)
+  }
+  const outcome = await deps.db.transaction((tx) => take(deps, tx, live, undefined))
+  if (!outcome?.replacedUid) return follow(deps, live, client, outcome)
+  const now = await readLive(client, live)
+  // One name holds one object, so the uid on record is gone if the API server shows this one.
+  if (now === undefined || now.metadata.uid !== live.metadata.uid) return
+  const { replacedUid } = outcome
+  deps.log.warn(
+    { [kind]: key, uid: now.metadata.uid, replacedUid },
+    'pull: the resource on record was replaced by another of its name',
+  )
+  return follow(deps, now, client, await deps.db.transaction((tx) => take(deps, tx, now, replacedUid)))
+}
+
+const readLive = async <T extends KubeObject>(client: Client<T>, { metadata }: T): Promise<T | undefined> => {
+  try {
+    return await client.get({ namespace: metadata.namespace, name: metadata.name })
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+    return undefined
+  }
+}
+
+/** Executes the part of an outcome that lies outside the row. */
+const follow = async <T extends KubeObject>(
   deps: PullDeps,
   live: T,
   client: Client<T>,
   outcome: Outcome | undefined,
 ): Promise<void> => {
-  // The finalizer of a resource without a row holds nothing up: there is no record whose end it could wait for.
-  if (outcome === undefined && live.metadata.deletionTimestamp !== undefined) await release(deps, live, client)
-  if (outcome?.frozen) {
+  if (outcome?.stranger) deps.strangers.report(live)
+  if (outcome === undefined || outcome.stranger) return releaseWithoutRow(deps, live, client)
+  if (outcome.frozen) {
     deps.log.error(
       { resource: live.metadata.name },
       'pull: the resource is newer than the database, which was perhaps restored; nothing is written',
     )
   }
-  if (outcome?.release) await release(deps, live, client)
-  if (outcome?.wake) deps.wake()
+  if (outcome.release) await release(deps, live, client)
+  if (outcome.wake) deps.wake()
 }
 
-const take = async (deps: PullDeps, tx: Transaction, live: World): Promise<Outcome | undefined> => {
-  const row = await lockRow(tx, live.metadata.name)
+/**
+ * Removes the finalizer of a deleted resource that has no row, so that nothing holds it up. Only in the namespace of an
+ * organization of this database: elsewhere the finalizer may be that of another API, whose record waits for this end.
+ */
+const releaseWithoutRow = async <T extends KubeObject>(deps: PullDeps, live: T, client: Client<T>): Promise<void> => {
+  if (live.metadata.deletionTimestamp === undefined || !live.metadata.finalizers?.includes(apiFinalizer)) return
+  const organizationId = organizationOf(deps.namespacePrefix, live.metadata.namespace)
+  if (organizationId === undefined) return
+  const known = await deps.db
+    .select({ id: organizations.id })
+    .from(organizations)
+    .where(eq(organizations.id, organizationId))
+  if (known.length > 0) await release(deps, live, client)
+}
+
+const takeWorld: Take<World> = async (deps, tx, seen, replacedUid) => {
+  const row = await lockRow(tx, seen.metadata.name)
   if (row === undefined) return undefined
+  const identity = identify(row, seen.metadata, { namespacePrefix: deps.namespacePrefix, replacedUid })
+  if (identity === 'stranger') return { stranger: true }
+  if (identity === 'successor') return { replacedUid: row.resourceUid }
+  const live = { ...seen, spec: worldSpecSchema.parse(seen.spec) }
   if (isOutdated(row, live.metadata)) return {}
   const verdict = observeWorld(row, live, await isDirty(tx, 'world', row.id))
   if (verdict.frozen) return { frozen: true }
@@ -118,10 +186,12 @@ const intentOf = (deps: PullDeps, row: WorldRow, verdict: Verdict): Partial<Worl
  * A resource that the cache does not show. The cache may be behind, so nothing ends here: push looks at the cluster
  * itself, lets the row of a deleted thing go, and makes a resource that vanished without the finalizer again.
  */
-export const pullGone = async (deps: PullDeps, kind: Kind, id: string): Promise<void> => {
+export const pullGone = async (deps: PullDeps, kind: Kind, key: string): Promise<void> => {
+  const { namespace, name: id } = parseKey(key)
   const row = await deps.db.transaction(async (tx): Promise<SyncedRow | undefined> => {
     const found = await lockSynced(tx, kind, id)
     if (found === undefined || (found.deletingAt === null && found.resourceUid === null)) return undefined
+    if (namespace !== namespaceOf(deps.namespacePrefix, found.organizationId)) return undefined
     if (found.deletingAt === null) await forgetResource(tx, kind, id)
     await markRow(tx, kind, found, deps.clock.now())
     return found
@@ -143,9 +213,12 @@ const release = async <T extends KubeObject>(deps: PullDeps, live: T, client: Cl
   }
 }
 
-/** After a full list: what should be there and is not goes through the same door as a deletion that was watched. */
+/** Handles rows whose resource is missing in a full list, whose keys `present` holds, like watched deletions. */
 export const pullVanished = async (deps: PullDeps, kind: Kind, present: ReadonlySet<string>): Promise<void> => {
-  for (const id of await vanishedIds(deps.db, kind, deps.cluster, present)) await pullGone(deps, kind, id)
+  for (const { id, organizationId } of await appliedRows(deps.db, kind, deps.cluster)) {
+    const key = objectKey({ namespace: namespaceOf(deps.namespacePrefix, organizationId), name: id })
+    if (!present.has(key)) await pullGone(deps, kind, key)
+  }
 }
 
 /** Counts the rows that wait to be pushed. */

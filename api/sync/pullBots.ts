@@ -1,25 +1,29 @@
 import { eq, sql } from 'drizzle-orm'
 import { type BotRow, botDeployments } from '#api/domain/bots/table.ts'
-import type { Transaction } from '#api/platform/database/client.ts'
 import { isDirty, markDirty } from '#api/platform/outbox/outbox.ts'
 import { type BotDeployment, botDeploymentSpecSchema } from '#shared/resources/botDeployment.ts'
+import { identify } from './identity.ts'
 import { observeBots } from './observeBots.ts'
-import { follow, type PullDeps, pullGone } from './pull.ts'
+import { type PullDeps, pullResource, type Take } from './pull.ts'
 import { isOutdated, newestVersion } from './synced.ts'
 
-/** Takes one BotDeployment as the cache shows it (undefined: it is gone) into its row; one without a row is left alone. */
-export const pullBots = async (deps: PullDeps, name: string, live: BotDeployment | undefined): Promise<void> => {
-  if (live === undefined) return pullGone(deps, 'bot', name)
-  const bots = { ...live, spec: botDeploymentSpecSchema.parse(live.spec) }
-  await follow(deps, bots, deps.bots, await deps.db.transaction((tx) => take(deps, tx, bots)))
-}
+/**
+ * Takes one BotDeployment as the cache shows it (undefined: it is gone) into its row; one without a row is left alone.
+ * `key` is `namespace/name`.
+ */
+export const pullBots = (deps: PullDeps, key: string, live: BotDeployment | undefined): Promise<void> =>
+  pullResource(deps, { kind: 'bot', key, live, client: deps.bots, take: takeBots })
 
-const take = async (deps: PullDeps, tx: Transaction, live: BotDeployment) => {
-  const [row] = await tx.select().from(botDeployments).where(eq(botDeployments.id, live.metadata.name)).for('update')
+const takeBots: Take<BotDeployment> = async (deps, tx, seen, replacedUid) => {
+  const [row] = await tx.select().from(botDeployments).where(eq(botDeployments.id, seen.metadata.name)).for('update')
   if (row === undefined) return undefined
+  const identity = identify(row, seen.metadata, { namespacePrefix: deps.namespacePrefix, replacedUid })
+  if (identity === 'stranger') return { stranger: true }
+  if (identity === 'successor') return { replacedUid: row.resourceUid }
+  const live = { ...seen, spec: botDeploymentSpecSchema.parse(seen.spec) }
   if (isOutdated(row, live.metadata)) return {}
   const verdict = observeBots(row, live, await isDirty(tx, 'bot', row.id))
-  if (verdict.frozen) return { frozen: true } as const
+  if (verdict.frozen) return { frozen: true }
   const now = new Date(deps.clock.now())
   const intent: Partial<BotRow> = verdict.markDeleting
     ? { deletingAt: now, revision: row.revision + 1 }
@@ -37,5 +41,5 @@ const take = async (deps: PullDeps, tx: Transaction, live: BotDeployment) => {
     .where(eq(botDeployments.id, row.id))
   const wake = verdict.pushAgain || intent.revision !== undefined
   if (wake) await markDirty(tx, { kind: 'bot', id: row.id, revision: intent.revision ?? row.revision }, now.getTime())
-  return { wake, ...(verdict.release ? { release: true as const } : {}) }
+  return { wake, ...(verdict.release ? { release: true } : {}) }
 }

@@ -49,7 +49,8 @@ const recordDeployments = async (tx: Transaction, row: WorldRow, live: World, ve
       .onConflictDoUpdate({
         target: deployments.id,
         set: { externalId: current.externalId, status: current.status, updatedAt: sql`now()` },
-        setWhere: sql`(${deployments.status}, ${deployments.externalId}) is distinct from (${current.status}, ${current.externalId})`,
+        // The id comes from a run id that kubectl can write: a deployment of another world stays as it is.
+        setWhere: sql`${deployments.worldId} = ${row.id} and (${deployments.status}, ${deployments.externalId}) is distinct from (${current.status}, ${current.externalId})`,
       })
     await closeOlder(tx, row, verdict)
   }

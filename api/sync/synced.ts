@@ -105,19 +105,17 @@ const say = async (db: Database, kind: Kind, message: string, where: SQL | undef
     update ${tables[kind]} set status_message = ${message}, status_version = status_version + 1 where ${where}`)
 }
 
-/** The ids of the rows whose resource is not among those that a full list showed. */
-export const vanishedIds = async (
+/** Returns the rows of a cluster that have a resource on record. */
+export const appliedRows = (
   db: Database,
   kind: Kind,
   cluster: string,
-  present: ReadonlySet<string>,
-): Promise<string[]> => {
+): Promise<Pick<SyncedRow, 'id' | 'organizationId'>[]> => {
   const table = tables[kind]
-  const applied = await db
-    .select({ id: table.id })
+  return db
+    .select({ id: table.id, organizationId: table.organizationId })
     .from(table)
     .where(and(eq(table.cluster, cluster), sql`${table.resourceUid} is not null`))
-  return applied.flatMap(({ id }) => (present.has(id) ? [] : [id]))
 }
 
 /** Forgets the resource of a row, so that the next push makes it anew. */

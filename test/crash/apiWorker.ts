@@ -1,9 +1,9 @@
-import { inject } from 'vitest'
 import { freePort } from '#dev/ports.ts'
 import { labels, namespaceOf } from '#shared/resources/group.ts'
 import { createFaultProxy } from '#test/support/faultProxy.ts'
 import { aDatabase, startApi, startOperator } from '#test/support/processes.ts'
 import { inNewProject } from '#test/support/rest.ts'
+import { getServers } from '#test/support/servers.ts'
 import { createApiScene } from './apiScene.ts'
 import { startCast } from './cast.ts'
 import { withoutIds } from './endState.ts'
@@ -17,11 +17,15 @@ export const createApiWorker = async (_number: number, cacheDir: string) => {
   const namespacePrefix = `crash-api-${process.pid}`
   const labelSelector = labels.organization
   // An api lets go of whatever has no row of its own, and there are the worlds of other harnesses.
-  const proxy = await createFaultProxy({ kubeconfig: inject('apiKubeconfig'), labelSelector, nameOf: withoutIds })
+  const proxy = await createFaultProxy({ kubeconfig: getServers().apiKubeconfig, labelSelector, nameOf: withoutIds })
   const cast = startCast({ labelSelector, releases: false })
   await cast.makeNamespace(namespacePrefix)
   await cast.allowLeases(namespacePrefix)
-  const beside = await createFaultProxy({ kubeconfig: inject('operatorKubeconfig'), labelSelector, nameOf: withoutIds })
+  const beside = await createFaultProxy({
+    kubeconfig: getServers().operatorKubeconfig,
+    labelSelector,
+    nameOf: withoutIds,
+  })
   const operator = await startOperator({ KUBECONFIG: beside.kubeconfig, ORRERY_LEASE_NAMESPACE: namespacePrefix })
   const databaseUrl = await aDatabase()
   const port = await freePort()

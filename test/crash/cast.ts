@@ -1,4 +1,3 @@
-import { inject } from 'vitest'
 import type { Pod } from '#operator/world/pod.ts'
 import { systemClock } from '#shared/clock.ts'
 import { type Client, createClient } from '#shared/kube/client.ts'
@@ -11,6 +10,7 @@ import { createTransport, type Transport } from '#shared/kube/transport.ts'
 import { type BotDeployment, isBotsDrained } from '#shared/resources/botDeployment.ts'
 import { apiFinalizer, botDeploymentResource, worldResource } from '#shared/resources/group.ts'
 import { isDrained, type World } from '#shared/resources/world.ts'
+import { getServers } from '#test/support/servers.ts'
 
 /** A pod with the arguments of its server, by which a workload says how the server behaves. */
 type ServerPod = Pod & { spec?: { nodeName?: string; containers?: { args?: string[] }[] } }
@@ -27,7 +27,7 @@ const nodeName = 'crash-node-1'
  */
 export const startCast = ({ labelSelector, releases = true }: { labelSelector: string; releases?: boolean }) => {
   const transport = createTransport({
-    credentials: loadCredentials({ KUBECONFIG: inject('adminKubeconfig') }),
+    credentials: loadCredentials({ KUBECONFIG: getServers().adminKubeconfig }),
     userAgent: 'orrery-crash-harness',
   })
   const worlds = createClient<World>(transport, worldResource)

@@ -1,7 +1,7 @@
-import { inject } from 'vitest'
 import { labels } from '#shared/resources/group.ts'
 import { createFaultProxy } from '#test/support/faultProxy.ts'
 import { startOperator } from '#test/support/processes.ts'
+import { getServers } from '#test/support/servers.ts'
 import { startCast } from './cast.ts'
 import { busy, createPerformer, metricOf } from './performer.ts'
 import { createScene } from './scene.ts'
@@ -13,7 +13,7 @@ import { createScene } from './scene.ts'
 export const createOperatorWorker = async (number: number, cacheDir: string) => {
   const project = `crash-${process.pid}-${number}`
   const labelSelector = `${labels.project}=${project}`
-  const proxy = await createFaultProxy({ kubeconfig: inject('operatorKubeconfig'), labelSelector })
+  const proxy = await createFaultProxy({ kubeconfig: getServers().operatorKubeconfig, labelSelector })
   const cast = startCast({ labelSelector })
   const leaseNamespace = `${project}-lease`
   await cast.makeNamespace(leaseNamespace)

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { createSocket } from 'node:dgram'
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { missingForContainerd } from '#dev/node/index.ts'
+import { stackMark } from '#dev/process.ts'
 import { aRunningWorld, forget, npmStart, type RunningStack, startMs } from '#test/support/npmStart.ts'
 import { inNewProject, type WorldBody } from '#test/support/rest.ts'
 import { eventually } from '#test/support/wait.ts'
@@ -25,6 +26,16 @@ const traces = () => ({
     .split('\n')
     .filter((line) => line.includes('orrery-e2e') && !line.startsWith('ps ')),
 })
+
+const isOfStack = (pid: string, stateDir: string, program: string): boolean => {
+  try {
+    const [environment, command] = ['environ', 'cmdline'].map((file) => readFileSync(`/proc/${pid}/${file}`, 'utf8'))
+    return environment?.includes(`${stackMark}=${stateDir}\0`) === true && command?.includes(program) === true
+  } catch {
+    // The process ended since the folder was read.
+    return false
+  }
+}
 
 const rest = async ({ info }: RunningStack) => inNewProject(info.apiUrl, info.rootApiKey)
 
@@ -56,6 +67,12 @@ const datagram = (host: string, port: number): Promise<Record<string, unknown>> 
 
 describe.skipIf(missing.length > 0)('on the real node', () => {
   const stateDir = mkdtempSync(join(tmpdir(), 'orrery-e2e-'))
+  /** Kills the process of this stack that runs the program. */
+  const kill = (program: string): void => {
+    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && isOfStack(name, stateDir, program))
+    expect(pids).toHaveLength(1)
+    process.kill(Number(pids[0]), 'SIGKILL')
+  }
   let before: ReturnType<typeof traces>
   let stack: RunningStack
 
@@ -176,6 +193,13 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
 
   test('stack.json is readable by its owner alone', () => {
     expect(execFileSync('stat', ['-c', '%a', join(stateDir, 'stack.json')], { encoding: 'utf8' }).trim()).toBe('600')
+  })
+
+  test.each(['api', 'operator'])('restarts the %s when it is killed', async (name) => {
+    kill(`${name}/main.ts`)
+    await eventually('the restart', async () => stack.output().includes(`the ${name} ended: signal SIGKILL; restart 1`))
+    await eventually('a ready process', async () => (await fetch(`${stack.info.apiUrl}/readyz`)).ok)
+    await aRunningWorld(stack)
   })
 
   test('Ctrl-C leaves nothing behind, and the next start has the worlds again', async () => {

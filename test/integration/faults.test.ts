@@ -2,12 +2,13 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { forgetPostgres, startPostgres } from '#dev/postgres.ts'
 import { aCluster } from '#test/support/cluster.ts'
 import { createGate } from '#test/support/gate.ts'
 import { type ApiProcess, aDatabase, startApi, startOperator } from '#test/support/processes.ts'
 import { inNewProject, type WorldBody } from '#test/support/rest.ts'
+import { getServers } from '#test/support/servers.ts'
 import { eventually } from '#test/support/wait.ts'
 
 const cluster = aCluster()
@@ -28,7 +29,7 @@ const aWorld = async (api: ApiProcess) => {
 
 describe('a cluster that cannot be reached', () => {
   test('lets REST answer; its worlds wait and say so, and appear when it is back', async () => {
-    const gate = await createGate(inject('apiKubeconfig'))
+    const gate = await createGate(getServers().apiKubeconfig)
     const api = await startApi({ databaseUrl: await aDatabase(), kubeconfig: gate.kubeconfig })
     try {
       gate.close()
@@ -52,7 +53,7 @@ describe('a cluster that cannot be reached', () => {
   })
 
   test('does not lose what an API promised that was killed between its commit and the apply', async () => {
-    const gate = await createGate(inject('apiKubeconfig'))
+    const gate = await createGate(getServers().apiKubeconfig)
     const databaseUrl = await aDatabase()
     const killed = await startApi({ databaseUrl, kubeconfig: gate.kubeconfig })
     gate.close()
@@ -122,7 +123,7 @@ describe('an operator that is killed', () => {
 
 test('a database that is out is told as 503 with Retry-After, and the API recovers without a restart', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-faults-'))
-  const postgres = await startPostgres({ dir, logDir: inject('logDir'), durable: false, progress: () => undefined })
+  const postgres = await startPostgres({ dir, logDir: getServers().logDir, durable: false, progress: () => undefined })
   const api = await startApi({ databaseUrl: postgres.adminUrl })
   try {
     const rest = await inNewProject(api.url)

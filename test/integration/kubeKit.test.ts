@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '#shared/clock.ts'
 import { type Client, createClient, type Sent } from '#shared/kube/client.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
@@ -11,12 +11,13 @@ import { silentLog } from '#shared/kube/log.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
 import { createTransport } from '#shared/kube/transport.ts'
+import { getServers } from '#test/support/servers.ts'
 import { eventually } from '#test/support/wait.ts'
 
 type ConfigMap = KubeObject & { data?: Record<string, string> }
 
 const transport = createTransport({
-  credentials: loadCredentials({ KUBECONFIG: inject('adminKubeconfig') }),
+  credentials: loadCredentials({ KUBECONFIG: getServers().adminKubeconfig }),
   userAgent: 'kit-tests',
 })
 const resource = (plural: string, kind: string) => ({ group: '', version: 'v1', plural, kind })

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createClient } from '#shared/kube/client.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
 import { isNotFound } from '#shared/kube/errors.ts'
@@ -7,11 +7,12 @@ import { createTransport } from '#shared/kube/transport.ts'
 import { aCluster } from '#test/support/cluster.ts'
 import { createFaultProxy, effective } from '#test/support/faultProxy.ts'
 import { logLines, startOperator } from '#test/support/processes.ts'
+import { getServers } from '#test/support/servers.ts'
 import { eventually } from '#test/support/wait.ts'
 
 const cluster = aCluster()
 const transport = createTransport({
-  credentials: loadCredentials({ KUBECONFIG: inject('adminKubeconfig') }),
+  credentials: loadCredentials({ KUBECONFIG: getServers().adminKubeconfig }),
   userAgent: 'orrery-tests',
 })
 const leases = createClient<Lease>(transport, leaseResource)
@@ -41,7 +42,7 @@ afterAll(async () => {
 
 /** An operator of that identity behind a proxy of its own, which sees everything that it writes. */
 const anOperator = async (identity: string) => {
-  const proxy = await createFaultProxy({ kubeconfig: inject('operatorKubeconfig') })
+  const proxy = await createFaultProxy({ kubeconfig: getServers().operatorKubeconfig })
   const operator = await startOperator({ KUBECONFIG: proxy.kubeconfig, ORRERY_LEASE_IDENTITY: identity })
   undo.push(proxy.remove, () => operator.stop({ timeoutMs: 5_000 }))
   return {

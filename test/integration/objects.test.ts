@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { CreateBucketCommand, HeadObjectCommand, S3Client } from '@aws-sdk/client-s3'
-import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ObjectStoreError } from '#api/platform/objects/errors.ts'
 import { type ObjectStore, openObjectStore } from '#api/platform/objects/store.ts'
 import { type ObjectServer, startObjectServer } from '#dev/s3/versitygw.ts'
+import { getServers } from '#test/support/servers.ts'
 
 const coldBuildTimeoutMs = 300_000
 const bucket = 'pictures'
@@ -20,7 +21,7 @@ beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'orrery-objects-'))
   server = await startObjectServer({
     dir: join(dir, 's3'),
-    logDir: inject('logDir'),
+    logDir: getServers().logDir,
     progress: (line) => void process.stderr.write(`[setup] ${line}\n`),
     env: process.env,
   })

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createClient } from '#shared/kube/client.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
 import { createTransport } from '#shared/kube/transport.ts'
 import { aCluster } from '#test/support/cluster.ts'
 import { logLines, startOperator } from '#test/support/processes.ts'
+import { getServers } from '#test/support/servers.ts'
 import { eventually } from '#test/support/wait.ts'
 
 const cluster = aCluster()
@@ -11,7 +12,7 @@ const namespace = `observed-${Date.now()}`
 let operator: Awaited<ReturnType<typeof startOperator>>
 
 beforeAll(async () => {
-  const credentials = loadCredentials({ KUBECONFIG: inject('adminKubeconfig') })
+  const credentials = loadCredentials({ KUBECONFIG: getServers().adminKubeconfig })
   const transport = createTransport({ credentials, userAgent: 'orrery-tests' })
   const namespaces = createClient(transport, { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' })
   await namespaces.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })

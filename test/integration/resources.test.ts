@@ -2,9 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aCluster } from '#test/support/cluster.ts'
 import { startOperator } from '#test/support/processes.ts'
+import { getServers } from '#test/support/servers.ts'
 import { eventually } from '#test/support/wait.ts'
 
 const cluster = aCluster()
@@ -28,7 +29,7 @@ const refusal = (attempt: () => unknown): string => {
 const canI = (kubeconfig: string, ...what: string[]): string => {
   try {
     const args = ['--kubeconfig', kubeconfig, 'auth', 'can-i', ...what, '-A']
-    return execFileSync(inject('kubectl'), args, { encoding: 'utf8' }).trim()
+    return execFileSync(getServers().kubectl, args, { encoding: 'utf8' }).trim()
   } catch {
     return 'no'
   }
@@ -112,7 +113,7 @@ test('every field is explained, and both kinds are in the category', () => {
 })
 
 test('the API has no right on pods, and the operator none on specs, namespaces or secrets', () => {
-  const [api, operator] = [inject('apiKubeconfig'), inject('operatorKubeconfig')]
+  const [api, operator] = [getServers().apiKubeconfig, getServers().operatorKubeconfig]
   for (const verb of ['get', 'list', 'create', 'delete']) expect(canI(api, verb, 'pods')).toBe('no')
   expect(canI(api, 'patch', 'worlds.orrery.dev')).toBe('yes')
   expect(canI(api, 'patch', 'worlds.orrery.dev', '--subresource=status')).toBe('no')

@@ -4,10 +4,11 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, expect, inject, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { forgetPostgres } from '#dev/postgres.ts'
 import { aDatabase, apiSecrets, rootApiKey, startApi } from '#test/support/processes.ts'
 import { inNewProject } from '#test/support/rest.ts'
+import { getServers } from '#test/support/servers.ts'
 import { eventually } from '#test/support/wait.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'orrery-startup-'))
@@ -33,7 +34,7 @@ const complete = async (): Promise<Record<string, string>> => ({
   ...apiSecrets(),
   ORRERY_PORT: '0',
   ORRERY_METRICS_PORT: '0',
-  KUBECONFIG: inject('apiKubeconfig'),
+  KUBECONFIG: getServers().apiKubeconfig,
 })
 
 test('an API without its environment says everything that is missing or wrong, and no value, and exits with 1', () => {

@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openDatabase } from '#api/platform/database/client.ts'
 import { worlds } from '#api/schema.ts'
 import { desiredSpec } from '#api/sync/desired.ts'
@@ -9,6 +9,7 @@ import { createFaultProxy } from '#test/support/faultProxy.ts'
 import { createGate } from '#test/support/gate.ts'
 import { type ApiProcess, aDatabase, startApi, startOperator } from '#test/support/processes.ts'
 import { inNewProject, type WorldBody } from '#test/support/rest.ts'
+import { getServers } from '#test/support/servers.ts'
 import { eventually } from '#test/support/wait.ts'
 
 const cluster = aCluster()
@@ -46,7 +47,7 @@ test('many worlds, made and started at once over two replicas, all get the pod o
 })
 
 test('what pull has seen is not forgotten when the answer of an earlier apply comes late', async () => {
-  const gate = await createGate(inject('apiKubeconfig'))
+  const gate = await createGate(getServers().apiKubeconfig)
   const url = await aDatabase()
   const away = await startApi({ databaseUrl: url, kubeconfig: gate.kubeconfig })
   gate.close()
@@ -79,7 +80,7 @@ test('what pull has seen is not forgotten when the answer of an earlier apply co
 })
 
 test('a start right after a stop stands, though the watch shows the stop before its push is answered', async () => {
-  const proxy = await createFaultProxy({ kubeconfig: inject('apiKubeconfig') })
+  const proxy = await createFaultProxy({ kubeconfig: getServers().apiKubeconfig })
   const url = await aDatabase()
   const api = await startApi({ databaseUrl: url, kubeconfig: proxy.kubeconfig })
   const { db, close } = openDatabase({ url, poolSize: 2 })

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { selectorOf } from '#operator/bots/pod.ts'
 import { labels } from '#shared/resources/group.ts'
 import { botsName } from '#test/crash/botScene.ts'
@@ -8,6 +8,7 @@ import { metricOf } from '#test/crash/performer.ts'
 import { createScene, runId, worldName } from '#test/crash/scene.ts'
 import { createFaultProxy } from '#test/support/faultProxy.ts'
 import { startOperator } from '#test/support/processes.ts'
+import { getServers } from '#test/support/servers.ts'
 import { eventually } from '#test/support/wait.ts'
 
 const minutes = Number(process.env.ORRERY_SOAK_MINUTES ?? 20)
@@ -41,7 +42,7 @@ const start = () =>
   startOperator({ KUBECONFIG: proxy.kubeconfig, ORRERY_LEASE_NAMESPACE: project, ORRERY_LOG_LEVEL: 'warn' })
 
 beforeAll(async () => {
-  proxy = await createFaultProxy({ kubeconfig: inject('operatorKubeconfig'), labelSelector })
+  proxy = await createFaultProxy({ kubeconfig: getServers().operatorKubeconfig, labelSelector })
   cast = startCast({ labelSelector })
   await cast.makeNamespace(project)
   await cast.allowLeases(project)

@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process'
-import { inject } from 'vitest'
 import { botName, indexOf, selectorOf } from '#operator/bots/pod.ts'
 import type { Node } from '#operator/world/node.ts'
 import type { Pod } from '#operator/world/pod.ts'
@@ -11,6 +10,7 @@ import { createTransport } from '#shared/kube/transport.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { botDeploymentResource, worldResource } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
+import { getServers } from './servers.ts'
 import { eventually } from './wait.ts'
 
 /**
@@ -19,7 +19,7 @@ import { eventually } from './wait.ts'
  */
 export const aCluster = () => {
   const transport = createTransport({
-    credentials: loadCredentials({ KUBECONFIG: inject('adminKubeconfig') }),
+    credentials: loadCredentials({ KUBECONFIG: getServers().adminKubeconfig }),
     userAgent: 'orrery-tests',
   })
   const now = (): string => new Date().toISOString()
@@ -111,10 +111,11 @@ export const aCluster = () => {
       .sort((a, b) => a.index - b.index)
   }
   return {
+    transport,
     worlds,
     pods,
     kubectl: (...args: string[]): string =>
-      execFileSync(inject('kubectl'), ['--kubeconfig', inject('adminKubeconfig'), ...args], {
+      execFileSync(getServers().kubectl, ['--kubeconfig', getServers().adminKubeconfig, ...args], {
         encoding: 'utf8',
         timeout: 30_000,
         stdio: ['ignore', 'pipe', 'pipe'],

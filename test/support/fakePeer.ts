@@ -1,6 +1,6 @@
 import { platform } from '#api/platform/auth/principal.ts'
-import { createCare } from '#api/realtime/care.ts'
 import { type Connection, createConnection, type Peer } from '#api/realtime/connection.ts'
+import { createHealth } from '#api/realtime/health.ts'
 
 /** A wire that takes all it is given until a test makes it `full`, and remembers what was written and done. */
 export const aFakePeer = () => {
@@ -53,4 +53,4 @@ export const aScope = { organizationId: 'org-1', projectId: 'prj-1', worldId: ''
 
 /** A connection of the platform key over the wire. */
 export const aConnection = (peer: Peer, more: Partial<Pick<Connection, 'principal' | 'token'>> = {}): Connection =>
-  createConnection({ peer, scope: aScope, principal: platform, token: undefined, care: createCare(0, 0), ...more })
+  createConnection({ peer, scope: aScope, principal: platform, token: undefined, health: createHealth(0, 0), ...more })

@@ -1,4 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
@@ -6,55 +8,61 @@ import { resolveBinaries } from '#dev/kubernetes/binaries.ts'
 import { startControlPlane } from '#dev/kubernetes/controlPlane.ts'
 import { installManifests } from '#dev/kubernetes/manifests.ts'
 import { forgetPostgres, startPostgres } from '#dev/postgres.ts'
+import type { Servers } from './servers.ts'
 
-declare module 'vitest' {
-  interface ProvidedContext {
-    postgresAdminUrl: string
-    kubectl: string
-    adminKubeconfig: string
-    apiKubeconfig: string
-    operatorKubeconfig: string
-    logDir: string
-  }
-}
+type Part = { stop(): Promise<void> }
+type Binaries = Record<'etcd' | 'kube-apiserver' | 'kubectl', string>
 
-/** One Postgres and one kube-apiserver, both real, for all integration tests; each test makes its own database. */
+const progress = (line: string): void => void process.stderr.write(`[setup] ${line}\n`)
+
+/**
+ * Gives each test worker a real Postgres and a real kube-apiserver of its own, started when the worker's first file needs
+ * them. Files of one worker run in turn and share them; each test makes its own database.
+ */
 export default async (project: TestProject): Promise<() => Promise<void>> => {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-test-'))
-  const parts: { stop(): Promise<void> }[] = []
-  const tearDown = async (): Promise<void> => {
-    for (const part of parts.splice(0).reverse()) await part.stop()
-    forgetPostgres(join(dir, 'postgres'))
+  const binaries = await resolveBinaries(['etcd', 'kube-apiserver', 'kubectl'], { env: process.env, progress })
+  const parts: Part[] = []
+  const workers = new Map<string, Promise<Servers>>()
+  const start = (worker: string): Promise<Servers> => {
+    const starting = workers.get(worker) ?? startServers(join(dir, worker), { worker, binaries, parts })
+    workers.set(worker, starting)
+    return starting
+  }
+  const server = createServer((request, response) => {
+    start(request.url?.slice(1) ?? '').then(
+      (servers) => response.end(JSON.stringify(servers)),
+      (error: unknown) => response.writeHead(500).end(String(error)),
+    )
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  project.provide('serversUrl', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  return async () => {
+    server.close()
+    await Promise.allSettled(workers.values())
+    await Promise.all(parts.map((part) => part.stop()))
+    for (const worker of workers.keys()) forgetPostgres(join(dir, worker, 'postgres'))
     rmSync(dir, { recursive: true, force: true })
   }
-  try {
-    await setUp(project, dir, parts)
-  } catch (error) {
-    await tearDown()
-    throw error
-  }
-  return tearDown
 }
 
-const setUp = async (project: TestProject, dir: string, parts: { stop(): Promise<void> }[]): Promise<void> => {
-  const logDir = process.env.ORRERY_TEST_LOG_DIR ?? join(dir, 'logs')
-  const progress = (line: string): void => void process.stderr.write(`[setup] ${line}\n`)
-  const binaries = await resolveBinaries(['etcd', 'kube-apiserver', 'kubectl'], { env: process.env, progress })
-  const postgres = await startPostgres({ dir: join(dir, 'postgres'), logDir, durable: false, progress })
+const startServers = async (
+  dir: string,
+  { worker, binaries, parts }: { worker: string; binaries: Binaries; parts: Part[] },
+): Promise<Servers> => {
+  const logDir = join(process.env.ORRERY_TEST_LOG_DIR ?? join(dir, 'logs'), `worker-${worker}`)
+  const options = { logDir, durable: false, progress }
+  const postgres = await startPostgres({ ...options, dir: join(dir, 'postgres') })
   parts.push(postgres)
-  const controlPlane = await startControlPlane({
-    dir: join(dir, 'kubernetes'),
-    logDir,
-    binaries,
-    durable: false,
-    progress,
-  })
+  const controlPlane = await startControlPlane({ ...options, dir: join(dir, 'kubernetes'), binaries })
   parts.push(controlPlane)
   await installManifests({ kubeconfig: controlPlane.adminKubeconfig })
-  project.provide('postgresAdminUrl', postgres.adminUrl)
-  project.provide('kubectl', binaries.kubectl)
-  project.provide('adminKubeconfig', controlPlane.adminKubeconfig)
-  project.provide('apiKubeconfig', await controlPlane.kubeconfig({ user: 'orrery-api' }))
-  project.provide('operatorKubeconfig', await controlPlane.kubeconfig({ user: 'orrery-operator' }))
-  project.provide('logDir', logDir)
+  return {
+    postgresAdminUrl: postgres.adminUrl,
+    kubectl: binaries.kubectl,
+    adminKubeconfig: controlPlane.adminKubeconfig,
+    apiKubeconfig: await controlPlane.kubeconfig({ user: 'orrery-api' }),
+    operatorKubeconfig: await controlPlane.kubeconfig({ user: 'orrery-operator' }),
+    logDir,
+  }
 }

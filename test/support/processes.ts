@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { inject } from 'vitest'
 import { freePort } from '#dev/ports.ts'
 import { createDatabase } from '#dev/postgres.ts'
 import { type Service, startService } from '#dev/process.ts'
+import { getServers } from './servers.ts'
 
 /** The platform key of every API that tests start. */
 export const rootApiKey = 'integration-tests-platform-key'
@@ -13,7 +13,7 @@ export const rootApiKey = 'integration-tests-platform-key'
 /** A database of its own, so that tests do not see each other's rows. */
 export const aDatabase = async (): Promise<string> => {
   const name = `test_${randomBytes(6).toString('hex')}`
-  const adminUrl = inject('postgresAdminUrl')
+  const adminUrl = getServers().postgresAdminUrl
   await createDatabase(adminUrl, name)
   return adminUrl.replace(/\/postgres$/, `/${name}`)
 }
@@ -25,7 +25,7 @@ export type ApiProcess = Service & { readonly url: string; readonly metricsUrl: 
 export const apiSecrets = () => ({
   ORRERY_KEY_PEPPER: 'integration-tests-pepper-of-32-bytes',
   ORRERY_KEY_ENCRYPTION_KEYS: `first:${Buffer.alloc(32, 1).toString('base64')}`,
-  ORRERY_OBJECT_STORE_URL: pathToFileURL(join(inject('logDir'), 'objects')).href,
+  ORRERY_OBJECT_STORE_URL: pathToFileURL(join(getServers().logDir, 'objects')).href,
 })
 
 /** Starts an API on a free port, and waits until it is ready. */
@@ -40,7 +40,7 @@ export const startApi = async (env: {
   const port = env.port ?? (await freePort())
   const metricsPort = await freePort()
   const url = `http://127.0.0.1:${port}`
-  const logFile = join(inject('logDir'), `api-${port}.log`)
+  const logFile = join(getServers().logDir, `api-${port}.log`)
   const service = await startNode('api', logFile, url, {
     ORRERY_PORT: String(port),
     ORRERY_METRICS_PORT: String(metricsPort),
@@ -50,7 +50,7 @@ export const startApi = async (env: {
     ORRERY_NAMESPACE_PREFIX: env.namespacePrefix ?? 'orrery',
     ORRERY_PUSH_BACKOFF_MAX_MS: '500',
     ...apiSecrets(),
-    KUBECONFIG: env.kubeconfig ?? inject('apiKubeconfig'),
+    KUBECONFIG: env.kubeconfig ?? getServers().apiKubeconfig,
     ...env.settings,
   })
   return { ...service, url, metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`, logFile }
@@ -61,7 +61,7 @@ export const startOperator = async (
   env: Record<string, string> = {},
 ): Promise<Service & { logFile: string; url: string }> => {
   const port = await freePort()
-  const logFile = join(inject('logDir'), `operator-${port}.log`)
+  const logFile = join(getServers().logDir, `operator-${port}.log`)
   const service = await startNode('operator', logFile, `http://127.0.0.1:${port}`, {
     ORRERY_METRICS_PORT: String(port),
     ORRERY_DEFAULT_SERVER_IMAGE: 'registry.example/world-server:1',
@@ -72,7 +72,7 @@ export const startOperator = async (
     ORRERY_RETRY_BACKOFF_MAX_MS: '500',
     // One name for all that tests start one after the other: what follows a killed one need not wait for its lease.
     ORRERY_LEASE_IDENTITY: 'tests',
-    KUBECONFIG: inject('operatorKubeconfig'),
+    KUBECONFIG: getServers().operatorKubeconfig,
     ...env,
   })
   return { ...service, logFile, url: `http://127.0.0.1:${port}` }

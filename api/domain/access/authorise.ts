@@ -1,3 +1,4 @@
+import type { KnownClaim, Principal } from '#api/platform/auth/principal.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import type { Context } from './context.ts'
 import { includes, reachableChildren, strongestVerb, strongestVerbBeneath, type Verb } from './permissions.ts'
@@ -20,6 +21,15 @@ export const authorise = (ctx: Context, path: string, needed: Verb, { subtree = 
   if (counted !== undefined && includes(counted, needed)) return held
   const where = subtree ? ' here and on all beneath' : ''
   throw new Problem('forbidden', `This needs the verb ${needed}${where}; the credential holds ${counted ?? held}.`)
+}
+
+/** Throws a 403 unless the caller holds the claim that an endpoint needs, and everything where it is for the platform only. */
+export const authoriseCall = (
+  { claims, permissions }: Principal,
+  { claim, platformOnly }: { claim?: KnownClaim; platformOnly?: true },
+): void => {
+  if (claim !== undefined && !claims.includes(claim)) throw new Problem('forbidden', `This needs the claim ${claim}.`)
+  if (platformOnly && !permissions.includes('*')) throw new Problem('forbidden', 'This needs the platform key.')
 }
 
 /** Throws a 404 unless the caller has a verb on or beneath the organization of the headers, and its project if one is named. */

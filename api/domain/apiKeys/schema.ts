@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { permissionPattern } from '#api/domain/access/permissions.ts'
 import { isNetwork } from '#api/platform/http/clientAddress.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
-import { shownId, shownInstant } from '#api/platform/http/fields.ts'
+import { boundedText, shownId, shownInstant } from '#api/platform/http/fields.ts'
 import { maskedApiKey } from '#api/platform/secrets/apiKey.ts'
 
 const example = {
@@ -12,24 +12,22 @@ const example = {
   permissions: [`organizations/${exampleId('organization')}/**:w`],
 }
 const displayName = () =>
-  z
-    .string()
+  boundedText(128)
     .min(1)
-    .max(128)
     .meta({ examples: [example.displayName] })
 const claims = () =>
   z
-    .record(z.string().regex(/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/), z.boolean())
+    .record(boundedText(64).regex(/^[A-Za-z][A-Za-z0-9_.-]*$/), z.boolean())
     .refine((map) => Object.keys(map).length <= 64, 'must have at most 64 entries')
     .meta({ maxProperties: 64, examples: [example.claims] })
 const permissions = () =>
-  z.array(z.string().regex(permissionPattern, 'must be <path>:<verb>, such as organizations/{id}/**:w')).max(256)
+  z.array(boundedText(256).regex(permissionPattern, 'must be <path>:<verb>, such as organizations/{id}/**:w')).max(256)
 
 const expiresAt = () =>
   z.iso.datetime({ precision: 3 }).meta({ examples: [exampleInstant], description: 'When the key ends.' })
 const allowedNetworks = () =>
   z
-    .array(z.string().max(64).refine(isNetwork, 'must be a CIDR block, such as 192.0.2.0/24'))
+    .array(boundedText(64).refine(isNetwork, 'must be a CIDR block, such as 192.0.2.0/24'))
     .min(1)
     .max(64)
     .meta({ examples: [['192.0.2.0/24']], description: 'The CIDR blocks from which the key may be used.' })

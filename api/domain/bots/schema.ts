@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { shownMetadata } from '#api/domain/worlds/schema.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
-import { codePoints, shownId, shownInstant, textMap } from '#api/platform/http/fields.ts'
+import { boundedText, shownId, shownInstant, textMap } from '#api/platform/http/fields.ts'
 import { botPhases } from '#shared/enumerations.ts'
 import { cpuPattern, memoryPattern } from '#shared/resources/botDeployment.ts'
 
@@ -15,9 +15,9 @@ const count = () =>
     .min(0)
     .max(10_000)
     .meta({ examples: [configuration.count], description: 'How many bots.' })
-const cpu = () => z.string().max(32).regex(cpuPattern, 'must be a CPU quantity such as 1, 0.5 or 250m')
-const memory = () => z.string().max(32).regex(memoryPattern, 'must be a memory quantity such as 256Mi')
-const args = () => z.array(z.string().max(4096)).max(64)
+const cpu = () => boundedText(32).regex(cpuPattern, 'must be a CPU quantity such as 1, 0.5 or 250m')
+const memory = () => boundedText(32).regex(memoryPattern, 'must be a memory quantity such as 256Mi')
+const args = () => z.array(boundedText(4096)).max(64)
 const durationMinutes = () => z.number().gt(0).max(5_256_000)
 const maps = { annotations: textMap(), labels: textMap() }
 
@@ -25,7 +25,7 @@ const maps = { annotations: textMap(), labels: textMap() }
 export const createBotsBody = z
   .strictObject({
     count: count(),
-    description: codePoints(2048).default(''),
+    description: boundedText(2048).default(''),
     cpu: cpu().default('100m'),
     memory: memory().default('128Mi'),
     args: args().default([]),

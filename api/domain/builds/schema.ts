@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { buildName } from '#api/domain/worlds/schema.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
-import { shownId, shownInstant } from '#api/platform/http/fields.ts'
+import { boundedText, shownId, shownInstant } from '#api/platform/http/fields.ts'
 
 const putExample = {
   image: 'registry.example/game/server:1.4',
@@ -25,21 +25,17 @@ export const buildParams = z.object({
 })
 
 const image = () =>
-  z
-    .string()
-    .max(512)
+  boundedText(512)
     .regex(/^[a-z0-9]([a-z0-9._:/-]*[a-z0-9])?(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?$/, 'must be an image reference')
     .meta({ examples: [putExample.image] })
-const digest = () => z.string().regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hexadecimal digits')
+const digest = () => boundedText(71).regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hexadecimal digits')
 
 /** The body of `PUT /api/builds/{channelId}/{tag}/`. */
 export const putBuildBody = z
   .strictObject({
     image: image(),
-    contentId: z
-      .string()
+    contentId: boundedText(256)
       .min(1)
-      .max(256)
       .meta({ examples: [putExample.contentId] }),
     digest: digest().exactOptional(),
     probes: z.boolean().default(true).meta({ description: 'Whether the image answers the probes of the contract.' }),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { deploymentExample, worldExample } from '#api/domain/worlds/examples.ts'
 import { queueState, shownAdmission, shownMetadata } from '#api/domain/worlds/schema.ts'
-import { shownId } from '#api/platform/http/fields.ts'
+import { boundedText, shownId } from '#api/platform/http/fields.ts'
 
 const travelExample = {
   deployment: deploymentExample.id,
@@ -48,7 +48,7 @@ export const travelLocations = z
   .meta({ id: 'TravelLocations', examples: [{ worlds: [travelExample] }] })
 
 /** Whom an identity provider calls what is its own matter, so any text is a user's id here. */
-export const accessParams = z.object({ userId: z.string().meta({ examples: ['user-7'] }) })
+export const accessParams = z.object({ userId: boundedText(1024).meta({ examples: ['user-7'] }) })
 
 /** Whether a user can enter a world. */
 export const accessAnswer = z

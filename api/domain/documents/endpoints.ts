@@ -1,7 +1,14 @@
 import { z } from 'zod'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { type DocumentType, documentTypes } from '#shared/enumerations.ts'
-import { documentAnswer, documentData, documentExamples, documentParams, userIdField } from './schema.ts'
+import {
+  documentAnswer,
+  documentData,
+  documentExamples,
+  documentParams,
+  maxDocumentValues,
+  userIdField,
+} from './schema.ts'
 import { nodeOfDocument } from './scope.ts'
 import { deleteDocument, getDocument, putDocument } from './service.ts'
 
@@ -33,6 +40,7 @@ const endpointsOf = (type: DocumentType) => {
       operationId: `put${nameOf(type)}`,
       summary: `Write a ${type} document whole`,
       needs: [nodeOfDocument, 'w'],
+      maxValues: maxDocumentValues,
       body: z
         .strictObject({ data: documentData[type], userId: userIdField().exactOptional() })
         .meta({ id: `Put${nameOf(type)}`, examples: [documentExamples[type]] }),

@@ -1,20 +1,22 @@
 import { z } from 'zod'
 import { exampleInstant } from '#api/platform/http/examples.ts'
-import { shownInstant } from '#api/platform/http/fields.ts'
+import { boundedText, shownInstant } from '#api/platform/http/fields.ts'
 import { documentTypes, kvStores } from '#shared/enumerations.ts'
 
-const key = () => z.string().min(1).max(256)
+const key = () => boundedText(256).min(1)
 const anything = z.unknown()
+/** How many JSON values the body of a document may hold. */
+export const maxDocumentValues = 20_000
 
 /** What the documents of each type hold. */
 export const documentData = {
   kvStore: z.strictObject({ key: key(), store: z.enum(kvStores), data: anything }),
   collection: z.strictObject({
-    userId: z.string().max(128),
-    datasourceId: z.string().max(256),
+    userId: boundedText(128),
+    datasourceId: boundedText(256),
     userCollection: z.array(anything).max(10_000),
   }),
-  liveConfig: z.strictObject({ id: z.string().max(256), config: z.record(z.string(), anything) }),
+  liveConfig: z.strictObject({ id: boundedText(256), config: z.record(boundedText(256), anything) }),
 } as const
 
 const exampleDocumentId = 'Project:settings'
@@ -29,17 +31,11 @@ export const documentExamples = {
 } as const
 
 /** Who a document belongs to. */
-export const userIdField = () =>
-  z
-    .string()
-    .max(128)
-    .regex(/^[\x21-\x7e]*$/, 'must be visible ASCII characters')
+export const userIdField = () => boundedText(128).regex(/^[\x21-\x7e]*$/, 'must be visible ASCII characters')
 
 /** The id of a document in a path; a first part `Organization:`, `Project:` or `World:` names its scope. */
 export const documentParams = z.object({
-  id: z
-    .string()
-    .max(256)
+  id: boundedText(256)
     .regex(/^[A-Za-z0-9][A-Za-z0-9._:@~-]*$/, 'must begin with a letter or digit, then also . _ : @ ~ -')
     .meta({ examples: [exampleDocumentId] }),
 })

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import type { Context, ScopeIds } from '#api/domain/access/context.ts'
 import type { Verb } from '#api/domain/access/permissions.ts'
-import { type InputFault, pointer } from '#api/platform/http/problem.ts'
+import type { KnownClaim } from '#api/platform/auth/principal.ts'
+import { createFaultList, type FaultList } from '#api/platform/http/faults.ts'
 
 /** Which scope headers an endpoint reads; `optional` takes both or neither, `?project` may be left out. */
 export type Scope =
@@ -50,6 +51,10 @@ export type Description = {
   readonly scope?: Scope
   /** The verb that is needed, and on which node of the scope; left out where the handler lists or decides. */
   readonly needs?: readonly [Depth | NodeFinder, Verb]
+  /** The claim that is needed as well; checked, like the verb, before the body is read. */
+  readonly claim?: KnownClaim
+  /** Only the platform key may call it. */
+  readonly platformOnly?: true
   /** The verb is needed on all beneath the node too. */
   readonly subtree?: true
   /** What the path names beyond the scope; absent is 404 before anything is said of the body. */
@@ -59,6 +64,8 @@ export type Description = {
   readonly query?: z.ZodObject
   /** A JSON body that must be given. */
   readonly body?: z.ZodType
+  /** How many JSON values the body may hold. Default: `maxJsonValues`. */
+  readonly maxValues?: number
   /** The body is a picture, multipart or raw; the handler gets its bytes. */
   readonly upload?: true
   readonly answer?: z.ZodType
@@ -86,8 +93,8 @@ export type RawInput = {
 
 /** One line of the table of routes. */
 export type Endpoint = Description & {
-  /** Parses the input: every fault of it, or what is left to do. */
-  readonly prepare: (raw: RawInput) => readonly InputFault[] | ((ctx: Context) => Promise<Reply<unknown>>)
+  /** Parses the input; throws a 400 that lists its faults, or returns what is left to do. */
+  readonly prepare: (raw: RawInput) => (ctx: Context) => Promise<Reply<unknown>>
 }
 
 type Options<Path extends string, Query extends z.ZodObject, Body extends z.ZodType, Answer extends z.ZodType> = Omit<
@@ -120,21 +127,20 @@ export const endpoint = <
     const query = options.query?.safeParse(raw.query)
     const body = options.body?.safeParse(raw.body)
     const params = options.params?.safeParse(raw.params)
-    const faults = [
-      ...(params?.success === false ? faultsOf(params.error.issues, 'path:') : []),
-      ...(query?.success === false ? faultsOf(query.error.issues, 'query:') : []),
-      ...(body?.success === false ? faultsOf(body.error.issues, '') : []),
-    ]
-    if (faults.length > 0) return faults
+    const faults = createFaultList()
+    if (params?.success === false) addIssues(faults, params.error.issues, 'path:')
+    if (query?.success === false) addIssues(faults, query.error.issues, 'query:')
+    if (body?.success === false) addIssues(faults, body.error.issues, '')
+    if (faults.total() > 0) throw faults.toProblem()
     const input = { ...raw, query: query?.data ?? {}, body: body === undefined ? raw.body : body.data }
     return (ctx) => options.handle(ctx, input as Input<Path, z.output<Query>, z.output<Body>>)
   },
 })
 
-/** An unknown field is a fault of its own, at its own place. */
-const faultsOf = (issues: readonly z.core.$ZodIssue[], prefix: string): InputFault[] =>
-  issues.flatMap((issue) => {
-    const path = prefix + pointer(issue.path)
-    if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }]
-    return issue.keys.map((key) => ({ path: `${path}${pointer([key])}`, message: 'this field is not known here' }))
-  })
+/** Adds the issues that zod found. An unknown field is a fault of its own, at its own place. */
+const addIssues = (faults: FaultList, issues: readonly z.core.$ZodIssue[], prefix: string): void => {
+  for (const issue of issues) {
+    if (issue.code !== 'unrecognized_keys') faults.add(issue.path, issue.message, prefix)
+    else for (const key of issue.keys) faults.add([...issue.path, key], 'this field is not known here', prefix)
+  }
+}

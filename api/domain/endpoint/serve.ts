@@ -1,5 +1,5 @@
 import type { Context as HonoContext } from 'hono'
-import { authorise, pathOf } from '#api/domain/access/authorise.ts'
+import { authorise, authoriseCall, pathOf } from '#api/domain/access/authorise.ts'
 import type { Context, Deps, ScopeIds } from '#api/domain/access/context.ts'
 import type { Verb } from '#api/domain/access/permissions.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
@@ -73,6 +73,7 @@ const admit = async (
   const node = where && nodeOf(where, ctx, params)
   try {
     const verb = node && needed && authorise(ctx, pathTo(node), needed, { subtree: endpoint.subtree === true })
+    authoriseCall(ctx.principal, endpoint)
     return { verb, ...(await prepare(c, endpoint, params)) }
   } catch (error) {
     if (isTold(error) && node && !(await isThere(ctx, endpoint, node, params))) throw notFound()
@@ -84,18 +85,19 @@ const isTold = (error: unknown): boolean => error instanceof Problem && error.st
 
 type Prepared = { raw: RawInput; run: (ctx: Context) => Promise<Reply<unknown>> }
 
-/** Reads and parses the input; throws a problem that lists every fault. */
+/** Reads and parses the input; throws a problem that lists its faults. */
 const prepare = async (c: HonoContext<Env>, endpoint: Endpoint, params: Record<string, string>): Promise<Prepared> => {
   const raw: RawInput = {
     params,
     query: endpoint.query ? queryOf(c) : {},
-    body: endpoint.upload ? await readPicture(c.req.raw) : endpoint.body ? await readJson(c.req.raw) : undefined,
+    body: endpoint.upload
+      ? await readPicture(c.req.raw)
+      : endpoint.body
+        ? await readJson(c.req.raw, endpoint)
+        : undefined,
     ifMatch: endpoint.ifMatch ? c.req.header('if-match') : undefined,
   }
-  const prepared = endpoint.prepare(raw)
-  if (typeof prepared === 'function') return { raw, run: prepared }
-  const count = prepared.length === 1 ? 'One thing is' : `${prepared.length} things are`
-  throw new Problem('invalid_request', `${count} not as the API reference says; see errors.`, { errors: prepared })
+  return { raw, run: endpoint.prepare(raw) }
 }
 
 /** Parameters are texts; one that is given several times is a list. */

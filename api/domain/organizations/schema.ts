@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { exampleId, examplePictureUrl } from '#api/platform/http/examples.ts'
-import { shownId } from '#api/platform/http/fields.ts'
+import { boundedText, shownId } from '#api/platform/http/fields.ts'
 import { isLinearPattern } from './pattern.ts'
 
 const example = {
@@ -17,7 +17,7 @@ const shownExample = {
   pictureUrl: examplePictureUrl('organization'),
 }
 
-const text = (max = 1024) => z.string().max(max)
+const text = (max = 1024) => boundedText(max)
 const texts = () => z.array(text(65_536)).max(256)
 
 const websiteInfo = z.strictObject({
@@ -74,15 +74,12 @@ const features = z.strictObject({
 })
 
 const name = () =>
-  z
-    .string()
+  boundedText(128)
     .min(1)
-    .max(128)
     .meta({ examples: [example.name] })
 const featuredEventId = () => text(256)
 const tenantId = () =>
-  z
-    .string()
+  boundedText(63)
     .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 of a-z, 0-9 and -, no - at either end')
     .meta({
       description: 'A label that the tenant chooses; it is not unique. organizationId identifies an organization.',

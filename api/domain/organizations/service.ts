@@ -1,5 +1,5 @@
 import { and, eq, inArray, ne, sql } from 'drizzle-orm'
-import { pathOf } from '#api/domain/access/authorise.ts'
+import { authoriseCall, pathOf } from '#api/domain/access/authorise.ts'
 import type { Context, Deps } from '#api/domain/access/context.ts'
 import { reachableChildren, strongestVerb } from '#api/domain/access/permissions.ts'
 import { ancestorOf } from '#api/domain/apiKeys/service.ts'
@@ -26,9 +26,7 @@ export const createOrganization = async (
   ctx: Context,
   input: CreateOrganization,
 ): Promise<{ organizationId: string; features: Features }> => {
-  if (!ctx.principal.claims.includes('createOrganization')) {
-    throw new Problem('forbidden', 'This needs the claim createOrganization.')
-  }
+  authoriseCall(ctx.principal, { claim: 'createOrganization' })
   const { features = {}, ...rest } = input
   const made = await createOnce(ctx, async (tx, now) => {
     const id = ctx.newId('organization')
@@ -96,7 +94,7 @@ export const setOrganizationPicture = async (
 
 /** Sets some limits of an organization: for the platform alone. */
 export const patchLimits = async (ctx: Context, changes: PatchLimits): Promise<Limits> => {
-  if (!ctx.principal.permissions.includes('*')) throw new Problem('forbidden', 'Limits are set by the platform key.')
+  authoriseCall(ctx.principal, { platformOnly: true })
   const row = await update(ctx, { limits: sql`${organizations.limits} || ${JSON.stringify(changes)}::jsonb` })
   return limitsOf(ctx, row)
 }

@@ -1,12 +1,10 @@
 import { z } from 'zod'
 import { exampleId } from '#api/platform/http/examples.ts'
-import { shownId } from '#api/platform/http/fields.ts'
+import { boundedText, shownId } from '#api/platform/http/fields.ts'
 
 const name = () =>
-  z
-    .string()
+  boundedText(128)
     .min(1)
-    .max(128)
     .meta({ examples: ['Showroom'] })
 
 /** The body of `POST /api/organizations/projects/`. */
@@ -21,7 +19,7 @@ export const createdProject = z
 
 /** The body of `PATCH /api/organizations/projects/current/`; a documentId must be that of the header. */
 export const patchProjectBody = z
-  .strictObject({ documentId: z.string().exactOptional(), name: name().exactOptional() })
+  .strictObject({ documentId: boundedText(64).exactOptional(), name: name().exactOptional() })
   .meta({ id: 'PatchProject', examples: [{ name: 'Foyer' }] })
 
 /** The answer of `PATCH /api/organizations/projects/current/`. */

@@ -1,13 +1,11 @@
 import { z } from 'zod'
 import { permissionPattern } from '#api/domain/access/permissions.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
-import { shownId, shownInstant } from '#api/platform/http/fields.ts'
+import { boundedText, shownId, shownInstant } from '#api/platform/http/fields.ts'
 
 /** A user in a path: whatever the tenant calls them. */
 export const userParams = z.object({
-  userId: z
-    .string()
-    .max(128)
+  userId: boundedText(128)
     .regex(/^[A-Za-z0-9][A-Za-z0-9._@~-]*$/, 'must begin with a letter or digit, then also . _ @ ~ -')
     .meta({ examples: ['user-7'] }),
 })
@@ -22,7 +20,7 @@ export const createTokenBody = z
   .strictObject({
     durationMinutes: z.int().min(1).max(maxTokenMinutes).default(15),
     permissions: z
-      .array(z.string().regex(permissionPattern, 'must be <path>:<verb>, such as organizations/{id}/**:r'))
+      .array(boundedText(256).regex(permissionPattern, 'must be <path>:<verb>, such as organizations/{id}/**:r'))
       .max(32)
       .default([]),
   })

@@ -4,6 +4,7 @@ import { listWorlds } from '#api/domain/discovery/service.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { setPicture } from '#api/domain/pictures/service.ts'
 import { entityTag } from '#api/platform/http/entityTag.ts'
+import { boundedText } from '#api/platform/http/fields.ts'
 import { linkTo, pageOf, pageQuery } from '#api/platform/http/page.ts'
 import { deploymentStatuses } from '#shared/enumerations.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
@@ -33,9 +34,11 @@ const path = '/api/worlds/'
 const onWorld = { path: '/api/worlds/{worldId}/', tag, scope: 'project' } as const
 const tagged = ({ world, ...versions }: TaggedWorld) => ({ body: world, headers: { etag: entityTag(versions) } })
 
+/** Long enough for every status twice. */
+const statusText = boundedText(256)
 const deploymentsQuery = pageQuery.extend({
   status: z
-    .union([z.string(), z.array(z.string())])
+    .union([statusText, z.array(statusText).max(deploymentStatuses.length * 2)])
     .optional()
     .transform((given) => [given ?? []].flat().flatMap((each) => each.split(',')))
     .pipe(z.array(z.enum(deploymentStatuses)).max(deploymentStatuses.length * 2))

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { codePoints, shownId, shownInstant, textMap, urlOrEmpty } from '#api/platform/http/fields.ts'
+import { boundedText, shownId, shownInstant, textMap, urlOrEmpty } from '#api/platform/http/fields.ts'
 import {
   admissionPolicies,
   buildTypes,
@@ -22,14 +22,19 @@ import {
 
 // A create fills in every default. A PATCH replaces objects whole: `required` names what such an object must have, and
 // every other field of it goes back to its default.
-const text = (max = 256) => z.string().max(max)
+const text = (max = 256) => boundedText(max)
 const flag = () => z.boolean().default(false)
 
 const name = () =>
-  codePoints(64)
-    .regex(/^.+\S.*$/u, 'must have at least two characters, the last or a later one of them visible')
+  boundedText(64)
+    // The same texts as ^.+\S.*$ matches, without its quadratic backtracking: the first visible character after the first
+    // character decides.
+    .regex(
+      /^.[^\S\n\r\u2028\u2029]*\S.*$/u,
+      'must have at least two characters, the last or a later one of them visible',
+    )
     .meta({ minLength: 1, maxLength: 64, examples: [createWorldExample.name] })
-const description = () => codePoints(256)
+const description = () => boundedText(256)
 
 const maps = { annotations: textMap(), labels: textMap() }
 const metadata = z.strictObject({ annotations: maps.annotations.default({}), labels: maps.labels.default({}) })

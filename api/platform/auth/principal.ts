@@ -36,6 +36,9 @@ export const credentialIds = ({ kind, id, token }: Principal): readonly string[]
 /** The claims that mean something; others are kept and returned. */
 export const knownClaims = ['createOrganization', 'largeWorlds', 'worldServer', 'bot'] as const
 
+/** A claim that means something. */
+export type KnownClaim = (typeof knownClaims)[number]
+
 /** The platform's own key: it may everything, and no limit counts it. */
 export const platform: Principal = {
   kind: 'platform',

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { dropBody, isStorable, readBytes, readJson } from './body.ts'
+import { dropBody, isStorable, maxJsonBytes, readBytes, readJson } from './body.ts'
+import { Problem } from './problem.ts'
 
 const aRequest = (body: string | Uint8Array<ArrayBuffer>, type = 'application/json') =>
   new Request('http://x/', { method: 'POST', body, headers: { 'content-type': type } })
@@ -35,6 +36,49 @@ describe('a JSON body', () => {
     await expect(readJson(aRequest(body))).rejects.toMatchObject({
       errors: [{ path: '/a~1b/constructor' }, { path: '/c/0' }],
     })
+  })
+})
+
+describe('the faults of a JSON body', () => {
+  const faultsOf = async (body: string) => {
+    const problem = await readJson(aRequest(body)).catch((error: unknown) => error)
+    if (!(problem instanceof Problem)) throw new Error('the body was accepted')
+    return { detail: problem.message, errors: problem.errors ?? [] }
+  }
+  const half = '"\\ud800"'
+
+  test('are counted, and the first 32 listed', async () => {
+    const { detail, errors } = await faultsOf(`[${Array(1_000).fill(half).join()}]`)
+    expect(detail).toBe('The request has 1000 validation errors; the first 32 are listed.')
+    expect(errors).toHaveLength(32)
+  })
+
+  test('have pointers of at most 256 characters', async () => {
+    const { errors } = await faultsOf(`{"${'k'.repeat(5_000)}":{"${'~'.repeat(300)}":${half}}}`)
+    expect(errors.map(({ path }) => path.length)).toEqual([256])
+  })
+})
+
+describe('the number of values in a JSON body', () => {
+  const numbers = (count: number): string => `[${Array(count).fill('0').join()}]`
+
+  test('is refused above the limit with a 413 that names the limit, however the values are spelled', async () => {
+    const bodies = [numbers(8), '[[[[[[[[[]]]]]]]]]', '{"a":{"b":[1,2]},"c":[{"d":1},"f"]}']
+    for (const body of bodies) {
+      const refusal = expect(readJson(aRequest(body), { maxValues: 8 })).rejects
+      await refusal.toMatchObject({ code: 'body_too_large', message: expect.stringContaining('8') })
+      expect(await readJson(aRequest(body), { maxValues: 9 })).toEqual(JSON.parse(body))
+    }
+  })
+
+  test('counts nothing inside texts, and an empty array or object once', async () => {
+    const body = '["a,b[{,\\",\\\\",[],{},"\\\\\\",,"]'
+    expect(await readJson(aRequest(body), { maxValues: 5 })).toEqual(JSON.parse(body))
+  })
+
+  test('is refused in a body of 1 MiB of small values before it is parsed', async () => {
+    const body = numbers(maxJsonBytes / 2 - 1)
+    await expect(readJson(aRequest(body))).rejects.toMatchObject({ code: 'body_too_large' })
   })
 })
 

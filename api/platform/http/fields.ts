@@ -12,12 +12,18 @@ export const shownId = (kind: IdKind) =>
 /** A moment in an answer: ISO 8601, UTC, milliseconds. */
 export const shownInstant = () => z.iso.datetime({ precision: 3 }).meta({ examples: [exampleInstant] })
 
-/** Text of at most so many code points, which is how the contract counts. */
-export const codePoints = (most: number) =>
-  z
+/**
+ * Text of at most `max` code points, which is how the contract counts. The length is checked first, in constant time for
+ * a text that is far too long, and ends the check: no pattern that follows sees a longer text.
+ */
+export const boundedText = (max: number) => {
+  const tooLong = { message: `must have at most ${max} characters`, abort: true }
+  // A code point is at most two code units.
+  return z
     .string()
-    .refine((value) => [...value].length <= most, `must have at most ${most} characters`)
-    .meta({ maxLength: most })
+    .refine((value) => value.length <= 2 * max, tooLong)
+    .max(max, tooLong)
+}
 
 const hostAndPort = '[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:[0-9]{1,4})?'
 const uriCharacters = `([A-Za-z0-9._~:/?#@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*`
@@ -25,16 +31,12 @@ const webUrl = new RegExp(`^https?://${hostAndPort}([/?]${uriCharacters})?$`)
 const noUrl = 'must be an http or https URL, or empty'
 
 /** A web address, or nothing: the empty text clears what was set. */
-export const urlOrEmpty = () =>
-  z
-    .string()
-    .max(2048)
-    .regex(new RegExp(`^$|${webUrl.source}`), noUrl)
+export const urlOrEmpty = () => boundedText(2048).regex(new RegExp(`^$|${webUrl.source}`), noUrl)
 
 /** A map from text to text, which users keep beside their own things. */
 export const textMap = () =>
   z
-    .record(z.string().min(1).max(256), z.string().max(4096))
+    .record(boundedText(256).min(1), boundedText(4096))
     .refine((map) => Object.keys(map).length <= 256, 'must have at most 256 entries')
     .meta({ maxProperties: 256 })
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { exampleId, exampleInstant } from './examples.ts'
+import { boundedText } from './fields.ts'
 
 const maxLimit = 1_000
 
@@ -15,16 +16,13 @@ const cursorPattern = /^([0-9a-f]{1,11})\.([a-z]{3,4}-[0-9a-z]{26})$/
 
 /** The query of a list: how many, and from where. */
 export const pageQuery = z.object({
-  limit: z
-    .string()
+  limit: boundedText(4)
     .regex(/^\d{1,4}$/, `must be a whole number, 1 to ${maxLimit}`)
     .transform(Number)
     .refine((limit) => limit >= 1 && limit <= maxLimit, `must be a whole number, 1 to ${maxLimit}`)
     .default(maxLimit)
     .meta({ type: 'integer', minimum: 1, maximum: maxLimit, description: 'How many at most.', examples: [100] }),
-  cursor: z
-    .string()
-    .max(128)
+  cursor: boundedText(128)
     .transform((text, context): Cursor => {
       const cursor = decode(text)
       if (cursor !== undefined) return cursor

@@ -57,6 +57,9 @@ export class Problem extends Error {
 export const notFound = (): Problem =>
   new Problem('not_found', 'It does not exist, or the credential and the headers do not lead to it.')
 
+/** The longest detail: some name what the caller sent, of which an answer repeats no more than this. */
+const maxDetailLength = 1_024
+
 /** The body of an answer to a problem, after RFC 9457, and what goes with it. */
 export const told = (problem: Problem, requestId: string) => {
   const [status, title] = titles[problem.code]
@@ -64,7 +67,7 @@ export const told = (problem: Problem, requestId: string) => {
     type: `/problems/${problem.code}`,
     title,
     status,
-    detail: problem.message,
+    detail: problem.message.slice(0, maxDetailLength),
     code: problem.code,
     requestId,
     ...(problem.errors === undefined ? {} : { errors: problem.errors }),

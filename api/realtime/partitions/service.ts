@@ -3,16 +3,16 @@ import type { Deps } from '#api/domain/access/context.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { type Partition, planPartitions, retentionMs } from './plan.ts'
 
-/** Any constant that no other advisory lock of the product has. */
+/** The key of the advisory lock. It must differ from all other advisory locks of the product. */
 const partitionLock = 7_211_405
-/** Writers wait behind whoever waits for a lock on the table, so nobody waits long; what was not done is done next time. */
+/** Writers queue behind a session that waits for a table lock, so the wait is short. A failed step is retried at the next call. */
 const lockTimeout = sql.raw(`set local lock_timeout = '300ms'`)
 
 /**
- * Makes partitions ahead and drops those that are over; one replica at a time does it. Each step is a transaction of its
- * own, and one that fails is done at the next call. Returns how many were made and dropped.
+ * Creates partitions in advance and drops expired ones, in one replica at a time. Each step has its own transaction; a
+ * failed step is retried at the next call. Returns the numbers of created and dropped partitions.
  */
-export const keepPartitions = async (
+export const maintainPartitions = async (
   { db, log }: Pick<Deps, 'db' | 'log'>,
   nowMs: number,
 ): Promise<{ made: number; dropped: number }> => {
@@ -36,7 +36,7 @@ export const keepPartitions = async (
     try {
       return Number(await step(work))
     } catch (error) {
-      log.warn({ partition: name, err: error }, 'realtime: a partition is left for the next time')
+      log.warn({ partition: name, err: error }, 'realtime: partition step failed, retrying at the next call')
       return 0
     }
   }
@@ -47,12 +47,12 @@ export const keepPartitions = async (
       async (tx) => void (await tx.execute(sql`drop table if exists ${sql.identifier(name)}`)),
     )
   }
-  const overAt = new Date(nowMs - retentionMs).toISOString()
-  await db.execute(sql`delete from realtime_changes_default where at < ${overAt}`)
+  const expiredAt = new Date(nowMs - retentionMs).toISOString()
+  await db.execute(sql`delete from realtime_changes_default where at < ${expiredAt}`)
   return { made, dropped }
 }
 
-/** Attaching takes a weaker lock than making a partition in place, so that writers go on. */
+/** Creates and attaches a partition. Attaching takes a weaker lock than `create table … partition of`, so writers continue. */
 const make = async (tx: Transaction, { name, fromMs, toMs }: Partition): Promise<void> => {
   const there = await tx.execute<{ found: boolean }>(sql`select to_regclass(${name}) is not null as found`)
   if (there.rows[0]?.found) return

@@ -1,10 +1,11 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readApiConfig } from '#api/config.ts'
 import { type ApiProcess, aDatabase, apiSecrets, logLines, rootApiKey, startApi } from '#test/support/processes.ts'
 import { createRest, send } from '#test/support/rest.ts'
+import { getServers } from '#test/support/servers.ts'
 import { openSocket } from '#test/support/socket.ts'
 import { aTenant, type Tenant } from '#test/support/tenant.ts'
 import { eventually } from '#test/support/wait.ts'
@@ -273,7 +274,7 @@ describe('a configuration is refused', () => {
       ...settings,
     })
   const issuersFile = (entry: object): string => {
-    const file = join(inject('logDir'), `issuers-${process.pid}-${Math.random()}.json`)
+    const file = join(getServers().logDir, `issuers-${process.pid}-${Math.random()}.json`)
     writeFileSync(file, JSON.stringify([{ issuer: 'https://id.example.com', audience: 'orrery', ...entry }]))
     return file
   }

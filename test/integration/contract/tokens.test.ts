@@ -14,9 +14,10 @@ import {
   jwtVerify,
   SignJWT,
 } from 'jose'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts'
 import { send } from '#test/support/rest.ts'
+import { getServers } from '#test/support/servers.ts'
 import { aTenant, type Tenant } from '#test/support/tenant.ts'
 
 type Pair = { kid: string; privateKey: CryptoKey; publicKey: CryptoKey; jwk: JWK }
@@ -59,7 +60,7 @@ beforeAll(async () => {
   issuer = await anIssuer()
   first = await aPair('first')
   issuer.shows(first)
-  const file = join(inject('logDir'), `issuers-${process.pid}.json`)
+  const file = join(getServers().logDir, `issuers-${process.pid}.json`)
   writeFileSync(file, JSON.stringify([{ ...trusted, jwksUrl: issuer.url, organizations: ['*'] }]))
   api = await startApi({ databaseUrl: await aDatabase(), settings: { ORRERY_JWT_ISSUERS_FILE: file } })
   tenant = await aTenant(api.url)
@@ -232,7 +233,7 @@ test('after a rotation with overlap, tokens of both keys are taken', async () =>
   const rotating = await anIssuer()
   const [old, next] = [await aPair('old'), await aPair('next', 'ES256')]
   rotating.shows(old, next)
-  const file = join(inject('logDir'), `issuers-rotating-${process.pid}.json`)
+  const file = join(getServers().logDir, `issuers-rotating-${process.pid}.json`)
   writeFileSync(file, JSON.stringify([{ ...trusted, jwksUrl: rotating.url, organizations: ['*'] }]))
   const other = await startApi({ databaseUrl: await aDatabase(), settings: { ORRERY_JWT_ISSUERS_FILE: file } })
   const { scope } = await aTenant(other.url)

@@ -169,7 +169,7 @@ describe('a client is told what it may not do, and stops', () => {
     await hears('4401')
     expect(told).toEqual(['missing', '4401'])
     expect(states.map(({ state }) => state)).toEqual(['connecting', 'open', 'closed'])
-    expect(() => follow(client, 'b')).toThrow('not valid any more')
+    expect(() => follow(client, 'b')).toThrow('no longer valid')
   })
 
   test.each<[string, Partial<RealtimeOptions>]>([

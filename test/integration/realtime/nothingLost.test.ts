@@ -2,11 +2,12 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createDatabase, forgetPostgres, startPostgres } from '#dev/postgres.ts'
 import { aFollower, type Follower } from '#test/support/follower.ts'
 import { type ApiProcess, startApi } from '#test/support/processes.ts'
 import { createRest, inNewProject } from '#test/support/rest.ts'
+import { getServers } from '#test/support/servers.ts'
 import { eventually } from '#test/support/wait.ts'
 import { createWriters, type FinalRow, seeded } from '#test/support/writers.ts'
 
@@ -21,7 +22,7 @@ let postgres: Awaited<ReturnType<typeof startPostgres>>
 let databaseUrl: string
 let apis: ApiProcess[] = []
 beforeAll(async () => {
-  postgres = await startPostgres({ dir, logDir: inject('logDir'), durable: false, progress: () => undefined })
+  postgres = await startPostgres({ dir, logDir: getServers().logDir, durable: false, progress: () => undefined })
   await createDatabase(postgres.adminUrl, 'lost')
   databaseUrl = postgres.url('lost')
   const client = new Client(databaseUrl)

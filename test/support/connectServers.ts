@@ -1,0 +1,3 @@
+import { connectServers } from './servers.ts'
+
+await connectServers()

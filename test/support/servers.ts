@@ -1,0 +1,34 @@
+import { inject } from 'vitest'
+
+/** The Postgres and control plane of one test worker. No other worker uses them, so a file may stop or fill them. */
+export type Servers = {
+  /** The URL of the maintenance database, for a superuser. */
+  readonly postgresAdminUrl: string
+  readonly kubectl: string
+  readonly adminKubeconfig: string
+  readonly apiKubeconfig: string
+  readonly operatorKubeconfig: string
+  readonly logDir: string
+}
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Answers `GET /<worker>` with the `Servers` of that worker, and starts them first if needed. */
+    serversUrl: string
+  }
+}
+
+let servers: Servers | undefined
+
+/** Starts the servers of this worker unless an earlier file did. A setup file calls it before each test file. */
+export const connectServers = async (): Promise<void> => {
+  const response = await fetch(`${inject('serversUrl')}/${process.env.VITEST_POOL_ID ?? '1'}`)
+  if (!response.ok) throw new Error(`The servers of this test worker did not start: ${await response.text()}`)
+  servers = (await response.json()) as Servers
+}
+
+/** Returns the servers of this worker. */
+export const getServers = (): Servers => {
+  if (servers === undefined) throw new Error('getServers() needs test/support/connectServers.ts as a setup file.')
+  return servers
+}
