@@ -30,7 +30,3 @@ export const openDatabase = (options: DatabaseOptions) => {
 /** The database, or a transaction of it. */
 export type Database = ReturnType<typeof openDatabase>['db']
 export type Transaction = Parameters<Parameters<Database['transaction']>[0]>[0]
-
-/** Whether a query failed because a unique value was there already. */
-export const isUniqueViolation = (error: unknown): boolean =>
-  error instanceof Error && error.cause instanceof Error && 'code' in error.cause && error.cause.code === '23505'
