@@ -71,9 +71,13 @@ export type CreateBotDeployment = {
   /** How many bots. */
   count: number
   description?: string
+  /** CPU limit of each bot: cores, such as 1 or 0.5, or thousandths of a core, such as 250m. */
   cpu?: string
+  /** Memory limit of each bot in bytes, with an optional suffix, such as 128Mi. */
   memory?: string
+  /** Arguments to the image's entry point. References such as $(NAME) are passed on unexpanded. */
   args?: string[]
+  /** Minutes from the start of the bots until they are stopped. If absent, they run as long as their world. */
   durationMinutes?: number
   metadata?: {
     annotations?: { [key: string]: string }
@@ -412,9 +416,13 @@ export type PatchApiKey = {
 export type PatchBotDeployment = {
   /** How many bots. */
   count: number
+  /** CPU limit of each bot: cores, such as 1 or 0.5, or thousandths of a core, such as 250m. */
   cpu?: string
+  /** Memory limit of each bot in bytes, with an optional suffix, such as 128Mi. */
   memory?: string
+  /** Arguments to the image's entry point. References such as $(NAME) are passed on unexpanded. */
   args?: string[]
+  /** Minutes from the start of the bots until they are stopped. If absent, they run as long as their world. */
   durationMinutes?: number
   metadata?: {
     annotations: { [key: string]: string }

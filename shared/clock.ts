@@ -1,17 +1,17 @@
-/** A timer that can be called off; cancelling twice, or after it fired, does nothing. */
+/** A timer that can be cancelled. Cancelling it again, or after it fired, does nothing. */
 export type Timer = { cancel(): void }
 
-/** Where time comes from, so that tests can hold it still. */
+/** A source of time. Tests pass one that they control. */
 export type Clock = {
-  /** Milliseconds since the epoch: what people and other machines mean by time. It can jump. */
+  /** Returns the wall-clock time in milliseconds since the epoch. It can jump. */
   now(): number
-  /** Milliseconds since some fixed moment: for measuring. It never goes back. */
+  /** Returns milliseconds since a fixed moment, for measuring durations. It never decreases. */
   monotonic(): number
-  /** Calls `callback` once, never before `delayMs` have passed by the monotonic time; any length of delay is right. */
+  /** Calls `callback` once, not before `delayMs` have passed in monotonic time. A delay can have any length. */
   setTimeout(callback: () => void, delayMs: number): Timer
 }
 
-/** Node fires a timer at once when its delay does not fit 31 bits, so longer waits are made of several. */
+/** Node fires a timer at once if its delay does not fit in 31 bits, so longer delays use several timers. */
 const longestTimerMs = 2 ** 31 - 1
 
 /** The time of this machine. */
@@ -32,7 +32,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** Resolves after `delayMs`, or as soon as the signal is aborted; it never rejects. */
+/** Resolves after `delayMs` or when the signal aborts. Never rejects. */
 export const sleep = (clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal?.aborted === true) return resolve()

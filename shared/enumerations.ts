@@ -1,8 +1,8 @@
-/** What a start and a stop ask for. */
+/** The desired states of a world. */
 export const worldStates = ['Running', 'Stopped'] as const
-/** Where a world is in its life; see docs/worlds.md for every transition. */
+/** The phases of a world; docs/worlds.md lists every transition. */
 export const worldPhases = ['Inactive', 'Starting', 'Active', 'Stopped', 'Error'] as const
-/** Where one run of a world, its deployment, is in its life. */
+/** The statuses of a deployment. */
 export const deploymentStatuses = [
   'Unknown',
   'Pending',
@@ -13,27 +13,27 @@ export const deploymentStatuses = [
   'Stopped',
   'Error',
 ] as const
-/** Where a bot deployment is in its life. */
+/** The phases of a bot deployment. */
 export const botPhases = ['Pending', 'Starting', 'Running', 'Stopping', 'Stopped', 'Error'] as const
 
-/** Who may enter a world. */
+/** The admission policies of a world. */
 export const admissionPolicies = ['Open', 'Queued', 'Closed'] as const
-/** How many sessions a user or an organization may hold in a world. */
+/** The limits on concurrent sessions of a user or an organization in a world. */
 export const controlPolicies = ['Unlimited', 'OnePerUser', 'OnePerOrganization'] as const
-/** The kind of capacity that a world runs on; with the region it names a cluster. */
+/** The kinds of compute that a world runs on. Group and region select a cluster. */
 export const computeGroups = ['production', 'staging', 'development'] as const
-/** Where a world runs; with the group it names a cluster. */
+/** The regions that a world runs in. Group and region select a cluster. */
 export const computeRegions = ['Europe', 'NorthAmerica', 'AsiaPacific'] as const
-/** How players reach a world's game port; Default is the operator's setting. */
+/** The ways to expose a world's game port. Default is the operator's setting. */
 export const networkingStrategies = ['Default', 'ClusterIP', 'NodePort', 'LoadBalancer'] as const
-/** How a streamed client opens. */
+/** The ways to open a streamed client. */
 export const launchModes = ['same-tab', 'new-tab', 'embedded'] as const
-/** What a build contains. */
+/** The contents of a build. */
 export const buildTypes = ['client', 'server'] as const
 
-/** The kinds of document that clients follow. */
+/** The kinds of document that clients subscribe to. */
 export const documentTypes = ['kvStore', 'collection', 'liveConfig'] as const
-/** Who writes a key/value document: its user's client, or a world server. */
+/** The stores of key/value documents: one that clients write and one that world servers write. */
 export const kvStores = ['kvstoreClient', 'kvstoreServer'] as const
 
 export type WorldState = (typeof worldStates)[number]

@@ -24,7 +24,7 @@ test('all faults are named at once, with what would be right, and no value is sh
   expect(fault).toThrow(EnvironmentError)
   expect(fault).toThrow(
     [
-      'The environment is not complete:',
+      'The environment is invalid:',
       '  ORRERY_PORT: must be a port, 0 to 65535',
       '  ORRERY_DATABASE_URL: is missing (postgres://user:password@host/database)',
       '  ORRERY_RATIO: must be a number, 0 to 1',

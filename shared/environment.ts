@@ -1,13 +1,13 @@
 import { z } from 'zod'
 
-/** The environment cannot be used. The message lists every fault, a line each, and never shows a value. */
+/** The environment is invalid. The message lists every fault on its own line and never shows a value. */
 export class EnvironmentError extends Error {
   override name = 'EnvironmentError'
 }
 
 /**
- * Parses the environment once into a typed object. An empty variable counts as absent. All faults are reported together
- * in one `EnvironmentError`; values are left out of it, since any of them may be a secret.
+ * Parses the environment once into a typed object. An empty variable counts as absent. Throws one
+ * `EnvironmentError` with all faults. It does not show values, since any of them may be a secret.
  */
 export const parseEnvironment = <Shape extends z.ZodRawShape>(
   shape: Shape,
@@ -21,7 +21,7 @@ export const parseEnvironment = <Shape extends z.ZodRawShape>(
     const missing = given[name] === undefined
     return `  ${name}: ${missing ? 'is missing' : issue.message}${hint(shape[name])}`
   })
-  throw new EnvironmentError(`The environment is not complete:\n${faults.join('\n')}`)
+  throw new EnvironmentError(`The environment is invalid:\n${faults.join('\n')}`)
 }
 
 const hint = (schema: unknown): string => {
@@ -29,7 +29,7 @@ const hint = (schema: unknown): string => {
   return description === undefined ? '' : ` (${description})`
 }
 
-/** A TCP port; 0 lets the system choose a free one. */
+/** A TCP port. With 0, the system chooses a free port. */
 export const port = (): z.ZodType<number, string> =>
   z
     .string()
@@ -37,7 +37,7 @@ export const port = (): z.ZodType<number, string> =>
     .transform(Number)
     .refine((value) => value <= 65_535, 'must be a port, 0 to 65535')
 
-/** A number written in decimal, within the bounds (inclusive). */
+/** A decimal number from `minimum` to `maximum`. */
 export const decimal = (minimum: number, maximum: number): z.ZodType<number, string> =>
   z
     .string()

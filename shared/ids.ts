@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-/** The prefix of each kind of identifier; the prefix alone says what an id names. */
+/** The prefix of each kind of identifier. Prefixes are unique. */
 export const idPrefixes = {
   organization: 'org',
   project: 'prj',
@@ -14,7 +14,7 @@ export const idPrefixes = {
   build: 'bld',
 } as const
 
-/** A kind of thing that has an identifier of its own. */
+/** A kind of entity that has its own identifier. */
 export type IdKind = keyof typeof idPrefixes
 
 /** Makes a new identifier: `<prefix>-` and 26 lower-case Crockford base32 characters of a UUIDv7 (RFC 9562, 5.7). */
@@ -31,11 +31,11 @@ const patterns = Object.fromEntries(
   (Object.keys(idPrefixes) as IdKind[]).map((kind) => [kind, new RegExp(idPattern(kind))]),
 ) as Record<IdKind, RegExp>
 
-/** Whether `value` is a well-formed identifier of that kind. */
+/** Reports whether `value` is a well-formed identifier of that kind. */
 export const isId = (kind: IdKind, value: string): boolean => patterns[kind].test(value)
 
 /**
- * An identifier source. Identifiers of one source sort by creation, also within a millisecond and when the clock steps
+ * Creates an identifier source. Identifiers of one source sort by creation, also within a millisecond and when the clock steps
  * back: the 12 bits after the timestamp count up (RFC 9562, 6.2, method 1).
  */
 export const createIdSource = (options: { now: () => number; random?: (size: number) => Buffer }): NewId => {
@@ -62,7 +62,7 @@ export const createIdSource = (options: { now: () => number; random?: (size: num
   }
 }
 
-/** The deployment of a run has the run's own characters, so that both sides of the product can name it alone. */
+/** Returns the id of a run's deployment: `dep-` and the run's characters, so that API and operator derive the same id. */
 export const deploymentIdOfRun = (runId: string): string =>
   `${idPrefixes.deployment}-${runId.slice(idPrefixes.run.length + 1)}`
 

@@ -1,6 +1,6 @@
 import { type DestinationStream, pino, stdSerializers } from 'pino'
 
-/** The part of pino's interface that the product uses; `fields` first, then a short message. */
+/** The part of pino's interface that the product uses: fields, then a short message. */
 export type Log = {
   debug(fields: object, message?: string): void
   info(fields: object, message?: string): void
@@ -9,12 +9,12 @@ export type Log = {
   child(fields: object): Log
 }
 
-/** The levels of `ORRERY_LOG_LEVEL`, quietest last. */
+/** The levels of `ORRERY_LOG_LEVEL`, from the most to the least verbose. */
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
 /**
- * A JSON log, one object a line, on standard output unless `destination` is given. Times are ISO 8601; fields that hold
- * credentials by their name are replaced, wherever a careless caller puts them.
+ * Creates a JSON log with one object per line, on standard output unless `destination` is given. Times are ISO 8601.
+ * Fields whose names denote credentials are redacted.
  */
 export const createLog = (options: {
   name: string
@@ -37,27 +37,27 @@ export const createLog = (options: {
     options.destination ?? standardOutput(),
   )
 
-/** So much text is not kept for the end of a turn. */
-const maxKept = 64 * 1024
+/** Text beyond this length is written at once. */
+const maxBuffered = 64 * 1024
 
 /**
- * Standard output, to which the lines of one turn of the event loop are written together: under load a system call costs
- * more than a line. Those of the turn in which the process ends are written as it exits.
+ * Creates a destination that writes the lines of one event-loop turn to standard output together, since under load the
+ * system call costs more than the line. Lines of the last turn are written when the process exits.
  */
 const standardOutput = (): DestinationStream => {
   const output = pino.destination({ dest: 1, sync: true })
-  let kept = ''
+  let buffered = ''
   const flush = (): void => {
-    const text = kept
-    kept = ''
+    const text = buffered
+    buffered = ''
     if (text !== '') output.write(text)
   }
   process.once('exit', flush)
   return {
     write: (line) => {
-      if (kept === '') setImmediate(flush)
-      kept += line
-      if (kept.length > maxKept) flush()
+      if (buffered === '') setImmediate(flush)
+      buffered += line
+      if (buffered.length > maxBuffered) flush()
     },
   }
 }
@@ -65,16 +65,20 @@ const standardOutput = (): DestinationStream => {
 const maxCauses = 8
 
 /**
- * An error as pino tells it, but for the parameters of failed queries, which may be secrets: drizzle gives them as a
- * field of its error, and in its message.
+ * Serializes an error as pino does, without the parameters of failed queries, since they may be secrets. Drizzle puts
+ * them into a field of its error and into the message.
  */
 const describeError = (error: Error): object => {
-  let { params: _, ...told }: Record<string, unknown> = stdSerializers.err(error)
+  let { params: _, ...fields }: Record<string, unknown> = stdSerializers.err(error)
   let cause: unknown = error
   for (let depth = 0; cause instanceof Error && depth < maxCauses; depth += 1, cause = cause.cause) {
     if (!('params' in cause)) continue
     const text = `\nparams: ${cause.params}`
-    told = { ...told, message: String(told.message).replace(text, ''), stack: String(told.stack).replace(text, '') }
+    fields = {
+      ...fields,
+      message: String(fields.message).replace(text, ''),
+      stack: String(fields.stack).replace(text, ''),
+    }
   }
-  return told
+  return fields
 }

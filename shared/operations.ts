@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
 
 /**
- * A server of the routes that operate a process: `/metrics`, and `/livez` and `/readyz` where `ready` is given. A process
- * that says it is not `alive` answers 503 to `/livez`, and is to be restarted.
+ * Serves `/metrics`, and with `ready` also `/livez` and `/readyz`. `/livez` answers 503 while `alive` returns false, so that
+ * the kubelet restarts the process.
  */
 export const serveOperations = async (options: {
   port: number
@@ -37,19 +37,19 @@ export const serveOperations = async (options: {
   }
 }
 
-/** Connections that wait to be accepted: thousands come back at once when another replica went. The system may allow fewer. */
+/** Connections that can wait to be accepted: when a replica ends, thousands reconnect at once. The system may allow fewer. */
 const backlog = 4_096
 
-/** Listens on the port; one that cannot be had is an Error whose sentence says what to do. */
+/** Listens on the port. Rejects with an Error that names the port and the remedy. */
 export const listen = (server: ReturnType<typeof createServer>, port: number): Promise<void> =>
   new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      const taken = error.code === 'EADDRINUSE'
+      const isInUse = error.code === 'EADDRINUSE'
       reject(
         new Error(
-          taken
-            ? `Port ${port} is taken by another process: stop that process, or choose another port.`
-            : `Port ${port} cannot be listened on: ${error.message}`,
+          isInUse
+            ? `Port ${port} is in use by another process. Stop that process or choose another port.`
+            : `Cannot listen on port ${port}: ${error.message}`,
           { cause: error },
         ),
       )

@@ -1,4 +1,4 @@
-/** Resolves with the name of the first SIGTERM or SIGINT; a second one ends the process at once. */
+/** Resolves with the first SIGTERM or SIGINT. A second one ends the process at once. */
 export const untilSignal = (): Promise<NodeJS.Signals> =>
   new Promise((resolve) => {
     const signals = ['SIGTERM', 'SIGINT'] as const
@@ -11,8 +11,8 @@ export const untilSignal = (): Promise<NodeJS.Signals> =>
   })
 
 /**
- * Runs a process from its start to its end. One that cannot start says why in its error's own sentence, without a stack
- * (every fault of a configuration is in that sentence), and exits with 1.
+ * Runs `main` and exits: with 0 when it resolves, with 1 when it rejects. Prints the message of the error without a stack,
+ * since the message of a configuration error lists every fault.
  */
 export const startOrExit = async (main: () => Promise<void>): Promise<never> => {
   try {

@@ -1,4 +1,4 @@
-/** Resources of one profile as Kubernetes quantities; `capacity` is both the estimated capacity and the most bots. */
+/** The resources of a profile as Kubernetes quantities. `capacity` is the estimated capacity and the maximum number of bots. */
 export type ScalingProfile = {
   readonly name: ScalingProfileName
   readonly capacity: number
@@ -25,13 +25,13 @@ const table = [
 export type ScalingProfileName = (typeof table)[number][0]
 export const scalingProfileNames = table.map(([name]) => name) as [ScalingProfileName, ...ScalingProfileName[]]
 
-/** The profile of a world that names none. */
+/** The profile of a world that does not specify one. */
 export const defaultScalingProfile: ScalingProfileName = 'Capacity30'
 
-/** A profile for every name. */
+/** The profiles by name. */
 export type ScalingProfiles = Readonly<Record<ScalingProfileName, ScalingProfile>>
 
-/** Every profile by its name, smallest first, as the product defines them. */
+/** The built-in profiles by name, smallest first. */
 export const scalingProfiles = Object.fromEntries(
   table.map(([name, capacity, memoryLimit, cpuLimit]) => [name, { name, capacity, memoryLimit, cpuLimit }]),
 ) as ScalingProfiles

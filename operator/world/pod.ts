@@ -2,7 +2,7 @@ import { digestOf } from '#shared/digest.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import { type KubeObject, type ObjectMeta, ownerReference } from '#shared/kube/objects.ts'
 import { apiGroup, labels } from '#shared/resources/group.ts'
-import type { World, WorldRun } from '#shared/resources/world.ts'
+import { frozenRunFields, type World, type WorldRun } from '#shared/resources/world.ts'
 import { placementFields } from './placement.ts'
 import { profileResources } from './run.ts'
 import type { WorldSettings } from './settings.ts'
@@ -101,11 +101,8 @@ const digestAnnotation = `${apiGroup}/run-digest`
 export const isMadeFor = (pod: Pod, run: WorldRun): boolean =>
   pod.metadata.annotations?.[digestAnnotation] === frozenDigest(run)
 
-/** What a pod is built from; not what happens in a run, nor when it began, which an operator may have to guess anew. */
-const frozenDigest = (run: WorldRun): string => {
-  const { id, image, contentId, profile, mapName, capacity, probes, args, strategy, resources, compute } = run
-  return digestOf([id, image, contentId, profile, mapName, capacity, probes, args, strategy, resources, compute])
-}
+/** A fingerprint of the fields that a pod is built from. The start time is none of them: an operator may have to guess it. */
+const frozenDigest = (run: WorldRun): string => digestOf(frozenRunFields.map((field) => run[field]))
 
 // A world may load its map for minutes, so liveness starts late; readiness is asked every second, since players wait.
 const probes = {

@@ -1,13 +1,13 @@
 import type { Clock } from '#shared/clock.ts'
 
-/** Waits that double from `firstBackoffMs` to `maxBackoffMs`, and begin anew after a quiet time. */
+/** Waits that double from `firstBackoffMs` to `maxBackoffMs`, and start over after `resetBackoffMs` without a fault. */
 export type BackoffTiming = {
   readonly firstBackoffMs: number
   readonly maxBackoffMs: number
   readonly resetBackoffMs: number
 }
 
-/** Each call is a fault, and answers how long to wait, in milliseconds: one to two times the base, up to the maximum. */
+/** Creates a function to call at each fault. It returns the wait in milliseconds: 1 to 2 times the base, up to the maximum. */
 export const createBackoff = (timing: BackoffTiming, clock: Clock, random: () => number): (() => number) => {
   let baseMs = timing.firstBackoffMs
   let lastMs = Number.NEGATIVE_INFINITY

@@ -1,6 +1,6 @@
 import { KubeError } from './errors.ts'
 
-/** Reads a body whole, as text. More than `maxBytes` is a `KubeError` of reason TooLarge. */
+/** Reads a whole body as text. Throws a `KubeError` with reason TooLarge beyond `maxBytes`. */
 export const readText = async (body: AsyncIterable<Buffer>, maxBytes: number): Promise<string> => {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -13,8 +13,8 @@ export const readText = async (body: AsyncIterable<Buffer>, maxBytes: number): P
 }
 
 /**
- * The lines of a body, without their ends, however the chunks are cut; empty lines are left out, and so is a last one
- * that was broken off. A line of more than `maxBytes` is a `KubeError` of reason TooLarge.
+ * Yields the lines of a body without line ends. Skips empty lines and an incomplete last line. Throws a `KubeError` with
+ * reason TooLarge at a line of more than `maxBytes`.
  */
 export async function* readLines(body: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<string> {
   let started: Buffer[] = []

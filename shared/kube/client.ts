@@ -2,16 +2,16 @@ import { isExpired } from './errors.ts'
 import type { KubeObject, ObjectMeta, ObjectRef } from './objects.ts'
 import type { Request, Transport } from './transport.ts'
 
-/** How a kind is reached; the group of core kinds is ''. */
+/** The identity of a kind in the API. The group of core kinds is ''. */
 export type Resource = { group: string; version: string; plural: string; kind: string }
 
-/** What may be asked of every call. */
+/** Options of every call. */
 export type CallOptions = { signal?: AbortSignal | undefined; timeoutMs?: number }
 
-/** Who writes by server-side apply; `force` takes over fields that others own, as controllers should. */
+/** Options of server-side apply. `force` takes over fields that others own, as controllers should. */
 export type ApplyOptions = CallOptions & { fieldManager: string; force?: boolean }
 
-/** What an object must be for it to be deleted, and how. */
+/** Options of a deletion. `uid` and `resourceVersion` are preconditions. */
 export type DeleteOptions = CallOptions & {
   uid?: string
   resourceVersion?: string
@@ -33,7 +33,7 @@ export type WatchOptions = Selection & {
   idleTimeoutMs: number
 }
 
-/** An object on its way to the server. */
+/** An object to send to the server. */
 export type Sent = {
   apiVersion: string
   kind: string
@@ -41,30 +41,30 @@ export type Sent = {
   [field: string]: unknown
 }
 
-/** One kind of object on one API server. Objects are raw JSON without `managedFields`. Every call may throw a `KubeError`. */
+/** A client of one kind. Objects are raw JSON without `managedFields`. Every call may throw a `KubeError`. */
 export type Client<T extends KubeObject> = {
   readonly resource: Resource
   get(ref: ObjectRef, options?: CallOptions): Promise<T>
   /** All objects, however many pages they take. */
   list(options?: ListOptions): Promise<{ items: T[]; resourceVersion: string }>
   create(object: Sent, options?: CallOptions & { fieldManager?: string }): Promise<T>
-  /** Puts the whole object in place of the one that is there, which must still have the resourceVersion that is sent. */
+  /** Replaces the whole object. A resourceVersion that is sent must still be the current one. */
   replace(object: Sent, options?: CallOptions): Promise<T>
-  /** Server-side apply of a whole intent: what this manager owned and leaves out is removed. */
+  /** Applies a whole intent (server-side apply). Fields that this manager owned and leaves out are removed. */
   apply(object: Sent, options: ApplyOptions): Promise<T>
   applyStatus(object: Sent, options: ApplyOptions): Promise<T>
-  /** A JSON Patch where `patch` is a list of operations, else a JSON merge patch. */
+  /** Sends a JSON Patch if `patch` is a list of operations, else a JSON merge patch. */
   patch(ref: ObjectRef, patch: object, options?: CallOptions & { fieldManager?: string }): Promise<T>
-  /** An absent object is an error (`isNotFound`), one that is not as the preconditions say too (`isConflict`). */
+  /** Deletes an object. Throws if it is absent (`isNotFound`) or a precondition fails (`isConflict`). */
   delete(ref: ObjectRef, options?: DeleteOptions): Promise<void>
-  /** The parsed lines of a watch, bookmarks among them. */
+  /** Yields the parsed lines of a watch, including bookmarks. */
   watch(options: WatchOptions): AsyncIterable<unknown>
 }
 
 const pageSize = 500
 const maxPages = 1_000
 
-/** A client of one kind over a transport. */
+/** Creates a client of one kind over a transport. */
 export const createClient = <T extends KubeObject>(transport: Transport, resource: Resource): Client<T> => {
   const paths = createPaths(resource)
   const call = async (request: Request): Promise<T> => withoutManagedFields(await transport.request<T>(request))
@@ -181,7 +181,7 @@ const listAll = async <T extends KubeObject>(
   return { items, resourceVersion: page.resourceVersion }
 }
 
-/** Drops `managedFields`: they are half of an object, and nobody reads them here. */
+/** Removes `managedFields`, which take half of an object and are not read here. */
 export const withoutManagedFields = <T extends KubeObject>(object: T): T => {
   if ('managedFields' in (object.metadata ?? {})) Reflect.deleteProperty(object.metadata, 'managedFields')
   return object

@@ -1,8 +1,8 @@
 import type { Condition } from './objects.ts'
 
 /**
- * The list with `next` in it, one entry a type, sorted by type. `lastTransitionTime` is `nowMs` (epoch) where the status
- * is new or other than before, else it stays: so that setting the same condition twice changes nothing.
+ * Returns the conditions with `next` set, sorted by type. `lastTransitionTime` becomes `nowMs` (epoch milliseconds) only if
+ * the status changes, so setting the same condition twice changes nothing.
  */
 export const setCondition = (
   existing: readonly Condition[],

@@ -12,7 +12,7 @@ const dir = mkdtempSync(join(tmpdir(), 'kubeconfig-oracle-'))
 afterAll(() => rmSync(dir, { recursive: true }))
 for (const name of ['ca', 'cert', 'key']) writeFileSync(join(dir, name), `${name} of a file`)
 
-/** One of the members, or none. */
+/** Generates one of the members, or none. */
 const oneOf = (...members: object[]) => fc.constantFrom({}, ...members)
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 

@@ -1,40 +1,41 @@
 import { type Clock, sleep } from '#shared/clock.ts'
+import { withDefined } from '#shared/optional.ts'
 import { isConflict, KubeError } from './errors.ts'
 import { type KubeLog, withFields } from './log.ts'
 import type { ControllerMetrics, KubeMetrics, Outcome } from './metrics.ts'
 import { type Backoff, createQueue, type Queue } from './queue.ts'
 
-/** What a reconcile asks for: to look again after a while, or (nothing) only when something changes. */
+/** The result of a reconcile: undefined, or the time after which to reconcile the key again. */
 export type Result = { requeueAfterMs?: number } | undefined
 
-/** A fault that no repetition mends: it is logged and counted, and its key rests until something changes. */
+/** A fault that retries cannot fix. It is logged and counted, and its key is not retried until an event adds it. */
 export class TerminalError extends Error {
   override name = 'TerminalError'
 }
 
-/** What a reconcile is given beside its key. */
+/** The context of a reconcile. */
 export type ReconcileContext = {
-  /** Aborted when the reconcile takes too long, or when a shutdown will wait no longer. */
+  /** Aborted at the time limit of the reconcile and at the end of a shutdown. */
   readonly signal: AbortSignal
-  /** Bears the controller's name and the key. */
+  /** Logs with the controller's name and the key. */
   readonly log: KubeLog
 }
 
-/** Brings one object from what is to what is wanted, from scratch each time. */
+/** Brings an object to its desired state. It relies on no earlier call. */
 export type Reconcile = (key: string, context: ReconcileContext) => Promise<Result>
 
-/** Works off keys with a number of workers; one key is never reconciled twice at a time. */
+/** A work loop over keys. It never reconciles one key twice at a time. */
 export type Controller = {
   enqueue(key: string, options?: { lowPriority?: boolean; afterMs?: number }): void
-  /** Runs, once, until the signal is aborted; then reconciles under way may finish, within a limit. */
+  /** Runs until the signal aborts, then lets reconciles in progress finish within a limit. Call it once. */
   run(signal: AbortSignal): Promise<void>
-  /** How many keys wait for a worker. */
+  /** Returns the number of keys that wait for a worker. */
   depth(): number
 }
 
 const defaultBackoff: Backoff = { baseMs: 5, maxMs: 1_000_000 }
 const defaultShutdownMs = 10_000
-/** What a reconcile may take, after its signal was aborted at a shutdown, before it is left behind. */
+/** Time that an aborted reconcile has to end at a shutdown before it is abandoned. */
 const abortedMs = 1_000
 
 type Options = {
@@ -45,14 +46,14 @@ type Options = {
   clock: Clock
   log: KubeLog
   backoff?: Backoff
-  /** How long a shutdown waits for reconciles under way before it aborts their signals. */
+  /** Time that a shutdown waits for reconciles in progress before it aborts their signals. */
   shutdownMs?: number
   metrics?: KubeMetrics
 }
 
 /**
- * A controller, with the result mapping of controller-runtime: success is forgotten, or looked at again after
- * `requeueAfterMs`; an error is tried again with backoff, or after what the server asked for; a `TerminalError` is not.
+ * Creates a controller with the result mapping of controller-runtime: success resets the backoff and requeues after
+ * `requeueAfterMs` if set; an error is retried with backoff or after the server's Retry-After; a `TerminalError` is not.
  */
 export const createController = (options: Options): Controller => {
   const { name, clock, workers } = options
@@ -62,7 +63,7 @@ export const createController = (options: Options): Controller => {
   const queue = createQueue({
     clock,
     backoff: options.backoff ?? defaultBackoff,
-    ...(queueMetrics ? { metrics: queueMetrics } : {}),
+    ...withDefined({ metrics: queueMetrics }),
   })
   const attempts = createAttempts(options, log, metrics)
   const settle = createSettle(queue, log, metrics)
@@ -93,13 +94,14 @@ export const createController = (options: Options): Controller => {
       await sleep(clock, options.shutdownMs ?? defaultShutdownMs, finished.signal)
       attempts.abort('the controller is shutting down')
       await Promise.race([all, sleep(clock, abortedMs, finished.signal)])
-      if (attempts.count() > 0) log.warn({ reconciles: attempts.count() }, 'shutdown: left behind what would not end')
+      if (attempts.count() > 0)
+        log.warn({ reconciles: attempts.count() }, 'shutdown: abandoned reconciles that did not end')
     },
     depth: () => queue.depth(),
   }
 }
 
-/** Reconciles under way, each with its time limit. */
+/** Creates the set of reconciles in progress, each with its time limit. */
 const createAttempts = (options: Options, log: KubeLog, metrics: ControllerMetrics | undefined) => {
   const { clock, reconcile, reconcileTimeoutMs } = options
   const underWay = new Set<AbortController>()
@@ -127,7 +129,7 @@ const createAttempts = (options: Options, log: KubeLog, metrics: ControllerMetri
   }
 }
 
-/** What becomes of a key after its reconcile. */
+/** Creates the functions that requeue or forget a key after its reconcile. */
 const createSettle = (queue: Queue, log: KubeLog, metrics: ControllerMetrics | undefined) => ({
   success: (key: string, result: Result): Outcome => {
     queue.forget(key)
@@ -139,11 +141,11 @@ const createSettle = (queue: Queue, log: KubeLog, metrics: ControllerMetrics | u
     if (error instanceof TerminalError) {
       metrics?.failedForGood()
       queue.forget(key)
-      log.error({ key, err: error }, 'reconcile: failed, and waits for a change')
+      log.error({ key, err: error }, 'reconcile failed, will not retry')
       return
     }
-    if (isConflict(error)) log.debug({ key, err: error }, 'reconcile: overtaken, and is tried again')
-    else log.warn({ key, err: error }, 'reconcile: failed, and is tried again')
+    if (isConflict(error)) log.debug({ key, err: error }, 'reconcile conflicted, will retry')
+    else log.warn({ key, err: error }, 'reconcile failed, will retry')
     const retryAfterMs = error instanceof KubeError ? error.retryAfterMs : undefined
     if (retryAfterMs === undefined) queue.addRateLimited(key)
     else queue.addAfter(key, retryAfterMs)

@@ -13,7 +13,7 @@ export type Impersonation = {
   readonly extra: Readonly<Record<string, readonly string[]>>
 }
 
-/** One cluster and one user, resolved from a kubeconfig or a pod's service account. */
+/** A cluster and a user, resolved from a kubeconfig or a pod's service account. */
 export type Connection = {
   readonly server: string
   readonly proxyUrl?: string | undefined

@@ -1,23 +1,23 @@
 import { KubeError } from './errors.ts'
 
-/** A signal with a time limit of its own. Its reason is a `KubeError`: Timeout, or Aborted when the caller gave up. */
+/** A signal with a time limit. Its reason is a `KubeError`: Timeout, or Aborted if the caller's signal aborted. */
 export type Deadline = {
   readonly signal: AbortSignal
   readonly remainingMs: () => number
-  /** Starts the time anew. */
+  /** Restarts the time limit. */
   restart(): void
-  /** Lets go of the timer and of the caller's signal. */
+  /** Releases the timer and the caller's signal. */
   clear(): void
 }
 
-/** A deadline `timeoutMs` from now, or when the caller's signal aborts. `what` begins the sentence of the error. */
+/** Creates a deadline `timeoutMs` from now that also ends with the caller's signal. Error messages start with `what`. */
 export const createDeadline = (what: string, timeoutMs: number, caller?: AbortSignal): Deadline => {
   const controller = new AbortController()
   let dueAtMs = performance.now() + timeoutMs
   const fail = (reason: 'Timeout' | 'Aborted', why: string): void =>
     controller.abort(new KubeError({ message: `${what}: ${why}`, status: 0, reason }))
   const timer = setTimeout(() => fail('Timeout', `nothing came for ${timeoutMs} ms`), timeoutMs)
-  // AbortSignal.any would hold on to a signal that lives as long as the process.
+  // AbortSignal.any would leak: it stays registered at a signal that lives as long as the process.
   const abort = (): void => fail('Aborted', 'the caller gave up')
   if (caller?.aborted === true) abort()
   else caller?.addEventListener('abort', abort)

@@ -1,4 +1,5 @@
 import { type Clock, sleep } from '#shared/clock.ts'
+import { withDefined } from '#shared/optional.ts'
 import type { Client } from './client.ts'
 import { isAlreadyExists, isConflict, isNotFound } from './errors.ts'
 import type { Fence } from './fence.ts'
@@ -9,45 +10,45 @@ import { type ObjectRef, objectKey } from './objects.ts'
 import { createReflector } from './reflector.ts'
 import { isOlder } from './versions.ts'
 
-/** How a lease is held, in milliseconds: each must be shorter than the one before it. */
+/** The timing of a lease in milliseconds. Each value must be shorter than the one before it. */
 export type LeaseTiming = {
-  /** How long the others wait for a leader that is silent. */
+  /** Time without a renewal after which others may take the lease. */
   readonly durationMs: number
-  /** How long a leader may go on writing after it last began a renewal that succeeded. */
+  /** Time that a leader may write after the start of its last successful renewal. */
   readonly renewDeadlineMs: number
-  /** How often the leader renews, and the others look. */
+  /** Interval of the leader's renewals and of the others' checks. */
   readonly retryMs: number
 }
 
 /** client-go's timing. */
 export const defaultLeaseTiming: LeaseTiming = { durationMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 }
 
-/** The lease is gone, and with it the right to write: the process must end, since its view of the world is too old. */
+/** The lease was lost, and with it the right to write. The process must exit, since its state may be outdated. */
 export class LeaseLostError extends Error {
   override name = 'LeaseLostError'
 }
 
-/** One leader among the processes that name the same lease. */
+/** An election of one leader among the processes that use the same lease. */
 export type Election = {
   /**
-   * Waits for the lease, then runs `lead` and renews until `lead` ends; then the lease is released, so that a standby
-   * follows at once. The signal ends the waiting, and is passed on to `lead`. Rejects with a `LeaseLostError` as soon as
-   * the lease is lost; `lead` is aborted then and not waited for. Once only.
+   * Waits for the lease, then runs `lead` and renews the lease until `lead` ends. Releases the lease then, so that a
+   * standby takes over at once. The signal ends the waiting and is passed on to `lead`. Rejects with a `LeaseLostError`
+   * as soon as the lease is lost; `lead` is aborted but not awaited. Call it once.
    */
   run(signal: AbortSignal, lead: (signal: AbortSignal) => Promise<void>): Promise<void>
-  /** Open only while the lease is surely held, by this machine's monotonic time. */
+  /** Allows writes only while the lease is certainly held, by this machine's monotonic time. */
   readonly fence: Fence
-  /** False once a leader has not renewed for longer than the others wait: it should have ended itself. */
+  /** Returns false for a leader that has not renewed for longer than `durationMs`: it should have exited. */
   alive(): boolean
 }
 
 type Options = {
-  /** Over a transport of its own, so that no backlog of calls delays a renewal; and not behind the fence. */
+  /** Uses its own transport, so that no backlog delays a renewal, and is not behind the fence. */
   client: Client<Lease>
   ref: ObjectRef
   /**
-   * Who this process is: one process's alone at any time. One that finds its own identity in the lease takes it at
-   * once, so a name that outlives a restart (a pod's uid) spares the wait.
+   * Identity of this process, unique at any time. A process that finds its own identity in the lease takes it at once, so
+   * an identity that survives a restart, such as the uid of a pod, avoids the wait.
    */
   identity: string
   timing?: LeaseTiming
@@ -57,7 +58,7 @@ type Options = {
   metrics?: KubeMetrics
 }
 
-/** Takes part in an election by a Lease, as client-go's leaderelection does. */
+/** Creates an election by a Lease, with the rules of client-go's leaderelection. */
 export const createElection = (options: Options): Election => {
   const { clock, random, ref, identity, timing = defaultLeaseTiming } = options
   if (!(timing.durationMs > timing.renewDeadlineMs && timing.renewDeadlineMs > timing.retryMs)) {
@@ -72,19 +73,19 @@ export const createElection = (options: Options): Election => {
   const hold = createHold({ ...options, timing })
   const lost = (why: string): LeaseLostError => {
     closed.abort()
-    return new LeaseLostError(`The lease ${name} is lost: ${why}. Nothing is written any more; start again.`)
+    return new LeaseLostError(`The lease ${name} was lost: ${why}. This process stops writing and must be restarted.`)
   }
-  /** Aborted when there is something to look at: the lease is free, or (for its leader) it is not ours any more. */
+  /** Aborted when the lease became free or, for the leader, was lost: the next check is due at once. */
   let wake = new AbortController()
   const pause = async (delayMs: number, signal: AbortSignal): Promise<void> => {
     wake = new AbortController()
     await sleep(clock, delayMs, AbortSignal.any([signal, wake.signal]))
   }
-  /** Waits for the lease; false where the signal came first. */
+  /** Waits for the lease. Returns false if the signal aborts first. */
   const acquire = async (signal: AbortSignal): Promise<boolean> => {
     while (!signal.aborted) {
       const taken = await hold.take(timing.renewDeadlineMs / 2).catch((error: unknown) => {
-        log.warn({ err: error }, 'lease: cannot be asked for, and is tried again')
+        log.warn({ err: error }, 'lease: acquiring failed, will retry')
         return false
       })
       if (taken) return true
@@ -94,7 +95,7 @@ export const createElection = (options: Options): Election => {
     }
     return false
   }
-  /** Renews until the signal; throws once the lease is lost. */
+  /** Renews until the signal aborts. Throws when the lease is lost. */
   const keep = async (signal: AbortSignal): Promise<void> => {
     for (;;) {
       await pause(Math.min(timing.retryMs, Math.max(0, hold.leftMs())), signal)
@@ -106,7 +107,7 @@ export const createElection = (options: Options): Election => {
         if (taker !== undefined) throw lost(taker)
       } catch (error) {
         if (error instanceof LeaseLostError) throw error
-        log.warn({ err: error }, 'lease: cannot be renewed, and is tried again')
+        log.warn({ err: error }, 'lease: renewal failed, will retry')
       }
     }
   }
@@ -129,7 +130,7 @@ export const createElection = (options: Options): Election => {
       })
       try {
         if (!(await acquire(signal))) return
-        log.info({}, 'lease: taken, and this process leads')
+        log.info({}, 'lease: acquired')
         metrics?.leading(true)
         const ended = new AbortController()
         const leading = lead(AbortSignal.any([signal, closed.signal])).finally(() => ended.abort())
@@ -147,10 +148,10 @@ export const createElection = (options: Options): Election => {
   }
 }
 
-/** The record as it was last seen, and how long it makes this process the leader. */
+/** The lease as last observed, and the time for which it makes this process the leader. */
 const createHold = ({ client, ref, identity, clock, timing }: Options & { timing: LeaseTiming }) => {
   let observed: ObservedLease | undefined
-  /** When the last renewal that succeeded was begun: whatever the server did, it did later. */
+  /** Start of the last successful renewal. The server recorded it later. */
   let renewedAtMs: number | undefined
   const observe = (lease: Lease): void => {
     observed = observeLease(observed, lease, clock.monotonic())
@@ -158,7 +159,11 @@ const createHold = ({ client, ref, identity, clock, timing }: Options & { timing
   const write = async (timeoutMs: number): Promise<boolean> => {
     const startedMs = clock.monotonic()
     const sent = takenLease({
-      ...{ ref, before: observed?.lease, identity, durationMs: timing.durationMs, nowMs: clock.now() },
+      ref,
+      before: observed?.lease,
+      identity,
+      durationMs: timing.durationMs,
+      nowMs: clock.now(),
     })
     try {
       observe(await (observed === undefined ? client.create(sent, { timeoutMs }) : client.replace(sent, { timeoutMs })))
@@ -179,18 +184,18 @@ const createHold = ({ client, ref, identity, clock, timing }: Options & { timing
   }
   const othersMs = (): number => heldByOthersMs(observed, identity, clock.monotonic())
   return {
-    /** Takes the lease unless it is another's; true where this process holds it now. */
+    /** Takes the lease unless another process holds it. Returns true if this process holds it now. */
     take: async (timeoutMs: number): Promise<boolean> => {
       await look(timeoutMs)
       return othersMs() > 0 ? false : write(timeoutMs)
     },
-    /** Renews; what it returns is why the lease is not ours any more. A conflict alone may be our own lost answer. */
+    /** Renews the lease. Returns the reason if it is lost; a conflict alone may be our own write whose answer was lost. */
     renew: async (timeoutMs: number): Promise<string | undefined> => {
       if (await write(timeoutMs)) return undefined
       await look(timeoutMs)
       if (observed === undefined) return 'it was deleted'
       const { holderIdentity: holder = '' } = observed.lease.spec ?? {}
-      return holder === identity ? undefined : `${holder === '' ? 'somebody gave it up' : `${holder} has it`}`
+      return holder === identity ? undefined : `${holder === '' ? 'it was released' : `${holder} has it`}`
     },
     release: async (): Promise<void> => {
       renewedAtMs = undefined
@@ -200,7 +205,7 @@ const createHold = ({ client, ref, identity, clock, timing }: Options & { timing
         .replace(releasedLease(ref, observed.lease, clock.now()), { timeoutMs: timing.retryMs })
         .catch(() => {})
     },
-    /** What a watch tells of another's renewal, so that its silence counts from there and not from our next look. */
+    /** Records another holder's renewal from a watch, so that its expiry counts from there and not from our next check. */
     see: (lease: Lease): void => {
       const version = observed?.lease.metadata.resourceVersion ?? ''
       if (!isOlder(lease.metadata.resourceVersion ?? '', version)) observe(lease)
@@ -211,12 +216,16 @@ const createHold = ({ client, ref, identity, clock, timing }: Options & { timing
   }
 }
 
-/** Tells of each change, undefined where the lease was deleted; without it a change would be found by the next look. */
+/** Watches the lease and reports each change, undefined for a deletion, before the next check would find it. */
 const watchLease = (options: Options, signal: AbortSignal, tell: (lease?: Lease) => void): Promise<void> => {
   const { client, ref, clock, random, log } = options
   const cache = createReflector({
-    ...{ client, clock, random, log, fieldSelector: `metadata.name=${ref.name}` },
-    ...(ref.namespace === undefined ? {} : { namespace: ref.namespace }),
+    client,
+    clock,
+    random,
+    log,
+    fieldSelector: `metadata.name=${ref.name}`,
+    ...withDefined({ namespace: ref.namespace }),
   })
   cache.onChange(({ type, object }) => (type === 'deleted' ? tell() : tell(object)))
   return cache.run(signal)

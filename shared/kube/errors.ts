@@ -1,20 +1,22 @@
-/** The longest `Retry-After` that is believed, in milliseconds: one odd answer must not silence us for a day. */
+import { withDefined } from '#shared/optional.ts'
+
+/** Upper limit of `Retry-After` in milliseconds, so that one wrong answer cannot stop a client for a day. */
 const maxRetryAfterMs = 300_000
 
-/** Why no answer came; the reason of a `KubeError` whose status is 0. */
+/** The reason of a `KubeError` with status 0: no usable answer came. */
 export type TransportFault = 'Aborted' | 'Timeout' | 'Unreachable' | 'Malformed' | 'TooLarge' | 'Fenced'
 
-/** What a Status adds to its reason (meta/v1 StatusDetails), as far as the kit reads it. */
+/** The part of meta/v1 StatusDetails that the kit reads. */
 export type StatusDetails = { retryAfterSeconds?: number; causes?: { reason?: string; message?: string }[] }
 
 /** A request that the API server refused, or (status 0) did not answer in a usable way. */
 export class KubeError extends Error {
   override name = 'KubeError'
-  /** The HTTP status; 0 where no usable answer came. */
+  /** The HTTP status, or 0 if no usable answer came. */
   readonly status: number
-  /** The reason of the Status object, such as AlreadyExists, or a `TransportFault`; empty where there is none. */
+  /** The reason of the Status object, such as AlreadyExists, or a `TransportFault`; empty if there is none. */
   readonly reason: string
-  /** How long the server asked to wait, in milliseconds; at most five minutes. */
+  /** The pause that the server requested in milliseconds, at most five minutes. */
   readonly retryAfterMs: number | undefined
   /** The details of the Status object. */
   readonly details: StatusDetails | undefined
@@ -27,7 +29,7 @@ export class KubeError extends Error {
     details?: StatusDetails | undefined
     cause?: unknown
   }) {
-    super(options.message, options.cause === undefined ? {} : { cause: options.cause })
+    super(options.message, withDefined({ cause: options.cause }))
     this.status = options.status
     this.reason = options.reason ?? ''
     this.retryAfterMs = options.retryAfterMs
@@ -42,19 +44,19 @@ const is = (error: unknown, status: number, reason?: string): error is KubeError
 export const isNotFound = (error: unknown): boolean => is(error, 404)
 /** An object of that name exists already. */
 export const isAlreadyExists = (error: unknown): boolean => is(error, 409, 'AlreadyExists')
-/** The object is not as the writer had seen it (another version, or another uid), or another manager owns a field. */
+/** The object has another resourceVersion or uid than the write expects, or another manager owns a field. */
 export const isConflict = (error: unknown): boolean => is(error, 409) && !isAlreadyExists(error)
 /** The resourceVersion or the continue token is too old to go on from. */
 export const isExpired = (error: unknown): boolean =>
   error instanceof KubeError && (error.status === 410 || error.reason === 'Expired')
-/** The server has not yet come as far as the resourceVersion that was asked for. */
+/** The server has not reached the requested resourceVersion yet. */
 export const isTooLargeVersion = (error: unknown): boolean =>
   is(error, 504) && error.details?.causes?.some((cause) => cause.reason === 'ResourceVersionTooLarge') === true
-/** A write was not sent, since its writer does not hold the lease that allows it. */
+/** The write was not sent, since this process does not hold the lease. */
 export const isFenced = (error: unknown): boolean => is(error, 0, 'Fenced')
-/** The server asks for fewer requests. */
+/** The server throttles requests (429). */
 export const isThrottled = (error: unknown): boolean => is(error, 429)
-/** The same request may soon succeed as it is: no answer came, or one that speaks of overload or a passing fault. */
+/** The same request may succeed soon: no answer came, or one that reports overload or a temporary fault. */
 export const isRetryable = (error: unknown): boolean =>
   error instanceof KubeError &&
   !isTooLargeVersion(error) &&
@@ -63,8 +65,8 @@ export const isRetryable = (error: unknown): boolean =>
     : [429, 500, 502, 503, 504].includes(error.status))
 
 /**
- * The error that a Status body stands for. `request` says what was asked; `retryAfter` is the header, in seconds.
- * A body that is no Status (a proxy's page) is quoted in the message, shortened.
+ * Converts a Status body into an error. `request` starts the message; `retryAfter` is the header in seconds. A body that is
+ * no Status, such as a proxy's page, is quoted in the message, shortened to 2,048 characters.
  */
 export const errorFromStatus = (status: number, body: unknown, request: string, retryAfter?: string): KubeError => {
   const fields: Record<string, unknown> = isRecord(body) ? body : { message: body }
@@ -80,6 +82,6 @@ export const errorFromStatus = (status: number, body: unknown, request: string, 
   })
 }
 
-/** Whether a value that came from outside is an object with fields. */
+/** Reports whether an untrusted value is an object with fields. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -6,49 +6,53 @@ import type { KubeLog } from './log.ts'
 import type { EventMetrics } from './metrics.ts'
 import type { KubeObject } from './objects.ts'
 
-/** Something that happened to an object, for the people who look at it. */
+/** An event to report about an object. */
 export type Happening = {
   readonly type: 'Normal' | 'Warning'
-  /** One CamelCase word: what happened. */
+  /** The kind of event in one CamelCase word. */
   readonly reason: string
-  /** One CamelCase word: what was being done. */
+  /** The action that led to it in one CamelCase word. */
   readonly action: string
-  /** One sentence. */
+  /** Details for people in one sentence. */
   readonly note: string
 }
 
-/** Tells people what happened. */
+/** Records events of objects, which kubectl describe shows. */
 export type EventRecorder = {
-  /** Takes note and returns at once. What repeats becomes one series; what is too much is dropped. It never fails. */
+  /** Queues the event and returns at once. Repeated events form a series; events beyond the limits are dropped. Never throws. */
   record(regarding: KubeObject, happening: Happening): void
-  /** Writes what is recorded until the signal is aborted; what is left then is lost. */
+  /** Writes recorded events until the signal aborts. Events that are still queued then are lost. */
   run(signal: AbortSignal): Promise<void>
 }
 
-/** How events are reached. */
+/** The Event resource. */
 export const eventResource: Resource = { group: 'events.k8s.io', version: 'v1', plural: 'events', kind: 'Event' }
 
-/** How much is written of what is recorded. */
+/** The limits of a recorder. */
 export type EventLimits = {
-  /** Events that wait to be written; more are dropped. */
+  /** Events that can wait to be written. Further ones are dropped. */
   readonly queued: number
-  /** Series that are remembered; the one that was quiet for longest is forgotten first. */
+  /** Series that are remembered. The least recently updated one is forgotten first. */
   readonly series: number
-  /** Writes that may follow each other at once, and how long each then takes to come back, in milliseconds. */
+  /** Token bucket for writes: its size, and the milliseconds until a token is refilled. */
   readonly burst: number
   readonly refillMs: number
-  /** A series that goes on is written at most so often; one that was quiet for longer begins anew. In milliseconds. */
+  /** Shortest interval between writes of one series, and the silence after which a new series starts, in milliseconds. */
   readonly refreshMs: number
   readonly quietMs: number
 }
 
 const defaultLimits: EventLimits = {
-  ...{ queued: 1_000, series: 4_096, burst: 50, refillMs: 100, refreshMs: 60_000 },
+  queued: 1_000,
+  series: 4_096,
+  burst: 50,
+  refillMs: 100,
+  refreshMs: 60_000,
   // client-go ends a series after six minutes.
   quietMs: 360_000,
 }
 const writeTimeoutMs = 10_000
-/** The longest note that the API takes, in bytes. */
+/** The longest note that the API server accepts, in bytes. */
 const maxNoteBytes = 1_024
 
 type Series = {
@@ -56,7 +60,7 @@ type Series = {
   readonly name: string
   readonly namespace: string
   readonly first: Sent
-  /** How often it happened, and how often as far as the server knows; 0 before it is created. */
+  /** Number of occurrences, and the number that the server has; 0 before the event is created. */
   count: number
   writtenCount: number
   lastMs: number
@@ -65,9 +69,9 @@ type Series = {
 }
 
 type Options = {
-  /** Behind the fence, as every write. */
+  /** Behind the fence, like every write. */
   client: Pick<Client<KubeObject>, 'create' | 'patch'>
-  /** Who reports, such as `example.test/operator`, and which process of it; at most 128 characters each. */
+  /** The reporting controller, such as `example.test/operator`, and its process; at most 128 characters each. */
   controller: string
   instance: string
   clock: Clock
@@ -78,13 +82,13 @@ type Options = {
 }
 
 /**
- * Records events of events.k8s.io/v1. What is alike but for the note is one series, as in client-go's tools/events: its
- * first event is created, its second is told at once, and later ones by the count, now and then.
+ * Creates a recorder of events.k8s.io/v1. Events that differ only in their note form one series, as in client-go's
+ * tools/events: the first is created, the second updates the count at once, later ones do so at intervals.
  */
 export const createEventRecorder = (options: Options): EventRecorder => {
   const { clock, client, log, metrics } = options
   const limits = { ...defaultLimits, ...options.limits }
-  const known = new Map<string, Series>()
+  const seriesByKey = new Map<string, Series>()
   const queue: Series[] = []
   let wake = (): void => {}
 
@@ -101,15 +105,15 @@ export const createEventRecorder = (options: Options): EventRecorder => {
   const record: EventRecorder['record'] = (regarding, happening) => {
     const nowMs = clock.monotonic()
     const key = keyOf(regarding, happening)
-    const before = known.get(key)
-    known.delete(key)
+    const before = seriesByKey.get(key)
+    seriesByKey.delete(key)
     if (before === undefined || nowMs - before.lastMs > limits.quietMs) {
       const series = beginSeries(options, key, regarding, happening)
-      known.set(key, series)
-      if (known.size > limits.series) known.delete([...known.keys()][0] ?? '')
+      seriesByKey.set(key, series)
+      if (seriesByKey.size > limits.series) seriesByKey.delete([...seriesByKey.keys()][0] ?? '')
       return push(series)
     }
-    known.set(key, before)
+    seriesByKey.set(key, before)
     before.count += 1
     before.lastMs = nowMs
     if (before.writtenCount < 2 || nowMs - before.writtenMs >= limits.refreshMs) push(before)
@@ -126,11 +130,11 @@ export const createEventRecorder = (options: Options): EventRecorder => {
       series.writtenCount = series.writtenCount === 0 ? 1 : count
       series.writtenMs = clock.monotonic()
       metrics?.written()
-      // What happened while the first was on its way is told now.
+      // Counts the occurrences since the first event was sent.
       if (series.count > 1 && series.writtenCount === 1) push(series)
     } catch (error) {
-      // The server forgets events after an hour; whatever else went wrong, the next one of its kind begins anew.
-      known.delete(series.key)
+      // The server deletes events after an hour. After any fault, the next event of the series is created anew.
+      seriesByKey.delete(series.key)
       metrics?.dropped()
       if (!isNotFound(error)) log.debug({ err: error, event: series.name }, 'event: not written')
     }
@@ -169,8 +173,13 @@ const beginSeries = (options: Options, key: string, regarding: KubeObject, happe
     .padStart(8, '0')}`
   const event = { name: `${name.slice(0, 200)}.${suffix}`, namespace: namespace ?? 'default' }
   return {
-    ...{ key, ...event, count: 1, writtenCount: 0, queued: false },
-    ...{ lastMs: clock.monotonic(), writtenMs: Number.NEGATIVE_INFINITY },
+    key,
+    ...event,
+    count: 1,
+    writtenCount: 0,
+    queued: false,
+    lastMs: clock.monotonic(),
+    writtenMs: Number.NEGATIVE_INFINITY,
     first: {
       apiVersion: 'events.k8s.io/v1',
       kind: 'Event',
@@ -189,13 +198,13 @@ const beginSeries = (options: Options, key: string, regarding: KubeObject, happe
 
 const shortened = (note: string): string => {
   const bytes = Buffer.from(note)
-  // A character that the cut splits is left out whole.
+  // Leaves out a character that the limit splits.
   return bytes.length <= maxNoteBytes
     ? note
     : new TextDecoder().decode(bytes.subarray(0, maxNoteBytes - 3), { stream: true })
 }
 
-/** A token bucket; each call takes one and answers how long to wait for it, in milliseconds. */
+/** Creates a token bucket. Each call takes a token and returns the wait for it in milliseconds. */
 const createAllowance = ({ burst, refillMs }: EventLimits, clock: Clock): (() => number) => {
   let fullAtMs = Number.NEGATIVE_INFINITY
   return () => {

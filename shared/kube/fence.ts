@@ -1,18 +1,18 @@
 import { KubeError } from './errors.ts'
 import type { Request, Transport } from './transport.ts'
 
-/** What decides, at each moment, whether this process may write. */
+/** The permission of this process to write, checked for each write. */
 export type Fence = {
-  /** Why nothing may be written now, as a sentence; undefined while writing is allowed. */
+  /** Returns the reason why writes are refused now, or undefined while they are allowed. */
   refusal(): string | undefined
-  /** Aborted when nothing may ever be written again. */
+  /** Aborted when writes are refused for good. */
   readonly closed: AbortSignal
 }
 
 /**
- * The transport with every write behind the fence: it is asked before the call and again right before the first byte is
- * sent, and once it is closed, what is under way is broken off. A refused write is a `KubeError` of reason Fenced.
- * Reads and watches pass, so that a standby keeps its caches warm.
+ * Returns a transport that sends writes only while the fence allows them. The fence is checked before the call and again
+ * before the first byte is sent; when it closes, writes in progress are aborted. A refused write is a `KubeError` with
+ * reason Fenced. Reads and watches always pass, so that a standby keeps its caches warm.
  */
 export const fenceTransport = (transport: Transport, fence: Fence): Transport => ({
   ...transport,
@@ -36,7 +36,7 @@ export const fenceTransport = (transport: Transport, fence: Fence): Transport =>
 const fenced = (request: Request, refusal: string): KubeError =>
   new KubeError({ message: `${request.method} ${request.path}: not sent: ${refusal}`, status: 0, reason: 'Fenced' })
 
-/** AbortSignal.any would hold on to a signal that lives as long as the process. */
+/** AbortSignal.any would leak: it stays registered at a signal that lives as long as the process. */
 const eitherOf = (...signals: (AbortSignal | undefined)[]): { signal: AbortSignal; clear: () => void } => {
   const controller = new AbortController()
   const abort = (): void => controller.abort()

@@ -1,23 +1,24 @@
 import type { V1Lease } from '@kubernetes/client-node'
+import { withDefined } from '#shared/optional.ts'
 import type { Resource, Sent } from './client.ts'
 import type { ObjectRef, Typed } from './objects.ts'
 
 /** A Lease of coordination.k8s.io/v1. An empty or absent `holderIdentity` means that nobody leads. */
 export type Lease = Typed<V1Lease>
 
-/** How leases are reached. */
+/** The Lease resource. */
 export const leaseResource: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', kind: 'Lease' }
 
-/** A record as it was seen, and since when by this machine's monotonic time: other machines' clocks are not believed. */
+/** A lease, and the monotonic time of this machine when it was first seen. Clocks of other machines are not trusted. */
 export type ObservedLease = { readonly lease: Lease; readonly sinceMs: number }
 
-/** What was observed before, unless the record says something new. What only touches its metadata is nothing new. */
+/** Returns the observation of a lease. The time of the previous one is kept unless the spec changed. */
 export const observeLease = (before: ObservedLease | undefined, lease: Lease, nowMs: number): ObservedLease =>
   before !== undefined && JSON.stringify(before.lease.spec) === JSON.stringify(lease.spec)
     ? { lease, sinceMs: before.sinceMs }
     : { lease, sinceMs: nowMs }
 
-/** How long, in milliseconds, the lease is another's; 0 where this identity may take it. */
+/** Returns the time in milliseconds for which another process holds the lease, or 0 if this identity can take it. */
 export const heldByOthersMs = (observed: ObservedLease | undefined, identity: string, nowMs: number): number => {
   const holder = observed?.lease.spec?.holderIdentity ?? ''
   if (observed === undefined || holder === '' || holder === identity) return 0
@@ -25,7 +26,7 @@ export const heldByOthersMs = (observed: ObservedLease | undefined, identity: st
   return Math.max(0, observed.sinceMs + durationMs - nowMs)
 }
 
-/** The record by which `identity` takes or renews the lease; `nowMs` since the epoch. `before` is what it replaces. */
+/** Returns the Lease with which `identity` takes or renews `before`. `nowMs` is epoch milliseconds. */
 export const takenLease = (options: {
   ref: ObjectRef
   before: Lease | undefined
@@ -47,7 +48,7 @@ export const takenLease = (options: {
   })
 }
 
-/** The record by which a leader gives the lease up, so that nobody waits for it to run out. */
+/** Returns the Lease with which a leader releases it, so that a standby does not wait for its expiry. */
 export const releasedLease = (ref: ObjectRef, before: Lease, nowMs: number): Sent =>
   record(ref, before, {
     ...before.spec,
@@ -57,12 +58,12 @@ export const releasedLease = (ref: ObjectRef, before: Lease, nowMs: number): Sen
     renewTime: microTime(nowMs),
   })
 
-/** An instant as meta/v1 MicroTime wants it, with exactly six digits after the point; `ms` since the epoch. */
+/** Formats epoch milliseconds as a meta/v1 MicroTime, which has exactly six fractional digits. */
 export const microTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, -1)}000Z`
 
 const record = ({ namespace, name }: ObjectRef, before: Lease | undefined, spec: Lease['spec']): Sent => ({
   apiVersion: 'coordination.k8s.io/v1',
   kind: 'Lease',
-  metadata: { ...before?.metadata, name, ...(namespace === undefined ? {} : { namespace }) },
+  metadata: { ...before?.metadata, name, ...withDefined({ namespace }) },
   spec,
 })

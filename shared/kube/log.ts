@@ -1,4 +1,4 @@
-/** What the kit asks of a log: pino's calls, `fields` first, then a short message. */
+/** The log that the kit writes to: pino's calls with fields, then a short message. */
 export type KubeLog = {
   debug(fields: object, message?: string): void
   info(fields: object, message?: string): void
@@ -6,10 +6,10 @@ export type KubeLog = {
   error(fields: object, message?: string): void
 }
 
-/** The log that says nothing. */
+/** A log that discards every line. */
 export const silentLog: KubeLog = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-/** The same log, with `extra` among the fields of every line. */
+/** Returns a log that adds `extra` to the fields of every line. */
 export const withFields = (log: KubeLog, extra: object): KubeLog => ({
   debug: (fields, message) => log.debug({ ...extra, ...fields }, message),
   info: (fields, message) => log.info({ ...extra, ...fields }, message),

@@ -1,40 +1,40 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
-/** What a queue tells of itself; times are seconds. */
+/** The metrics of a queue. Times are in seconds. */
 export type QueueMetrics = {
   added(): void
   /** A key was added with a delay. */
   retried(): void
   waited(seconds: number): void
   worked(seconds: number): void
-  /** Gives what is read when somebody looks. */
+  /** Sets the function that a scrape reads. */
   observe(read: () => { depth: number; secondsAtWork: number[] }): void
 }
 
-/** How a reconcile ended, in controller-runtime's words. */
+/** The result of a reconcile, as controller-runtime labels it. */
 export type Outcome = 'success' | 'requeue_after' | 'error'
 
-/** What a controller tells of itself. */
+/** The metrics of a controller. */
 export type ControllerMetrics = {
-  /** A reconcile begins; the function that it returns is called at its end. */
+  /** Records the start of a reconcile. Call the returned function at its end. */
   started(): (outcome: Outcome) => void
   failedForGood(): void
   timedOut(): void
 }
 
-/** What a cache tells of itself. */
+/** The metrics of a cache. */
 export type ReflectorMetrics = { listed(): void; watched(): void; event(): void }
 
-/** What an election tells of itself. */
+/** The metrics of an election. */
 export type ElectionMetrics = { leading(holds: boolean): void }
 
-/** What became of the events for users: written, or dropped because there were too many or the server refused. */
+/** The metrics of an event recorder: events written, and events dropped beyond a limit or after an error. */
 export type EventMetrics = { written(): void; dropped(): void }
 
-/** The measures of the kit, under controller-runtime's and client-go's names and buckets, so that their dashboards work. */
+/** The metrics of the kit, with the names and buckets of controller-runtime and client-go, so that their dashboards work. */
 export type KubeMetrics = {
   request(request: { method: string; code: string; host: string; seconds: number }): void
-  /** A later queue, controller or cache of the same name takes the place of the earlier one. */
+  /** A later queue, controller or cache replaces an earlier one of the same name. */
   queue(name: string): QueueMetrics
   controller(name: string, workers: number): ControllerMetrics
   reflector(name: string, silentMs: () => number): ReflectorMetrics
@@ -47,7 +47,7 @@ const reconcileBuckets = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5, 1.75, 2,
   2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
 ]
-/** controller-runtime's labels of a queue; both bear the controller's name. */
+/** controller-runtime's labels of a queue. Both have the controller's name as value. */
 const queueLabels = ['name', 'controller']
 /** client-go's buckets for its queues: 10 ns to 1,000 s. */
 const queueBuckets = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1000]
@@ -56,7 +56,7 @@ const requestBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60]
 
 type Make = ReturnType<typeof createMake>
 
-/** Registers the kit's metrics in a registry; once a registry. */
+/** Registers the metrics of the kit. Call it once per registry. */
 export const createKubeMetrics = (registry: Registry): KubeMetrics => {
   const make = createMake(registry)
   const requests = make.counter('rest_client_requests_total', 'Requests to the API server.', ['code', 'method', 'host'])
@@ -88,7 +88,7 @@ const createMake = (registry: Registry) => {
       new Histogram({ name, help, labelNames, buckets, registers }),
     gauge: <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
       new Gauge({ name, help, labelNames, registers }),
-    /** A gauge that is read when somebody looks, for each name that was given. */
+    /** Registers a gauge that is read at each scrape, with one time series per name. */
     observed: (name: string, help: string, labelNames: string[], reads: ReadonlyMap<string, () => number>): void => {
       new Gauge({
         name,
@@ -173,9 +173,14 @@ const createControllerMetrics = (make: Make): KubeMetrics['controller'] => {
 const createReflectorMetrics = (make: Make): KubeMetrics['reflector'] => {
   const lists = make.counter('reflector_lists_total', 'Full lists of a cache.', ['name'])
   const watches = make.counter('reflector_watches_total', 'Watches begun by a cache.', ['name'])
-  const events = make.counter('reflector_watch_events_total', 'Events and bookmarks that a cache took.', ['name'])
+  const events = make.counter('reflector_watch_events_total', 'Events and bookmarks that a cache received.', ['name'])
   const ages = new Map<string, () => number>()
-  make.observed('reflector_silence_seconds', 'Seconds since the API server last told a cache anything.', ['name'], ages)
+  make.observed(
+    'reflector_silence_seconds',
+    'Seconds since a cache last received data from the API server.',
+    ['name'],
+    ages,
+  )
   return (name, silentMs) => {
     ages.set(name, () => silentMs() / 1000)
     return {
@@ -187,7 +192,7 @@ const createReflectorMetrics = (make: Make): KubeMetrics['reflector'] => {
 }
 
 const createElectionMetrics = (make: Make): KubeMetrics['election'] => {
-  const help = 'Whether this process leads: 1 while it holds the lease, else 0.'
+  const help = '1 while this process holds the lease, else 0.'
   const status = make.gauge('leader_election_master_status', help, ['name'])
   return (name) => ({ leading: (holds) => status.set({ name }, holds ? 1 : 0) })
 }

@@ -18,7 +18,7 @@ export type Typed<T> = KubeObject & Json<Omit<T, keyof KubeObject>>
 /** The name of an object within its resource, and its namespace unless the resource is cluster-scoped. */
 export type ObjectRef = { namespace?: string | undefined; name: string }
 
-/** One entry of `status.conditions` (meta/v1 Condition). */
+/** An entry of `status.conditions` (meta/v1 Condition). */
 export type Condition = Json<V1Condition> & { status: 'True' | 'False' | 'Unknown' }
 
 /** Returns the key of an object in stores and queues: `namespace/name`, or the name alone if it has no namespace. */

@@ -1,6 +1,6 @@
 import { isExpired, isThrottled, isTooLargeVersion, KubeError } from './errors.ts'
 
-/** Where a cache stands with its server: what it asks for next. */
+/** The progress of a cache, which decides its next request. */
 export type Position = {
   /** The last version seen; "" before the first list. */
   readonly version: string

@@ -7,7 +7,7 @@ const aQueue = () => {
   return { clock, queue: createQueue({ clock, backoff: { baseMs: 5, maxMs: 500 } }) }
 }
 
-/** What the queue hands out now, in order; nothing is left waiting for more. */
+/** Returns the keys that the queue hands out now, in order. */
 const drain = async (queue: ReturnType<typeof aQueue>['queue']): Promise<string[]> => {
   const keys: string[] = []
   while (queue.depth() > 0) keys.push((await queue.get()) ?? '')

@@ -1,49 +1,49 @@
 import type { Clock, Timer } from '#shared/clock.ts'
 import type { QueueMetrics } from './metrics.ts'
 
-/** Waits of keys that fail again and again: `baseMs` doubles with each failure up to `maxMs`. */
+/** The wait of a failing key: `baseMs`, doubled with each failure, up to `maxMs`. */
 export type Backoff = { readonly baseMs: number; readonly maxMs: number }
 
 /**
- * Keys that wait for a worker, as client-go's workqueue keeps them: a key is in the queue once, is never handed out
- * twice at a time, and one that is added while it is worked on comes again when it is done.
+ * A queue of keys with the rules of client-go's workqueue: a key is in the queue at most once and is processed by one worker
+ * at a time. A key that is added while it is processed is queued again when it is done.
  */
 export type Queue = {
-  /** Low priority is for the many keys of a first list: they wait for all others. */
+  /** Adds a key. Keys of low priority, such as those of an initial list, wait for all others. */
   add(key: string, options?: { lowPriority?: boolean }): void
-  /** Adds the key after a delay; of two delays for one key the earlier counts. */
+  /** Adds the key after a delay. Of two delays for one key, the earlier applies. */
   addAfter(key: string, delayMs: number): void
-  /** Adds the key after a wait that grows with each failure since it was last forgotten. */
+  /** Adds the key after a wait that grows with each call until `forget`. */
   addRateLimited(key: string): void
   forget(key: string): void
-  /** The next key, first come first served; undefined once the queue is shut down, whatever still waits in it. */
+  /** Resolves with the next key in order of arrival, or with undefined once the queue is shut down. */
   get(): Promise<string | undefined>
-  /** Must follow each key that was handed out. */
+  /** Ends the processing of a key. Call it once for each key that `get` returned. */
   done(key: string): void
   shutDown(): void
   depth(): number
 }
 
-/** A queue of any number of keys; there are never more than there are objects. */
+/** Creates a queue. Its length is bounded by the number of objects. */
 export const createQueue = (options: { clock: Clock; backoff: Backoff; metrics?: QueueMetrics }): Queue => {
   const { clock, backoff, metrics } = options
   const urgent = createLane()
   const patient = createLane()
-  /** Keys at work since when, and whether they were added meanwhile. */
+  /** Keys in processing: the time of their start, and their priority if they were added meanwhile. */
   const working = new Map<string, { sinceMs: number; again: 'urgent' | 'patient' | undefined }>()
   const delayed = new Map<string, { atMs: number; timer: Timer }>()
   const failures = new Map<string, number>()
-  const takers: ((key: string | undefined) => void)[] = []
+  const waiters: ((key: string | undefined) => void)[] = []
   let closed = false
 
-  const handOut = (): void => {
-    while (takers.length > 0) {
+  const dispatchKeys = (): void => {
+    while (waiters.length > 0) {
       const first = urgent.takeFirst() ?? patient.takeFirst()
       if (first === undefined) return
       const [key, addedMs] = first
       working.set(key, { sinceMs: clock.monotonic(), again: undefined })
       metrics?.waited((clock.monotonic() - addedMs) / 1000)
-      takers.shift()?.(key)
+      waiters.shift()?.(key)
     }
   }
   const addWaiting = (key: string, lowPriority: boolean): void => {
@@ -53,7 +53,7 @@ export const createQueue = (options: { clock: Clock; backoff: Backoff; metrics?:
     patient.entries.delete(key)
     const lane = lowPriority ? patient : urgent
     lane.entries.set(key, patientSinceMs ?? clock.monotonic())
-    handOut()
+    dispatchKeys()
   }
   const add: Queue['add'] = (key, { lowPriority = false } = {}) => {
     if (closed) return
@@ -93,8 +93,8 @@ export const createQueue = (options: { clock: Clock; backoff: Backoff; metrics?:
     get: () =>
       new Promise((resolve) => {
         if (closed) return resolve(undefined)
-        takers.push(resolve)
-        handOut()
+        waiters.push(resolve)
+        dispatchKeys()
       }),
     done: (key) => {
       const busy = working.get(key)
@@ -103,22 +103,22 @@ export const createQueue = (options: { clock: Clock; backoff: Backoff; metrics?:
       metrics?.worked((clock.monotonic() - busy.sinceMs) / 1000)
       if (busy.again === undefined || closed) return
       ;(busy.again === 'urgent' ? urgent : patient).entries.set(key, clock.monotonic())
-      handOut()
+      dispatchKeys()
     },
     shutDown: () => {
       closed = true
       for (const { timer } of delayed.values()) timer.cancel()
       delayed.clear()
-      for (const taker of takers.splice(0)) taker(undefined)
+      for (const waiter of waiters.splice(0)) waiter(undefined)
     },
     depth: () => urgent.entries.size + patient.entries.size,
   }
 }
 
-/** Keys in the order in which they came, with the time when they did. */
+/** Creates a list of keys in order of arrival, with the time of arrival. */
 const createLane = () => {
   const entries = new Map<string, number>()
-  // One iterator goes along: a new one each time would first have to step over all that was taken already.
+  // One iterator is kept, since a new one would first step over the entries that were deleted.
   let order = entries.entries()
   return {
     entries,

@@ -10,25 +10,25 @@ import { type Change, createStore, type Indexers, type Store } from './store.ts'
 import { createVersions } from './versions.ts'
 import { createFeed, type FeedTiming, type WatchEvent } from './watch.ts'
 
-/** A cache of one kind that follows the API server: it lists, then watches, and starts over when it must. */
+/** A cache of one kind of object. It lists the objects, then watches them, and lists again when it must. */
 export type Reflector<T> = {
   readonly store: Store<T>
-  /** Follows until the signal is aborted; faults of the server are waited out and never thrown. */
+  /** Runs until the signal aborts. Faults of the server are retried with backoff and never thrown. */
   run(signal: AbortSignal): Promise<void>
-  /** Whether a full list was read; `synced` waits for it and rejects after the time. */
+  /** Reports whether a full list was read. `synced` waits for it and rejects after `timeoutMs`. */
   hasSynced(): boolean
   synced(options: { timeoutMs: number; signal?: AbortSignal }): Promise<void>
-  /** Calls for each change, once the store has it. What a listener throws is logged and hurts nobody else. */
+  /** Calls the listener for each change after the store has it. Exceptions of a listener are logged. */
   onChange(listener: (change: Change<T>) => void): void
-  /** Calls after each full list is in the store and its changes are told. */
+  /** Calls the listener after each full list, when its changes have been reported. */
   onList(listener: () => void): void
-  /** Read your own writes: true once the cache has this resourceVersion or a newer one, false after the time. */
+  /** Resolves with true once the cache has this resourceVersion or a newer one, with false after `timeoutMs`. */
   reached(resourceVersion: string, options: { timeoutMs: number }): Promise<boolean>
-  /** How long the server has said nothing, not even a bookmark (it sends one a minute); infinite before the first list. */
+  /** Returns the time since the last event or bookmark (one a minute) in milliseconds; infinite before the first list. */
   silentMs(): number
 }
 
-/** How a reflector waits, in milliseconds; the defaults are client-go's. */
+/** The timing of a reflector in milliseconds. The defaults are client-go's. */
 export type ReflectorTiming = BackoffTiming & FeedTiming
 
 const defaultTiming: ReflectorTiming = {
@@ -45,13 +45,13 @@ type Options<T extends KubeObject> = Selection & {
   random: () => number
   log: KubeLog
   indexers?: Indexers<T>
-  /** What the cache keeps of an object, all of it by default. Nobody sees the rest, and no memory is spent on it. */
+  /** Returns the part of an object that the cache keeps; all of it by default. */
   keep?: (object: T) => T
   timing?: Partial<ReflectorTiming>
   metrics?: KubeMetrics
 }
 
-/** A reflector of the objects of a kind, in one namespace or in all, that the selectors take. */
+/** Creates a reflector of the selected objects of a kind, in one namespace or in all. */
 export const createReflector = <T extends KubeObject>(options: Options<T>): Reflector<T> => {
   const { client, clock, random, namespace, labelSelector, fieldSelector, keep = (object: T) => object } = options
   const { plural } = client.resource
@@ -82,7 +82,7 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
     for (const change of changes) changed.tell(change)
     versions.reset(answer.resourceVersion)
     metrics?.listed()
-    log.debug({ objects: answer.items.length, changes: changes.length }, 'cache: a full list')
+    log.debug({ objects: answer.items.length, changes: changes.length }, 'cache: listed')
     listed.tell()
   }
   const take = (event: WatchEvent<T>): void => {
@@ -106,7 +106,7 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
           if (signal.aborted) return
           position = positionAfter(position, error)
           const delayMs = Math.max(backoff(), error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0)
-          log.warn({ delayMs, mustList: position.mustList, err: error }, 'cache: interrupted, and taken up again')
+          log.warn({ delayMs, mustList: position.mustList, err: error }, 'cache: interrupted, will retry')
           await sleep(clock, delayMs, signal)
         }
       }
@@ -127,7 +127,7 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
   }
 }
 
-/** Those who want to hear of something. */
+/** Creates a list of listeners. */
 const createListeners = <E>(log: KubeLog) => {
   const listeners = new Set<(event: E) => void>()
   return {
@@ -140,7 +140,7 @@ const createListeners = <E>(log: KubeLog) => {
         try {
           listener(event)
         } catch (error) {
-          log.error({ err: error }, 'cache: a listener failed')
+          log.error({ err: error }, 'cache: listener failed')
         }
       }
     },

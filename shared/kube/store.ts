@@ -1,24 +1,24 @@
 import { type KubeObject, objectKey } from './objects.ts'
 
-/** What happened to an object of a cache; `initial` where a full list told it and not a watch. */
+/** A change of an object in a cache. `initial` is true if it comes from a full list and not from a watch. */
 export type Change<T> = { readonly key: string; readonly object: T; readonly initial: boolean } & (
   | { readonly type: 'added' | 'deleted' }
   | { readonly type: 'updated'; readonly old: T }
 )
 
-/** Under which values an index files an object. It is asked again about the old object, so the answer must not change. */
+/** Functions that return the index values of an object. They must return the same values for the same object. */
 export type Indexers<T> = Readonly<Record<string, (object: T) => readonly string[]>>
 
-/** The last seen version of each object, by `namespace/name`. What is read must not be changed. */
+/** The objects of a cache by `namespace/name`. Callers must not modify them. */
 export type Store<T> = {
   get(key: string): T | undefined
   list(): T[]
-  /** The objects that the index files under the value; an index that was not given is a `RangeError`. */
+  /** Returns the objects with that index value. Throws a `RangeError` if there is no such index. */
   byIndex(index: string, value: string): T[]
   readonly size: number
 }
 
-/** A store that its reflector writes; every write returns the changes that it made. */
+/** Creates a store for a reflector. Each write returns the changes that it made. */
 export const createStore = <T extends KubeObject>(indexers: Indexers<T> = {}) => {
   const objects = new Map<string, T>()
   const indexes = createIndexes(indexers)

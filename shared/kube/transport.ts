@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { DecoratorHandler, type Dispatcher } from 'undici'
+import { withDefined } from '#shared/optional.ts'
 import { createPool, type Pool } from './agents.ts'
 import { readLines, readText } from './body.ts'
 import type { Credentials } from './credentials.ts'
@@ -7,19 +8,19 @@ import { createDeadline, type Deadline } from './deadline.ts'
 import { errorFromStatus, isRetryable, KubeError, type TransportFault } from './errors.ts'
 import type { KubeMetrics } from './metrics.ts'
 
-/** One request to the API server; `path` begins with a slash. */
+/** A request to the API server. `path` starts with a slash. */
 export type Request = {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   path: string
   query?: Record<string, string | undefined>
   body?: unknown
   contentType?: string
-  /** For the whole request with its answer; 30 s where it is left out. */
+  /** Limit for the whole request with its answer; 30 s by default. */
   timeoutMs?: number
   signal?: AbortSignal | undefined
   /**
-   * Asked at the last moment, when the connection stands and the first byte would be written: what it returns is thrown
-   * and nothing is sent. A check before the call would be an old one by then, after a slow connection or a frozen process.
+   * Called when the connection is open, before the first byte is written. An error that it returns is thrown, and nothing
+   * is sent. A check before the call would be outdated by then, after a slow connection or a frozen process.
    */
   guard?: () => KubeError | undefined
 }
@@ -29,34 +30,34 @@ export type WatchRequest = {
   path: string
   query: Record<string, string | undefined>
   signal: AbortSignal
-  /** How long the server may be silent. */
+  /** Longest time without data from the server. */
   idleTimeoutMs: number
 }
 
 /**
- * Talks to one API server. Every request has a deadline and a bounded answer, and fails with a `KubeError`. A write is
- * sent once, since only its caller knows whether it may be repeated; a GET is tried up to three times within its time.
+ * Connections to one API server. Every request has a deadline and an answer of limited size, and fails with a `KubeError`.
+ * A write is sent once, since only its caller knows whether it can be repeated; a GET is tried up to three times.
  */
 export type Transport = {
   request<T>(request: Request): Promise<T>
-  /** The lines of a watch, parsed. A line that is no JSON, or silence, ends it with a `KubeError`. */
+  /** Yields the parsed lines of a watch. Fails with a `KubeError` at invalid JSON or after `idleTimeoutMs` of silence. */
   watch(request: WatchRequest): AsyncIterable<unknown>
-  /** Breaks off what is under way and closes all connections. */
+  /** Aborts the requests in progress and closes all connections. */
   close(): Promise<void>
 }
 
 const requestTimeoutMs = 30_000
-/** The full list of a cache comes in one answer. */
+/** A list can come in one answer. */
 const maxAnswerBytes = 256 * 1024 * 1024
 /** Objects are at most 1.5 MiB in etcd, with `managedFields` and escapes somewhat more here. */
 const maxLineBytes = 8 * 1024 * 1024
 const maxWatches = 64
 const getAttempts = 3
 const firstRetryMs = 100
-/** A server that asks for a longer pause is left to the caller, who has better to do than to hold a request open. */
+/** A longer pause that the server requests is left to the caller. */
 const maxRetryMs = 2_000
 
-/** A transport whose connections are kept, in one pool for calls and one for watches, so that none starves the other. */
+/** Creates a transport with one pool of connections for calls and one for watches, so that neither starves the other. */
 export const createTransport = (options: {
   credentials: Credentials
   userAgent: string
@@ -106,7 +107,7 @@ export const createTransport = (options: {
         throw unanswered(request, error, deadline)
       } finally {
         deadline.clear()
-        // The connection goes with the stream: what is left of it will never be read.
+        // Closes the connection, since the rest of the stream will not be read.
         body?.destroy()
       }
     },
@@ -116,7 +117,7 @@ export const createTransport = (options: {
   }
 }
 
-/** Sends a request and returns an answer of success; its body is still to be read. */
+/** Creates a function that sends a request and returns its successful answer with an unread body. */
 const createSender = (options: { credentials: Credentials; userAgent: string; metrics?: KubeMetrics }) => {
   const { credentials, metrics } = options
   const { host, origin, pathname } = new URL(credentials.server)
@@ -124,6 +125,7 @@ const createSender = (options: { credentials: Credentials; userAgent: string; me
   const exchange = async (pool: Pool, request: Request, signal: AbortSignal): Promise<Dispatcher.ResponseData> => {
     const agent = await pool.agent()
     const dispatcher = request.guard === undefined ? agent : agent.compose(guarding(request.guard))
+    const body = request.body === undefined ? undefined : JSON.stringify(request.body)
     return dispatcher.request({
       origin,
       path: `${prefix}${request.path}${search(request.query)}`,
@@ -131,10 +133,10 @@ const createSender = (options: { credentials: Credentials; userAgent: string; me
       headers: {
         accept: 'application/json',
         'user-agent': options.userAgent,
-        ...(request.body === undefined ? {} : { 'content-type': request.contentType ?? 'application/json' }),
+        ...(body === undefined ? {} : { 'content-type': request.contentType ?? 'application/json' }),
         ...(await credentials.headers()),
       },
-      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+      ...withDefined({ body }),
       signal,
     })
   }
@@ -170,7 +172,7 @@ const guarding =
     return dispatch(options, decorated)
   }
 
-/** How long to wait before a GET is tried again, in milliseconds; undefined where it is not. */
+/** Returns the wait in milliseconds before a GET is tried again, or undefined if it is not tried again. */
 const retryAfter = (error: unknown, attempt: number, random: () => number): number | undefined => {
   if (attempt >= getAttempts || !isRetryable(error)) return undefined
   const askedMs = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0

@@ -1,19 +1,19 @@
 import type { Clock } from '#shared/clock.ts'
 
 /**
- * How far a cache has come, and those who wait for it to come further. Versions of one kind compare as integers
- * (promised since Kubernetes 1.35); one that is no integer is let through at once.
+ * The newest resourceVersion of a cache, and the callers that wait for a newer one. Versions of one kind compare as
+ * integers (guaranteed since Kubernetes 1.35). Waiting for a version that is no integer succeeds at once.
  */
 export type Versions = {
-  /** The cache has seen this version of some object. */
+  /** Records that the cache has this version of an object. */
   advance(version: string): void
-  /** The cache is exactly at this version, be it a lower one (a server restored from a backup). */
+  /** Sets the version of the cache. It can be lower than before if the server was restored from a backup. */
   reset(version: string): void
-  /** True once that version or a newer one was seen, false after the time. */
+  /** Resolves with true once the cache has that version or a newer one, with false after `timeoutMs`. */
   reached(version: string, timeoutMs: number): Promise<boolean>
 }
 
-/** A record that has seen nothing yet. */
+/** Creates the record of an empty cache. */
 export const createVersions = (clock: Clock): Versions => {
   let current = -1n
   const waiting = new Set<{ version: bigint; resolve: () => void }>()
@@ -49,7 +49,7 @@ export const createVersions = (clock: Clock): Versions => {
 
 const parse = (version: string): bigint | undefined => (/^\d{1,30}$/.test(version) ? BigInt(version) : undefined)
 
-/** Whether one version of an object is older than another of the same object; false where they cannot be compared. */
+/** Reports whether a version of an object is older than another. Returns false if they cannot be compared. */
 export const isOlder = (version: string, than: string): boolean => {
   const [a, b] = [parse(version), parse(than)]
   return a !== undefined && b !== undefined && a < b

@@ -3,23 +3,23 @@ import { type Client, type Selection, withoutManagedFields } from './client.ts'
 import { errorFromStatus, isRecord, KubeError } from './errors.ts'
 import type { KubeObject } from './objects.ts'
 
-/** One line of a watch. A bookmark has no object: it says how far the watch has come. */
+/** An event of a watch. A bookmark has no object, only the version that the watch has reached. */
 export type WatchEvent<T> =
   | { readonly type: 'put' | 'remove'; readonly object: T; readonly version: string }
   | { readonly type: 'bookmark'; readonly version: string }
 
-/** How a watch ends, in milliseconds. */
+/** The time limits of a watch in milliseconds. */
 export type FeedTiming = {
-  /** How long the server may be silent: longer than its bookmark interval of a minute. */
+  /** Longest time without an event. It must exceed the server's bookmark interval of one minute. */
   readonly idleTimeoutMs: number
-  /** The server ends a watch after one to two times this, so that not all caches come back at once. */
+  /** The server ends a watch after 1 to 2 times this value, so that caches do not reconnect all at once. */
   readonly watchMs: number
 }
 
-/** A watch that ends sooner, and brings nothing, is a fault: taken up again at once, it would be a hot loop. */
+/** A watch that ends sooner without an event is a fault: retried at once, it would be a hot loop. */
 const shortWatchMs = 1_000
 
-/** A function that begins a watch from a version on; what it gives ends when the watch does, and throws when it fails. */
+/** Creates a function that watches from a version on. It yields events until the watch ends, and throws if it fails. */
 export const createFeed = <T extends KubeObject>(options: {
   client: Client<T>
   clock: Clock
@@ -45,8 +45,8 @@ export const createFeed = <T extends KubeObject>(options: {
   }
 
 /**
- * Reads a parsed line. An ERROR event is thrown as the `KubeError` that it stands for; a line that is no event as one of
- * reason Malformed. A type of event that is not known yet moves the version on and nothing else.
+ * Reads a parsed line. Throws an ERROR event as a `KubeError`, and a line that is no event as one with reason Malformed.
+ * An event of an unknown type counts as a bookmark.
  */
 const readWatchEvent = <T extends KubeObject>(line: unknown): WatchEvent<T> => {
   const { type, object } = isRecord(line) ? line : {}
@@ -65,7 +65,7 @@ const readWatchEvent = <T extends KubeObject>(line: unknown): WatchEvent<T> => {
   }
 }
 
-/** What is relied on of an object; all else is the business of whoever reads it. */
+/** Checks the fields that the kit relies on. Readers of other fields check them themselves. */
 const isObject = <T extends KubeObject>(value: unknown): value is T =>
   isRecord(value) && isRecord(value.metadata) && typeof value.metadata.resourceVersion === 'string'
 

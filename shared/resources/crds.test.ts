@@ -3,7 +3,7 @@ import { customResourceDefinitions } from './crds.ts'
 
 type Schema = { description?: string; properties?: Record<string, Schema>; items?: Schema }
 
-/** The paths of all fields below, with their sentences. */
+/** The paths of all fields of a schema, with their descriptions. */
 const fieldsOf = ({ properties = {}, items }: Schema, path: string): [string, string | undefined][] => [
   ...Object.entries(properties).flatMap(([name, schema]): [string, string | undefined][] => [
     [`${path}.${name}`, schema.description],
@@ -12,7 +12,7 @@ const fieldsOf = ({ properties = {}, items }: Schema, path: string): [string, st
   ...(items === undefined ? [] : fieldsOf(items, `${path}[]`)),
 ]
 
-test('kubectl explain has a sentence for every field of spec and status', () => {
+test('describes every field of spec and status in a sentence', () => {
   const unexplained = Object.entries(customResourceDefinitions()).flatMap(([file, definition]) => {
     const { versions } = definition.spec as { versions: { schema: { openAPIV3Schema: Schema } }[] }
     const fields = versions.flatMap(({ schema }) => {

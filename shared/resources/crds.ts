@@ -21,7 +21,7 @@ const age: Column = {
   name: 'Age',
   type: 'date',
   jsonPath: '.metadata.creationTimestamp',
-  description: 'Time since the resource was made.',
+  description: 'Time since the resource was created.',
 }
 
 const label = (key: string): string => `.metadata.labels.${`${apiGroup}/${key}`.replaceAll('.', '\\.')}`
@@ -31,89 +31,117 @@ const definitions: Definition[] = [
     resource: worldResource,
     singular: 'world',
     shortName: 'wld',
-    description: 'A virtual world: at most one server pod at any time, started and stopped by spec.state.',
+    description:
+      'World is a virtual world. It has at most one server pod at any time, which spec.state starts and stops.',
     spec: worldSpecSchema,
     status: worldStatusSchema,
     columns: [
-      { name: 'Display', type: 'string', jsonPath: '.spec.displayName', description: 'The name that people see.' },
-      { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Where the world is in its life.' },
-      { name: 'Profile', type: 'string', jsonPath: '.spec.scaling.profile', description: 'The size of the server.' },
-      { name: 'Capacity', type: 'integer', jsonPath: '.status.run.capacity', description: 'How many may be inside.' },
-      { name: 'Run', type: 'string', jsonPath: '.status.runId', description: 'The run that the phase is about.' },
+      { name: 'Display', type: 'string', jsonPath: '.spec.displayName', description: 'The name that users see.' },
+      { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Phase of the world.' },
+      {
+        name: 'Profile',
+        type: 'string',
+        jsonPath: '.spec.scaling.profile',
+        description: 'Scaling profile of the server.',
+      },
+      {
+        name: 'Capacity',
+        type: 'integer',
+        jsonPath: '.status.run.capacity',
+        description: 'Maximum number of players in the world.',
+      },
+      {
+        name: 'Run',
+        type: 'string',
+        jsonPath: '.status.runId',
+        description: 'Identifier of the run that the phase describes.',
+      },
       age,
       {
         name: 'Organization',
         type: 'string',
         jsonPath: label('organization'),
-        description: 'The organization that owns the world.',
+        description: 'Organization that owns the world.',
         wide: true,
       },
       {
         name: 'Project',
         type: 'string',
         jsonPath: label('project'),
-        description: 'The project of the world.',
+        description: 'Project of the world.',
         wide: true,
       },
       {
         name: 'Node',
         type: 'string',
         jsonPath: '.status.nodeName',
-        description: 'The node of the server.',
+        description: 'Node that the server runs on.',
         wide: true,
       },
       {
         name: 'Address',
         type: 'string',
         jsonPath: '.status.address.host',
-        description: 'Where the game port is.',
+        description: 'Host of the game port.',
         wide: true,
       },
       {
         name: 'Port',
         type: 'integer',
         jsonPath: '.status.address.port',
-        description: 'The game port there.',
+        description: 'Number of the game port.',
         wide: true,
       },
       {
         name: 'Deployment',
         type: 'string',
         jsonPath: '.status.deployment.status',
-        description: 'Where the run is in its life.',
+        description: 'Status of the deployment of the run.',
         wide: true,
       },
-      { name: 'Message', type: 'string', jsonPath: '.status.message', description: 'What is awaited.', wide: true },
+      {
+        name: 'Message',
+        type: 'string',
+        jsonPath: '.status.message',
+        description: 'Details of the phase.',
+        wide: true,
+      },
     ],
   },
   {
     resource: botDeploymentResource,
     singular: 'botdeployment',
     shortName: 'bots',
-    description: 'A number of bots that belong to the run of one World and stop and restart with it.',
+    description: 'BotDeployment is a number of bots that join the run of one World. They start and stop with that run.',
     spec: botDeploymentSpecSchema,
     status: botDeploymentStatusSchema,
     columns: [
-      { name: 'World', type: 'string', jsonPath: '.spec.worldName', description: 'The world that the bots enter.' },
-      { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Where the deployment is in its life.' },
-      { name: 'Count', type: 'integer', jsonPath: '.spec.count', description: 'How many bots are wanted.' },
-      { name: 'Ready', type: 'integer', jsonPath: '.status.ready', description: 'How many bots are Ready.' },
+      { name: 'World', type: 'string', jsonPath: '.spec.worldName', description: 'World that the bots enter.' },
+      { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Phase of the bot deployment.' },
+      { name: 'Count', type: 'integer', jsonPath: '.spec.count', description: 'Desired number of bots.' },
+      { name: 'Ready', type: 'integer', jsonPath: '.status.ready', description: 'Number of bots that are Ready.' },
       age,
       {
         name: 'Bots',
         type: 'integer',
         jsonPath: '.status.replicas',
-        description: 'How many bots exist, those that stop included.',
+        description: 'Number of bots that exist, including those that are stopping.',
         wide: true,
       },
       {
         name: 'Run',
         type: 'string',
         jsonPath: '.status.run.id',
-        description: "The world's run that the bots belong to.",
+        description: 'Run of the world that the bots belong to.',
         wide: true,
       },
-      { name: 'Message', type: 'string', jsonPath: '.status.message', description: 'What is awaited.', wide: true },
+      {
+        name: 'Message',
+        type: 'string',
+        jsonPath: '.status.message',
+        description: 'Details of the phase.',
+        wide: true,
+      },
     ],
     subresources: {
       scale: {
@@ -125,7 +153,7 @@ const definitions: Definition[] = [
   },
 ]
 
-/** The CustomResourceDefinitions of the product, by file name. The zod schemas are the only source of their fields. */
+/** Returns the CustomResourceDefinitions by file name. The zod schemas are the only source of their fields. */
 export const customResourceDefinitions = (): Record<string, Json> =>
   Object.fromEntries(
     definitions.map((definition) => [`${apiGroup}_${definition.resource.plural}.yaml`, render(definition)]),
@@ -164,15 +192,15 @@ const render = (definition: Definition): Json => ({
             'x-kubernetes-validations': [
               {
                 rule: 'size(self.metadata.name) <= 63',
-                message: 'metadata.name has at most 63 characters, since pods and labels bear it',
+                message: 'metadata.name must have at most 63 characters, since it is also a pod name and a label value',
               },
             ],
             properties: {
               apiVersion: { type: 'string' },
               kind: { type: 'string' },
               metadata: { type: 'object' },
-              spec: structural(definition.spec),
-              status: structural(definition.status),
+              spec: jsonSchema(definition.spec),
+              status: jsonSchema(definition.status),
             },
           },
         },
@@ -181,15 +209,15 @@ const render = (definition: Definition): Json => ({
   },
 })
 
-const structural = (schema: z.ZodType): Json =>
-  tidy(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input' })) as Json
+const jsonSchema = (schema: z.ZodType): Json =>
+  toStructural(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input' })) as Json
 
-/** What zod prints beyond a structural schema: the pattern of date-time, which the API server checks by the format. */
-const tidy = (node: unknown): unknown => {
-  if (Array.isArray(node)) return node.map(tidy)
+/** Removes what a structural schema cannot have, and the pattern of date-time, which the API server checks by format. */
+const toStructural = (node: unknown): unknown => {
+  if (Array.isArray(node)) return node.map(toStructural)
   if (typeof node !== 'object' || node === null) return node
   const entries = Object.entries(node).filter(
     ([key]) => key !== 'propertyNames' && !(key === 'pattern' && 'format' in node && node.format === 'date-time'),
   )
-  return Object.fromEntries(entries.map(([key, value]) => [key, tidy(value)]))
+  return Object.fromEntries(entries.map(([key, value]) => [key, toStructural(value)]))
 }

@@ -4,12 +4,12 @@ import type { KubeObject } from '#shared/kube/objects.ts'
 /** The API group and version of every resource of the product. */
 export const apiGroup = 'orrery.dev'
 export const apiVersion = 'v1alpha1'
-/** What `apiVersion` reads in a resource of the product. */
+/** The `apiVersion` of every resource of the product. */
 export const groupVersion = `${apiGroup}/${apiVersion}`
 
-/** How the World resource is reached. */
+/** The World resource. */
 export const worldResource: Resource = { group: apiGroup, version: apiVersion, plural: 'worlds', kind: 'World' }
-/** How the BotDeployment resource is reached. */
+/** The BotDeployment resource. */
 export const botDeploymentResource: Resource = {
   group: apiGroup,
   version: apiVersion,
@@ -17,16 +17,16 @@ export const botDeploymentResource: Resource = {
   kind: 'BotDeployment',
 }
 
-/** Who wrote a field: the API writes specs and the Synced condition, the operator all other status. */
+/** The field managers of server-side apply: the API writes specs, the operator writes status. */
 export const fieldManagers = { api: 'orrery-api', operator: 'orrery-operator' } as const
 
-/** The API's finalizer: a deleted resource stays until the end of its row is recorded. */
+/** The API's finalizer. A deleted resource stays until the API has recorded its end in the database. */
 export const apiFinalizer = `${apiGroup}/api`
 
-/** `"true"` on a resource: nobody touches it or what belongs to it until the annotation is gone. */
+/** The annotation that pauses a resource while its value is "true": neither the resource nor its pods are changed. */
 export const pausedAnnotation = `${apiGroup}/paused`
 
-/** The labels of what the product makes; beside them stand the recommended `app.kubernetes.io/*`. */
+/** The labels of objects that the product creates, including the recommended `app.kubernetes.io/*` ones. */
 export const labels = {
   organization: `${apiGroup}/organization`,
   project: `${apiGroup}/project`,
@@ -39,9 +39,9 @@ export const labels = {
   instance: 'app.kubernetes.io/instance',
 } as const
 
-/** The namespace of an organization; a valid name because an organization's id is one. */
+/** Returns the name of an organization's namespace. It is valid, since an organization's id is a DNS label. */
 export const namespaceOf = (prefix: string, organizationId: string): string => `${prefix}-${organizationId}`
 
-/** Whether somebody asked that nobody touches the resource: its annotation `orrery.dev/paused` is "true". */
+/** Reports whether the resource is paused by its annotation `orrery.dev/paused`. */
 export const isPaused = ({ metadata }: Pick<KubeObject, 'metadata'>): boolean =>
-  metadata.annotations?.[`${apiGroup}/paused`] === 'true'
+  metadata.annotations?.[pausedAnnotation] === 'true'

@@ -1,52 +1,66 @@
 import { z } from 'zod'
+import { metadataFields } from '#shared/domain/common.ts'
 
-/** An instant as an ISO 8601 text in UTC; a Kubernetes `date-time`. */
+/** An instant as ISO 8601 text: a Kubernetes `date-time`. */
 export const instant = () => z.iso.datetime({ offset: true })
 
-/** Text of at most so many code points, which is what the API server counts too; JavaScript's own length is not. */
-export const codePoints = (most: number) =>
-  z
-    .string()
-    .refine((text) => [...text].length <= most, `must have at most ${most} characters`)
-    .meta({ maxLength: most })
+/** The owner's annotations and labels. Kubernetes labels are the product's own, so these are in the spec. */
+export const userMetadata = z
+  .object({ annotations: metadataFields.annotations.default({}), labels: metadataFields.labels.default({}) })
+  .prefault({})
+  .describe("The owner's annotations and labels. They are separate from those of Kubernetes.")
 
-/** A map from text to text as users keep beside their own things; it never becomes a Kubernetes label or annotation. */
-const textMap = () => z.record(z.string().max(256), z.string().max(4096))
-
-/** Annotations and labels of the REST resource. Kubernetes labels are the product's own, so these live in the spec. */
-export const userMetadata = z.object({
-  annotations: textMap().default({}).describe('Free notes of the owner, not interpreted.'),
-  labels: textMap().default({}).describe('Short marks of the owner, not interpreted.'),
-})
-
-/** A Kubernetes condition as the API conventions define it; a list-map keyed by type. */
+/** Kubernetes conditions as the API conventions define them: a list-map keyed by type. */
 export const conditions = z
   .array(
     z.object({
-      type: z.string().max(316).describe('What the condition is about, in CamelCase.'),
-      status: z.enum(['True', 'False', 'Unknown']).describe('Whether it holds.'),
-      reason: z.string().max(1024).describe('Why, as one CamelCase word for programs.'),
-      message: z.string().max(32_768).describe('Why, as a sentence for people.'),
-      lastTransitionTime: instant().describe('When the status last changed.'),
-      observedGeneration: z.int().min(0).exactOptional().describe('The generation that was looked at.'),
+      type: z.string().max(316).describe('Type of the condition in CamelCase.'),
+      status: z.enum(['True', 'False', 'Unknown']).describe('Status of the condition: True, False or Unknown.'),
+      reason: z.string().max(1024).describe('Reason for the last transition as one CamelCase word.'),
+      message: z.string().max(32_768).describe('Details of the last transition for people.'),
+      lastTransitionTime: instant().describe('Time when the status of the condition last changed.'),
+      observedGeneration: z
+        .int()
+        .min(0)
+        .exactOptional()
+        .describe('The metadata.generation that the condition was set for.'),
     }),
   )
   .meta({
-    description: 'What holds of this resource now; wait for one with kubectl wait --for=condition=Ready.',
+    description: 'Current conditions: Ready, Progressing, Degraded. Use kubectl wait --for=condition=Ready to wait.',
     'x-kubernetes-list-type': 'map',
     'x-kubernetes-list-map-keys': ['type'],
   })
 
-/** The revision of the API's row, and the fence that keeps a late writer from bringing back an older one. */
+/** `spec.revision`: the version of the API's row, and the fence against an outdated writer. */
 export const revision = () =>
   z
     .int()
     .min(1)
     .exactOptional()
-    .describe('The revision of the record this was written from. It never falls. Absent on resources made by hand.')
+    .describe(
+      'Revision of the API record that this spec was written from. It cannot decrease or be removed. Leave it out of resources that you create with kubectl.',
+    )
 
-/** CEL on the whole spec, since a rule on the field alone is not evaluated when the field is removed. */
+/** Validation of the whole spec, since a rule on the field alone is not evaluated when the field is removed. */
 export const revisionFence = {
   rule: '!has(oldSelf.revision) || (has(self.revision) && self.revision >= oldSelf.revision)',
-  message: 'spec.revision never falls and is never removed: read the resource again and write from its newest revision',
+  message:
+    'spec.revision must not decrease or be removed: read the resource again and write with its current revision or a higher one',
+}
+
+/** Status fields that every resource has. */
+export const observedFields = {
+  message: z
+    .string()
+    .max(4096)
+    .exactOptional()
+    .describe('Details of the phase: what the operator is waiting for, or what failed and what to do.'),
+  observedGeneration: z
+    .int()
+    .min(0)
+    .exactOptional()
+    .describe('The metadata.generation that the operator last reconciled.'),
+  observedRevision: z.int().min(0).exactOptional().describe('The spec.revision that the operator last reconciled.'),
+  conditions: conditions.exactOptional(),
 }

@@ -1,177 +1,190 @@
 import { z } from 'zod'
-import {
-  computeGroups,
-  computeRegions,
-  deploymentStatuses,
-  networkingStrategies,
-  worldPhases,
-  worldStates,
-} from '#shared/enumerations.ts'
+import { worldDefaults, worldFields } from '#shared/domain/world.ts'
+import { deploymentStatuses, worldPhases } from '#shared/enumerations.ts'
 import { idPattern } from '#shared/ids.ts'
 import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
-import { defaultScalingProfile, scalingProfileNames } from '#shared/scalingProfiles.ts'
-import { codePoints, conditions, instant, revision, revisionFence, userMetadata } from './schema.ts'
+import { instant, observedFields, revision, revisionFence, userMetadata } from './schema.ts'
 
 const runId = () => z.string().regex(new RegExp(idPattern('run')))
 
 const compute = z.object({
-  group: z.enum(computeGroups).default('production').describe('The kind of capacity to run on.'),
-  region: z.enum(computeRegions).default('Europe').describe('Where to run.'),
+  group: worldFields.group.default(worldDefaults.group),
+  region: worldFields.region.default(worldDefaults.region),
 })
 
 const runtime = z.object({
-  image: z.string().min(1).max(1024).exactOptional().describe("The server's image; left out, the operator's default."),
-  contentId: z.string().max(256).exactOptional().describe('The content that the image holds.'),
-  mapName: z.string().max(256).default('').describe('The map that the server loads.'),
-  capacity: z
-    .int()
-    .min(1)
-    .max(10_000)
-    .exactOptional()
-    .describe("How many may be in the world; left out, the profile's."),
-  probes: z
-    .boolean()
-    .default(true)
-    .describe('Whether the image answers /readyz and /healthz on 8080; if not, a started container is ready.'),
-  args: z.array(z.string().max(4096)).max(64).default([]).describe("Arguments for the image's entry point."),
+  image: worldFields.image.exactOptional(),
+  contentId: worldFields.contentId.exactOptional(),
+  mapName: worldFields.mapName.default(''),
+  capacity: worldFields.capacity.exactOptional(),
+  probes: worldFields.probes.default(true),
+  args: worldFields.args.default([]),
 })
 
-/** What is wanted of a world. Defaults are part of the schema, so a parsed spec is the canonical one. */
+const scaling = z.object({ profile: worldFields.profile.default(worldDefaults.profile) })
+const networking = z.object({ strategy: worldFields.strategy.default(worldDefaults.strategy) })
+
+/** The desired state of a world. Defaults are part of the schema, so a parsed spec is the canonical one. */
 export const worldSpecSchema = z
   .object({
-    displayName: codePoints(64).default('').describe('The name that people see.'),
-    description: codePoints(256).default('').describe('What the world is for.'),
-    state: z.enum(worldStates).default('Stopped').describe('Running starts a run, Stopped ends it.'),
-    runId: runId().exactOptional().describe('The run that is wanted; another value is another run.'),
-    startedAt: instant().exactOptional().describe('When the run was asked for; its duration counts from here.'),
+    displayName: worldFields.displayName.default(''),
+    description: worldFields.description.default(''),
+    state: worldFields.state.default(worldDefaults.state),
+    runId: runId()
+      .exactOptional()
+      .describe('Identifier of the desired run. Another value starts a new run. If absent, the operator chooses one.'),
+    startedAt: instant()
+      .exactOptional()
+      .describe('Time when the run was requested. durationMinutes counts from here. Required with runId.'),
     revision: revision(),
-    transient: z.boolean().default(false).describe('Whether the world is deleted after its duration, once stopped.'),
-    durationMinutes: z.number().gt(0).exactOptional().describe('How long a run may last, in minutes.'),
-    scaling: z
-      .object({
-        profile: z.enum(scalingProfileNames).default(defaultScalingProfile).describe('The size of the server.'),
-      })
+    transient: worldFields.transient.default(false),
+    durationMinutes: worldFields.durationMinutes.exactOptional(),
+    scaling: scaling.prefault({}).describe('Size of the server. Changes take effect with the next run.'),
+    compute: compute.prefault({}).describe('Location of the server. Changes take effect with the next run.'),
+    networking: networking
       .prefault({})
-      .describe('How large the world is. Edits take effect at the next run.'),
-    compute: compute.prefault({}).describe('Where the world runs. Edits take effect at the next run.'),
-    networking: z
-      .object({
-        strategy: z
-          .enum(networkingStrategies)
-          .default('Default')
-          .describe("How players reach the game port; Default is the operator's setting."),
-      })
-      .prefault({})
-      .describe('How the world is reached. Edits take effect at the next run.'),
-    runtime: runtime.prefault({}).describe('What the server runs. Edits take effect at the next run.'),
-    metadata: userMetadata.prefault({}).describe("The owner's own annotations and labels."),
+      .describe('Network access to the server. Changes take effect with the next run.'),
+    runtime: runtime.prefault({}).describe('Program that the server runs. Changes take effect with the next run.'),
+    metadata: userMetadata,
   })
   .meta({
-    description: 'What is wanted.',
+    description: 'Desired state of the world.',
     'x-kubernetes-validations': [
       revisionFence,
       {
         rule: 'has(self.runId) == has(self.startedAt)',
-        message: 'runId and startedAt are given together; leave both out and the operator makes a run of its own',
+        message:
+          'runId and startedAt must be set together: set both, or neither so that the operator starts a run itself',
       },
       {
         rule: '!has(self.runtime.capacity) || self.runtime.capacity <= int(self.scaling.profile.substring(8))',
         message:
-          'runtime.capacity is at most what the profile holds, the number in its name: lower it, or take a larger scaling.profile',
+          'runtime.capacity must not exceed the capacity of the scaling profile, which is the number in its name: lower it, or choose a larger scaling.profile',
       },
     ],
   })
 
 const deployment = z.object({
-  id: z.string().max(64).describe('The id of the deployment; it has the characters of its run.'),
-  externalId: z.string().max(64).describe('The uid of the pod; empty until there is one.'),
-  status: z.enum(deploymentStatuses).describe('Where the deployment is in its life.'),
-  createdAt: instant().describe('When the run was taken up.'),
+  id: z.string().max(64).describe('Identifier of the deployment: dep- and the characters of its run.'),
+  externalId: z.string().max(64).describe('UID of the pod. Empty until there is a pod.'),
+  status: z.enum(deploymentStatuses).describe('Status of the deployment.'),
+  createdAt: instant().describe('Time when the operator began the run.'),
 })
 
-/** Why a run is over. */
+/** The reasons for which a run ends. */
 export const runEndReasons = ['Stopped', 'Expired', 'Completed', 'StartDeadline', 'RestartBudget'] as const
 
-const run = z.object({
-  id: runId().describe('The id of the run.'),
-  startedAt: instant().describe('When the run began; its duration counts from here.'),
-  image: z.string().max(1024).describe('The image that the server runs.'),
-  contentId: z.string().max(256).exactOptional().describe('The content that the image holds.'),
-  profile: z.enum(scalingProfileNames).describe('The size of the server.'),
-  mapName: z.string().max(256).describe('The map that the server loads.'),
-  capacity: z.int().min(1).describe('How many may be in the world.'),
-  probes: z.boolean().describe('Whether the image is probed.'),
-  args: z.array(z.string().max(4096)).max(64).describe("Arguments for the image's entry point."),
-  strategy: z
-    .enum(networkingStrategies)
-    .describe(
-      'How players reach the game port, as it was resolved; Default is the address of the pod, without a service.',
-    ),
+const quantity = () => z.string().max(32)
+
+/** The part of a run that is fixed at its start. Its pods are built from these fields alone. */
+const frozenFields = {
+  id: runId().describe('Identifier of the run.'),
+  image: z.string().max(1024).describe('Container image of the server.'),
+  contentId: worldFields.contentId.exactOptional(),
+  profile: worldFields.profile,
+  mapName: worldFields.mapName,
+  capacity: z.int().min(1).describe('Maximum number of players in the world.'),
+  probes: worldFields.probes,
+  args: worldFields.args,
+  strategy: worldFields.strategy.describe(
+    'How players reach the game port. Default means the address of the pod, without a Service.',
+  ),
   resources: z
     .object({
-      memoryLimit: z.string().max(32).describe('The memory limit of the server.'),
-      cpuLimit: z.string().max(32).describe('The CPU limit of the server.'),
-      memoryRequest: z.string().max(32).describe('The memory that the server requests.'),
-      cpuRequest: z.string().max(32).describe('The CPU that the server requests.'),
+      memoryLimit: quantity().describe('Memory limit of the server.'),
+      cpuLimit: quantity().describe('CPU limit of the server.'),
+      memoryRequest: quantity().describe('Memory request of the server.'),
+      cpuRequest: quantity().describe('CPU request of the server.'),
     })
     .exactOptional()
-    .describe('What the profile stood for at the start.'),
-  compute: compute.exactOptional().describe('Where the run was asked to be.'),
-  restarts: z.int().min(0).describe('How often the server failed since it was last Ready for long.'),
+    .describe('Resources of the scaling profile at the start of the run.'),
+  compute: compute.exactOptional().describe('Location that the run was requested for.'),
+}
+
+/** The names of the fields of a run that its pods are built from. */
+export const frozenRunFields = Object.keys(frozenFields) as (keyof typeof frozenFields)[]
+
+const run = z.object({
+  ...frozenFields,
+  startedAt: instant().describe('Time when the run began. durationMinutes counts from here.'),
+  restarts: z
+    .int()
+    .min(0)
+    .describe(
+      'Number of failures of the server since it was last Ready for 10 minutes. They use up the restart budget.',
+    ),
   disruptions: z
     .int()
     .min(0)
     .exactOptional()
-    .describe('How often the cluster took the server away since it was last Ready for long; it costs no restart.'),
-  countedPodUid: z.string().max(64).exactOptional().describe('The last lost pod that restarts or disruptions counts.'),
-  failedAt: instant().exactOptional().describe('When that pod was seen to be lost; the backoff counts from here.'),
+    .describe(
+      'Number of times that the cluster removed the server since it was last Ready for 10 minutes. They do not count as restarts.',
+    ),
+  countedPodUid: z
+    .string()
+    .max(64)
+    .exactOptional()
+    .describe('UID of the most recent lost pod that restarts or disruptions includes.'),
+  failedAt: instant()
+    .exactOptional()
+    .describe('Time when that pod was found to be lost. The backoff counts from here.'),
   failure: z
     .object({
-      reason: z.string().max(128).describe('Why, as one CamelCase word for programs.'),
-      message: z.string().max(2048).describe('Why, as a sentence for people.'),
+      reason: z.string().max(128).describe('Reason as one CamelCase word.'),
+      message: z.string().max(2048).describe('Details for people.'),
     })
     .exactOptional()
-    .describe('Why the server was lost, or was not ready in time; it goes once a server is ready.'),
-  readyAt: instant().exactOptional().describe('When the server last became Ready.'),
-  readyPodUid: z.string().max(64).exactOptional().describe('The pod that was Ready then.'),
-  endedAt: instant().exactOptional().describe('When the run ended.'),
-  endReason: z.enum(runEndReasons).exactOptional().describe('Why the run ended, for programs.'),
-  endMessage: z.string().max(4096).exactOptional().describe('Why the run ended, for people.'),
+    .describe('Last failure of the server: it was lost, or was not Ready in time. Removed when a server is Ready.'),
+  readyAt: instant().exactOptional().describe('Time when the server last became Ready.'),
+  readyPodUid: z.string().max(64).exactOptional().describe('UID of the pod that became Ready at readyAt.'),
+  endedAt: instant().exactOptional().describe('Time when the run ended. Absent while it is active.'),
+  endReason: z
+    .enum(runEndReasons)
+    .exactOptional()
+    .describe(
+      'Reason for the end: Stopped by a user, Expired after durationMinutes, Completed with exit code 0, StartDeadline if the server was not Ready in time, RestartBudget after too many failures.',
+    ),
+  endMessage: z.string().max(4096).exactOptional().describe('Details of the end for people.'),
 })
 
-/** What is seen of a world; written by the operator alone, but for the condition Synced, which is the API's. */
+/** The observed state of a world. The operator alone writes it. */
 export const worldStatusSchema = z
   .object({
-    phase: z.enum(worldPhases).exactOptional().describe('Where the world is in its life.'),
-    message: z.string().max(4096).exactOptional().describe('What is being waited for, or what went wrong.'),
-    runId: runId().exactOptional().describe('The run that phase and message are about.'),
-    startedAt: instant().exactOptional().describe('When that run began.'),
-    observedGeneration: z.int().min(0).exactOptional().describe('The generation that this status is about.'),
-    observedRevision: z.int().min(0).exactOptional().describe('The spec.revision that this status is about.'),
+    phase: z
+      .enum(worldPhases)
+      .exactOptional()
+      .describe(
+        'Phase of the world: Inactive before its first run, Starting until its server is Ready, Active, Stopped after a run, Error after a run that failed.',
+      ),
+    message: observedFields.message,
+    runId: runId().exactOptional().describe('Identifier of the run that phase and message describe.'),
+    startedAt: instant().exactOptional().describe('Time when that run began.'),
+    observedGeneration: observedFields.observedGeneration,
+    observedRevision: observedFields.observedRevision,
     address: z
       .object({
-        host: z.string().max(253).describe('An address or a name.'),
-        port: z.int().min(1).max(65_535).describe('The game port there, TCP and UDP.'),
+        host: z.string().max(253).describe('IP address or host name.'),
+        port: z.int().min(1).max(65_535).describe('Port number, for TCP and UDP.'),
       })
       .exactOptional()
-      .describe('Where the game port of the server is.'),
-    nodeName: z.string().max(253).exactOptional().describe('The node that the server runs on.'),
+      .describe('Address of the game port. Absent while there is no server with an address.'),
+    nodeName: z.string().max(253).exactOptional().describe('Name of the node that the server runs on.'),
     queue: z
       .object({
-        queued: z.int().min(0).describe('How many wait to enter.'),
-        active: z.int().min(0).describe('How many are inside.'),
+        queued: z.int().min(0).describe('Number of players who wait to enter.'),
+        active: z.int().min(0).describe('Number of players in the world.'),
       })
       .exactOptional()
-      .describe('What the server last reported.'),
-    run: run.exactOptional().describe('The run as it was frozen at its start; its pods are built from this alone.'),
-    deployment: deployment.exactOptional().describe('The deployment of the run.'),
-    previousDeployment: deployment.exactOptional().describe('The deployment before it, as it ended.'),
-    conditions: conditions.exactOptional(),
+      .describe('Players as the server last reported them.'),
+    run: run.exactOptional().describe('State of the current or last run, with its settings as they were at the start.'),
+    deployment: deployment.exactOptional().describe('Deployment of the run.'),
+    previousDeployment: deployment.exactOptional().describe('Deployment of the run before, with its final status.'),
+    conditions: observedFields.conditions,
   })
-  .describe('What is seen.')
+  .describe('Observed state of the world. The operator writes it.')
 
 export type WorldSpec = z.output<typeof worldSpecSchema>
-/** A spec as a user may write it: every field with a default may be left out. */
+/** A spec as a user can write it: fields with a default are optional. */
 export type WorldSpecInput = z.input<typeof worldSpecSchema>
 export type WorldStatus = Omit<z.output<typeof worldStatusSchema>, 'conditions'> & { conditions?: Condition[] }
 export type WorldRun = z.output<typeof run>
@@ -179,7 +192,7 @@ export type WorldQueue = NonNullable<WorldStatus['queue']>
 export type WorldDeploymentStatus = z.output<typeof deployment>
 export type RunEndReason = (typeof runEndReasons)[number]
 
-/** A World as the API server returns it; defaults are filled in by the API server from the same schema. */
+/** A World as the API server returns it. The API server fills in the defaults of this schema. */
 export type World = {
   apiVersion: string
   kind: string
@@ -188,7 +201,7 @@ export type World = {
   status?: WorldStatus
 }
 
-/** Whether the operator has seen the deletion and no server of the world is left: the finalizer may go. */
+/** Reports whether the operator has observed the deletion and no server is left, so that the finalizer can be removed. */
 export const isDrained = (world: World): boolean =>
   world.metadata.deletionTimestamp !== undefined &&
   world.status?.observedGeneration === world.metadata.generation &&

@@ -49,7 +49,7 @@ const anOperator = async (identity: string) => {
     ...operator,
     writes: () => proxy.writes(),
     holdAnswers: proxy.holdAnswers,
-    leads: () => logLines(operator.logFile).some(({ msg }) => msg === 'lease: taken, and this process leads'),
+    leads: () => logLines(operator.logFile).some(({ msg }) => msg === 'lease: acquired'),
     metrics: async () => (await fetch(`${operator.url}/metrics`)).text(),
   }
 }

@@ -83,9 +83,10 @@ describe('a resource that is wrong is refused with what would be right', () => {
       'a run without its start',
       'World',
       { runId: 'run-00000000000000000000000000' },
-      'runId and startedAt are given together',
+      'runId and startedAt must be set together',
     ],
     ['a duration of nothing', 'World', { durationMinutes: 0 }, 'durationMinutes'],
+    ['a duration above 10 years', 'World', { durationMinutes: 5_256_001 }, 'durationMinutes'],
     ['bots without a world', 'BotDeployment', { count: 1 }, 'worldName'],
     ['bots with an odd memory', 'BotDeployment', { worldName: 'w', count: 1, memory: 'much' }, 'memory'],
   ])('%s', (_, kind, spec, sentence) => {
@@ -94,21 +95,21 @@ describe('a resource that is wrong is refused with what would be right', () => {
 
   test('a revision that falls, or is removed', () => {
     apply('World', 'fenced', { revision: 7 })
-    expect(refusal(() => apply('World', 'fenced', { revision: 6 }))).toContain('spec.revision never falls')
-    expect(refusal(() => apply('World', 'fenced', {}))).toContain('spec.revision never falls')
+    expect(refusal(() => apply('World', 'fenced', { revision: 6 }))).toContain('spec.revision must not decrease')
+    expect(refusal(() => apply('World', 'fenced', {}))).toContain('spec.revision must not decrease')
     apply('World', 'fenced', { revision: 8 })
   })
 
   test('bots that would move to another world', () => {
     apply('BotDeployment', 'movers', { worldName: 'one', count: 1 })
     expect(refusal(() => apply('BotDeployment', 'movers', { worldName: 'two', count: 1 }))).toContain(
-      'make a new BotDeployment',
+      'create another BotDeployment',
     )
   })
 })
 
 test('every field is explained, and both kinds are in the category', () => {
-  expect(cluster.kubectl('explain', 'world.spec.state')).toContain('Running starts a run, Stopped ends it.')
+  expect(cluster.kubectl('explain', 'world.spec.state')).toContain('Running starts a run')
   expect(cluster.kubectl('get', 'orrery', '-n', 'default', '-o', 'name')).toContain('world.orrery.dev/')
 })
 

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { shownMetadata } from '#api/domain/worlds/schema.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
 import { boundedText, shownId, shownInstant, textMap } from '#api/platform/http/fields.ts'
+import { botDefaults, botFields } from '#shared/domain/bots.ts'
 import { botPhases } from '#shared/enumerations.ts'
-import { cpuPattern, memoryPattern } from '#shared/resources/botDeployment.ts'
 
 const description = 'Guests at the door'
 const configuration = { count: 3, cpu: '250m', memory: '128Mi', args: ['--dance'], durationMinutes: 30 }
@@ -15,10 +15,7 @@ const count = () =>
     .min(0)
     .max(10_000)
     .meta({ examples: [configuration.count], description: 'How many bots.' })
-const cpu = () => boundedText(32).regex(cpuPattern, 'must be a CPU quantity such as 1, 0.5 or 250m')
-const memory = () => boundedText(32).regex(memoryPattern, 'must be a memory quantity such as 256Mi')
-const args = () => z.array(boundedText(4096)).max(64)
-const durationMinutes = () => z.number().gt(0).max(5_256_000)
+const { cpu, memory, args, durationMinutes } = botFields
 const maps = { annotations: textMap(), labels: textMap() }
 
 /** The body of `POST /api/worlds/{worldId}/bots/`; only the count must be given. */
@@ -26,10 +23,10 @@ export const createBotsBody = z
   .strictObject({
     count: count(),
     description: boundedText(2048).default(''),
-    cpu: cpu().default('100m'),
-    memory: memory().default('128Mi'),
-    args: args().default([]),
-    durationMinutes: durationMinutes().exactOptional(),
+    cpu: cpu.default(botDefaults.cpu),
+    memory: memory.default(botDefaults.memory),
+    args: args.default([]),
+    durationMinutes: durationMinutes.exactOptional(),
     metadata: z
       .strictObject({ annotations: maps.annotations.default({}), labels: maps.labels.default({}) })
       .prefault({}),
@@ -40,10 +37,10 @@ export const createBotsBody = z
 export const patchBotsBody = z
   .strictObject({
     count: count(),
-    cpu: cpu().exactOptional(),
-    memory: memory().exactOptional(),
-    args: args().exactOptional(),
-    durationMinutes: durationMinutes().exactOptional(),
+    cpu: cpu.exactOptional(),
+    memory: memory.exactOptional(),
+    args: args.exactOptional(),
+    durationMinutes: durationMinutes.exactOptional(),
     metadata: z.strictObject(maps).exactOptional(),
   })
   .meta({ id: 'PatchBotDeployment', examples: [{ count: 5, memory: '256Mi' }] })

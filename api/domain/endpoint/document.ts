@@ -3,11 +3,9 @@ import { multipartOverheadBytes } from '#api/platform/http/body.ts'
 import { exampleId } from '#api/platform/http/examples.ts'
 import { pictureTypes } from '#api/platform/http/upload.ts'
 import { type IdKind, idPattern } from '#shared/ids.ts'
+import { productVersion } from '#shared/version.ts'
 import type { Endpoint, Scope } from './endpoint.ts'
 import { idParams, organizationHeader, projectHeader, worldHeader } from './serve.ts'
-
-/** The version of the API, which is the product's. */
-const version = '0.1.0'
 
 type Json = { [key: string]: unknown }
 
@@ -80,7 +78,7 @@ export const openApiDocument = (endpoints: readonly Endpoint[]): Json => {
     openapi: '3.1.0',
     info: {
       title: 'Orrery',
-      version,
+      version: productVersion,
       description: 'Hosts virtual worlds on Kubernetes for many tenants.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },

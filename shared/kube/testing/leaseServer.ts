@@ -2,12 +2,12 @@ import type { Client, Sent } from '../client.ts'
 import { KubeError } from '../errors.ts'
 import { type Lease, leaseResource } from '../lease.ts'
 
-/** What a write may do beside what it should. */
+/** A fault that a test injects into a request. */
 type Fault = 'lost' | 'refused' | 'silent' | 'slow'
 
 /**
- * One Lease, kept as the API server keeps it: versions rise, a replacement must name the newest one, and whoever watches
- * is told. Each client sees the same record; its faults are its own.
+ * Creates a fake API server with one Lease: versions increase, a replacement must name the newest one, and watches receive
+ * each change. All clients share the Lease; each has its own faults.
  */
 export const createLeaseServer = () => {
   let current: Lease | undefined
@@ -32,7 +32,7 @@ export const createLeaseServer = () => {
   const unused = (): never => refuse(405, 'MethodNotAllowed')
   return {
     current: (): Lease | undefined => current,
-    /** What somebody else writes. */
+    /** Writes the Lease as another process would. */
     put: (spec: Lease['spec'] & object): void => {
       store({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'x' }, spec })
     },

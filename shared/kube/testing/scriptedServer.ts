@@ -11,7 +11,7 @@ export type Received = {
   body: unknown
 }
 
-/** One answer; what it leaves open stays open. */
+/** An answer of a script. A response that it does not end stays open. */
 export type Answer = (response: ServerResponse) => void
 
 /** Answers with JSON. */

@@ -4,7 +4,7 @@ import type { KubeObject } from '../objects.ts'
 /** The kind of the kit's own tests. */
 export type Thing = KubeObject & { spec?: { size: number } }
 
-/** How things are reached. */
+/** The Thing resource. */
 export const things: Resource = { group: 'example.test', version: 'v1', plural: 'things', kind: 'Thing' }
 
 /** A thing in the namespace `home`. */

@@ -1,0 +1,41 @@
+import { z } from 'zod'
+
+// Fragments from which REST bodies, resources and tables are composed. A fragment has a type, its limits and the
+// description that users read; a view adds what is its own: default, optional, examples.
+
+/**
+ * Text of at most `max` code points, which is how the contract and the API server count. The length is checked first, in
+ * constant time for a text that is far too long, and ends the check: no pattern that follows sees a longer text.
+ */
+export const boundedText = (max: number) => {
+  const tooLong = { message: `must have at most ${max} characters`, abort: true }
+  // A code point is at most two code units.
+  return z
+    .string()
+    .refine((value) => value.length <= 2 * max, tooLong)
+    .max(max, tooLong)
+}
+
+const maxMapEntries = 256
+
+/** A map from text to text: at most 256 entries, keys of 1 to 256 and values of at most 4,096 characters. */
+export const textMap = () =>
+  z
+    .record(boundedText(256).min(1), boundedText(4096))
+    .refine((map) => Object.keys(map).length <= maxMapEntries, `must have at most ${maxMapEntries} entries`)
+    .meta({ maxProperties: maxMapEntries })
+
+/** Annotations and labels that users keep on a REST resource. They never become Kubernetes annotations or labels. */
+export const metadataFields = {
+  annotations: textMap().describe('Arbitrary notes of the owner. Orrery stores them and does not interpret them.'),
+  labels: textMap().describe('Arbitrary marks of the owner. Orrery stores them and does not select by them.'),
+}
+
+/** Arguments of a container: at most 64, of at most 4,096 characters each. */
+export const containerArgs = z
+  .array(boundedText(4096))
+  .max(64)
+  .describe("Arguments to the image's entry point. References such as $(NAME) are passed on unexpanded.")
+
+/** The length of a run in minutes, also fractions of them: above 0, at most 5,256,000 (10 years). */
+export const durationMinutes = z.number().gt(0).max(5_256_000)

@@ -1,0 +1,52 @@
+import { z } from 'zod'
+import { computeGroups, computeRegions, networkingStrategies, worldStates } from '#shared/enumerations.ts'
+import { defaultScalingProfile, scalingProfileNames } from '#shared/scalingProfiles.ts'
+import { boundedText, containerArgs, durationMinutes } from './common.ts'
+
+/** The fields of a world that REST, the World resource and the tables share: type, limits and description. */
+export const worldFields = {
+  displayName: boundedText(64).describe('The name that users see. It does not have to be unique.'),
+  description: boundedText(256).describe('Text that describes the world to users.'),
+  state: z
+    .enum(worldStates)
+    .describe('The desired state. Running starts a run if none is active; Stopped ends it and removes its server.'),
+  transient: z
+    .boolean()
+    .describe('Deletes the world after durationMinutes, once its server has stopped. Without a duration it is kept.'),
+  durationMinutes: durationMinutes.describe(
+    'Minutes from the start of a run until it is stopped. If absent, a run has no time limit.',
+  ),
+  profile: z.enum(scalingProfileNames).describe('Scaling profile: the CPU, the memory and the capacity of the server.'),
+  group: z.enum(computeGroups).describe('Kind of compute to run on. Group and region select the cluster.'),
+  region: z.enum(computeRegions).describe('Region to run in. Group and region select the cluster.'),
+  strategy: z
+    .enum(networkingStrategies)
+    .describe(
+      "How players reach the game port: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default.",
+    ),
+  image: boundedText(1024)
+    .min(1)
+    .describe("Container image of the server. If absent, the operator's default server image is used."),
+  contentId: boundedText(256).describe('Identifier of the content that the image holds.'),
+  mapName: boundedText(256).describe('Name of the map that the server loads.'),
+  capacity: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .describe('Maximum number of players in the world. If absent, it is the capacity of the scaling profile.'),
+  probes: z
+    .boolean()
+    .describe(
+      'Probes /readyz and /healthz on port 8080 of the container. If false, the server is Ready once its container runs.',
+    ),
+  args: containerArgs,
+}
+
+/** The values of world fields that are absent. */
+export const worldDefaults = {
+  state: 'Stopped',
+  group: 'production',
+  region: 'Europe',
+  strategy: 'Default',
+  profile: defaultScalingProfile,
+} as const
