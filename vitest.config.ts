@@ -24,8 +24,9 @@ export default defineConfig({
           setupFiles: ['test/support/connectServers.ts'],
           maxWorkers: integrationWorkers,
           sequence: { groupOrder: 1 },
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          // Limits for a machine that is also busy with other work. A test that passes never waits for them.
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
         },
       },
       {

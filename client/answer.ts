@@ -1,4 +1,4 @@
-/** The body of a success as its type says: JSON, text, or a Blob; undefined where there is none. */
+/** Reads the body of a successful response by its content type: JSON, text or a Blob, and undefined if there is none. */
 export const readAnswer = async (operationId: string, response: Response): Promise<unknown> => {
   const type = response.headers.get('content-type') ?? ''
   if (/^application\/([\w.-]+\+)?json/i.test(type)) return parse(operationId, await response.text())
@@ -12,7 +12,7 @@ const parse = (operationId: string, text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
-    // The parser's own error quotes the answer, which may hold a secret that was just made.
-    throw new Error(`${operationId} was answered with a body that is not the JSON it says it is.`)
+    // The parser's own error quotes the response, which may hold a new secret.
+    throw new Error(`The response to ${operationId} is labelled as JSON and is not valid JSON.`)
   }
 }

@@ -5,30 +5,36 @@ import { ApiError, type Clock, createClient } from './client.ts'
 import { systemClock } from './retry.ts'
 import { createRequest } from './send.ts'
 
-type Given = { method: string | undefined; url: string | undefined; headers: IncomingHttpHeaders; body: string }
-type Told = { status?: number; headers?: Record<string, string>; body?: string; unfinished?: true; silent?: true }
+type ServerRequest = { method: string | undefined; url: string | undefined; headers: IncomingHttpHeaders; body: string }
+type ServerResponse = {
+  status?: number
+  headers?: Record<string, string>
+  body?: string
+  unfinished?: true
+  silent?: true
+}
 
-/** A server that tells the answers in turn, the last of them for ever, and keeps what it was asked. */
+/** A server that returns the given responses in order, repeats the last one, and records the requests. */
 const startServer = async () => {
-  const asked: Given[] = []
-  let answers: Told[] = [{}]
+  const requests: ServerRequest[] = []
+  let responses: ServerResponse[] = [{}]
   const server = createServer(async (request, response) => {
     const { method, url, headers } = request
-    asked.push({ method, url, headers, body: await text(request) })
-    const told = (answers.length > 1 ? answers.shift() : answers[0]) ?? {}
-    if (told.silent) return
-    response.writeHead(told.status ?? 200, told.headers)
-    if (told.unfinished) response.write(told.body ?? '')
-    else response.end(told.body)
+    requests.push({ method, url, headers, body: await text(request) })
+    const next = (responses.length > 1 ? responses.shift() : responses[0]) ?? {}
+    if (next.silent) return
+    response.writeHead(next.status ?? 200, next.headers)
+    if (next.unfinished) response.write(next.body ?? '')
+    else response.end(next.body)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
   const port = typeof address === 'object' ? address?.port : undefined
   return {
     url: `http://127.0.0.1:${port}`,
-    asked,
-    answer: (...more: Told[]) => {
-      answers = more
+    requests,
+    answer: (...more: ServerResponse[]) => {
+      responses = more
     },
     close: () => {
       server.closeAllConnections()
@@ -43,11 +49,11 @@ beforeEach(async () => {
 })
 afterEach(() => server.close())
 
-const json = (value: unknown, headers: Record<string, string> = {}): Told => ({
+const json = (value: unknown, headers: Record<string, string> = {}): ServerResponse => ({
   headers: { 'content-type': 'application/json', ...headers },
   body: JSON.stringify(value),
 })
-const problem = (status: number, fields: object = {}, headers: Record<string, string> = {}): Told => ({
+const problem = (status: number, fields: object = {}, headers: Record<string, string> = {}): ServerResponse => ({
   status,
   headers: { 'content-type': 'application/problem+json', ...headers },
   body: JSON.stringify({ status, code: 'conflict', detail: 'It runs.', requestId: 'r-1', ...fields }),
@@ -65,12 +71,12 @@ const aClock = (): Clock & { waitsMs: number[] } => {
 }
 
 describe('a request', () => {
-  test('has the path with its parameters encoded, the credential and the scope', async () => {
+  test('has encoded path parameters, the credential and the scope', async () => {
     server.answer(json({ name: 'Lobby' }))
     const client = aClient({ organizationId: 'org-1', projectId: 'prj-1' })
     expect(await client.getWorld(inWorld('a/b ?#é'))).toEqual({ name: 'Lobby' })
-    expect(server.asked).toMatchObject([{ method: 'GET', url: '/api/worlds/a%2Fb%20%3F%23%C3%A9/', body: '' }])
-    expect(server.asked[0]?.headers).toMatchObject({
+    expect(server.requests).toMatchObject([{ method: 'GET', url: '/api/worlds/a%2Fb%20%3F%23%C3%A9/', body: '' }])
+    expect(server.requests[0]?.headers).toMatchObject({
       'x-api-key': apiKey,
       'x-svc-organization-id': 'org-1',
       'x-svc-project-id': 'prj-1',
@@ -78,18 +84,18 @@ describe('a request', () => {
   })
 
   test.each(['', '.', '..'])(
-    'is not made with the path parameter "%s", which leads to another path',
+    'is rejected for the path parameter "%s", which would change the path',
     async (worldId) => {
       await expect(aClient().deleteWorld(inWorld(worldId))).rejects.toThrow('The path parameter worldId')
-      expect(server.asked).toEqual([])
+      expect(server.requests).toEqual([])
     },
   )
 
-  test('repeats what is a list in its query, and leaves out what is undefined', async () => {
+  test('repeats query parameters that are lists and omits undefined ones', async () => {
     server.answer(json([]))
     await aClient().listWorldDeployments({ ...inWorld('w'), query: { status: ['Running', 'Error'] } })
     await createRequest({ baseUrl: server.url })('listWorlds', { query: { limit: 5, cursor: undefined } })
-    expect(server.asked.map(({ url }) => url)).toEqual([
+    expect(server.requests.map(({ url }) => url)).toEqual([
       '/api/worlds/w/deployments/?status=Running&status=Error',
       '/api/worlds/?limit=5',
     ])
@@ -98,33 +104,33 @@ describe('a request', () => {
   test('sends its body as JSON', async () => {
     server.answer(json({ worldId: 'w', launchContextId: 'l' }))
     expect(await aClient().createWorld({ body: aWorld })).toEqual({ worldId: 'w', launchContextId: 'l' })
-    expect(server.asked[0]).toMatchObject({ method: 'POST', headers: { 'content-type': 'application/json' } })
-    expect(JSON.parse(server.asked[0]?.body ?? '')).toEqual(aWorld)
+    expect(server.requests[0]).toMatchObject({ method: 'POST', headers: { 'content-type': 'application/json' } })
+    expect(JSON.parse(server.requests[0]?.body ?? '')).toEqual(aWorld)
   })
 
-  test('goes to a base address with a path, and with a bearer token where there is one', async () => {
+  test('supports a base URL with a path, and a bearer token', async () => {
     await createClient({ baseUrl: `${server.url}/orrery/`, bearerToken: 'token' }).startWorld(inWorld('w'))
-    expect(server.asked[0]).toMatchObject({ url: '/orrery/api/worlds/w/start/' })
-    expect(server.asked[0]?.headers).toMatchObject({ authorization: 'Bearer token' })
-    expect(server.asked[0]?.headers).not.toHaveProperty('x-api-key')
+    expect(server.requests[0]).toMatchObject({ url: '/orrery/api/worlds/w/start/' })
+    expect(server.requests[0]?.headers).toMatchObject({ authorization: 'Bearer token' })
+    expect(server.requests[0]?.headers).not.toHaveProperty('x-api-key')
   })
 
-  test('of a client in another scope has that scope and nothing of the old one', async () => {
+  test('of a client in another scope has only the new scope', async () => {
     const client = aClient({ organizationId: 'org-1', projectId: 'prj-1' })
     server.answer(json([]))
     await client.in({ organizationId: 'org-2' }).listWorlds()
-    expect(server.asked[0]?.headers).toMatchObject({ 'x-api-key': apiKey, 'x-svc-organization-id': 'org-2' })
-    expect(server.asked[0]?.headers).not.toHaveProperty('x-svc-project-id')
+    expect(server.requests[0]?.headers).toMatchObject({ 'x-api-key': apiKey, 'x-svc-organization-id': 'org-2' })
+    expect(server.requests[0]?.headers).not.toHaveProperty('x-svc-project-id')
   })
 
-  test('is made by the fetch that is given', async () => {
+  test('uses the fetch of the options', async () => {
     const answer = async () => new Response('[]', { headers: { 'content-type': 'application/json' } })
     expect(await aClient({ fetch: answer }).listWorlds()).toEqual([])
-    expect(server.asked).toEqual([])
+    expect(server.requests).toEqual([])
   })
 })
 
-test('the types take what the API takes, and tell what it answers', () => {
+test('the types accept valid input only and describe the response', () => {
   const checked = async () => {
     const client = aClient()
     const { body } = await client.request('getWorld', inWorld('w'))
@@ -142,8 +148,8 @@ test('the types take what the API takes, and tell what it answers', () => {
   expect(checked).toBeTypeOf('function')
 })
 
-describe('an answer', () => {
-  test('comes with status and headers for who asks for them', async () => {
+describe('a response', () => {
+  test('is returned with status and headers by request()', async () => {
     server.answer(json({ name: 'Lobby' }, { etag: '"1.2"' }))
     const { status, headers, body } = await aClient().request('getWorld', inWorld('w'))
     expect({ status, etag: headers.get('etag'), name: body.name }).toEqual({
@@ -157,7 +163,7 @@ describe('an answer', () => {
     expect(await aClient().stopWorld(inWorld('w'))).toBeUndefined()
   })
 
-  test('of bytes is a Blob, and of text a string', async () => {
+  test('is a Blob for bytes and a string for text', async () => {
     server.answer(
       { headers: { 'content-type': 'image/png' }, body: 'png' },
       { headers: { 'content-type': 'text/plain' } },
@@ -168,22 +174,22 @@ describe('an answer', () => {
     expect((await request('getWorld', inWorld('w'))).body).toBe('')
   })
 
-  test('that is not the JSON it says it is is an error that does not quote it', async () => {
+  test('with invalid JSON is an error that does not quote it', async () => {
     server.answer({ headers: { 'content-type': 'application/json' }, body: '{"secret":"abc' })
     const failed = await aClient().listWorlds().catch(String)
-    expect(failed).toContain('not the JSON')
+    expect(failed).toContain('not valid JSON')
     expect(failed).not.toContain('abc')
   })
 })
 
-describe('an answer that is not a success', () => {
+describe('an error response', () => {
   const failure = async (call: Promise<unknown>): Promise<ApiError> => {
     const error = await call.catch((thrown: unknown) => thrown)
     if (!(error instanceof ApiError)) throw new Error(`expected an ApiError, not ${String(error)}`)
     return error
   }
 
-  test('is an ApiError with all that its problem document says', async () => {
+  test('is an ApiError with the fields of its problem document', async () => {
     const errors = [{ path: '/name', message: 'is too long' }]
     server.answer(problem(400, { code: 'invalid_request', detail: 'See errors.', errors }))
     const error = await failure(aClient().createWorld({ body: aWorld }))
@@ -199,41 +205,42 @@ describe('an answer that is not a success', () => {
     expect(error.message).toBe('createWorld was answered 400 invalid_request: See errors.; /name: is too long')
   })
 
-  test('is an ApiError also where a proxy made it', async () => {
+  test('of a proxy is an ApiError too', async () => {
     server.answer({ status: 502, headers: { 'x-request-id': 'r-2' }, body: `<html>${'x'.repeat(1_000)}` })
     const error = await failure(aClient().listWorlds())
     expect(error).toMatchObject({ status: 502, code: 'unknown', requestId: 'r-2', errors: [] })
     expect(error.detail).toBe(`<html>${'x'.repeat(194)}`)
   })
 
-  test('never tells the credential, even where it is echoed', async () => {
+  test('never shows the credential, even if the response echoes it', async () => {
     const errors = [{ path: 'x-api-key', message: `${apiKey} is old` }]
     server.answer(problem(401, { detail: `No key ${apiKey}`, errors }), { status: 401, body: `No key ${apiKey}` })
     for (const error of [await failure(aClient().listWorlds()), await failure(aClient().listWorlds())]) {
       expect(`${error.stack} ${JSON.stringify(error)}`).not.toContain(apiKey)
       expect(error.detail).toBe('No key [redacted]')
     }
-    expect(() => aClient({ apiKey: `${apiKey}\n` })).toThrow(/^apiKey must be visible ASCII/)
+    expect(() => aClient({ apiKey: `${apiKey}\n` })).toThrow(/^apiKey must contain only visible ASCII/)
   })
 
-  test('is also a redirect, so that the credential goes nowhere else', async () => {
+  test('is also a redirect, so that the credential is sent nowhere else', async () => {
     const other = await startServer()
     server.answer({ status: 307, headers: { location: other.url } })
     expect(await failure(aClient().listWorlds())).toMatchObject({ status: 307, code: 'redirected' })
-    expect(other.asked).toEqual([])
+    expect(other.requests).toEqual([])
     await other.close()
   })
 })
 
 describe('the pages of a list', () => {
-  const page = (name: string, next?: string): Told => json([{ name }], next ? { link: `<${next}>; rel="next"` } : {})
+  const page = (name: string, next?: string): ServerResponse =>
+    json([{ name }], next ? { link: `<${next}>; rel="next"` } : {})
   const read = async (pages: AsyncIterable<readonly { name: string }[]>): Promise<string[]> => {
     const names: string[] = []
     for await (const each of pages) names.push(...each.map(({ name }) => name))
     return names
   }
 
-  test('are followed to the last', async () => {
+  test('are all read', async () => {
     server.answer(
       page('a', '/api/worlds/?limit=1&cursor=x%3D'),
       page('b', 'http://elsewhere.example/?cursor=y'),
@@ -242,91 +249,91 @@ describe('the pages of a list', () => {
     const client = aClient({ organizationId: 'org-1' })
     expect(await read(client.pages('listWorlds', { query: { limit: 1 } }))).toEqual(['a', 'b', 'c'])
     const urls = ['/api/worlds/?limit=1', '/api/worlds/?limit=1&cursor=x%3D', '/api/worlds/?cursor=y']
-    expect(server.asked.map(({ url }) => url)).toEqual(urls)
-    expect(server.asked.map(({ headers }) => headers['x-svc-organization-id'])).toEqual(['org-1', 'org-1', 'org-1'])
+    expect(server.requests.map(({ url }) => url)).toEqual(urls)
+    expect(server.requests.map(({ headers }) => headers['x-svc-organization-id'])).toEqual(['org-1', 'org-1', 'org-1'])
   })
 
-  test('are read no further than the loop goes', async () => {
+  test('are not read after the loop ends', async () => {
     server.answer(page('a', '?cursor=x'))
     for await (const worlds of aClient().pages('listWorlds')) if (worlds.length > 0) break
-    expect(server.asked).toHaveLength(1)
+    expect(server.requests).toHaveLength(1)
   })
 
-  test('are an error after the most that are wanted, when there are more', async () => {
+  test('throw after maxPages if there are more', async () => {
     server.answer(page('a', '?cursor=x'))
     await expect(read(aClient().pages('listWorlds', { maxPages: 3 }))).rejects.toThrow('more than 3 pages')
-    expect(server.asked).toHaveLength(3)
+    expect(server.requests).toHaveLength(3)
     server.answer(page('a', '?cursor=x'), page('b'))
     expect(await read(aClient().pages('listWorlds', { maxPages: 2 }))).toEqual(['a', 'b'])
   })
 })
 
 describe('a request that the API cannot serve now', () => {
-  test.each([503, 429])('is tried again after the time that is asked for, on %i', async (status) => {
+  test.each([503, 429])('is retried after the seconds in Retry-After, on %i', async (status) => {
     const clock = aClock()
     server.answer({ ...busy, status }, json([]))
     expect(await aClient({ clock }).listWorlds()).toEqual([])
     expect(clock.waitsMs).toEqual([2_000])
   })
 
-  test('is tried again by the clock of this machine unless another is given', async () => {
+  test('is retried by the system clock by default', async () => {
     server.answer(problem(503, {}, { 'retry-after': '0' }), json([]))
     expect(await aClient().listWorlds()).toEqual([])
   })
 
-  test('is tried again at the date that is asked for', async () => {
+  test('is retried at the date in Retry-After', async () => {
     const clock = aClock()
     server.answer(problem(503, {}, { 'retry-after': 'Thu, 01 Jan 1970 00:00:03 GMT' }), {})
     await aClient({ clock }).deleteWorld(inWorld('w'))
     expect(clock.waitsMs).toEqual([3_000])
   })
 
-  test('is given up after the most retries', async () => {
+  test('is rejected after maxRetries', async () => {
     const clock = aClock()
     server.answer(busy)
     await expect(aClient({ clock }).listWorlds()).rejects.toMatchObject({ status: 503, retryAfterSeconds: 2 })
     await expect(aClient({ clock, maxRetries: 0 }).listWorlds()).rejects.toMatchObject({ status: 503 })
-    expect(server.asked).toHaveLength(3 + 1)
+    expect(server.requests).toHaveLength(3 + 1)
   })
 
-  test('is given up before it waits more than 10 s in all', async () => {
+  test('is rejected before it waits more than 10 s in all', async () => {
     const clock = aClock()
     server.answer(problem(503, {}, { 'retry-after': '6' }))
     await expect(aClient({ clock, maxRetries: 9 }).listWorlds()).rejects.toMatchObject({ status: 503 })
     expect(clock.waitsMs).toEqual([6_000])
   })
 
-  test('is not tried again where the answer does not say when, or is another', async () => {
+  test('is not retried without Retry-After or for another status', async () => {
     const clock = aClock()
     server.answer(problem(503), problem(500, {}, { 'retry-after': '1' }))
     await expect(aClient({ clock }).listWorlds()).rejects.toMatchObject({ status: 503 })
     await expect(aClient({ clock }).listWorlds()).rejects.toMatchObject({ status: 500 })
-    expect(server.asked).toHaveLength(2)
+    expect(server.requests).toHaveLength(2)
   })
 
-  test('is not tried again where twice may be more than once', async () => {
+  test('is not retried if the method is not repeatable', async () => {
     const clock = aClock()
     server.answer(busy)
     await expect(aClient({ clock }).createWorld({ body: aWorld })).rejects.toMatchObject({ status: 503 })
     await expect(aClient({ clock }).patchWorld({ ...inWorld('w'), body: aWorld })).rejects.toBeInstanceOf(ApiError)
-    expect(server.asked).toHaveLength(2)
+    expect(server.requests).toHaveLength(2)
   })
 
-  test('is tried again, whatever its method, where the API knows it by its key', async () => {
+  test('is retried for any method with an idempotency key', async () => {
     server.answer(busy, json({ worldId: 'w' }))
     const request = createRequest({ baseUrl: server.url, clock: aClock() })
     const made = await request('createWorld', { headers: { 'Idempotency-Key': 'k' }, body: aWorld })
     expect(made.body).toEqual({ worldId: 'w' })
-    expect(server.asked.map(({ body }) => JSON.parse(body))).toEqual([aWorld, aWorld])
+    expect(server.requests.map(({ body }) => JSON.parse(body))).toEqual([aWorld, aWorld])
   })
 })
 
 describe('a request that takes too long', () => {
-  test.each<[string, Told]>([
+  test.each<[string, ServerResponse]>([
     ['without an answer', { silent: true }],
     ['with half of an answer', { ...json([]), body: '[', unfinished: true }],
-  ])('ends %s, and says which it was', async (_, told) => {
-    server.answer(told)
+  ])('ends %s with an error that names the operation', async (_, response) => {
+    server.answer(response)
     const failed = aClient({ timeoutMs: 200 }).listWorlds()
     await expect(failed).rejects.toMatchObject({
       name: 'TimeoutError',
@@ -334,7 +341,7 @@ describe('a request that takes too long', () => {
     })
   })
 
-  test('ends when its caller aborts it, under way or before', async () => {
+  test('ends when the caller aborts it, before or after it started', async () => {
     server.answer({ silent: true })
     const controller = new AbortController()
     const failed = aClient().listWorlds({ signal: controller.signal })
@@ -343,7 +350,7 @@ describe('a request that takes too long', () => {
     await expect(aClient().listWorlds({ signal: controller.signal })).rejects.toThrow('enough')
   })
 
-  test('ends in a wait before its repetition when its caller aborts it', async () => {
+  test('ends during the wait before a retry when the caller aborts it', async () => {
     server.answer(busy)
     const controller = new AbortController()
     const sleep: Clock['sleep'] = (delayMs, signal) => {
@@ -353,10 +360,10 @@ describe('a request that takes too long', () => {
     }
     const client = aClient({ clock: { now: () => 0, sleep } })
     await expect(client.listWorlds({ signal: controller.signal })).rejects.toThrow('enough')
-    expect(server.asked).toHaveLength(1)
+    expect(server.requests).toHaveLength(1)
   })
 
-  test('may not have a time that no timer can wait', () => {
+  test('is rejected for a timeout that no timer can wait', () => {
     expect(() => aClient({ timeoutMs: 2 ** 31 })).toThrow(RangeError)
   })
 })

@@ -13,9 +13,9 @@ export type * from './types.ts'
 const defaultMaxPages = 1_000
 
 /**
- * A client of the API. Its methods reject with an ApiError for every answer that is not a success, with a DOMException
- * named TimeoutError after `timeoutMs`, with the reason of an aborted signal, and with what `fetch` throws where the
- * API cannot be reached. The credential goes to `baseUrl` alone: redirects are not followed.
+ * Creates a client of the REST API. Its methods reject with an ApiError for every response other than 2xx, with a
+ * DOMException named TimeoutError after `timeoutMs`, with the reason of an aborted signal, and with the error of `fetch` if
+ * the API cannot be reached. Redirects are not followed, so the credential is sent only to `baseUrl`.
  */
 export const createClient = (options: ClientOptions): Client => {
   const { organizationId, projectId, ...elsewhere } = options

@@ -1,7 +1,7 @@
-/** One fault of what was sent; the path is a JSON Pointer into the body, or names a header or parameter. */
+/** A validation error of a request. The path is a JSON Pointer into the body, or the name of a header or parameter. */
 export type InputFault = { readonly path: string; readonly message: string }
 
-type Told = {
+type ErrorFields = {
   readonly status: number
   readonly code: string
   readonly detail: string
@@ -10,34 +10,34 @@ type Told = {
   readonly retryAfterSeconds: number | undefined
 }
 
-/** An answer that is not a success. It holds nothing of what was sent, and no credential even where one was echoed. */
+/** A response other than 2xx. It holds nothing of the request, and no credential even if the response echoes one. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly status: number
-  /** The one word of the fault, for programs; `unknown` where the answer has none, as from a proxy. */
+  /** The error code, for programs; `unknown` if the response has none, such as one of a proxy. */
   readonly code: string
   readonly detail: string
   /** Finds the request in the log of the API. */
   readonly requestId: string | undefined
   readonly errors: readonly InputFault[]
-  /** How long to wait before it is tried again, where the answer says so. */
+  /** The value of Retry-After, if the response has one. */
   readonly retryAfterSeconds: number | undefined
 
-  constructor(operationId: string, told: Told) {
-    const faults = told.errors.slice(0, 3).map(({ path, message }) => `; ${path}: ${message}`)
-    super(`${operationId} was answered ${told.status} ${told.code}: ${told.detail}${faults.join('')}`)
-    this.status = told.status
-    this.code = told.code
-    this.detail = told.detail
-    this.requestId = told.requestId
-    this.errors = told.errors
-    this.retryAfterSeconds = told.retryAfterSeconds
+  constructor(operationId: string, fields: ErrorFields) {
+    const faults = fields.errors.slice(0, 3).map(({ path, message }) => `; ${path}: ${message}`)
+    super(`${operationId} was answered ${fields.status} ${fields.code}: ${fields.detail}${faults.join('')}`)
+    this.status = fields.status
+    this.code = fields.code
+    this.detail = fields.detail
+    this.requestId = fields.requestId
+    this.errors = fields.errors
+    this.retryAfterSeconds = fields.retryAfterSeconds
   }
 }
 
 const maxDetailLength = 200
 
-/** The error that an answer tells, a problem document (RFC 9457) or not. `secrets` are taken out of all it says. */
+/** Reads an error response, a problem document (RFC 9457) or any other. Each of the `secrets` in it is replaced. */
 export const readError = async (
   operationId: string,
   response: Response,
@@ -57,7 +57,8 @@ export const readError = async (
   })
 }
 
-const redirected = 'It leads elsewhere, where the credential is not sent; give the address it leads to as baseUrl.'
+const redirected =
+  'The API redirects to another address. The client does not follow, so that the credential stays here; use that address as baseUrl.'
 const isRedirect = ({ type, status }: Response): boolean =>
   type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(status)
 

@@ -1,27 +1,27 @@
 import type { Clock } from './retry.ts'
 import type { Scope } from './types.ts'
 
-/** As whom the API is asked, and whose things are meant. */
+/** The credential and the scope of requests. */
 export type Identity = Scope & { readonly apiKey?: string; readonly bearerToken?: string }
 
-/** How the API is reached, and as whom. */
+/** Options of `createClient`. */
 export type ClientOptions = Identity & {
-  /** Where the API is, without `/api`: `https://orrery.example.com`; '' is the address of the page in a browser. */
+  /** The address of the API without `/api`: `https://orrery.example.com`. In a browser, '' is the page's address. */
   readonly baseUrl: string
   readonly fetch?: typeof globalThis.fetch
-  /** How long one attempt may take, its answer read to the end; 30 s unless given. */
+  /** The limit of one attempt, until its response is read. Default: 30,000. */
   readonly timeoutMs?: number
-  /** How often a request is tried again that may be and that the API asks for; 2 unless given. */
+  /** The retries of a repeatable request that is answered 429 or 503 with Retry-After. Default: 2. */
   readonly maxRetries?: number
   readonly clock?: Clock
 }
 
-/** The headers that every request has; throws where a credential cannot be one, without telling it. */
+/** Returns the headers of credential and scope. Throws a TypeError, without the value, for an invalid credential. */
 export const identityOf = ({ apiKey, bearerToken, organizationId, projectId }: Identity): [string, string][] => {
   for (const [name, value] of Object.entries({ apiKey, bearerToken })) {
-    // `fetch` would say so too, and quote the value.
+    // The error of `fetch` would quote the value.
     if (value !== undefined && !/^[\x21-\x7e]+$/.test(value)) {
-      throw new TypeError(`${name} must be visible ASCII characters alone, without spaces or line ends.`)
+      throw new TypeError(`${name} must contain only visible ASCII characters, without spaces or line breaks.`)
     }
   }
   const headers = {

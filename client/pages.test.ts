@@ -9,6 +9,6 @@ test.each<[string, string | null, Record<string, string[]> | undefined]>([
   ['one of several relations', '</?cursor=b>; rel="last next"', { cursor: ['b'] }],
   ['encoded and repeated values', '</?c=a%3D%26&s=1&s=2#x>; rel="next"', { c: ['a=&'], s: ['1', '2'] }],
   ['a link without a query', '</worlds/>; rel="next"', {}],
-])('the next page is told by %s', (_, link, query) => {
+])('reads the next page from %s', (_, link, query) => {
   expect(nextQuery(link)).toEqual(query)
 })

@@ -6,23 +6,23 @@ import { sleep } from '#shared/clock.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { createRealtime, type Listener, type RealtimeOptions, type RealtimeState } from './realtime.ts'
 
-type Heard = { data?: unknown; code?: number; reason?: string }
+type SocketEvent = { data?: unknown; code?: number; reason?: string }
 type Sent = { action: string; resource: { type: string; id: string } }
 
-/** The other end of the connections of a client. */
-const aServer = () => {
-  const connections: ReturnType<typeof aConnection>[] = []
-  const aConnection = (url: string, protocols: string[]) => {
-    const listeners = new Map<string, ((event: Heard) => void)[]>()
+/** A server that records connections and lets a test send messages on them. */
+const createServer = () => {
+  const connections: ReturnType<typeof createConnection>[] = []
+  const createConnection = (url: string, protocols: string[]) => {
+    const listeners = new Map<string, ((event: SocketEvent) => void)[]>()
     const sent: Sent[] = []
-    const fire = (type: string, event: Heard = {}): void => {
+    const fire = (type: string, event: SocketEvent = {}): void => {
       for (const listener of listeners.get(type) ?? []) listener(event)
     }
     const say = (message: unknown): void =>
       fire('message', { data: typeof message === 'string' ? message : JSON.stringify(message) })
     return {
       ...{ url, protocols, sent, say, isClosed: false },
-      addEventListener(type: string, listener: (event: Heard) => void): void {
+      addEventListener(type: string, listener: (event: SocketEvent) => void): void {
         listeners.set(type, [...(listeners.get(type) ?? []), listener])
       },
       send(text: string): void {
@@ -44,7 +44,7 @@ const aServer = () => {
   }
   class WebSocket {
     constructor(url: string, protocols: string[]) {
-      const connection = aConnection(url, protocols)
+      const connection = createConnection(url, protocols)
       connections.push(connection)
       // biome-ignore lint/correctness/noConstructorReturn: the test holds the other end of what the client holds.
       return connection
@@ -52,22 +52,22 @@ const aServer = () => {
   }
   const latest = () => {
     const connection = connections.at(-1)
-    if (connection === undefined) throw new Error('nobody connected')
+    if (connection === undefined) throw new Error('No client connected.')
     return connection
   }
   return { connections, latest, WebSocket: WebSocket as NonNullable<RealtimeOptions['WebSocket']> }
 }
 
-let server: ReturnType<typeof aServer>
+let server: ReturnType<typeof createServer>
 let clock: ReturnType<typeof createFakeClock>
 let states: RealtimeState[]
 beforeEach(() => {
-  server = aServer()
+  server = createServer()
   clock = createFakeClock()
   states = []
 })
 
-const aClient = (more: Partial<RealtimeOptions> = {}) =>
+const createClient = (more: Partial<RealtimeOptions> = {}) =>
   createRealtime({
     ...{ baseUrl: 'https://orrery.example.com', apiKey: 'key', organizationId: 'org-1', random: () => 0.5 },
     clock: { sleep: (delayMs, signal) => sleep(clock, delayMs, signal) },
@@ -77,47 +77,47 @@ const aClient = (more: Partial<RealtimeOptions> = {}) =>
     ...more,
   })
 
-/** Lets all that waits for nothing but its turn be done. */
+/** Waits until all pending promises have settled. */
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 const pass = async (ms: number): Promise<void> => {
   clock.advance(ms)
   await settle()
 }
-/** A wait that is longer than any before a next attempt. */
+/** Passes more time than any backoff. */
 const backoff = async (): Promise<void> => {
   await settle()
   await pass(30_000)
 }
 
-/** A listener, and what it was told: the version of an update, and a word for all else. */
-const aListener = () => {
-  const told: string[] = []
+/** A listener, and what it was events: the version of an update, and a word for all else. */
+const createListener = () => {
+  const events: string[] = []
   const listener: Listener<'liveConfig'> = {
-    onUpdate: ({ version }) => told.push(version),
-    onDeleted: ({ version }) => told.push(`deleted ${version}`),
-    onMissing: () => told.push('missing'),
-    onError: ({ code }) => told.push(`error ${code}`),
+    onUpdate: ({ version }) => events.push(version),
+    onDeleted: ({ version }) => events.push(`deleted ${version}`),
+    onMissing: () => events.push('missing'),
+    onError: ({ code }) => events.push(`error ${code}`),
   }
-  return { told, ...listener }
+  return { events, ...listener }
 }
-const follow = (client: ReturnType<typeof aClient>, id = 'a') => {
-  const listener = aListener()
+const subscribe = (client: ReturnType<typeof createClient>, id = 'a') => {
+  const listener = createListener()
   return { ...listener, stop: client.subscribe('liveConfig', id, listener) }
 }
 const opened = async (more: Partial<RealtimeOptions> = {}) => {
-  const client = aClient(more)
-  const follower = follow(client)
+  const client = createClient(more)
+  const subscriber = subscribe(client)
   server.latest().accept()
   await settle()
-  return { client, ...follower }
+  return { client, ...subscriber }
 }
-const asked = (action: string, id: string): Sent => ({ action, resource: { type: 'liveConfig', id } })
+const createRequest = (action: string, id: string): Sent => ({ action, resource: { type: 'liveConfig', id } })
 
 describe('a connection', () => {
-  test('passes what REST has in headers as browsers can, beside the name that is to be answered', async () => {
-    const client = aClient({ projectId: 'prj-1', worldId: 'wld-1', baseUrl: 'https://orrery.example.com/' })
+  test('sends credential and scope as a subprotocol, beside the one that the API selects', async () => {
+    const client = createClient({ projectId: 'prj-1', worldId: 'wld-1', baseUrl: 'https://orrery.example.com/' })
     expect(server.connections).toEqual([])
-    follow(client)
+    subscribe(client)
     const { url, protocols } = server.latest()
     expect(url).toBe('wss://orrery.example.com/api/realtime/connect/')
     expect(protocols[0]).toBe('orrery.v1')
@@ -134,10 +134,10 @@ describe('a connection', () => {
     ['a scope that is not one line', { worldId: 'wld-1\nx-api-key:other' }],
     ['a credential that is too long for a handshake', { apiKey: 'k'.repeat(2_048) }],
     ['no address', { baseUrl: '' }],
-  ])('is not made with %s, and the error does not tell the credential', (_, more) => {
+  ])('is rejected for %s with an error without the credential', (_, more) => {
     const failed = (() => {
       try {
-        return aClient(more)
+        return createClient(more)
       } catch (error) {
         return error
       }
@@ -146,14 +146,14 @@ describe('a connection', () => {
     expect(String(failed)).not.toContain(more.apiKey ?? 'key')
   })
 
-  test('is made at the address of the page where none is given', () => {
+  test('uses the address of the page by default', () => {
     vi.stubGlobal('location', { href: 'https://play.example.com/a/b?c' })
-    follow(aClient({ baseUrl: '' }))
+    subscribe(createClient({ baseUrl: '' }))
     vi.unstubAllGlobals()
     expect(server.latest().url).toBe('wss://play.example.com/api/realtime/connect/')
   })
 
-  test('that is lost is made again after any part of a bound, which doubles to 30 s', async () => {
+  test('that is lost is reopened after a random part of a bound, which doubles up to 30 s', async () => {
     await opened({ random: () => 0.999 })
     server.latest().cut(1012, 'The server restarts; connect again.')
     const delays: number[] = []
@@ -168,7 +168,7 @@ describe('a connection', () => {
     expect(server.connections).toHaveLength(9)
   })
 
-  test('is not made again earlier than that', async () => {
+  test('is not reopened before the backoff has passed', async () => {
     await opened({ random: () => 0.5 })
     server.latest().cut()
     await settle()
@@ -178,7 +178,7 @@ describe('a connection', () => {
     expect(server.connections).toHaveLength(2)
   })
 
-  test('that lasted begins with the shortest bound again', async () => {
+  test('that lasted resets the backoff', async () => {
     await opened()
     for (let attempt = 0; attempt < 5; attempt += 1) {
       server.latest().cut()
@@ -192,15 +192,15 @@ describe('a connection', () => {
     expect(states.at(-1)).toEqual({ state: 'waiting', delayMs: 500, code: 1012, reason: 'again' })
   })
 
-  test('that is not opened in 10 s is given up', async () => {
-    follow(aClient())
+  test('that does not open within 10 s is closed', async () => {
+    subscribe(createClient())
     await pass(10_000)
     expect(server.latest().isClosed).toBe(true)
     expect(states.at(-1)).toMatchObject({ state: 'waiting', code: 1006 })
   })
 
-  test('on which nothing is heard is asked for a sign of life, and given up without one', async () => {
-    const { told } = await opened()
+  test('that is silent is probed, and closed if the probe gets no answer', async () => {
+    const { events } = await opened()
     const first = server.latest()
     await pass(10_000)
     await pass(30_000)
@@ -211,47 +211,47 @@ describe('a connection', () => {
       await pass(30_000)
       first.update('a', `${time}`)
     }
-    expect(first.sent).toEqual([asked('subscribe', 'a'), probe])
+    expect(first.sent).toEqual([createRequest('subscribe', 'a'), probe])
     for (let time = 0; time < 2; time += 1) await pass(30_000)
     expect(first.isClosed).toBe(false)
     await pass(30_000)
     expect(first.isClosed).toBe(true)
     expect(states.at(-1)).toMatchObject({ state: 'waiting', code: 1006 })
-    expect(told).toEqual(['0', '1', '2'])
+    expect(events).toEqual(['0', '1', '2'])
   })
 
-  test.each([4401, 4404])('that is closed with %i is not made again, and the error is told to all', async (code) => {
-    const { client, told } = await opened()
-    const other = follow(client, 'b')
+  test.each([4401, 4404])('that is closed with %i is not reopened, and every listener gets the error', async (code) => {
+    const { client, events } = await opened()
+    const other = subscribe(client, 'b')
     server.latest().cut(code, 'The credential is no longer valid.')
     await backoff()
     expect(server.connections).toHaveLength(1)
-    expect([told, other.told]).toEqual([[`error ${code}`], [`error ${code}`]])
+    expect([events, other.events]).toEqual([[`error ${code}`], [`error ${code}`]])
     expect(states.at(-1)).toEqual({ state: 'closed' })
-    expect(() => follow(client)).toThrow('The credential is no longer valid.')
+    expect(() => subscribe(client)).toThrow('The credential is no longer valid.')
   })
 
   const refusal = (status: number, code: string): Response =>
     Response.json({ status, code, detail: `${code} for key` }, { status })
 
-  test('that the API refuses is not tried again, and the error is what it says over HTTP, without the credential', async () => {
-    const asked: [string, RequestInit | undefined][] = []
+  test('that the API refuses is not retried, and the error is its HTTP response without the credential', async () => {
+    const requests: [string, RequestInit | undefined][] = []
     const fetch: RealtimeOptions['fetch'] = async (url, init) => {
-      asked.push([String(url), init])
+      requests.push([String(url), init])
       return refusal(401, 'unauthenticated')
     }
     const errors: Error[] = []
-    const client = aClient({ fetch, worldId: 'wld-1' })
-    client.subscribe('liveConfig', 'a', { ...aListener(), onError: (error) => errors.push(error) })
+    const client = createClient({ fetch, worldId: 'wld-1' })
+    client.subscribe('liveConfig', 'a', { ...createListener(), onError: (error) => errors.push(error) })
     server.latest().cut()
     await backoff()
     expect(server.connections).toHaveLength(1)
     expect(errors).toMatchObject([{ code: 'unauthenticated', message: 'unauthenticated for [redacted]' }])
-    expect(asked).toHaveLength(1)
-    expect(asked[0]?.[0]).toBe('https://orrery.example.com/api/realtime/connect/')
+    expect(requests).toHaveLength(1)
+    expect(requests[0]?.[0]).toBe('https://orrery.example.com/api/realtime/connect/')
     const headers = { 'x-api-key': 'key', 'x-svc-organization-id': 'org-1', 'x-svc-world-id': 'wld-1' }
-    expect(Object.fromEntries(new Headers(asked[0]?.[1]?.headers))).toEqual(headers)
-    expect(asked[0]?.[1]?.redirect).toBe('manual')
+    expect(Object.fromEntries(new Headers(requests[0]?.[1]?.headers))).toEqual(headers)
+    expect(requests[0]?.[1]?.redirect).toBe('manual')
   })
 
   test.each<[string, () => Promise<Response>]>([
@@ -259,54 +259,54 @@ describe('a connection', () => {
     ['has too many', async () => refusal(429, 'rate_limited')],
     ['is hidden by a proxy that knows of none', async () => new Response('<html>', { status: 404 })],
     ['would admit it now', async () => refusal(426, 'upgrade_required')],
-  ])('is tried again where the API %s', async (_, fetch) => {
-    const { told } = follow(aClient({ fetch }))
+  ])('is retried if the API %s', async (_, fetch) => {
+    const { events } = subscribe(createClient({ fetch }))
     server.latest().cut()
     await backoff()
     expect(server.connections).toHaveLength(2)
-    expect(told).toEqual([])
+    expect(events).toEqual([])
   })
 
-  test('to an address that the platform refuses is not tried again', async () => {
+  test('to an address that the platform refuses is not retried', async () => {
     class WebSocket {
       constructor() {
         throw new Error('A page of https may not connect without TLS.')
       }
     }
     const refusing = WebSocket as unknown as NonNullable<RealtimeOptions['WebSocket']>
-    const { told } = follow(aClient({ WebSocket: refusing }))
+    const { events } = subscribe(createClient({ WebSocket: refusing }))
     await settle()
-    expect(told).toEqual(['error refused'])
+    expect(events).toEqual(['error refused'])
   })
 
-  test('that is lost with nothing to follow is made again when there is something', async () => {
+  test('that is lost without subscriptions is reopened at the next subscription', async () => {
     const { client, stop } = await opened()
     stop()
     server.latest().cut(1000, 'Nothing was subscribed to for ten minutes.')
     await backoff()
     expect(server.connections).toHaveLength(1)
     expect(states.at(-1)).toEqual({ state: 'idle' })
-    follow(client, 'b')
+    subscribe(client, 'b')
     server.latest().accept()
     expect(server.connections).toHaveLength(2)
-    expect(server.latest().sent).toEqual([asked('subscribe', 'b')])
+    expect(server.latest().sent).toEqual([createRequest('subscribe', 'b')])
   })
 })
 
 describe('a listener', () => {
-  test('is told what is there, each change, its deletion and its return', async () => {
+  test('receives the current state, each change, the deletion and the new resource', async () => {
     const updates: unknown[] = []
-    const client = aClient()
-    const { told } = follow(client)
-    client.subscribe('liveConfig', 'a', { ...aListener(), onUpdate: (update) => updates.push(update) })
+    const client = createClient()
+    const { events } = subscribe(client)
+    client.subscribe('liveConfig', 'a', { ...createListener(), onUpdate: (update) => updates.push(update) })
     const connection = server.latest()
     connection.accept()
     connection.missing('a')
     connection.update('a', '1', 1)
     connection.deletion('a', '2')
     connection.update('a', '3', 3)
-    expect(told).toEqual(['missing', '1', 'deleted 2', '3'])
-    expect(connection.sent).toEqual([asked('subscribe', 'a')])
+    expect(events).toEqual(['missing', '1', 'deleted 2', '3'])
+    expect(connection.sent).toEqual([createRequest('subscribe', 'a')])
     const resource = { type: 'liveConfig', id: 'a' }
     expect(updates).toEqual([
       { resource, userId: 'ann', version: '1', data: { id: 'a', config: { n: 1 } } },
@@ -314,78 +314,78 @@ describe('a listener', () => {
     ])
   })
 
-  test('that comes later is told what is known, and never twice', async () => {
+  test('that is added later receives the known state once', async () => {
     const { client } = await opened()
     server.latest().update('a', '1')
-    const late = follow(client)
-    expect(late.told).toEqual([])
+    const late = subscribe(client)
+    expect(late.events).toEqual([])
     await settle()
-    expect(late.told).toEqual(['1'])
-    const overtaken = follow(client)
+    expect(late.events).toEqual(['1'])
+    const overtaken = subscribe(client)
     server.latest().update('a', '2')
     await settle()
-    expect([late.told, overtaken.told]).toEqual([['1', '2'], ['2']])
+    expect([late.events, overtaken.events]).toEqual([['1', '2'], ['2']])
   })
 
-  test('is told after a loss what it missed, once, and nothing of what it knows', async () => {
-    const { client, told } = await opened()
-    const same = follow(client, 'b')
-    const gone = follow(client, 'c')
+  test('receives after a reconnect only what it missed', async () => {
+    const { client, events } = await opened()
+    const same = subscribe(client, 'b')
+    const gone = subscribe(client, 'c')
     for (const id of ['a', 'b', 'c']) server.latest().update(id, '1')
     server.latest().cut()
     await backoff()
     server.latest().accept()
-    expect(server.latest().sent).toEqual(['a', 'b', 'c'].map((id) => asked('subscribe', id)))
+    expect(server.latest().sent).toEqual(['a', 'b', 'c'].map((id) => createRequest('subscribe', id)))
     for (let time = 0; time < 2; time += 1) {
       server.latest().update('a', '5')
       server.latest().update('b', '1')
       server.latest().missing('c')
     }
-    expect([told, same.told, gone.told]).toEqual([['1', '5'], ['1'], ['1', 'missing']])
+    expect([events, same.events, gone.events]).toEqual([['1', '5'], ['1'], ['1', 'missing']])
     // It was out of reach and not deleted, so that it comes back as it was.
     server.latest().update('c', '1')
-    expect(gone.told).toEqual(['1', 'missing', '1'])
+    expect(gone.events).toEqual(['1', 'missing', '1'])
   })
 
-  test('is told nothing by a connection that was given up', async () => {
-    const { told } = await opened()
+  test('receives nothing from a connection that was given up', async () => {
+    const { events } = await opened()
     const [first] = server.connections
     first?.cut()
     first?.update('a', '9')
     await backoff()
     server.latest().accept()
     server.latest().update('a', '1')
-    expect(told).toEqual(['1'])
+    expect(events).toEqual(['1'])
   })
 
-  test('is told that it may not follow its resource, which is then not asked for any more', async () => {
-    const { client, told } = await opened()
-    const other = follow(client, 'b')
+  test('receives the permission error, after which its resource is not requested again', async () => {
+    const { client, events } = await opened()
+    const other = subscribe(client, 'b')
     server.latest().error('a', 'No permission')
     server.latest().update('a', '1')
     server.latest().cut()
     await backoff()
     server.latest().accept()
-    expect(server.latest().sent).toEqual([asked('subscribe', 'b')])
-    expect([told, other.told]).toEqual([['error No permission'], []])
+    expect(server.latest().sent).toEqual([createRequest('subscribe', 'b')])
+    expect([events, other.events]).toEqual([['error No permission'], []])
   })
 
-  test('that ended is told nothing, and the last of a resource ends it at the server', async () => {
-    const { client, told, stop } = await opened()
-    const other = follow(client)
+  test('that was removed receives nothing, and the last one of a resource unsubscribes from it', async () => {
+    const { client, events, stop } = await opened()
+    const other = subscribe(client)
     await settle()
     stop()
     stop()
     server.latest().update('a', '1')
-    expect([told, other.told]).toEqual([[], ['1']])
-    expect(server.latest().sent).toEqual([asked('subscribe', 'a')])
+    expect([events, other.events]).toEqual([[], ['1']])
+    expect(server.latest().sent).toEqual([createRequest('subscribe', 'a')])
     other.stop()
-    expect(server.latest().sent).toEqual([asked('subscribe', 'a'), asked('unsubscribe', 'a')])
-    follow(client)
-    expect(server.latest().sent.at(-1)).toEqual(asked('subscribe', 'a'))
+    expect(server.latest().sent).toEqual([createRequest('subscribe', 'a'), createRequest('unsubscribe', 'a')])
+    subscribe(client)
+    expect(server.latest().sent.at(-1)).toEqual(createRequest('subscribe', 'a'))
   })
 
-  test('that throws takes nothing from the others', async () => {
+  test('that throws does not affect other listeners', async () => {
     const { client } = await opened()
     const uncaught = vi.fn()
     vi.stubGlobal('queueMicrotask', (call: () => void) => {
@@ -397,15 +397,15 @@ describe('a listener', () => {
     })
     const fault = new Error('a fault of the page')
     client.subscribe('liveConfig', 'b', {
-      ...aListener(),
+      ...createListener(),
       onUpdate: () => {
         throw fault
       },
     })
-    const other = follow(client, 'b')
+    const other = subscribe(client, 'b')
     server.latest().update('b', '1')
     vi.unstubAllGlobals()
-    expect(other.told).toEqual(['1'])
+    expect(other.events).toEqual(['1'])
     expect(uncaught.mock.calls).toEqual([[fault]])
   })
 
@@ -416,15 +416,15 @@ describe('a listener', () => {
     '[]',
     '{"resource":{"type":"liveConfig","id":"a"}}',
     '{"error":"Invalid message format"}',
-  ])('is not troubled by a message that is about nothing: %s', async (text) => {
-    const { told } = await opened()
+  ])('ignores the invalid message %s', async (text) => {
+    const { events } = await opened()
     server.latest().say(text)
     server.latest().update('a', '1')
-    expect(told).toEqual(['1'])
+    expect(events).toEqual(['1'])
   })
 })
 
-test('a bundler for browsers needs nothing but the client and its base58', async () => {
+test('the browser bundle contains only the client and bs58', async () => {
   const { metafile } = await build({
     ...{ entryPoints: ['client/realtime.ts'], bundle: true, platform: 'browser', format: 'esm' },
     ...{ write: false, metafile: true, logLevel: 'silent' },
@@ -433,13 +433,13 @@ test('a bundler for browsers needs nothing but the client and its base58', async
   expect(foreign).toEqual([])
 })
 
-test('a client follows as many resources as the server lets it, and says so above that', async () => {
+test('a client throws a RangeError for the 129th resource', async () => {
   const { client, stop } = await opened()
-  for (let at = 1; at < 128; at += 1) follow(client, `doc-${at}`)
-  expect(() => follow(client, 'one more')).toThrow(RangeError)
-  follow(client, 'doc-1')
+  for (let at = 1; at < 128; at += 1) subscribe(client, `doc-${at}`)
+  expect(() => subscribe(client, 'one more')).toThrow(RangeError)
+  subscribe(client, 'doc-1')
   stop()
-  follow(client, 'one more')
+  subscribe(client, 'one more')
   expect(server.latest().sent).toHaveLength(128 + 2)
 })
 
@@ -454,9 +454,9 @@ test.each<[string, () => Promise<unknown>]>([
       await settle()
     },
   ],
-])('a client that is closed %s calls no listener, connects no more and leaves no timer', async (_, until) => {
-  const client = aClient()
-  const { told } = follow(client)
+])('a client that is closed %s calls no listener, does not reconnect and leaves no timer', async (_, until) => {
+  const client = createClient()
+  const { events } = subscribe(client)
   await until()
   client.close()
   client.close()
@@ -465,20 +465,20 @@ test.each<[string, () => Promise<unknown>]>([
   expect(clock.pending).toBe(0)
   await backoff()
   expect(server.connections).toHaveLength(1)
-  expect([told, states.at(-1)]).toEqual([[], { state: 'closed' }])
-  expect(() => follow(client)).toThrow('closed')
+  expect([events, states.at(-1)]).toEqual([[], { state: 'closed' }])
+  expect(() => subscribe(client)).toThrow('closed')
 })
 
-describe('whatever the order of messages and cuts', () => {
+describe('for any order of messages and disconnections', () => {
   const version = (n: number): string => new Date(Date.UTC(2026, 0, 1) + n).toISOString()
   const step = fc.oneof(
     fc.record({ act: fc.constantFrom('update', 'deletion', 'late'), n: fc.nat(20) }),
     fc.record({ act: fc.constantFrom('missing', 'cut', 'open', 'wait', 'join', 'leave'), n: fc.constant(0) }),
   )
-  type Followers = ReturnType<typeof follow>[]
+  type Followers = ReturnType<typeof subscribe>[]
   const play = async (
-    client: ReturnType<typeof aClient>,
-    followers: Followers,
+    client: ReturnType<typeof createClient>,
+    subscribers: Followers,
     steps: { act: string; n: number }[],
   ) => {
     const acts: Record<string, (n: number) => unknown> = {
@@ -489,8 +489,8 @@ describe('whatever the order of messages and cuts', () => {
       cut: () => server.latest().cut(),
       open: () => server.latest().accept(),
       wait: () => clock.advance(30_000),
-      join: () => followers.push(follow(client)),
-      leave: () => followers.at(-1)?.stop(),
+      join: () => subscribers.push(subscribe(client)),
+      leave: () => subscribers.at(-1)?.stop(),
     }
     for (const { act, n } of steps) {
       acts[act]?.(n)
@@ -498,26 +498,26 @@ describe('whatever the order of messages and cuts', () => {
     }
   }
 
-  test('no listener is told a version older than one before, or twice the same, and the end is the newest', async () => {
+  test('listeners receive each version once, in order, and end with the newest', async () => {
     const run = async (steps: { act: string; n: number }[]): Promise<void> => {
-      server = aServer()
+      server = createServer()
       clock = createFakeClock()
-      const client = aClient()
-      const followers = [follow(client)]
-      await play(client, followers, steps)
+      const client = createClient()
+      const subscribers = [subscribe(client)]
+      await play(client, subscribers, steps)
       // One who came last, so that there is one, and a server that is back.
-      followers.push(follow(client))
+      subscribers.push(subscribe(client))
       server.latest().cut()
       await backoff()
       server.latest().accept()
       server.latest().update('a', version(21))
       await settle()
-      for (const { told } of followers) {
-        const versions = told.filter((each) => each !== 'missing').map((each) => each.replace('deleted ', ''))
+      for (const { events } of subscribers) {
+        const versions = events.filter((each) => each !== 'missing').map((each) => each.replace('deleted ', ''))
         expect(versions).toEqual([...versions].sort())
-        expect(told.filter((each, at) => each === told[at - 1])).toEqual([])
+        expect(events.filter((each, at) => each === events[at - 1])).toEqual([])
       }
-      expect(followers.at(-1)?.told.at(-1)).toBe(version(21))
+      expect(subscribers.at(-1)?.events.at(-1)).toBe(version(21))
       client.close()
     }
     await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 60 }), run), { numRuns: 300 })

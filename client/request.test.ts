@@ -11,7 +11,7 @@ const sent = async (operation: Operation, input: { body?: unknown; headers?: Rec
   return { type: request.headers.get('content-type'), body: new Uint8Array(await request.arrayBuffer()) }
 }
 
-test('bytes are sent as they are, as the type that is named, or else the first that the operation takes', async () => {
+test('sends bytes with the given content type, or the first that the operation accepts', async () => {
   const picture = taking('image/png', 'image/webp')
   expect(await sent(picture, { body: bytes })).toEqual({ type: 'image/png', body: bytes })
   expect(await sent(picture, { body: bytes, headers: { 'content-type': 'image/webp' } })).toMatchObject({
@@ -19,30 +19,30 @@ test('bytes are sent as they are, as the type that is named, or else the first t
   })
 })
 
-test('a Blob is sent as the type that it has', async () => {
+test('sends a Blob with its own content type', async () => {
   const blob = new Blob([bytes], { type: 'image/webp' })
   expect(await sent(taking('image/*'), { body: blob })).toEqual({ type: 'image/webp', body: bytes })
   expect(await sent(taking('image/png'), { body: new Blob([bytes]) })).toMatchObject({ type: 'image/png' })
 })
 
-test('a form is sent with its boundary', async () => {
+test('sends a form with its boundary', async () => {
   const body = new FormData()
   body.set('picture', new Blob([bytes]), 'a.png')
   expect((await sent(taking('multipart/form-data'), { body })).type).toMatch(/^multipart\/form-data; boundary=/)
 })
 
-test('text is sent as it is where the operation takes no JSON, and as JSON where it does', async () => {
+test('sends a string as JSON if the operation accepts JSON, and unchanged otherwise', async () => {
   const encode = (text: string) => new TextEncoder().encode(text)
   expect(await sent(taking('text/plain'), { body: 'a' })).toEqual({ type: 'text/plain', body: encode('a') })
   expect(await sent(taking('application/json'), { body: 'a' })).toMatchObject({ body: encode('"a"') })
 })
 
-test('JSON is sent as the type that the operation names', async () => {
+test('sends JSON with the media type of the operation', async () => {
   const patch = taking('application/merge-patch+json')
   expect((await sent(patch, { body: { name: null } })).type).toBe('application/merge-patch+json')
 })
 
-test('a header that is undefined is left out, and no body has no type', async () => {
+test('omits undefined headers, and the content type without a body', async () => {
   const { headers, ...rest } = contentOf(taking('application/json'), { headers: { 'if-match': undefined } })
   expect([headers.has('if-match'), headers.has('content-type'), rest]).toEqual([false, false, {}])
 })

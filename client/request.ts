@@ -1,9 +1,9 @@
 import type { AnyInput, Operation } from './types.ts'
 
-/** What `fetch` takes for a body, in browsers and in Node alike. */
+/** The bodies that `fetch` accepts both in browsers and in Node. */
 type Body = Blob | FormData | URLSearchParams | Uint8Array<ArrayBuffer> | string
 
-/** The path and query of a request; throws a TypeError for a path parameter that would lead to another path. */
+/** Returns the path and query of a request. Throws a TypeError for a path parameter that would change the path. */
 export const targetOf = ({ path }: Operation, { params = {}, query = {} }: AnyInput): string => {
   const filled = path.replace(/\{([^}]*)\}/g, (_, name: string) => segment(name, params[name]))
   const search = new URLSearchParams(
@@ -17,14 +17,14 @@ export const targetOf = ({ path }: Operation, { params = {}, query = {} }: AnyIn
   return search === '' ? filled : `${filled}?${search}`
 }
 
-/** A URL takes `.` and `..` for steps, also when they are encoded, and nothing for no step at all. */
+/** URL parsers resolve `.` and `..` even when they are encoded, and an empty segment changes the path too. */
 const segment = (name: string, value: unknown): string => {
   const text = value === undefined || value === null ? '' : String(value)
   if (['', '.', '..'].includes(text)) throw new TypeError(`The path parameter ${name} must not be '${text}'.`)
   return encodeURIComponent(text)
 }
 
-/** Headers and body of a request. Bytes and forms are sent as they are, all else as JSON. */
+/** Returns the headers and the body of a request. Bytes and forms are sent unchanged, everything else as JSON. */
 export const contentOf = (
   { body: mediaTypes = [] }: Operation,
   { headers = {}, body }: AnyInput,
@@ -34,16 +34,16 @@ export const contentOf = (
   if (body === undefined) return { headers: all }
   const sent = encoded(body, mediaTypes)
   const type = sent.type || mediaTypes.find((each) => !each.includes('*'))
-  if (!sent.tellsItsType && type && !all.has('content-type')) all.set('content-type', type)
+  if (!sent.setsItsType && type && !all.has('content-type')) all.set('content-type', type)
   return { headers: all, body: sent.body }
 }
 
-/** `fetch` itself names the type of a form, with its boundary. */
+/** `fetch` sets the content type of a form itself, with its boundary. */
 const encoded = (
   body: unknown,
   mediaTypes: readonly string[],
-): { body: Body; type?: string; tellsItsType?: boolean } => {
-  if (body instanceof FormData || body instanceof URLSearchParams) return { body, tellsItsType: true }
+): { body: Body; type?: string; setsItsType?: boolean } => {
+  if (body instanceof FormData || body instanceof URLSearchParams) return { body, setsItsType: true }
   if (body instanceof Blob) return { body, type: body.type }
   if (isBytes(body)) return { body }
   const json = mediaTypes.find((type) => /^application\/([\w.-]+\+)?json/i.test(type))

@@ -1,14 +1,14 @@
 import { ApiError } from './error.ts'
 
-/** Where time comes from, so that tests need not wait. */
+/** A source of time that tests can replace. */
 export type Clock = {
   /** Milliseconds since the epoch. */
   now(): number
-  /** Resolves after the time, or as soon as the signal is aborted; it never rejects. */
+  /** Resolves after the delay or when the signal is aborted. Never rejects. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>
 }
 
-/** The time of this machine. */
+/** The system clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: (delayMs, signal) =>
@@ -24,17 +24,17 @@ export const systemClock: Clock = {
     }),
 }
 
-/** All waits for one operation together. */
+/** The limit of all waits of one operation. */
 const maxWaitMs = 10_000
 const repeatableMethods = ['GET', 'HEAD', 'PUT', 'DELETE']
 
-/** Whether doing a request twice is as good as once: by its method, or since the API knows it again by its key. */
+/** Reports whether a request may be repeated: by its method, or because it has an idempotency key. */
 export const isRepeatable = (method: string, headers: Headers): boolean =>
   repeatableMethods.includes(method) || headers.has('idempotency-key')
 
 /**
- * Tries again when the API asks for it with Retry-After, at most `maxRetries` times, and 10 s of waiting in all. An
- * aborted signal ends a wait, and the attempt after it is to end by the signal too.
+ * Repeats an attempt that is answered 429 or 503 with Retry-After, at most `maxRetries` times and with at most 10 s of
+ * waiting. An aborted signal ends a wait; the attempt that follows must reject because of the signal.
  */
 export const withRetries = async <T>(
   attempt: () => Promise<T>,

@@ -11,7 +11,7 @@ const table: Readonly<Record<string, Operation>> = operations
 const defaultTimeoutMs = 30_000
 const defaultMaxRetries = 2
 
-/** What does an operation, whichever: one request, repeated where that is safe and the API asks for it. */
+/** Creates the function that sends the request of any operation, with retries where they are safe. */
 export const createRequest = (options: ClientOptions) => {
   const { fetch: send = globalThis.fetch, maxRetries = defaultMaxRetries, clock = systemClock } = options
   const baseUrl = options.baseUrl.replace(/\/+$/, '')
@@ -29,7 +29,7 @@ export const createRequest = (options: ClientOptions) => {
 
     const attempt = async (ended: AbortSignal): Promise<Reply<unknown>> => {
       const { method } = operation
-      // A redirect that is followed would take the API key with it, to wherever it leads.
+      // Following a redirect would send the API key to another address.
       const response = await send(url, { method, headers, ...content, redirect: 'manual', signal: ended })
       if (!response.ok) throw await readError(operationId, response, { secrets, nowMs: clock.now() })
       const body = await readAnswer(operationId, response)

@@ -1,12 +1,12 @@
 const maxTimeoutMs = 2 ** 31 - 1
 
-/** Throws a RangeError for a time that no timer can wait. */
+/** Returns the timeout. Throws a RangeError if no timer can wait that long. */
 export const checkTimeout = (timeoutMs: number): number => {
   if (timeoutMs > 0 && timeoutMs <= maxTimeoutMs) return timeoutMs
   throw new RangeError(`timeoutMs must be more than 0 and at most ${maxTimeoutMs}, not ${timeoutMs}.`)
 }
 
-/** Aborts the work's signal after the time, with a DOMException named TimeoutError, or with `signal` for its reason. */
+/** Runs the work with a signal that is aborted after the timeout, with a DOMException named TimeoutError, or by `signal`. */
 export const withTimeout = async <T>(
   work: (signal: AbortSignal) => Promise<T>,
   { operationId, timeoutMs, signal }: { operationId: string; timeoutMs: number; signal: AbortSignal | undefined },

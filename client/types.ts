@@ -1,13 +1,13 @@
 import type { Operations } from './operations.ts'
 
-/** The name of an operation, which is that of its method. */
+/** The name of an operation and of the client's method for it. */
 export type OperationId = keyof Operations
-/** The operations that answer a list, which may come in pages. */
+/** The operations that return a list, which may have pages. */
 export type ListOperationId = {
   [Id in OperationId]: Operations[Id]['answer'] extends readonly unknown[] ? Id : never
 }[OperationId]
 
-/** Whose things are meant. */
+/** The organization and project of a request. */
 export type Scope = { readonly organizationId?: string; readonly projectId?: string }
 
 type Given<Name extends string, Value> =
@@ -16,38 +16,38 @@ type GivenBody<Value> = undefined extends Value
   ? { readonly body?: Exclude<Value, undefined> }
   : { readonly body: Value }
 
-/** What an operation takes. Aborting `signal` ends the request, and a wait before its repetition. */
+/** The input of an operation. Aborting `signal` ends the request or the wait before a retry. */
 export type Input<Id extends OperationId> = Given<'params', Operations[Id]['params']> &
   Given<'query', Operations[Id]['query']> &
   Given<'headers', Operations[Id]['headers']> &
   GivenBody<Operations[Id]['body']> & { readonly signal?: AbortSignal }
 
-/** The arguments of an operation: its input, which may be left out where nothing of it must be given. */
+/** The arguments of an operation: its input, optional if no member of it is required. */
 export type Arguments<Id extends OperationId, More = unknown> =
   Record<never, never> extends Input<Id> & More ? [input?: Input<Id> & More] : [input: Input<Id> & More]
 
-/** What an operation answers. */
+/** The response body of an operation. */
 export type Answer<Id extends OperationId> = Operations[Id]['answer']
-/** An answer with what its headers say: `etag`, `link`, `location`. */
+/** A response with its status, its headers (`etag`, `link`, `location`) and its parsed body. */
 export type Reply<Body> = { readonly status: number; readonly headers: Headers; readonly body: Body }
 
-/** `maxPages`: how many pages are read before the list is taken for endless, 1,000 unless given. */
+/** `maxPages`: the pages after which a list counts as endless. Default: 1,000. */
 export type PageLimit = { readonly maxPages?: number }
 
-/** The API: a method for each operation, in one scope and with one credential. */
+/** The client: one method for each operation, with one scope and one credential. */
 export type Client = { readonly [Id in keyof Operations]: (...input: Arguments<Id>) => Promise<Answer<Id>> } & {
-  /** The same client in another scope; an id that is left out is not sent. */
+  /** Returns a client with the same options and another scope. It sends only the ids that are given. */
   in(scope: Scope): Client
-  /** Does an operation, and gives status and headers beside the body. */
+  /** Runs an operation and returns status and headers with the body. */
   request<Id extends OperationId>(id: Id, ...input: Arguments<Id>): Promise<Reply<Answer<Id>>>
   /**
-   * The pages of a list, read one by one as they are asked for; leave the loop to read no more. A list of more than
-   * `maxPages` pages is an Error after the last of them, so that none is cut short unseen.
+   * Iterates over the pages of a list and reads each page when the loop reaches it. Throws an Error after `maxPages` pages
+   * if there are more, so that no list is cut short silently.
    */
   pages<Id extends ListOperationId>(id: Id, ...input: Arguments<Id, PageLimit>): AsyncGenerator<Answer<Id>, void, void>
 }
 
-/** An input as it is worked with, whatever its operation. */
+/** The input of any operation. */
 export type AnyInput = {
   readonly params?: Readonly<Record<string, unknown>>
   readonly query?: Readonly<Record<string, unknown>>
@@ -55,5 +55,5 @@ export type AnyInput = {
   readonly body?: unknown
   readonly signal?: AbortSignal
 }
-/** What a request of an operation is made of; `body` has the media types that it takes. */
+/** The request of an operation. `body` lists the media types that it accepts. */
 export type Operation = { readonly method: string; readonly path: string; readonly body?: readonly string[] }

@@ -73,7 +73,7 @@ export const startPostgres = async (options: {
       ],
       logFile: join(options.logDir, 'postgres.log'),
       ready: () => answers(url('postgres')),
-      readyTimeoutMs: 30_000,
+      readyTimeoutMs: 120_000,
       // SIGTERM waits for clients to leave by themselves; SIGINT ends their sessions.
       stopSignal: 'SIGINT',
       ...account,

@@ -47,7 +47,7 @@ export type StackOptions = {
 const project = fileURLToPath(new URL('..', import.meta.url))
 /** A laptop holds many worlds only if their pods ask for a small part of their limits. */
 const requestRatio = '0.02'
-const readyTimeoutMs = 60_000
+const readyTimeoutMs = 120_000
 
 /** Starts the whole system on this machine. What was started is stopped again if a later part cannot be. */
 export const startStack = async (options: StackOptions): Promise<Stack> => {

@@ -1,14 +1,14 @@
 import type { Resource } from './types.ts'
 
-/** Why something is followed no more. It holds no credential. */
+/** The reason for which a subscription ended. It holds no credential. */
 export class RealtimeError extends Error {
   override readonly name = 'RealtimeError'
   /**
-   * For programs: `No permission` and the like as the API says it, the code of a handshake that it refused, or that with
-   * which it closed the connection.
+   * For programs: an error of the API such as `No permission`, the code of a refused handshake, or the close code of the
+   * connection.
    */
   readonly code: string
-  /** What it is about; undefined is everything that was followed. */
+  /** The resource that it concerns; undefined if it ended all subscriptions. */
   readonly resource: Resource | undefined
 
   constructor(code: string, message: string, resource?: Resource) {
@@ -18,9 +18,9 @@ export class RealtimeError extends Error {
   }
 }
 
-/** Codes after which another attempt would end in the same way: the credential is not valid, the scope is gone. */
+/** Close codes that another attempt would get again: the credential is invalid, the scope does not exist. */
 const finalCodes = [4401, 4404]
 
-/** The error of a connection that need not be made again, or undefined. */
-export const finalError = ({ code, reason }: { code: number; reason: string }): RealtimeError | undefined =>
+/** Returns the error of a close code after which the client must not reconnect, or undefined. */
+export const toFinalError = ({ code, reason }: { code: number; reason: string }): RealtimeError | undefined =>
   finalCodes.includes(code) ? new RealtimeError(String(code), reason) : undefined

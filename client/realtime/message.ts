@@ -1,28 +1,31 @@
 import { RealtimeError } from './error.ts'
 import type { Deletion, Missing, Resource, Update } from './types.ts'
 
-/** What the API says of a resource. */
-export type News =
-  | { readonly kind: 'update'; readonly told: Update }
-  | { readonly kind: 'deletion'; readonly told: Deletion }
-  | { readonly kind: 'missing'; readonly told: Missing }
-  | { readonly kind: 'error'; readonly told: { readonly resource: Resource; readonly error: RealtimeError } }
+/** A message about a resource. */
+export type Message =
+  | { readonly kind: 'update'; readonly event: Update }
+  | { readonly kind: 'deletion'; readonly event: Deletion }
+  | { readonly kind: 'missing'; readonly event: Missing }
+  | { readonly kind: 'error'; readonly event: { readonly resource: Resource; readonly error: RealtimeError } }
 
-/** Reads a message; undefined is one that is about no resource, or is none at all. */
-export const readNews = (text: unknown): News | undefined => {
-  const said = parse(text)
-  if (!isObject(said) || !isResource(said.resource)) return undefined
-  const { resource, data, version, userId, message } = said
-  const words = typeof message === 'string' ? message : ''
-  if (typeof said.error === 'string') {
-    return { kind: 'error', told: { resource, error: new RealtimeError(said.error, words || said.error, resource) } }
+/** Parses a message. Returns undefined for one that is invalid or concerns no resource. */
+export const parseMessage = (text: unknown): Message | undefined => {
+  const message = parse(text)
+  if (!isObject(message) || !isResource(message.resource)) return undefined
+  const { resource, data, version, userId } = message
+  const description = typeof message.message === 'string' ? message.message : ''
+  if (typeof message.error === 'string') {
+    return {
+      kind: 'error',
+      event: { resource, error: new RealtimeError(message.error, description || message.error, resource) },
+    }
   }
-  if (said.warning === 'resource_not_found') return { kind: 'missing', told: { resource, message: words } }
+  if (message.warning === 'resource_not_found') return { kind: 'missing', event: { resource, message: description } }
   if (!isObject(data) || typeof version !== 'string') return undefined
-  // No document that exists is empty.
-  if (Object.keys(data).length === 0) return { kind: 'deletion', told: { resource, version } }
+  // Empty data means a deletion, since no existing document is empty.
+  if (Object.keys(data).length === 0) return { kind: 'deletion', event: { resource, version } }
   const owner = typeof userId === 'string' ? userId : ''
-  return { kind: 'update', told: { resource, data: data as Update['data'], version, userId: owner } }
+  return { kind: 'update', event: { resource, data: data as Update['data'], version, userId: owner } }
 }
 
 const parse = (text: unknown): unknown => {

@@ -3,29 +3,29 @@ import { withTimeout } from '../timeout.ts'
 import { RealtimeError } from './error.ts'
 
 const timeoutMs = 10_000
-/** In the words of the API itself: what a proxy answers while the API is away says nothing of the credential. */
-const finalWords = ['unauthenticated', 'forbidden', 'not_found', 'invalid_request']
+/** Codes of the API. The response of a proxy has none of them and says nothing about the credential. */
+const finalCodes = ['unauthenticated', 'forbidden', 'not_found', 'invalid_request']
 
 /**
- * Why the API admits no such connection, as it says over HTTP: a WebSocket tells a page no more than that it was not
- * opened. Undefined is that it would, that it may later, or that it cannot be asked.
+ * Asks over HTTP why the API refused a handshake, since a browser does not show a page the response to it. Returns
+ * undefined if a later attempt may succeed or the API cannot be reached.
  */
-export const refusalOf = async (asked: {
+export const fetchRefusal = async (options: {
   readonly fetch: typeof globalThis.fetch
   readonly url: string
   readonly headers: [string, string][]
   readonly secrets: readonly string[]
   readonly signal: AbortSignal
 }): Promise<RealtimeError | undefined> => {
-  const { fetch, url, headers, secrets } = asked
+  const { fetch, url, headers, secrets } = options
   const attempt = async (signal: AbortSignal): Promise<RealtimeError | undefined> => {
-    // A redirect that is followed would take the API key with it, to wherever it leads.
+    // Following a redirect would send the API key to another address.
     const response = await fetch(url, { headers, redirect: 'manual', signal })
     const { code, detail } = await readError('connect', response, { secrets, nowMs: 0 })
-    return finalWords.includes(code) ? new RealtimeError(code, detail) : undefined
+    return finalCodes.includes(code) ? new RealtimeError(code, detail) : undefined
   }
   try {
-    return await withTimeout(attempt, { operationId: 'connect', timeoutMs, signal: asked.signal })
+    return await withTimeout(attempt, { operationId: 'connect', timeoutMs, signal: options.signal })
   } catch {
     return undefined
   }

@@ -1,106 +1,108 @@
 import type { RealtimeError } from './error.ts'
-import type { News } from './message.ts'
+import type { Message } from './message.ts'
 import type { Listener, Resource } from './types.ts'
 
-/** As many as the API allows a connection. */
+/** The limit of the API for one connection. */
 export const maxResources = 128
 
-/** What is known of a resource. An error is not kept: it ends the following. */
-type Known = Exclude<News, { kind: 'error' }>
-type Follower = { readonly listener: Listener; told: Known | undefined }
-type Followed = {
+/** The last state of a resource. Errors are not kept, since they end the subscriptions. */
+type State = Exclude<Message, { kind: 'error' }>
+type Subscription = { readonly listener: Listener; delivered: State | undefined }
+type Entry = {
   readonly resource: Resource
-  readonly followers: Set<Follower>
-  known: Known | undefined
-  /** The newest version that was told; it never goes back, whatever else becomes known. */
+  readonly subscriptions: Set<Subscription>
+  state: State | undefined
+  /** The newest delivered version. It never goes back, whatever messages follow. */
   newest: string
 }
 
 /**
- * Whether news is to be told. Messages of two connections, or of two replicas, come in any order; only a newer version
- * is news, or the same one of what seemed to be missing meanwhile.
+ * Reports whether a message must be delivered. Messages of two connections or two replicas come in any order, so only a
+ * newer version counts, or the same version of a resource that was missing in between.
  */
-const isNews = ({ known, newest }: Followed, news: Known): boolean => {
-  if (news.kind === 'missing') return known === undefined || known.kind === 'update'
-  const { version } = news.told
-  return version > newest || (version === newest && known?.kind === 'missing')
+const isNewer = ({ state, newest }: Entry, message: State): boolean => {
+  if (message.kind === 'missing') return state === undefined || state.kind === 'update'
+  const { version } = message.event
+  return version > newest || (version === newest && state?.kind === 'missing')
 }
 
-/** What is followed and by whom, with the newest that is known of it. */
+/** Creates the registry of subscribed resources, which keeps the newest state of each. */
 export const createRegistry = () => {
-  const all = new Map<string, Followed>()
-  const follow = (resource: Resource): Followed => {
-    if (all.size >= maxResources) throw new RangeError(`A connection follows at most ${maxResources} resources.`)
-    const followed: Followed = { resource, followers: new Set(), known: undefined, newest: '' }
-    all.set(nameOf(resource), followed)
-    return followed
+  const entries = new Map<string, Entry>()
+  const addEntry = (resource: Resource): Entry => {
+    if (entries.size >= maxResources) throw new RangeError(`A connection has at most ${maxResources} resources.`)
+    const entry: Entry = { resource, subscriptions: new Set(), state: undefined, newest: '' }
+    entries.set(keyOf(resource), entry)
+    return entry
   }
   return {
-    /** All that is followed. */
-    resources: (): Resource[] => [...all.values()].map(({ resource }) => resource),
-    isEmpty: (): boolean => all.size === 0,
-    /** Adds a listener, which is soon told what is known; `isFirst` and `isLast` say that nobody else follows it. */
+    resources: (): Resource[] => [...entries.values()].map(({ resource }) => resource),
+    isEmpty: (): boolean => entries.size === 0,
+    /**
+     * Adds a listener, which soon receives the known state. `isFirst` and `isLast` report that the resource has no other
+     * listener.
+     */
     add: (resource: Resource, listener: Listener): { isFirst: boolean; remove: () => { isLast: boolean } } => {
-      const followed = all.get(nameOf(resource)) ?? follow(resource)
-      const isFirst = followed.followers.size === 0
-      const follower: Follower = { listener, told: undefined }
-      followed.followers.add(follower)
-      // Not at once: the caller does not have yet what ends it.
-      queueMicrotask(() => tell(followed, follower))
+      const entry = entries.get(keyOf(resource)) ?? addEntry(resource)
+      const isFirst = entry.subscriptions.size === 0
+      const subscription: Subscription = { listener, delivered: undefined }
+      entry.subscriptions.add(subscription)
+      // Later, because the caller does not have the function that ends the subscription yet.
+      queueMicrotask(() => deliver(entry, subscription))
       const remove = (): { isLast: boolean } => {
-        const isLast = followed.followers.delete(follower) && followed.followers.size === 0
-        if (isLast) all.delete(nameOf(resource))
+        const isLast = entry.subscriptions.delete(subscription) && entry.subscriptions.size === 0
+        if (isLast) entries.delete(keyOf(resource))
         return { isLast }
       }
       return { isFirst, remove }
     },
-    /** Takes news, and tells it to those who follow what it is about. */
-    take: (news: News): void => {
-      const name = nameOf(news.told.resource)
-      const followed = all.get(name)
-      if (followed === undefined) return
-      if (news.kind === 'error') {
-        all.delete(name)
-        end(followed, news.told.error)
-      } else if (isNews(followed, news)) {
-        followed.known = news
-        if (news.kind !== 'missing') followed.newest = news.told.version
-        for (const follower of followed.followers) tell(followed, follower)
+    /** Records a message and delivers it to the listeners of its resource. */
+    receive: (message: Message): void => {
+      const key = keyOf(message.event.resource)
+      const entry = entries.get(key)
+      if (entry === undefined) return
+      if (message.kind === 'error') {
+        entries.delete(key)
+        end(entry, message.event.error)
+      } else if (isNewer(entry, message)) {
+        entry.state = message
+        if (message.kind !== 'missing') entry.newest = message.event.version
+        for (const subscription of entry.subscriptions) deliver(entry, subscription)
       }
     },
-    /** Follows nothing any more, and tells why, where there is something to tell. */
+    /** Ends all subscriptions, with an error if one is given. */
     clear: (error: RealtimeError | undefined): void => {
-      const ended = [...all.values()]
-      all.clear()
-      for (const followed of ended) end(followed, error)
+      const ended = [...entries.values()]
+      entries.clear()
+      for (const entry of ended) end(entry, error)
     },
   }
 }
 
-const nameOf = ({ type, id }: Resource): string => `${type}/${id}`
+const keyOf = ({ type, id }: Resource): string => `${type}/${id}`
 
-const end = ({ followers }: Followed, error: RealtimeError | undefined): void => {
-  const ended = [...followers]
-  followers.clear()
+const end = ({ subscriptions }: Entry, error: RealtimeError | undefined): void => {
+  const ended = [...subscriptions]
+  subscriptions.clear()
   if (error === undefined) return
-  for (const { listener } of ended) guarded(() => listener.onError(error))
+  for (const { listener } of ended) callGuarded(() => listener.onError(error))
 }
 
-const tell = ({ followers, known }: Followed, follower: Follower): void => {
-  if (known === undefined || follower.told === known || !followers.has(follower)) return
-  follower.told = known
-  const { listener } = follower
-  guarded(() => {
-    if (known.kind === 'update') listener.onUpdate(known.told)
-    else if (known.kind === 'deletion') listener.onDeleted?.(known.told)
-    else listener.onMissing?.(known.told)
+const deliver = ({ subscriptions, state }: Entry, subscription: Subscription): void => {
+  if (state === undefined || subscription.delivered === state || !subscriptions.has(subscription)) return
+  subscription.delivered = state
+  const { listener } = subscription
+  callGuarded(() => {
+    if (state.kind === 'update') listener.onUpdate(state.event)
+    else if (state.kind === 'deletion') listener.onDeleted?.(state.event)
+    else listener.onMissing?.(state.event)
   })
 }
 
-/** Calls what others wrote: its error is theirs, and is reported as one that nobody catches. */
-export const guarded = (call: () => void): void => {
+/** Calls a callback of the user. Its error is reported as uncaught and stops nothing here. */
+export const callGuarded = (callback: () => void): void => {
   try {
-    call()
+    callback()
   } catch (error) {
     queueMicrotask(() => {
       throw error

@@ -3,46 +3,46 @@ import type { Identity } from '../options.ts'
 import type { Clock } from '../retry.ts'
 import type { RealtimeError } from './error.ts'
 
-/** What the data of each type of resource is. */
-export type DataOf = {
+/** The data of each resource type. */
+export type ResourceData = {
   readonly kvStore: PutKvStore['data']
   readonly collection: PutCollection['data']
   readonly liveConfig: PutLiveConfig['data']
   readonly world: World['status']
 }
-export type ResourceType = keyof DataOf
-/** A resource as it is named when it is followed: a world by its id, a document also with its scope before the id. */
+export type ResourceType = keyof ResourceData
+/** The name of a resource in a subscription: the id of a world, or the id of a document with its scope before it. */
 export type Resource<Type extends ResourceType = ResourceType> = { readonly type: Type; readonly id: string }
 
-/** A resource as it is now. Of one resource versions sort as texts, and never go back. */
+/** The current state of a resource. Versions of one resource sort as strings and never go back. */
 export type Update<Type extends ResourceType = ResourceType> = {
   readonly resource: Resource<Type>
-  readonly data: DataOf[Type]
+  readonly data: ResourceData[Type]
   readonly version: string
-  /** The user whom a document belongs to, or the key that wrote it; empty for a world. */
+  /** The user that owns the document, or the key that wrote it; empty for a world. */
   readonly userId: string
 }
-/** The end of a resource; it may be made again, with a later version. */
+/** The deletion of a resource. It may be created again, with a later version. */
 export type Deletion = { readonly resource: Resource; readonly version: string }
-/** There is no such thing, or it is out of reach. It is followed all the same, and told once it is there. */
+/** The resource does not exist or cannot be read. The subscription goes on and gets an update once it can. */
 export type Missing = { readonly resource: Resource; readonly message: string }
 
-/** What is called with the news of one resource. What it throws is reported as uncaught, and stops nothing. */
+/** The callbacks of one subscription. An error that they throw is reported as uncaught and stops nothing. */
 export type Listener<Type extends ResourceType = ResourceType> = {
-  /** With what is there, then with each change; changes that come fast may be merged to the newest. */
+  /** Receives the current state, then each change. Changes in quick succession may be merged into the newest. */
   onUpdate(update: Update<Type>): void
   onDeleted?(deletion: Deletion): void
   onMissing?(missing: Missing): void
-  /** At most once, and the last that is called: the resource is followed no more. */
+  /** Called at most once and last: the subscription has ended. */
   onError(error: RealtimeError): void
 }
 
-/** Where the connection stands: `waiting` is between two attempts, and `idle` is without anything to follow. */
+/** The state of the connection: `waiting` between two attempts, `idle` without subscriptions. */
 export type RealtimeState =
   | { readonly state: 'idle' | 'connecting' | 'open' | 'closed' }
   | { readonly state: 'waiting'; readonly delayMs: number; readonly code: number; readonly reason: string }
 
-/** Of a WebSocket what is needed here; that of browsers and of Node, and that of the package `ws`, have it. */
+/** The members of WebSocket that the client uses: those of browsers, of Node and of the package `ws` qualify. */
 export type WebSocketLike = {
   addEventListener(
     type: 'open' | 'message' | 'close' | 'error',
@@ -52,27 +52,28 @@ export type WebSocketLike = {
   close(): void
 }
 
-/** How the API is reached, as whom, and in which scope. */
+/** Options of `createRealtime`. */
 export type RealtimeOptions = Identity & {
-  /** As for REST: where the API is, without `/api`; '' is the address of the page in a browser. */
+  /** The address of the API without `/api`, as for REST. In a browser, '' is the page's address. */
   readonly baseUrl: string
   readonly worldId?: string
-  /** Called whenever the state changes: for showing that what is seen may be old. */
+  /** Called when the state changes, for example to show that data may be out of date. */
   readonly onState?: (state: RealtimeState) => void
   readonly fetch?: typeof globalThis.fetch
   readonly WebSocket?: new (url: string, protocols: string[]) => WebSocketLike
   readonly clock?: Pick<Clock, 'sleep'>
-  /** From 0 to below 1. */
+  /** Returns a number from 0 to below 1. */
   readonly random?: () => number
 }
 
-/** One connection, which is made anew whenever it is lost, and what is followed on it. */
+/** A connection that reconnects by itself, with its subscriptions. */
 export type Realtime = {
   /**
-   * Follows a resource, and connects if nothing was followed before. Returns what ends it; the listener is not called
-   * after that. Throws a RangeError for a resource above the 128th, and the reason after the end of the connection.
+   * Subscribes to a resource and connects if this is the first subscription. Returns a function that ends the subscription;
+   * the listener is not called after that. Throws a RangeError for the 129th resource, and the reason after the end of the
+   * connection.
    */
   subscribe<Type extends ResourceType>(type: Type, id: string, listener: Listener<Type>): () => void
-  /** Ends all for good; no listener is called any more. */
+  /** Closes the connection and ends all subscriptions for good. No listener is called after that. */
   close(): void
 }

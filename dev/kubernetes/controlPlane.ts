@@ -120,7 +120,7 @@ const startEtcd = async (options: ControlPlaneOptions, port: number): Promise<Se
     ],
     logFile: join(logDir, 'etcd.log'),
     ready: async (signal) => (await fetch(`${url}/health`, { signal })).ok,
-    readyTimeoutMs: 30_000,
+    readyTimeoutMs: 120_000,
   })
 }
 
@@ -173,7 +173,7 @@ const startApiServer = (
     ],
     logFile: join(options.logDir, 'kube-apiserver.log'),
     ready: () => readyz(port, pki.caFile, join(options.dir, 'pki')),
-    readyTimeoutMs: 60_000,
+    readyTimeoutMs: 180_000,
   })
 }
 

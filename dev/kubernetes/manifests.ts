@@ -7,7 +7,7 @@ import { isNotFound } from '#shared/kube/errors.ts'
 import type { Condition, KubeObject } from '#shared/kube/objects.ts'
 import { asAdministrator } from './administrator.ts'
 
-const establishedTimeoutMs = 30_000
+const establishedTimeoutMs = 120_000
 const definitions: Resource = {
   group: 'apiextensions.k8s.io',
   version: 'v1',

@@ -4,10 +4,10 @@ import { createFaultProxy } from '#test/support/faultProxy.ts'
 import { aDatabase, startApi, startOperator } from '#test/support/processes.ts'
 import { inNewProject } from '#test/support/rest.ts'
 import { getServers } from '#test/support/servers.ts'
-import { createApiScene } from './apiScene.ts'
-import { startCast } from './cast.ts'
+import { createApiFixture } from './apiFixture.ts'
 import { withoutIds } from './endState.ts'
-import { busy, createPerformer, metricOf } from './performer.ts'
+import { busy, createRunner, metricOf } from './runner.ts'
+import { startSimulator } from './simulator.ts'
 
 /**
  * An api behind a proxy of its own, with a database, an operator that does not die, and those who act beside them. These
@@ -18,9 +18,9 @@ export const createApiWorker = async (_number: number, cacheDir: string) => {
   const labelSelector = labels.organization
   // An api lets go of whatever has no row of its own, and there are the worlds of other harnesses.
   const proxy = await createFaultProxy({ kubeconfig: getServers().apiKubeconfig, labelSelector, nameOf: withoutIds })
-  const cast = startCast({ labelSelector, releases: false })
-  await cast.makeNamespace(namespacePrefix)
-  await cast.allowLeases(namespacePrefix)
+  const simulator = startSimulator({ labelSelector, releases: false })
+  await simulator.makeNamespace(namespacePrefix)
+  await simulator.allowLeases(namespacePrefix)
   const beside = await createFaultProxy({
     kubeconfig: getServers().operatorKubeconfig,
     labelSelector,
@@ -41,7 +41,7 @@ export const createApiWorker = async (_number: number, cacheDir: string) => {
     const undone = await metricOf(api.metricsUrl, ...busy, /^orrery_outbox_depth (\d+)$/gm)
     return undone + (await metricOf(`${operator.url}/metrics`, ...busy))
   }
-  const performer = createPerformer({
+  const runner = createRunner({
     proxy,
     restart: async (mend) => {
       api.signal('SIGKILL')
@@ -50,20 +50,20 @@ export const createApiWorker = async (_number: number, cacheDir: string) => {
       api = await start()
     },
     depth: waiting,
-    stage: async () => {
+    createFixture: async () => {
       const rest = await inNewProject(api.url)
       const namespace = namespaceOf(namespacePrefix, rest.scope.organizationId ?? '')
       const isUp = async (): Promise<boolean> => (await fetch(`${api.url}/readyz`)).ok
-      return createApiScene(cast, rest, namespace, { isUp, depth: waiting })
+      return createApiFixture(simulator, rest, namespace, { isUp, depth: waiting })
     },
     consequences: beside.writes,
   })
   return {
-    ...performer,
+    ...runner,
     close: async (): Promise<void> => {
       await api.stop()
       await operator.stop()
-      await cast.stop()
+      await simulator.stop()
       await proxy.remove()
       await beside.remove()
     },

@@ -1,84 +1,84 @@
-import type { ApiScene } from './apiScene.ts'
-import type { Workload } from './performer.ts'
+import type { ApiFixture } from './apiFixture.ts'
+import type { Workload } from './runner.ts'
 
-const active = async (scene: ApiScene): Promise<void> => {
-  await scene.create()
-  await scene.start()
+const active = async (fixture: ApiFixture): Promise<void> => {
+  await fixture.create()
+  await fixture.start()
 }
 
-const withBots = async (scene: ApiScene, count = 2): Promise<void> => {
-  await active(scene)
-  await scene.createBots(count)
-  await scene.botsAre('Running', count)
+const withBots = async (fixture: ApiFixture, count = 2): Promise<void> => {
+  await active(fixture)
+  await fixture.createBots(count)
+  await fixture.botsAre('Running', count)
 }
 
 const inTurn =
-  (...acts: readonly ((scene: ApiScene) => Promise<unknown>)[]) =>
-  async (scene: ApiScene): Promise<void> => {
-    for (const act of acts) await act(scene)
+  (...acts: readonly ((fixture: ApiFixture) => Promise<unknown>)[]) =>
+  async (fixture: ApiFixture): Promise<void> => {
+    for (const act of acts) await act(fixture)
   }
 
 /** What clients of the REST API do, and what kubectl does beside it. */
-export const apiWorkloads: readonly Workload<ApiScene>[] = [
-  { name: 'REST: create', everyWrite: true, run: (scene) => scene.create() },
+export const apiWorkloads: readonly Workload<ApiFixture>[] = [
+  { name: 'REST: create', everyWrite: true, run: (fixture) => fixture.create() },
   { name: 'REST: start', run: active },
   {
     name: 'REST: edit while Inactive',
     run: inTurn(
-      (scene) => scene.create(),
-      (scene) => scene.rename('Foyer'),
+      (fixture) => fixture.create(),
+      (fixture) => fixture.rename('Foyer'),
     ),
   },
-  { name: 'REST: edit while Active', run: inTurn(active, (scene) => scene.rename('Foyer')) },
-  { name: 'REST: stop', run: inTurn(active, (scene) => scene.stop()) },
+  { name: 'REST: edit while Active', run: inTurn(active, (fixture) => fixture.rename('Foyer')) },
+  { name: 'REST: stop', run: inTurn(active, (fixture) => fixture.stop()) },
   {
     name: 'REST: stop, then start',
     run: inTurn(
       active,
-      (scene) => scene.stop(),
-      (scene) => scene.start(),
+      (fixture) => fixture.stop(),
+      (fixture) => fixture.start(),
     ),
   },
-  { name: 'REST: restart', run: inTurn(active, (scene) => scene.start()) },
-  { name: 'REST: delete', run: inTurn(active, (scene) => scene.delete()) },
+  { name: 'REST: restart', run: inTurn(active, (fixture) => fixture.start()) },
+  { name: 'REST: delete', run: inTurn(active, (fixture) => fixture.delete()) },
   {
     name: 'REST: delete while Inactive',
     run: inTurn(
-      (scene) => scene.create(),
-      (scene) => scene.delete(),
+      (fixture) => fixture.create(),
+      (fixture) => fixture.delete(),
     ),
   },
-  { name: 'REST: delete the project', run: inTurn(active, (scene) => scene.deleteProject()) },
+  { name: 'REST: delete the project', run: inTurn(active, (fixture) => fixture.deleteProject()) },
   { name: 'REST: bots', run: withBots },
   {
     name: 'REST: bots are scaled',
     run: inTurn(
       withBots,
-      (scene) => scene.scaleBots(3),
-      (scene) => scene.botsAre('Running', 3),
-      (scene) => scene.scaleBots(1),
-      (scene) => scene.botsAre('Running', 1),
+      (fixture) => fixture.scaleBots(3),
+      (fixture) => fixture.botsAre('Running', 3),
+      (fixture) => fixture.scaleBots(1),
+      (fixture) => fixture.botsAre('Running', 1),
     ),
   },
-  { name: 'REST: bots are deleted', run: inTurn(withBots, (scene) => scene.deleteBots()) },
-  { name: 'REST: delete a world with bots', run: inTurn(withBots, (scene) => scene.delete()) },
+  { name: 'REST: bots are deleted', run: inTurn(withBots, (fixture) => fixture.deleteBots()) },
+  { name: 'REST: delete a world with bots', run: inTurn(withBots, (fixture) => fixture.delete()) },
   {
     name: 'kubectl: stop, then start',
     run: inTurn(
       active,
-      (scene) => scene.editByHand({ state: 'Stopped' }),
-      (scene) => scene.phase('Stopped'),
-      (scene) => scene.settled(),
-      (scene) => scene.editByHand({ state: 'Running' }),
-      (scene) => scene.phase('Active'),
+      (fixture) => fixture.editByHand({ state: 'Stopped' }),
+      (fixture) => fixture.phase('Stopped'),
+      (fixture) => fixture.settled(),
+      (fixture) => fixture.editByHand({ state: 'Running' }),
+      (fixture) => fixture.phase('Active'),
     ),
   },
-  { name: 'kubectl: delete', run: inTurn(active, (scene) => scene.deleteByHand()) },
+  { name: 'kubectl: delete', run: inTurn(active, (fixture) => fixture.deleteByHand()) },
   {
     name: 'kubectl: a World vanishes',
     run: inTurn(
-      (scene) => scene.create(),
-      (scene) => scene.vanish(),
+      (fixture) => fixture.create(),
+      (fixture) => fixture.vanish(),
     ),
   },
 ]

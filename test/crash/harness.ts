@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Point, points } from '#test/support/faultProxy.ts'
-import type { Run, Workload } from './performer.ts'
+import type { Run, Workload } from './runner.ts'
 
 /** One place where the writer dies: at which write of which workload, and where in it. */
 export type Plan = { readonly workload: { readonly name: string }; readonly signature: string; readonly point: Point }
@@ -16,7 +16,7 @@ export type Recording<S> = {
 
 /** A writer that dies where it is told, with all that it needs. */
 type Worker<S> = {
-  perform(workload: Workload<S>, trigger?: { signature: string; point: Point }): Promise<Run>
+  runWorkload(workload: Workload<S>, trigger?: { signature: string; point: Point }): Promise<Run>
   resync(): Promise<string[]>
   close(): Promise<void>
 }
@@ -49,7 +49,7 @@ export const createHarness = async <S>(
   return {
     /** Runs the workload three times without faults. Its end must be the same each time, else it can prove nothing. */
     record: async (workload: Workload<S>): Promise<Recording<S>> => {
-      const runs = await eachOf(workers, Array.from({ length: recordings }), (worker) => worker.perform(workload))
+      const runs = await eachOf(workers, Array.from({ length: recordings }), (worker) => worker.runWorkload(workload))
       const [normal, ...others] = runs
       if (normal === undefined) throw new Error('nothing was recorded')
       for (const other of others) {
@@ -78,7 +78,7 @@ const faultOf = async <S>(
 ): Promise<string | undefined> => {
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     try {
-      const run = await worker.perform(workload, plan)
+      const run = await worker.runWorkload(workload, plan)
       if (!run.fired) continue
       return run.orphans.length > 0 ? `orphans: ${run.orphans.join(', ')}` : differenceOf(normal, run)
     } catch (error) {

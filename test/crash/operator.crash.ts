@@ -1,6 +1,6 @@
 import { createOperatorWorker } from './operatorWorker.ts'
 import { operatorWorkloads } from './operatorWorkloads.ts'
-import { testPlans } from './plans.ts'
+import { declarePlanTests } from './plans.ts'
 
 const workers = Number(process.env.ORRERY_CRASH_WORKERS ?? 2)
-testPlans('operator', operatorWorkloads, { workers, createWorker: createOperatorWorker })
+declarePlanTests('operator', operatorWorkloads, { workers, createWorker: createOperatorWorker })

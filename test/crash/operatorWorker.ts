@@ -2,9 +2,9 @@ import { labels } from '#shared/resources/group.ts'
 import { createFaultProxy } from '#test/support/faultProxy.ts'
 import { startOperator } from '#test/support/processes.ts'
 import { getServers } from '#test/support/servers.ts'
-import { startCast } from './cast.ts'
-import { busy, createPerformer, metricOf } from './performer.ts'
-import { createScene } from './scene.ts'
+import { busy, createRunner, metricOf } from './runner.ts'
+import { startSimulator } from './simulator.ts'
+import { createWorldFixture } from './worldFixture.ts'
 
 /**
  * An operator behind a proxy of its own, with those who act beside it. It sees only what bears the label of its worker.
@@ -14,10 +14,10 @@ export const createOperatorWorker = async (number: number, cacheDir: string) => 
   const project = `crash-${process.pid}-${number}`
   const labelSelector = `${labels.project}=${project}`
   const proxy = await createFaultProxy({ kubeconfig: getServers().operatorKubeconfig, labelSelector })
-  const cast = startCast({ labelSelector })
+  const simulator = startSimulator({ labelSelector })
   const leaseNamespace = `${project}-lease`
-  await cast.makeNamespace(leaseNamespace)
-  await cast.allowLeases(leaseNamespace)
+  await simulator.makeNamespace(leaseNamespace)
+  await simulator.allowLeases(leaseNamespace)
   const start = () =>
     startOperator({
       KUBECONFIG: proxy.kubeconfig,
@@ -29,7 +29,7 @@ export const createOperatorWorker = async (number: number, cacheDir: string) => 
   await operator.stop()
   operator = await start()
   let runs = 0
-  const performer = createPerformer({
+  const runner = createRunner({
     proxy,
     restart: async (mend) => {
       operator.signal('SIGKILL')
@@ -38,18 +38,18 @@ export const createOperatorWorker = async (number: number, cacheDir: string) => 
       operator = await start()
     },
     depth: () => metricOf(`${operator.url}/metrics`, ...busy),
-    stage: async () => {
+    createFixture: async () => {
       runs += 1
       const namespace = `${project}-${runs}`
-      await cast.makeNamespace(namespace)
-      return createScene(cast, namespace, project)
+      await simulator.makeNamespace(namespace)
+      return createWorldFixture(simulator, namespace, project)
     },
   })
   return {
-    ...performer,
+    ...runner,
     close: async (): Promise<void> => {
       await operator.stop()
-      await cast.stop()
+      await simulator.stop()
       await proxy.remove()
     },
   }

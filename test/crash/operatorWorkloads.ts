@@ -1,21 +1,21 @@
 import type { BotDeploymentSpec } from '#shared/resources/botDeployment.ts'
 import type { WorldSpecInput } from '#shared/resources/world.ts'
-import type { Workload } from './performer.ts'
-import { runId, type Scene } from './scene.ts'
+import type { Workload } from './runner.ts'
+import { runId, type WorldFixture } from './worldFixture.ts'
 
-type OperatorWorkload = Workload<Scene>
+type OperatorWorkload = Workload<WorldFixture>
 
 const behaves = (how: string): WorldSpecInput => ({ runtime: { args: [how] } })
 
-const active = async (scene: Scene, also: WorldSpecInput = {}): Promise<void> => {
-  await scene.start(1, also)
-  await scene.phase('Active')
+const active = async (fixture: WorldFixture, also: WorldSpecInput = {}): Promise<void> => {
+  await fixture.start(1, also)
+  await fixture.phase('Active')
 }
 
-const stopped = async (scene: Scene): Promise<void> => {
-  await scene.stop()
-  await scene.phase('Stopped')
-  await scene.noPod()
+const stopped = async (fixture: WorldFixture): Promise<void> => {
+  await fixture.stop()
+  await fixture.phase('Stopped')
+  await fixture.noPod()
 }
 
 const edits: Record<string, WorldSpecInput> = {
@@ -32,20 +32,20 @@ const edits: Record<string, WorldSpecInput> = {
 const editWorkloads: OperatorWorkload[] = Object.entries(edits).flatMap(([field, changes]) => [
   {
     name: `edit ${field} while Active`,
-    run: async (scene) => {
-      await active(scene)
-      await scene.edit(changes)
-      await scene.phase('Active')
+    run: async (fixture) => {
+      await active(fixture)
+      await fixture.edit(changes)
+      await fixture.phase('Active')
     },
   },
   {
     name: `edit ${field} while Stopped, then start`,
-    run: async (scene) => {
-      await scene.edit()
-      await scene.phase('Inactive')
-      await scene.edit(changes)
-      await scene.phase('Inactive')
-      await active(scene)
+    run: async (fixture) => {
+      await fixture.edit()
+      await fixture.phase('Inactive')
+      await fixture.edit(changes)
+      await fixture.phase('Inactive')
+      await active(fixture)
     },
   },
 ])
@@ -53,60 +53,60 @@ const editWorkloads: OperatorWorkload[] = Object.entries(edits).flatMap(([field,
 const lives: OperatorWorkload[] = [
   {
     name: 'create',
-    run: async (scene) => {
-      await scene.edit()
-      await scene.phase('Inactive')
+    run: async (fixture) => {
+      await fixture.edit()
+      await fixture.phase('Inactive')
     },
   },
   { name: 'start', everyWrite: true, run: active },
   {
     name: 'start by hand, without a run',
-    run: async (scene) => {
-      await scene.startByHand()
-      await scene.phase('Active')
+    run: async (fixture) => {
+      await fixture.startByHand()
+      await fixture.phase('Active')
     },
   },
   {
     name: 'stop',
     everyWrite: true,
-    run: async (scene) => {
-      await active(scene)
-      await stopped(scene)
+    run: async (fixture) => {
+      await active(fixture)
+      await stopped(fixture)
     },
   },
   {
     name: 'stop while Starting',
-    run: async (scene) => {
-      await scene.start(1, behaves('never'))
-      await scene.livePod()
-      await stopped(scene)
+    run: async (fixture) => {
+      await fixture.start(1, behaves('never'))
+      await fixture.livePod()
+      await stopped(fixture)
     },
   },
   {
     name: 'stop, then start',
-    run: async (scene) => {
-      await active(scene)
-      await stopped(scene)
-      await scene.start(2)
-      await scene.phase('Active')
+    run: async (fixture) => {
+      await active(fixture)
+      await stopped(fixture)
+      await fixture.start(2)
+      await fixture.phase('Active')
     },
   },
   {
     name: 'restart',
     everyWrite: true,
-    run: async (scene) => {
-      await active(scene)
-      await scene.start(2)
-      await scene.phase('Active')
+    run: async (fixture) => {
+      await active(fixture)
+      await fixture.start(2)
+      await fixture.phase('Active')
     },
   },
   {
     name: 'restart while Starting',
-    run: async (scene) => {
-      await scene.start(1, behaves('never'))
-      await scene.livePod()
-      await scene.start(2, behaves('ready'))
-      await scene.phase('Active')
+    run: async (fixture) => {
+      await fixture.start(1, behaves('never'))
+      await fixture.livePod()
+      await fixture.start(2, behaves('ready'))
+      await fixture.phase('Active')
     },
   },
 ]
@@ -115,73 +115,73 @@ const ends: OperatorWorkload[] = [
   {
     name: 'delete',
     everyWrite: true,
-    run: async (scene) => {
-      await active(scene)
-      await scene.delete()
-      await scene.gone()
+    run: async (fixture) => {
+      await active(fixture)
+      await fixture.delete()
+      await fixture.gone()
     },
   },
   {
     name: 'delete while creating',
-    run: async (scene) => {
-      await scene.start(1, behaves('never'))
-      await scene.livePod()
-      await scene.delete()
-      await scene.gone()
+    run: async (fixture) => {
+      await fixture.start(1, behaves('never'))
+      await fixture.livePod()
+      await fixture.delete()
+      await fixture.gone()
     },
   },
   {
     name: 'delete while Inactive',
-    run: async (scene) => {
-      await scene.edit()
-      await scene.phase('Inactive')
-      await scene.delete()
-      await scene.gone()
+    run: async (fixture) => {
+      await fixture.edit()
+      await fixture.phase('Inactive')
+      await fixture.delete()
+      await fixture.gone()
     },
   },
   {
     name: 'delete while Stopped',
-    run: async (scene) => {
-      await active(scene)
-      await stopped(scene)
-      await scene.delete()
-      await scene.gone()
+    run: async (fixture) => {
+      await active(fixture)
+      await stopped(fixture)
+      await fixture.delete()
+      await fixture.gone()
     },
   },
   {
     name: 'expiry, by an edit of the duration',
     everyWrite: true,
-    run: async (scene) => {
-      await active(scene)
-      await scene.edit({ durationMinutes: 0.001 })
-      await scene.phase('Stopped')
-      await scene.noPod()
+    run: async (fixture) => {
+      await active(fixture)
+      await fixture.edit({ durationMinutes: 0.001 })
+      await fixture.phase('Stopped')
+      await fixture.noPod()
     },
   },
   {
     name: 'expiry, by the clock',
-    run: async (scene) => {
-      await scene.start(1, { ...behaves('never'), durationMinutes: 0.2 })
-      await scene.livePod()
-      await scene.phase('Stopped')
-      await scene.noPod()
+    run: async (fixture) => {
+      await fixture.start(1, { ...behaves('never'), durationMinutes: 0.2 })
+      await fixture.livePod()
+      await fixture.phase('Stopped')
+      await fixture.noPod()
     },
   },
   {
     name: 'expiry of a transient world',
-    run: async (scene) => {
-      await active(scene, { transient: true })
-      await scene.edit({ durationMinutes: 0.001 })
-      await scene.gone()
+    run: async (fixture) => {
+      await active(fixture, { transient: true })
+      await fixture.edit({ durationMinutes: 0.001 })
+      await fixture.gone()
     },
   },
   {
     name: 'stop of a transient world, then expiry',
-    run: async (scene) => {
-      await active(scene, { transient: true, durationMinutes: 600 })
-      await stopped(scene)
-      await scene.edit({ durationMinutes: 0.001 })
-      await scene.gone()
+    run: async (fixture) => {
+      await active(fixture, { transient: true, durationMinutes: 600 })
+      await stopped(fixture)
+      await fixture.edit({ durationMinutes: 0.001 })
+      await fixture.gone()
     },
   },
 ]
@@ -189,190 +189,192 @@ const ends: OperatorWorkload[] = [
 const faults: OperatorWorkload[] = [
   {
     name: 'server ends the run',
-    run: async (scene) => {
-      await active(scene)
-      await scene.serverExits(0)
-      await scene.phase('Stopped')
-      await scene.noPod()
+    run: async (fixture) => {
+      await active(fixture)
+      await fixture.serverExits(0)
+      await fixture.phase('Stopped')
+      await fixture.noPod()
     },
   },
   {
     name: 'server fails once',
     everyWrite: true,
-    run: async (scene) => {
-      await scene.start(1, behaves('fails-first'))
-      await scene.phase('Active')
+    run: async (fixture) => {
+      await fixture.start(1, behaves('fails-first'))
+      await fixture.phase('Active')
     },
   },
   {
     name: 'server fails too often, then a start',
-    run: async (scene) => {
-      await scene.start(1, behaves('fails'))
-      await scene.phase('Error')
-      await scene.noPod()
-      await scene.start(2, behaves('ready'))
-      await scene.phase('Active')
+    run: async (fixture) => {
+      await fixture.start(1, behaves('fails'))
+      await fixture.phase('Error')
+      await fixture.noPod()
+      await fixture.start(2, behaves('ready'))
+      await fixture.phase('Active')
     },
   },
   {
     name: 'server is evicted',
-    run: async (scene) => {
-      await active(scene)
-      const before = (await scene.livePod()).metadata.uid
-      await scene.evict()
-      await scene.until('another pod', async () => (await scene.livePod()).metadata.uid !== before)
-      await scene.until('Ready', async () => isReady(await scene.world()))
+    run: async (fixture) => {
+      await active(fixture)
+      const before = (await fixture.livePod()).metadata.uid
+      await fixture.evict()
+      await fixture.until('another pod', async () => (await fixture.livePod()).metadata.uid !== before)
+      await fixture.until('Ready', async () => isReady(await fixture.world()))
     },
   },
   {
     name: 'server is deleted by kubectl',
-    run: async (scene) => {
-      await active(scene)
-      const before = (await scene.livePod()).metadata.uid
-      await scene.deletePod()
-      await scene.until('another pod', async () => (await scene.livePod()).metadata.uid !== before)
-      await scene.until('Ready', async () => isReady(await scene.world()))
+    run: async (fixture) => {
+      await active(fixture)
+      const before = (await fixture.livePod()).metadata.uid
+      await fixture.deletePod()
+      await fixture.until('another pod', async () => (await fixture.livePod()).metadata.uid !== before)
+      await fixture.until('Ready', async () => isReady(await fixture.world()))
     },
   },
   {
     name: "a stranger's pod is in the way, then goes",
-    run: async (scene) => {
-      await scene.strangersPod()
-      await scene.start()
-      await scene.until('Degraded', async () =>
-        (await scene.world())?.status?.conditions?.some(({ type, status }) => type === 'Degraded' && status === 'True'),
+    run: async (fixture) => {
+      await fixture.strangersPod()
+      await fixture.start()
+      await fixture.until('Degraded', async () =>
+        (await fixture.world())?.status?.conditions?.some(
+          ({ type, status }) => type === 'Degraded' && status === 'True',
+        ),
       )
-      await scene.deletePod()
-      await scene.phase('Active')
+      await fixture.deletePod()
+      await fixture.phase('Active')
     },
   },
 ]
 
 /** An Active world with two bots that are Ready. */
-const withBots = async (scene: Scene, also: Partial<BotDeploymentSpec> = {}): Promise<void> => {
-  await active(scene)
-  await scene.bots.edit(also)
-  await scene.bots.are('Running', also.count ?? 2)
+const withBots = async (fixture: WorldFixture, also: Partial<BotDeploymentSpec> = {}): Promise<void> => {
+  await active(fixture)
+  await fixture.bots.edit(also)
+  await fixture.bots.are('Running', also.count ?? 2)
 }
 
 const bots: OperatorWorkload[] = [
   { name: 'bots of an Active world', everyWrite: true, run: withBots },
   {
     name: 'bots that wait for their world',
-    run: async (scene) => {
-      await scene.edit()
-      await scene.phase('Inactive')
-      await scene.bots.edit()
-      await scene.bots.are('Pending', 0)
-      await active(scene)
-      await scene.bots.are('Running', 2)
+    run: async (fixture) => {
+      await fixture.edit()
+      await fixture.phase('Inactive')
+      await fixture.bots.edit()
+      await fixture.bots.are('Pending', 0)
+      await active(fixture)
+      await fixture.bots.are('Running', 2)
     },
   },
   {
     name: 'bots are scaled up',
-    run: async (scene) => {
-      await withBots(scene, { count: 1 })
-      await scene.bots.edit({ count: 3 })
-      await scene.bots.are('Running', 3)
+    run: async (fixture) => {
+      await withBots(fixture, { count: 1 })
+      await fixture.bots.edit({ count: 3 })
+      await fixture.bots.are('Running', 3)
     },
   },
   {
     name: 'bots are scaled down',
-    run: async (scene) => {
-      await withBots(scene, { count: 3 })
-      await scene.bots.edit({ count: 1 })
-      await scene.bots.are('Running', 1)
+    run: async (fixture) => {
+      await withBots(fixture, { count: 3 })
+      await fixture.bots.edit({ count: 1 })
+      await fixture.bots.are('Running', 1)
     },
   },
   {
     name: 'bots are scaled to 0, and back',
-    run: async (scene) => {
-      await withBots(scene)
-      await scene.bots.edit({ count: 0 })
-      await scene.bots.are('Running', 0)
-      await scene.bots.edit({ count: 1 })
-      await scene.bots.are('Running', 1)
+    run: async (fixture) => {
+      await withBots(fixture)
+      await fixture.bots.edit({ count: 0 })
+      await fixture.bots.are('Running', 0)
+      await fixture.bots.edit({ count: 1 })
+      await fixture.bots.are('Running', 1)
     },
   },
   {
     name: 'bots of a world that stops',
-    run: async (scene) => {
-      await withBots(scene)
-      await stopped(scene)
-      await scene.bots.are('Stopped', 0)
+    run: async (fixture) => {
+      await withBots(fixture)
+      await stopped(fixture)
+      await fixture.bots.are('Stopped', 0)
     },
   },
   {
     name: 'bots of a world that is started again',
-    run: async (scene) => {
-      await withBots(scene)
-      await scene.start(2)
-      await scene.phase('Active')
-      await scene.bots.ofRun(runId(2))
-      await scene.bots.are('Running', 2)
+    run: async (fixture) => {
+      await withBots(fixture)
+      await fixture.start(2)
+      await fixture.phase('Active')
+      await fixture.bots.ofRun(runId(2))
+      await fixture.bots.are('Running', 2)
     },
   },
   {
     name: 'bots that fail once',
     everyWrite: true,
-    run: (scene) => withBots(scene, { args: ['fails-first'] }),
+    run: (fixture) => withBots(fixture, { args: ['fails-first'] }),
   },
   {
     name: 'bots that fail too often',
-    run: async (scene) => {
-      await active(scene)
-      await scene.bots.edit({ count: 1, args: ['fails'] })
-      await scene.bots.are('Error', 0)
+    run: async (fixture) => {
+      await active(fixture)
+      await fixture.bots.edit({ count: 1, args: ['fails'] })
+      await fixture.bots.are('Error', 0)
     },
   },
   {
     name: 'bots that end',
-    run: async (scene) => {
-      await active(scene)
-      await scene.bots.edit({ args: ['ends'] })
-      await scene.bots.are('Stopped', 0)
+    run: async (fixture) => {
+      await active(fixture)
+      await fixture.bots.edit({ args: ['ends'] })
+      await fixture.bots.are('Stopped', 0)
     },
   },
   {
     name: 'expiry of bots',
-    run: async (scene) => {
-      await withBots(scene)
-      await scene.bots.edit({ durationMinutes: 0.001 })
-      await scene.bots.are('Stopped', 0)
+    run: async (fixture) => {
+      await withBots(fixture)
+      await fixture.bots.edit({ durationMinutes: 0.001 })
+      await fixture.bots.are('Stopped', 0)
     },
   },
   {
     name: 'bots are deleted',
     everyWrite: true,
-    run: async (scene) => {
-      await withBots(scene)
-      await scene.bots.delete()
-      await scene.bots.gone()
+    run: async (fixture) => {
+      await withBots(fixture)
+      await fixture.bots.delete()
+      await fixture.bots.gone()
     },
   },
   {
     name: 'bots are deleted while Starting',
-    run: async (scene) => {
-      await active(scene)
-      await scene.bots.edit({ args: ['never'] })
-      await scene.bots.are('Starting', 2)
-      await scene.bots.delete()
-      await scene.bots.gone()
+    run: async (fixture) => {
+      await active(fixture)
+      await fixture.bots.edit({ args: ['never'] })
+      await fixture.bots.are('Starting', 2)
+      await fixture.bots.delete()
+      await fixture.bots.gone()
     },
   },
   {
     name: 'bots and their world are deleted',
-    run: async (scene) => {
-      await withBots(scene)
-      await scene.bots.delete()
-      await scene.delete()
-      await scene.bots.gone()
-      await scene.gone()
+    run: async (fixture) => {
+      await withBots(fixture)
+      await fixture.bots.delete()
+      await fixture.delete()
+      await fixture.bots.gone()
+      await fixture.gone()
     },
   },
 ]
 
-const isReady = (world: Awaited<ReturnType<Scene['world']>>): boolean | undefined =>
+const isReady = (world: Awaited<ReturnType<WorldFixture['world']>>): boolean | undefined =>
   world?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True')
 
 /** All workloads of the operator. */

@@ -3,7 +3,7 @@ import { eventually } from '#test/support/wait.ts'
 
 const waitMs = { timeoutMs: 60_000 }
 
-/** Waits for something of a scene, for a minute at most. */
+/** Waits for something of a fixture, for a minute at most. */
 export const until = <T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> =>
   eventually(what, look, waitMs)
 

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createHarness, type Plan, plansOf, titleOf } from '#test/crash/harness.ts'
 import { createOperatorWorker } from '#test/crash/operatorWorker.ts'
 import { operatorWorkloads } from '#test/crash/operatorWorkloads.ts'
-import type { Scene } from '#test/crash/scene.ts'
+import type { WorldFixture } from '#test/crash/worldFixture.ts'
 
 // A part of what `npm run test:crash` does: every write of two lives, each at one point that differs from write to write.
 const chosen = ['restart while Starting', 'delete']
 
-let harness: Awaited<ReturnType<typeof createHarness<Scene>>>
+let harness: Awaited<ReturnType<typeof createHarness<WorldFixture>>>
 beforeAll(async () => {
   harness = await createHarness(2, createOperatorWorker)
 })
@@ -17,7 +17,7 @@ const oneOfThree = (_plan: Plan, index: number): boolean => index % 3 === Math.f
 
 test.each(operatorWorkloads.filter(({ name }) => chosen.includes(name)))(
   '$name: an operator that dies at any of its writes leaves the same end',
-  { timeout: 180_000 },
+  { timeout: 600_000 },
   async (workload) => {
     const recording = await harness.record(workload)
     const plans = plansOf(recording).filter(oneOfThree)

@@ -13,7 +13,7 @@ const rotate = (databaseUrl: string, keys: string, ...args: string[]) =>
   spawnSync(process.execPath, ['api/rotateKeys.ts', ...args], {
     env: { PATH: process.env.PATH ?? '', ORRERY_DATABASE_URL: databaseUrl, ORRERY_KEY_ENCRYPTION_KEYS: keys },
     encoding: 'utf8',
-    timeout: 30_000,
+    timeout: 120_000,
   })
 
 test('after a rotation everything is readable under the new key alone, and under the old one no more', async () => {

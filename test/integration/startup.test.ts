@@ -22,7 +22,7 @@ const run = (file: string, env: Record<string, string>, ...args: string[]) => {
   const result = spawnSync(process.execPath, [file, ...args], {
     env: { PATH: process.env.PATH ?? '', HOME: dir, ...env },
     encoding: 'utf8',
-    timeout: 30_000,
+    timeout: 120_000,
   })
   return { status: result.status, said: result.stderr }
 }

@@ -2,14 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { selectorOf } from '#operator/bots/pod.ts'
 import { labels } from '#shared/resources/group.ts'
-import { botsName } from '#test/crash/botScene.ts'
-import { startCast } from '#test/crash/cast.ts'
-import { metricOf } from '#test/crash/performer.ts'
-import { createScene, runId, worldName } from '#test/crash/scene.ts'
+import { botsName } from '#test/crash/botFixture.ts'
+import { metricOf } from '#test/crash/runner.ts'
+import { startSimulator } from '#test/crash/simulator.ts'
+import { createWorldFixture, runId, worldName } from '#test/crash/worldFixture.ts'
 import { createFaultProxy } from '#test/support/faultProxy.ts'
 import { startOperator } from '#test/support/processes.ts'
 import { getServers } from '#test/support/servers.ts'
 import { eventually } from '#test/support/wait.ts'
+import { seeded } from '#test/support/writers.ts'
 
 const minutes = Number(process.env.ORRERY_SOAK_MINUTES ?? 20)
 const seed = Number(process.env.ORRERY_SOAK_SEED ?? 1)
@@ -20,21 +21,10 @@ const longestPauseMs = 400
 const killPart = 0.02
 const sampleMs = 5_000
 
-/** Numbers from 0 to 1 that a seed decides (mulberry32). */
-const randomFrom = (start: number): (() => number) => {
-  let state = start
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
-const random = randomFrom(seed)
+const random = seeded(seed)
 const project = `soak-${process.pid}`
 const labelSelector = `${labels.project}=${project}`
-let cast: ReturnType<typeof startCast>
+let simulator: ReturnType<typeof startSimulator>
 let proxy: Awaited<ReturnType<typeof createFaultProxy>>
 let operator: Awaited<ReturnType<typeof startOperator>>
 
@@ -43,52 +33,52 @@ const start = () =>
 
 beforeAll(async () => {
   proxy = await createFaultProxy({ kubeconfig: getServers().operatorKubeconfig, labelSelector })
-  cast = startCast({ labelSelector })
-  await cast.makeNamespace(project)
-  await cast.allowLeases(project)
+  simulator = startSimulator({ labelSelector })
+  await simulator.makeNamespace(project)
+  await simulator.allowLeases(project)
   operator = await start()
 })
 afterAll(async () => {
   await operator?.stop()
-  await cast?.stop()
+  await simulator?.stop()
   await proxy?.remove()
 })
 
 /** A world with its bots, and what is wanted of them. */
 const aLife = async (at: number) => {
   const namespace = `${project}-${at}`
-  await cast.makeNamespace(namespace)
-  const scene = createScene(cast, namespace, project)
+  await simulator.makeNamespace(namespace)
+  const fixture = createWorldFixture(simulator, namespace, project)
   let [run, isRunning, bots] = [0, false, 0]
-  await scene.edit()
-  await scene.bots.edit({ count: 0 })
+  await fixture.edit()
+  await fixture.bots.edit({ count: 0 })
   const acts = {
     begin: async () => {
       run += 1
       isRunning = true
-      await scene.start(run)
+      await fixture.start(run)
     },
     stop: async () => {
       isRunning = false
-      await scene.stop()
+      await fixture.stop()
     },
-    rename: () => scene.edit({ displayName: `Lobby ${Math.floor(random() * 1_000)}` }),
+    rename: () => fixture.edit({ displayName: `Lobby ${Math.floor(random() * 1_000)}` }),
     scale: async () => {
       bots = Math.floor(random() * (mostBots + 1))
-      await scene.bots.edit({ count: bots })
+      await fixture.bots.edit({ count: bots })
     },
     losePod: async () => {
-      const pod = await scene.pod()
-      if (pod !== undefined) await cast.pods.delete(pod.metadata, { gracePeriodSeconds: 0 }).catch(() => undefined)
+      const pod = await fixture.pod()
+      if (pod !== undefined) await simulator.pods.delete(pod.metadata, { gracePeriodSeconds: 0 }).catch(() => undefined)
     },
   }
   return {
     act: () => Object.values(acts)[Math.floor(random() * Object.keys(acts).length)]?.(),
     /** Whether what exists is what was asked for last. */
     isAsWanted: async (): Promise<boolean> => {
-      const [world, { items }] = [await scene.world(), await cast.pods.list({ namespace })]
+      const [world, { items }] = [await fixture.world(), await simulator.pods.list({ namespace })]
       const server = items.filter(({ metadata }) => metadata.name === worldName)
-      const { items: ofBots } = await cast.pods.list({ namespace, labelSelector: selectorOf(botsName) })
+      const { items: ofBots } = await simulator.pods.list({ namespace, labelSelector: selectorOf(botsName) })
       const ofRun = [...server, ...ofBots].every(({ metadata }) => metadata.labels?.[labels.run] === runId(run))
       const phases = isRunning ? ['Active'] : ['Stopped', 'Inactive']
       const isCounted = server.length === (isRunning ? 1 : 0) && ofBots.length === (isRunning ? bots : 0)

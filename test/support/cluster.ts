@@ -117,7 +117,7 @@ export const aCluster = () => {
     kubectl: (...args: string[]): string =>
       execFileSync(getServers().kubectl, ['--kubeconfig', getServers().adminKubeconfig, ...args], {
         encoding: 'utf8',
-        timeout: 30_000,
+        timeout: 120_000,
         stdio: ['ignore', 'pipe', 'pipe'],
       }),
     world: (namespace: string, name: string) => observe(`the World ${name}`, () => worlds.get({ namespace, name })),

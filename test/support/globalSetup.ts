@@ -27,6 +27,8 @@ export default async (project: TestProject): Promise<() => Promise<void>> => {
   const start = (worker: string): Promise<Servers> => {
     const starting = workers.get(worker) ?? startServers(join(dir, worker), { worker, binaries, parts })
     workers.set(worker, starting)
+    // The next file tries again.
+    starting.catch(() => workers.delete(worker))
     return starting
   }
   const server = createServer((request, response) => {

@@ -10,7 +10,7 @@ import { getServers } from './servers.ts'
 /** The platform key of every API that tests start. */
 export const rootApiKey = 'integration-tests-platform-key'
 
-/** A database of its own, so that tests do not see each other's rows. */
+/** Creates a database, so that tests do not see each other's rows, and returns its URL. */
 export const aDatabase = async (): Promise<string> => {
   const name = `test_${randomBytes(6).toString('hex')}`
   const adminUrl = getServers().postgresAdminUrl
@@ -18,23 +18,23 @@ export const aDatabase = async (): Promise<string> => {
   return adminUrl.replace(/\/postgres$/, `/${name}`)
 }
 
-/** The API as a process, as users run it. */
+/** An API process, started as users start it. */
 export type ApiProcess = Service & { readonly url: string; readonly metricsUrl: string; readonly logFile: string }
 
-/** The secrets of every API that tests start, and a place for its objects. */
+/** Returns the secrets and the object store of every API that tests start. */
 export const apiSecrets = () => ({
   ORRERY_KEY_PEPPER: 'integration-tests-pepper-of-32-bytes',
   ORRERY_KEY_ENCRYPTION_KEYS: `first:${Buffer.alloc(32, 1).toString('base64')}`,
   ORRERY_OBJECT_STORE_URL: pathToFileURL(join(getServers().logDir, 'objects')).href,
 })
 
-/** Starts an API on a free port, and waits until it is ready. */
+/** Starts an API, on a free port unless one is given, and waits until it is ready. */
 export const startApi = async (env: {
   databaseUrl: string
   namespacePrefix?: string
   kubeconfig?: string
   port?: number
-  /** Settings beyond those that every test has. */
+  /** Settings beyond those of every test. */
   settings?: Record<string, string>
 }) => {
   const port = env.port ?? (await freePort())
@@ -56,7 +56,7 @@ export const startApi = async (env: {
   return { ...service, url, metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`, logFile }
 }
 
-/** Starts an operator, and waits until its caches are full. */
+/** Starts an operator and waits until its caches are synced. */
 export const startOperator = async (
   env: Record<string, string> = {},
 ): Promise<Service & { logFile: string; url: string }> => {
@@ -70,7 +70,7 @@ export const startOperator = async (
     ORRERY_RESTART_BACKOFF_MS: '200',
     ORRERY_RESTART_BACKOFF_MAX_MS: '500',
     ORRERY_RETRY_BACKOFF_MAX_MS: '500',
-    // One name for all that tests start one after the other: what follows a killed one need not wait for its lease.
+    // One identity for all operators of a worker: the successor of a killed one does not wait for its lease.
     ORRERY_LEASE_IDENTITY: 'tests',
     KUBECONFIG: getServers().operatorKubeconfig,
     ...env,
@@ -78,14 +78,14 @@ export const startOperator = async (
   return { ...service, logFile, url: `http://127.0.0.1:${port}` }
 }
 
-/** What a process logged, line by line, parsed. */
+/** Returns the parsed lines of a process's log. */
 export const logLines = (logFile: string): Record<string, unknown>[] =>
   readFileSync(logFile, 'utf8')
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 
-/** As it stands, or bundled where a run starts processes so often that their own start counts. */
+/** The bundled program is for runs that start processes so often that loading TypeScript counts. */
 const programOf = (name: 'api' | 'operator'): string =>
   process.env.ORRERY_TEST_BUNDLED === undefined ? `${name}/main.ts` : `dist/${name}.mjs`
 
@@ -102,5 +102,5 @@ const startNode = (
     env,
     logFile,
     ready: async (signal) => (await fetch(`${url}/readyz`, { signal })).ok,
-    readyTimeoutMs: 30_000,
+    readyTimeoutMs: 120_000,
   })

@@ -1,7 +1,7 @@
 import { documentedAt } from './documented.ts'
 import { rootApiKey } from './processes.ts'
 
-/** An answer with its body read. */
+/** A response with its parsed body. */
 export type Answer<T> = { readonly status: number; readonly headers: Headers; readonly body: T }
 
 type Sent = {
@@ -11,24 +11,21 @@ type Sent = {
   readonly body?: string | Uint8Array<ArrayBuffer> | FormData
 }
 
-/**
- * Sends a request as it is given. Every answer is held against the OpenAPI document of the API: one that is not as
- * documented fails the test.
- */
+/** Sends a request. Throws if the response does not match the OpenAPI document that the API serves. */
 export const send = async (
   baseUrl: string,
   { method, path, headers = {}, body }: Sent,
 ): Promise<{ status: number; headers: Headers; text: string }> => {
-  const signal = AbortSignal.timeout(20_000)
+  const signal = AbortSignal.timeout(60_000)
   const answer = await fetch(`${baseUrl}${path}`, { method, headers, signal, ...(body === undefined ? {} : { body }) })
   const text = await answer.text()
   const contentType = answer.headers.get('content-type') ?? ''
-  const holdAgainstDocument = await documentedAt(baseUrl)
-  holdAgainstDocument({ method, path, status: answer.status, contentType, text })
+  const checkAgainstDocument = await documentedAt(baseUrl)
+  checkAgainstDocument({ method, path, status: answer.status, contentType, text })
   return { status: answer.status, headers: answer.headers, text }
 }
 
-/** A client of the REST API, in the scope that it is given; a body is sent as JSON, a text as it is. */
+/** Creates a REST client for a scope. It sends an object body as JSON and a string body unchanged. */
 export const createRest = (
   baseUrl: string,
   scope: { organizationId?: string; projectId?: string } = {},
@@ -58,7 +55,7 @@ export const createRest = (
   return { call, scope }
 }
 
-/** The client of a test that has an organization and a project of its own. */
+/** Creates an organization and a project, and returns a REST client for them. */
 export const inNewProject = async (baseUrl: string, apiKey = rootApiKey) => {
   const root = createRest(baseUrl, {}, apiKey)
   const { body } = await root.call<{ organizationId: string }>('POST', '/api/organizations/', { name: 'Acme' })
@@ -69,7 +66,7 @@ export const inNewProject = async (baseUrl: string, apiKey = rootApiKey) => {
   return createRest(baseUrl, { organizationId: body.organizationId, projectId: project.body.projectId }, apiKey)
 }
 
-/** The parts of a world that tests look at. */
+/** The fields of a world that tests read. */
 export type WorldBody = {
   documentId: string
   name: string

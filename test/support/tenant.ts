@@ -2,7 +2,7 @@ import { createRest, inNewProject } from './rest.ts'
 
 type NewKey = { claims?: Record<string, boolean>; isActive?: boolean }
 
-/** An organization with one project, and keys for it; `rest` speaks with the platform key. */
+/** Creates an organization with one project. `rest` uses the platform key. */
 export const aTenant = async (baseUrl: string) => {
   const rest = await inNewProject(baseUrl)
   const { organizationId = '', projectId = '' } = rest.scope
@@ -19,13 +19,13 @@ export const aTenant = async (baseUrl: string) => {
   return {
     rest,
     scope: { organizationId, projectId },
-    /** The paths of permissions. */
+    /** Permission paths. */
     paths: { organization, project: `${organization}/projects/${projectId}` },
     key,
-    /** A client of the tenant's scope with a new key of these permissions. */
+    /** Creates a key with these permissions and returns a client for the tenant's scope that uses it. */
     withKey: async (permissions: readonly string[], more?: NewKey) =>
       createRest(baseUrl, rest.scope, await key(permissions, more)),
-    /** The id of a new world. */
+    /** Creates a world and returns its id. */
     world: async (body: object = {}): Promise<string> => {
       const made = await rest.call<{ worldId: string }>('POST', '/api/worlds/', {
         name: 'Lobby',
@@ -35,7 +35,7 @@ export const aTenant = async (baseUrl: string) => {
       if (made.status !== 200) throw new Error(`no world: ${JSON.stringify(made.body)}`)
       return made.body.worldId
     },
-    /** A token of the built-in issuer. */
+    /** Creates a user token of the built-in issuer. */
     token: async (userId: string, permissions: readonly string[] = []): Promise<string> => {
       const made = await rest.call<{ accessToken: string }>('POST', `/api/users/${userId}/tokens/`, { permissions })
       if (made.status !== 200) throw new Error(`no token: ${JSON.stringify(made.body)}`)
@@ -44,5 +44,4 @@ export const aTenant = async (baseUrl: string) => {
   }
 }
 
-/** The tenant of a test. */
 export type Tenant = Awaited<ReturnType<typeof aTenant>>

@@ -3,13 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 const pollMs = 50
 
 /**
- * Waits until `look` gives something other than undefined or false, and returns it. After the limit it fails with what
- * was awaited and, where `look` threw, with why it last did.
+ * Polls `look` until it returns something other than undefined or false, and returns that. After the limit it throws an
+ * error that names what did not happen, with the last error of `look` as its cause.
  */
 export const eventually = async <T>(
   what: string,
   look: () => Promise<T | undefined | false>,
-  { timeoutMs = 15_000 } = {},
+  { timeoutMs = 45_000 } = {},
 ): Promise<T> => {
   const deadlineMs = performance.now() + timeoutMs
   let last: unknown
@@ -23,5 +23,5 @@ export const eventually = async <T>(
     }
     await delay(pollMs)
   }
-  throw new Error(`waited ${timeoutMs} ms and did not see: ${what}`, { cause: last })
+  throw new Error(`Not seen within ${timeoutMs} ms: ${what}`, { cause: last })
 }

@@ -9,13 +9,13 @@ const pollMs = 50
 /** What users do, from nothing; it ends once what they wanted is there. */
 export type Workload<S> = {
   readonly name: string
-  readonly run: (scene: S) => Promise<unknown>
+  readonly run: (fixture: S) => Promise<unknown>
   /** Whether the writer dies also at the writes that are alike in all workloads: events, and what a namespace needs. */
   readonly everyWrite?: boolean
 }
 
 /** What a workload plays in: a namespace of its own. */
-type AnyScene = {
+type AnyFixture = {
   readonly namespace: string
   /** Waits until what the last write of a user asked for is seen to be there. */
   settled(): Promise<unknown>
@@ -37,20 +37,20 @@ export type Run = {
   readonly fired: boolean
 }
 
-type Writer<S extends AnyScene> = {
+type Writer<S extends AnyFixture> = {
   /** Between the writer and the API server. */
   readonly proxy: Awaited<ReturnType<typeof createFaultProxy>>
   /** Kills the writer, and starts another one once it is gone and `mend` was called. */
   restart(mend: () => void): Promise<void>
   /** How much work waits. */
   depth(): Promise<number>
-  stage(): Promise<S>
+  createFixture(): Promise<S>
   /** What others write in a namespace because of the writer. */
   consequences?(namespace: string): readonly Write[]
 }
 
 /** Plays workloads with a writer that dies where it is told, and says what they came to. */
-export const createPerformer = <S extends AnyScene>(writer: Writer<S>) => {
+export const createRunner = <S extends AnyFixture>(writer: Writer<S>) => {
   const { proxy } = writer
   /** The namespaces of runs that are over, with how many writes each had. */
   const over = new Map<string, number>()
@@ -71,9 +71,9 @@ export const createPerformer = <S extends AnyScene>(writer: Writer<S>) => {
     }
     throw new Error(`the writer did not come to rest in ${quietLimitMs} ms`)
   }
-  const perform = async (workload: Workload<S>, trigger?: { signature: string; point: Point }): Promise<Run> => {
-    const scene = await writer.stage()
-    const { namespace } = scene
+  const runWorkload = async (workload: Workload<S>, trigger?: { signature: string; point: Point }): Promise<Run> => {
+    const fixture = await writer.createFixture()
+    const { namespace } = fixture
     const quietHere = (): Promise<void> => quiet(() => writesIn(namespace))
     const died = Promise.withResolvers<void>()
     let fired = false
@@ -85,7 +85,7 @@ export const createPerformer = <S extends AnyScene>(writer: Writer<S>) => {
     const restarted = died.promise.then(restart)
     // Whether the writer dies at all is known only once everything else is over.
     restarted.catch(() => undefined)
-    await workload.run(scene)
+    await workload.run(fixture)
     // The last writes may follow what the workload waited for, and the writer may die at them.
     if (!fired) await quietHere()
     proxy.disarm()
@@ -93,18 +93,18 @@ export const createPerformer = <S extends AnyScene>(writer: Writer<S>) => {
       await restarted
       await quietHere()
     }
-    await scene.settled()
+    await fixture.settled()
     over.set(namespace, writesIn(namespace).length)
     return {
-      endState: await scene.endState(),
+      endState: await fixture.endState(),
       signatures: effective(proxy.writes(namespace)).map(({ signature }) => signature),
       counts: countsOf(effective(writesIn(namespace))),
-      orphans: await scene.orphans(),
+      orphans: await fixture.orphans(),
       fired,
     }
   }
   return {
-    perform,
+    runWorkload,
     /** Restarts the writer twice, each a full list and a look at everything; what was written then, a line each. */
     resync: async (): Promise<string[]> => {
       for (let round = 0; round < 2; round += 1) {

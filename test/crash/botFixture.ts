@@ -2,28 +2,28 @@ import type { BotPod } from '#operator/bots/pod.ts'
 import { selectorOf } from '#operator/bots/pod.ts'
 import type { BotDeployment, BotDeploymentSpec } from '#shared/resources/botDeployment.ts'
 import { apiFinalizer, fieldManagers, groupVersion, labels } from '#shared/resources/group.ts'
-import type { Cast } from './cast.ts'
+import type { Simulator } from './simulator.ts'
 import { orAbsent, until } from './until.ts'
 
-/** The name of the one bot deployment of each scene. */
+/** The name of the one bot deployment of each fixture. */
 export const botsName = 'bot-00000000000000000000000001'
 
-/** The bots of the one world of a scene, with what its users do to them and what they wait for, in sentences. */
-export const createBotScene = (
-  cast: Cast,
+/** The bots of the one world of a fixture, with what its users do to them and what they wait for, in sentences. */
+export const createBotFixture = (
+  simulator: Simulator,
   { namespace, project, worldName }: { namespace: string; project: string; worldName: string },
 ) => {
   const ref = { namespace, name: botsName }
   let spec: Partial<BotDeploymentSpec> = { worldName, count: 2, revision: 0 }
-  const deployment = (): Promise<BotDeployment | undefined> => orAbsent(cast.botDeployments.get(ref))
+  const deployment = (): Promise<BotDeployment | undefined> => orAbsent(simulator.botDeployments.get(ref))
   const pods = async (): Promise<BotPod[]> =>
-    (await cast.pods.list({ namespace, labelSelector: selectorOf(botsName) })).items
+    (await simulator.pods.list({ namespace, labelSelector: selectorOf(botsName) })).items
   return {
     deployment,
     /** Applies the spec with these changes, as the api does. */
     edit: async (changes: Partial<BotDeploymentSpec> = {}): Promise<void> => {
       spec = { ...spec, ...changes, revision: (spec.revision ?? 0) + 1 }
-      await cast.botDeployments.apply(
+      await simulator.botDeployments.apply(
         {
           ...{ apiVersion: groupVersion, kind: 'BotDeployment' },
           metadata: { ...ref, labels: { [labels.project]: project }, finalizers: [apiFinalizer] },
@@ -44,7 +44,7 @@ export const createBotScene = (
         const seen = await pods()
         return seen.length > 0 && seen.every(({ metadata }) => metadata.labels?.[labels.run] === runId)
       }),
-    delete: () => cast.botDeployments.delete(ref),
+    delete: () => simulator.botDeployments.delete(ref),
     gone: () => until('the bots are gone', async () => (await deployment()) === undefined),
   }
 }

@@ -25,7 +25,7 @@ const nodeName = 'crash-node-1'
  * part in a deletion, which takes its finalizer away once no server, or no bot, is left. They see what bears the labels.
  * `releases: false` is where a real api plays its part itself.
  */
-export const startCast = ({ labelSelector, releases = true }: { labelSelector: string; releases?: boolean }) => {
+export const startSimulator = ({ labelSelector, releases = true }: { labelSelector: string; releases?: boolean }) => {
   const transport = createTransport({
     credentials: loadCredentials({ KUBECONFIG: getServers().adminKubeconfig }),
     userAgent: 'orrery-crash-harness',
@@ -140,7 +140,7 @@ export const startCast = ({ labelSelector, releases = true }: { labelSelector: s
 }
 
 /** Those who act beside the operator. */
-export type Cast = ReturnType<typeof startCast>
+export type Simulator = ReturnType<typeof startSimulator>
 
 /** What a kubelet says of a pod whose server ended. */
 export const exited = (exitCode: number): object => ({

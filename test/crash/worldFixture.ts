@@ -1,29 +1,29 @@
 import type { Pod } from '#operator/world/pod.ts'
 import { apiFinalizer, fieldManagers, groupVersion, labels } from '#shared/resources/group.ts'
 import type { World, WorldSpecInput } from '#shared/resources/world.ts'
-import { createBotScene } from './botScene.ts'
-import type { Cast } from './cast.ts'
-import { exited } from './cast.ts'
+import { createBotFixture } from './botFixture.ts'
 import { normalized, pick, pickPod, pickWorld } from './endState.ts'
+import type { Simulator } from './simulator.ts'
+import { exited } from './simulator.ts'
 import { orAbsent, until } from './until.ts'
 
-/** The name of the one world of each scene. */
+/** The name of the one world of each fixture. */
 export const worldName = 'wld-00000000000000000000000001'
 
-/** The id of the how-manieth run of a scene. */
+/** The id of the how-manieth run of a fixture. */
 export const runId = (number: number): string => `run-${String(number).padStart(26, '0')}`
 
 /** One world in a namespace of its own, with what its users do to it and what they wait for, in sentences. */
-export const createScene = (cast: Cast, namespace: string, project: string) => {
+export const createWorldFixture = (simulator: Simulator, namespace: string, project: string) => {
   const ref = { namespace, name: worldName }
   let spec: WorldSpecInput = { displayName: 'Lobby', revision: 0 }
-  const world = (): Promise<World | undefined> => orAbsent(cast.worlds.get(ref))
-  const pod = (): Promise<Pod | undefined> => orAbsent(cast.pods.get(ref))
-  const bots = createBotScene(cast, { namespace, project, worldName })
+  const world = (): Promise<World | undefined> => orAbsent(simulator.worlds.get(ref))
+  const pod = (): Promise<Pod | undefined> => orAbsent(simulator.pods.get(ref))
+  const bots = createBotFixture(simulator, { namespace, project, worldName })
   /** Applies the spec with these changes, as the api does. */
   const edit = async (changes: WorldSpecInput = {}): Promise<void> => {
     spec = { ...spec, ...changes, revision: (spec.revision ?? 0) + 1 }
-    await cast.worlds.apply(
+    await simulator.worlds.apply(
       {
         ...{ apiVersion: groupVersion, kind: 'World' },
         metadata: { ...ref, labels: { [labels.project]: project }, finalizers: [apiFinalizer] },
@@ -56,12 +56,12 @@ export const createScene = (cast: Cast, namespace: string, project: string) => {
     /** A start by kubectl: the operator makes the run. */
     startByHand: () => edit({ state: 'Running' }),
     stop: () => edit({ state: 'Stopped' }),
-    delete: () => cast.worlds.delete(ref),
-    deletePod: async () => cast.pods.delete(ref, { uid: (await livePod()).metadata.uid ?? '' }),
-    serverExits: async (exitCode: number) => void (await cast.status(await livePod(), exited(exitCode))),
-    evict: async () => void (await cast.status(await livePod(), { phase: 'Failed', reason: 'Evicted' })),
+    delete: () => simulator.worlds.delete(ref),
+    deletePod: async () => simulator.pods.delete(ref, { uid: (await livePod()).metadata.uid ?? '' }),
+    serverExits: async (exitCode: number) => void (await simulator.status(await livePod(), exited(exitCode))),
+    evict: async () => void (await simulator.status(await livePod(), { phase: 'Failed', reason: 'Evicted' })),
     strangersPod: () =>
-      cast.pods.create({
+      simulator.pods.create({
         ...{ apiVersion: 'v1', kind: 'Pod' },
         metadata: { ...ref, labels: { [labels.project]: project, [labels.world]: worldName } },
         spec: { containers: [{ name: 'stranger', image: 'i', args: ['never'] }] },
@@ -75,7 +75,7 @@ export const createScene = (cast: Cast, namespace: string, project: string) => {
       }),
     /** All that is left in the namespace, without what is another at each run: instants, uids, versions. */
     endState: async (): Promise<string> => {
-      const { items } = await cast.pods.list({ namespace })
+      const { items } = await simulator.pods.list({ namespace })
       const [seen, deployment] = [await world(), await bots.deployment()]
       const left = { world: seen && pickWorld(seen), bots: deployment && pick(deployment), pods: items.map(pickPod) }
       return normalized(left).replaceAll(project, '<project>')
@@ -83,7 +83,7 @@ export const createScene = (cast: Cast, namespace: string, project: string) => {
     /** Pods whose owner is not there, or is another. */
     orphans: async (): Promise<string[]> => {
       const owners = [await world(), await bots.deployment()].map((owner) => owner?.metadata.uid)
-      const { items } = await cast.pods.list({ namespace })
+      const { items } = await simulator.pods.list({ namespace })
       return items
         .filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => !owners.includes(uid)))
         .map(({ metadata }) => metadata.name)
@@ -92,4 +92,4 @@ export const createScene = (cast: Cast, namespace: string, project: string) => {
 }
 
 /** One world, and what happens to it. */
-export type Scene = ReturnType<typeof createScene>
+export type WorldFixture = ReturnType<typeof createWorldFixture>

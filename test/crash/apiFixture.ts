@@ -2,17 +2,17 @@ import { selectorOf } from '#operator/bots/pod.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import { labels } from '#shared/resources/group.ts'
 import type { Answer, createRest, WorldBody } from '#test/support/rest.ts'
-import type { Cast } from './cast.ts'
 import { normalized, pick, pickPod, pickWorld } from './endState.ts'
+import type { Simulator } from './simulator.ts'
 import { orAbsent, until } from './until.ts'
 
 type Rest = ReturnType<typeof createRest>
 type Bots = { documentId: string; configuration: { count: number }; status: { phase: string } }
-/** The api, as a scene sees it from outside. */
+/** The api, as a fixture sees it from outside. */
 type Api = { isUp(): Promise<boolean>; depth(): Promise<number> }
 
 /** One world of a new project, with what a client of the REST API does to it, in sentences. The api may be away meanwhile. */
-export const createApiScene = (cast: Cast, rest: Rest, namespace: string, api: Api) => {
+export const createApiFixture = (simulator: Simulator, rest: Rest, namespace: string, api: Api) => {
   let worldId = ''
   let botsId = ''
   let asked = 0
@@ -36,10 +36,10 @@ export const createApiScene = (cast: Cast, rest: Rest, namespace: string, api: A
   }
   const world = () => read<WorldBody & { name: string }>(`/api/worlds/${worldId}/`)
   const bots = () => read<Bots>(`/api/worlds/${worldId}/bots/${botsId}/`)
-  const liveWorld = () => orAbsent(cast.worlds.get({ namespace, name: worldId }))
-  const liveBots = () => orAbsent(cast.botDeployments.get({ namespace, name: botsId }))
+  const liveWorld = () => orAbsent(simulator.worlds.get({ namespace, name: worldId }))
+  const liveBots = () => orAbsent(simulator.botDeployments.get({ namespace, name: botsId }))
   const phase = (wanted: string) => until(`phase ${wanted}`, async () => (await world())?.status.phase === wanted)
-  const pods = async () => (await cast.pods.list({ namespace })).items
+  const pods = async () => (await simulator.pods.list({ namespace })).items
   const settled = () =>
     until('the cluster has what the rows say', async () => {
       const all: (KubeObject & { status?: { observedGeneration?: number } })[] = []
@@ -98,17 +98,17 @@ export const createApiScene = (cast: Cast, rest: Rest, namespace: string, api: A
       await settled()
     },
     /** What kubectl does. */
-    editByHand: (spec: object) => cast.worlds.patch({ namespace, name: worldId }, { spec }),
+    editByHand: (spec: object) => simulator.worlds.patch({ namespace, name: worldId }, { spec }),
     deleteByHand: async (): Promise<void> => {
-      await cast.worlds.delete({ namespace, name: worldId })
+      await simulator.worlds.delete({ namespace, name: worldId })
       await until('the World is gone', async () => (await liveWorld()) === undefined)
       await settled()
     },
     /** Takes the World away without the api's finalizer, as a restored cluster would. */
     vanish: async (): Promise<void> => {
       const { uid } = (await liveWorld())?.metadata ?? {}
-      await cast.worlds.patch({ namespace, name: worldId }, { metadata: { finalizers: null } })
-      await cast.worlds.delete({ namespace, name: worldId }, uid === undefined ? {} : { uid })
+      await simulator.worlds.patch({ namespace, name: worldId }, { metadata: { finalizers: null } })
+      await simulator.worlds.delete({ namespace, name: worldId }, uid === undefined ? {} : { uid })
       await until('another World', async () => {
         const now = await liveWorld()
         return now !== undefined && now.metadata.uid !== uid
@@ -128,7 +128,7 @@ export const createApiScene = (cast: Cast, rest: Rest, namespace: string, api: A
     },
     botsAre: async (wanted: string, count: number): Promise<void> => {
       await until(`${count} bots, ${wanted}`, async () => {
-        const { items } = await cast.pods.list({ namespace, labelSelector: selectorOf(botsId) })
+        const { items } = await simulator.pods.list({ namespace, labelSelector: selectorOf(botsId) })
         return (await bots())?.status.phase === wanted && items.length === count
       })
       await settled()
@@ -165,4 +165,4 @@ export const createApiScene = (cast: Cast, rest: Rest, namespace: string, api: A
 }
 
 /** One world of a new project. */
-export type ApiScene = ReturnType<typeof createApiScene>
+export type ApiFixture = ReturnType<typeof createApiFixture>
