@@ -16,7 +16,12 @@ let urls: string[]
 let url: string
 beforeAll(async () => {
   const databaseUrl = await aDatabase()
-  const settings = { ORRERY_LIMIT_ORGANIZATIONS_PER_KEY: '2', ORRERY_ROOT_API_KEY_PREVIOUS: previousRootApiKey }
+  // The replicas are one issuer.
+  const settings = {
+    ORRERY_PUBLIC_URL: 'http://127.0.0.1:9',
+    ORRERY_LIMIT_ORGANIZATIONS_PER_KEY: '2',
+    ORRERY_ROOT_API_KEY_PREVIOUS: previousRootApiKey,
+  }
   apis = [await startApi({ databaseUrl, settings }), await startApi({ databaseUrl, settings })]
   urls = apis.map((api) => api.url)
   url = urls[0] ?? ''
