@@ -124,6 +124,7 @@ const variables = {
     .default('orrery'),
   ORRERY_PUSH_BACKOFF_MAX_MS: decimal(10, 3_600_000).default(30_000),
   ORRERY_LIMIT_MAX_WORLDS: decimal(0, 1_000_000).default(1_000),
+  ORRERY_LIMIT_MAX_BOT_DEPLOYMENTS: decimal(0, 1_000_000).default(1_000),
   ORRERY_LIMIT_MAX_WORLD_CAPACITY: decimal(0, 10_000).default(10_000),
   ORRERY_LIMIT_MAX_RUNNING_CAPACITY: decimal(0, 100_000_000).default(20_000),
   ORRERY_LIMIT_ORGANIZATIONS_PER_KEY: decimal(0, 1_000_000).default(100),
@@ -161,6 +162,7 @@ export const readApiConfig = (env: NodeJS.ProcessEnv): ApiConfig => {
     pushBackoffMaxMs: values.ORRERY_PUSH_BACKOFF_MAX_MS,
     limits: {
       maxWorlds: values.ORRERY_LIMIT_MAX_WORLDS,
+      maxBotDeployments: values.ORRERY_LIMIT_MAX_BOT_DEPLOYMENTS,
       maxWorldCapacity: values.ORRERY_LIMIT_MAX_WORLD_CAPACITY,
       maxRunningCapacity: values.ORRERY_LIMIT_MAX_RUNNING_CAPACITY,
     },

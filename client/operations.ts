@@ -344,6 +344,8 @@ export type LaunchContext = {
 export type Limits = {
   /** How many worlds there may be. */
   maxWorlds: number
+  /** How many bot deployments there may be. */
+  maxBotDeployments: number
   /** The largest estimatedCapacity of one world. */
   maxWorldCapacity: number
   /** The sum of estimatedCapacity of running worlds. */
@@ -433,6 +435,8 @@ export type PatchBotDeployment = {
 export type PatchLimits = {
   /** How many worlds there may be. */
   maxWorlds?: number
+  /** How many bot deployments there may be. */
+  maxBotDeployments?: number
   /** The largest estimatedCapacity of one world. */
   maxWorldCapacity?: number
   /** The sum of estimatedCapacity of running worlds. */

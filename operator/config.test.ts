@@ -6,7 +6,7 @@ import { readOperatorConfig } from './config.ts'
 
 const required = { ORRERY_DEFAULT_SERVER_IMAGE: 'server:1', ORRERY_PUBLIC_URL: 'http://api.example' }
 
-test('without more than is required, a server lost with its node is never replaced by force, and Default is the pod', () => {
+test('by default lost servers are never replaced by force, and the strategy Default is the pod', () => {
   const { world, scalingProfiles, queuePollMs } = readOperatorConfig(required)
   expect(world).toMatchObject({ nodeLostForceMs: 0, defaultStrategy: 'PodIP', placement: [], restartBudget: 3 })
   expect(scalingProfiles).toBeUndefined()
@@ -24,7 +24,7 @@ test('placement is read from the variable or from a file', () => {
   rmSync(dir, { recursive: true })
 })
 
-test('all faults are listed together, those within one variable too', () => {
+test('lists all errors together, those within one variable too', () => {
   const env = {
     ORRERY_PUBLIC_URL: 'http://api.example',
     ORRERY_PLACEMENT: '[{"group":"prod"},{"region":"Mars"}]',
@@ -38,14 +38,14 @@ test('all faults are listed together, those within one variable too', () => {
   } catch (error) {
     message = String(error)
   }
-  for (const fault of [
+  for (const expected of [
     'ORRERY_DEFAULT_SERVER_IMAGE: is missing',
     '/0/group: ',
     '/1/region: ',
-    'ORRERY_PLACEMENT_FILE: must name a file that can be read',
+    'ORRERY_PLACEMENT_FILE: must name a readable file',
     'ORRERY_SCALING_PROFILES: must be a ConfigMap as namespace/name',
     'ORRERY_DEFAULT_NETWORKING_STRATEGY: ',
   ]) {
-    expect(message).toContain(fault)
+    expect(message).toContain(expected)
   }
 })

@@ -11,22 +11,22 @@ import { defaultStrategies, type WorldSettings } from './world/settings.ts'
 /** The operator's configuration. */
 export type OperatorConfig = {
   readonly logLevel: (typeof logLevels)[number]
-  /** Where /livez, /readyz and /metrics answer. */
+  /** The port of /livez, /readyz and /metrics. */
   readonly metricsPort: number
-  /** But for the profiles, which the cluster may override. */
+  /** Without the profiles, which a ConfigMap may override. */
   readonly world: Omit<WorldSettings, 'profiles'>
-  /** The ConfigMap that overrides profiles, if any. */
+  /** The ConfigMap that overrides scaling profiles, if there is one. */
   readonly scalingProfiles: { readonly namespace: string; readonly name: string } | undefined
-  /** How often an Active server is asked for its queue. */
+  /** The interval at which an Active server is asked for its queue. */
   readonly queuePollMs: number
   readonly bots: BotSettings
-  /** The waits of a reconcile that fails again and again. */
+  /** The waits between retries of a failing reconcile. */
   readonly backoff: Backoff
-  /** The lease of the one replica that writes. */
+  /** The lease of the leader, the only replica that writes. */
   readonly lease: {
     readonly namespace: string
     readonly name: string
-    /** Undefined where each process makes one of its own. */
+    /** Undefined if each process generates its own. */
     readonly identity: string | undefined
     readonly timing: LeaseTiming
   }
@@ -35,15 +35,21 @@ export type OperatorConfig = {
 const objectName = () =>
   z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be a name such as orrery-operator')
 
-/** Reads the operator's environment; throws an `EnvironmentError` that lists every fault. */
+/** Reads the operator's environment; throws an `EnvironmentError` that lists all errors. */
 export const readOperatorConfig = (env: NodeJS.ProcessEnv): OperatorConfig => {
   const values = parseEnvironment(
     {
       ORRERY_LOG_LEVEL: z.enum(logLevels).default('info'),
       ORRERY_METRICS_PORT: port().default(9090),
-      ORRERY_DEFAULT_SERVER_IMAGE: z.string().min(1).describe('the image of worlds that name none'),
-      ORRERY_DEFAULT_BOT_IMAGE: z.string().max(1_024).optional().describe('the image of bots; without it none is made'),
-      ORRERY_PUBLIC_URL: url('http', 'https').describe('where servers reach the API, such as https://api.example.com'),
+      ORRERY_DEFAULT_SERVER_IMAGE: z.string().min(1).describe('the server image of worlds without one'),
+      ORRERY_DEFAULT_BOT_IMAGE: z
+        .string()
+        .max(1_024)
+        .optional()
+        .describe('the image of bots; without it no bot is created'),
+      ORRERY_PUBLIC_URL: url('http', 'https').describe(
+        'the URL at which servers reach the API, such as https://api.example.com',
+      ),
       ORRERY_MEMORY_REQUEST_RATIO: decimal(0.001, 1).default(1),
       ORRERY_CPU_REQUEST_RATIO: decimal(0.001, 1).default(0.25),
       ORRERY_START_DEADLINE_MS: decimal(1_000, 86_400_000).default(600_000),
@@ -58,10 +64,10 @@ export const readOperatorConfig = (env: NodeJS.ProcessEnv): OperatorConfig => {
       ORRERY_QUEUE_POLL_MS: decimal(100, 3_600_000).default(5_000),
       ORRERY_DEFAULT_NETWORKING_STRATEGY: z.enum(defaultStrategies).default('PodIP'),
       ORRERY_SCALING_PROFILES: configMap().optional(),
-      ORRERY_PLACEMENT: z.string().transform(checked(parsePlacement)).optional(),
+      ORRERY_PLACEMENT: z.string().transform(withErrors(parsePlacement)).optional(),
       ORRERY_PLACEMENT_FILE: z
         .string()
-        .transform(checked((file) => readText(file, parsePlacement)))
+        .transform(withErrors((file) => parseFile(file, parsePlacement)))
         .optional(),
       ORRERY_LEASE_NAMESPACE: objectName().default('default'),
       ORRERY_LEASE_NAME: objectName().default('orrery-operator'),
@@ -72,6 +78,15 @@ export const readOperatorConfig = (env: NodeJS.ProcessEnv): OperatorConfig => {
     },
     env,
   )
+  const common = {
+    publicUrl: values.ORRERY_PUBLIC_URL,
+    memoryRequestRatio: values.ORRERY_MEMORY_REQUEST_RATIO,
+    cpuRequestRatio: values.ORRERY_CPU_REQUEST_RATIO,
+    restartBudget: values.ORRERY_RESTART_BUDGET,
+    restartBackoffMs: values.ORRERY_RESTART_BACKOFF_MS,
+    restartBackoffMaxMs: values.ORRERY_RESTART_BACKOFF_MAX_MS,
+    restartRefillMs: values.ORRERY_RESTART_REFILL_MS,
+  }
   return {
     logLevel: values.ORRERY_LOG_LEVEL,
     metricsPort: values.ORRERY_METRICS_PORT,
@@ -89,35 +104,23 @@ export const readOperatorConfig = (env: NodeJS.ProcessEnv): OperatorConfig => {
       },
     },
     world: {
+      ...common,
       placement: values.ORRERY_PLACEMENT ?? values.ORRERY_PLACEMENT_FILE ?? [],
       defaultStrategy: values.ORRERY_DEFAULT_NETWORKING_STRATEGY,
       nodeLostForceMs: values.ORRERY_NODE_LOST_FORCE_MS,
       defaultServerImage: values.ORRERY_DEFAULT_SERVER_IMAGE,
-      publicUrl: values.ORRERY_PUBLIC_URL,
-      memoryRequestRatio: values.ORRERY_MEMORY_REQUEST_RATIO,
-      cpuRequestRatio: values.ORRERY_CPU_REQUEST_RATIO,
       startDeadlineMs: values.ORRERY_START_DEADLINE_MS,
       stopGraceSeconds: values.ORRERY_STOP_GRACE_SECONDS,
-      restartBudget: values.ORRERY_RESTART_BUDGET,
-      restartBackoffMs: values.ORRERY_RESTART_BACKOFF_MS,
-      restartBackoffMaxMs: values.ORRERY_RESTART_BACKOFF_MAX_MS,
-      restartRefillMs: values.ORRERY_RESTART_REFILL_MS,
     },
     bots: {
+      ...common,
       image: values.ORRERY_DEFAULT_BOT_IMAGE || undefined,
-      publicUrl: values.ORRERY_PUBLIC_URL,
-      memoryRequestRatio: values.ORRERY_MEMORY_REQUEST_RATIO,
-      cpuRequestRatio: values.ORRERY_CPU_REQUEST_RATIO,
       stopGraceSeconds: values.ORRERY_BOT_STOP_GRACE_SECONDS,
-      restartBudget: values.ORRERY_RESTART_BUDGET,
-      restartBackoffMs: values.ORRERY_RESTART_BACKOFF_MS,
-      restartBackoffMaxMs: values.ORRERY_RESTART_BACKOFF_MAX_MS,
-      restartRefillMs: values.ORRERY_RESTART_REFILL_MS,
     },
   }
 }
 
-/** A ConfigMap as `namespace/name`. */
+/** The name of a ConfigMap, as `namespace/name`. */
 const configMap = () =>
   z
     .string()
@@ -127,22 +130,22 @@ const configMap = () =>
       return { namespace, name }
     })
 
-/** A transform that tells the faults of a text within one variable together. */
-const checked =
-  <T>(read: (text: string) => Parsed<T>) =>
+/** A transform that reports all errors within one variable together. */
+const withErrors =
+  <T>(parseText: (text: string) => Parsed<T>) =>
   (text: string, context: z.RefinementCtx<string>): T => {
-    const { value, faults } = read(text)
-    if (faults === undefined) return value
-    context.addIssue({ code: 'custom', message: faults.join('; ') })
+    const { value, errors } = parseText(text)
+    if (errors === undefined) return value
+    context.addIssue({ code: 'custom', message: errors.join('; ') })
     return z.NEVER
   }
 
-const readText = <T>(file: string, read: (text: string) => Parsed<T>): Parsed<T> => {
+const parseFile = <T>(file: string, parseText: (text: string) => Parsed<T>): Parsed<T> => {
   let text: string
   try {
     text = readFileSync(file, 'utf8')
   } catch {
-    return { faults: ['must name a file that can be read'] }
+    return { errors: ['must name a readable file'] }
   }
-  return read(text)
+  return parseText(text)
 }

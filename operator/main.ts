@@ -17,23 +17,23 @@ import { startOrExit, untilSignal } from '#shared/process.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { apiGroup, botDeploymentResource, worldResource } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
-import { createBotController } from './bots/controller.ts'
-import type { BotPod } from './bots/pod.ts'
+import { createBotController } from './bots/execute/controller.ts'
 import { type OperatorConfig, readOperatorConfig } from './config.ts'
-import { askServer } from './world/askServer.ts'
-import { createWorldController } from './world/controller.ts'
-import { loadProfiles } from './world/loadProfiles.ts'
-import type { Node } from './world/node.ts'
-import type { Pod } from './world/pod.ts'
-import type { Service } from './world/service.ts'
+import type { Node } from './pods/node.ts'
+import type { Pod } from './pods/pod.ts'
+import type { Service } from './pods/service.ts'
+import { askServer } from './world/execute/askServer.ts'
+import { createWorldController } from './world/execute/controller.ts'
+import { loadProfiles } from './world/execute/loadProfiles.ts'
 
-/** How long a shutdown waits for reconciles under way; a container is killed 30 s after SIGTERM. */
+/** The limit for reconciles under way at a shutdown. Kubernetes kills a container 30 s after SIGTERM. */
 const shutdownMs = 20_000
 
-/** What every controller of this process works with; the transport writes only while this process leads. */
+/** The dependencies of all controllers of this process. */
 type Parts = {
   config: OperatorConfig
   identity: string
+  /** Writes only while this process is the leader. */
   transport: Transport
   election: Election
   metrics: KubeMetrics
@@ -46,19 +46,29 @@ const openParts = (config: OperatorConfig, log: Log): Parts => {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const metrics = createKubeMetrics(registry)
-  const server = { credentials: loadCredentials(process.env), userAgent: 'orrery-operator', metrics }
-  const transport = createTransport(server)
-  // No backlog of calls may delay a renewal.
-  const leaseTransport = createTransport({ ...server, connections: 1 })
+  const connection = { credentials: loadCredentials(process.env), userAgent: 'orrery-operator', metrics }
+  const transport = createTransport(connection)
+  // Renewals have their own connection, so that no backlog of requests delays them.
+  const leaseTransport = createTransport({ ...connection, connections: 1 })
   const { namespace, name, timing } = config.lease
   const identity = config.lease.identity ?? `${hostname()}_${randomUUID()}`
   const election = createElection({
     client: createClient<Lease>(leaseTransport, leaseResource),
     ref: { namespace, name },
-    ...{ identity, timing, clock: systemClock, random: Math.random, log, metrics },
+    identity,
+    timing,
+    clock: systemClock,
+    random: Math.random,
+    log,
+    metrics,
   })
   return {
-    ...{ config, identity, election, metrics, registry, log },
+    config,
+    identity,
+    election,
+    metrics,
+    registry,
+    log,
     transport: fenceTransport(transport, election.fence),
     close: async () => {
       await Promise.all([transport.close(), leaseTransport.close()])
@@ -71,10 +81,14 @@ const openEvents = ({ transport, identity, metrics, log }: Parts) =>
     client: createClient(transport, eventResource),
     controller: `${apiGroup}/operator`,
     instance: identity,
-    ...{ clock: systemClock, random: Math.random, log, metrics: metrics.events },
+    clock: systemClock,
+    random: Math.random,
+    log,
+    metrics: metrics.events,
   })
 
-const core = (plural: string, kind: string): Resource => ({ group: '', version: 'v1', plural, kind })
+/** A resource of the core API group. */
+const coreResource = (plural: string, kind: string): Resource => ({ group: '', version: 'v1', plural, kind })
 
 const openControllers = async (parts: Parts, events: EventRecorder) => {
   const { config, transport, metrics, log } = parts
@@ -83,9 +97,9 @@ const openControllers = async (parts: Parts, events: EventRecorder) => {
   const worlds = createWorldController({
     ...common,
     worlds: createClient<World>(transport, worldResource),
-    pods: createClient<Pod>(transport, core('pods', 'Pod')),
-    services: createClient<Service>(transport, core('services', 'Service')),
-    nodes: createClient<Node>(transport, core('nodes', 'Node')),
+    pods: createClient<Pod>(transport, coreResource('pods', 'Pod')),
+    services: createClient<Service>(transport, coreResource('services', 'Service')),
+    nodes: createClient<Node>(transport, coreResource('nodes', 'Node')),
     settings: { ...config.world, profiles: await loadProfiles(transport, config.scalingProfiles, systemClock, log) },
     queuePollMs: config.queuePollMs,
     askServer,
@@ -95,7 +109,7 @@ const openControllers = async (parts: Parts, events: EventRecorder) => {
   const bots = createBotController({
     ...common,
     bots: createClient<BotDeployment>(transport, botDeploymentResource),
-    pods: createClient<BotPod>(transport, core('pods', 'Pod')),
+    pods: createClient<Pod>(transport, coreResource('pods', 'Pod')),
     worlds: worlds.worlds,
     settings: config.bots,
     events,
@@ -109,22 +123,24 @@ const run = async (config: OperatorConfig, log: Log): Promise<void> => {
   const events = openEvents(parts)
   const controllers = await openControllers(parts, events)
   const operations = await serveOperations({
-    ...{ port: config.metricsPort, registry, alive: election.alive },
+    port: config.metricsPort,
+    registry,
+    alive: election.alive,
     ready: () => controllers.every((controller) => controller.ready()),
   })
   log.info({ port: operations.port }, 'listening')
   const stop = new AbortController()
-  const following = controllers.map((controller) => controller.follow(stop.signal))
-  const led = election.run(stop.signal, async (signal) => {
-    const telling = events.run(signal)
+  const watches = controllers.map((controller) => controller.watch(stop.signal))
+  const leadership = election.run(stop.signal, async (signal) => {
+    const recording = events.run(signal)
     await Promise.all(controllers.map((controller) => controller.reconcile(signal)))
-    await telling
+    await recording
   })
-  // A lease that is lost ends the process with an error; a signal ends it in order.
-  const signal = await Promise.race([untilSignal(), led.then(() => 'the end of the election')])
+  // A lost lease ends the process with an error, a signal ends it in order.
+  const signal = await Promise.race([untilSignal(), leadership.then(() => 'the end of the election')])
   log.info({ signal }, 'stopping')
   stop.abort()
-  const stopped = Promise.all([led, ...following])
+  const stopped = Promise.all([leadership, ...watches])
   await Promise.race([stopped, new Promise((resolve) => systemClock.setTimeout(() => resolve(undefined), shutdownMs))])
   await operations.close()
   await parts.close()

@@ -14,6 +14,7 @@ import { createReflector } from '#shared/kube/reflector.ts'
 import { createTransport } from '#shared/kube/transport.ts'
 import type { Log } from '#shared/log.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
+import { withOwnMetadata } from '#shared/resources/cached.ts'
 import { apiGroup, botDeploymentResource, worldResource } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import { whileLeader } from './leader.ts'
@@ -124,7 +125,7 @@ const followKind = async <T extends KubeObject>(
   client: Client<T>,
   pull: (key: string, live: T | undefined) => Promise<void>,
 ): Promise<void> => {
-  const cache = createReflector({ client, clock, random: Math.random, log, metrics })
+  const cache = createReflector({ client, clock, random: Math.random, log, metrics, keep: withOwnMetadata })
   const controller = createController({
     name: `pull-${kind}`,
     workers: pullWorkers,

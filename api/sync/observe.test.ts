@@ -34,6 +34,7 @@ const aRow = (changes: Partial<WorldRow> = {}): WorldRow => {
       statusVersion: 1,
       cluster: 'default',
       startedWith: null,
+      runningCapacity: world.estimatedCapacity,
       followedVersion: now,
     },
     ...{ applied: null, appliedResourceVersion: '5', resourceUid: 'uid', deletingAt: null },

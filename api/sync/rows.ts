@@ -2,6 +2,7 @@ import { and, eq, notInArray, sql } from 'drizzle-orm'
 import { type DeploymentRow, deployments, type WorldRow, worlds } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
+import { scalingProfiles } from '#shared/scalingProfiles.ts'
 import type { Verdict } from './observe.ts'
 
 /** The row, locked until the transaction ends; undefined where it is gone. */
@@ -12,6 +13,10 @@ export const lockRow = async (tx: Transaction, id: string): Promise<WorldRow | u
 
 /** Writes what was observed: the row's columns and the history of deployments, which change together or not at all. */
 export const recordObserved = async (tx: Transaction, row: WorldRow, live: World, verdict: Verdict): Promise<void> => {
+  const runningCapacity = frozenCapacity(row, live) ?? row.runningCapacity
+  if (runningCapacity !== row.runningCapacity) {
+    await tx.update(worlds).set({ runningCapacity }).where(eq(worlds.id, row.id))
+  }
   if (verdict.observed !== undefined) {
     await tx
       .update(worlds)
@@ -20,6 +25,10 @@ export const recordObserved = async (tx: Transaction, row: WorldRow, live: World
   }
   await recordDeployments(tx, row, live, verdict)
 }
+
+/** The operator freezes a run from the resource, which a PATCH right after the start may have changed. */
+const frozenCapacity = (row: WorldRow, { status }: World): number | undefined =>
+  status?.run !== undefined && status.run.id === row.runId ? scalingProfiles[status.run.profile].capacity : undefined
 
 const recordDeployments = async (tx: Transaction, row: WorldRow, live: World, verdict: Verdict): Promise<void> => {
   const [current] = verdict.deployments

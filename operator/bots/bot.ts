@@ -1,49 +1,58 @@
-import { explainFailure, isReady, wasDisrupted } from './diagnosis.ts'
-import { addressOf, type BotPod, restartsOf } from './pod.ts'
-import { type Memory, nextRestart, type Restart } from './run.ts'
+import { afterColon } from '#operator/lifecycle/message.ts'
+import { explainDisruption, explainFailure } from '#operator/pods/diagnosis.ts'
+import type { Pod } from '#operator/pods/pod.ts'
+import { isReady } from '#operator/pods/podState.ts'
+import { addressOf, restartsOf } from './pod.ts'
+import { type Ends, nextRestart, type Restart } from './run.ts'
 import type { PlanInput } from './step.ts'
 
 /**
- * What becomes of a bot that exists in this run:
- * - `goes`: its pod is deleted, since it is too many, its end is recorded, or it cannot reach its world any more;
- * - `completed`, `failed`: its end is to be recorded first, and with a failure when it is made again, if it is;
+ * The decision about one bot of the run:
+ * - `delete`: there are too many, its end is recorded, or the world has another address;
+ * - `recordCompletion`, `recordFailure`: its end is recorded first, with the next restart if there is one;
  * - `ready`, `starting`: it stays.
  */
-export type Fate =
-  | { readonly kind: 'goes' | 'completed' | 'ready' | 'starting' }
-  | { readonly kind: 'failed'; readonly restart: Restart | undefined; readonly failure: string }
+export type Decision =
+  | { readonly kind: 'delete' | 'recordCompletion' | 'ready' | 'starting' }
+  | {
+      readonly kind: 'recordFailure'
+      readonly restart: Restart | undefined
+      readonly failure: string
+      readonly detail: string | undefined
+    }
 
+/** Everything that the decision depends on. */
 export type BotInput = Pick<PlanInput, 'settings' | 'nowMs'> & {
   readonly index: number
-  readonly pod: BotPod
-  readonly memory: Memory
-  /** How many bots may exist; the lowest indexes do. */
+  readonly pod: Pod
+  readonly ends: Ends
+  /** The number of bots that may exist; the lowest indexes do. */
   readonly allowed: number
-  /** Where the world is now; undefined while its server is away. */
+  /** The world's address; undefined while it has no server. */
   readonly address: string | undefined
 }
 
 /** Decides about one bot. */
-export const fateOf = (input: BotInput): Fate => {
-  const { index, pod, memory, allowed, address } = input
-  if (index >= allowed || memory.completed.has(index) || memory.failed.has(index)) return { kind: 'goes' }
-  if (pod.status?.phase === 'Succeeded') return { kind: 'completed' }
+export const decideBot = (input: BotInput): Decision => {
+  const { index, pod, ends, allowed, address } = input
+  if (index >= allowed || ends.completed.has(index) || ends.failed.has(index)) return { kind: 'delete' }
+  if (pod.status?.phase === 'Succeeded') return { kind: 'recordCompletion' }
   const hasMoved = address !== undefined && addressOf(pod) !== address
   if (pod.status?.phase === 'Failed') {
-    // A bot whose world lost its server did not fail by itself, nor did one that the cluster took away.
-    const isExcused = hasMoved || address === undefined || wasDisrupted(pod)
-    return isExcused || isCounted(memory, index, pod) ? { kind: 'goes' } : failureOf(input)
+    // The loss of the world's server, or of the bot's pod to the cluster, is not the bot's own failure.
+    const isExcused = hasMoved || address === undefined || explainDisruption(pod, 'bot') !== undefined
+    return isExcused || isCounted(ends, index, pod) ? { kind: 'delete' } : recordFailure(input)
   }
-  if (hasMoved) return { kind: 'goes' }
+  if (hasMoved) return { kind: 'delete' }
   return { kind: isReady(pod) ? 'ready' : 'starting' }
 }
 
-/** Whether the failure of this very pod is recorded: its successor bears a higher number of restarts. */
-export const isCounted = ({ restarting }: Memory, index: number, pod: BotPod): boolean =>
+/** Reports whether the failure of this very pod is recorded: the next restart has a higher number than the pod. */
+export const isCounted = ({ restarting }: Ends, index: number, pod: Pod): boolean =>
   (restarting.get(index)?.restarts ?? 0) > restartsOf(pod)
 
-const failureOf = ({ index, pod, settings, nowMs }: BotInput): Fate => ({
-  kind: 'failed',
-  restart: nextRestart(pod, settings, nowMs),
-  failure: `bot ${index} failed: ${explainFailure(pod)}`,
-})
+const recordFailure = ({ index, pod, settings, nowMs }: BotInput): Decision => {
+  const { message, detail } = explainFailure(pod, 'bot')
+  const restart = nextRestart(pod, settings, nowMs)
+  return { kind: 'recordFailure', restart, failure: `Bot ${index}: ${afterColon(message)}`, detail }
+}

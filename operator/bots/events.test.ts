@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
-import { botEventsOf } from './events.ts'
+import { botEvents } from './events.ts'
 import {
   aBot,
   active,
@@ -18,70 +18,70 @@ import {
   startMs,
 } from './fixtures.ts'
 
-/** Reconciles until nothing changes, and collects what the user is told, as `type reason: note`. */
-const toldBy = (start: Scene): { scene: Scene; bots: BotDeployment; told: string[] } => {
+/** Reconciles until nothing changes, and collects the events as `type reason: note`. */
+const eventsBy = (start: Scene): { scene: Scene; bots: BotDeployment; events: string[] } => {
   let scene = start
-  const told: string[] = []
+  const events: string[] = []
   for (let round = 0; round < 10; round += 1) {
     const planned = planFor(scene)
-    told.push(...botEventsOf(scene.bots, planned.status).map(({ type, reason, note }) => `${type} ${reason}: ${note}`))
+    events.push(...botEvents(scene.bots, planned.status).map(({ type, reason, note }) => `${type} ${reason}: ${note}`))
     const before = JSON.stringify(scene.bots.status)
     scene = carriedOut(scene, planned)
     if (planned.steps.length === 0 && before === JSON.stringify(planned.status))
-      return { scene, bots: scene.bots, told }
+      return { scene, bots: scene.bots, events }
   }
   throw new Error('the deployment did not settle in 10 rounds')
 }
 
-const started = toldBy({ bots: someBots(2) })
-const running = toldBy({ ...started.scene, pods: readyBots(2) })
+const started = eventsBy({ bots: someBots(2) })
+const running = eventsBy({ ...started.scene, pods: readyBots(2) })
 
-test('bots that wait for their world tell nothing, and their start is told once', () => {
-  expect(toldBy({ bots: someBots(2), world: aWorld({ phase: 'Inactive' }) }).told).toEqual([])
-  expect(started.told).toEqual([`Normal Started: 2 bots of the world's run ${runA} begin.`])
-  expect(toldBy(started.scene).told).toEqual([])
+test('a start is one event, and waiting for the world is none', () => {
+  expect(eventsBy({ bots: someBots(2), world: aWorld({ phase: 'Inactive' }) }).events).toEqual([])
+  expect(started.events).toEqual([`Normal Started: Starting 2 bots in run ${runA} of the world.`])
+  expect(eventsBy(started.scene).events).toEqual([])
 })
 
-test('bots that are all ready are told of, once', () => {
-  expect(running.told).toEqual(['Normal Ready: 2 bots are ready.'])
-  expect(toldBy(running.scene).told).toEqual([])
+test('ready bots are one event', () => {
+  expect(running.events).toEqual(['Normal Ready: 2 bots are ready.'])
+  expect(eventsBy(running.scene).events).toEqual([])
 })
 
-test('a bot that fails is told with why, and one that failed too often as a fault', () => {
+test('a failure is an event with its cause, and so is the end of the budget', () => {
   const failed = { ...running.scene, pods: [aBot(0, { status: exited(3) }), aBot(1, { status: ready })] }
-  expect(toldBy(failed).told).toEqual([
-    'Warning Restarted: Bot 0 failed: it ended with exit code 3 (Error). It is made again.',
-  ])
+  expect(eventsBy(failed).events).toEqual(['Warning Restarted: Bot 0: exit code 3. The bot restarts.'])
   const often = [aBot(0, { status: exited(3), restarts: settings.restartBudget }), aBot(1, { status: ready })]
-  expect(toldBy({ ...running.scene, pods: often }).told).toEqual([
-    expect.stringMatching(/^Warning RestartBudget: 1 bot failed more often than 3 restarts allow; .*exit code 3/),
+  expect(eventsBy({ ...running.scene, pods: often }).events).toEqual([
+    'Warning RestartBudget: 1 bot failed after 3 restarts; last error: bot 0: exit code 3.',
   ])
 })
 
-test('the end of all bots is told with its reason: expired, their world stopped, ended by themselves', () => {
+test('the end of all bots is an event with its reason', () => {
   const short = { ...running.bots, spec: { ...running.bots.spec, durationMinutes: 1 } }
-  expect(toldBy({ ...running.scene, bots: short, nowMs: startMs + 60_000 }).told).toEqual([
+  expect(eventsBy({ ...running.scene, bots: short, nowMs: startMs + 60_000 }).events).toEqual([
     'Normal Expired: The duration of the bots is over.',
   ])
   const world = aWorld({ phase: 'Stopped', runId: runA })
-  expect(toldBy({ ...running.scene, world }).told).toEqual([
-    "Normal WorldEnded: The world's run is over: the bots start with its next one.",
+  expect(eventsBy({ ...running.scene, world }).events).toEqual([
+    "Normal WorldEnded: The world's run is over. The bots start with its next run.",
   ])
   const done = [aBot(0, { status: exited(0) }), aBot(1, { status: exited(0) })]
-  expect(toldBy({ ...running.scene, pods: done }).told).toEqual(['Normal Completed: All bots ended by themselves.'])
+  expect(eventsBy({ ...running.scene, pods: done }).events).toEqual([
+    'Normal Completed: All bots ended with exit code 0.',
+  ])
 })
 
-test('bots that the world has no room for are told of once, as a limit', () => {
-  const { scene, told } = toldBy({ bots: someBots(12), world: active() })
-  expect(told.filter((each) => each.startsWith('Warning'))).toEqual([
+test('an exceeded limit is one event', () => {
+  const { scene, events } = eventsBy({ bots: someBots(12), world: active() })
+  expect(events.filter((each) => each.startsWith('Warning'))).toEqual([
     expect.stringMatching(/^Warning LimitExceeded: 10 of 12 bots may run/),
   ])
-  expect(toldBy(scene).told).toEqual([])
+  expect(eventsBy(scene).events).toEqual([])
 })
 
-test('a deletion is told once no bot is left', () => {
+test('a deletion is an event once no bot is left', () => {
   const metadata = { ...running.bots.metadata, deletionTimestamp: at(startMs), finalizers: ['orrery.dev/api'] }
-  expect(toldBy({ ...running.scene, bots: { ...running.bots, metadata } }).told).toEqual([
-    'Normal Deleted: The deployment is deleted, and no bot of it is left.',
+  expect(eventsBy({ ...running.scene, bots: { ...running.bots, metadata } }).events).toEqual([
+    'Normal Deleted: The deployment is deleted. No bot is left.',
   ])
 })

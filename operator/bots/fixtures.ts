@@ -1,3 +1,4 @@
+import type { Pod } from '#operator/pods/pod.ts'
 import {
   type BotDeployment,
   type BotDeploymentStatus,
@@ -6,7 +7,7 @@ import {
 import { labels } from '#shared/resources/group.ts'
 import { type World, type WorldStatus, worldSpecSchema } from '#shared/resources/world.ts'
 import { plan } from './plan.ts'
-import { type BotPod, botName, indexOf } from './pod.ts'
+import { botName, indexOf } from './pod.ts'
 import type { BotSettings } from './settings.ts'
 import type { Plan, PlanInput } from './step.ts'
 
@@ -76,8 +77,8 @@ export const startedIn = (run: string, more: Partial<NonNullable<BotDeploymentSt
 
 export const aBot = (
   index: number,
-  changes: { run?: string; host?: string; restarts?: number; metadata?: object; status?: BotPod['status'] } = {},
-): BotPod => ({
+  changes: { run?: string; host?: string; restarts?: number; metadata?: object; status?: Pod['status'] } = {},
+): Pod => ({
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: {
@@ -97,9 +98,9 @@ export const aBot = (
   status: changes.status ?? { phase: 'Pending' },
 })
 
-export const ready: BotPod['status'] = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] }
+export const ready: Pod['status'] = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] }
 export const leaving = { metadata: { deletionTimestamp: at(startMs) } }
-export const exited = (exitCode: number, ranForMs = 1_000): NonNullable<BotPod['status']> => ({
+export const exited = (exitCode: number, ranForMs = 1_000): NonNullable<Pod['status']> => ({
   phase: exitCode === 0 ? 'Succeeded' : 'Failed',
   containerStatuses: [
     {
@@ -114,7 +115,7 @@ export const exited = (exitCode: number, ranForMs = 1_000): NonNullable<BotPod['
     },
   ],
 })
-export const readyBots = (count: number): BotPod[] =>
+export const readyBots = (count: number): Pod[] =>
   Array.from({ length: count }, (_, index) => aBot(index, { status: ready }))
 
 export type Scene = Partial<PlanInput> & { bots: BotDeployment }
@@ -123,7 +124,7 @@ export type Scene = Partial<PlanInput> & { bots: BotDeployment }
 export const planFor = (scene: Scene): Plan =>
   plan({ world: active(), pods: [], settings, nowMs: startMs, siblings: [scene.bots], ...scene })
 
-/** What a plan does, by index. */
+/** The indexes of the bots that a plan creates, and of those that it deletes. */
 export const made = ({ steps }: Plan): number[] =>
   steps.flatMap((step) => (step.verb === 'createPod' ? [step.bot.index] : []))
 export const removed = ({ steps }: Plan): number[] =>

@@ -1,4 +1,4 @@
-/** The indexes of a short form such as `0-3,7`; none where there is no text. */
+/** Parses the short form of indexes, such as `0-3,7`. */
 export const parseIndexes = (text: string | undefined): Set<number> => {
   const all = new Set<number>()
   for (const range of text ? text.split(',') : []) {
@@ -8,12 +8,12 @@ export const parseIndexes = (text: string | undefined): Set<number> => {
   return all
 }
 
-/** The short form of indexes, in ascending order; undefined where there are none. */
+/** Returns the short form of indexes in ascending order, or undefined for none. */
 export const formatIndexes = (indexes: Iterable<number>): string | undefined => {
   const ranges: { first: number; last: number }[] = []
   for (const index of [...indexes].sort((a, b) => a - b)) {
-    const open = ranges.at(-1)
-    if (open !== undefined && index <= open.last + 1) open.last = index
+    const range = ranges.at(-1)
+    if (range !== undefined && index <= range.last + 1) range.last = index
     else ranges.push({ first: index, last: index })
   }
   if (ranges.length === 0) return undefined

@@ -2,45 +2,43 @@ import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import type { World } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
 
-/** How many of its bots a deployment may run, beside the others of its world. */
+/** The number of bots that a deployment may run beside the other deployments of its world. */
 export type Share = {
   readonly allowed: number
-  /** Why that is less than it wants. */
+  /** Why that is less than the count, if it is. */
   readonly excess?: string
 }
 
 /**
- * The deployment's share of what the world's scaling profile allows. The oldest come first, by creation and then by name,
- * so that it is always the youngest that have to do with less.
+ * Returns the deployment's share of the bots that the world's scaling profile allows. Older deployments come first, by
+ * creation and then by name, so that the youngest run fewer.
  */
 export const shareOf = (bots: BotDeployment, all: readonly BotDeployment[], world: World | undefined): Share => {
   const { count } = bots.spec
   if (world === undefined) return { allowed: count }
-  // The world keeps the profile of its run until the next one.
+  // An Active world keeps the profile of its run.
   const profile = (world.status?.phase === 'Active' && world.status.run?.profile) || world.spec.scaling.profile
   const { capacity } = scalingProfiles[profile]
-  const others = all.filter((other) => other.metadata.uid !== bots.metadata.uid && isLive(other, world.status?.runId))
-  const older = others.filter((other) => isOlder(other, bots))
-  const allowed = Math.min(count, Math.max(0, capacity - sumOf(older)))
+  const others = all.filter((other) => other.metadata.uid !== bots.metadata.uid && mayRun(other, world.status?.runId))
+  const older = others.filter((other) => ageKey(other) < ageKey(bots))
+  const allowed = Math.min(count, Math.max(0, capacity - sumCounts(older)))
   if (allowed === count) return { allowed }
-  const wanted = sumOf(others) + count
+  const wanted = sumCounts(others) + count
   return {
     allowed,
     excess:
-      `${allowed} of ${count} bots may run: the world's scaling profile ${profile} allows ${capacity}, ` +
-      `its deployments want ${wanted}, and this one is among the youngest`,
+      `${allowed} of ${count} bots may run: the scaling profile ${profile} of the world allows ${capacity}, and its ` +
+      `deployments want ${wanted}. Older deployments come first.`,
   }
 }
 
-/** Whether a deployment still has bots in the run, or may come to have some: not so once they are over for that run. */
-const isLive = ({ metadata, status }: BotDeployment, runId: string | undefined): boolean => {
+/** Reports whether a deployment has or may get bots in the run, which one that is over for that run does not. */
+const mayRun = ({ metadata, status }: BotDeployment, runId: string | undefined): boolean => {
   if (metadata.deletionTimestamp !== undefined) return false
   const isOver = status?.phase === 'Stopped' || status?.phase === 'Error'
   return !isOver || runId === undefined || status.run?.id !== runId
 }
 
-const isOlder = (a: BotDeployment, b: BotDeployment): boolean => ageKey(a) < ageKey(b)
-
 const ageKey = ({ metadata }: BotDeployment): string => `${metadata.creationTimestamp ?? ''}/${metadata.name}`
 
-const sumOf = (all: readonly BotDeployment[]): number => all.reduce((sum, { spec }) => sum + spec.count, 0)
+const sumCounts = (all: readonly BotDeployment[]): number => all.reduce((sum, { spec }) => sum + spec.count, 0)

@@ -1,74 +1,73 @@
+import { type Pod, runIdOf } from '#operator/pods/pod.ts'
+import { isFinished } from '#operator/pods/podState.ts'
 import { controllerOf } from '#shared/kube/objects.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import type { World } from '#shared/resources/world.ts'
-import { type BotPod, indexOf, runOf } from './pod.ts'
+import { indexOf } from './pod.ts'
 
 /**
- * The pods that bear the deployment's label, by index, the lowest first, each in one bucket:
- * - `foreign`: not controlled by this deployment (a stranger's, or left by an earlier deployment of the same name);
- * - `leaving`: ours and on its way out, for whatever reason;
- * - `older`: ours, of another run of the world than the one asked about;
- * - `current`: ours, of that run, and stays.
- * A pod whose name is not that of a bot takes no bot's place and is left alone.
+ * The pods with the deployment's label, by index, lowest first, each in one bucket:
+ * - `strangers`: this deployment does not control it;
+ * - `terminating`: it is ours and has a deletionTimestamp;
+ * - `older`: it is ours and of another run than `runId`;
+ * - `current`: it is ours and of that run.
+ * Pods without the name of a bot are left out.
  */
-export type Observed = {
-  readonly [bucket in 'foreign' | 'leaving' | 'older' | 'current']: ReadonlyMap<number, BotPod>
+export type BotPods = {
+  readonly [bucket in 'strangers' | 'terminating' | 'older' | 'current']: ReadonlyMap<number, Pod>
 }
 
 /** Sorts the pods of a deployment, as seen from the run `runId`. */
-export const observePods = (bots: BotDeployment, pods: readonly BotPod[], runId: string | undefined): Observed => {
-  const observed = {
-    foreign: new Map<number, BotPod>(),
-    leaving: new Map<number, BotPod>(),
-    older: new Map<number, BotPod>(),
-    current: new Map<number, BotPod>(),
+export const observePods = (bots: BotDeployment, pods: readonly Pod[], runId: string | undefined): BotPods => {
+  const buckets = {
+    strangers: new Map<number, Pod>(),
+    terminating: new Map<number, Pod>(),
+    older: new Map<number, Pod>(),
+    current: new Map<number, Pod>(),
   }
-  const named = pods.flatMap((pod) => {
+  const indexed = pods.flatMap((pod) => {
     const index = indexOf(bots.metadata.name, pod.metadata.name)
     return index === undefined ? [] : [{ index, pod }]
   })
-  // A cache has no order, and what follows must not depend on one.
-  named.sort((a, b) => a.index - b.index)
-  for (const { index, pod } of named) observed[bucketOf(bots, pod, runId)].set(index, pod)
-  return observed
+  // The order of a cache is arbitrary and must not influence the plan.
+  indexed.sort((a, b) => a.index - b.index)
+  for (const { index, pod } of indexed) buckets[bucketOf(bots, pod, runId)].set(index, pod)
+  return buckets
 }
 
-/** Whether some pod has the name of that bot. */
-export const isTaken = ({ foreign, leaving, older, current }: Observed, index: number): boolean =>
-  foreign.has(index) || leaving.has(index) || older.has(index) || current.has(index)
-
-const bucketOf = (bots: BotDeployment, pod: BotPod, runId: string | undefined): keyof Observed => {
-  if (controllerOf(pod)?.uid !== bots.metadata.uid) return 'foreign'
-  if (pod.metadata.deletionTimestamp !== undefined) return 'leaving'
-  return runOf(pod) === runId ? 'current' : 'older'
+const bucketOf = (bots: BotDeployment, pod: Pod, runId: string | undefined): keyof BotPods => {
+  if (controllerOf(pod)?.uid !== bots.metadata.uid) return 'strangers'
+  if (pod.metadata.deletionTimestamp !== undefined) return 'terminating'
+  return runIdOf(pod) === runId ? 'current' : 'older'
 }
 
-/** Whether the container of a pod is over. */
-export const isFinished = ({ status }: BotPod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'
+/** Reports whether a pod has the name of that bot. */
+export const isNameInUse = ({ strangers, terminating, older, current }: BotPods, index: number): boolean =>
+  strangers.has(index) || terminating.has(index) || older.has(index) || current.has(index)
 
-/** How many bots exist: those that stop still do, those that ended do not. */
-export const countBots = ({ leaving, older, current }: Observed): number =>
-  [leaving, older, current].flatMap((bucket) => [...bucket.values()]).filter((pod) => !isFinished(pod)).length
+/** Returns the number of bots that exist, terminating ones included and finished ones excluded. */
+export const countBots = ({ terminating, older, current }: BotPods): number =>
+  [terminating, older, current].flatMap((bucket) => [...bucket.values()]).filter((pod) => !isFinished(pod)).length
 
-/** What the world offers its bots: a run, and where its server is, as long as there is one; or why there is no run. */
+/** The world of a deployment: its run, with the server's address if it has one, or why it has no Active run. */
 export type Host =
-  | { readonly active: true; readonly runId: string; readonly address: string | undefined }
-  | { readonly active: false; readonly reason: string; readonly message: string }
+  | { readonly isActive: true; readonly runId: string; readonly address: string | undefined }
+  | { readonly isActive: false; readonly reason: string; readonly message: string }
 
-/** Looks at the world of a deployment. */
+/** Observes the world of a deployment. */
 export const observeHost = (worldName: string, world: World | undefined): Host => {
+  const inactive = (reason: string, message: string): Host => ({ isActive: false, reason, message })
   if (world === undefined) {
-    const message = `the world ${worldName} does not exist in this namespace: the bots wait for it`
-    return { active: false, reason: 'WorldNotFound', message }
+    return inactive('WorldNotFound', `World ${worldName} does not exist in this namespace. The bots wait for it.`)
+  }
+  if (world.metadata.deletionTimestamp !== undefined) {
+    return inactive('WorldDeleting', `World ${worldName} is being deleted.`)
   }
   const { phase = 'Inactive', runId, address } = world.status ?? {}
-  if (world.metadata.deletionTimestamp !== undefined) {
-    return { active: false, reason: 'WorldDeleting', message: `the world ${worldName} is being deleted` }
-  }
   if (phase !== 'Active' || runId === undefined) {
-    return { active: false, reason: 'WorldNotActive', message: `waiting for the world to be Active; it is ${phase}` }
+    return inactive('WorldNotActive', `Waiting for the world to be Active; its phase is ${phase}.`)
   }
-  return { active: true, runId, address: address && hostAndPort(address) }
+  return { isActive: true, runId, address: address && hostAndPort(address) }
 }
 
 const hostAndPort = ({ host, port }: { host: string; port: number }): string =>

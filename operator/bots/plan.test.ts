@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { refusedStatus } from '#operator/lifecycle/conditions.ts'
+import type { Pod } from '#operator/pods/pod.ts'
 import {
   aBot,
   active,
@@ -23,12 +25,11 @@ import {
   startMs,
 } from './fixtures.ts'
 import { shareOf } from './limit.ts'
-import type { BotPod } from './pod.ts'
-import { burst } from './step.ts'
+import { maxBurst } from './step.ts'
 
 const three = someBots(3, startedIn(runA))
 
-describe('the phase and what is awaited', () => {
+describe('phase, reason and message', () => {
   const noImage = { ...settings, image: undefined }
   const expired = { spec: { durationMinutes: 1 }, ...startedIn(runA) }
   const going = { deletionTimestamp: at(startMs), finalizers: ['orrery.dev/api'] }
@@ -64,49 +65,49 @@ describe('the phase and what is awaited', () => {
       { bots: three, world: aWorld({ phase: 'Active', runId: runA }) },
       'Starting',
       'Starting',
-      "waiting for the world's server",
+      "Waiting for the world's server.",
     ],
     [
       'a stranger of that name',
       { bots: three, pods: [aBot(1, { metadata: { ownerReferences: [] } })] },
       'Starting',
       'PodNameTaken',
-      'the pod bot-1-1 belongs to something else',
+      'Pod bot-1-1 belongs to another owner.',
     ],
     [
       'a bot that fails',
       { bots: three, pods: [...readyBots(2), aBot(2, { status: exited(3) })] },
       'Starting',
       'Starting',
-      'bot 2 failed: it ended with exit code 3',
+      '1 bot restarts after a wait; last error: bot 2: exit code 3.',
     ],
     [
       'all given up',
-      { bots: someBots(2, startedIn(runA, { failedIndexes: '0-1', failure: 'bot 1 failed: so' })) },
+      { bots: someBots(2, startedIn(runA, { failedIndexes: '0-1', failure: 'Bot 1: exit code 3.' })) },
       'Error',
       'RestartBudget',
-      '2 bots failed more often than 3 restarts allow; bot 1 failed: so',
+      '2 bots failed after 3 restarts; last error: bot 1: exit code 3.',
     ],
     [
       'all done',
       { bots: someBots(2, startedIn(runA, { completedIndexes: '0-1' })) },
       'Stopped',
       'Completed',
-      'ended by themselves',
+      'All bots ended with exit code 0.',
     ],
     [
       'bots that stop with a world',
       { bots: three, world: aWorld({ phase: 'Stopped', runId: runA }), pods: readyBots(2) },
       'Stopping',
       'WorldEnded',
-      'waiting for 2 bots to stop',
+      'Waiting for 2 bots to stop.',
     ],
     [
       'bots that stopped with it',
       { bots: three, world: aWorld({ phase: 'Stopped', runId: runA }) },
       'Stopped',
       'WorldEnded',
-      'the bots start with its next one',
+      'The bots start with its next run.',
     ],
     [
       'a world in Error',
@@ -127,21 +128,21 @@ describe('the phase and what is awaited', () => {
       { bots: three, world: aWorld({ phase: 'Starting', runId: runB }), pods: [aBot(0, leaving)] },
       'Stopping',
       'WorldNotActive',
-      'waiting for 1 bot to stop',
+      'Waiting for 1 bot to stop.',
     ],
     [
       'a duration that is over',
       { bots: someBots(3, expired), nowMs: startMs + 60_000 },
       'Stopped',
       'Expired',
-      'the duration',
+      'The duration',
     ],
     [
       'a deletion',
       { bots: someBots(3, { metadata: going, ...startedIn(runA) }), pods: [aBot(0, leaving)] },
       'Stopping',
       'Deleting',
-      'being deleted: waiting for 1 bot to stop',
+      'being deleted. Waiting for 1 bot to stop.',
     ],
     [
       'a deletion that is done',
@@ -157,35 +158,35 @@ describe('the phase and what is awaited', () => {
     expect(condition(planned, 'Ready')).toMatchObject({ reason, status: phase === 'Running' ? 'True' : 'False' })
   })
 
-  test.each<[string, BotPod['status'], string]>([
+  test.each<[string, Pod['status'], string]>([
     [
       'Unschedulable',
       { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', message: '0/1 nodes' }] },
       '0/1 nodes',
     ],
-    [
-      'ImagePullFailed',
-      waits('ImagePullBackOff', 'Back-off pulling image "x": ErrImagePull: not found'),
-      'pulled: not found',
-    ],
-    ['ImagePullFailed', waits('ErrImagePull', 'not found'), 'pulled: not found'],
+    ['ImagePullFailed', waits('ImagePullBackOff', 'Back-off pulling image "x": ErrImagePull: not found'), 'not found'],
+    ['ImagePullFailed', waits('ErrImagePull', 'not found'), 'not found'],
     ['ContainerCannotStart', waits('CreateContainerError', 'no such file'), 'no such file'],
-  ])('a bot that needs help is told, lowest first, as %s', (reason, status, text) => {
-    const planned = planFor({
-      bots: three,
-      pods: [aBot(2, { status }), aBot(0, { status: ready })],
-    })
-    expect(condition(planned, 'Degraded')).toMatchObject({
-      status: 'True',
-      reason,
-      message: expect.stringContaining(`bot 2: `),
-    })
-    expect(planned.status.message).toContain(text)
-  })
+  ])(
+    'a bot that waiting does not help is reported as %s, with the words of the cluster in the detail alone',
+    (reason, status, text) => {
+      const planned = planFor({
+        bots: three,
+        pods: [aBot(2, { status }), aBot(0, { status: ready })],
+      })
+      expect(condition(planned, 'Degraded')).toMatchObject({
+        status: 'True',
+        reason,
+        message: expect.stringMatching(/^Bot 2: .*\.$/),
+      })
+      expect(planned.detail).toContain(text)
+      expect(planned.status.message).not.toContain(text)
+    },
+  )
 })
 
 describe('bots that start', () => {
-  test('are made by index, for the run and the address of the world, once the run is recorded', () => {
+  test('are created by index once the run is recorded', () => {
     const recorded = planFor({ bots: someBots(3) })
     expect(recorded).toMatchObject({
       steps: [],
@@ -201,23 +202,23 @@ describe('bots that start', () => {
     )
   })
 
-  test('wait for the pod that still has their name', () => {
+  test('wait for a pod that still has their name', () => {
     const pods = [aBot(0, leaving), aBot(1, { run: runB }), aBot(2, { metadata: { ownerReferences: [] } })]
     const planned = planFor({ bots: three, pods })
     expect([made(planned), removed(planned)]).toEqual([[], [1]])
   })
 
-  test('are made in bursts, and the next plan goes on', () => {
+  test('are created in bursts, and the next plan continues', () => {
     const world = aWorld({ ...active().status }, { profile: 'Capacity10000' })
     const planned = planFor({ bots: someBots(10_000, startedIn(runA)), world })
-    expect(made(planned)).toEqual(Array.from({ length: burst }, (_, index) => index))
+    expect(made(planned)).toEqual(Array.from({ length: maxBurst }, (_, index) => index))
     expect(planned.requeueAfterMs).toBeLessThan(1_000)
   })
 })
 
 describe('a change of the count', () => {
   test.each([
-    ['up makes the missing ones', 5, [3, 4], []],
+    ['up creates the missing ones', 5, [3, 4], []],
     ['down keeps the lowest', 1, [], [1, 2]],
     ['to 0 keeps none', 0, [], [0, 1, 2]],
     ['to the same does nothing', 3, [], []],
@@ -226,7 +227,7 @@ describe('a change of the count', () => {
     expect([made(planned), removed(planned)]).toEqual([makes, removes])
   })
 
-  test('forgets how the bots ended that are not wanted any more', () => {
+  test('forgets the ends of bots beyond the count', () => {
     const run = startedIn(runA, { failedIndexes: '1-2', completedIndexes: '0', failure: 'so' })
     const { status } = planFor({ bots: someBots(1, run) })
     expect(status.run).toEqual({ id: runA, startedAt: at(startMs), completedIndexes: '0' })
@@ -240,7 +241,7 @@ describe('a bot that ends', () => {
   ]
   const two = someBots(2, startedIn(runA))
 
-  test('with 0 is remembered before its pod is deleted, and is not made again', () => {
+  test('with exit code 0 is recorded before its pod is deleted, and is final', () => {
     const pods = [aBot(0, { status: exited(0) }), aBot(1, { status: ready })]
     const recorded = planFor({ bots: two, pods })
     expect(recorded).toMatchObject({ steps: [], requeueAfterMs: 0, status: { run: { completedIndexes: '0' } } })
@@ -249,7 +250,7 @@ describe('a bot that ends', () => {
     expect(end.bots.status).toMatchObject({ phase: 'Running', ready: 1 })
   })
 
-  test('with anything else is counted before its pod is deleted, and made again after a wait that doubles', () => {
+  test('with another exit code is counted before its pod is deleted, and restarted after a wait that doubles', () => {
     const first = planFor({ bots: two, pods: failing() })
     expect(first.steps).toEqual([])
     expect(first.status.run?.restarting).toEqual([{ indexes: '0', restarts: 1, after: at(startMs + 1_000) }])
@@ -262,7 +263,7 @@ describe('a bot that ends', () => {
     expect(second.status.run?.restarting).toEqual([{ indexes: '0', restarts: 2, after: at(startMs + 2_000) }])
   })
 
-  test('too often is given up alone, and all of them given up are an Error', () => {
+  test('too often fails alone, and all failed bots are an Error', () => {
     const one = settle({ bots: two, pods: failing(3) })
     expect(one.pods).toHaveLength(1)
     const planned = planFor(one)
@@ -274,7 +275,7 @@ describe('a bot that ends', () => {
     expect(all.bots.status?.message).toContain('exit code 3')
   })
 
-  test('after it ran for long has its earlier failures forgotten', () => {
+  test('after restartRefillMs has its earlier failures forgotten', () => {
     const planned = planFor({ bots: two, pods: failing(3, settings.restartRefillMs) })
     expect(planned.status.run?.restarting).toMatchObject([{ restarts: 1 }])
   })
@@ -283,23 +284,23 @@ describe('a bot that ends', () => {
     ['the cluster took it away', active(), { phase: 'Failed', reason: 'Evicted' }],
     ['its world has no server', aWorld({ phase: 'Active', runId: runA }), exited(1)],
     ['its world moved', active(runA, '10.0.0.8'), exited(1)],
-  ] as const)('is not counted where %s', (_, world, status) => {
+  ] as const)('is not counted if %s', (_, world, status) => {
     const planned = planFor({ bots: two, world, pods: [aBot(0, { status })] })
     expect(removed(planned)).toEqual([0])
     expect(planned.status.run?.restarting).toBeUndefined()
   })
 
-  test('together with thousands is one entry', () => {
+  test('with thousands of others is one entry', () => {
     const world = aWorld({ ...active().status }, { profile: 'Capacity10000' })
     const pods = Array.from({ length: 10_000 }, (_, index) => aBot(index, { status: exited(1) }))
     const { status } = planFor({ bots: someBots(10_000, startedIn(runA)), world, pods: pods.reverse() })
     expect(status.run?.restarting).toMatchObject([{ indexes: '0-9999', restarts: 1 }])
-    expect(status.run?.failure).toContain('bot 0')
+    expect(status.run?.failure).toContain('Bot 0')
   })
 })
 
 describe('the run of the world', () => {
-  test('takes its bots along when it ends, and they are made anew in the next', () => {
+  test('ends with its bots, which are created again in the next run', () => {
     const running = { bots: three, pods: readyBots(3) }
     const stopped = settle({ ...running, world: aWorld({ phase: 'Stopped', runId: runA }) })
     expect(stopped).toMatchObject({ pods: [], bots: { status: { phase: 'Stopped' } } })
@@ -308,13 +309,13 @@ describe('the run of the world', () => {
     expect(next.bots.status).toMatchObject({ startedAt: at(startMs + 5_000), run: { id: runB } })
   })
 
-  test('that is another one replaces all bots, even where the end of the first was never seen', () => {
+  test('that is new replaces all bots', () => {
     const planned = planFor({ bots: three, pods: readyBots(3), world: active(runB) })
     expect([made(planned), removed(planned)]).toEqual([[], [0, 1, 2]])
     expect(planned.status.run?.id).toBe(runB)
   })
 
-  test('keeps its bots while its server restarts, and replaces those that would not find it', () => {
+  test('keeps its bots while its server restarts, and replaces them when its address changes', () => {
     const away = planFor({ bots: three, pods: readyBots(3), world: aWorld({ phase: 'Active', runId: runA }) })
     expect(away.steps).toEqual([])
     const moved = planFor({ bots: three, pods: readyBots(3), world: active(runA, 'fd00::7') })
@@ -326,9 +327,9 @@ describe('the run of the world', () => {
   })
 })
 
-describe('the duration', () => {
+describe('The duration', () => {
   const limited = someBots(3, { spec: { durationMinutes: 1 }, ...startedIn(runA) })
-  test('never ends early, and stops all bots', () => {
+  test('stops all bots, and never early', () => {
     expect(planFor({ bots: limited, pods: readyBots(3), nowMs: startMs + 59_999 })).toMatchObject({
       ...{ steps: [], requeueAfterMs: 1, status: { phase: 'Running' } },
     })
@@ -340,7 +341,7 @@ describe('the duration', () => {
     })
   })
 
-  test('that is over stays over in that run, also when it is extended or the clock goes back', () => {
+  test('that is over stays over in that run despite an extension', () => {
     const over = settle({ bots: limited, pods: readyBots(3), nowMs: startMs + 60_000 })
     const extended = { ...over.bots, spec: { ...over.bots.spec, durationMinutes: 60 } }
     expect(settle({ ...over, bots: extended, nowMs: startMs }).pods).toEqual([])
@@ -376,12 +377,12 @@ describe('maxBotsPerWorld', () => {
       [bots, { ...older, metadata: { ...older.metadata, deletionTimestamp: at(startMs) } }],
       5,
     ],
-  ])('%s, whatever the order in which they are seen', (_, siblings, allowed) => {
+  ])('%s, in any order of observation', (_, siblings, allowed) => {
     expect(shareOf(bots, siblings, active()).allowed).toBe(allowed)
     expect(shareOf(bots, siblings.toReversed(), active()).allowed).toBe(allowed)
   })
 
-  test('exceeded keeps the lowest bots, and says so as a condition', () => {
+  test('exceeded keeps the lowest bots and sets LimitExceeded', () => {
     const planned = planFor({ bots, siblings: [bots, older], pods: readyBots(5) })
     expect(removed(planned)).toEqual([2, 3, 4])
     expect(planned.status).toMatchObject({ phase: 'Running', ready: 2 })
@@ -390,7 +391,7 @@ describe('maxBotsPerWorld', () => {
     expect(condition(planned, 'Ready')?.status).toBe('False')
   })
 
-  test('with no room at all leaves it Pending, and neither run nor duration begins', () => {
+  test('without any room leaves it Pending, and neither run nor duration begins', () => {
     const waiting = someBots(5)
     const planned = planFor({ bots: waiting, siblings: [waiting, sibling('older', 10, startMs - 1)] })
     expect(planned.status).toMatchObject({ phase: 'Pending', ready: 0 })
@@ -398,20 +399,50 @@ describe('maxBotsPerWorld', () => {
   })
 })
 
-test('a paused deployment is left alone, and says so', () => {
+test('a paused deployment is left alone and says so', () => {
   const paused = someBots(0, { metadata: { annotations: { 'orrery.dev/paused': 'true' } }, ...startedIn(runA) })
   const planned = planFor({ bots: paused, pods: readyBots(3) })
   expect(planned.steps).toEqual([])
-  expect(planned.status.message).toContain('paused')
+  expect(planned.status.message).toBe('Paused: remove the annotation orrery.dev/paused to continue.')
 })
 
-test('a deletion makes nothing, and takes no pod of a stranger', () => {
+test('a deletion creates nothing and deletes no pod of another owner', () => {
   const metadata = { deletionTimestamp: at(startMs) }
   const pods = [aBot(0), aBot(1, leaving), aBot(2, { metadata: { ownerReferences: [] } })]
   const planned = planFor({ bots: someBots(5, { metadata, ...startedIn(runA) }), pods })
   expect([made(planned), removed(planned)]).toEqual([[], [0]])
 })
 
-function waits(reason: string, message: string): BotPod['status'] {
+test('the same refusal again leaves the status of a deployment unchanged', () => {
+  const why = { reason: 'QuotaExceeded', message: 'No room.' }
+  const first = refusedStatus(three.status, planFor({ bots: three }).status, why, startMs)
+  const bots = { ...three, status: first }
+  const retry = planFor({ bots, nowMs: startMs + 9_000 }).status
+  expect(refusedStatus(first, retry, why, startMs + 9_000)).toEqual(first)
+})
+
+test("a bot's exit code is read from its own container, not from a sidecar that is listed first", () => {
+  const sidecar = { name: 'mesh', state: { terminated: { exitCode: 0, reason: 'Completed' } } }
+  const own = { name: 'bot', state: { terminated: { exitCode: 3, reason: 'Error' } } }
+  const status = { phase: 'Failed' as const, containerStatuses: [sidecar, own] }
+  expect(planFor({ bots: three, pods: [aBot(0, { status })] }).status.run?.failure).toContain('exit code 3')
+})
+
+test('a deployment as expected has Degraded False with the reason AsExpected, as a world has', () => {
+  expect(condition(planFor({ bots: three, pods: readyBots(3) }), 'Degraded')).toMatchObject({
+    status: 'False',
+    reason: 'AsExpected',
+    message: '',
+  })
+})
+
+test('a refused write makes Ready False with the reason of the refusal, as for a world', () => {
+  const why = { reason: 'QuotaExceeded', message: 'No room.' }
+  const status = refusedStatus(three.status, planFor({ bots: three }).status, why, startMs)
+  const reasons = Object.fromEntries((status.conditions ?? []).map(({ type, reason }) => [type, reason]))
+  expect(reasons).toMatchObject({ Ready: 'QuotaExceeded', Progressing: 'QuotaExceeded', Degraded: 'QuotaExceeded' })
+})
+
+function waits(reason: string, message: string): Pod['status'] {
   return { phase: 'Pending', containerStatuses: [{ state: { waiting: { reason, message } } }] }
 }

@@ -1,97 +1,165 @@
-import type { BotRun } from '#shared/resources/botDeployment.ts'
+import { pausedStatus } from '#operator/lifecycle/conditions.ts'
+import { expiresAtMs, toInstant } from '#operator/lifecycle/duration.ts'
+import { type Case, planFirst, requeueAfter } from '#operator/lifecycle/plan.ts'
+import type { Pod } from '#operator/pods/pod.ts'
+import type { BotDeploymentStatus, BotRun } from '#shared/resources/botDeployment.ts'
 import { isPaused } from '#shared/resources/group.ts'
-import { fateOf, isCounted } from './bot.ts'
-import { type Share, shareOf } from './limit.ts'
-import { type Host, isTaken, type Observed, observeHost, observePods } from './observe.ts'
-import { outlookOf } from './outlook.ts'
-import { planDeletion, planEnded, planWithoutWorld } from './over.ts'
-import type { BotPod } from './pod.ts'
-import { endRun, expiresAtMs, type Memory, memoryOf, openIndexes, remember, toInstant } from './run.ts'
-import { pausedStatus, statusOf } from './status.ts'
-import { inBursts, type Plan, type PlanInput, type Step } from './step.ts'
+import { decideBot, isCounted } from './bot.ts'
+import { planDeleted, planEnded, planWithoutHost } from './ended.ts'
+import { shareOf } from './limit.ts'
+import { type Host, isNameInUse, observeHost, observePods } from './observe.ts'
+import { outcomeOf, type Review } from './outcome.ts'
+import { type Ends, endRun, openIndexes, parseEnds, recordEnds } from './run.ts'
+import { planWith } from './status.ts'
+import { limitSteps, type Plan, type PlanInput, type Step } from './step.ts'
 
 /**
- * Plans one reconcile of a BotDeployment. What must not be lost is recorded before it is acted on: the run is in the
- * status before its first bot is made, and how a bot ended is in the status before the pod that shows it is deleted.
+ * Plans one reconcile of a BotDeployment. The cases are tried from top to bottom, and the first that applies returns the
+ * plan.
+ *
+ *   paused        the annotation orrery.dev/paused is set      change nothing
+ *   deleted       the deployment has a deletionTimestamp       stop all bots
+ *   withoutHost   the world has no Active run                  stop all bots; wait for a run
+ *   newRun        the bots are not in the world's run yet      record the run, stop the bots of older runs
+ *   ended         the bots of this run have ended              stop all bots
+ *   expired       their duration has passed                    end them
+ *   underWay      none of these                                create and delete bots, one decision each (bot.ts)
+ *
+ * What a crash must not lose is recorded before it is acted upon: the run before its first bot is created, and the end
+ * of a bot before the pod that shows it is deleted.
  */
-export const plan = (input: PlanInput): Plan => {
-  const { bots, world, nowMs } = input
-  if (isPaused(bots)) return { steps: [], status: pausedStatus(input) }
-  if (bots.metadata.deletionTimestamp !== undefined) return inBursts(planDeletion(input))
-  const host = observeHost(bots.spec.worldName, world)
-  if (!host.active) return inBursts(planWithoutWorld(input, host))
-  const run = bots.status?.run
-  if (run?.id !== host.runId) return inBursts(planNewRun(input, host))
-  if (run.endReason !== undefined) return inBursts(planEnded(input, run))
-  if (nowMs >= expiresAtMs(bots, run)) return inBursts(planEnded(input, endRun(run, 'Expired', nowMs)))
-  return inBursts(planRun(input, run, host))
+export const plan = (input: PlanInput): Plan => limitSteps(planFirst([paused, deleted, withoutHost, withHost], input))
+
+const paused: Case<PlanInput, Plan> = ({ bots, nowMs }) => {
+  if (!isPaused(bots)) return undefined
+  const status: BotDeploymentStatus = { ...bots.status, phase: bots.status?.phase ?? 'Pending' }
+  return { steps: [], status: pausedStatus(status, nowMs) }
 }
 
-type ActiveHost = Host & { readonly active: true }
+const deleted: Case<PlanInput, Plan> = (input) =>
+  input.bots.metadata.deletionTimestamp === undefined ? undefined : planDeleted(input)
 
-/** The world has a run that these bots are not in yet: it is recorded first, and the bots of an older one stop. */
-const planNewRun = (input: PlanInput, host: ActiveHost): Plan => {
-  const planned = planRun(input, { id: host.runId, startedAt: toInstant(input.nowMs) }, host)
+const withoutHost: Case<PlanInput, Plan> = (input) => {
+  const host = observeHost(input.bots.spec.worldName, input.world)
+  return host.isActive ? undefined : planWithoutHost(input, host)
+}
+
+/** The world has an Active run. */
+const withHost: Case<PlanInput, Plan> = (input) => {
+  const host = observeHost(input.bots.spec.worldName, input.world)
+  return host.isActive ? planFirst([newRun, ended, expired, underWay], { ...input, host }) : undefined
+}
+
+type HostedInput = PlanInput & { readonly host: Host & { readonly isActive: true } }
+
+const newRun: Case<HostedInput, Plan> = (input) => {
+  const { bots, host, nowMs } = input
+  if (bots.status?.run?.id === host.runId) return undefined
+  const planned = planRun(input, { id: host.runId, startedAt: toInstant(nowMs) })
   if (planned.status.phase !== 'Pending') {
     return { ...planned, steps: planned.steps.filter(({ verb }) => verb === 'deletePod'), requeueAfterMs: 0 }
   }
-  // Where no bot may run, nothing starts, and the duration does not begin.
+  // No bot may run, so the run and its duration do not begin.
   const { run: _, ...status } = planned.status
   return { ...planned, status }
 }
 
-const planRun = (input: PlanInput, run: BotRun, { address }: ActiveHost): Plan => {
+const ended: Case<HostedInput, Plan> = (input) => {
+  const run = input.bots.status?.run
+  return run?.endReason === undefined ? undefined : planEnded(input, run)
+}
+
+const expired: Case<HostedInput, Plan> = (input) => {
   const { bots, nowMs } = input
+  const run = bots.status?.run
+  if (run === undefined || nowMs < expiresAtMs(bots.spec.durationMinutes, run.startedAt)) return undefined
+  return planEnded(input, endRun(run, 'Expired', nowMs))
+}
+
+const underWay: Case<HostedInput, Plan> = (input) => {
+  const run = input.bots.status?.run
+  return run && planRun(input, run)
+}
+
+const planRun = (input: HostedInput, run: BotRun): Plan => {
+  const { bots, host, settings, nowMs } = input
+  const { address } = host
   const share = shareOf(bots, input.siblings, input.world)
-  const observed = observePods(bots, input.pods, run.id)
-  const known = memoryOf(run)
-  const pass = lookAtBots(input, { observed, known, share, address })
-  const missing = openIndexes(known, share.allowed).filter((index) => !isTaken(observed, index))
-  const waitMs = (index: number): number => (known.restarting.get(index)?.afterMs ?? 0) - nowMs
+  const pods = observePods(bots, input.pods, run.id)
+  const recorded = parseEnds(run)
+  const { deletions, hasNewEnds, ...reviewed } = reviewBots(input, { pods, ends: recorded, share, address })
+  const missing = openIndexes(recorded, share.allowed).filter((index) => !isNameInUse(pods, index))
+  const waitMs = (index: number): number => (recorded.restarting.get(index)?.afterMs ?? 0) - nowMs
   const creations = missing
     .filter((index) => waitMs(index) <= 0)
     .flatMap((index): Step[] => {
-      if (address === undefined || input.settings.image === undefined) return []
-      const restarts = known.restarting.get(index)?.restarts ?? 0
+      if (address === undefined || settings.image === undefined) return []
+      const restarts = recorded.restarting.get(index)?.restarts ?? 0
       return [{ verb: 'createPod', bot: { index, restarts, runId: run.id, address } }]
     })
-  const deletions = [...observed.older.values(), ...pass.goes].map((pod): Step => ({ verb: 'deletePod', pod }))
-  const steps = [...deletions, ...creations]
-  const moving = steps.length > 0 || observed.leaving.size > 0
-  const outlook = outlookOf(input, { ...pass, observed, share, address, moving })
-  const status = statusOf(input, { ...outlook, run: remember(run, pass.memory, bots.spec.count) })
-  const waitsMs = [expiresAtMs(bots, run) - nowMs, ...missing.map(waitMs).filter((ms) => ms > 0)]
-  const againMs = pass.recorded ? 0 : waitsMs.reduce((a, b) => Math.min(a, b))
-  return { steps, status, ...(Number.isFinite(againMs) ? { requeueAfterMs: againMs } : {}) }
+  const steps = [
+    ...[...pods.older.values(), ...deletions].map((pod): Step => ({ verb: 'deletePod', pod })),
+    ...creations,
+  ]
+  const isChanging = steps.length > 0 || pods.terminating.size > 0
+  const outcome = outcomeOf(input, { ...reviewed, pods, share, address, isChanging })
+  const expiresInMs = expiresAtMs(bots.spec.durationMinutes, run.startedAt) - nowMs
+  const waitsMs = missing.map(waitMs).filter((ms) => ms > 0)
+  const planned = planWith(
+    input,
+    { ...outcome, run: recordEnds(run, reviewed.ends, bots.spec.count) },
+    { steps, ...(hasNewEnds ? { requeueAfterMs: 0 } : earliest([expiresInMs, ...waitsMs])) },
+  )
+  return reviewed.detail === undefined ? planned : { ...planned, detail: reviewed.detail }
 }
 
-type Look = { observed: Observed; known: Memory; share: Share; address: string | undefined }
+/** There may be thousands of waits, too many for the arguments of one call. */
+const earliest = (waitsMs: readonly number[]): { requeueAfterMs?: number } =>
+  requeueAfter(waitsMs.reduce((a, b) => Math.min(a, b)))
 
-/** Looks at every bot of the run, lowest index first: who goes, who is Ready, and what is to be remembered. */
-const lookAtBots = ({ settings, nowMs }: PlanInput, { observed, known, share, address }: Look) => {
-  const goes: BotPod[] = []
-  const ready: BotPod[] = []
-  const completed = new Set(known.completed)
-  const failed = new Set(known.failed)
-  const restarting = new Map(known.restarting)
-  let failure: string | undefined
-  let recorded = false
-  for (const [index, pod] of observed.current) {
-    const fate = fateOf({ settings, nowMs, index, pod, memory: known, allowed: share.allowed, address })
-    if (fate.kind === 'goes') goes.push(pod)
-    else if (fate.kind === 'completed') completed.add(index)
-    else if (fate.kind === 'failed') {
-      failure ??= fate.failure
-      if (fate.restart !== undefined) restarting.set(index, fate.restart)
-      else {
-        failed.add(index)
-        restarting.delete(index)
-      }
-      // A bot that lives bears its number of restarts itself.
-    } else if (!isCounted(known, index, pod)) restarting.delete(index)
-    if (fate.kind === 'ready') ready.push(pod)
-    recorded ||= fate.kind === 'completed' || fate.kind === 'failed'
+type Reviewed = Pick<Review, 'ends' | 'ready' | 'detail'> & {
+  readonly deletions: readonly Pod[]
+  /** An end was found that the status does not have yet. */
+  readonly hasNewEnds: boolean
+}
+
+/** Decides about each bot of the run, lowest index first, and collects the decisions. */
+const reviewBots = (
+  { settings, nowMs }: PlanInput,
+  { pods, ends, share, address }: Pick<Review, 'pods' | 'ends' | 'share' | 'address'>,
+): Reviewed => {
+  const deletions: Pod[] = []
+  const ready: Pod[] = []
+  const completed = new Set(ends.completed)
+  const failed = new Set(ends.failed)
+  const restarting = new Map(ends.restarting)
+  let firstFailure: { readonly failure: string; readonly detail: string | undefined } | undefined
+  let hasNewEnds = false
+  for (const [index, pod] of pods.current) {
+    const decision = decideBot({ settings, nowMs, index, pod, ends, allowed: share.allowed, address })
+    switch (decision.kind) {
+      case 'delete':
+        deletions.push(pod)
+        break
+      case 'recordCompletion':
+        completed.add(index)
+        hasNewEnds = true
+        break
+      case 'recordFailure':
+        firstFailure ??= decision
+        if (decision.restart === undefined) failed.add(index)
+        if (decision.restart === undefined) restarting.delete(index)
+        else restarting.set(index, decision.restart)
+        hasNewEnds = true
+        break
+      case 'ready':
+        ready.push(pod)
+    }
+    // A bot that runs carries its number of restarts itself.
+    if ((decision.kind === 'ready' || decision.kind === 'starting') && !isCounted(ends, index, pod)) {
+      restarting.delete(index)
+    }
   }
-  const memory: Memory = { completed, failed, restarting, failure: failure ?? known.failure }
-  return { goes, ready, memory, recorded }
+  const after: Ends = { completed, failed, restarting, failure: firstFailure?.failure ?? ends.failure }
+  return { deletions, ready, ends: after, hasNewEnds, detail: firstFailure?.detail }
 }

@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { Pod } from '#operator/pods/pod.ts'
+import { scaleCpu, scaleMemoryBytes } from '#operator/pods/quantities.ts'
 import {
   aBot,
   active,
@@ -20,13 +22,12 @@ import {
   startMs,
 } from './fixtures.ts'
 import { formatIndexes, parseIndexes } from './indexes.ts'
-import { type BotPod, indexOf } from './pod.ts'
-import { partOfCpu, partOfMemory } from './quantities.ts'
+import { indexOf } from './pod.ts'
 
 const most = 6
 
 const podOf = (index: number) =>
-  fc.constantFrom<BotPod>(
+  fc.constantFrom<Pod>(
     aBot(index),
     aBot(index, { status: ready }),
     aBot(index, { status: exited(0) }),
@@ -88,12 +89,12 @@ const settled = (scene: Scene, other: Scene['siblings'] = scene.siblings): Scene
     if (still && JSON.stringify(planned.status) === JSON.stringify(now.bots.status)) return now
     now = { ...now, bots: { ...now.bots, status: planned.status }, pods: [...kept, ...added] }
   }
-  throw new Error('it did not settle in 20 rounds')
+  throw new Error('The deployment did not settle in 20 rounds.')
 }
-const nameOf = ({ metadata }: BotPod): string => `${metadata.name} ${JSON.stringify(metadata.labels)}`
+const nameOf = ({ metadata }: Pod): string => `${metadata.name} ${JSON.stringify(metadata.labels)}`
 
-describe('whatever is observed', () => {
-  test('a settled deployment has nothing left to do, and its status is not written again', () => {
+describe('for any observation', () => {
+  test('a settled deployment plans no steps and the same status', () => {
     fc.assert(
       fc.property(scenes, fc.nat({ max: 100_000 }), (scene, laterMs) => {
         const end = settled(scene)
@@ -110,7 +111,7 @@ describe('whatever is observed', () => {
     )
   })
 
-  test('the order in which pods and deployments are seen changes nothing', () => {
+  test('the plan does not depend on the order of pods and deployments', () => {
     fc.assert(
       fc.property(scenes, (scene) => {
         const turned = {
@@ -124,7 +125,7 @@ describe('whatever is observed', () => {
     )
   })
 
-  test('it ends in the same state, however many of the deletions and creations came through before a crash', () => {
+  test('a crash after any number of steps leads to the same end', () => {
     fc.assert(
       fc.property(scenes, fc.nat({ max: most }), (scene, through) => {
         const planned = planFor(scene)
@@ -146,7 +147,7 @@ describe('whatever is observed', () => {
     )
   })
 
-  test('a plan deletes only what the intent asks: bots that are too many, over, of another run, or out of reach', () => {
+  test('a plan deletes only bots that are too many, ended, of another run or of another address', () => {
     fc.assert(
       fc.property(scenes, (scene) => {
         const planned = planFor(scene)
@@ -175,7 +176,7 @@ describe('whatever is observed', () => {
     )
   })
 
-  test('a plan makes only bots within the count, of the run that is Active, whose name is free', () => {
+  test('a plan creates only bots within the count, of the Active run, with a free name', () => {
     fc.assert(
       fc.property(scenes, (scene) => {
         const planned = planFor(scene)
@@ -192,7 +193,7 @@ describe('whatever is observed', () => {
   })
 })
 
-test('a bot that fails again and again is made again exactly as often as its budget says', () => {
+test('a bot that always fails restarts as often as its budget allows', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 5 }), (restartBudget) => {
       let nowMs = startMs
@@ -209,7 +210,7 @@ test('a bot that fails again and again is made again exactly as often as its bud
   )
 })
 
-test('indexes read as they were written, in the shortest form', () => {
+test('indexes are parsed as formatted, in the shortest form', () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.nat({ max: 300 })), (indexes) => {
       expect([...parseIndexes(formatIndexes(indexes))]).toEqual(indexes.toSorted((a, b) => a - b))
@@ -225,7 +226,7 @@ test.each([
   ['1.5k', 0.1, '150'],
   ['100m', 0.02, '100m'],
   ['0', 1, '0'],
-])('of the memory limit %s a part of %f is %s', (limit, ratio, part) => expect(partOfMemory(limit, ratio)).toBe(part))
+])('scales the memory limit %s by %f to %s', (limit, ratio, part) => expect(scaleMemoryBytes(limit, ratio)).toBe(part))
 
 test.each([
   ['100m', 0.25, '25m'],
@@ -233,4 +234,4 @@ test.each([
   ['2', 1, '2'],
   ['1m', 0.02, '1m'],
   ['0', 1, '0'],
-])('of the CPU limit %s a part of %f is %s', (limit, ratio, part) => expect(partOfCpu(limit, ratio)).toBe(part))
+])('scales the CPU limit %s by %f to %s', (limit, ratio, part) => expect(scaleCpu(limit, ratio)).toBe(part))

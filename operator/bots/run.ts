@@ -1,26 +1,32 @@
-import type { BotDeployment, BotRun } from '#shared/resources/botDeployment.ts'
-import { ranForMs } from './diagnosis.ts'
+import { toInstant } from '#operator/lifecycle/duration.ts'
+import { restartBackoffMs } from '#operator/lifecycle/restartBudget.ts'
+import type { Pod } from '#operator/pods/pod.ts'
+import { ranForMs } from '#operator/pods/podState.ts'
+import { withDefined } from '#shared/optional.ts'
+import type { BotRun } from '#shared/resources/botDeployment.ts'
 import { formatIndexes, parseIndexes } from './indexes.ts'
-import { type BotPod, restartsOf } from './pod.ts'
+import { restartsOf } from './pod.ts'
 import type { BotSettings } from './settings.ts'
 
-/** A failed bot that waits to be made again. */
+/** The next restart of a failed bot: its number, and the time before which it does not happen. */
 export type Restart = { readonly restarts: number; readonly afterMs: number }
 
-/** What is remembered of the bots of a run, by index. */
-export type Memory = {
+/** The recorded ends of the bots of a run, by index. */
+export type Ends = {
   readonly completed: ReadonlySet<number>
+  /** The bots whose restart budget is used up. */
   readonly failed: ReadonlySet<number>
   readonly restarting: ReadonlyMap<number, Restart>
+  /** The last error. */
   readonly failure: string | undefined
 }
 
-/** The lowest `allowed` indexes without those that ended or were given up: the bots that are to exist. */
-export const openIndexes = ({ completed, failed }: Memory, allowed: number): number[] =>
+/** Returns the indexes of the bots that should exist: the lowest `allowed` ones that are neither completed nor failed. */
+export const openIndexes = ({ completed, failed }: Ends, allowed: number): number[] =>
   Array.from({ length: allowed }, (_, index) => index).filter((index) => !completed.has(index) && !failed.has(index))
 
-/** Reads what a run remembers. */
-export const memoryOf = (run: BotRun): Memory => ({
+/** Parses the ends in a run. */
+export const parseEnds = (run: BotRun): Ends => ({
   completed: parseIndexes(run.completedIndexes),
   failed: parseIndexes(run.failedIndexes),
   restarting: new Map(
@@ -31,24 +37,26 @@ export const memoryOf = (run: BotRun): Memory => ({
   failure: run.failure,
 })
 
-/** The run with this memory. Bots beyond the count are forgotten: made again later, they are new ones. */
-export const remember = (run: BotRun, memory: Memory, count: number): BotRun => {
+/** Returns the run with these ends. Bots beyond the count are forgotten: they are new ones if they are created again. */
+export const recordEnds = (run: BotRun, ends: Ends, count: number): BotRun => {
   const { completedIndexes: _, failedIndexes: __, restarting: ___, failure: ____, ...rest } = run
-  const within = (indexes: ReadonlySet<number>) => formatIndexes([...indexes].filter((index) => index < count))
-  const [completedIndexes, failedIndexes] = [within(memory.completed), within(memory.failed)]
-  const restarting = groups([...memory.restarting].filter(([index]) => index < count))
-  const troubled = failedIndexes !== undefined || restarting.length > 0
+  const formatWithin = (indexes: ReadonlySet<number>) => formatIndexes([...indexes].filter((index) => index < count))
+  const failedIndexes = formatWithin(ends.failed)
+  const restarting = groupRestarts([...ends.restarting].filter(([index]) => index < count))
+  const hasFailures = failedIndexes !== undefined || restarting.length > 0
   return {
     ...rest,
-    ...(completedIndexes === undefined ? {} : { completedIndexes }),
-    ...(failedIndexes === undefined ? {} : { failedIndexes }),
-    ...(restarting.length === 0 ? {} : { restarting }),
-    ...(troubled && memory.failure !== undefined ? { failure: memory.failure.slice(0, 2_048) } : {}),
+    ...withDefined({
+      completedIndexes: formatWithin(ends.completed),
+      failedIndexes,
+      restarting: restarting.length === 0 ? undefined : restarting,
+      failure: hasFailures ? ends.failure?.slice(0, 2_048) : undefined,
+    }),
   }
 }
 
-/** Bots that failed together are told together: ten thousand that lose their world at once are one entry. */
-const groups = (entries: readonly (readonly [number, Restart])[]): NonNullable<BotRun['restarting']> => {
+/** Groups bots with equal restarts: ten thousand that lose their world at once are one entry. */
+const groupRestarts = (entries: readonly (readonly [number, Restart])[]): NonNullable<BotRun['restarting']> => {
   const byKey = new Map<string, { restarts: number; afterMs: number; indexes: number[] }>()
   for (const [index, { restarts, afterMs }] of entries) {
     const key = `${afterMs}/${restarts}`
@@ -65,27 +73,16 @@ const groups = (entries: readonly (readonly [number, Restart])[]): NonNullable<B
     }))
 }
 
-/** What follows from the failure of a bot: the restart that it waits for, or undefined where its budget is used up. */
-export const nextRestart = (pod: BotPod, settings: BotSettings, nowMs: number): Restart | undefined => {
-  const restarts = ranForMs(pod) >= settings.restartRefillMs ? 1 : restartsOf(pod) + 1
+/** Returns the restart after the failure of a bot, or undefined if its restart budget is used up. */
+export const nextRestart = (pod: Pod, settings: BotSettings, nowMs: number): Restart | undefined => {
+  const restarts = ranForMs(pod, 'bot') >= settings.restartRefillMs ? 1 : restartsOf(pod) + 1
   if (restarts > settings.restartBudget) return undefined
-  const backoffMs = Math.min(settings.restartBackoffMaxMs, settings.restartBackoffMs * 2 ** Math.min(restarts - 1, 20))
-  return { restarts, afterMs: nowMs + backoffMs }
+  return { restarts, afterMs: nowMs + restartBackoffMs(restarts, settings) }
 }
 
-/** When the duration of a run is over, in epoch milliseconds; Infinity where it has none. */
-export const expiresAtMs = ({ spec }: BotDeployment, run: BotRun): number =>
-  spec.durationMinutes === undefined
-    ? Number.POSITIVE_INFINITY
-    : Date.parse(run.startedAt) + spec.durationMinutes * 60_000
-
-/** The run, over. An end that is already recorded stays as it is. */
+/** Returns the run with its end, which cancels all restarts. An end that is recorded already stays. */
 export const endRun = (run: BotRun, endReason: NonNullable<BotRun['endReason']>, nowMs: number): BotRun => {
   if (run.endReason !== undefined) return run
-  // Nobody waits for a restart any more.
   const { restarting: _, ...rest } = run
   return { ...rest, endedAt: toInstant(nowMs), endReason }
 }
-
-/** An instant as the API writes it. */
-export const toInstant = (ms: number): string => new Date(ms).toISOString()

@@ -1,46 +1,42 @@
+import type { PlanOf } from '#operator/lifecycle/plan.ts'
+import type { Pod } from '#operator/pods/pod.ts'
 import type { BotDeployment, BotDeploymentStatus } from '#shared/resources/botDeployment.ts'
 import type { World } from '#shared/resources/world.ts'
-import type { Bot, BotPod } from './pod.ts'
+import type { Bot } from './pod.ts'
 import type { BotSettings } from './settings.ts'
 
-/** One thing to do. The executor does it as it stands and decides nothing. */
-export type Step =
-  | { readonly verb: 'createPod'; readonly bot: Bot }
-  | { readonly verb: 'deletePod'; readonly pod: BotPod }
+/** One write to the cluster. The executor decides nothing. */
+export type Step = { readonly verb: 'createPod'; readonly bot: Bot } | { readonly verb: 'deletePod'; readonly pod: Pod }
 
-/** What to do, then the status to write, then when to look again if nothing happens before. */
-export type Plan = {
-  readonly steps: readonly Step[]
-  readonly status: BotDeploymentStatus
-  readonly requeueAfterMs?: number
-}
+/** The result of planning a BotDeployment. */
+export type Plan = PlanOf<Step, BotDeploymentStatus>
 
-/** Everything that a plan depends on; the same input gives the same plan. */
+/** Everything that a plan depends on. The same input gives the same plan. */
 export type PlanInput = {
   readonly bots: BotDeployment
-  /** The World of that name in the same namespace. */
+  /** The World that the deployment names, in its namespace. */
   readonly world: World | undefined
-  /** All deployments of that world. */
+  /** All deployments of that world, this one included. */
   readonly siblings: readonly BotDeployment[]
-  /** The pods that bear the deployment's label in its namespace, whoever they belong to. */
-  readonly pods: readonly BotPod[]
+  /** The pods with the deployment's label in its namespace, strangers included. */
+  readonly pods: readonly Pod[]
   readonly settings: BotSettings
   readonly nowMs: number
 }
 
-/** The most pods that one plan makes, and the most that it deletes; the next plan goes on. */
-export const burst = 500
-/** How soon the next plan goes on: the cache has seen the deletions by then. */
+/** The maximum of creations, and of deletions, in one plan; the next plan continues. */
+export const maxBurst = 500
+/** The wait before the next plan continues; by then the cache has seen the deletions. */
 export const burstPauseMs = 200
 
-/** The plan with no more steps of a kind than a burst. */
-export const inBursts = (plan: Plan): Plan => {
+/** Returns the plan with at most `maxBurst` steps of each kind. */
+export const limitSteps = (plan: Plan): Plan => {
   const deletions = plan.steps.filter(({ verb }) => verb === 'deletePod')
   const creations = plan.steps.filter(({ verb }) => verb === 'createPod')
-  if (deletions.length <= burst && creations.length <= burst) return plan
+  if (deletions.length <= maxBurst && creations.length <= maxBurst) return plan
   return {
     ...plan,
-    steps: [...deletions.slice(0, burst), ...creations.slice(0, burst)],
+    steps: [...deletions.slice(0, maxBurst), ...creations.slice(0, maxBurst)],
     requeueAfterMs: Math.min(burstPauseMs, plan.requeueAfterMs ?? burstPauseMs),
   }
 }

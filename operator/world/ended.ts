@@ -1,79 +1,89 @@
+import { expiresAtMs } from '#operator/lifecycle/duration.ts'
+import { joinSentences } from '#operator/lifecycle/message.ts'
+import { requeueAfter } from '#operator/lifecycle/plan.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
-import { type Drain, drain, foreignFinalizers } from './drain.ts'
-import { lastRun } from './observe.ts'
-import { endedInError, endRun, expiresAtMs } from './run.ts'
-import { removeService } from './service.ts'
-import { statusOf } from './status.ts'
-import { lookAgain, type Plan, type PlanInput } from './step.ts'
+import { type Drain, drainServer, foreignFinalizers } from './drain.ts'
+import { observeRun } from './observe.ts'
+import { endedInError, endRun } from './run.ts'
+import { deleteService } from './service.ts'
+import { planWith } from './status.ts'
+import type { Plan, PlanInput } from './step.ts'
 
-/** A World that is being deleted: its server drains, and the status says when none is left. No pod is ever made. */
-export const planDeletion = (input: PlanInput): Plan => {
+/** Plans a World with a deletionTimestamp: its server drains, and the status says when none is left. */
+export const planDeleted = (input: PlanInput): Plan => {
   const { world, nowMs } = input
-  const last = lastRun(input)
-  const run = last && endRun(last, 'Stopped', 'the world is being deleted', nowMs)
-  const draining = drain(input, run?.id)
-  const status = statusOf(input, {
-    ...(run ? { run } : {}),
-    phase: run ? 'Stopped' : 'Inactive',
-    deployment: endedStatus(world, draining, false),
-    message: `the world is being deleted${deletionWaits(input, draining)}`,
-    reason: draining.over ? 'Deleting' : (draining.trouble?.reason ?? 'Deleting'),
-    progressing: true,
-    trouble: draining.over ? undefined : draining.trouble,
-  })
-  return { steps: [...draining.steps, ...removeService(input)], status, ...againAfter(draining) }
+  const last = observeRun(input)
+  const run = last && endRun(last, 'Stopped', 'The world is being deleted.', nowMs)
+  const drain = drainServer(input, run?.id)
+  const trouble = drain.isDone ? undefined : drain.trouble
+  return planWith(
+    input,
+    {
+      ...(run ? { run } : {}),
+      phase: run ? 'Stopped' : 'Inactive',
+      deployment: endedDeployment(world, drain, false),
+      message: joinSentences('The world is being deleted.', drain.message || explainFinalizers(input)),
+      reason: trouble?.reason ?? 'Deleting',
+      progressing: true,
+      trouble,
+    },
+    { steps: [...drain.steps, ...deleteService(input)], ...requeueDrain(drain) },
+  )
 }
 
-const deletionWaits = (input: PlanInput, draining: Drain): string => {
-  if (!draining.over) return `: ${draining.message}`
-  const holders = foreignFinalizers(input)
-  if (holders.length === 0) return ''
-  return `: no server is left, and the finalizer ${holders.join(', ')} is to be removed by whoever set it`
+const explainFinalizers = (input: PlanInput): string => {
+  const finalizers = foreignFinalizers(input)
+  if (finalizers.length === 0) return ''
+  return `No server is left. The owner of finalizer ${finalizers.join(', ')} must remove it.`
 }
 
-/** A World whose spec asks for Stopped: Stopped at once, while its server drains; Inactive if it never ran. */
+/** Plans a World whose spec says Stopped. The phase is Stopped at once, while the server drains. */
 export const planStopped = (input: PlanInput): Plan => {
-  const run = lastRun(input)
+  const run = observeRun(input)
   if (run !== undefined) return planEnded(input, endRun(run, 'Stopped', '', input.nowMs))
-  const steps = [...drain(input, undefined).steps, ...removeService(input)]
-  return { steps, status: statusOf(input, { phase: 'Inactive', reason: 'NeverStarted', message: '' }) }
+  const steps = [...drainServer(input, undefined).steps, ...deleteService(input)]
+  return planWith(input, { phase: 'Inactive', reason: 'NeverStarted', message: '' }, { steps })
 }
 
-/** A run that is over: its server goes, and a transient world goes after it once its duration is over too. */
-export const planEnded = (input: PlanInput, run: WorldRun): Plan => {
+/** Plans a run that has ended: its server drains, and a transient world is deleted after its duration. */
+export const planEnded = (input: PlanInput, run: WorldRun, detail?: string): Plan => {
   const { world, nowMs } = input
-  const draining = drain(input, run.id)
-  const leftMs = expiresAtMs(world, run) - nowMs
-  const failed = endedInError(run) && leftMs > 0 && world.status?.phase !== 'Stopped'
+  const drain = drainServer(input, run.id)
+  const leftMs = expiresAtMs(world.spec.durationMinutes, run.startedAt) - nowMs
+  const isError = endedInError(run) && leftMs > 0 && world.status?.phase !== 'Stopped'
   const failure = { reason: run.failure?.reason ?? run.endReason ?? 'Error', message: run.endMessage ?? '' }
-  const status = statusOf(input, {
+  const outcome = {
     run,
-    phase: failed ? 'Error' : 'Stopped',
-    deployment: endedStatus(world, draining, endedInError(run)),
-    message: endedMessage(world, run, draining),
+    phase: isError ? 'Error' : 'Stopped',
+    deployment: endedDeployment(world, drain, endedInError(run)),
+    message: endedMessage(world, run, drain),
     reason: run.endReason ?? 'Stopped',
-    progressing: !draining.over,
-    trouble: failed ? failure : draining.over ? undefined : draining.trouble,
-  })
-  const over = world.spec.transient && leftMs <= 0 && draining.over
-  // Only a spec that the status already speaks of may end in deletion: an extension that arrives now wins.
-  const settled = world.status?.observedGeneration === world.metadata.generation
-  if (over) return settled ? { steps: [{ verb: 'deleteWorld' }], status } : { steps: [], status, requeueAfterMs: 0 }
-  const steps = [...draining.steps, ...removeService(input)]
-  return { steps, status, ...againAfter(draining, leftMs > 0 ? leftMs : undefined) }
+    progressing: !drain.isDone,
+    trouble: isError ? { ...failure, ...(detail && { detail }) } : drain.isDone ? undefined : drain.trouble,
+  } as const
+  if (world.spec.transient && leftMs <= 0 && drain.isDone) return planTransientDeletion(input, outcome)
+  const steps = [...drain.steps, ...deleteService(input)]
+  return planWith(input, outcome, { steps, ...requeueDrain(drain, leftMs > 0 ? leftMs : undefined) })
 }
 
-const againAfter = (draining: Drain, leftMs?: number): { requeueAfterMs?: number } =>
-  lookAgain(leftMs, draining.over ? undefined : draining.againMs)
+/** Deletes the World only if the status has seen its present spec: an extension that arrives now is honoured. */
+const planTransientDeletion = (input: PlanInput, outcome: Parameters<typeof planWith>[1]): Plan =>
+  input.world.status?.observedGeneration === input.world.metadata.generation
+    ? planWith(input, outcome, { steps: [{ verb: 'deleteWorld' }] })
+    : planWith(input, outcome, { requeueAfterMs: 0 })
 
-const endedStatus = (world: World, draining: Drain, failed: boolean): 'Stopping' | 'Unknown' | 'Stopped' | 'Error' => {
-  if (!draining.over) return draining.deployment
+const requeueDrain = (drain: Drain, leftMs?: number): { requeueAfterMs?: number } =>
+  requeueAfter(leftMs, drain.isDone ? undefined : drain.requeueAfterMs)
+
+const endedDeployment = (world: World, drain: Drain, failed: boolean): 'Stopping' | 'Unknown' | 'Stopped' | 'Error' => {
+  if (!drain.isDone) return drain.deployment
   return failed || world.status?.deployment?.status === 'Error' ? 'Error' : 'Stopped'
 }
 
-const endedMessage = (world: World, run: WorldRun, draining: Drain): string => {
-  // Only the API gives runs to its own worlds; until it has adopted an edit of the state, the world says so.
-  const revived = world.spec.state === 'Running' && run.endReason === 'Stopped'
-  if (revived) return 'waiting for the API to give the next run its id'
-  return [run.endMessage, draining.message].filter(Boolean).join('; ')
+const endedMessage = (world: World, run: WorldRun, drain: Drain): string => {
+  // Only the API names the runs of its own worlds. It has not adopted the kubectl edit of the state yet.
+  const awaitsRunId = world.spec.state === 'Running' && run.endReason === 'Stopped'
+  return awaitsRunId
+    ? 'Waiting for the API to assign the id of the next run.'
+    : joinSentences(run.endMessage, drain.message)
 }

@@ -1,86 +1,90 @@
 import { expect, test } from 'vitest'
+import type { Pod } from '#operator/pods/pod.ts'
 import type { World } from '#shared/resources/world.ts'
-import { eventsOf } from './events.ts'
+import { worldEvents } from './events.ts'
 import { aPod, aWorld, exited, planFor, ready, runA, running, startMs, stopped, written } from './fixtures.ts'
-import type { Pod } from './pod.ts'
 
-/** Reconciles until nothing changes, and collects what the user is told, as `type reason: note`. */
-const toldBy = (start: World, pod: Pod | undefined, nowMs = startMs): { world: World; told: string[] } => {
+/** Reconciles until nothing changes, and collects the events as `type reason: note`. */
+const eventsBy = (start: World, pod: Pod | undefined, nowMs = startMs): { world: World; events: string[] } => {
   let world = start
-  const told: string[] = []
+  const events: string[] = []
   for (let round = 0; round < 10; round += 1) {
     const planned = planFor(world, pod, nowMs)
-    told.push(
-      ...eventsOf(world, planned.status, planned.steps).map(({ type, reason, note }) => `${type} ${reason}: ${note}`),
+    events.push(
+      ...worldEvents(world, planned.status, planned).map(({ type, reason, note }) => `${type} ${reason}: ${note}`),
     )
-    if (JSON.stringify(world.status) === JSON.stringify(planned.status)) return { world, told }
+    if (JSON.stringify(world.status) === JSON.stringify(planned.status)) return { world, events }
     world = written(world, planned)
   }
   throw new Error('the world did not settle in 10 rounds')
 }
 
-const started = toldBy(aWorld(running), undefined).world
-const active = toldBy(started, aPod({ status: ready() })).world
+const started = eventsBy(aWorld(running), undefined).world
+const active = eventsBy(started, aPod({ status: ready() })).world
 
-test('a start is told with its run, size and image, once', () => {
-  const { told, world } = toldBy(aWorld(running), undefined)
-  expect(told).toEqual([`Normal Started: The run ${runA} begins: Capacity30 with the image registry.example/server:1.`])
-  expect(toldBy(world, undefined).told).toEqual([])
+test('a start is one event with run, profile and image', () => {
+  const { events, world } = eventsBy(aWorld(running), undefined)
+  expect(events).toEqual([
+    `Normal Started: Run ${runA} started with profile Capacity30 and image registry.example/server:1.`,
+  ])
+  expect(eventsBy(world, undefined).events).toEqual([])
 })
 
-test('a server that becomes ready is told with where it is', () => {
-  expect(toldBy(started, aPod({ status: ready() })).told).toEqual([
+test('a ready server is an event with its address', () => {
+  expect(eventsBy(started, aPod({ status: ready() })).events).toEqual([
     'Normal Ready: The server is ready at 10.0.0.7:7777.',
   ])
 })
 
-test('an edit of a world that runs tells nothing', () => {
+test('an edit of a running world is no event', () => {
   const edited = { ...active, metadata: { ...active.metadata, generation: 2 } }
-  expect(toldBy(edited, aPod({ status: ready() })).told).toEqual([])
+  expect(eventsBy(edited, aPod({ status: ready() })).events).toEqual([])
 })
 
-test('a failed server is told with why, and its end when it failed too often', () => {
+test('each failure is an event with its cause, and so is the end of the budget', () => {
   let world = active
   const all: string[] = []
   for (let failure = 1; failure <= 4; failure += 1) {
-    const step = toldBy(world, aPod({ uid: `pod-${failure}`, status: exited(3) }))
-    all.push(...step.told)
+    const step = eventsBy(world, aPod({ uid: `pod-${failure}`, status: exited(3) }))
+    all.push(...step.events)
     world = step.world
   }
   expect(all).toHaveLength(4)
-  expect(all[0]).toBe('Warning Restarted: Restart 1 of 3: the server ended with exit code 3 (Error).')
-  expect(all[3]).toMatch(/^Warning RestartBudget: The server failed 4 times, .*exit code 3/)
+  expect(all[0]).toBe('Warning Restarted: Restart 1 of 3: exit code 3.')
+  expect(all[3]).toBe('Warning RestartBudget: Failed 4 times; last error: exit code 3.')
 })
 
-test('a run that ends is told with its reason: stopped, expired, completed, not ready in time', () => {
-  expect(toldBy({ ...active, spec: aWorld(stopped).spec }, undefined).told).toEqual([
+test('the end of a run is an event with its reason', () => {
+  expect(eventsBy({ ...active, spec: aWorld(stopped).spec }, undefined).events).toEqual([
     'Normal Stopped: The world was stopped.',
   ])
   const short = { ...active, spec: { ...active.spec, durationMinutes: 1 } }
-  expect(toldBy(short, undefined, startMs + 60_000).told).toEqual(['Normal Expired: The duration of the run is over.'])
-  expect(toldBy(active, aPod({ status: exited(0) })).told).toEqual(['Normal Completed: The server ended the run.'])
-  const late = toldBy(started, undefined, startMs + 600_000).told
+  expect(eventsBy(short, undefined, startMs + 60_000).events).toEqual([
+    'Normal Expired: The duration of the run is over.',
+  ])
+  expect(eventsBy(active, aPod({ status: exited(0) })).events).toEqual(['Normal Completed: The server ended the run.'])
+  const late = eventsBy(started, undefined, startMs + 600_000).events
   expect(late).toEqual([
     'Warning StartDeadline: The server was not ready in time: waiting for the server to become ready.',
   ])
 })
 
-test('a deletion is told once no server is left, and so is the end of a transient world', () => {
+test('a deletion is an event once no server is left', () => {
   const deleted = { ...active, metadata: { ...active.metadata, deletionTimestamp: 'now', generation: 2 } }
-  const draining = toldBy(deleted, aPod({ status: ready() }))
-  expect(draining.told).toEqual(['Normal Stopped: The world is being deleted.'])
-  expect(toldBy(draining.world, undefined).told).toEqual([
-    'Normal Deleted: The world is deleted, and no server of it is left.',
+  const draining = eventsBy(deleted, aPod({ status: ready() }))
+  expect(draining.events).toEqual(['Normal Stopped: The world is being deleted.'])
+  expect(eventsBy(draining.world, undefined).events).toEqual([
+    'Normal Deleted: The world is deleted. No server is left.',
   ])
   const transient = { ...active, spec: { ...active.spec, transient: true, durationMinutes: 1 } }
-  const over = toldBy(transient, undefined, startMs + 60_000).told
-  expect(over).toContain('Normal Deleted: The duration is over and the server has stopped: the world is deleted.')
+  const over = eventsBy(transient, undefined, startMs + 60_000).events
+  expect(over).toContain('Normal Deleted: The world is deleted: its duration is over and its server has stopped.')
 })
 
-test('what somebody must look at is a warning, told once for each reason', () => {
+test('a Degraded world is one warning for each reason', () => {
   const foreign = aPod({ metadata: { ownerReferences: [] } })
-  const { told, world } = toldBy(started, foreign)
-  expect(told).toHaveLength(1)
-  expect(told[0]).toMatch(/^Warning PodNameTaken: The pod .* belongs to something else/)
-  expect(toldBy(world, foreign).told).toEqual([])
+  const { events, world } = eventsBy(started, foreign)
+  expect(events).toHaveLength(1)
+  expect(events[0]).toMatch(/^Warning PodNameTaken: Pod .* belongs to another owner/)
+  expect(eventsBy(world, foreign).events).toEqual([])
 })

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { explainRefusal, isRefusal } from '#operator/refusal.ts'
+import { refusedStatus } from '#operator/lifecycle/conditions.ts'
+import { explainRefusal, isRefusal } from '#operator/lifecycle/refusal.ts'
+import type { Pod } from '#operator/pods/pod.ts'
 import { KubeError } from '#shared/kube/errors.ts'
 import {
   active,
@@ -24,8 +26,6 @@ import {
   written,
 } from './fixtures.ts'
 import { plan } from './plan.ts'
-import type { Pod } from './pod.ts'
-import { refusedStatus } from './status.ts'
 
 const unscheduled = (reason: string, message: string): Pod['status'] => ({
   phase: 'Pending',
@@ -37,40 +37,27 @@ const disrupted = (reason: string, message = ''): Pod['status'] => ({
 })
 const backOff = 'Back-off pulling image "x": ErrImagePull: not found'
 
-describe('a server that does not become ready says why, with a reason of its own', () => {
+describe('a server that does not become ready has a reason of its own', () => {
   test.each<[string, Pod['status'], string, string]>([
-    ['a missing image', waitingFor('ErrImagePull', 'not found'), 'ImagePullFailed', 'cannot be pulled: not found'],
-    [
-      'an image that is asked for again',
-      waitingFor('ImagePullBackOff', backOff),
-      'ImagePullFailed',
-      'cannot be pulled: not found',
-    ],
-    ['a name that is none', waitingFor('InvalidImageName'), 'ImagePullFailed', 'cannot be pulled'],
-    [
-      'no room on any node',
-      unscheduled('Unschedulable', '0/1 nodes fit'),
-      'Unschedulable',
-      'waiting for a node: 0/1 nodes fit',
-    ],
-    ['a scheduling gate', unscheduled('SchedulingGated', ''), 'SchedulingGated', 'waiting for a node'],
+    ['a missing image', waitingFor('ErrImagePull', 'not found'), 'ImagePullFailed', 'not found'],
+    ['an image in back-off', waitingFor('ImagePullBackOff', backOff), 'ImagePullFailed', backOff],
+    ['an invalid image name', waitingFor('InvalidImageName'), 'ImagePullFailed', 'InvalidImageName'],
+    ['no room on any node', unscheduled('Unschedulable', '0/1 nodes fit'), 'Unschedulable', '0/1 nodes fit'],
+    ['a scheduling gate', unscheduled('SchedulingGated', 'held by a gate'), 'SchedulingGated', 'held by a gate'],
     ['a missing secret', waitingFor('CreateContainerConfigError', 'no secret'), 'ContainerCannotStart', 'no secret'],
-    [
-      'a kubelet that restarts it',
-      waitingFor('CrashLoopBackOff', 'back-off 10s'),
-      'CrashLoop',
-      'fails again and again',
-    ],
-  ])('%s', (_, status, reason, sentence) => {
+    ['a kubelet that restarts it', waitingFor('CrashLoopBackOff', 'back-off 10s'), 'CrashLoop', 'back-off 10s'],
+  ])('for %s, with the words of the cluster in the detail alone', (_, status, reason, words) => {
     const planned = planFor(frozen(), aPod({ status }))
     expect(planned.steps).toEqual([])
-    expect(planned.status.message).toContain(sentence)
+    expect(planned.detail).toContain(words)
+    expect(planned.status.message).toMatch(/^[A-Z].*\.$/)
+    expect(JSON.stringify(planned.status)).not.toContain(words)
     expect(conditionOf(planned.status, 'Ready')).toBe(`False/${reason}`)
     expect(conditionOf(planned.status, 'Degraded')).toBe(`True/${reason}`)
     expect(conditionOf(planned.status, 'Progressing')).toBe(`True/${reason}`)
   })
 
-  test('and a pull that fails in turns is told once', () => {
+  test('and alternating pull errors leave the status unchanged', () => {
     const first = planFor(frozen(), aPod({ status: waitingFor('ErrImagePull', 'not found') }))
     const next = planFor(
       written(frozen(), first),
@@ -80,7 +67,7 @@ describe('a server that does not become ready says why, with a reason of its own
     expect(next.status).toEqual(first.status)
   })
 
-  test('and when its time is up, the run ends with that reason', () => {
+  test('that ends the run after the start deadline', () => {
     const pod = aPod({ status: waitingFor('ErrImagePull', 'not found') })
     const { world } = settle(frozen(), pod, startMs + settings.startDeadlineMs)
     expect(world.status).toMatchObject({
@@ -88,54 +75,72 @@ describe('a server that does not become ready says why, with a reason of its own
       run: { endReason: 'StartDeadline' },
       deployment: { status: 'Error' },
     })
-    expect(world.status?.message).toContain('not ready in time: waiting for the image')
+    expect(world.status?.message).toBe(
+      'The server was not ready in time: the server image cannot be pulled. ' +
+        'Check the image of the build, or ask the platform operator.',
+    )
     expect(conditionOf(world.status ?? {}, 'Degraded')).toBe('True/ImagePullFailed')
   })
 })
 
 describe('a server that is lost', () => {
   test.each<[string, Pod['status'], string, number, string]>([
-    ['by its memory', outOfMemory, 'OutOfMemory', 1, 'restart 1 of 3: the server needed more memory'],
-    ['by itself', exited(3), 'ServerFailed', 1, 'restart 1 of 3: the server ended with exit code 3'],
     [
-      'by eviction',
-      evicted,
+      'by its memory',
+      outOfMemory,
+      'OutOfMemory',
+      1,
+      'Restart 1 of 3: the server exceeded its memory limit. Choose a larger scaling profile.',
+    ],
+    ['by itself', exited(3), 'ServerFailed', 1, 'Restart 1 of 3: exit code 3.'],
+    ['by eviction', evicted, 'Evicted', 0, 'Replacing the server: the cluster evicted the server.'],
+    [
+      'by preemption',
+      disrupted('PreemptionByScheduler'),
       'Evicted',
       0,
-      'the server is made again: the cluster took the server away: the node was low',
+      'Replacing the server: the cluster evicted the server.',
     ],
-    ['by preemption', disrupted('PreemptionByScheduler'), 'Evicted', 0, 'made again: the cluster took the server away'],
-    ['with its node', disrupted('DeletionByPodGC', 'node is gone'), 'NodeLost', 0, 'lost with its node'],
-    ['by a shutdown of its node', { phase: 'Failed', reason: 'NodeShutdown' }, 'Evicted', 0, 'was shut down'],
+    [
+      'with its node',
+      disrupted('DeletionByPodGC', 'node is gone'),
+      'NodeLost',
+      0,
+      'Replacing the server: the node of the server was lost.',
+    ],
+    [
+      'by a shutdown of its node',
+      { phase: 'Failed', reason: 'NodeShutdown' },
+      'Evicted',
+      0,
+      'Replacing the server: the node of the server was shut down.',
+    ],
     [
       'by a node that has no room after all',
       { phase: 'Failed', reason: 'OutOfmemory' },
       'NodeRefused',
       0,
-      'did not take',
+      'Replacing the server: the node did not admit the server.',
     ],
-  ])(
-    '%s is counted once, told with its reason, and made again after a wait',
-    (_, status, reason, restarts, sentence) => {
-      const pod = aPod({ status })
-      const counted = planFor(active(), pod, startMs + 5_000)
-      expect(counted).toMatchObject({ steps: [], requeueAfterMs: 0, status: { phase: 'Active', run: { restarts } } })
-      expect(counted.status.message).toContain(sentence)
-      expect(conditionOf(counted.status, 'Degraded')).toBe(`True/${reason}`)
-      expect(counted.status.deployment?.status).toBe('Restarting')
-      const gone = settle(active(), pod, startMs + 5_000)
-      expect(gone.pod).toBeUndefined()
-      expect(gone.world.status).toEqual(counted.status)
-      expect(verbs(planFor(gone.world, undefined, startMs + 5_999))).toEqual([])
-      expect(verbs(planFor(gone.world, undefined, startMs + 6_000))).toEqual(['createPod'])
-      const back = planFor(gone.world, aPod({ uid: 'next', status: ready(startMs + 7_000) }), startMs + 7_000)
-      expect(back.status).toMatchObject({ phase: 'Active', deployment: { status: 'Running', externalId: 'next' } })
-      expect(back.status.message).toBeUndefined()
-      expect(conditionOf(back.status, 'Degraded')).toBe('False/AsExpected')
-    },
-  )
+  ])('%s is counted once and replaced after a wait', (_, status, reason, restarts, sentence) => {
+    const pod = aPod({ status })
+    const counted = planFor(active(), pod, startMs + 5_000)
+    expect(counted).toMatchObject({ steps: [], requeueAfterMs: 0, status: { phase: 'Active', run: { restarts } } })
+    expect(counted.status.message).toContain(sentence)
+    expect(conditionOf(counted.status, 'Degraded')).toBe(`True/${reason}`)
+    expect(counted.status.deployment?.status).toBe('Restarting')
+    const gone = settle(active(), pod, startMs + 5_000)
+    expect(gone.pod).toBeUndefined()
+    expect(gone.world.status).toEqual(counted.status)
+    expect(verbs(planFor(gone.world, undefined, startMs + 5_999))).toEqual([])
+    expect(verbs(planFor(gone.world, undefined, startMs + 6_000))).toEqual(['createPod'])
+    const back = planFor(gone.world, aPod({ uid: 'next', status: ready(startMs + 7_000) }), startMs + 7_000)
+    expect(back.status).toMatchObject({ phase: 'Active', deployment: { status: 'Running', externalId: 'next' } })
+    expect(back.status.message).toBeUndefined()
+    expect(conditionOf(back.status, 'Degraded')).toBe('False/AsExpected')
+  })
 
-  test('within moments, before any status told of it, is the one that the deployment names', () => {
+  test('within moments has its pod named by the deployment', () => {
     const counted = planFor(frozen(), aPod({ uid: 'short-lived', status: exited(3) }))
     expect(counted.status.deployment?.externalId).toBe('short-lived')
     const next = written(frozen(), counted)
@@ -144,7 +149,7 @@ describe('a server that is lost', () => {
     expect(planFor(next, successor, startMs + 60_000).status.deployment?.externalId).toBe('its successor')
   })
 
-  test('for the second time in a row is in a crash loop, and at the end of the budget that is the reason', () => {
+  test('twice in a row is in a crash loop, up to the end of the budget', () => {
     let now = { world: active(), pod: aPod() as Pod | undefined }
     const reasons: string[] = []
     for (let failure = 0; failure <= settings.restartBudget; failure += 1) {
@@ -153,10 +158,10 @@ describe('a server that is lost', () => {
     }
     expect(reasons).toEqual(['True/ServerFailed', 'True/CrashLoop', 'True/CrashLoop', 'True/CrashLoop'])
     expect(now.world.status).toMatchObject({ phase: 'Error', run: { endReason: 'RestartBudget' } })
-    expect(now.world.status?.message).toContain('failed 4 times')
+    expect(now.world.status?.message).toBe('Failed 4 times; last error: exit code 3.')
   })
 
-  test('by eviction, however often, never ends the run, and is waited for ever longer up to the maximum', () => {
+  test('by evictions never ends its run, and waits grow up to the maximum', () => {
     let now = { world: active(), pod: aPod() as Pod | undefined }
     let waitMs = 0
     for (let time = 0; time < 12; time += 1) {
@@ -167,14 +172,14 @@ describe('a server that is lost', () => {
     expect(waitMs).toBe(settings.restartBackoffMaxMs)
   })
 
-  test('again before it was ready again has its failures kept, however long ago it was ready', () => {
+  test('before it was ready again keeps its earlier failures', () => {
     const first = settle(active(), aPod({ uid: 'one', status: exited(1) }), startMs + 60_000)
     const later = startMs + 60_000 + 2 * settings.restartRefillMs
     const second = planFor(first.world, aPod({ uid: 'two', status: exited(1) }), later)
     expect(second.status.run?.restarts).toBe(2)
   })
 
-  test('and made again but not ready in time counts as lost once more', () => {
+  test('and not ready in time after its restart counts as lost again', () => {
     const lost = settle(active(), aPod({ uid: 'one', status: exited(1) }), startMs + 2_000)
     const madeMs = startMs + 4_000
     const next = aPod({ uid: 'two', metadata: { creationTimestamp: at(madeMs) }, status: { phase: 'Running' } })
@@ -184,14 +189,14 @@ describe('a server that is lost', () => {
   })
 })
 
-test('a server that was made again within the second in which the one before was ready is not taken for that one', () => {
+test('a restarted server is told from its predecessor that was ready within the same second', () => {
   const next = aPod({ uid: 'next', metadata: { creationTimestamp: at(startMs) }, status: { phase: 'Running' } })
   const { status } = planFor(active(), next, startMs + 5_000)
   expect(status.deployment?.status).toBe('Restarting')
-  expect(status.message).toBe('waiting for the server to become ready')
+  expect(status.message).toBe('Waiting for the server to become ready.')
 })
 
-test('a server that no longer says that it is ready keeps its run and its address, and is looked at', () => {
+test('a server that is no longer ready keeps its run and address and is Degraded', () => {
   const unready = aPod({
     metadata: { creationTimestamp: at(startMs) },
     status: { phase: 'Running', podIP: '10.0.0.7' },
@@ -227,49 +232,49 @@ describe('a write that the API server refuses', () => {
   ])('%i %s', (status, message, reason) => {
     const error = refused(status, message)
     expect(isRefusal(error)).toBe(true)
-    const why = explainRefusal(error, 'the server')
+    const why = explainRefusal(error, 'server')
     expect(why.reason).toBe(reason)
-    expect(why.message).toContain(message)
-    expect(why.message).not.toContain('/api/v1')
+    expect(why.detail).toBe(message)
+    expect(why.message).not.toContain(message)
   })
 
-  test.each([404, 409, 429, 500, 503, 0])('%i is none, and is tried again without a word', (status) => {
+  test.each([404, 409, 429, 500, 503, 0])('%i is no refusal', (status) => {
     expect(isRefusal(refused(status, 'later'))).toBe(false)
   })
 
-  test('is told in the status, and the same refusal again changes nothing', () => {
-    const why = explainRefusal(refused(403, 'exceeded quota: small'), 'the server')
+  test('is in the status, and the same refusal again leaves it unchanged', () => {
+    const why = explainRefusal(refused(403, 'exceeded quota: small'), 'server')
     const world = frozen()
-    const first = refusedStatus({ world, nowMs: startMs }, planFor(world).status, why)
+    const first = refusedStatus(world.status, planFor(world).status, why, startMs)
     expect(conditionOf(first, 'Degraded')).toBe('True/QuotaExceeded')
     expect(conditionOf(first, 'Ready')).toBe('False/QuotaExceeded')
-    expect(first.message).toContain('exceeded quota')
+    expect(first.message).toContain('The quota of the namespace has no room for the server.')
     const again = { ...world, status: first }
-    expect(refusedStatus({ world: again, nowMs: startMs + 9_000 }, planFor(again).status, why)).toEqual(first)
+    expect(refusedStatus(again.status, planFor(again).status, why, startMs + 9_000)).toEqual(first)
     const late = planFor(again, undefined, startMs + settings.startDeadlineMs)
     expect(late.status.message).toContain('not ready in time: the quota of the namespace')
     expect(conditionOf(late.status, 'Degraded')).toBe('True/QuotaExceeded')
   })
 })
 
-describe('a node that cannot be seen', () => {
+describe('a node that does not report', () => {
   const pod = aPod({ status: ready() })
   const going = aPod({ status: ready(), metadata: { deletionTimestamp: at(startMs) } })
   const unseen = { node: aNode('Unknown') }
   const later = startMs + 86_400_000
 
-  test('leaves the world Active, its deployment Unknown, and the server alone, for however long', () => {
+  test('leaves the world Active, its deployment Unknown and its server alone', () => {
     for (const server of [pod, going]) {
       const planned = planFor(active(), server, later, runB, unseen)
       expect(verbs(planned)).toEqual([])
       expect(planned.status).toMatchObject({ phase: 'Active', deployment: { status: 'Unknown' } })
-      expect(planned.status.message).toContain('nothing is heard of the node node-1')
+      expect(planned.status.message).toContain('Node node-1 has not reported since')
       expect(conditionOf(planned.status, 'Degraded')).toBe('True/NodeUnreachable')
     }
     expect(conditionOf(planFor(active(), pod, later, runB, unseen).status, 'Ready')).toBe('Unknown/NodeUnreachable')
   })
 
-  test('that comes back finds its server Running, as if nothing had been', () => {
+  test('that returns has its server Running without a restart', () => {
     const away = written(active(), planFor(active(), pod, later, runB, unseen))
     const back = planFor(away, pod, later, runB, { node: aNode() })
     expect(back.status).toMatchObject({ phase: 'Active', deployment: { status: 'Running' }, run: { restarts: 0 } })
@@ -282,7 +287,7 @@ describe('a node that cannot be seen', () => {
       'is marked as out of service',
       aNode('Unknown', { spec: { taints: [{ key: 'node.kubernetes.io/out-of-service' }] } }),
     ],
-  ])('and then %s has its server replaced, without a cost', (_, node) => {
+  ])('and then %s has its server replaced without cost', (_, node) => {
     const recorded = planFor(active(), pod, startMs, runB, { node })
     expect(recorded).toMatchObject({ steps: [], status: { run: { restarts: 0, failure: { reason: 'NodeLost' } } } })
     expect(verbs(planFor(written(active(), recorded), pod, startMs, runB, { node }))).toEqual(['forceDeletePod'])
@@ -290,14 +295,14 @@ describe('a node that cannot be seen', () => {
     expect(verbs(planFor(written(active(), recorded), undefined, startMs + 1_000))).toEqual(['createPod'])
   })
 
-  test('is believed to be dead after a time only where that is configured', () => {
+  test('counts as dead only after ORRERY_NODE_LOST_FORCE_MS', () => {
     const forced = { settings: { ...settings, nodeLostForceMs: 60_000 }, ...unseen }
     const before = planFor(active(), going, startMs + 59_999, runB, forced)
     expect(before).toMatchObject({ steps: [], requeueAfterMs: 1 })
     expect(verbs(planFor(active(), going, startMs + 60_000, runB, forced))).toEqual(['forceDeletePod'])
   })
 
-  test('holds the end of a stopped, an older and a deleted server, and that is told', () => {
+  test('blocks the end of stopped, older and deleted servers, and the status says so', () => {
     const base = active()
     for (const world of [
       { ...base, spec: { ...base.spec, ...stopped } },
@@ -312,7 +317,7 @@ describe('a node that cannot be seen', () => {
     }
   })
 
-  test('that only says that it is not ready is heard of, and ends its servers itself', () => {
+  test('that reports itself as not ready keeps its servers', () => {
     const planned = planFor(active(), pod, startMs + 5_000, runB, { node: aNode('False') })
     expect(planned.status).toMatchObject({ phase: 'Active', deployment: { status: 'Running' } })
   })
@@ -324,31 +329,31 @@ describe('a server that should have stopped', () => {
     aPod({ metadata: { deletionTimestamp: at(graceEndsMs), ...(finalizers ? { finalizers } : {}) } })
   const world = { ...active(), spec: { ...active().spec, ...stopped } }
 
-  test('is reported a moment after its grace, with the finalizer that holds it', () => {
+  test('is reported 10 s after its grace period, with the finalizer that holds it', () => {
     const early = planFor(world, held(['example.com/backup']), graceEndsMs)
     expect(early).toMatchObject({ steps: [], requeueAfterMs: 10_000 })
-    expect(early.status.message).toBe('waiting for the server to stop')
+    expect(early.status.message).toBe('Waiting for the server to stop.')
     const late = planFor(world, held(['example.com/backup']), graceEndsMs + 10_000)
     expect(late.status).toMatchObject({ phase: 'Stopped', deployment: { status: 'Stopping' } })
-    expect(late.status.message).toContain('held by the finalizer example.com/backup')
+    expect(late.status.message).toContain('finalizer example.com/backup holds its pod')
     expect(conditionOf(late.status, 'Degraded')).toBe('True/TerminationStuck')
   })
 
-  test('without a finalizer is waited for at its node', () => {
+  test('without a finalizer is reported with its node', () => {
     const late = planFor(world, held(), graceEndsMs + 10_000)
-    expect(late.status.message).toContain('the node node-1 has not confirmed its end')
+    expect(late.status.message).toContain('node node-1 has not confirmed its end')
   })
 
-  test('is told in a running world too', () => {
+  test('is reported in a running world too', () => {
     const late = planFor(active(), held(['example.com/backup']), graceEndsMs + 10_000)
     expect(conditionOf(late.status, 'Ready')).toBe('False/TerminationStuck')
   })
 })
 
-test('a deleted world that somebody else holds says who', () => {
+test('a deleted world names the foreign finalizer that holds it', () => {
   const metadata = { deletionTimestamp: at(startMs), finalizers: ['orrery.dev/api', 'example.com/audit'] }
   const world = { ...active(), metadata: { ...active().metadata, ...metadata } }
-  expect(planFor(world).status.message).toContain('the finalizer example.com/audit is to be removed')
+  expect(planFor(world).status.message).toContain('The owner of finalizer example.com/audit must remove it.')
 })
 
 describe('a paused world', () => {
@@ -361,18 +366,16 @@ describe('a paused world', () => {
     ['is over', active({ ...running, durationMinutes: 1, transient: true }), aPod({ status: ready() })],
     ['has no server', frozen(), undefined],
     ['is being deleted', { ...active(), metadata: { ...active().metadata, deletionTimestamp: at(startMs) } }, aPod()],
-  ])('that %s is left alone, and says so', (_, world, pod) => {
+  ])('that %s is left alone and says so', (_, world, pod) => {
     const planned = planFor(paused(world), pod, startMs + 86_400_000)
     expect(planned.steps).toEqual([])
-    expect(planned.status.message).toContain(
-      'paused: nothing is done for this world until its annotation orrery.dev/paused',
-    )
+    expect(planned.status.message).toBe('Paused: remove the annotation orrery.dev/paused to continue.')
     expect(conditionOf(planned.status, 'Progressing')).toBe('False/Paused')
     expect(planned.status).toMatchObject({ phase: world.status?.phase, observedGeneration: 1 })
     expect(planFor(written(paused(world), planned), pod, startMs + 90_000_000).status).toEqual(planned.status)
   })
 
-  test('goes on where it was when the annotation is removed', () => {
+  test('continues when the annotation is removed', () => {
     const stopping = paused({ ...active(), spec: { ...active().spec, ...stopped } })
     const rested = written(stopping, planFor(stopping, aPod()))
     const resumed = { ...rested, metadata: { ...rested.metadata, annotations: {} } }
@@ -380,7 +383,7 @@ describe('a paused world', () => {
   })
 })
 
-test('every plan of a fault is pure: the same input gives the same plan', () => {
+test('the same input gives the same plan', () => {
   const input = {
     ...{ world: active(), pod: aPod({ status: outOfMemory }), node: aNode(), service: undefined, queue: undefined },
     ...{ settings, nowMs: startMs, newRunId: () => runB },

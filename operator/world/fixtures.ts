@@ -1,3 +1,6 @@
+import type { Node } from '#operator/pods/node.ts'
+import type { Pod } from '#operator/pods/pod.ts'
+import type { Service } from '#operator/pods/service.ts'
 import { labels } from '#shared/resources/group.ts'
 import {
   type World,
@@ -7,10 +10,8 @@ import {
   worldSpecSchema,
 } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
-import type { Node } from './node.ts'
 import { plan } from './plan.ts'
-import { buildPod, type Pod } from './pod.ts'
-import type { Service } from './service.ts'
+import { buildPod } from './pod.ts'
 import type { WorldSettings } from './settings.ts'
 import type { Plan, PlanInput } from './step.ts'
 
@@ -174,12 +175,18 @@ export const planFor = (
   around: Partial<PlanInput> = {},
 ): Plan =>
   plan({
-    ...{ world, pod, settings, nowMs, node: undefined, service: undefined, queue: undefined },
+    world,
+    pod,
+    settings,
+    nowMs,
+    node: undefined,
+    service: undefined,
+    queue: undefined,
     newRunId: () => newRunId,
     ...around,
   })
 
-/** What a plan does, in words. */
+/** The verbs of the steps of a plan. */
 export const verbs = (planned: Plan): string[] => planned.steps.map((step) => step.verb)
 
 /** Plans and applies until nothing is left to do at once; pods are made without a status and deleted at once. */
@@ -192,7 +199,7 @@ export const settle = (world: World, pod: Pod | undefined, nowMs: number): { wor
       if (step.verb === 'createPod') next = madePod(step.run, `pod-${round}-${nowMs}`)
       if (step.verb === 'deletePod') next = undefined
     }
-    now = { world: planned.tellLater ? now.world : written(now.world, planned), pod: next }
+    now = { world: planned.deferStatus ? now.world : written(now.world, planned), pod: next }
     if (planned.steps.length === 0 && planned.requeueAfterMs !== 0) return now
   }
   throw new Error('the world did not settle in 10 rounds')

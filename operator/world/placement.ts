@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { computeGroups, computeRegions } from '#shared/enumerations.ts'
+import { withDefined } from '#shared/optional.ts'
 
 const toleration = z.strictObject({
   key: z.string().min(1).max(316).exactOptional(),
@@ -17,38 +18,38 @@ const placement = z.strictObject({
   priorityClassName: z.string().min(1).max(253).exactOptional(),
 })
 
-/** Where servers of a group and a region go. What is left out matches every group, or every region. */
+/** The placement of servers of a group and a region. An entry without one of the two matches all of its values. */
 export type Placement = z.output<typeof placement>
 type Compute = { readonly group: string; readonly region: string }
 
-/** What was read, or every fault of it as a sentence with its place. */
+/** A parsed value, or all its errors, each a sentence with its path. */
 export type Parsed<T> =
-  | { readonly value: T; readonly faults?: undefined }
-  | { readonly value?: undefined; readonly faults: readonly string[] }
+  | { readonly value: T; readonly errors?: undefined }
+  | { readonly value?: undefined; readonly errors: readonly string[] }
 
-/** Reads placements from JSON: a list, the first entry that matches counts. */
+/** Parses a JSON list of placements. The first entry that matches counts. */
 export const parsePlacement = (text: string): Parsed<readonly Placement[]> => {
   let json: unknown
   try {
     json = JSON.parse(text)
   } catch {
-    return { faults: ['must be JSON: a list of {group, region, nodeLabels, tolerations, priorityClassName}'] }
+    return { errors: ['must be JSON: a list of {group, region, nodeLabels, tolerations, priorityClassName}'] }
   }
-  const read = z.array(placement).max(64).safeParse(json)
-  if (read.success) return { value: read.data }
-  return { faults: read.error.issues.map(({ path, message }) => `/${path.join('/')}: ${message}`) }
+  const result = z.array(placement).max(64).safeParse(json)
+  if (result.success) return { value: result.data }
+  return { errors: result.error.issues.map(({ path, message }) => `/${path.join('/')}: ${message}`) }
 }
 
-/** The placement of a server, as the fields of a pod's spec. */
+/** Returns the placement of a server as fields of a pod's spec. */
 export const placementFields = (placements: readonly Placement[], compute: Compute | undefined): object => {
-  const found = placements.find(
+  const match = placements.find(
     ({ group, region }) =>
       (group === undefined || group === compute?.group) && (region === undefined || region === compute?.region),
   )
-  if (found === undefined) return {}
-  return {
-    ...(Object.keys(found.nodeLabels).length === 0 ? {} : { nodeSelector: found.nodeLabels }),
-    ...(found.tolerations.length === 0 ? {} : { tolerations: found.tolerations }),
-    ...(found.priorityClassName === undefined ? {} : { priorityClassName: found.priorityClassName }),
-  }
+  if (match === undefined) return {}
+  return withDefined({
+    nodeSelector: Object.keys(match.nodeLabels).length === 0 ? undefined : match.nodeLabels,
+    tolerations: match.tolerations.length === 0 ? undefined : match.tolerations,
+    priorityClassName: match.priorityClassName,
+  })
 }

@@ -31,24 +31,24 @@ describe('a start', () => {
     deployment: { id: deploymentIdOfRun(runA), externalId: 'pod-uid' },
   }
 
-  test('with an id in the spec makes the pod at once and tells of it when that is seen', () => {
+  test('with an id in the spec creates the pod at once and writes the status when the pod is seen', () => {
     const first = planFor(aWorld(running))
     expect(first.steps).toMatchObject([{ verb: 'createPod', run: { id: runA } }])
-    expect(first.tellLater).toBe(true)
+    expect(first.deferStatus).toBe(true)
     const second = planFor(aWorld(running), podOf(first))
     expect(verbs(second)).toEqual([])
-    expect(second.tellLater).toBeUndefined()
+    expect(second.deferStatus).toBeUndefined()
     expect(second.status).toMatchObject(begun)
   })
 
-  test('whose server is ready before anything was told is told once, as Active', () => {
+  test('whose server is ready before the first status is written as Active', () => {
     const pod = podOf(planFor(aWorld(running)))
     expect(planFor(aWorld(running), { ...pod, status: ready() }).status).toMatchObject({
       ...{ phase: 'Active', run: { id: runA }, deployment: { status: 'Running' } },
     })
   })
 
-  test('replaces a pod that was made from another spec before anything was told', () => {
+  test('replaces a pod of an outdated spec before the first status', () => {
     const pod = podOf(planFor(aWorld(running)))
     const edited = aWorld({ ...running, scaling: { profile: 'Capacity1000' } })
     expect(verbs(planFor(edited, pod))).toEqual(['deletePod'])
@@ -57,7 +57,7 @@ describe('a start', () => {
     expect(verbs(planFor(renamed, pod))).toEqual([])
   })
 
-  test('after one of which nothing was told tells of that one too', () => {
+  test('after an unrecorded run records that run as the previous deployment', () => {
     const pod = podOf(planFor(aWorld(running)))
     const again = aWorld({ ...running, runId: runB })
     const first = planFor(again, pod)
@@ -69,7 +69,7 @@ describe('a start', () => {
     })
   })
 
-  test('without an id in the spec has one in the status before the first pod is made', () => {
+  test('without an id in the spec records one before the first pod is created', () => {
     const { runId: _, ...anonymous } = running
     const planned = planFor(aWorld(anonymous))
     expect(verbs(planned)).toEqual([])
@@ -77,7 +77,7 @@ describe('a start', () => {
     expect(planned.status).toMatchObject({ phase: 'Starting', runId: runB, run: { id: runB } })
   })
 
-  test('makes the pod of the frozen run, whatever was edited since', () => {
+  test('creates the pod of the frozen run despite later edits', () => {
     const world = aWorld({ ...running, scaling: { profile: 'Capacity1000' } }, frozen().status)
     const [step] = planFor(world).steps
     expect(step).toMatchObject({ verb: 'createPod', run: { id: runA, profile: 'Capacity30' } })
@@ -94,26 +94,26 @@ describe('a start', () => {
     expect(planned.status.conditions?.find(({ type }) => type === 'Ready')?.status).toBe('True')
   })
 
-  test('writes nothing while its pod takes the usual steps, and says what it waits for when that takes long', () => {
+  test('writes nothing during the first states of its pod, and its wait after 3 s', () => {
     const scheduled = aPod({ metadata: { creationTimestamp: at(startMs) } })
     const early = planFor(frozen(), scheduled, startMs + 1_000)
     expect(early.status).toEqual(frozen().status)
     expect(early.requeueAfterMs).toBe(2_000)
     const late = planFor(frozen(), scheduled, startMs + 3_000)
     expect(late.status).toMatchObject({
-      message: 'waiting for the server to start',
+      message: 'Waiting for the server to start.',
       deployment: { status: 'Starting' },
     })
   })
 
-  test('says at once what only somebody else can mend', () => {
+  test('reports at once what waiting does not resolve', () => {
     const pending = aPod({
       status: { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', message: '0/1 nodes fit' }] },
     })
-    expect(planFor(frozen(), pending).status.message).toBe('waiting for a node: 0/1 nodes fit')
+    expect(planFor(frozen(), pending).status.message).toContain('No node has room for the server.')
   })
 
-  test('that is not ready in time ends in Error with the reason, and the pod goes', () => {
+  test('that is not ready in time ends in Error, and its pod is deleted', () => {
     const late = startMs + settings.startDeadlineMs
     const { world, pod } = settle(frozen(), aPod(), late)
     expect(pod).toBeUndefined()
@@ -121,13 +121,13 @@ describe('a start', () => {
     expect(world.status?.message).toContain('not ready in time')
   })
 
-  test('whose server became ready while nobody looked is Active, however late it is seen', () => {
+  test('whose server is ready is Active, even after the deadline', () => {
     const late = startMs + settings.startDeadlineMs + 60_000
     const planned = planFor(frozen(), aPod({ status: ready() }), late)
     expect(planned).toMatchObject({ steps: [], status: { phase: 'Active' } })
   })
 
-  test('waits for the server of an older run to stop before it names its own deployment', () => {
+  test('waits for the server of an older run before it names its own deployment', () => {
     const again = { ...active(), spec: { ...active().spec, runId: runB, startedAt: at(startMs + 9_000), revision: 4 } }
     const old = aPod({ status: ready() })
     const first = planFor(again, old, startMs + 9_000)
@@ -143,11 +143,11 @@ describe('a start', () => {
   })
 })
 
-describe('what a ready server reports of its queue', () => {
+describe('the reported queue of a ready server', () => {
   const server = aPod({ status: ready() })
   const reporting = (world: World, queue?: WorldQueue) => planFor(world, server, startMs, runB, { queue })
 
-  test('is in the status, also after a restart of the operator, until the server goes', () => {
+  test('stays in the status until the server is gone, across restarts of the operator', () => {
     const told = reporting(active(), { active: 3, queued: 1 })
     expect(told.status.queue).toEqual({ active: 3, queued: 1 })
     const world = written(active(), told)
@@ -156,13 +156,13 @@ describe('what a ready server reports of its queue', () => {
     expect(planFor(world, undefined).status.queue).toBeUndefined()
   })
 
-  test('is not worth a write while nobody came', () => {
+  test('is not written while it is empty', () => {
     expect(reporting(active(), { active: 0, queued: 0 }).status).toEqual(active().status)
   })
 })
 
 describe('a stop', () => {
-  test('is Stopped at once while the server drains, and then its deployment is Stopped too', () => {
+  test('makes the phase Stopped at once, and the deployment once the server is gone', () => {
     const world = { ...active(), spec: { ...active().spec, ...stopped } }
     const planned = planFor(world, aPod({ status: ready() }))
     expect(verbs(planned)).toEqual(['deletePod'])
@@ -178,7 +178,7 @@ describe('a stop', () => {
     expect(verbs(planFor(world, draining))).toEqual([])
   })
 
-  test('of a run that nothing was told of yet ends it like any other', () => {
+  test('of an unrecorded run ends it like any other', () => {
     const pod = podOf(planFor(aWorld(running)))
     const planned = planFor(aWorld(stopped), pod)
     expect(verbs(planned)).toEqual(['deletePod'])
@@ -191,7 +191,7 @@ describe('a stop', () => {
 })
 
 describe('a server that fails', () => {
-  test('is counted before its pod is deleted, and restarted after the backoff while the world stays Active', () => {
+  test('is counted before its pod is deleted, and restarted after the backoff', () => {
     const failed = aPod({ status: exited(1) })
     const counted = planFor(active(), failed)
     expect(verbs(counted)).toEqual([])
@@ -206,13 +206,13 @@ describe('a server that fails', () => {
     expect(verbs(planFor(world, undefined, startMs + 1_000))).toEqual(['createPod'])
   })
 
-  test('is counted once, however often it is seen', () => {
+  test('is counted once', () => {
     const failed = aPod({ status: exited(1) })
     const world = written(active(), planFor(active(), failed))
     expect(planFor(world, failed).status.run?.restarts).toBe(1)
   })
 
-  test('too often leaves a deployment that was an Error, also where the next run begins before its server has gone', () => {
+  test('too often leaves a previous deployment with the status Error', () => {
     const run = { ...active().status?.run, endReason: 'RestartBudget', endedAt: at(startMs) }
     const deployment = { ...active().status?.deployment, status: 'Stopping' }
     const going = { ...active(), status: { ...active().status, run, deployment } } as World
@@ -229,11 +229,11 @@ describe('a server that fails', () => {
       if (now.world.status?.phase !== 'Error') now = settle(now.world, now.pod, nowMs)
     }
     expect(now.world.status).toMatchObject({ phase: 'Error', deployment: { status: 'Error' }, run: { restarts: 4 } })
-    expect(now.world.status?.message).toContain('exit code 3')
+    expect(now.world.status?.message).toBe('Failed 4 times; last error: exit code 3.')
     expect(now.pod).toBeUndefined()
   })
 
-  test('after a long time of Ready has its earlier failures forgotten', () => {
+  test('after restartRefillMs of Ready has its earlier failures forgotten', () => {
     const world = active()
     const run = world.status?.run
     if (world.status && run) world.status.run = { ...run, restarts: 3 }
@@ -254,7 +254,7 @@ describe('a server that fails', () => {
 })
 
 describe('the end of a run', () => {
-  test('by exit 0 is recorded before the pod is deleted, and the run is not started again', () => {
+  test('with exit code 0 is recorded before the pod is deleted, and is final', () => {
     const done = aPod({ status: exited(0) })
     const recorded = planFor(active(), done)
     expect(verbs(recorded)).toEqual([])
@@ -264,7 +264,7 @@ describe('the end of a run', () => {
     expect(verbs(planFor(world, undefined))).toEqual([])
   })
 
-  test('by its duration never comes early, and is Stopped', () => {
+  test('by its duration is Stopped, and never early', () => {
     const world = { ...active(), spec: { ...active().spec, durationMinutes: 1 } }
     const before = planFor(world, aPod({ status: ready() }), startMs + 59_999)
     expect(before).toMatchObject({ status: { phase: 'Active' }, requeueAfterMs: 1 })
@@ -273,7 +273,7 @@ describe('the end of a run', () => {
     expect(over.status).toMatchObject({ phase: 'Stopped', run: { endReason: 'Expired' } })
   })
 
-  test('deletes a transient world only when its duration is over and no server is left', () => {
+  test('deletes a transient world after its duration, once no server is left', () => {
     const base = active()
     const world = { ...base, spec: { ...base.spec, transient: true, durationMinutes: 1 } }
     const over = startMs + 60_000
@@ -289,7 +289,7 @@ describe('the end of a run', () => {
     expect(verbs(planFor(world, undefined, startMs + 60_000))).toEqual(['deleteWorld'])
   })
 
-  test('of which the status did not tell yet is told first, and then the transient world goes', () => {
+  test('is in the status before the transient world is deleted', () => {
     const base = active()
     const spec = { ...base.spec, ...stopped, transient: true, durationMinutes: 1 }
     const edited = { ...base, spec, metadata: { ...base.metadata, generation: 2 } }
@@ -298,14 +298,14 @@ describe('the end of a run', () => {
     expect(verbs(planFor(written(edited, told), undefined, startMs + 60_000))).toEqual(['deleteWorld'])
   })
 
-  test('never comes for a transient world that has no duration, or that never ran', () => {
+  test('does not delete a transient world without a duration or a run', () => {
     const base = active()
     const endless = { ...base, spec: { ...base.spec, ...stopped, transient: true } }
     expect(planFor(endless, undefined, startMs + 1e12)).toMatchObject({ steps: [] })
     expect(verbs(planFor(aWorld({ transient: true, durationMinutes: 1 }), undefined, startMs + 1e12))).toEqual([])
   })
 
-  test('is not outdone by an extension of the duration that arrives at the same moment', () => {
+  test('does not delete a transient world whose spec has just changed', () => {
     const base = active()
     const spec = { ...base.spec, ...stopped, transient: true, durationMinutes: 1 }
     const edited = { ...base, spec, metadata: { ...base.metadata, generation: 2 } }
@@ -314,7 +314,7 @@ describe('the end of a run', () => {
 })
 
 describe('without the API', () => {
-  test('the operator makes the run, keeps to it, and makes the next one only after a stop', () => {
+  test('the operator names the run, and the next one only after a stop', () => {
     const first = settle(aWorld({ state: 'Running' }), undefined, startMs)
     expect(first.world.status?.run?.id).toBe(runB)
     const ended = settle(first.world, aPod({ run: runB, status: exited(0) }), startMs)
@@ -326,28 +326,28 @@ describe('without the API', () => {
     expect(planned.status.run?.endReason).toBeUndefined()
   })
 
-  test("a kubectl start of the API's own world waits, visibly, for the API to give it a run", () => {
+  test("a kubectl start of the API's own world waits for a run id of the API", () => {
     const stop = settle({ ...active(), spec: { ...active().spec, ...stopped } }, undefined, startMs)
     const planned = planFor({ ...stop.world, spec: { ...stop.world.spec, state: 'Running' } }, undefined)
     expect(verbs(planned)).toEqual([])
     expect(planned.status).toMatchObject({
       phase: 'Stopped',
-      message: 'waiting for the API to give the next run its id',
+      message: 'Waiting for the API to assign the id of the next run.',
     })
   })
 })
 
-describe('a pod that is not ours', () => {
-  test('is never deleted, and the world says that its name is taken', () => {
+describe('a pod of another owner', () => {
+  test('is never deleted, and the status reports the taken name', () => {
     const foreign = aPod({ metadata: { ownerReferences: [] } })
     const planned = planFor(frozen(), foreign)
     expect(verbs(planned)).toEqual([])
-    expect(planned.status.message).toContain('belongs to something else')
+    expect(planned.status.message).toContain('belongs to another owner')
   })
 })
 
 describe('a deletion', () => {
-  test('drains the server, makes nothing, and says when no server is left', () => {
+  test('drains the server, creates none, and reports when none is left', () => {
     const world = { ...active(), metadata: { ...active().metadata, deletionTimestamp: at(startMs), generation: 2 } }
     const draining = planFor(world, aPod({ status: ready() }))
     expect(verbs(draining)).toEqual(['deletePod'])
@@ -358,7 +358,7 @@ describe('a deletion', () => {
   })
 })
 
-test('a second look at an unchanged world asks for the same status', () => {
+test('a second reconcile of an unchanged world plans the same status', () => {
   const pod = aPod({ status: ready() })
   const first = planFor(active(), pod, startMs + 5_000)
   const second = planFor(written(active(), first), pod, startMs + 50_000)

@@ -16,7 +16,7 @@ const resourcesOf = (spec: Record<string, unknown>): unknown => {
 }
 
 describe('scaling profiles', () => {
-  test('are overridden one by one, and what is left out stays', () => {
+  test('are overridden field by field', () => {
     const { value } = overrideProfiles({
       Capacity30: 'memoryLimit: 6Gi\n',
       Capacity10: '{"memoryLimit": "512Mi", "cpuLimit": "250m"}',
@@ -26,30 +26,30 @@ describe('scaling profiles', () => {
     expect(value?.Capacity60).toEqual(scalingProfiles.Capacity60)
   })
 
-  test('with faults are refused with all of them at once', () => {
-    const { value, faults } = overrideProfiles({
+  test('with errors are refused with all errors listed', () => {
+    const { value, errors } = overrideProfiles({
       Huge: 'memoryLimit: 1Ti',
       Capacity30: 'memoryLimit: much\ncpuLimit: 2',
       Capacity60: 'memory: 4Gi',
       Capacity100: ': : :',
     })
     expect(value).toBeUndefined()
-    const text = faults?.join('\n') ?? ''
-    expect(text).toContain('Huge: is no scaling profile; they are Capacity10, ')
-    expect(text).toContain('Capacity30.memoryLimit: must be a text such as "6Gi"')
+    const text = errors?.join('\n') ?? ''
+    expect(text).toContain('Huge: is not a scaling profile; the profiles are Capacity10, ')
+    expect(text).toContain('Capacity30.memoryLimit: must be a string such as "6Gi"')
     expect(text).toContain('Capacity30.cpuLimit: ')
     expect(text).toContain('Capacity60: Unrecognized key: "memory"')
     expect(text).toContain('Capacity100: ')
   })
 
-  test('give a pod its limits, and its requests as the configured part of them', () => {
+  test('set the limits of a pod, and its requests as the configured part', () => {
     expect(resourcesOf(specOf())).toEqual({
       limits: { memory: '4Gi', cpu: '1' },
       requests: { memory: '4096Mi', cpu: '250m' },
     })
   })
 
-  test('that changed take effect at the next run: a restart within a run has what the run was frozen with', () => {
+  test('that changed take effect at the next run and not at a restart', () => {
     const { value: profiles = scalingProfiles } = overrideProfiles({ Capacity30: 'memoryLimit: 512Mi' })
     const changed = { ...settings, profiles }
     expect(resourcesOf(specOf(frozen(), changed))).toMatchObject({ limits: { memory: '4Gi' } })
@@ -73,7 +73,7 @@ describe('placement', () => {
     return specOf(frozen({ ...running, compute }), { ...settings, placement })
   }
 
-  test('of the first entry that matches group and region is that of the pod', () => {
+  test('is that of the first entry that matches group and region', () => {
     expect(placed({})).toMatchObject({ nodeSelector: { pool: 'eu' }, tolerations: [toleration] })
     expect(placed({ region: 'AsiaPacific' })).toMatchObject({
       nodeSelector: { pool: 'rest' },
@@ -83,17 +83,17 @@ describe('placement', () => {
     for (const field of ['nodeSelector', 'tolerations', 'priorityClassName']) expect(anywhere).not.toHaveProperty(field)
   })
 
-  test('is that of the start of the run, whatever was edited since', () => {
+  test('is that of the start of the run despite later edits', () => {
     const { value: placement = [] } = parsePlacement(text)
     const edited = { ...frozen(), spec: aWorld({ ...running, compute: { group: 'staging' } }).spec }
     expect(specOf(edited, { ...settings, placement })).toMatchObject({ nodeSelector: { pool: 'eu' } })
   })
 
-  test('with faults is refused with all of them and their places', () => {
-    expect(parsePlacement('{').faults?.[0]).toContain('must be JSON')
-    const { faults } = parsePlacement('[{"group":"prod"},{"nodeLabel":{}}]')
-    expect(faults).toHaveLength(2)
-    expect(faults?.[0]).toMatch(/^\/0\/group: /)
-    expect(faults?.[1]).toMatch(/^\/1: /)
+  test('with errors is refused with all errors and their paths', () => {
+    expect(parsePlacement('{').errors?.[0]).toContain('must be JSON')
+    const { errors } = parsePlacement('[{"group":"prod"},{"nodeLabel":{}}]')
+    expect(errors).toHaveLength(2)
+    expect(errors?.[0]).toMatch(/^\/0\/group: /)
+    expect(errors?.[1]).toMatch(/^\/1: /)
   })
 })

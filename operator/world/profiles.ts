@@ -1,5 +1,6 @@
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { cpuLimitPattern, memoryLimitPattern } from '#operator/pods/quantities.ts'
 import {
   type ScalingProfileName,
   type ScalingProfiles,
@@ -7,34 +8,34 @@ import {
   scalingProfiles,
 } from '#shared/scalingProfiles.ts'
 import type { Parsed } from './placement.ts'
-import { cpuLimitPattern, memoryLimitPattern } from './quantities.ts'
 
 const override = z.strictObject({
-  memoryLimit: z.string().regex(memoryLimitPattern, 'must be a text such as "6Gi" or "512Mi"').exactOptional(),
-  cpuLimit: z.string().regex(cpuLimitPattern, 'must be a text such as "2" or "500m"').exactOptional(),
+  memoryLimit: z.string().regex(memoryLimitPattern, 'must be a string such as "6Gi" or "512Mi"').exactOptional(),
+  cpuLimit: z.string().regex(cpuLimitPattern, 'must be a string such as "2" or "500m"').exactOptional(),
 })
 
 /**
- * The profiles with what a ConfigMap says of them. A key of its data is the name of a profile, the value is YAML with
- * `memoryLimit` and `cpuLimit`; what is left out stays. Names cannot be added. All faults are listed.
+ * Returns the scaling profiles with the overrides of a ConfigMap. Each key of its data is a profile's name; the value is
+ * YAML with `memoryLimit` and `cpuLimit`, each optional. Other names are errors. All errors are listed.
  */
 export const overrideProfiles = (data: Readonly<Record<string, string>>): Parsed<ScalingProfiles> => {
-  const faults: string[] = []
+  const errors: string[] = []
   const profiles: Record<ScalingProfileName, ScalingProfiles[ScalingProfileName]> = { ...scalingProfiles }
   for (const [key, text] of Object.entries(data)) {
     const name = scalingProfileNames.find((each) => each === key)
     if (name === undefined) {
-      faults.push(`${key}: is no scaling profile; they are ${scalingProfileNames.join(', ')}`)
+      errors.push(`${key}: is not a scaling profile; the profiles are ${scalingProfileNames.join(', ')}`)
       continue
     }
-    const read = override.safeParse(parsed(text))
-    if (read.success) profiles[name] = { ...profiles[name], ...read.data }
-    else faults.push(...read.error.issues.map(({ path, message }) => `${[key, ...path].join('.')}: ${message}`))
+    const result = override.safeParse(parseYaml(text))
+    if (result.success) profiles[name] = { ...profiles[name], ...result.data }
+    else errors.push(...result.error.issues.map(({ path, message }) => `${[key, ...path].join('.')}: ${message}`))
   }
-  return faults.length === 0 ? { value: profiles } : { faults }
+  return errors.length === 0 ? { value: profiles } : { errors }
 }
 
-const parsed = (text: string): unknown => {
+/** Invalid YAML is returned as the text, which the schema then refuses. */
+const parseYaml = (text: string): unknown => {
   try {
     return parse(text)
   } catch {

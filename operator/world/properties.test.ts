@@ -22,7 +22,7 @@ import {
 import { plan } from './plan.ts'
 import type { PlanInput, Step } from './step.ts'
 
-/** A cluster in which nothing happens but what the test and the operator do. */
+/** A cluster that only the test and the operator change. */
 type Cluster = Pick<PlanInput, 'pod' | 'node' | 'service' | 'queue'> & {
   world: World | undefined
   nowMs: number
@@ -92,7 +92,7 @@ const perform = (cluster: Cluster, world: World, step: Step): Cluster => {
   }
 }
 
-/** What a plan may delete: only what the intent, or the end of the thing itself, no longer leaves standing. */
+/** Checks that a plan deletes nothing that is still wanted. */
 const justify = (cluster: Cluster, world: World, step: Step): void => {
   const { pod, node, nowMs } = cluster
   const run = world.status?.run
@@ -117,25 +117,25 @@ const performAll = (start: Cluster, world: World, steps: readonly Step[]): Clust
     return perform(cluster, world, step)
   }, start)
 
-/** An operator does what it planned, and dies before it writes the status. */
-const actsAndDies: Event = (cluster) =>
+/** The operator executes its plan and dies before it writes the status. */
+const executesAndDies: Event = (cluster) =>
   cluster.world === undefined ? cluster : performAll(cluster, cluster.world, look(cluster, cluster.world).steps)
 
-const looksAway: Event = (cluster) => cluster
+const skipsReconcile: Event = (cluster) => cluster
 
-/** Reconciles until a look plans nothing and changes nothing. */
+/** Reconciles until a plan has no steps and the same status. */
 const settle = (start: Cluster): Cluster => {
   let cluster = start
   for (let round = 0; round < 25; round += 1) {
     const { world } = cluster
     if (world === undefined) return cluster
-    const { steps, status, tellLater } = look(cluster, world)
+    const { steps, status, deferStatus } = look(cluster, world)
     cluster = performAll(cluster, world, steps)
     const isQuiet = steps.length === 0 && JSON.stringify(status) === JSON.stringify(world.status)
-    if (cluster.world !== undefined && !tellLater) cluster = { ...cluster, world: { ...world, status } }
+    if (cluster.world !== undefined && !deferStatus) cluster = { ...cluster, world: { ...world, status } }
     if (isQuiet) return cluster
   }
-  throw new Error('no rest after 25 reconciles')
+  throw new Error('The cluster did not settle in 25 reconciles.')
 }
 
 const aCluster = (strategy: 'Default' | 'ClusterIP' = 'Default'): Cluster => ({
@@ -143,12 +143,12 @@ const aCluster = (strategy: 'Default' | 'ClusterIP' = 'Default'): Cluster => ({
   ...{ pod: undefined, node: aNode(), service: undefined, queue: undefined, nowMs: startMs, made: 0 },
 })
 
-/** A status without the instants that say when something was seen. */
+/** A status without the times of observations. */
 const timeless = (status: WorldStatus | undefined): unknown =>
   JSON.parse(JSON.stringify(status, (key, value) => (/Time$|At$/.test(key) || key === 'startedAt' ? undefined : value)))
 
-describe('whatever happens', () => {
-  test('reconciles come to rest, a further one writes nothing, no second server is made, and nothing wanted is deleted', () => {
+describe('after any sequence of events', () => {
+  test('reconciles settle, a further one writes nothing, and neither a second server is created nor a wanted one deleted', () => {
     fc.assert(
       fc.property(fc.array(anEvent, { maxLength: 30 }), fc.boolean(), (happenings, withService) => {
         let cluster = settle(aCluster(withService ? 'ClusterIP' : 'Default'))
@@ -164,10 +164,10 @@ describe('whatever happens', () => {
     )
   })
 
-  test('an operator that looks after every event, one that looks only at the end, and one that dies before it tells never differ in what must be true', () => {
+  test('the invariants hold however often the operator reconciles or dies before a status write', () => {
     fc.assert(
       fc.property(
-        fc.array(fc.tuple(anEvent, fc.constantFrom(looksAway, actsAndDies)), { maxLength: 20 }),
+        fc.array(fc.tuple(anEvent, fc.constantFrom(skipsReconcile, executesAndDies)), { maxLength: 20 }),
         (happenings) => {
           let cluster = settle(aCluster())
           for (const [name, after] of happenings) cluster = after(events[name](cluster))
@@ -186,7 +186,7 @@ describe('whatever happens', () => {
   })
 })
 
-test('any order in which the parts of a running world are seen ends in the same status', () => {
+test('the status does not depend on the order in which the parts of a running world are seen', () => {
   const parts: Record<string, Event> = {
     scheduled: onPod((pod) => ({ ...pod, spec: { nodeName: 'node-1' } })),
     ready: onPod((pod) => ({ ...pod, status: ready() })),

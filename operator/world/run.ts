@@ -1,11 +1,17 @@
-import type { Diagnosis } from '#operator/refusal.ts'
+import { toInstant } from '#operator/lifecycle/duration.ts'
+import { restartBackoffMs } from '#operator/lifecycle/restartBudget.ts'
+import type { Loss } from '#operator/pods/diagnosis.ts'
+import { scaleCpu, scaleMemory } from '#operator/pods/quantities.ts'
+import { withDefined } from '#shared/optional.ts'
 import type { RunEndReason, World, WorldRun } from '#shared/resources/world.ts'
-import { scaleCpu, scaleMemory } from './quantities.ts'
 import type { WorldSettings } from './settings.ts'
 
+/** The longest message of a recorded failure, in UTF-16 code units. */
+export const maxFailureLength = 2_048
+
 /**
- * The run that is wanted while the state is Running. `spec.runId` decides where it is given. Otherwise the operator's own
- * choice stands until that run was ended by `state: Stopped`: a run that ended by itself is not started again.
+ * Returns the id of the run that is wanted while the state is Running. `spec.runId` comes first. Without it the
+ * operator's own id stands until `state: Stopped` ends that run; a run that ended by itself is not started again.
  */
 export const wantedRunId = (world: World, newRunId: () => string): string => {
   if (world.spec.runId !== undefined) return world.spec.runId
@@ -14,14 +20,14 @@ export const wantedRunId = (world: World, newRunId: () => string): string => {
   return run === undefined || run.endReason === 'Stopped' ? newRunId() : run.id
 }
 
-/** A run as it is from its start to its end; later edits of these fields wait for the next one. */
+/** Returns a new run with everything that its pods are built from. Later edits of the spec act on the next run. */
 export const freezeRun = (world: World, id: string, settings: WorldSettings, nowMs: number): WorldRun => {
   const { runtime, scaling, networking, compute } = world.spec
   return {
     id,
     startedAt: world.spec.startedAt ?? toInstant(nowMs),
     image: runtime.image ?? settings.defaultServerImage,
-    ...(runtime.contentId === undefined ? {} : { contentId: runtime.contentId }),
+    ...withDefined({ contentId: runtime.contentId }),
     profile: scaling.profile,
     mapName: runtime.mapName,
     capacity: runtime.capacity ?? settings.profiles[scaling.profile].capacity,
@@ -34,7 +40,7 @@ export const freezeRun = (world: World, id: string, settings: WorldSettings, now
   }
 }
 
-/** What a profile stands for now. */
+/** Returns the limits and requests of a profile, as configured now. */
 export const profileResources = (
   profile: WorldRun['profile'],
   settings: WorldSettings,
@@ -48,13 +54,13 @@ export const profileResources = (
   }
 }
 
-/** In a frozen run, Default is the address of the pod. */
+/** In a frozen run, Default means the address of the pod. */
 const resolveStrategy = (strategy: WorldRun['strategy'], { defaultStrategy }: WorldSettings): WorldRun['strategy'] => {
   if (strategy !== 'Default') return strategy
   return defaultStrategy === 'PodIP' ? 'Default' : defaultStrategy
 }
 
-/** The run, over, with why it ended as a word and a sentence. An end that is already recorded keeps its time. */
+/** Returns the run with its end. The time of an end that is recorded already stays. */
 export const endRun = (run: WorldRun, endReason: RunEndReason, endMessage: string, nowMs: number): WorldRun => ({
   ...run,
   endedAt: run.endedAt ?? toInstant(nowMs),
@@ -63,20 +69,20 @@ export const endRun = (run: WorldRun, endReason: RunEndReason, endMessage: strin
 })
 
 /**
- * Counts a lost pod once, however often it is seen: as a failure, or as a disruption, which costs no restart. What was
- * lost before a long time of Ready is forgotten.
+ * Returns the run with a lost pod counted: as a failure, or as a disruption, which costs no restart. Earlier losses are
+ * forgotten once the server was Ready for `restartRefillMs`.
  */
 export const countLoss = (
   run: WorldRun,
   podUid: string,
-  { reason, message, disrupted }: Diagnosis & { readonly disrupted: boolean },
+  { reason, message, disrupted }: Loss,
   { settings, nowMs }: { settings: WorldSettings; nowMs: number },
 ): WorldRun => {
-  // A server that was not Ready since the loss before this one has earned nothing.
+  // Only a server that was Ready after the last loss counts as recovered.
   const readyForMs = run.readyAt !== undefined && run.failure === undefined ? nowMs - Date.parse(run.readyAt) : 0
-  const refilled = readyForMs >= settings.restartRefillMs
-  const restarts = refilled ? 0 : run.restarts
-  const disruptions = refilled ? 0 : (run.disruptions ?? 0)
+  const isRefilled = readyForMs >= settings.restartRefillMs
+  const restarts = isRefilled ? 0 : run.restarts
+  const disruptions = isRefilled ? 0 : (run.disruptions ?? 0)
   return {
     ...run,
     restarts: restarts + (disrupted ? 0 : 1),
@@ -84,37 +90,26 @@ export const countLoss = (
     countedPodUid: podUid,
     failedAt: toInstant(nowMs),
     failure: {
-      // One failure may be an accident; the second in a row is a loop, whatever its exit code.
+      // From the second failure in a row on it is a loop, whatever the exit code.
       reason: reason === 'ServerFailed' && restarts > 0 ? 'CrashLoop' : reason,
-      message: message.slice(0, 2048),
+      message: message.slice(0, maxFailureLength),
     },
   }
 }
 
-/** The run with its server Ready since then; what it was lost by before is mended. */
-export const readyRun = (
+/** Returns the run with its server Ready since then, and without the failure before it. */
+export const markReady = (
   { failure: _, readyPodUid: __, ...run }: WorldRun,
   readyAt: string,
   podUid: string | undefined,
-): WorldRun => ({ ...run, readyAt, ...(podUid === undefined ? {} : { readyPodUid: podUid }) })
+): WorldRun => ({ ...run, readyAt, ...withDefined({ readyPodUid: podUid }) })
 
-/** When the next pod of a run may be made, in epoch milliseconds; 0 where nothing was lost. */
-export const nextPodAtMs = (run: WorldRun, settings: WorldSettings): number => {
-  if (run.failedAt === undefined) return 0
-  const losses = run.restarts + (run.disruptions ?? 0)
-  const backoffMs = settings.restartBackoffMs * 2 ** Math.min(losses - 1, 20)
-  return Date.parse(run.failedAt) + Math.min(backoffMs, settings.restartBackoffMaxMs)
-}
+/** Returns when the next pod of a run may be created, in epoch milliseconds; 0 if none was lost. */
+export const nextPodAtMs = (run: WorldRun, settings: WorldSettings): number =>
+  run.failedAt === undefined
+    ? 0
+    : Date.parse(run.failedAt) + restartBackoffMs(run.restarts + (run.disruptions ?? 0), settings)
 
-/** When the duration of a run is over, in epoch milliseconds; Infinity where it has none. */
-export const expiresAtMs = (world: World, run: WorldRun): number =>
-  world.spec.durationMinutes === undefined
-    ? Number.POSITIVE_INFINITY
-    : Date.parse(run.startedAt) + world.spec.durationMinutes * 60_000
-
-/** Whether a run ended in a way that a user must look at. */
-export const endedInError = (run: WorldRun): boolean =>
-  run.endReason === 'StartDeadline' || run.endReason === 'RestartBudget'
-
-/** An instant as the API writes it. */
-export const toInstant = (ms: number): string => new Date(ms).toISOString()
+/** Reports whether a run ended with the phase Error. */
+export const endedInError = ({ endReason }: WorldRun): boolean =>
+  endReason === 'StartDeadline' || endReason === 'RestartBudget'

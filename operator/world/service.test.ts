@@ -39,25 +39,25 @@ describe('the address of a world', () => {
       'lb.example',
       7777,
     ],
-  ] as const)('of the strategy %s is right', (strategy, service, host, port) => {
+  ] as const)('of the strategy %s is that of its pod, service or node', (strategy, service, host, port) => {
     const planned = planFor(frozen(asking(strategy)), server, startMs, runB, { service, node: aNode() })
     expect(planned.steps).toEqual([])
     expect(planned.status).toMatchObject({ phase: 'Active', address: { host, port } })
   })
 
-  test('of a node without an external address is its internal one', () => {
+  test('of a node without an external address is the internal one', () => {
     const service = aService('NodePort', { spec: { ports: [{ port: 7777, nodePort: 30_123 }] } })
     const node = aNode('True', { status: { addresses: [{ type: 'InternalIP', address: '192.168.0.1' }] } })
     const planned = planFor(frozen(asking('NodePort')), server, startMs, runB, { service, node })
     expect(planned.status.address).toEqual({ host: '192.168.0.1', port: 30_123 })
   })
 
-  test('is waited for by a ready server behind a load balancer, and the world says so', () => {
+  test('of a load balancer is waited for by a ready server', () => {
     const service = aService('LoadBalancer')
     const planned = planFor(frozen(asking('LoadBalancer')), server, startMs, runB, { service })
     expect(planned.status).toMatchObject({
       phase: 'Starting',
-      message: 'waiting for the load balancer to have an address',
+      message: 'Waiting for the load balancer to get an address.',
       deployment: { status: 'Starting' },
     })
     expect(planned.status.address).toBeUndefined()
@@ -66,7 +66,7 @@ describe('the address of a world', () => {
     expect(late.status.message).toContain('not ready in time: waiting for the load balancer')
   })
 
-  test('by Default is what the configuration says, from the start of the run on', () => {
+  test('of the strategy Default follows the configuration at the start of the run', () => {
     const first = planFor(aWorld(running), undefined, startMs, runB, {
       settings: { ...settings, defaultStrategy: 'NodePort' },
     })
@@ -76,12 +76,12 @@ describe('the address of a world', () => {
 })
 
 describe('the service of a world', () => {
-  test('is made beside its pod, and again where somebody deleted it', () => {
+  test('is created beside its pod, and again after its deletion', () => {
     expect(verbs(planFor(frozen(asking('ClusterIP'))))).toEqual(['createPod', 'createService'])
     expect(verbs(planFor(frozen(asking('ClusterIP')), server))).toEqual(['createService'])
   })
 
-  test('leads the game port over TCP and UDP to the pod of its run alone, and goes with the world', () => {
+  test('routes the game port over TCP and UDP to the pod of its run alone', () => {
     const of = frozen(asking('LoadBalancer'))
     const run = of.status?.run
     if (run === undefined) throw new Error('no run')
@@ -103,26 +103,26 @@ describe('the service of a world', () => {
     ['is stopped', { ...active(), spec: { ...active().spec, ...stopped } }],
     ['is deleted', { ...active(), metadata: { ...active().metadata, deletionTimestamp: at(startMs) } }],
     ['has another strategy in its new run', active()],
-  ])('goes when the world %s', (_, of) => {
+  ])('is deleted when the world %s', (_, of) => {
     expect(verbs(planFor(of, undefined, startMs, runB, { service: aService('ClusterIP') }))).toContain('deleteService')
   })
 
-  test('of the run before goes before that of the new run is made, and what holds it is told', () => {
+  test('of the previous run is deleted first, and the finalizer that holds it is reported', () => {
     const of = frozen(asking('NodePort'))
     const old = aService('NodePort', { run: runB })
     expect(verbs(planFor(of, server, startMs, runB, { service: old }))).toEqual(['deleteService'])
     const metadata = { deletionTimestamp: at(startMs), finalizers: ['service.kubernetes.io/load-balancer-cleanup'] }
     const going = planFor(of, server, startMs, runB, { service: aService('NodePort', { run: runB, metadata }) })
     expect(going.steps).toEqual([])
-    expect(going.status.message).toContain('which service.kubernetes.io/load-balancer-cleanup holds')
+    expect(going.status.message).toContain('Finalizer service.kubernetes.io/load-balancer-cleanup holds it.')
   })
 
-  test('is not changed by an edit of the strategy until the next run', () => {
+  test('keeps its strategy until the next run', () => {
     const edited = { ...active(), spec: { ...active().spec, networking: { strategy: 'NodePort' as const } } }
     expect(planFor(edited, server)).toMatchObject({ steps: [], status: { address: { host: '10.0.0.7' } } })
   })
 
-  test('of a stranger is never touched, and the world says that its name is taken', () => {
+  test('of another owner is never changed, and the status reports the taken name', () => {
     const foreign = aService('ClusterIP', { metadata: { ownerReferences: [] } })
     const planned = planFor(frozen(asking('ClusterIP')), server, startMs, runB, { service: foreign })
     expect(planned.steps).toEqual([])

@@ -1,22 +1,16 @@
-import type { Diagnosis } from '#operator/refusal.ts'
-import { controllerOf, type KubeObject, type ObjectMeta, ownerReference } from '#shared/kube/objects.ts'
+import { type Diagnosis, pending, serious } from '#operator/pods/diagnosis.ts'
+import { nodeAddress } from '#operator/pods/node.ts'
+import { gamePort, ownedMetadata, runIdOf } from '#operator/pods/pod.ts'
+import type { Service } from '#operator/pods/service.ts'
+import { controllerOf, type KubeObject } from '#shared/kube/objects.ts'
 import { labels } from '#shared/resources/group.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
-import { nodeAddress } from './node.ts'
-import { gamePort, serverLabels } from './pod.ts'
+import { serverLabels } from './pod.ts'
 import type { PlanInput, Step } from './step.ts'
 
-/** The part of a Service that the operator reads. */
-export type Service = {
-  apiVersion: string
-  kind: string
-  metadata: ObjectMeta
-  spec?: { type?: string; clusterIP?: string; ports?: { port: number; protocol?: string; nodePort?: number }[] }
-  status?: { loadBalancer?: { ingress?: { ip?: string; hostname?: string }[] } }
-}
-
 type Address = { readonly host: string; readonly port: number }
-/** What the network of a run needs done, and its address or why there is none yet. */
+
+/** The steps for the network of a run, and its address, or why there is none yet. */
 export type Network = {
   readonly steps: readonly Step[]
   readonly address?: Address
@@ -24,18 +18,13 @@ export type Network = {
 }
 
 /**
- * The service of a run, named after its world: the game port over TCP and UDP, to the pod of that run alone. Traffic
- * stays on the node where it arrives, so that a server sees its players' own addresses.
+ * Builds the service of a run, with the world's name: the game port over TCP and UDP, to the pod of that run alone.
+ * Traffic stays on the node where it arrives, so that a server sees its players' own addresses.
  */
 export const buildService = (world: World, run: WorldRun): KubeObject & { spec: object } => ({
   apiVersion: 'v1',
   kind: 'Service',
-  metadata: {
-    name: world.metadata.name,
-    ...(world.metadata.namespace === undefined ? {} : { namespace: world.metadata.namespace }),
-    labels: serverLabels(world, run),
-    ownerReferences: [ownerReference(world)],
-  },
+  metadata: ownedMetadata({ owner: world, name: world.metadata.name, labels: serverLabels(world, run) }),
   spec: {
     type: run.strategy,
     selector: { [labels.world]: world.metadata.name, [labels.run]: run.id },
@@ -54,30 +43,33 @@ export const planNetwork = (input: PlanInput, run: WorldRun): Network => {
   const { world, service, pod } = input
   if (run.strategy === 'Default') {
     const host = pod?.status?.podIP
-    const steps = removeService(input)
+    const steps = deleteService(input)
     if (host !== undefined) return { steps, address: { host, port: gamePort } }
-    return { steps, missing: waiting('waiting for the address of the server') }
+    return { steps, missing: addressPending('Waiting for the address of the server.') }
   }
   if (service === undefined) {
-    return { steps: [{ verb: 'createService', run }], missing: waiting('waiting for the service of the world') }
+    return { steps: [{ verb: 'createService', run }], missing: addressPending('Waiting for the service of the world.') }
   }
   if (controllerOf(service)?.uid !== world.metadata.uid) {
     return { steps: [], missing: serviceNameTaken(world.metadata.name) }
   }
   if (service.metadata.deletionTimestamp !== undefined) {
-    const holders = (service.metadata.finalizers ?? []).join(', ')
-    const by = holders === '' ? '' : `, which ${holders} holds`
-    return { steps: [], missing: waiting(`waiting for the service of the previous run to go${by}`) }
+    const finalizers = (service.metadata.finalizers ?? []).join(', ')
+    const holder = finalizers === '' ? '' : ` Finalizer ${finalizers} holds it.`
+    return { steps: [], missing: addressPending(`${previousService}${holder}`) }
   }
-  if (service.metadata.labels?.[labels.run] !== run.id || service.spec?.type !== run.strategy) {
-    return { steps: removeService(input), missing: waiting('waiting for the service of the previous run to go') }
+  if (runIdOf(service) !== run.id || service.spec?.type !== run.strategy) {
+    return { steps: deleteService(input), missing: addressPending(previousService) }
   }
   const address = addressOf(input, service)
   return 'host' in address ? { steps: [], address } : { steps: [], missing: address }
 }
 
-/** Deletes the world's service where there is one that does not go already. */
-export const removeService = ({ world, service }: PlanInput): Step[] =>
+const addressPending = (message: string): Diagnosis => pending('AddressPending', message)
+const previousService = 'Waiting for the deletion of the service of the previous run.'
+
+/** Returns the step that deletes the world's service, if there is one to delete. */
+export const deleteService = ({ world, service }: PlanInput): Step[] =>
   service !== undefined &&
   controllerOf(service)?.uid === world.metadata.uid &&
   service.metadata.deletionTimestamp === undefined
@@ -91,31 +83,26 @@ const addressOf = ({ node }: PlanInput, { spec, status }: Service): Address | Di
       const host = nodeAddress(node)
       return host !== undefined && port !== undefined
         ? { host, port }
-        : waiting("waiting for the address of the server's node")
+        : addressPending("Waiting for the address of the server's node.")
     }
     case 'LoadBalancer': {
       const ingress = status?.loadBalancer?.ingress?.[0]
       const host = ingress?.ip ?? ingress?.hostname
-      if (host !== undefined) return { host, port: gamePort }
-      return {
-        reason: 'LoadBalancerPending',
-        message: 'waiting for the load balancer to have an address',
-        serious: false,
-      }
+      return host !== undefined
+        ? { host, port: gamePort }
+        : pending('LoadBalancerPending', 'Waiting for the load balancer to get an address.')
     }
     default: {
       const host = spec?.clusterIP
-      const usable = host !== undefined && host !== '' && host !== 'None'
-      return usable ? { host, port: gamePort } : waiting('waiting for the address of the service')
+      const isUsable = host !== undefined && host !== '' && host !== 'None'
+      return isUsable ? { host, port: gamePort } : addressPending('Waiting for the address of the service.')
     }
   }
 }
 
-const waiting = (message: string): Diagnosis => ({ reason: 'AddressPending', message, serious: false })
-
-/** What is said where a stranger's service bears the world's name. */
-export const serviceNameTaken = (name: string): Diagnosis => ({
-  reason: 'ServiceNameTaken',
-  message: `the service ${name} belongs to something else: delete it, and the world's own is made`,
-  serious: true,
-})
+/** The diagnosis of a service name that a stranger holds. */
+export const serviceNameTaken = (name: string): Diagnosis =>
+  serious(
+    'ServiceNameTaken',
+    `Service ${name} belongs to another owner. Delete it, so that the world's service can be created.`,
+  )

@@ -1,35 +1,29 @@
+import type { RestartSettings } from '#operator/lifecycle/restartBudget.ts'
 import type { ScalingProfiles } from '#shared/scalingProfiles.ts'
 import type { Placement } from './placement.ts'
 
-/** What `Default` may stand for: the address of the pod itself, or one of the services. */
+/** The values of ORRERY_DEFAULT_NETWORKING_STRATEGY: the pod's own address, or a type of service. */
 export const defaultStrategies = ['PodIP', 'ClusterIP', 'NodePort', 'LoadBalancer'] as const
 
-/** What the operator is told about worlds by its configuration; durations in milliseconds unless they say otherwise. */
-export type WorldSettings = {
-  /** The image of a world that names none. */
+/** The operator's settings for worlds. */
+export type WorldSettings = RestartSettings & {
+  /** The image of a world without one. */
   readonly defaultServerImage: string
-  /** Where servers and bots reach the API. */
+  /** The URL at which servers reach the API. */
   readonly publicUrl: string
-  /** What each profile stands for in runs that start from now on. */
+  /** The limits of each profile, for runs that start from now on. */
   readonly profiles: ScalingProfiles
-  /** Where servers are placed, by group and region; the first entry that matches counts. */
+  /** The placement of servers by group and region; the first entry that matches counts. */
   readonly placement: readonly Placement[]
-  /** How players reach worlds whose strategy is Default. */
+  /** The meaning of the networking strategy Default. */
   readonly defaultStrategy: (typeof defaultStrategies)[number]
-  /** The part of a profile's limit that a pod requests, above 0 and at most 1. */
+  /** The part of a limit that a pod requests, above 0 and at most 1. */
   readonly memoryRequestRatio: number
   readonly cpuRequestRatio: number
-  /** How long a server may take to become Ready. */
+  /** The time in which a server must become Ready. */
   readonly startDeadlineMs: number
-  /** How long a server has between SIGTERM and SIGKILL. */
+  /** The time between SIGTERM and SIGKILL. */
   readonly stopGraceSeconds: number
-  /** How many failures of a run are answered by a new pod; one more ends the run. */
-  readonly restartBudget: number
-  /** The wait before the first restart; it doubles with each one after it, up to the maximum. */
-  readonly restartBackoffMs: number
-  readonly restartBackoffMaxMs: number
-  /** How long a server must have been Ready for its earlier failures to be forgotten. */
-  readonly restartRefillMs: number
-  /** How long a node may be out of sight before its servers count as ended; 0 is never, since they may still run. */
+  /** After this time without a report from a node, its servers count as ended; 0 means never. */
   readonly nodeLostForceMs: number
 }

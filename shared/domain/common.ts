@@ -37,5 +37,25 @@ export const containerArgs = z
   .max(64)
   .describe("Arguments to the image's entry point. References such as $(NAME) are passed on unexpanded.")
 
+/** The most bytes of UTF-8 that the annotations and labels of a resource have together, keys included. */
+export const maxMetadataBytes = 32 * 1024
+
+/** The most bytes of UTF-8 that the arguments of a container have together. */
+export const maxArgsBytes = 16 * 1024
+
+const bytesOf = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+
+/** Adds `maxMetadataBytes` to a schema of annotations and labels. */
+export const withinMetadataLimit = <S extends z.ZodType<{ annotations: object; labels: object }>>(schema: S): S =>
+  schema.refine(
+    ({ annotations, labels }) =>
+      bytesOf([...Object.entries(annotations), ...Object.entries(labels)].flat()) <= maxMetadataBytes,
+    `must have at most ${maxMetadataBytes} bytes of annotations and labels together`,
+  )
+
+/** Adds `maxArgsBytes` to a schema of arguments. */
+export const withinArgsLimit = <S extends z.ZodType<string[]>>(schema: S): S =>
+  schema.refine((args) => bytesOf(args) <= maxArgsBytes, `must have at most ${maxArgsBytes} bytes together`)
+
 /** The length of a run in minutes, also fractions of them: above 0, at most 5,256,000 (10 years). */
 export const durationMinutes = z.number().gt(0).max(5_256_000)

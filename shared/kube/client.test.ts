@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { createClient } from './client.ts'
 import { isConflict, isNotFound } from './errors.ts'
-import { type Answer, json, refuse, startScriptedServer } from './testing/scriptedServer.ts'
+import { type Answer, ending, json, refuse, startScriptedServer } from './testing/scriptedServer.ts'
 import { listOf, type Thing, thing, things } from './testing/things.ts'
 import { createTransport } from './transport.ts'
 
@@ -22,6 +22,7 @@ const noisy = (object: Thing) => ({
   extra: { kept: true },
   metadata: { ...object.metadata, managedFields: [{}] },
 })
+const tooLarge = ending(Buffer.alloc(33 * 1024 * 1024, ' '))
 const path = '/apis/example.test/v1/namespaces/home/things'
 
 test('what is read keeps fields that nobody knows, and loses managedFields', async () => {
@@ -33,33 +34,56 @@ test('a list is read in pages, and its items get their type', async () => {
   const { server, client } = await aClient({
     lists: [json(listOf('7', [noisy(thing('a', '1'))], 'more')), json(listOf('7', [thing('b', '2')]))],
   })
-  const list = await client.list({ namespace: 'home', labelSelector: 'x=y', resourceVersion: '0' })
+  const list = await client.list({ namespace: 'home', labelSelector: 'x=y' })
   expect(list).toEqual({ resourceVersion: '7', items: [thing('a', '1'), thing('b', '2')] })
   expect(server.received.map(({ path: at, query }) => [at, query])).toEqual([
-    [path, { limit: '500', labelSelector: 'x=y', resourceVersion: '0' }],
+    [path, { limit: '500', labelSelector: 'x=y' }],
     [path, { limit: '500', labelSelector: 'x=y', continue: 'more' }],
   ])
 })
 
-test('a list of at least some version is asked for in one piece, else the server takes it as exactly that version', async () => {
-  const { server, client } = await aClient({ lists: [json(listOf('9', []))] })
-  await client.list({ resourceVersion: '8' })
-  expect(server.received.map(({ path: at, query }) => [at, query])).toEqual([
-    ['/apis/example.test/v1/things', { resourceVersion: '8' }],
+test('a page above 32 MiB is read again with fewer objects, and the pages after it grow again', async () => {
+  const { server, client } = await aClient({
+    lists: [
+      tooLarge,
+      tooLarge,
+      json(listOf('7', [thing('a', '1')], 'more')),
+      json(listOf('7', [thing('b', '2')], 'most')),
+      json(listOf('7', [thing('c', '3')])),
+    ],
+  })
+  const { items } = await client.list()
+  expect(items.map(({ metadata }) => metadata.name)).toEqual(['a', 'b', 'c'])
+  expect(server.received.map(({ query }) => query)).toEqual([
+    { limit: '500' },
+    { limit: '125' },
+    { limit: '32' },
+    { limit: '64', continue: 'more' },
+    { limit: '128', continue: 'most' },
   ])
 })
 
-test('a list whose pages expire under way is read again from the newest, with nothing doubled', async () => {
+test('one object above 32 MiB is an error and no endless list', async () => {
+  const { client } = await aClient({ lists: Array.from({ length: 9 }, () => tooLarge) })
+  await expect(client.list()).rejects.toMatchObject({ reason: 'TooLarge' })
+})
+
+test('a list whose pages expire on the way begins again, at most twice, with nothing doubled', async () => {
+  const [begun, expired] = [json(listOf('7', [thing('a', '1')], 'more')), refuse(410, 'Expired')]
   const { server, client } = await aClient({
-    lists: [
-      json(listOf('7', [thing('a', '1')], 'more')),
-      refuse(410, 'Expired'),
-      json(listOf('9', [thing('a', '1'), thing('b', '8')])),
-    ],
+    lists: [begun, expired, begun, expired, json(listOf('9', [thing('a', '1'), thing('b', '8')]))],
   })
-  const list = await client.list({ resourceVersion: '0' })
+  const list = await client.list()
   expect([list.resourceVersion, list.items.map(({ metadata }) => metadata.name)]).toEqual(['9', ['a', 'b']])
-  expect(server.received.at(-1)?.query).toEqual({})
+  expect(server.received).toHaveLength(5)
+  const refusing = await aClient({ lists: [begun, expired, begun, expired, begun, expired, begun] })
+  await expect(refusing.client.list()).rejects.toMatchObject({ status: 410 })
+})
+
+test('a list keeps the part of each object that its reader uses', async () => {
+  const { client } = await aClient({ lists: [json(listOf('7', [noisy(thing('a', '1'))]))] })
+  const { items } = await client.list({ keep: ({ apiVersion, kind, metadata }) => ({ apiVersion, kind, metadata }) })
+  expect(items).toEqual([thing('a', '1')])
 })
 
 test('each write says what it is', async () => {

@@ -1,4 +1,4 @@
-import { isExpired } from './errors.ts'
+import { listAll } from './list.ts'
 import type { KubeObject, ObjectMeta, ObjectRef } from './objects.ts'
 import type { Request, Transport } from './transport.ts'
 
@@ -22,8 +22,8 @@ export type DeleteOptions = CallOptions & {
 /** Which objects: of one namespace or all, and of those the ones that the selectors take. */
 export type Selection = { namespace?: string; labelSelector?: string; fieldSelector?: string }
 
-/** Which objects to list, and how new they must be: "0" is whatever the server's cache holds, absent is the newest. */
-export type ListOptions = CallOptions & Selection & { resourceVersion?: string }
+/** Which objects to list, and the part of each that is kept; all of it by default. */
+export type ListOptions<T> = CallOptions & Selection & { keep?: (object: T) => T }
 
 /** Which objects to watch, from which version on; `timeoutSeconds` is when the server ends it of itself. */
 export type WatchOptions = Selection & {
@@ -45,8 +45,8 @@ export type Sent = {
 export type Client<T extends KubeObject> = {
   readonly resource: Resource
   get(ref: ObjectRef, options?: CallOptions): Promise<T>
-  /** All objects, however many pages they take. */
-  list(options?: ListOptions): Promise<{ items: T[]; resourceVersion: string }>
+  /** The newest objects, however many pages they take. */
+  list(options?: ListOptions<T>): Promise<{ items: T[]; resourceVersion: string }>
   create(object: Sent, options?: CallOptions & { fieldManager?: string }): Promise<T>
   /** Replaces the whole object. A resourceVersion that is sent must still be the current one. */
   replace(object: Sent, options?: CallOptions): Promise<T>
@@ -60,9 +60,6 @@ export type Client<T extends KubeObject> = {
   /** Yields the parsed lines of a watch, including bookmarks. */
   watch(options: WatchOptions): AsyncIterable<unknown>
 }
-
-const pageSize = 500
-const maxPages = 1_000
 
 /** Creates a client of one kind over a transport. */
 export const createClient = <T extends KubeObject>(transport: Transport, resource: Resource): Client<T> => {
@@ -80,7 +77,14 @@ export const createClient = <T extends KubeObject>(transport: Transport, resourc
   return {
     resource,
     get: (ref, options = {}) => call({ method: 'GET', path: paths.object(ref), ...callOptions(options) }),
-    list: (options = {}) => listAll<T>(transport, resource, paths.collection(options.namespace), options),
+    list: ({ namespace, labelSelector, fieldSelector, signal, keep = (object: T) => object } = {}) =>
+      listAll<T>(transport, {
+        path: paths.collection(namespace),
+        query: { labelSelector, fieldSelector },
+        signal,
+        // The items of a list come without their type.
+        keep: (item, apiVersion) => keep(withoutManagedFields({ ...item, apiVersion, kind: resource.kind })),
+      }),
     create: (object, { fieldManager, ...options } = {}) =>
       call({
         method: 'POST',
@@ -137,48 +141,6 @@ const createPaths = ({ group, version, plural }: Resource) => {
     collection,
     object: ({ namespace, name }: ObjectRef): string => `${collection(namespace)}/${encodeURIComponent(name)}`,
   }
-}
-
-type Page<T> = { apiVersion: string; items?: T[]; metadata: { resourceVersion: string; continue?: string } }
-
-/**
- * Lists page by page. A version other than "0" is asked for without pages: with a limit the server would take it as
- * "exactly this version" and not "at least". If the pages expire under way, the newest list is read in one piece.
- */
-const listAll = async <T extends KubeObject>(
-  transport: Transport,
-  resource: Resource,
-  path: string,
-  { labelSelector, fieldSelector, resourceVersion, signal }: ListOptions,
-): Promise<{ items: T[]; resourceVersion: string }> => {
-  const items: T[] = []
-  const read = async (query: Record<string, string | undefined>) => {
-    const page = await transport.request<Page<T>>({
-      method: 'GET',
-      path,
-      query: { labelSelector, fieldSelector, ...query },
-      signal,
-    })
-    // The items of a list come without their type.
-    for (const item of page.items ?? []) {
-      items.push(withoutManagedFields({ ...item, apiVersion: page.apiVersion, kind: resource.kind }))
-    }
-    return page.metadata
-  }
-  const atLeast = resourceVersion !== undefined && resourceVersion !== '' && resourceVersion !== '0'
-  const limit = atLeast ? undefined : String(pageSize)
-  let page = await read({ limit, resourceVersion })
-  for (let count = 1; page.continue; count += 1) {
-    if (count >= maxPages) throw new Error(`${resource.plural}: more than ${maxPages * pageSize} objects`)
-    try {
-      page = await read({ limit, continue: page.continue })
-    } catch (error) {
-      if (!isExpired(error)) throw error
-      items.length = 0
-      page = await read({})
-    }
-  }
-  return { items, resourceVersion: page.resourceVersion }
 }
 
 /** Removes `managedFields`, which take half of an object and are not read here. */

@@ -73,7 +73,7 @@ test('an event is written once, as events.k8s.io wants it, about the object', as
 test('what repeats is one event whose series counts: told at once the second time, then once a minute', async () => {
   const { clock, created, patched, recorder } = aRecorder()
   for (let second = 0; second < 180; second += 1) {
-    recorder.record(lamp, { ...ready, note: `It is ready for the ${second}th time.` })
+    recorder.record(lamp, ready)
     await settled()
     clock.advance(1_000)
   }
@@ -98,6 +98,16 @@ test('another object, type, reason or action is another event, and so is the sam
   recorder.record(lamp, ready)
   await settled()
   expect(created).toHaveLength(6)
+})
+
+test('another note is another event, so that kubectl shows the present one', async () => {
+  const { created, patched, recorder } = aRecorder()
+  for (const host of ['10.0.0.1', '10.0.0.2', '10.0.0.1']) {
+    recorder.record(lamp, { ...ready, note: `It is ready at ${host}.` })
+    await settled()
+  }
+  expect(created.map(({ note }) => note)).toEqual(['It is ready at 10.0.0.1.', 'It is ready at 10.0.0.2.'])
+  expect(patched).toHaveLength(1)
 })
 
 test('a server that does not answer blocks nobody; what is too much is dropped and counted', async () => {

@@ -82,8 +82,9 @@ type Options = {
 }
 
 /**
- * Creates a recorder of events.k8s.io/v1. Events that differ only in their note form one series, as in client-go's
- * tools/events: the first is created, the second updates the count at once, later ones do so at intervals.
+ * Creates a recorder of events of events.k8s.io/v1. Equal events are one series: the first is created, the second is
+ * written at once, and later ones by their count from time to time. Unlike in client-go's tools/events, another note is
+ * another event: a series shows the note of its first event, which may be outdated.
  */
 export const createEventRecorder = (options: Options): EventRecorder => {
   const { clock, client, log, metrics } = options
@@ -161,8 +162,8 @@ export const createEventRecorder = (options: Options): EventRecorder => {
   }
 }
 
-const keyOf = (regarding: KubeObject, { type, reason, action }: Happening): string =>
-  [regarding.metadata.uid, type, reason, action].join('/')
+const keyOf = (regarding: KubeObject, { type, reason, action, note }: Happening): string =>
+  [regarding.metadata.uid, type, reason, action, note].join('/')
 
 const beginSeries = (options: Options, key: string, regarding: KubeObject, happening: Happening): Series => {
   const { clock, random } = options

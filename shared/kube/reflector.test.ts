@@ -4,7 +4,7 @@ import { aReflector, asked, eventually } from './testing/aReflector.ts'
 import { ending, json, open, refuse } from './testing/scriptedServer.ts'
 import { bookmark, event, listOf, thing } from './testing/things.ts'
 
-test('a cache lists what the server has in its cache, and watches from there', async () => {
+test('a cache lists the newest, and watches from there', async () => {
   const { server, cache, told } = await aReflector({
     lists: [json(listOf('7', [thing('a', '1', { owner: 'x' }), thing('b', '2')]))],
     watches: [
@@ -23,7 +23,7 @@ test('a cache lists what the server has in its cache, and watches from there', a
   ])
   expect(cache.store.list().map(({ metadata }) => metadata.name)).toEqual(['a', 'c'])
   expect([server.lists()[0], server.watches()[0]]).toMatchObject([
-    { path: '/apis/example.test/v1/namespaces/home/things', query: { resourceVersion: '0', labelSelector: 'x=y' } },
+    { path: '/apis/example.test/v1/namespaces/home/things', query: { limit: '500', labelSelector: 'x=y' } },
     {
       path: '/apis/example.test/v1/namespaces/home/things',
       query: { resourceVersion: '7', labelSelector: 'x=y', allowWatchBookmarks: 'true', timeoutSeconds: '300' },
@@ -45,7 +45,7 @@ test('a watch that the server ends after its time goes on at once', async () => 
     watches: [ending(), ending(bookmark('9'))],
     clock,
   })
-  await eventually(() => expect(asked(server)).toEqual({ lists: ['0'], watches: ['7', '7', '9'] }))
+  await eventually(() => expect(asked(server)).toEqual({ lists: 1, watches: ['7', '7', '9'] }))
   expect(warned).toEqual([])
 })
 

@@ -5,7 +5,7 @@ import { KubeError } from './errors.ts'
 import { type KubeLog, withFields } from './log.ts'
 import type { KubeMetrics } from './metrics.ts'
 import type { KubeObject } from './objects.ts'
-import { listVersion, type Position, positionAfter, positionAt, unknownPosition } from './position.ts'
+import { type Position, positionAfter, positionAt, unknownPosition } from './position.ts'
 import { type Change, createStore, type Indexers, type Store } from './store.ts'
 import { createVersions } from './versions.ts'
 import { createFeed, type FeedTiming, type WatchEvent } from './watch.ts'
@@ -74,10 +74,9 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
   const feed = createFeed<T>({ client, clock, random, selection, timing })
 
   const list = async (signal: AbortSignal): Promise<void> => {
-    const resourceVersion = listVersion(position)
-    const answer = await client.list({ ...selection, ...(resourceVersion ? { resourceVersion } : {}), signal })
+    const answer = await client.list({ ...selection, keep, signal })
     heardAtMs = clock.monotonic()
-    const changes = store.replace(answer.items.map(keep))
+    const changes = store.replace(answer.items)
     position = positionAt(answer.resourceVersion)
     for (const change of changes) changed.tell(change)
     versions.reset(answer.resourceVersion)

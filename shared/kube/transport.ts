@@ -17,6 +17,8 @@ export type Request = {
   contentType?: string
   /** Limit for the whole request with its answer; 30 s by default. */
   timeoutMs?: number
+  /** Limit for the answer, above which the request fails with the reason TooLarge; 32 MiB by default. */
+  maxAnswerBytes?: number
   signal?: AbortSignal | undefined
   /**
    * Called when the connection is open, before the first byte is written. An error that it returns is thrown, and nothing
@@ -47,8 +49,7 @@ export type Transport = {
 }
 
 const requestTimeoutMs = 30_000
-/** A list can come in one answer. */
-const maxAnswerBytes = 256 * 1024 * 1024
+const defaultMaxAnswerBytes = 32 * 1024 * 1024
 /** Objects are at most 1.5 MiB in etcd, with `managedFields` and escapes somewhat more here. */
 const maxLineBytes = 8 * 1024 * 1024
 const maxWatches = 64
@@ -73,7 +74,7 @@ export const createTransport = (options: {
   const once = async (request: Request, deadline: Deadline): Promise<unknown> => {
     const answer = await send(calls, request, deadline)
     try {
-      return parse(request, await readText(answer.body, maxAnswerBytes))
+      return parse(request, await readText(answer.body, request.maxAnswerBytes ?? defaultMaxAnswerBytes))
     } catch (error) {
       throw unanswered(request, error, deadline)
     }

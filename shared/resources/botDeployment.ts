@@ -3,7 +3,7 @@ import { botDefaults, botFields } from '#shared/domain/bots.ts'
 import { botPhases } from '#shared/enumerations.ts'
 import { idPattern } from '#shared/ids.ts'
 import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
-import { instant, observedFields, revision, revisionFence, userMetadata } from './schema.ts'
+import { args, instant, observedFields, revision, revisionFence, userMetadata } from './schema.ts'
 
 /** The desired state of a bot deployment: `count` bots that belong to the run of one world. */
 export const botDeploymentSpecSchema = z
@@ -17,7 +17,7 @@ export const botDeploymentSpecSchema = z
     count: botFields.count.describe('Desired number of bots. kubectl scale changes this field.'),
     cpu: botFields.cpu.default(botDefaults.cpu),
     memory: botFields.memory.default(botDefaults.memory),
-    args: botFields.args.default([]),
+    args: args(botFields.args),
     durationMinutes: botFields.durationMinutes.exactOptional(),
     revision: revision(),
     metadata: userMetadata,

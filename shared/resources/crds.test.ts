@@ -24,3 +24,27 @@ test('describes every field of spec and status in a sentence', () => {
   })
   expect(unexplained).toEqual([])
 })
+
+test('kubectl get worlds -o wide fits into 160 columns', () => {
+  type Columns = { versions: { additionalPrinterColumns: { name: string }[] }[] }
+  const definition = customResourceDefinitions()['orrery.dev_worlds.yaml']
+  const { versions = [] } = (definition?.spec ?? {}) as Partial<Columns>
+  const names = versions[0]?.additionalPrinterColumns.map(({ name }) => name) ?? []
+  expect(names).toEqual([
+    'Display',
+    'Phase',
+    'Ready',
+    'Address',
+    'Players',
+    'Profile',
+    'Age',
+    'Port',
+    'Node',
+    'Deployment',
+  ])
+  const widest = ['Main lobby', 'Starting', 'Unknown', '255.255.255.255', '10000', 'Capacity10000', '365d', '65535']
+  const values = ['wld-01m7y9g19ge5abtf9x6h9mk7da', ...widest, 'orrery-node-1', 'Restarting']
+  // kubectl pads each column but the last by three blanks.
+  const widths = ['Name', ...names].map((name, index) => Math.max(name.length, values[index]?.length ?? 0))
+  expect(widths.reduce((sum, width) => sum + width + 3, -3)).toBeLessThanOrEqual(160)
+})

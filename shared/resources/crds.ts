@@ -24,8 +24,6 @@ const age: Column = {
   description: 'Time since the resource was created.',
 }
 
-const label = (key: string): string => `.metadata.labels.${`${apiGroup}/${key}`.replaceAll('.', '\\.')}`
-
 const definitions: Definition[] = [
   {
     resource: worldResource,
@@ -39,36 +37,30 @@ const definitions: Definition[] = [
       { name: 'Display', type: 'string', jsonPath: '.spec.displayName', description: 'The name that users see.' },
       { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Phase of the world.' },
       {
+        name: 'Ready',
+        type: 'string',
+        jsonPath: '.status.conditions[?(@.type=="Ready")].status',
+        description: 'Status of the condition Ready.',
+      },
+      { name: 'Address', type: 'string', jsonPath: '.status.address.host', description: 'Host of the game port.' },
+      {
+        name: 'Players',
+        type: 'integer',
+        jsonPath: '.status.queue.active',
+        description: 'Number of players that the server last reported.',
+      },
+      {
         name: 'Profile',
         type: 'string',
         jsonPath: '.spec.scaling.profile',
         description: 'Scaling profile of the server.',
       },
-      {
-        name: 'Capacity',
-        type: 'integer',
-        jsonPath: '.status.run.capacity',
-        description: 'Maximum number of players in the world.',
-      },
-      {
-        name: 'Run',
-        type: 'string',
-        jsonPath: '.status.runId',
-        description: 'Identifier of the run that the phase describes.',
-      },
       age,
       {
-        name: 'Organization',
-        type: 'string',
-        jsonPath: label('organization'),
-        description: 'Organization that owns the world.',
-        wide: true,
-      },
-      {
-        name: 'Project',
-        type: 'string',
-        jsonPath: label('project'),
-        description: 'Project of the world.',
+        name: 'Port',
+        type: 'integer',
+        jsonPath: '.status.address.port',
+        description: 'Number of the game port.',
         wide: true,
       },
       {
@@ -79,31 +71,10 @@ const definitions: Definition[] = [
         wide: true,
       },
       {
-        name: 'Address',
-        type: 'string',
-        jsonPath: '.status.address.host',
-        description: 'Host of the game port.',
-        wide: true,
-      },
-      {
-        name: 'Port',
-        type: 'integer',
-        jsonPath: '.status.address.port',
-        description: 'Number of the game port.',
-        wide: true,
-      },
-      {
         name: 'Deployment',
         type: 'string',
         jsonPath: '.status.deployment.status',
         description: 'Status of the deployment of the run.',
-        wide: true,
-      },
-      {
-        name: 'Message',
-        type: 'string',
-        jsonPath: '.status.message',
-        description: 'Details of the phase.',
         wide: true,
       },
     ],

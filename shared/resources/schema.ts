@@ -1,12 +1,35 @@
 import { z } from 'zod'
-import { metadataFields } from '#shared/domain/common.ts'
+import { type containerArgs, maxArgsBytes, maxMetadataBytes, metadataFields } from '#shared/domain/common.ts'
 
 /** An instant as ISO 8601 text: a Kubernetes `date-time`. */
 export const instant = () => z.iso.datetime({ offset: true })
 
+// Keys count by character: the API server does not know their maximum length and would refuse the cost of encoding them.
+const bytesOf = (map: string): string =>
+  `(has(self.${map}) ? self.${map}.map(key, size(key) + size(bytes(self.${map}[key]))).sum() : 0)`
+
+/** Arguments of a container, with their maximum size as a rule of the API server. */
+export const args = (field: typeof containerArgs) =>
+  field.default([]).meta({
+    'x-kubernetes-validations': [
+      {
+        rule: `self.map(arg, size(bytes(arg))).sum() <= ${maxArgsBytes}`,
+        message: `args have at most ${maxArgsBytes} bytes together`,
+      },
+    ],
+  })
+
 /** The owner's annotations and labels. Kubernetes labels are the product's own, so these are in the spec. */
 export const userMetadata = z
   .object({ annotations: metadataFields.annotations.default({}), labels: metadataFields.labels.default({}) })
+  .meta({
+    'x-kubernetes-validations': [
+      {
+        rule: `${bytesOf('annotations')} + ${bytesOf('labels')} <= ${maxMetadataBytes}`,
+        message: `annotations and labels have at most ${maxMetadataBytes} bytes together`,
+      },
+    ],
+  })
   .prefault({})
   .describe("The owner's annotations and labels. They are separate from those of Kubernetes.")
 

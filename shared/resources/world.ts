@@ -3,7 +3,7 @@ import { worldDefaults, worldFields } from '#shared/domain/world.ts'
 import { deploymentStatuses, worldPhases } from '#shared/enumerations.ts'
 import { idPattern } from '#shared/ids.ts'
 import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
-import { instant, observedFields, revision, revisionFence, userMetadata } from './schema.ts'
+import { args, instant, observedFields, revision, revisionFence, userMetadata } from './schema.ts'
 
 const runId = () => z.string().regex(new RegExp(idPattern('run')))
 
@@ -18,7 +18,7 @@ const runtime = z.object({
   mapName: worldFields.mapName.default(''),
   capacity: worldFields.capacity.exactOptional(),
   probes: worldFields.probes.default(true),
-  args: worldFields.args.default([]),
+  args: args(worldFields.args),
 })
 
 const scaling = z.object({ profile: worldFields.profile.default(worldDefaults.profile) })

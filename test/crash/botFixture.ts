@@ -1,5 +1,5 @@
-import type { BotPod } from '#operator/bots/pod.ts'
 import { selectorOf } from '#operator/bots/pod.ts'
+import type { Pod } from '#operator/pods/pod.ts'
 import type { BotDeployment, BotDeploymentSpec } from '#shared/resources/botDeployment.ts'
 import { apiFinalizer, fieldManagers, groupVersion, labels } from '#shared/resources/group.ts'
 import type { Simulator } from './simulator.ts'
@@ -16,7 +16,7 @@ export const createBotFixture = (
   const ref = { namespace, name: botsName }
   let spec: Partial<BotDeploymentSpec> = { worldName, count: 2, revision: 0 }
   const deployment = (): Promise<BotDeployment | undefined> => orAbsent(simulator.botDeployments.get(ref))
-  const pods = async (): Promise<BotPod[]> =>
+  const pods = async (): Promise<Pod[]> =>
     (await simulator.pods.list({ namespace, labelSelector: selectorOf(botsName) })).items
   return {
     deployment,

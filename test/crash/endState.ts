@@ -1,4 +1,4 @@
-import type { Pod } from '#operator/world/pod.ts'
+import type { Pod } from '#operator/pods/pod.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import type { World, WorldDeploymentStatus } from '#shared/resources/world.ts'
 

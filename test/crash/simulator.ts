@@ -1,4 +1,4 @@
-import type { Pod } from '#operator/world/pod.ts'
+import type { Pod } from '#operator/pods/pod.ts'
 import { systemClock } from '#shared/clock.ts'
 import { type Client, createClient } from '#shared/kube/client.ts'
 import { loadCredentials } from '#shared/kube/config.ts'

@@ -1,4 +1,4 @@
-import type { Pod } from '#operator/world/pod.ts'
+import type { Pod } from '#operator/pods/pod.ts'
 import { apiFinalizer, fieldManagers, groupVersion, labels } from '#shared/resources/group.ts'
 import type { World, WorldSpecInput } from '#shared/resources/world.ts'
 import { createBotFixture } from './botFixture.ts'

@@ -89,7 +89,7 @@ describe.skipIf(missing.length > 0)('on the real node, a server that', () => {
   test('needs more memory than its profile allows is killed, restarted three times, and then ends in Error', async () => {
     const world = aWorld('greedy', 'exec /bin/busybox tail /dev/zero')
     const seen = await world.shows('Degraded', 'True/OutOfMemory')
-    expect(seen.status?.message).toContain('its profile allows 64Mi')
+    expect(seen.status?.message).toContain('exceeded its memory limit of 64Mi')
     const ended = await world.shows('Ready', 'False/RestartBudget')
     expect(ended.status).toMatchObject({ phase: 'Error', run: { restarts: 4 } })
     await eventually('no pod', async () => world.pods() === '', patience)
@@ -102,12 +102,17 @@ describe.skipIf(missing.length > 0)('on the real node, a server that', () => {
     expect(ended.status?.message).toContain('exit code 7')
   })
 
-  test('has an image that does not exist waits, and says what the node said', async () => {
+  test('has an image that does not exist waits, with the cause in an event', async () => {
     const image = 'registry.invalid/no/such-server:1'
     const world = aWorld('imageless', '', { runtime: { image, probes: false } })
     const seen = await world.shows('Degraded', 'True/ImagePullFailed')
     expect(seen.status).toMatchObject({ phase: 'Starting', run: { restarts: 0 } })
-    expect(seen.status?.message).toContain(`waiting for the image ${image}, which cannot be pulled: `)
+    expect(seen.status?.message).toContain('The server image cannot be pulled.')
+    await eventually('the event', async () =>
+      kubectl('-n', 'default', 'get', 'events.events.k8s.io', '-o', 'jsonpath={.items[*].note}').includes(
+        `Cause: ${image}`,
+      ),
+    )
     world.stop()
     await eventually('no pod', async () => world.pods() === '', patience)
   })

@@ -179,7 +179,7 @@ describe('bots over REST', () => {
   test('stop when their duration is over', async () => {
     const bots = await aWorldWithBots({ count: 2, durationMinutes: 0.05 })
     await bots.bots.are([0, 1])
-    expect((await bots.phase('Stopped')).status.message).toBe('the duration of the bots is over')
+    expect((await bots.phase('Stopped')).status.message).toBe('The duration of the bots is over.')
     await bots.bots.are([])
   })
 
@@ -212,7 +212,7 @@ describe('a BotDeployment by kubectl alone', () => {
     apply(namespace, 'BotDeployment', 'guests', { worldName: 'later', count: 2 })
     await eventually('the reason', async () => {
       const { status } = (await cluster.botDeployment(namespace, 'guests').find()) ?? {}
-      return status?.phase === 'Pending' && status.message?.includes('the world later does not exist')
+      return status?.phase === 'Pending' && status.message?.includes('World later does not exist')
     })
     await aWorldByHand(namespace, 'later')
     const guests = cluster.bots(namespace, 'guests')
@@ -244,7 +244,7 @@ describe('a BotDeployment by kubectl alone', () => {
     apply(namespace, 'BotDeployment', 'hall', { worldName: 'hall-1', count: 9 })
     await eventually('the reason', async () =>
       (await cluster.botDeployment(namespace, 'hall').find())?.status?.message?.includes(
-        'pod hall-1 belongs to something else',
+        'Pod hall-1 belongs to another owner',
       ),
     )
     expect((await cluster.pod(namespace, 'hall-1').find())?.metadata.uid).toBe(server.metadata.uid)
@@ -265,7 +265,7 @@ describe('a BotDeployment by kubectl alone', () => {
       return (
         status?.replicas === 3 &&
         degraded?.reason === 'QuotaExceeded' &&
-        degraded.message.includes('exceeded quota: few')
+        degraded.message.includes('The quota of the namespace has no room for the bots.')
       )
     })
     expect(await cluster.bots(namespace, 'guests').indexes()).toHaveLength(3)

@@ -3,7 +3,7 @@ import { systemClock } from '#shared/clock.ts'
 import { type Client, createClient, type Sent } from '#shared/kube/client.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
 import { createElection } from '#shared/kube/election.ts'
-import { isAlreadyExists, isConflict, isFenced, isNotFound, isTooLargeVersion } from '#shared/kube/errors.ts'
+import { isAlreadyExists, isConflict, isFenced, isNotFound } from '#shared/kube/errors.ts'
 import { createEventRecorder, eventResource } from '#shared/kube/events.ts'
 import { fenceTransport } from '#shared/kube/fence.ts'
 import { type Lease, leaseResource } from '#shared/kube/lease.ts'
@@ -88,11 +88,6 @@ test('refusals can be told from each other', async () => {
   expect(isNotFound(await sentenceOf(maps.delete(ref)))).toBe(true)
   // An apply that names the uid cannot bring back what was deleted meanwhile.
   expect(isConflict(await sentenceOf(maps.apply(aMap('b', {}, { uid: made.metadata.uid }), as)))).toBe(true)
-})
-
-test('a version that the server has not come to yet is told as such, after one try', async () => {
-  const error = await sentenceOf(maps.list({ namespace, resourceVersion: '999999999' }))
-  expect(isTooLargeVersion(error)).toBe(true)
 })
 
 test('a list of more than a page has every object once, with its type', async () => {

@@ -87,7 +87,7 @@ test('a paused world is not touched, and goes on where it was when the annotatio
   await (await aWorld('other')).pod.exists()
   expect(await paused.pod.find()).toBeUndefined()
   const { status } = await cluster.worlds.get({ namespace, name: paused.name })
-  expect(status).toMatchObject({ message: expect.stringMatching(/^paused/) })
+  expect(status).toMatchObject({ message: expect.stringMatching(/^Paused/) })
   expect(status?.run).toBeUndefined()
   cluster.kubectl('-n', namespace, 'annotate', 'world', paused.name, 'orrery.dev/paused-')
   await paused.pod.exists()

@@ -26,6 +26,8 @@ const refusal = (attempt: () => unknown): string => {
   }
   throw new Error('it was accepted')
 }
+const manyTexts = (count: number, letter = 'a', length = 4096): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`key-${at}`, letter.repeat(length / letter.length)]))
 const canI = (kubeconfig: string, ...what: string[]): string => {
   try {
     const args = ['--kubeconfig', kubeconfig, 'auth', 'can-i', ...what, '-A']
@@ -89,8 +91,37 @@ describe('a resource that is wrong is refused with what would be right', () => {
     ['a duration above 10 years', 'World', { durationMinutes: 5_256_001 }, 'durationMinutes'],
     ['bots without a world', 'BotDeployment', { count: 1 }, 'worldName'],
     ['bots with an odd memory', 'BotDeployment', { worldName: 'w', count: 1, memory: 'much' }, 'memory'],
+    [
+      'annotations above 32 KiB',
+      'World',
+      { metadata: { annotations: manyTexts(9) } },
+      'annotations and labels have at most 32768 bytes together',
+    ],
+    [
+      'annotations and labels above 32 KiB together',
+      'BotDeployment',
+      { worldName: 'w', count: 0, metadata: { annotations: manyTexts(4), labels: manyTexts(4, '🌍') } },
+      'annotations and labels have at most 32768 bytes together',
+    ],
+    [
+      'arguments above 16 KiB',
+      'World',
+      { runtime: { args: ['a', 'b', 'c', 'd', 'e'].map((each) => each.repeat(4096)) } },
+      'args have at most 16384 bytes together',
+    ],
+    [
+      'arguments of bots above 16 KiB',
+      'BotDeployment',
+      { worldName: 'w', count: 0, args: ['🌍'.repeat(4096), 'a'] },
+      'args have at most 16384 bytes together',
+    ],
   ])('%s', (_, kind, spec, sentence) => {
     expect(refusal(() => apply(kind, 'wrong', spec))).toContain(sentence)
+  })
+
+  test('metadata and arguments of exactly their limits are taken', () => {
+    const metadata = { annotations: { a: 'a'.repeat(4095), ...manyTexts(7, 'a', 4091) }, labels: {} }
+    apply('World', 'filled', { metadata, runtime: { args: Array.from({ length: 4 }, () => 'a'.repeat(4096)) } })
   })
 
   test('a revision that falls, or is removed', () => {

@@ -138,7 +138,7 @@ test('what REST asks of a paused world waits until the pause ends, a deletion to
   cluster.kubectl('-n', namespace, 'annotate', 'world', edited, deleted, 'orrery.dev/paused=true')
   await eventually('REST tells', async () => {
     const { status } = (await rest.call<WorldBody>('GET', `/api/worlds/${edited}/`)).body
-    return status.message.startsWith('paused')
+    return status.message.startsWith('Paused')
   })
   await rest.call('PATCH', `/api/worlds/${edited}/`, { name: 'Foyer' })
   await rest.call('DELETE', `/api/worlds/${deleted}/`)

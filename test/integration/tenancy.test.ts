@@ -1,3 +1,7 @@
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { Registry } from 'prom-client'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -5,6 +9,7 @@ import { createApp } from '#api/app.ts'
 import { readApiConfig } from '#api/config.ts'
 import { createDeps } from '#api/deps.ts'
 import type { Endpoint, Scope } from '#api/domain/endpoint/endpoint.ts'
+import { sweepPictures } from '#api/domain/pictures/sweep/service.ts'
 import { endpoints } from '#api/endpoints.ts'
 import { openDatabase } from '#api/platform/database/client.ts'
 import { openObjectStore } from '#api/platform/objects/store.ts'
@@ -122,6 +127,8 @@ beforeAll(async () => {
     ORRERY_LIMIT_REQUESTS_PER_SECOND: '100000',
     ORRERY_LIMIT_REQUEST_BURST: '100000',
     ORRERY_LIMIT_STARTS_PER_MINUTE: '100000',
+    // The contract's URLs have ports of at most four digits; those of tests have five.
+    ORRERY_PUBLIC_URL: 'http://api.example:8080',
   }
   api = await startApi({ databaseUrl, settings })
 })
@@ -222,6 +229,11 @@ const changingNothing = async <T>(ask: () => Promise<T>): Promise<T> => {
 }
 
 const byName = endpoints.map((endpoint): [string, Endpoint] => [endpoint.operationId, endpoint])
+const byOperation = (operationId: string): Endpoint => {
+  const endpoint = endpoints.find((candidate) => candidate.operationId === operationId)
+  if (endpoint === undefined) throw new Error(`no endpoint ${operationId}`)
+  return endpoint
+}
 const needsCredential = byName.filter(([, { credential }]) => credential !== 'none')
 
 test('the matrix knows every route of the live router', async () => {
@@ -422,6 +434,65 @@ describe('a stranger, who may do everything in an organization of their own,', (
       })
       expect(other.status).toBe(400)
     })
+  })
+
+  const pictureStatus = async (pictureUrl: string): Promise<number> =>
+    (await fetch(new URL(new URL(pictureUrl).pathname, api.url))).status
+  const leavingForeignPictures: [string, (worldId: string) => Promise<{ status: number }>][] = [
+    ['clearing it', (worldId) => own.tenant.rest.call('PATCH', `/api/worlds/${worldId}/`, { pictureUrl: '' })],
+    [
+      'replacing it',
+      (worldId) =>
+        own.tenant.rest.call('PATCH', `/api/worlds/${worldId}/`, { pictureUrl: 'https://example.com/other.png' }),
+    ],
+    [
+      'uploading over it',
+      (worldId) => request(byOperation('putWorldPicture'), { ...own.things, worldId }, { apiKey: credential.apiKey }),
+    ],
+  ]
+  test.each(leavingForeignPictures)(
+    'removes no foreign picture by naming it in pictureUrl and %s',
+    async (_, leave) => {
+      const { tenant, things } = victim
+      for (const operationId of ['putWorldPicture', 'putOrganizationPicture']) {
+        const uploaded = await request(byOperation(operationId), things, { apiKey: rootApiKey })
+        const { pictureUrl } = JSON.parse(uploaded.text) as { pictureUrl: string }
+        const spellings = [
+          pictureUrl,
+          `${pictureUrl}/`,
+          `${pictureUrl}?a`,
+          pictureUrl.replace('/pictures/', '/pictures//'),
+        ]
+        for (const spelling of spellings) {
+          const worldId = await own.tenant.world({ pictureUrl: spelling })
+          expect((await leave(worldId)).status).toBeLessThan(300)
+          expect(await pictureStatus(pictureUrl)).toBe(200)
+        }
+        const sibling = await tenant.world({ pictureUrl })
+        expect((await tenant.rest.call('PATCH', `/api/worlds/${sibling}/`, { pictureUrl: '' })).status).toBe(200)
+        expect(await pictureStatus(pictureUrl)).toBe(200)
+      }
+    },
+  )
+
+  test('keeps an upload from the sweep in the row of its owner alone, whatever the public URL was', async () => {
+    const { db, close } = openDatabase({ url: databaseUrl, poolSize: 1 })
+    const objects = await openObjectStore(pathToFileURL(await mkdtemp(join(tmpdir(), 'orrery-sweep-'))).href)
+    const upload = async (worldId: string, digit: string) => {
+      const name = `pictures/${worldId}/${digit.repeat(64)}.webp`
+      await objects.put(name, png, 'image/webp')
+      return name
+    }
+    const owner = await victim.tenant.world()
+    const [kept, left] = [await upload(owner, 'a'), await upload(owner, 'b')]
+    const urlOf = (name: string, host = 'api.example:8080') => `http://${host}/api/files/${name}`
+    await victim.tenant.rest.call('PATCH', `/api/worlds/${owner}/`, { pictureUrl: urlOf(kept, 'before.example') })
+    await own.tenant.world({ pictureUrl: urlOf(left) })
+    const inTwoHours = { ...systemClock, now: () => systemClock.now() + 7_200_000 }
+    const log = createLog({ name: 'test', level: 'error' })
+    await sweepPictures({ db, objects, clock: inTwoHours, log }, new AbortController().signal)
+    await close()
+    expect((await objects.list({ prefix: 'pictures/', limit: 10 })).map(({ name }) => name)).toEqual([kept])
   })
 
   test('gains nothing by a permission on a foreign project or world beneath an organization of their own', async () => {

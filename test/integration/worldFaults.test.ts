@@ -61,7 +61,14 @@ const aWorld = (spec: WorldSpecInput = {}, namespace = aNamespace()) => {
       const found = await pod.find()
       return found !== undefined && found.metadata.uid !== than && found
     })
-  return { namespace, resource, pod, service: cluster.service(namespace, 'w'), shows, anotherPod }
+  /** Waits for an event whose note has those words of the cluster; the status must not have them. */
+  const keepsToEvents = (words: string) =>
+    eventually(`an event with ${words}`, async () => {
+      const notes = cluster.kubectl('-n', namespace, 'get', 'events.events.k8s.io', '-o', 'jsonpath={.items[*].note}')
+      expect(JSON.stringify((await resource.find())?.status)).not.toContain(words)
+      return notes.includes(words)
+    })
+  return { namespace, resource, pod, service: cluster.service(namespace, 'w'), shows, anotherPod, keepsToEvents }
 }
 
 const anActiveWorld = async (spec: WorldSpecInput = {}, node?: string) => {
@@ -74,27 +81,29 @@ const anActiveWorld = async (spec: WorldSpecInput = {}, node?: string) => {
 }
 
 describe('a server that does not come up', () => {
-  test('for its image says so, and runs as soon as the image is there', async () => {
+  test('for its image is Degraded, and runs as soon as the image is there', async () => {
     const world = aWorld()
     await world.pod.exists()
     await world.pod.cannotPullItsImage('registry.example/world-server:1: not found')
     const seen = await world.shows('Degraded', 'True/ImagePullFailed')
-    expect(seen.status?.message).toContain('registry.example/world-server:1: not found')
+    expect(seen.status?.message).toContain('The server image cannot be pulled.')
+    await world.keepsToEvents('registry.example/world-server:1: not found')
     await world.pod.becomesReady()
     await world.shows('Degraded', 'False/AsExpected')
     await world.shows('Ready', 'True/ServerReady')
   })
 
-  test('for want of a node says what the scheduler said', async () => {
+  test('for want of a node is Unschedulable', async () => {
     const world = aWorld()
     await world.pod.exists()
     await world.pod.fitsNowhere('0/3 nodes are available: 3 Insufficient memory.')
     const seen = await world.shows('Degraded', 'True/Unschedulable')
     expect(seen.status).toMatchObject({
       phase: 'Starting',
-      message: 'waiting for a node: 0/3 nodes are available: 3 Insufficient memory.',
+      message: expect.stringContaining('No node has room for the server.'),
       deployment: { status: 'Pending' },
     })
+    await world.keepsToEvents('0/3 nodes are available: 3 Insufficient memory.')
   })
 
   test('for a quota says which, makes few attempts, and comes up once there is room', async () => {
@@ -108,7 +117,8 @@ describe('a server that does not come up', () => {
     status('0')
     const world = aWorld({}, namespace)
     const seen = await world.shows('Degraded', 'True/QuotaExceeded')
-    expect(seen.status?.message).toContain('exceeded quota: none')
+    expect(seen.status?.message).toContain('The quota of the namespace has no room for the server.')
+    await world.keepsToEvents('exceeded quota: none')
     const version = seen.metadata.resourceVersion
     const attempts = () =>
       logLines(operator.logFile).filter((line) => JSON.stringify(line).includes(`${namespace}/pods: pods`)).length
@@ -156,7 +166,8 @@ describe('a server that does not come up', () => {
     })
     const world = aWorld({}, namespace)
     const seen = await world.shows('Degraded', 'True/AdmissionRefused')
-    expect(seen.status?.message).toContain('no servers on Saturdays')
+    expect(seen.status?.message).toContain('A policy of the cluster refused the server.')
+    await world.keepsToEvents('no servers on Saturdays')
     expect(await world.pod.find()).toBeUndefined()
     cluster.kubectl('delete', 'validatingadmissionpolicybinding,validatingadmissionpolicy', policy)
   })
@@ -179,7 +190,7 @@ describe('a server that is lost', () => {
     await world.pod.runsOutOfMemory()
     const seen = await world.shows('Degraded', 'True/OutOfMemory')
     expect(seen.status).toMatchObject({ phase: 'Active', deployment: { status: 'Restarting' } })
-    expect(seen.status?.message).toContain('its profile allows 4Gi')
+    expect(seen.status?.message).toContain('exceeded its memory limit of 4Gi')
     await world.anotherPod(world.uid)
     await world.pod.becomesReady()
     await world.shows('Degraded', 'False/AsExpected')
@@ -197,7 +208,7 @@ describe('a server that is lost', () => {
     await world.pod.isGone()
     const seen = await world.shows('Progressing', 'False/RestartBudget')
     expect(seen.status).toMatchObject({ phase: 'Error', deployment: { status: 'Error' } })
-    expect(seen.status?.message).toContain('failed 4 times')
+    expect(seen.status?.message).toBe('Failed 4 times; last error: exit code 3.')
     await world.shows('Degraded', 'True/CrashLoop')
   })
 
@@ -228,7 +239,7 @@ describe('a node that is lost', () => {
     await node.isOutOfSight()
     const seen = await world.shows('Ready', 'Unknown/NodeUnreachable')
     expect(seen.status).toMatchObject({ phase: 'Active', deployment: { status: 'Unknown' } })
-    expect(seen.status?.message).toContain(`nothing is heard of the node ${node.name}`)
+    expect(seen.status?.message).toContain(`Node ${node.name} has not reported since`)
     cluster.kubectl('-n', world.namespace, 'delete', 'pod', 'w', '--wait=false')
     await world.shows('Ready', 'False/NodeUnreachable')
     expect((await world.pod.find())?.metadata.uid).toBe(world.uid)
@@ -281,7 +292,7 @@ describe('a server that does not go', () => {
     change(world.namespace, { spec: { state: 'Stopped' } })
     const seen = await world.shows('Degraded', 'True/TerminationStuck')
     expect(seen.status).toMatchObject({ phase: 'Stopped', deployment: { status: 'Stopping' } })
-    expect(seen.status?.message).toContain('held by the finalizer example.com/backup')
+    expect(seen.status?.message).toContain('finalizer example.com/backup holds its pod')
     await world.pod.isHeldBy(null)
     const ended = await world.shows('Degraded', 'False/AsExpected')
     expect(ended.status?.deployment?.status).toBe('Stopped')
@@ -318,7 +329,7 @@ describe('the network of a world', () => {
     const waiting = await world.shows('Ready', 'False/LoadBalancerPending')
     expect(waiting.status).toMatchObject({
       phase: 'Starting',
-      message: 'waiting for the load balancer to have an address',
+      message: 'Waiting for the load balancer to get an address.',
     })
     await world.service.getsAddress('198.51.100.9')
     const seen = await world.shows('Ready', 'True/ServerReady')
@@ -399,8 +410,8 @@ describe('the ConfigMap of the scaling profiles', () => {
     expect(await fault()).toContain('default/orrery-scaling-profiles of ORRERY_SCALING_PROFILES does not exist')
     profiles({ Huge: 'memoryLimit: 1Gi', Capacity30: 'memoryLimit: much' })
     const said = await fault()
-    expect(said).toContain('Huge: is no scaling profile')
-    expect(said).toContain('Capacity30.memoryLimit: must be a text such as')
+    expect(said).toContain('Huge: is not a scaling profile')
+    expect(said).toContain('Capacity30.memoryLimit: must be a string such as')
 
     const world = await anActiveWorld()
     profiles({ Capacity30: 'memoryLimit: 640Mi' })

@@ -55,10 +55,19 @@ export const scopeExistsIn = async (tx: Reader, depth: Depth, ids: ScopeIds): Pr
 
 type KeyRow = Pick<
   ApiKeyRow,
-  'id' | 'isActive' | 'permissions' | 'claims' | 'rotation' | 'previousValidUntil' | 'expiresAt' | 'allowedNetworks'
+  | 'id'
+  | 'organizationId'
+  | 'isActive'
+  | 'permissions'
+  | 'claims'
+  | 'rotation'
+  | 'previousValidUntil'
+  | 'expiresAt'
+  | 'allowedNetworks'
 >
 const keyColumns = {
   id: apiKeys.id,
+  organizationId: apiKeys.organizationId,
   isActive: apiKeys.isActive,
   permissions: apiKeys.permissions,
   claims: apiKeys.claims,
@@ -98,7 +107,7 @@ const principalOfKey = (row: KeyRow, rotation: number, nowMs: number): Principal
   return withDefined({
     kind: 'key' as const,
     id: row.id,
-    bucket: row.id,
+    bucket: `${row.organizationId} key ${row.id}`,
     // A bot's key has no other ability, whatever claims it was given.
     permissions: isBot ? permissionsOfBot(row.permissions) : row.permissions,
     claims: isBot ? ['bot'] : claims,

@@ -3,6 +3,7 @@ import { shownMetadata } from '#api/domain/worlds/schema.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
 import { boundedText, shownId, shownInstant, textMap } from '#api/platform/http/fields.ts'
 import { botDefaults, botFields } from '#shared/domain/bots.ts'
+import { withinArgsLimit, withinMetadataLimit } from '#shared/domain/common.ts'
 import { botPhases } from '#shared/enumerations.ts'
 
 const description = 'Guests at the door'
@@ -15,7 +16,8 @@ const count = () =>
     .min(0)
     .max(10_000)
     .meta({ examples: [configuration.count], description: 'How many bots.' })
-const { cpu, memory, args, durationMinutes } = botFields
+const { cpu, memory, durationMinutes } = botFields
+const args = withinArgsLimit(botFields.args)
 const maps = { annotations: textMap(), labels: textMap() }
 
 /** The body of `POST /api/worlds/{worldId}/bots/`; only the count must be given. */
@@ -27,9 +29,9 @@ export const createBotsBody = z
     memory: memory.default(botDefaults.memory),
     args: args.default([]),
     durationMinutes: durationMinutes.exactOptional(),
-    metadata: z
-      .strictObject({ annotations: maps.annotations.default({}), labels: maps.labels.default({}) })
-      .prefault({}),
+    metadata: withinMetadataLimit(
+      z.strictObject({ annotations: maps.annotations.default({}), labels: maps.labels.default({}) }),
+    ).prefault({}),
   })
   .meta({ id: 'CreateBotDeployment', examples: [{ ...configuration, description, metadata }] })
 
@@ -41,7 +43,7 @@ export const patchBotsBody = z
     memory: memory.exactOptional(),
     args: args.exactOptional(),
     durationMinutes: durationMinutes.exactOptional(),
-    metadata: z.strictObject(maps).exactOptional(),
+    metadata: withinMetadataLimit(z.strictObject(maps)).exactOptional(),
   })
   .meta({ id: 'PatchBotDeployment', examples: [{ count: 5, memory: '256Mi' }] })
 

@@ -1,5 +1,6 @@
-import { and, eq, isNull, notInArray, sql } from 'drizzle-orm'
+import { and, count, eq, isNull, notInArray, sql } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
+import { lockLimits } from '#api/domain/organizations/service.ts'
 import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { after, inOrder } from '#api/platform/database/page.ts'
@@ -12,6 +13,9 @@ import { markDirty } from '#api/platform/outbox/outbox.ts'
 import type { BotsAnswer, CreateBots, PatchBots } from './schema.ts'
 import { type BotRow, botDeployments } from './table.ts'
 
+/** The most bot deployments of one world. */
+const maxPerWorld = 64
+
 type Named = { worldId: string; botDeploymentId: string }
 
 /** Makes a bot deployment. Its bots run while the world's run is Active. */
@@ -22,6 +26,7 @@ export const createBots = async (
   const made = await createOnce(ctx, async (tx, now) => {
     const world = await lockWorld(ctx, tx, worldId)
     await refuseCount(tx, world, input.count)
+    await refuseDeployment(ctx, tx, worldId)
     const id = ctx.newId('bot')
     const { organizationId, projectId } = ctx
     const scope = { organizationId, projectId, worldId, cluster: world.cluster }
@@ -138,6 +143,22 @@ const refuseCount = async (tx: Transaction, world: WorldRow, count: number, exce
   const wanted = (await liveCount(tx, world.id, except?.id)) + count
   if (wanted > world.estimatedCapacity) {
     const detail = `The world would have ${wanted} bots, above the ${world.estimatedCapacity} of its scaling profile.`
+    throw new Problem('limit_reached', detail)
+  }
+}
+
+/** Refuses one more deployment in a world, whose row is locked, or in an organization that has its number of them. */
+const refuseDeployment = async (ctx: Context, tx: Transaction, worldId: string): Promise<void> => {
+  const { maxBotDeployments } = await lockLimits(ctx, tx)
+  const [found] = await tx
+    .select({ all: count(), inWorld: sql<number>`count(*) filter (where ${botDeployments.worldId} = ${worldId})::int` })
+    .from(botDeployments)
+    .where(and(eq(botDeployments.organizationId, ctx.organizationId), isNull(botDeployments.deletingAt)))
+  if ((found?.inWorld ?? 0) >= maxPerWorld) {
+    throw new Problem('limit_reached', `The world has ${maxPerWorld} bot deployments, which is the most.`)
+  }
+  if ((found?.all ?? 0) >= maxBotDeployments) {
+    const detail = `The organization has its ${maxBotDeployments} bot deployments (maxBotDeployments).`
     throw new Problem('limit_reached', detail)
   }
 }

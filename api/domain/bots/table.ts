@@ -44,6 +44,7 @@ export const botDeployments = pgTable(
       foreignColumns: [worlds.organizationId, worlds.projectId, worlds.id],
     }),
     index().on(table.worldId, table.createdAt, table.id),
+    index().on(table.organizationId, table.worldId),
     index().on(table.cluster).where(sql`${table.resourceUid} is not null`),
   ],
 )

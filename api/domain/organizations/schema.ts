@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { exampleId, examplePictureUrl } from '#api/platform/http/examples.ts'
-import { boundedText, shownId } from '#api/platform/http/fields.ts'
+import { boundedText, linkText, shownId } from '#api/platform/http/fields.ts'
 import { isLinearPattern } from './pattern.ts'
 
 const example = {
@@ -70,7 +70,7 @@ const features = z.strictObject({
     .exactOptional(),
   iosNativeClientSupport: z.boolean().exactOptional(),
   useSignedContentDownloads: z.boolean().exactOptional(),
-  customerConnectUrl: text(2048).exactOptional(),
+  customerConnectUrl: linkText().exactOptional(),
 })
 
 const name = () =>
@@ -169,15 +169,20 @@ const most = (maximum: number) => z.int().min(0).max(maximum)
 export const limits = z
   .object({
     maxWorlds: most(1_000_000).meta({ description: 'How many worlds there may be.' }),
+    maxBotDeployments: most(1_000_000).meta({ description: 'How many bot deployments there may be.' }),
     maxWorldCapacity: most(10_000).meta({ description: 'The largest estimatedCapacity of one world.' }),
     maxRunningCapacity: most(100_000_000).meta({ description: 'The sum of estimatedCapacity of running worlds.' }),
   })
-  .meta({ id: 'Limits', examples: [{ maxWorlds: 5_000, maxWorldCapacity: 10_000, maxRunningCapacity: 20_000 }] })
+  .meta({
+    id: 'Limits',
+    examples: [{ maxWorlds: 5_000, maxBotDeployments: 1_000, maxWorldCapacity: 10_000, maxRunningCapacity: 20_000 }],
+  })
 
 /** The body of `PATCH /api/organizations/{organizationId}/limits/`. */
 export const patchLimitsBody = z
   .strictObject({
     maxWorlds: limits.shape.maxWorlds.exactOptional(),
+    maxBotDeployments: limits.shape.maxBotDeployments.exactOptional(),
     maxWorldCapacity: limits.shape.maxWorldCapacity.exactOptional(),
     maxRunningCapacity: limits.shape.maxRunningCapacity.exactOptional(),
   })

@@ -99,8 +99,19 @@ export const patchLimits = async (ctx: Context, changes: PatchLimits): Promise<L
   return limitsOf(ctx, row)
 }
 
+/** Returns the limits of the organization of the headers, whose row stays locked until the transaction ends. */
+export const lockLimits = async (ctx: Context, tx: Transaction): Promise<Limits> => {
+  const [row] = await tx
+    .select({ limits: organizations.limits })
+    .from(organizations)
+    .where(is(ctx))
+    .for('no key update')
+  if (row === undefined) throw notFound()
+  return limitsOf(ctx, row)
+}
+
 /** What holds for an organization. */
-export const limitsOf = ({ defaultLimits }: Deps, { limits }: Pick<OrganizationRow, 'limits'>): Limits => ({
+const limitsOf = ({ defaultLimits }: Deps, { limits }: Pick<OrganizationRow, 'limits'>): Limits => ({
   ...defaultLimits,
   ...limits,
 })

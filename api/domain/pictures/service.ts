@@ -2,22 +2,30 @@ import type { Context } from '#api/domain/access/context.ts'
 import { Problem } from '#api/platform/http/problem.ts'
 import { PictureError, transformPicture } from '#api/platform/objects/picture.ts'
 
-/** Where pictures lie in the object store; behind it come the owner's id and the hash of the content. */
+/** The folder of all pictures in the object store. */
 export const picturePrefix = 'pictures/'
 const filesPath = '/api/files/'
 
-/** The address of an object, as rows and answers have it. */
-const urlOf = (publicUrl: string, name: string): string => new URL(filesPath + name, publicUrl).href
+/** The URL path of an object. */
+export const filePathOf = (objectName: string): string => filesPath + objectName
 
-/** The object that an address of ours names; undefined for the addresses of others. */
-export const objectNameOf = (publicUrl: string, url: string): string | undefined => {
-  const prefix = urlOf(publicUrl, '')
-  return url.startsWith(prefix) ? url.slice(prefix.length) : undefined
+/** The object of an upload: the folder is its owner's id, the file name the SHA-256 of its content. */
+const objectNameOf = (ownerId: string, sha256: string): string => `${picturePrefix}${ownerId}/${sha256}.webp`
+
+/**
+ * Returns the object that a URL names if an upload of this owner made it, else undefined. A pictureUrl is the user's
+ * text and may name the object of another owner.
+ */
+const ownObjectOf = (publicUrl: string, ownerId: string, url: string): string | undefined => {
+  const prefix = new URL(filePathOf(picturePrefix), publicUrl).href
+  if (!url.startsWith(`${prefix}${ownerId}/`)) return undefined
+  const sha256 = /^([0-9a-f]{64})\.webp$/.exec(url.slice(prefix.length + ownerId.length + 1))?.[1]
+  return sha256 === undefined ? undefined : objectNameOf(ownerId, sha256)
 }
 
 /**
- * Stores an uploaded picture and lets `save` put its address into a row; the picture before it goes afterwards. The name
- * has the owner's id, so that equal pictures of two owners are two objects and one can go without the other.
+ * Stores an uploaded picture, writes its URL into the owner's row with `save`, and then removes the owner's previous
+ * upload. Equal pictures of two owners are two objects.
  */
 export const setPicture = async <T>(
   ctx: Context,
@@ -27,19 +35,23 @@ export const setPicture = async <T>(
 ): Promise<T> => {
   if (!(upload instanceof Uint8Array)) throw new Error('An upload endpoint gets bytes')
   const { bytes, sha256 } = await transformed(upload)
-  const name = `${picturePrefix}${ownerId}/${sha256}.webp`
+  const name = objectNameOf(ownerId, sha256)
   await ctx.objects.put(name, bytes, 'image/webp')
-  const { answer, previous } = await save(urlOf(ctx.publicUrl, name))
-  await removeOld(ctx, previous, name)
+  const url = new URL(filePathOf(name), ctx.publicUrl).href
+  const { answer, previous } = await save(url)
+  if (previous !== url) await removeUpload(ctx, ownerId, previous)
   return answer
 }
 
-/** Removes the object behind an address that a row no longer has; the sweep finds what could not be removed now. */
-export const removeOld = async (ctx: Context, previousUrl: string | null, keptName?: string): Promise<void> => {
-  const name = previousUrl === null ? undefined : objectNameOf(ctx.publicUrl, previousUrl)
-  if (name === undefined || name === keptName) return
+/**
+ * Removes the object that a row's previous pictureUrl names. Objects of other owners stay. The sweep removes an object
+ * whose removal fails here.
+ */
+export const removeUpload = async (ctx: Context, ownerId: string, previousUrl: string | null): Promise<void> => {
+  const name = previousUrl === null ? undefined : ownObjectOf(ctx.publicUrl, ownerId, previousUrl)
+  if (name === undefined) return
   await ctx.objects.remove(name).catch((error: unknown) => {
-    ctx.log.warn({ object: name, err: error }, 'pictures: the old one stays until the next sweep')
+    ctx.log.warn({ object: name, err: error }, 'pictures: the previous upload stays until the next sweep')
   })
 }
 

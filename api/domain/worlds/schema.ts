@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { boundedText, shownId, shownInstant, textMap, urlOrEmpty } from '#api/platform/http/fields.ts'
+import { boundedText, linkText, shownId, shownInstant, textMap, urlOrEmpty } from '#api/platform/http/fields.ts'
+import { withinMetadataLimit } from '#shared/domain/common.ts'
 import {
   admissionPolicies,
   buildTypes,
@@ -37,7 +38,9 @@ const name = () =>
 const description = () => boundedText(256)
 
 const maps = { annotations: textMap(), labels: textMap() }
-const metadata = z.strictObject({ annotations: maps.annotations.default({}), labels: maps.labels.default({}) })
+const metadata = withinMetadataLimit(
+  z.strictObject({ annotations: maps.annotations.default({}), labels: maps.labels.default({}) }),
+)
 const group = z.enum(computeGroups)
 const region = z.enum(computeRegions)
 const compute = z.strictObject({
@@ -111,8 +114,8 @@ const streaming = z.strictObject({
     .exactOptional(),
   providerB: z.strictObject({ gameLabel: text().default(''), gameChannel: text().default('') }).exactOptional(),
   bypassBrowserRestrictions: flag(),
-  okPageUrl: text(2048).default(''),
-  errorPageUrl: text(2048).default(''),
+  okPageUrl: linkText().default(''),
+  errorPageUrl: linkText().default(''),
 })
 
 /** The body of `POST /api/worlds/`; every nested field may be left out. */
@@ -153,7 +156,7 @@ export const patchWorldBody = z
     description: description().exactOptional(),
     pictureUrl: urlOrEmpty().exactOptional(),
     isPublic: z.boolean().exactOptional(),
-    metadata: z.strictObject(maps).exactOptional(),
+    metadata: withinMetadataLimit(z.strictObject(maps)).exactOptional(),
     manifest: z.strictObject({ serverPermissions: permissions, clientPermissions: permissions }).exactOptional(),
     admission: admission.required({ policy: true }).exactOptional(),
     compute: compute.extend({ group, region }).exactOptional(),

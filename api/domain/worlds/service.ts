@@ -3,9 +3,8 @@ import type { Context } from '#api/domain/access/context.ts'
 import { refuseFewer } from '#api/domain/bots/service.ts'
 import { resolveBuild } from '#api/domain/builds/service.ts'
 import { markDeleting } from '#api/domain/deletion/deleting.ts'
-import { limitsOf } from '#api/domain/organizations/service.ts'
-import { organizations } from '#api/domain/organizations/table.ts'
-import { removeOld } from '#api/domain/pictures/service.ts'
+import { lockLimits } from '#api/domain/organizations/service.ts'
+import { removeUpload } from '#api/domain/pictures/service.ts'
 import { projects } from '#api/domain/projects/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { after, inOrder } from '#api/platform/database/page.ts'
@@ -85,7 +84,7 @@ export const patchWorld = async (
     if (changes.networking ?? changes.admission ?? changes.runtime) {
       refuseSize(
         { profile, capacity: next.world.admission.capacity },
-        { limits: await limitsIn(ctx, tx), ...ctx.principal },
+        { limits: await lockLimits(ctx, tx), ...ctx.principal },
       )
     }
     const { estimatedCapacity } = next.world
@@ -94,7 +93,7 @@ export const patchWorld = async (
     return { ...next.world, revision: row.revision + 1, updatedAt: now }
   })
   const after = await getWorld(ctx, worldId)
-  if (before.pictureUrl !== (after.world.pictureUrl ?? null)) await removeOld(ctx, before.pictureUrl)
+  if (before.pictureUrl !== (after.world.pictureUrl ?? null)) await removeUpload(ctx, worldId, before.pictureUrl)
   return after
 }
 
@@ -209,7 +208,7 @@ const refuseWorld = async (ctx: Context, tx: Transaction, size: Parameters<typeo
     .where(and(eq(projects.organizationId, organizationId), eq(projects.id, projectId), isNull(projects.deletingAt)))
     .for('share')
   if (project === undefined) throw notFound()
-  const limits = await limitsIn(ctx, tx)
+  const limits = await lockLimits(ctx, tx)
   refuseSize(size, { limits, ...ctx.principal })
   const [counted] = await tx
     .select({ present: count() })
@@ -220,21 +219,11 @@ const refuseWorld = async (ctx: Context, tx: Transaction, size: Parameters<typeo
   }
 }
 
-/** The limits of the organization, locked until the transaction ends. */
-const limitsIn = async (ctx: Context, tx: Transaction) => {
-  const [organization] = await tx
-    .select({ limits: organizations.limits })
-    .from(organizations)
-    .where(eq(organizations.id, ctx.organizationId))
-    .for('no key update')
-  if (organization === undefined) throw notFound()
-  return limitsOf(ctx, organization)
-}
-
+/** Running worlds count with the capacity that their runs were started with: a PATCH takes effect at the next start. */
 const refuseRunning = async (ctx: Context, tx: Transaction, row: WorldRow): Promise<void> => {
-  const { maxRunningCapacity } = await limitsIn(ctx, tx)
+  const { maxRunningCapacity } = await lockLimits(ctx, tx)
   const [running] = await tx
-    .select({ capacity: sql<number>`coalesce(sum(${worlds.estimatedCapacity}), 0)::int` })
+    .select({ capacity: sql<number>`coalesce(sum(${worlds.runningCapacity}), 0)::int` })
     .from(worlds)
     .where(
       and(

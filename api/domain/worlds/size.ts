@@ -8,7 +8,7 @@ const largestWithoutClaim = 1_000
 /** Throws a 403 where a caller may not have a world of this size in this organization. */
 export const refuseSize = (
   { profile, capacity }: { profile: ScalingProfileName; capacity: number },
-  { limits, claims }: { limits: Limits; claims: readonly string[] },
+  { limits, claims }: { limits: Pick<Limits, 'maxWorldCapacity'>; claims: readonly string[] },
 ): void => {
   const most = scalingProfiles[profile].capacity
   const fault =

@@ -45,6 +45,8 @@ export const worlds = pgTable(
     startedWith: jsonb().$type<RunSettings>(),
     /** The capacity of the scaling profile. */
     estimatedCapacity: integer().notNull(),
+    /** The capacity of the profile that the current run was started with; 0 before the first run. */
+    runningCapacity: integer().notNull().default(0),
     /** Rises with each change of what is wanted. */
     revision: integer().notNull().default(1),
     /** The revision of the last start or stop: an observation older than it is about an earlier run. */

@@ -11,6 +11,7 @@ export const startColumns = (
   startedAt: now,
   resolvedBuild: build,
   startedWith: runSettings(row),
+  runningCapacity: row.estimatedCapacity,
   phase: 'Starting' as const,
   statusMessage: '',
   revision: row.revision + 1,

@@ -105,7 +105,7 @@ export const createTokenVerifier = (options: {
 }
 
 const userOf = (iss: string, { userId, organizationId, permissions, expiresAtMs }: VerifiedToken): Principal => ({
-  ...{ kind: 'user', id: userId, bucket: `user ${iss} ${userId}`, claims: [] },
+  ...{ kind: 'user', id: userId, bucket: `${organizationId} user ${iss} ${userId}`, claims: [] },
   ...{ permissions, organizationId, expiresAtMs },
 })
 

@@ -23,6 +23,27 @@ const noUrl = 'must be an http or https URL, or empty'
 /** A web address, or nothing: the empty text clears what was set. */
 export const urlOrEmpty = () => boundedText(2048).regex(new RegExp(`^$|${webUrl.source}`), noUrl)
 
+/**
+ * Reports whether a browser that follows the text runs it or shows it as content. Like the URL parser of browsers
+ * (WHATWG URL, "basic URL parser"), it ignores tabs and line ends anywhere and blanks and control characters in front.
+ */
+export const hasActiveScheme = (text: string): boolean =>
+  /^(?:javascript|vbscript|data):/i.test(
+    text
+      .slice(0, maxLinkLength)
+      .replaceAll(/[\t\n\r]/g, '')
+      .replace(/^[\s\p{Cc}\p{Cf}]+/u, ''),
+  )
+
+const maxLinkLength = 2048
+
+/** A link that others are shown: any text without a scheme that runs or carries content. */
+export const linkText = () =>
+  boundedText(maxLinkLength).refine(
+    (text) => !hasActiveScheme(text),
+    'must not have the scheme javascript, vbscript or data',
+  )
+
 /** Leaves a key out of an answer where there is nothing to show. */
 export const optional = <K extends string, V>(key: K, value: V | null | undefined): { [P in K]?: V } =>
   (value === null || value === undefined ? {} : { [key]: value }) as { [P in K]?: V }

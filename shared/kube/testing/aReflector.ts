@@ -54,8 +54,8 @@ export const aReflector = async ({
 
 /** Waits, a short time, until `look` throws no more. */
 export const eventually = (look: () => void): Promise<void> => vi.waitFor(look, { timeout: 2_000, interval: 2 })
-/** The versions from which the server was asked to list, and to watch. */
+/** How often the server was asked to list, and the versions from which it was asked to watch. */
 export const asked = (server: Awaited<ReturnType<typeof aReflector>>['server']) => ({
-  lists: server.lists().map(({ query }) => query.resourceVersion),
+  lists: server.lists().length,
   watches: server.watches().map(({ query }) => query.resourceVersion),
 })

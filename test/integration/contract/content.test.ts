@@ -60,6 +60,18 @@ describe('a bot deployment', () => {
     [{ durationMinutes: 0.5 }, true],
     [{ durationMinutes: 0 }, false],
     [{ args: ['a', ''] }, true],
+    [{ args: Array.from({ length: 4 }, () => 'a'.repeat(4096)) }, true],
+    [{ args: ['🌍'.repeat(2048), '🌍'.repeat(2048), 'a'] }, false],
+    [{ metadata: { labels: { a: '🌍'.repeat(2048) } } }, true],
+    [
+      {
+        metadata: {
+          annotations: { a: '🌍'.repeat(2048), b: '🌍'.repeat(2048) },
+          labels: { c: '🌍'.repeat(2048), d: '🌍'.repeat(2048) },
+        },
+      },
+      false,
+    ],
     [{ args: 'a' }, false],
     [{ args: [1] }, false],
     [{ metadata: { labels: { a: 'b' } } }, true],
@@ -95,6 +107,22 @@ describe('a bot deployment', () => {
     expect((await tenant.rest.call('DELETE', second ?? '')).status).toBe(200)
     expect((await make(worldId, { count: 4 })).status).toBe(200)
     expect((await make(worldId, { count: 1 })).status).toBe(409)
+  })
+
+  test('has at most 63 siblings, and its organization maxBotDeployments', async () => {
+    const own = await aTenant(api.url)
+    const deploy = async (worldId: string) =>
+      (await own.rest.call<Problem>('POST', `/api/worlds/${worldId}/bots/`, { count: 0 })).status
+    const [first, second] = [await own.world(), await own.world()]
+    const made = await Promise.all(Array.from({ length: 66 }, () => deploy(first)))
+    expect(made.filter((status) => status === 200)).toHaveLength(64)
+    expect(new Set(made)).toEqual(new Set([200, 409]))
+    const limits = `/api/organizations/${own.scope.organizationId}/limits/`
+    expect((await own.rest.call('PATCH', limits, { maxBotDeployments: 65 })).status).toBe(200)
+    expect([await deploy(second), await deploy(second)]).toEqual([200, 409])
+    const [bots] = (await own.rest.call<Bots[]>('GET', `/api/worlds/${second}/bots/`)).body
+    await own.rest.call('DELETE', `/api/worlds/${second}/bots/${bots?.documentId}/`)
+    expect(await deploy(second)).toBe(200)
   })
 
   test('and its siblings never have more bots than the profile, also when their world is to have a smaller one', async () => {

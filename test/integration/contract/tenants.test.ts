@@ -114,7 +114,7 @@ describe('an organization', () => {
     const owner = await withKey([`${paths.organization}/**:*`])
     expect((await owner.call('PATCH', path, { maxWorlds: 1 })).status).toBe(403)
     const set = await rest.call('PATCH', path, { maxWorlds: 1 })
-    expect(set.body).toEqual({ maxWorlds: 1, maxWorldCapacity: 10_000, maxRunningCapacity: 20_000 })
+    expect(set.body).toMatchObject({ maxWorlds: 1, maxWorldCapacity: 10_000, maxRunningCapacity: 20_000 })
   })
 })
 

@@ -98,6 +98,8 @@ const long = (size: number): string => '🌍'.repeat(size)
 const maps = (entries: number) => ({
   metadata: { labels: Object.fromEntries(Array.from({ length: entries }, (_, at) => [`k${at}`, 'v'])) },
 })
+const fill = (entries: number) =>
+  Object.fromEntries(Array.from({ length: entries }, (_, at) => [`k${at}`, 'v'.repeat(4094)]))
 describe('a limit holds at its bound and not one beyond it:', () => {
   test.each([
     ['name, two characters', { name: 'ab' }, undefined],
@@ -128,6 +130,8 @@ describe('a limit holds at its bound and not one beyond it:', () => {
     ['capacity, a fraction', { admission: { capacity: 1.5 } }, '/admission/capacity'],
     ['labels, 256', maps(256), undefined],
     ['labels, 257', maps(257), '/metadata/labels'],
+    ['metadata, 32 KiB', { metadata: { annotations: fill(8), labels: {} } }, undefined],
+    ['metadata, above 32 KiB', { metadata: { annotations: fill(8), labels: { a: '' } } }, '/metadata'],
     ['labels, a number', { metadata: { labels: { a: 1 } } }, '/metadata/labels/a'],
     ['configuration, null', { networking: { scaling: { configuration: null } } }, undefined],
     [
@@ -201,6 +205,21 @@ describe('the size of a world', () => {
     expect((await post(0, 'start')).status).toBe(200)
     await post(0, 'stop')
     expect((await post(2, 'start')).status).toBe(200)
+  })
+
+  test('of all that run is what their runs were started with, whatever a PATCH asks for since', async () => {
+    const own = await aTenant(api.url)
+    await own.rest.call('PATCH', `/api/organizations/${own.scope.organizationId}/limits/`, { maxRunningCapacity: 60 })
+    const [first, second] = [await own.world(profiled('Capacity60')), await own.world(profiled('Capacity10'))]
+    const start = async (id: string) => (await own.rest.call('POST', `/api/worlds/${id}/start/`)).status
+    const rescale = (id: string, profile: string) =>
+      own.rest.call('PATCH', `/api/worlds/${id}/`, { networking: { strategy: 'Default', scaling: { profile } } })
+    expect(await start(first)).toBe(200)
+    expect((await rescale(first, 'Capacity10')).status).toBe(200)
+    expect(await start(second)).toBe(409)
+    expect(await start(first)).toBe(200)
+    expect((await rescale(first, 'Capacity60')).status).toBe(200)
+    expect(await start(second)).toBe(200)
   })
 })
 

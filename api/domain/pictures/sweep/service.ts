@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import type { Deps } from '#api/domain/access/context.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
-import { objectNameOf, picturePrefix } from '#api/domain/pictures/service.ts'
+import { filePathOf, picturePrefix } from '#api/domain/pictures/service.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
 import { isId } from '#shared/ids.ts'
 
@@ -10,7 +10,7 @@ const graceMs = 3_600_000
 const pageSize = 500
 const maxPages = 200
 
-type SweepDeps = Pick<Deps, 'db' | 'objects' | 'clock' | 'publicUrl' | 'log'>
+type SweepDeps = Pick<Deps, 'db' | 'objects' | 'clock' | 'log'>
 
 /** Removes pictures that no row names: those of the deleted, and those whose removal failed. Returns how many went. */
 export const sweepPictures = async (deps: SweepDeps, signal: AbortSignal): Promise<number> => {
@@ -31,10 +31,13 @@ export const sweepPictures = async (deps: SweepDeps, signal: AbortSignal): Promi
   return removed
 }
 
-/** Whether the row of the owner names the object; the owner's id is part of the object's name. */
-const isNamed = async ({ db, publicUrl }: SweepDeps, name: string): Promise<boolean> => {
+/**
+ * Reports whether the owner's row names the object; the owner's id is part of the object's name. Hosts are not compared,
+ * so a new public URL removes no pictures.
+ */
+const isNamed = async ({ db }: SweepDeps, name: string): Promise<boolean> => {
   const owner = name.slice(picturePrefix.length).split('/')[0] ?? ''
   const table = isId('world', owner) ? worlds : organizations
   const [row] = await db.select({ pictureUrl: table.pictureUrl }).from(table).where(eq(table.id, owner))
-  return row?.pictureUrl != null && objectNameOf(publicUrl, row.pictureUrl) === name
+  return row?.pictureUrl?.endsWith(filePathOf(name)) ?? false
 }

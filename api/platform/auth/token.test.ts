@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { createRateLimits } from '#api/platform/http/rateLimit.ts'
+import { createGate } from '#api/realtime/gate.ts'
+import { createFakeClock } from '#test/support/fakeClock.ts'
+import { createTokenVerifier } from './token.ts'
+
+/** An unsigned token; the stand-in for the issuer below takes its word. */
+const tokenOf = (organizationId: string): string =>
+  [{ alg: 'none' }, { iss: 'issuer', sub: 'ann', organization_id: organizationId }]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .concat('')
+    .join('.')
+
+const aUserOf = async (organizationId: string) => {
+  const issuer = {
+    url: 'issuer',
+    verify: async () => ({
+      ...{ userId: 'ann', organizationId, permissions: [], expiresAtMs: 60_000 },
+      issued: { id: 'tok-1', keyId: 'key-1', signingKeyId: 'signing-1' },
+    }),
+    sign: async () => '',
+    keySet: async () => ({ keys: [] }),
+  }
+  const verify = createTokenVerifier({
+    ...{ issuer, external: [], clock: createFakeClock() },
+    confirm: async (principal) => principal,
+  })
+  const user = await verify(tokenOf(organizationId))
+  if (user === undefined) throw new Error('The token was refused.')
+  return user
+}
+
+test("a tenant does not use up the requests of another tenant's user of the same name and issuer", async () => {
+  const { take } = createRateLimits(createFakeClock(), { requestsPerSecond: 1, burst: 1, startsPerMinute: 1 })
+  const [ours, theirs] = [await aUserOf('org-1'), await aUserOf('org-2')]
+  take(ours)
+  expect(() => take(ours)).toThrow()
+  expect(() => take(theirs)).not.toThrow()
+})
+
+test("a tenant does not use up the connections of another tenant's user of the same name and issuer", async () => {
+  const gate = createGate({ socketsPerKey: 1, socketsPerAddress: 10 })
+  const [ours, theirs] = [await aUserOf('org-1'), await aUserOf('org-2')]
+  gate.enter(ours, '::1')
+  expect(() => gate.enter(ours, '::1')).toThrow()
+  expect(() => gate.enter(theirs, '::1')).not.toThrow()
+})

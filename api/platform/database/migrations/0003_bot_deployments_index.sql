@@ -1,0 +1,1 @@
+CREATE INDEX "bot_deployments_organization_id_world_id_index" ON "bot_deployments" USING btree ("organization_id","world_id");

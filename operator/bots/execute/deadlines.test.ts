@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { createRunClock } from '#operator/lifecycle/runClock.ts'
+import { silentLog } from '#shared/kube/log.ts'
+import { objectKey } from '#shared/kube/objects.ts'
+import type { BotDeployment } from '#shared/resources/botDeployment.ts'
+import { botDeploymentResource } from '#shared/resources/group.ts'
+import { createFakeClock, type FakeClock } from '#test/support/fakeClock.ts'
+import { active, settings, someBots, startMs } from '../fixtures.ts'
+import { type BotDeps, reconcileBots } from './reconcile.ts'
+
+const minuteMs = 60_000
+
+/** A new operator and a deployment whose world is Active. */
+const anOperator = (clock: FakeClock, start: BotDeployment) => {
+  let bots = start
+  const runClock = createRunClock(clock)
+  const deps = {
+    bots: {
+      cache: { store: { get: () => bots, byIndex: () => [bots] }, reached: async () => undefined },
+      client: {
+        resource: botDeploymentResource,
+        applyStatus: async ({ status }: Pick<BotDeployment, 'status'>) => {
+          bots = { ...bots, ...(status ? { status } : {}) }
+          return bots
+        },
+      },
+    },
+    pods: {
+      cache: { store: { byIndex: () => [], get: () => undefined }, reached: async () => undefined },
+      client: { create: async () => ({ metadata: { name: 'made' } }) },
+    },
+    worlds: { store: { get: () => active() } },
+    ...{ settings, runClock, monotonic: clock.monotonic, log: silentLog, events: { record: () => undefined } },
+  } as unknown as BotDeps
+  return {
+    look: () => reconcileBots(deps, objectKey(start.metadata), new AbortController().signal),
+    bots: () => bots,
+  }
+}
+
+const minutesLeft = (result: Awaited<ReturnType<typeof reconcileBots>>): number =>
+  (result?.requeueAfterMs ?? Number.NaN) / minuteMs
+
+test('ends bots on time despite jumps of the wall clock, which counts again after a restart', async () => {
+  const clock = createFakeClock(startMs)
+  const operator = anOperator(clock, someBots(2, { spec: { durationMinutes: 15 } }))
+  await operator.look()
+  expect(operator.bots().status?.startedAt).toBe('2026-01-01T12:00:00.000Z')
+  clock.advance(4 * minuteMs)
+  clock.jump(10 * minuteMs)
+  clock.advance(2 * minuteMs)
+  expect(minutesLeft(await operator.look())).toBe(9)
+  clock.jump(-20 * minuteMs)
+  expect(minutesLeft(await operator.look())).toBe(9)
+  clock.jump(10 * minuteMs)
+  expect(minutesLeft(await anOperator(clock, operator.bots()).look())).toBe(9)
+  clock.advance(9 * minuteMs)
+  await operator.look()
+  expect(operator.bots().status?.run?.endReason).toBe('Expired')
+})

@@ -1,0 +1,162 @@
+import { refusedStatus } from '#operator/lifecycle/conditions.ts'
+import { createOwned, deleteExact } from '#operator/lifecycle/execute/objects.ts'
+import { type Source, writeStatus } from '#operator/lifecycle/execute/status.ts'
+import { joinSentences } from '#operator/lifecycle/message.ts'
+import { explainRefusal, isRefusal } from '#operator/lifecycle/refusal.ts'
+import type { RunClock } from '#operator/lifecycle/runClock.ts'
+import { type Diagnosis, podNameTaken } from '#operator/pods/diagnosis.ts'
+import type { Pod } from '#operator/pods/pod.ts'
+import type { Result } from '#shared/kube/controller.ts'
+import type { EventRecorder } from '#shared/kube/events.ts'
+import { objectKey } from '#shared/kube/objects.ts'
+import type { Reflector } from '#shared/kube/reflector.ts'
+import type { Log } from '#shared/log.ts'
+import { withDefined } from '#shared/optional.ts'
+import {
+  type BotDeployment,
+  type BotDeploymentStatus,
+  botDeploymentSpecSchema,
+} from '#shared/resources/botDeployment.ts'
+import type { World } from '#shared/resources/world.ts'
+import { botEvents } from '../events.ts'
+import { plan } from '../plan.ts'
+import { type Bot, botName, buildBotPod } from '../pod.ts'
+import type { BotSettings } from '../settings.ts'
+import { burstPauseMs, type PlanInput, type Step } from '../step.ts'
+import { slowStart } from './batches.ts'
+
+/** The dependencies of a BotDeployment's reconcile. */
+export type BotDeps = {
+  /** Indexed by `world`: the key of the world of a deployment. */
+  readonly bots: Source<BotDeployment>
+  /** Indexed by `bots`: the key of the deployment in a pod's label. */
+  readonly pods: Source<Pod>
+  readonly worlds: Reflector<World>
+  readonly settings: BotSettings
+  readonly runClock: RunClock
+  readonly monotonic: () => number
+  readonly events: Pick<EventRecorder, 'record'>
+  readonly log: Log
+}
+
+/** The maximum of requests under way in one reconcile. */
+const maxParallel = 16
+/** After this time a reconcile begins nothing more and is queued again, so that other deployments get their turn. */
+const turnMs = 3_000
+
+/** Returns the key of the world of a deployment. */
+export const worldKeyOf = ({ metadata, spec }: BotDeployment): string =>
+  objectKey({ namespace: metadata.namespace, name: spec.worldName })
+
+/**
+ * Reconciles the BotDeployment of that key (`namespace/name`): observes it, its world, the world's other deployments and
+ * its pods in the caches, plans, executes the steps and writes the status once, if it differs. A refused step is written
+ * to the status before the error is thrown for a retry.
+ */
+export const reconcileBots = async (deps: BotDeps, key: string, signal: AbortSignal): Promise<Result> => {
+  const input = observe(deps, key)
+  if (input === undefined) {
+    deps.runClock.forget(key)
+    return
+  }
+  const { bots } = input
+  const planned = plan(input)
+  const { done, error, why } = await executeSteps(deps, input, planned.steps, signal)
+  if (error !== undefined && why === undefined) throw error
+  const status = why === undefined ? planned.status : refusedBotStatus(input, planned.status, why)
+  const detail = why === undefined ? planned.detail : why.detail
+  const isWritten = await writeStatus(deps.bots, bots, status, signal)
+  if (isWritten || done.created + done.deleted > 0) logReconcile(deps, key, done, status, detail)
+  if (isWritten) for (const event of botEvents(bots, status, detail)) deps.events.record(bots, event)
+  if (error !== undefined) throw error
+  const left = planned.steps.length - done.created - done.deleted
+  return withDefined({ requeueAfterMs: left > 0 ? burstPauseMs : planned.requeueAfterMs })
+}
+
+/** A refusal stops some of the bots, so the message says how many there are too. */
+const refusedBotStatus = (
+  { bots, nowMs }: PlanInput,
+  planned: BotDeploymentStatus,
+  why: Diagnosis,
+): BotDeploymentStatus => {
+  const status = refusedStatus(bots.status, planned, why, nowMs)
+  return { ...status, message: joinSentences(planned.message, why.message) }
+}
+
+const observe = (deps: BotDeps, key: string): PlanInput | undefined => {
+  const cached = deps.bots.cache.store.get(key)
+  if (cached === undefined) return undefined
+  const bots = { ...cached, spec: botDeploymentSpecSchema.parse(cached.spec) }
+  const worldKey = worldKeyOf(bots)
+  const world = deps.worlds.store.get(worldKey)
+  return {
+    bots,
+    world,
+    siblings: deps.bots.cache.store.byIndex('world', worldKey),
+    pods: deps.pods.cache.store.byIndex('bots', key),
+    settings: deps.settings,
+    // The bots belong to the world's run, so its time decides about their deadlines.
+    nowMs: deps.runClock.now(key, world?.status?.runId),
+  }
+}
+
+type Done = { created: number; deleted: number }
+
+const logReconcile = (
+  deps: BotDeps,
+  key: string,
+  done: Done,
+  { phase, replicas, ready, message = '', run }: BotDeploymentStatus,
+  detail: string | undefined,
+): void => {
+  deps.log.info({ bots: key, runId: run?.id, phase, replicas, ready, ...done, message, detail }, 'reconciled bots')
+}
+
+type Execution = {
+  readonly done: Done
+  readonly error?: unknown
+  /** The diagnosis for the status; undefined for an error that is only retried. */
+  readonly why?: Diagnosis | undefined
+}
+
+/** Deletes first, to make room in a quota. A name that is taken does not stop the creation of other bots. */
+const executeSteps = async (
+  deps: BotDeps,
+  input: PlanInput,
+  steps: readonly Step[],
+  signal: AbortSignal,
+): Promise<Execution> => {
+  const deletions = steps.flatMap((step) => (step.verb === 'deletePod' ? [step.pod] : []))
+  const creations = steps.flatMap((step) => (step.verb === 'createPod' ? [step.bot] : []))
+  const done = { created: 0, deleted: 0 }
+  const endsMs = deps.monotonic() + turnMs
+  const mayContinue = (): boolean => deps.monotonic() < endsMs
+  const taken: { index: number; error: unknown }[] = []
+  const remove = async (pod: Pod): Promise<void> => {
+    await deleteExact(deps.pods, pod, { signal })
+    done.deleted += 1
+  }
+  const create = async (bot: Bot): Promise<void> => {
+    const creation = await createOwned(deps.pods, input.bots, buildPod(input, bot), signal)
+    if (creation.kind === 'taken') taken.push({ index: bot.index, error: creation.error })
+    // A pod that exists already is reviewed by the next reconcile, once the cache shows it.
+    if (creation.kind === 'created') done.created += 1
+  }
+  const failed =
+    (await slowStart(deletions, { first: maxParallel, max: maxParallel, mayContinue }, remove)) ??
+    (await slowStart(creations, { max: maxParallel, mayContinue }, create))
+  if (failed !== undefined) {
+    const why = isRefusal(failed.error) ? explainRefusal(failed.error, 'bots') : undefined
+    return { done, error: failed.error, why }
+  }
+  const [lowest] = taken.sort((a, b) => a.index - b.index)
+  if (lowest === undefined) return { done }
+  // No watch event follows when the stranger goes, so the creation is retried.
+  return { done, error: lowest.error, why: podNameTaken(botName(input.bots.metadata.name, lowest.index), 'bot') }
+}
+
+const buildPod = ({ bots, world, settings }: PlanInput, bot: Bot) => {
+  const { image } = settings
+  if (world === undefined || image === undefined) throw new Error('A bot was planned without a world or an image.')
+  return buildBotPod(bots, world, bot, { ...settings, image })
+}

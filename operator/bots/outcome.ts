@@ -1,0 +1,105 @@
+import { afterColon, countOf, joinSentences } from '#operator/lifecycle/message.ts'
+import { type Diagnosis, explainWaiting, podNameTaken, serious } from '#operator/pods/diagnosis.ts'
+import type { Pod } from '#operator/pods/pod.ts'
+import { isFinished } from '#operator/pods/podState.ts'
+import type { Share } from './limit.ts'
+import type { BotPods } from './observe.ts'
+import { botName } from './pod.ts'
+import { type Ends, openIndexes } from './run.ts'
+import type { Outcome } from './status.ts'
+import type { PlanInput } from './step.ts'
+
+/** The result of a review of the bots of a run. */
+export type Review = {
+  readonly pods: BotPods
+  readonly share: Share
+  /** The ends after the review. */
+  readonly ends: Ends
+  /** The Ready bots, lowest index first. */
+  readonly ready: readonly Pod[]
+  readonly address: string | undefined
+  /** Bots are being created or deleted. */
+  readonly isChanging: boolean
+  /** The detail of a failure that this review found. */
+  readonly detail: string | undefined
+}
+
+/** Returns the outcome of a deployment whose world is Active. */
+export const outcomeOf = (input: PlanInput, review: Review): Outcome => {
+  const { share, ends, ready, isChanging } = review
+  if (share.excess !== undefined && share.allowed === 0) {
+    const trouble = { reason: 'MaxBotsPerWorld', message: share.excess }
+    return { phase: 'Pending', ...trouble, trouble, progressing: isChanging }
+  }
+  const finished = finishedOutcome(input, ends, share.allowed)
+  if (finished !== undefined) return finished
+  const wanted = openIndexes(ends, share.allowed).length
+  const trouble = explainTrouble(input, review)
+  const readyCount = ready.length
+  if (readyCount === wanted) {
+    return {
+      phase: 'Running',
+      reason: trouble?.reason ?? (wanted === 0 ? 'NoBotsWanted' : 'BotsReady'),
+      // A simulated node says here that it is one.
+      message: trouble?.message ?? ready[0]?.status?.message ?? '',
+      readyCount,
+      ready: trouble === undefined,
+      progressing: isChanging,
+      trouble,
+    }
+  }
+  return {
+    phase: 'Starting',
+    reason: trouble?.reason ?? 'Starting',
+    message: joinSentences(`${readyCount} of ${wanted} bots are ready.`, trouble?.message ?? explainWait(review)),
+    readyCount,
+    progressing: true,
+    trouble,
+  }
+}
+
+/** Returns the first trouble that applies; among bots with the same trouble, that of the lowest index. */
+const explainTrouble = (
+  { bots, settings }: PlanInput,
+  { pods, share, ends, detail }: Review,
+): Diagnosis | undefined => {
+  if (settings.image === undefined && share.allowed > 0) {
+    return serious(
+      'NoImage',
+      'The operator has no bot image. Ask the platform operator to set ORRERY_DEFAULT_BOT_IMAGE.',
+    )
+  }
+  const taken = [...pods.strangers.keys()].find((index) => index < share.allowed)
+  if (taken !== undefined) return podNameTaken(botName(bots.metadata.name, taken), 'bot')
+  for (const [index, pod] of pods.current) {
+    const why = isFinished(pod) ? undefined : explainWaiting(pod, 'bot')
+    if (why?.serious) return { ...why, message: `Bot ${index}: ${afterColon(why.message)}` }
+  }
+  if (ends.failed.size > 0) return serious('RestartBudget', explainFailed(ends, settings.restartBudget), detail)
+  return share.excess === undefined ? undefined : serious('MaxBotsPerWorld', share.excess)
+}
+
+const explainWait = ({ ends, address }: Review): string => {
+  const count = ends.restarting.size
+  if (address === undefined) return "Waiting for the world's server."
+  if (count === 0) return ''
+  return `${countOf(count, 'bot')} ${count === 1 ? 'restarts' : 'restart'} after a wait${lastError(ends)}`
+}
+
+/** Returns the outcome once each bot is completed or failed; undefined while one is left, or if none is wanted. */
+export const finishedOutcome = (
+  { settings }: PlanInput,
+  ends: Ends,
+  allowed: number,
+): Pick<Outcome, 'phase' | 'message' | 'reason' | 'trouble'> | undefined => {
+  if (allowed === 0 || openIndexes(ends, allowed).length > 0) return undefined
+  if (ends.failed.size === 0)
+    return { phase: 'Stopped', reason: 'Completed', message: 'All bots ended with exit code 0.' }
+  const trouble = { reason: 'RestartBudget', message: explainFailed(ends, settings.restartBudget) }
+  return { phase: 'Error', ...trouble, trouble }
+}
+
+const explainFailed = (ends: Ends, budget: number): string =>
+  `${countOf(ends.failed.size, 'bot')} failed after ${countOf(budget, 'restart')}${lastError(ends)}`
+
+const lastError = ({ failure }: Ends): string => (failure === undefined ? '.' : `; last error: ${afterColon(failure)}`)

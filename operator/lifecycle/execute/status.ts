@@ -1,0 +1,49 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Client } from '#shared/kube/client.ts'
+import { isNotFound } from '#shared/kube/errors.ts'
+import type { Condition, KubeObject } from '#shared/kube/objects.ts'
+import type { Reflector } from '#shared/kube/reflector.ts'
+import { withDefined } from '#shared/optional.ts'
+import { fieldManagers, groupVersion } from '#shared/resources/group.ts'
+import { ownConditions } from '../conditions.ts'
+
+/** One kind of resource: the client that writes it and the cache that it is read from. */
+export type Source<T extends KubeObject> = { readonly client: Client<T>; readonly cache: Reflector<T> }
+
+/** The limit for the cache to show a reconcile's own write. After it, a conflict would reveal a stale cache. */
+export const ownWriteTimeoutMs = 5_000
+
+type WithConditions = { conditions?: Condition[] | undefined }
+
+/** Returns the operator's part of a status, with its conditions sorted by type. */
+export const ownStatus = <Status extends WithConditions>(status: Status | undefined): object => ({
+  ...status,
+  conditions: ownConditions(status?.conditions).sort((a, b) => a.type.localeCompare(b.type)),
+})
+
+/**
+ * Writes the status unless the resource has it already, and waits until the cache shows it. The write names the version
+ * that was read, so an outdated status is refused. Returns whether there was something to write.
+ */
+export const writeStatus = async <Status extends WithConditions, T extends KubeObject & { status?: Status }>(
+  { client, cache }: Source<T>,
+  { metadata, status: before }: T,
+  status: Status,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  if (isDeepStrictEqual(ownStatus(before), ownStatus(status))) return false
+  const { name, namespace, uid, resourceVersion } = metadata
+  const object = {
+    apiVersion: groupVersion,
+    kind: client.resource.kind,
+    metadata: withDefined({ name, namespace, uid, resourceVersion }),
+    status,
+  }
+  try {
+    const written = await client.applyStatus(object, { fieldManager: fieldManagers.operator, force: true, signal })
+    await cache.reached(written.metadata.resourceVersion ?? '', { timeoutMs: ownWriteTimeoutMs })
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+  }
+  return true
+}

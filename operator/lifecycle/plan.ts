@@ -1,0 +1,26 @@
+/** The result of planning: what to do, the status to write, and when to plan again if nothing changes before. */
+export type PlanOf<Step, Status> = {
+  readonly steps: readonly Step[]
+  readonly status: Status
+  /** The words of the kubelet, a registry or the API server behind the status: for the event and the log. */
+  readonly detail?: string
+  readonly requeueAfterMs?: number
+}
+
+/** One case of a plan: returns its plan if it applies, otherwise undefined. */
+export type Case<Input, Plan> = (input: Input) => Plan | undefined
+
+/** Returns the plan of the first case that applies. Throws if none does, so the last case of a list always applies. */
+export const planFirst = <Input, Plan>(cases: readonly Case<Input, Plan>[], input: Input): Plan => {
+  for (const planCase of cases) {
+    const plan = planCase(input)
+    if (plan !== undefined) return plan
+  }
+  throw new Error('No case of the plan applies.')
+}
+
+/** Returns the earliest of these waits as a plan's requeue, at least 0; nothing if none is finite. */
+export const requeueAfter = (...waitsMs: readonly (number | undefined)[]): { requeueAfterMs?: number } => {
+  const earliestMs = Math.min(...waitsMs.map((wait) => wait ?? Number.POSITIVE_INFINITY))
+  return Number.isFinite(earliestMs) ? { requeueAfterMs: Math.max(0, earliestMs) } : {}
+}

@@ -1,0 +1,60 @@
+import { type Diagnosis, serious } from '#operator/pods/diagnosis.ts'
+import { isConflict, isThrottled, KubeError } from '#shared/kube/errors.ts'
+
+/** Reports whether the API server understood a write and refused it, so that an immediate retry is unlikely to help. */
+export const isRefusal = (error: unknown): error is KubeError => {
+  if (!(error instanceof KubeError) || isConflict(error) || isThrottled(error)) return false
+  if (error.status === 500) return error.message.includes('failed calling webhook')
+  return error.status === 400 || error.status === 403 || error.status === 405 || error.status === 422
+}
+
+const askOperator = 'Ask the platform operator.'
+
+/**
+ * The refusals, recognized by the words of Kubernetes' admission plugins; the first match counts. The message names the
+ * refused object.
+ */
+const refusals: readonly {
+  readonly reason: string
+  readonly matches: (text: string, error: KubeError) => boolean
+  readonly message: (object: string) => string
+}[] = [
+  {
+    reason: 'QuotaExceeded',
+    matches: (text) => /exceeded quota|failed quota|status unknown for quota/.test(text),
+    message: (object) =>
+      `The quota of the namespace has no room for the ${object}. Stop other worlds or bots, or ask the platform operator.`,
+  },
+  {
+    reason: 'NamespaceTerminating',
+    matches: (text) => text.includes('because it is being terminated'),
+    message: (object) => `The namespace is being deleted and does not accept the ${object}.`,
+  },
+  {
+    reason: 'NotPermitted',
+    matches: (text, { status }) => status === 403 && / cannot \w+ resource /.test(text),
+    message: (object) => `The operator lacks a permission for the ${object}. ${askOperator}`,
+  },
+  {
+    reason: 'AdmissionRefused',
+    matches: (text) =>
+      /admission webhook|failed calling webhook|ValidatingAdmissionPolicy|violates PodSecurity|denied/.test(text),
+    message: (object) => `A policy of the cluster refused the ${object}. ${askOperator}`,
+  },
+  {
+    reason: 'Refused',
+    matches: () => true,
+    message: (object) => `The API server refused the ${object}. ${askOperator}`,
+  },
+]
+
+/** Returns why the API server refused a write of `object`, a noun such as `server`. */
+export const explainRefusal = (error: KubeError, object: string): Diagnosis => {
+  // The method and path are for the log alone.
+  const text = error.message.replace(/^[A-Z]+ \/\S*: /, '')
+  const refusal = refusals.find(({ matches }) => matches(text, error))
+  return serious(refusal?.reason ?? 'Refused', refusal?.message(object) ?? '', text)
+}
+
+/** The reasons for which no pod could be created. */
+export const refusalReasons: readonly string[] = [...refusals.map(({ reason }) => reason), 'PodNameTaken']

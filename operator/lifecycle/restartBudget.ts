@@ -1,0 +1,14 @@
+/** The settings for restarts of failed servers and bots. */
+export type RestartSettings = {
+  /** The number of failures that are followed by a restart; the next failure is final. */
+  readonly restartBudget: number
+  /** The wait before the first restart. It doubles with each further one, up to the maximum. */
+  readonly restartBackoffMs: number
+  readonly restartBackoffMaxMs: number
+  /** After this time without a failure, earlier failures no longer count. */
+  readonly restartRefillMs: number
+}
+
+/** Returns the wait before a restart, the first of which has the number 1; in milliseconds. */
+export const restartBackoffMs = (restart: number, settings: RestartSettings): number =>
+  Math.min(settings.restartBackoffMaxMs, settings.restartBackoffMs * 2 ** Math.min(restart - 1, 20))

@@ -1,0 +1,43 @@
+import { type Diagnosis, serious } from './diagnosis.ts'
+import type { NodeState } from './node.ts'
+import type { Pod } from './pod.ts'
+
+/** The time after the grace period at which a pod counts as stuck: the kubelet confirms the end with a delay. */
+const stuckSlackMs = 10_000
+
+/** A pod and the state of its node. */
+export type PlacedPod = { readonly pod: Pod; readonly node: NodeState }
+
+/** Returns what keeps a pod from ending: its node, or a finalizer after the grace period. Undefined if nothing does. */
+export const explainBlockedEnd = ({ pod, node }: PlacedPod, nowMs: number): Diagnosis | undefined => {
+  if (node.kind === 'dead') return serious('NodeLost', `${node.why} The server is removed by force.`)
+  if (node.kind === 'unreachable') return explainUnreachable(node)
+  if (nowMs < stuckAtMs(pod)) return undefined
+  const finalizers = pod.metadata.finalizers ?? []
+  const why =
+    finalizers.length > 0
+      ? `finalizer ${finalizers.join(', ')} holds its pod. The owner of the finalizer must remove it.`
+      : `node ${pod.spec?.nodeName ?? '(none)'} has not confirmed its end.`
+  return serious('TerminationStuck', `The server should have stopped at ${pod.metadata.deletionTimestamp}, but ${why}`)
+}
+
+/** The diagnosis of a server whose node does not report. */
+export const explainUnreachable = ({ name, since }: NodeState & { readonly kind: 'unreachable' }): Diagnosis =>
+  serious(
+    'NodeUnreachable',
+    `Node ${name} has not reported since ${since}, so the server may still run there. ` +
+      'Wait for the node to return, delete the Node, or mark it as out of service.',
+  )
+
+/** Returns when the answers of this module change by time alone, in milliseconds from now; undefined for never. */
+export const nextChangeMs = ({ pod, node }: PlacedPod, nowMs: number): number | undefined => {
+  if (node.kind === 'unreachable') return node.forceAtMs === undefined ? undefined : node.forceAtMs - nowMs
+  const leftMs = stuckAtMs(pod) - nowMs
+  return Number.isFinite(leftMs) && leftMs > 0 ? leftMs : undefined
+}
+
+/** A deletionTimestamp is the end of the grace period. */
+const stuckAtMs = ({ metadata }: Pod): number =>
+  metadata.deletionTimestamp === undefined
+    ? Number.POSITIVE_INFINITY
+    : Date.parse(metadata.deletionTimestamp) + stuckSlackMs

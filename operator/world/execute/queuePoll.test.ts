@@ -1,0 +1,158 @@
+import { once } from 'node:events'
+import { setImmediate as turn } from 'node:timers/promises'
+import { afterEach, expect, test } from 'vitest'
+import type { WorldQueue } from '#shared/resources/world.ts'
+import { createFakeClock } from '#test/support/fakeClock.ts'
+import type { AskServer } from './askServer.ts'
+import { createQueuePoll, type QueuePoll } from './queuePoll.ts'
+
+let poll: QueuePoll | undefined
+afterEach(() => poll?.close())
+
+type Answer = WorldQueue | undefined | 'never'
+
+/** A poll of servers whose answers the test chooses, by address. */
+const aPoll = (answers: Record<string, () => Answer>, parallel = 32) => {
+  const clock = createFakeClock()
+  const asked: string[] = []
+  const changed: string[] = []
+  let underWay = 0
+  let most = 0
+  const ask: AskServer = async (url, signal) => {
+    asked.push(url)
+    underWay += 1
+    most = Math.max(most, underWay)
+    const answer = answers[new URL(url).hostname]?.()
+    const result = answer === 'never' ? await once(signal, 'abort').then(() => undefined) : answer
+    underWay -= 1
+    return result
+  }
+  const made = createQueuePoll({
+    ...{ ask, clock, random: () => 0, changed: (key: string) => changed.push(key) },
+    timing: { parallel, parallelRetries: 1 },
+  })
+  poll = made
+  /** Advances the clock in steps and runs everything that is due. */
+  const pass = async (ms: number): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += 500) {
+      clock.advance(500)
+      for (let settled = 0; settled < 20; settled += 1) await turn()
+    }
+  }
+  return { poll: made, asked, changed, pass, most: () => most }
+}
+const says = (active: number, queued: number) => (): WorldQueue => ({ active, queued })
+const server = (host: string, podUid = 'pod') => ({ podUid, host, recorded: undefined })
+
+test('asks a server every five seconds and reports only changed numbers', async () => {
+  let players = 0
+  const { poll, asked, changed, pass } = aPoll({ '10.0.0.1': () => says(players, 0)() })
+  poll.start('w', server('10.0.0.1'))
+  await pass(10_000)
+  expect(asked.length).toBeGreaterThanOrEqual(2)
+  expect(asked.length).toBeLessThanOrEqual(3)
+  expect(asked[0]).toBe('http://10.0.0.1:8080/readyz')
+  expect(changed).toEqual([])
+  players = 7
+  await pass(6_000)
+  expect(changed).toEqual(['w'])
+  expect(poll.report('w', 'pod')).toEqual({ active: 7, queued: 0 })
+})
+
+test('reports a server whose numbers always change at most once in five seconds', async () => {
+  let players = 0
+  const busy = (): WorldQueue => {
+    players += 1
+    return says(players, 0)()
+  }
+  const { poll, changed, pass } = aPoll({ '10.0.0.1': busy })
+  poll.start('w', server('10.0.0.1'))
+  await pass(60_000)
+  expect(changed.length).toBeGreaterThan(9)
+  expect(changed.length).toBeLessThanOrEqual(13)
+})
+
+test.each<[string, () => Answer]>([
+  ['gives no usable answer', () => undefined],
+  ['never answers', () => 'never'],
+])(
+  'asks a server that %s at growing intervals of at most five minutes',
+  async (_, answer) => {
+    const { poll, asked, changed, pass } = aPoll({ '10.0.0.1': answer })
+    poll.start('w', server('10.0.0.1'))
+    await pass(3_600_000)
+    // 10, 20, 40, 80, 160 seconds, then every 300: an hour has 17 of them, and not the 720 of a server that answers.
+    expect(asked.length).toBeLessThanOrEqual(19)
+    expect(asked.length).toBeGreaterThanOrEqual(14)
+    expect(changed).toEqual([])
+  },
+  60_000,
+)
+
+test('asks a server that answers again every five seconds', async () => {
+  let isAway = true
+  const { poll, asked, pass } = aPoll({ '10.0.0.1': () => (isAway ? undefined : says(0, 0)()) })
+  poll.start('w', server('10.0.0.1'))
+  await pass(600_000)
+  isAway = false
+  await pass(300_000)
+  const before = asked.length
+  await pass(60_000)
+  expect(asked.length - before).toBeGreaterThanOrEqual(10)
+})
+
+test('limits parallel requests, and silent servers do not delay others for long', async () => {
+  const silent = Array.from({ length: 20 }, (_, at) => `10.0.1.${at}`)
+  const answers = Object.fromEntries(silent.map((host) => [host, () => 'never' as const]))
+  const { poll, pass, most, changed } = aPoll({ ...answers, '10.0.0.1': says(3, 1) }, 4)
+  for (const host of silent) poll.start(host, server(host))
+  poll.start('w', server('10.0.0.1'))
+  await pass(20_000)
+  expect(most()).toBeLessThanOrEqual(5)
+  expect(changed).toEqual(['w'])
+})
+
+test('retries silent servers apart, so that others are still asked every five seconds', async () => {
+  const silent = Array.from({ length: 60 }, (_, at) => `10.0.1.${at}`)
+  const answers = Object.fromEntries(silent.map((host) => [host, () => 'never' as const]))
+  const { poll, asked, pass } = aPoll({ ...answers, '10.0.0.1': says(0, 0) }, 60)
+  for (const host of silent) poll.start(host, server(host))
+  await pass(15_000)
+  poll.start('w', server('10.0.0.1'))
+  const before = asked.length
+  await pass(60_000)
+  const [answering, others] = [0, 0].map((_, at) =>
+    asked.slice(before).filter((url) => url.includes('10.0.0.1:') === (at === 0)),
+  )
+  expect(answering?.length).toBeGreaterThanOrEqual(11)
+  // One at a time, for two seconds each.
+  expect(others?.length).toBeLessThanOrEqual(31)
+})
+
+test('reports after a restart only numbers that differ from the status', async () => {
+  const { poll, changed, pass } = aPoll({ '10.0.0.1': says(3, 1), '10.0.0.2': says(0, 0) })
+  poll.start('same', { ...server('10.0.0.1'), recorded: { active: 3, queued: 1 } })
+  poll.start('left', { ...server('10.0.0.2'), recorded: { active: 3, queued: 1 } })
+  await pass(1_000)
+  expect(changed).toEqual(['left'])
+})
+
+test('keeps reports apart by pod, and asks a stopped world no more', async () => {
+  const { poll, asked, pass } = aPoll({ '10.0.0.1': says(3, 1) })
+  poll.start('w', server('10.0.0.1', 'one'))
+  await pass(1_000)
+  expect(poll.report('w', 'two')).toBeUndefined()
+  poll.start('w', server('10.0.0.1', 'two'))
+  expect(poll.report('w', 'two')).toBeUndefined()
+  poll.stop('w')
+  const before = asked.length
+  await pass(60_000)
+  expect(asked.length).toBe(before)
+})
+
+test('puts an IPv6 address in brackets', async () => {
+  const { poll, asked, pass } = aPoll({ '[fd00::1]': says(0, 0) })
+  poll.start('w', server('fd00::1'))
+  await pass(500)
+  expect(asked).toEqual(['http://[fd00::1]:8080/readyz'])
+})

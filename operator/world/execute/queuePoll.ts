@@ -1,0 +1,136 @@
+import { healthPort } from '#operator/pods/pod.ts'
+import type { Clock, Timer } from '#shared/clock.ts'
+import type { WorldQueue } from '#shared/resources/world.ts'
+import type { AskServer } from './askServer.ts'
+
+/** A server whose queue is polled. */
+export type PolledServer = {
+  readonly podUid: string
+  readonly host: string
+  /** The queue in the world's status. */
+  readonly recorded: WorldQueue | undefined
+}
+
+/** Polls the queues of the servers of Active worlds. */
+export type QueuePoll = {
+  /** Starts to poll a world's server. A poll of the same server continues. */
+  start(key: string, server: PolledServer): void
+  stop(key: string): void
+  /** Returns the last report of that pod, if there is one. */
+  report(key: string, podUid: string): WorldQueue | undefined
+  /** Stops all polls for good. */
+  close(): void
+}
+
+/** The timing of a poll, in milliseconds, and its limits. */
+export type QueuePollTiming = {
+  readonly intervalMs: number
+  /** The interval doubles up to this while a server gives no answer. */
+  readonly maxIntervalMs: number
+  readonly timeoutMs: number
+  /** The number of servers that are asked at a time, over all worlds. */
+  readonly parallel: number
+  /** The same for servers without an answer last time, however many they are. */
+  readonly parallelRetries: number
+}
+
+const defaultTiming: QueuePollTiming = {
+  intervalMs: 5_000,
+  maxIntervalMs: 300_000,
+  timeoutMs: 2_000,
+  parallel: 32,
+  parallelRetries: 4,
+}
+const urlOf = (host: string): string => `http://${host.includes(':') ? `[${host}]` : host}:${healthPort}/readyz`
+
+type Polled = PolledServer & {
+  failures: number
+  reported: WorldQueue | undefined
+  timer: Timer | undefined
+  /** Aborts the request under way. */
+  abort: AbortController | undefined
+}
+
+/**
+ * Creates a poll of `GET /readyz` on the health port. `changed` is called when a server's numbers differ from its last
+ * ones, at most once an interval for each world.
+ */
+export const createQueuePoll = (options: {
+  ask: AskServer
+  clock: Clock
+  random: () => number
+  changed: (key: string) => void
+  timing?: Partial<QueuePollTiming>
+}): QueuePoll => {
+  const { clock, random } = options
+  const timing = { ...defaultTiming, ...options.timing }
+  const servers = new Map<string, Polled>()
+  const requests = createLimiter(timing.parallel)
+  const retries = createLimiter(timing.parallelRetries)
+
+  const schedule = (key: string, server: Polled, delayMs: number): void => {
+    server.timer = clock.setTimeout(() => {
+      const run = server.failures === 0 ? requests : retries
+      run(async () => {
+        if (servers.get(key) === server) await poll(key, server)
+      })
+    }, delayMs)
+  }
+  const poll = async (key: string, server: Polled): Promise<void> => {
+    const abort = new AbortController()
+    const timeout = clock.setTimeout(() => abort.abort(), timing.timeoutMs)
+    server.abort = abort
+    const now = await options.ask(urlOf(server.host), abort.signal)
+    timeout.cancel()
+    if (servers.get(key) !== server) return
+    server.failures = now === undefined ? server.failures + 1 : 0
+    const before = server.reported ?? server.recorded ?? { active: 0, queued: 0 }
+    if (now !== undefined) server.reported = now
+    schedule(key, server, Math.min(timing.intervalMs * 2 ** Math.min(server.failures, 20), timing.maxIntervalMs))
+    if (now !== undefined && (now.active !== before.active || now.queued !== before.queued)) options.changed(key)
+  }
+  const stop = (key: string): void => {
+    const server = servers.get(key)
+    servers.delete(key)
+    server?.timer?.cancel()
+    server?.abort?.abort()
+  }
+  return {
+    start: (key, server) => {
+      const present = servers.get(key)
+      if (present?.podUid === server.podUid && present.host === server.host) return
+      stop(key)
+      const polled = { ...server, failures: 0, reported: undefined, timer: undefined, abort: undefined }
+      servers.set(key, polled)
+      // Polls that begin together, as after a restart, spread over the interval.
+      schedule(key, polled, random() * timing.intervalMs)
+    },
+    stop,
+    report: (key, podUid) => {
+      const server = servers.get(key)
+      return server?.podUid === podUid ? server.reported : undefined
+    },
+    close: () => {
+      for (const key of [...servers.keys()]) stop(key)
+    },
+  }
+}
+
+/** Runs at most `max` tasks at a time, first come, first served. Tasks must not reject. */
+const createLimiter = (max: number): ((task: () => Promise<void>) => void) => {
+  const waiting: (() => Promise<void>)[] = []
+  let running = 0
+  const runNext = (): void => {
+    const task = running < max ? waiting.shift() : undefined
+    if (task === undefined) return
+    running += 1
+    void task().then(() => {
+      running -= 1
+      runNext()
+    })
+  }
+  return (task) => {
+    waiting.push(task)
+    runNext()
+  }
+}

@@ -1,0 +1,238 @@
+import { toInstant } from '#operator/lifecycle/duration.ts'
+import { afterColon } from '#operator/lifecycle/message.ts'
+import { type Case, planFirst, requeueAfter } from '#operator/lifecycle/plan.ts'
+import {
+  type Diagnosis,
+  disruptionReasons,
+  explainFailure,
+  explainWaiting,
+  type Loss,
+  pending,
+  podNameTaken,
+  serious,
+} from '#operator/pods/diagnosis.ts'
+import type { Pod } from '#operator/pods/pod.ts'
+import { readySince } from '#operator/pods/podState.ts'
+import { explainBlockedEnd, explainUnreachable, nextChangeMs } from '#operator/pods/termination.ts'
+import { withDefined } from '#shared/optional.ts'
+import type { WorldRun } from '#shared/resources/world.ts'
+import { planEnded } from './ended.ts'
+import { deleteServer, type OwnServer, observeServer, type Server } from './observe.ts'
+import { countLoss, endRun, markReady, nextPodAtMs } from './run.ts'
+import type { Network } from './service.ts'
+import { type Outcome, planWith } from './status.ts'
+import type { Plan, PlanInput } from './step.ts'
+
+/** The age until which the ordinary first states of a pod stay out of the status: each would cost a write. */
+const quietMs = 3_000
+
+/** The diagnosis of a server in its ordinary first states. */
+export const starting: Diagnosis = pending('Starting', 'Waiting for the server to become ready.')
+
+type ServerInput<Seen extends Server = Server> = PlanInput & {
+  readonly run: WorldRun
+  readonly network: Network
+  readonly server: Seen
+}
+type OwnInput = ServerInput<OwnServer>
+
+/**
+ * Plans the server of a run that is under way. The first case that applies returns the plan. Without a pod of the run:
+ *
+ *   missing        no pod                          create it, after the backoff of the last loss
+ *   nameTaken      a stranger's pod                report it
+ *   older          a pod of another run            delete it
+ *   terminating    the pod is being deleted        wait for its end
+ *
+ * With a pod of the run:
+ *
+ *   completed      exit code 0                     end the run
+ *   failed         any other end                   count it, delete the pod, create the next while the budget lasts
+ *   nodeDead       its node is dead                as failed, without cost
+ *   unreachable    its node does not report        wait; Ready and the deployment are Unknown
+ *   ready          Ready, with an address          Active
+ *   noAddress      Ready, without an address       wait
+ *   noLongerReady  it was Ready before             Active and Degraded
+ *   lateRestart    not Ready in time after a loss  as failed
+ *   gettingReady   otherwise                       wait
+ */
+export const planServer = (input: PlanInput, run: WorldRun, network: Network): Plan => {
+  const server = observeServer(input, run.id)
+  return planFirst([missing, nameTaken, older, terminating, current], { ...input, run, network, server })
+}
+
+const missing: Case<ServerInput, Plan> = (input) => {
+  const { server, run, settings, nowMs } = input
+  if (server.kind !== 'none') return undefined
+  const waitMs = nextPodAtMs(run, settings) - nowMs
+  const outcome = startingOutcome(input, run, starting)
+  return waitMs > 0
+    ? planWith(input, outcome, { requeueAfterMs: waitMs })
+    : planWith(input, outcome, { steps: [{ verb: 'createPod', run }] })
+}
+
+const nameTaken: Case<ServerInput, Plan> = (input) =>
+  input.server.kind === 'stranger'
+    ? planWith(input, startingOutcome(input, input.run, podNameTaken(input.server.pod.metadata.name, 'server')))
+    : undefined
+
+const older: Case<ServerInput, Plan> = (input) => {
+  const { server, run } = input
+  if (server.kind !== 'older') return undefined
+  const why = pending('Starting', 'Waiting for an older server to stop.')
+  return planWith(input, startingOutcome(input, run, why), { steps: deleteServer(server) })
+}
+
+const terminating: Case<ServerInput, Plan> = (input) => {
+  const { server, run, nowMs } = input
+  if (server.kind !== 'terminating') return undefined
+  const why =
+    explainBlockedEnd(server, nowMs) ?? pending('ServerDeleted', 'The server was deleted. Waiting for it to stop.')
+  const outcome = startingOutcome(input, run, why)
+  return planWith(input, server.node.kind === 'unreachable' ? { ...outcome, deployment: 'Unknown' } : outcome, {
+    steps: deleteServer(server),
+    ...requeueAfter(nextChangeMs(server, nowMs)),
+  })
+}
+
+const current: Case<ServerInput, Plan> = (input) => {
+  const { server } = input
+  if (server.kind !== 'current') return undefined
+  return planFirst(
+    [completed, failed, nodeDead, unreachable, ready, noAddress, noLongerReady, lateRestart, gettingReady],
+    { ...input, server },
+  )
+}
+
+const completed: Case<OwnInput, Plan> = (input) =>
+  input.server.pod.status?.phase === 'Succeeded'
+    ? recordEnd(input, endRun(input.run, 'Completed', 'The server ended the run.', input.nowMs))
+    : undefined
+
+const failed: Case<OwnInput, Plan> = (input) =>
+  input.server.pod.status?.phase === 'Failed' ? planLoss(input, explainFailure(input.server.pod, 'server')) : undefined
+
+const nodeDead: Case<OwnInput, Plan> = (input) => {
+  const { node } = input.server
+  return node.kind === 'dead' ? planLoss(input, { ...serious('NodeLost', node.why), disrupted: true }) : undefined
+}
+
+const unreachable: Case<OwnInput, Plan> = (input) => {
+  const { server, run, nowMs } = input
+  if (server.node.kind !== 'unreachable') return undefined
+  const outcome = startingOutcome(input, run, explainUnreachable(server.node), server.pod)
+  return planWith(
+    input,
+    { ...outcome, deployment: 'Unknown', ready: 'Unknown' },
+    requeueAfter(nextChangeMs(server, nowMs)),
+  )
+}
+
+const ready: Case<OwnInput, Plan> = (input) => {
+  const { server, run, network } = input
+  const since = readySince(server.pod)
+  if (since === undefined || network.address === undefined) return undefined
+  // Kubernetes rounds down to seconds, so the pod's time may lie before the start of the run.
+  const readyAt = toInstant(Math.max(Date.parse(since), Date.parse(run.startedAt)))
+  return planWith(input, {
+    run: markReady(run, readyAt, server.pod.metadata.uid),
+    phase: 'Active',
+    deployment: 'Running',
+    // A simulated node says here that it is one.
+    message: server.pod.status?.message ?? '',
+    reason: 'ServerReady',
+    ready: true,
+    pod: server.pod,
+    address: network.address,
+  })
+}
+
+const noAddress: Case<OwnInput, Plan> = (input) => {
+  const { server, run, network } = input
+  if (readySince(server.pod) === undefined) return undefined
+  const outcome = startingOutcome(input, run, network.missing ?? starting, server.pod)
+  return planWith(input, run.readyAt === undefined ? outcome : { ...outcome, deployment: 'Running' })
+}
+
+const noLongerReady: Case<OwnInput, Plan> = (input) => {
+  const { server, run, network } = input
+  if (run.readyPodUid === undefined || run.readyPodUid !== server.pod.metadata.uid) return undefined
+  const why = serious('ServerNotReady', 'The server no longer reports that it is ready. Check its log.')
+  const outcome = startingOutcome(input, run, why, server.pod)
+  return planWith(input, { ...outcome, deployment: 'Running', ...withDefined({ address: network.address }) })
+}
+
+const lateRestart: Case<OwnInput, Plan> = (input) => {
+  const { server, run, settings } = input
+  if (run.readyAt === undefined || !(ageMs(input) >= settings.startDeadlineMs)) return undefined
+  const why = explainWaiting(server.pod, 'server')
+  const message = `The restarted server was not ready in time: ${afterColon(why.message)}`
+  return planLoss(input, { ...why, reason: 'NotReadyInTime', message, serious: true, disrupted: false })
+}
+
+const gettingReady = (input: OwnInput): Plan => {
+  const { server, run, settings } = input
+  const why = explainWaiting(server.pod, 'server')
+  const quietLeftMs = why.serious ? 0 : quietMs - ageMs(input)
+  if (quietLeftMs > 0) return planWith(input, startingOutcome(input, run, starting), { requeueAfterMs: quietLeftMs })
+  const deadline = run.readyAt === undefined ? {} : requeueAfter(settings.startDeadlineMs - ageMs(input))
+  return planWith(input, startingOutcome(input, run, why, server.pod), deadline)
+}
+
+/** NaN for a pod without a creationTimestamp. */
+const ageMs = ({ server, nowMs }: OwnInput): number => nowMs - Date.parse(server.pod.metadata.creationTimestamp ?? '')
+
+/** Counts a lost server once; then deletes its pod, or ends the run when the restart budget is used up. */
+const planLoss = (input: OwnInput, loss: Loss): Plan => {
+  const { run, server, settings, nowMs } = input
+  const uid = server.pod.metadata.uid ?? ''
+  if (run.countedPodUid === uid) {
+    return planWith(input, startingOutcome(input, run, starting), { steps: deleteServer(server) })
+  }
+  const counted = countLoss(run, uid, loss, { settings, nowMs })
+  if (counted.restarts > settings.restartBudget) {
+    const times = counted.restarts === 1 ? 'once' : `${counted.restarts} times`
+    const message = `Failed ${times}; last error: ${afterColon(loss.message)}`
+    return recordEnd(input, endRun(counted, 'RestartBudget', message, nowMs), loss.detail)
+  }
+  const planned = planWith(input, startingOutcome(input, counted, starting), { requeueAfterMs: 0 })
+  return { ...planned, ...withDefined({ detail: loss.detail }) }
+}
+
+/** Writes the end of the run and nothing else; the next reconcile acts on it. */
+const recordEnd = (input: PlanInput, run: WorldRun, detail?: string): Plan => ({
+  ...planEnded(input, run, detail),
+  steps: [],
+  requeueAfterMs: 0,
+})
+
+/**
+ * Returns the outcome of a run whose server is not ready: Starting until it was ready once, Active after that. The last
+ * loss is reported until a server is ready again, unless something serious is in the way now.
+ */
+export const startingOutcome = ({ settings }: PlanInput, run: WorldRun, now: Diagnosis, pod?: Pod): Outcome => {
+  const wasReady = run.readyAt !== undefined
+  const isRestart = wasReady || run.failedAt !== undefined
+  const firstStart = pod?.spec?.nodeName === undefined ? 'Pending' : 'Starting'
+  const why =
+    run.failure === undefined || now.serious || now.reason !== 'Starting'
+      ? now
+      : explainRestart(run, run.failure, settings.restartBudget)
+  return {
+    run,
+    phase: wasReady ? 'Active' : 'Starting',
+    deployment: isRestart ? 'Restarting' : firstStart,
+    message: why.message,
+    reason: why.reason,
+    progressing: true,
+    trouble: why.serious ? why : undefined,
+    ...withDefined({ pod }),
+  }
+}
+
+const explainRestart = (run: WorldRun, failure: NonNullable<WorldRun['failure']>, budget: number): Diagnosis => {
+  const what = disruptionReasons.includes(failure.reason)
+    ? 'Replacing the server'
+    : `Restart ${run.restarts} of ${budget}`
+  return serious(failure.reason, `${what}: ${afterColon(failure.message)}`)
+}

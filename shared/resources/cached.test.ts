@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { botDeploymentSpecSchema } from './botDeployment.ts'
+import { operatorBots, operatorWorld } from './cached.ts'
+import { isPaused, labels } from './group.ts'
+import { worldSpecSchema } from './world.ts'
+
+const fat = (entries: number, length: number) =>
+  Object.fromEntries(Array.from({ length: entries }, (_, at) => [`key-${at}`, 'x'.repeat(length)]))
+const kubeMetadata = {
+  name: 'lobby',
+  namespace: 'home',
+  uid: 'u',
+  resourceVersion: '1',
+  finalizers: ['a/b'],
+  labels: { ...fat(100, 63), [labels.world]: 'lobby' },
+  annotations: { ...fat(60, 4_096), 'orrery.dev/paused': 'true' },
+}
+const metadata = { annotations: fat(7, 4_000), labels: {} }
+const world = {
+  ...{ apiVersion: 'orrery.dev/v1alpha1', kind: 'World', metadata: kubeMetadata },
+  spec: worldSpecSchema.parse({ description: 'x'.repeat(256), metadata, runtime: { args: ['--a'] } }),
+}
+const bots = {
+  ...{ apiVersion: 'orrery.dev/v1alpha1', kind: 'BotDeployment', metadata: kubeMetadata },
+  spec: botDeploymentSpecSchema.parse({ worldName: 'lobby', count: 1, description: 'x'.repeat(2_048), metadata }),
+}
+
+test.each([
+  ['World', world, operatorWorld(world)],
+  ['BotDeployment', bots, operatorBots(bots)],
+])("the operator's cache of a %s has nothing that only its owner reads", (_, whole, kept) => {
+  expect(JSON.stringify(whole).length).toBeGreaterThan(250_000)
+  expect(JSON.stringify(kept).length).toBeLessThan(1_500)
+  expect(isPaused(kept)).toBe(true)
+  expect(kept.metadata.labels).toEqual({ [labels.world]: 'lobby' })
+  const { annotations: _annotations, labels: _labels, ...rest } = kubeMetadata
+  expect(kept.metadata).toMatchObject(rest)
+})
+
+test("the operator's cache keeps what a run is frozen from", () => {
+  const { displayName, description, metadata: own, ...read } = world.spec
+  expect(operatorWorld(world).spec).toMatchObject(read)
+})

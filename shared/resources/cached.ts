@@ -1,0 +1,36 @@
+import type { KubeObject, ObjectMeta } from '#shared/kube/objects.ts'
+import type { BotDeployment } from './botDeployment.ts'
+import { apiGroup } from './group.ts'
+import type { World } from './world.ts'
+
+const ownPrefixes = [`${apiGroup}/`, 'app.kubernetes.io/']
+
+const ownEntries = (map: Record<string, string> | undefined): Record<string, string> =>
+  Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => ownPrefixes.some((prefix) => key.startsWith(prefix))))
+
+/** Drops the Kubernetes labels and annotations of others: a user may write 256 KiB of them to each resource. */
+const ownMetadata = (metadata: ObjectMeta): ObjectMeta => ({
+  ...metadata,
+  ...(metadata.labels && { labels: ownEntries(metadata.labels) }),
+  ...(metadata.annotations && { annotations: ownEntries(metadata.annotations) }),
+})
+
+/** The part of a resource that both processes cache: all but the Kubernetes labels and annotations of others. */
+export const withOwnMetadata = <T extends KubeObject>(resource: T): T => ({
+  ...resource,
+  metadata: ownMetadata(resource.metadata),
+})
+
+/** The part of a World that the operator caches. It reads neither texts for people nor the owner's own metadata. */
+export const operatorWorld = (world: World): World => ({
+  ...withOwnMetadata(world),
+  spec: { ...world.spec, displayName: '', description: '', metadata: noMetadata },
+})
+
+/** The part of a BotDeployment that the operator caches, as of a World. */
+export const operatorBots = (bots: BotDeployment): BotDeployment => ({
+  ...withOwnMetadata(bots),
+  spec: { ...bots.spec, description: '', metadata: noMetadata },
+})
+
+const noMetadata = { annotations: {}, labels: {} }
