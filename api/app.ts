@@ -3,8 +3,12 @@ import { Hono, type Context as HonoContext } from 'hono'
 import { routePath } from 'hono/route'
 import { getPath } from 'hono/utils/url'
 import type { Registry } from 'prom-client'
+import { platform } from './domain/access/claims.ts'
 import type { Deps } from './domain/access/context.ts'
+import { organizationHeader, projectHeader, worldHeader } from './domain/access/scope.ts'
 import { openApiDocument } from './domain/endpoint/document.ts'
+import type { RateLimitOptions } from './domain/endpoint/rateLimit.ts'
+import { createRateLimits } from './domain/endpoint/rateLimit.ts'
 import { type Env, serve } from './domain/endpoint/serve.ts'
 import { serveFile } from './domain/pictures/files.ts'
 import { endpoints } from './endpoints.ts'
@@ -14,9 +18,7 @@ import { type AnswerHeaders, answer } from './platform/http/answer.ts'
 import { dropBody } from './platform/http/body.ts'
 import { createCors } from './platform/http/cors.ts'
 import { createHttpMetrics } from './platform/http/metrics.ts'
-import { Problem, told, toProblem } from './platform/http/problem.ts'
-import type { RateLimitOptions } from './platform/http/rateLimit.ts'
-import { createRateLimits } from './platform/http/rateLimit.ts'
+import { Problem, problemResponse, toProblem } from './platform/http/problem.ts'
 import { referencePage } from './platform/http/reference.ts'
 import { type ConnectOptions, connect } from './realtime/connect.ts'
 
@@ -44,10 +46,12 @@ export const createApp = (options: AppOptions) => {
   const app = new Hono<Env>({ getPath: withSlash })
   const { rootApiKey, previousRootApiKey, verifyToken: verify } = options
   const onUse = deps.keyUsage.note
-  const authenticate = createAuthenticator({ rootApiKey, previousRootApiKey, onUse, keys: deps.keys, verify })
+  const authenticate = createAuthenticator({
+    ...{ rootApiKey, previousRootApiKey, platform, onUse, keys: deps.keys, verify },
+  })
   const runtime = { deps, authenticate, limits: createRateLimits(deps.clock, options.rateLimits) }
   const metrics = createHttpMetrics(registry)
-  const cors = createCors(options.allowedOrigins)
+  const cors = createCors(options.allowedOrigins, [organizationHeader, projectHeader, worldHeader])
   const security = securityHeaders(deps.publicUrl)
 
   app.use(async (c, next) => {
@@ -124,7 +128,7 @@ const securityHeaders = (publicUrl: string): AnswerHeaders => ({
 })
 
 const refuse = (c: HonoContext<Env>, problem: Problem): Response => {
-  const { body, ...rest } = told(problem, c.get('requestId'))
+  const { body, ...rest } = problemResponse(problem, c.get('requestId'))
   return answer(c, body, rest)
 }
 

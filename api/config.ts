@@ -4,9 +4,10 @@ import type { SocketLimits } from '#api/realtime/gate.ts'
 import { computeGroups, computeRegions } from '#shared/enumerations.ts'
 import { decimal, parseEnvironment, port, url } from '#shared/environment.ts'
 import { logLevels } from '#shared/log.ts'
-import { type Limits, providers } from './domain/organizations/schema.ts'
-import { type ExternalIssuer, issuerSchema } from './platform/auth/token.ts'
-import type { RateLimitOptions } from './platform/http/rateLimit.ts'
+import type { Limits } from './domain/access/limits.ts'
+import { type ExternalIssuer, issuerSchema } from './domain/access/token.ts'
+import type { RateLimitOptions } from './domain/endpoint/rateLimit.ts'
+import { providers } from './domain/organizations/schema.ts'
 import type { EncryptionKey } from './platform/secrets/seal.ts'
 
 /** A place that worlds may ask for, and the cluster that serves it. */

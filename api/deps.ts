@@ -1,9 +1,12 @@
 import type { ApiConfig } from './config.ts'
 import type { Deps } from './domain/access/context.ts'
-import { createCredentialReader, createKeyLookup, createKeyStore, createScopeLookup } from './domain/access/service.ts'
-import { createKeyUsage } from './domain/apiKeys/usage/service.ts'
-import { createIssuer } from './platform/auth/issuer.ts'
+import { createIssuer } from './domain/access/issuer.ts'
+import { ancestorOf, createCredentialReader, createKeyLookup, grantToKey } from './domain/apiKeys/lookup/service.ts'
+import { countLiveBots } from './domain/bots/service.ts'
+import { createScopeLookup } from './domain/scopes/service.ts'
+import { createKeyStore } from './domain/users/service.ts'
 import { createKeyCache } from './platform/auth/keyCache.ts'
+import { createKeyUsage } from './platform/auth/keyUsage.ts'
 import { createTokenCache } from './platform/auth/tokenCache.ts'
 import { createSealer } from './platform/secrets/seal.ts'
 
@@ -35,5 +38,8 @@ export const createDeps = (parts: Parts, config: Settings): Deps => {
     clusterOf: ({ group, region }) =>
       places.some((place) => place.group === group && place.region === region) ? name : undefined,
     scopeExists: createScopeLookup(db),
+    grantToKey,
+    ancestorOf,
+    countLiveBots,
   }
 }

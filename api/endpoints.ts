@@ -1,6 +1,7 @@
 import { apiKeyEndpoints } from './domain/apiKeys/endpoints.ts'
 import { botEndpoints } from './domain/bots/endpoints.ts'
 import { buildEndpoints } from './domain/builds/endpoints.ts'
+import { deletionEndpoints } from './domain/deletion/endpoints.ts'
 import { discoveryEndpoints } from './domain/discovery/endpoints.ts'
 import { documentEndpoints } from './domain/documents/endpoints.ts'
 import type { Endpoint } from './domain/endpoint/endpoint.ts'
@@ -19,6 +20,7 @@ export const endpoints: readonly Endpoint[] = [
   ...projectEndpoints,
   ...discoveryEndpoints,
   ...worldEndpoints,
+  ...deletionEndpoints,
   ...botEndpoints,
   ...buildEndpoints,
   ...documentEndpoints,

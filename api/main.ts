@@ -13,18 +13,18 @@ import { createApp } from './app.ts'
 import { type ApiConfig, readApiConfig } from './config.ts'
 import { createDeps } from './deps.ts'
 import type { Deps } from './domain/access/context.ts'
+import { createTokenVerifier } from './domain/access/token.ts'
 import { writeKeyUsage } from './domain/apiKeys/usage/service.ts'
+import { sweepPictures } from './domain/deletion/sweep/service.ts'
 import { sweepDocuments } from './domain/documents/sweep/service.ts'
-import { sweepPictures } from './domain/pictures/sweep/service.ts'
 import { sweepRevokedTokens } from './domain/users/service.ts'
 import { type Chore, keepHouse } from './housekeeping.ts'
-import { createTokenVerifier } from './platform/auth/token.ts'
 import { type Database, openDatabase } from './platform/database/client.ts'
 import { migrateDatabase } from './platform/database/migrate.ts'
 import { acceptSpeakers } from './platform/http/accept.ts'
 import { isDatabaseAway } from './platform/http/problem.ts'
-import { forgetIdempotencyKeys } from './platform/idempotency/service.ts'
-import { openObjectStore } from './platform/objects/store.ts'
+import { deleteExpiredIdempotencyKeys } from './platform/idempotency/service.ts'
+import { openObjectStore } from './platform/objects/open.ts'
 import { startRealtime } from './realtime/index.ts'
 import { maintainPartitions } from './realtime/partitions/service.ts'
 import { projectOfWorld } from './realtime/service.ts'
@@ -98,7 +98,7 @@ const hourMs = 3_600_000
 const minuteMs = 60_000
 
 const choresOf = (deps: Deps): Chore[] => [
-  { name: 'idempotency keys', everyMs: hourMs, run: () => forgetIdempotencyKeys(deps.db, deps.clock.now()) },
+  { name: 'idempotency keys', everyMs: hourMs, run: () => deleteExpiredIdempotencyKeys(deps.db, deps.clock.now()) },
   { name: 'revoked tokens', everyMs: minuteMs, run: () => sweepRevokedTokens(deps.db, deps.clock.now()) },
   { name: 'key usage', everyMs: 5_000, run: () => writeKeyUsage(deps.db, deps.keyUsage, deps.clock.now()) },
   { name: 'documents', everyMs: minuteMs, run: (signal) => sweepDocuments(deps, signal) },

@@ -1,4 +1,4 @@
-/** One thing that was timed many times, in milliseconds, and what the processes used meanwhile. */
+/** The durations of a repeated operation, in milliseconds, and the resources that the processes used. */
 export type Row = { readonly what: string; readonly timesMs: readonly number[]; readonly usage?: string }
 
 /** The value below which the part lies; 0 for no values. */

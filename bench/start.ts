@@ -12,7 +12,7 @@ import { startWorlds } from './worlds.ts'
 const warmUp = 30
 const count = Number(process.env.ORRERY_BENCH_WORLDS ?? 100)
 
-/** How long REST start → pod → Active takes on a whole stack, beside the same client making the bare pods itself. */
+/** Measures REST start → pod → Active on a whole stack, compared with a client that creates bare pods. */
 export const benchStart = async (print: (line: string) => void): Promise<void> => {
   const stateDir = mkdtempSync(join(tmpdir(), 'orrery-bench-'))
   process.env[stackMark] = stateDir

@@ -57,7 +57,7 @@ export const startWorlds = async (stack: StackInfo, count: number): Promise<Row[
 
 type Usage = { cpuSeconds: number; rssMiB: number }
 
-/** What the operator and the api used so far, by their own metrics. */
+/** Reads from their metrics what the operator and the api have used so far. */
 const usage = async ({ metricsUrls }: StackInfo): Promise<Record<'api' | 'operator', Usage>> => {
   const read = async (url: string): Promise<Usage> => {
     const text = await (await fetch(url)).text()

@@ -963,7 +963,7 @@ export type WorldDeployment = {
 
 type None = { [name: string]: never }
 
-/** What goes in and comes out of each operation. */
+/** The input and response of each operation. */
 export type Operations = {
   /** Make a key that grants no more than the key that makes it */
   createApiKey: {
@@ -1230,9 +1230,9 @@ export type Operations = {
   listApiKeys: {
     params: None
     query: {
-      /** How many at most. */
+      /** The highest number of items in the response. */
       limit?: number
-      /** Where to go on: from the Link header of the page before. */
+      /** The cursor from the Link header of the previous page. */
       cursor?: string
     }
     headers: None
@@ -1245,9 +1245,9 @@ export type Operations = {
       worldId: string
     }
     query: {
-      /** How many at most. */
+      /** The highest number of items in the response. */
       limit?: number
-      /** Where to go on: from the Link header of the page before. */
+      /** The cursor from the Link header of the previous page. */
       cursor?: string
     }
     headers: None
@@ -1258,9 +1258,9 @@ export type Operations = {
   listOrganizations: {
     params: None
     query: {
-      /** How many at most. */
+      /** The highest number of items in the response. */
       limit?: number
-      /** Where to go on: from the Link header of the page before. */
+      /** The cursor from the Link header of the previous page. */
       cursor?: string
     }
     headers: None
@@ -1271,9 +1271,9 @@ export type Operations = {
   listProjects: {
     params: None
     query: {
-      /** How many at most. */
+      /** The highest number of items in the response. */
       limit?: number
-      /** Where to go on: from the Link header of the page before. */
+      /** The cursor from the Link header of the previous page. */
       cursor?: string
     }
     headers: None
@@ -1284,9 +1284,9 @@ export type Operations = {
   listPublicWorlds: {
     params: None
     query: {
-      /** How many at most. */
+      /** The highest number of items in the response. */
       limit?: number
-      /** Where to go on: from the Link header of the page before. */
+      /** The cursor from the Link header of the previous page. */
       cursor?: string
     }
     headers: None
@@ -1305,9 +1305,9 @@ export type Operations = {
   listTravelLocations: {
     params: None
     query: {
-      /** How many at most. */
+      /** The highest number of items in the response. */
       limit?: number
-      /** Where to go on: from the Link header of the page before. */
+      /** The cursor from the Link header of the previous page. */
       cursor?: string
     }
     headers: None
@@ -1320,9 +1320,9 @@ export type Operations = {
       worldId: string
     }
     query: {
-      /** How many at most. */
+      /** The highest number of items in the response. */
       limit?: number
-      /** Where to go on: from the Link header of the page before. */
+      /** The cursor from the Link header of the previous page. */
       cursor?: string
       /** Only runs of these statuses; repeated, or with commas. */
       status?: (Array<'Unknown' | 'Pending' | 'Starting' | 'Running' | 'Restarting' | 'Stopping' | 'Stopped' | 'Error'>) & (string | string[])
@@ -1335,9 +1335,9 @@ export type Operations = {
   listWorlds: {
     params: None
     query: {
-      /** How many at most. */
+      /** The highest number of items in the response. */
       limit?: number
-      /** Where to go on: from the Link header of the page before. */
+      /** The cursor from the Link header of the previous page. */
       cursor?: string
     }
     headers: None
@@ -1558,7 +1558,7 @@ export type Operations = {
   }
 }
 
-/** What a request of each operation is made of. */
+/** The method, path and media types of each operation. */
 export const operations = {
   createApiKey: { method: 'POST', path: '/api/organizations/apiKeys/', body: ['application/json'] },
   createBotDeployment: { method: 'POST', path: '/api/worlds/{worldId}/bots/', body: ['application/json'] },

@@ -5,10 +5,12 @@ import { RealtimeError, toFinalError } from './realtime/error.ts'
 import { parseMessage } from './realtime/message.ts'
 import { fetchRefusal } from './realtime/refusal.ts'
 import { callGuarded, createRegistry } from './realtime/registry.ts'
-import type { Realtime, RealtimeOptions, RealtimeState, Resource } from './realtime/types.ts'
+import type { Resource } from './realtime/resource.ts'
+import type { Realtime, RealtimeOptions, RealtimeState } from './realtime/types.ts'
 import { systemClock } from './retry.ts'
 
 export { RealtimeError } from './realtime/error.ts'
+export type * from './realtime/resource.ts'
 export type * from './realtime/types.ts'
 
 const formatRequest = (action: 'subscribe' | 'unsubscribe', resource: Resource): string =>

@@ -18,7 +18,7 @@ await build({
   bundle: true,
   platform: 'node',
   format: 'esm',
-  // What is imported when it is needed stays a file of its own, and is not loaded before.
+  // Dynamic imports stay separate files, which are loaded when needed.
   splitting: true,
   target: 'node26',
   sourcemap: 'linked',

@@ -9,7 +9,7 @@ const progressEveryMs = 15_000
 const buildTimeoutMs = 30 * 60_000
 const versionTimeoutMs = 30_000
 
-/** Whether there is a Go on the PATH. */
+/** Reports whether Go is on the PATH. */
 export const hasGo = (env: NodeJS.ProcessEnv): boolean => {
   try {
     execFileSync('go', ['env', 'GOVERSION'], { env, stdio: 'ignore' })
@@ -38,7 +38,7 @@ export const programCacheDir = (options: {
   return join(base, 'orrery', `${name}-${key}`)
 }
 
-/** Whether there is a program at the path that this account may run. */
+/** Reports whether the path is a program that this account may run. */
 export const isExecutable = (path: string): boolean => {
   try {
     accessSync(path, constants.X_OK)
@@ -58,7 +58,7 @@ export type GoProgram = {
   versionArgs: readonly string[]
   env: NodeJS.ProcessEnv
   progress: Progress
-  /** What a person waiting should know. */
+  /** A note about the build for people who wait for it. */
   remark: string
 }
 

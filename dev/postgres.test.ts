@@ -19,17 +19,17 @@ const dataOf = (majorVersion: string): void => {
 const start = () => startPostgres({ dir, logDir: dir, durable: false, progress: () => undefined })
 
 describe('kept data', () => {
-  test('of another major version is refused, and the sentence says which and what to do', async () => {
+  test('of another major version is refused with an error that says what to do', async () => {
     dataOf('17')
     await expect(start()).rejects.toThrow(/is of Postgres 17, and this is Postgres 18\. Start with --reset/)
   })
 
-  test('whose password is gone is refused at once, and the sentence says what to do', async () => {
+  test('without its password is refused with an error that says what to do', async () => {
     dataOf('18')
     await expect(start()).rejects.toThrow(/password of the Postgres data in .* is missing.*--reset/)
   })
 })
 
-test('a name that would need quoting in SQL is refused before the server is asked', async () => {
+test('refuses a database name that needs quoting in SQL', async () => {
   await expect(createDatabase('postgres://127.0.0.1:1/none', 'a"; drop table x')).rejects.toThrow('is no database name')
 })

@@ -35,7 +35,7 @@ const majorVersion = '18'
 const superuser = 'orrery'
 /** Postgres refuses to run as root; this account exists everywhere and owns nothing else. */
 const nobody = { uid: 65_534, gid: 65_534 }
-/** Where root keeps what that account must reach. */
+/** The folder in which root keeps files that the unprivileged account must reach. */
 const publicDir = '/var/lib/orrery'
 
 /**
@@ -184,13 +184,13 @@ const makeReachable = (dir: string): void => {
   for (const path of [publicDir, dir]) chmodSync(path, 0o755)
 }
 
-/** Where the data of `dir` is: there, or where the unprivileged account can reach it. */
+/** Returns the data folder for `dir`: itself, or one that the unprivileged account can reach. */
 const homeOf = (dir: string): string => {
   if (process.getuid?.() !== 0 || isReachable(dir)) return dir
   return join(publicDir, createHash('sha256').update(dir).digest('hex').slice(0, 12))
 }
 
-/** Whether every account may walk to the path, as far as it exists. */
+/** Reports whether every account can reach the path, as far as it exists. */
 const isReachable = (path: string): boolean => {
   for (let at = path; at !== dirname(at); at = dirname(at)) {
     if (existsSync(at) && (statSync(at).mode & 0o001) === 0) return false

@@ -15,7 +15,7 @@ export type Service = {
   signal(name: NodeJS.Signals): void
 }
 
-/** What to start, and how to know that it is ready. */
+/** The command of a service and its readiness check. */
 export type ServiceOptions = {
   name: string
   command: string
@@ -25,7 +25,7 @@ export type ServiceOptions = {
   logFile: string
   ready: (signal: AbortSignal) => Promise<boolean>
   readyTimeoutMs: number
-  /** What asks the process to end; SIGTERM unless it says otherwise. */
+  /** The signal that ends the process. Default: SIGTERM. */
   stopSignal?: NodeJS.Signals
   /** The account to run as, which only root can choose. */
   uid?: number

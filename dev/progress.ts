@@ -1,2 +1,2 @@
-/** Where something that takes long says what it is doing, a line at a time. */
+/** Receives a line of progress from a long operation. */
 export type Progress = (line: string) => void

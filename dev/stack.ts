@@ -15,7 +15,7 @@ import { type Service, startService } from './process.ts'
 import type { Progress } from './progress.ts'
 import { type Supervised, supervise } from './supervise.ts'
 
-/** Where everything of a running stack is; the content of stack.json. It holds the platform key. */
+/** The addresses, files and platform key of a running stack: the content of stack.json. */
 export type StackInfo = {
   readonly apiUrl: string
   readonly realtimeUrl: string

@@ -11,7 +11,7 @@ import { forgetPostgres } from './postgres.ts'
 import { stackMark, stateVariable } from './process.ts'
 import { type StackInfo, startStack } from './stack.ts'
 
-/** What the data of a state folder must be of, to be used again. */
+/** The format of a state folder. Data of another format is not used. */
 const format = 'orrery-1 postgres-18 etcd-3.6'
 const usage = `npm start -- [options]
   --api-port N                      the API's port (default 8080, or ORRERY_PORT)

@@ -2,7 +2,7 @@ import { type Clock, sleep } from '#shared/clock.ts'
 import type { Service } from './process.ts'
 import type { Progress } from './progress.ts'
 
-/** How often one service is restarted within a minute. */
+/** The most restarts of one service within a minute. */
 const maxRestarts = 5
 const windowMs = 60_000
 const firstBackoffMs = 250

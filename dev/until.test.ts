@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { until } from './until.ts'
 
-test('a wait ends with what was seen, however often the look failed before', async () => {
+test('returns the result, however often the check failed before', async () => {
   let looks = 0
   const look = async () => {
     looks += 1
@@ -11,7 +11,7 @@ test('a wait ends with what was seen, however often the look failed before', asy
   expect(await until('it', look, 5_000)).toBe('seen')
 })
 
-test('a wait that is over is an error with what was waited for and why the look last failed', async () => {
+test('throws after the timeout an error with the last failure of the check', async () => {
   const look = () => Promise.reject(new Error('the server is away'))
   await expect(until('the definitions', look, 100)).rejects.toThrow(
     'Waited 0.1 s for the definitions: the server is away',

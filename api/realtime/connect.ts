@@ -1,7 +1,7 @@
 import type { Context as HonoContext } from 'hono'
 import { pathOf } from '#api/domain/access/authorise.ts'
-import type { ScopeIds } from '#api/domain/access/context.ts'
-import { type Env, organizationHeader, projectHeader, type Runtime, worldHeader } from '#api/domain/endpoint/serve.ts'
+import { organizationHeader, projectHeader, type ScopeIds, worldHeader } from '#api/domain/access/scope.ts'
+import type { Env, Runtime } from '#api/domain/endpoint/serve.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
 import { answer } from '#api/platform/http/answer.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
@@ -58,9 +58,9 @@ const scopeOf = async (
   const found = givenProjectId === '' && worldId !== '' ? await projectOfWorld({ organizationId, worldId }) : undefined
   const projectId = found ?? givenProjectId
   const scope = { organizationId, projectId, worldId }
-  const depth = worldId !== '' ? 'world' : projectId !== '' ? 'project' : 'organization'
+  const kind = worldId !== '' ? 'world' : projectId !== '' ? 'project' : 'organization'
   const readable = mayRead(permissions, pathOf(organizationId, projectId || undefined, worldId || undefined))
-  if (!readable || !(await deps.scopeExists(depth, scope))) throw notFound()
+  if (!readable || !(await deps.scopeExists(kind, scope))) throw notFound()
   return scope
 }
 

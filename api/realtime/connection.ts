@@ -1,9 +1,11 @@
-import type { ScopeIds } from '#api/domain/access/context.ts'
+import type { ScopeIds } from '#api/domain/access/scope.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
+import type { Ending } from './ending.ts'
 import type { ClientHealth } from './health.ts'
 import type { JoinFrames } from './join.ts'
 import { createPending, dequeueFrames, type Frame, isEmpty, type Pending } from './pending.ts'
-import type { Subscription } from './subscription.ts'
+import type { ResourceName } from './protocol.ts'
+import type { Topic } from './topic.ts'
 
 /** The socket of one client. */
 export type Peer = {
@@ -19,22 +21,6 @@ export type Peer = {
   /** Destroys the socket. */
   terminate(): void
 }
-
-/** The reason why the server ended a connection, as the value of the metric's `reason` label. */
-export type Ending = keyof typeof endings
-
-/** The close codes and reasons: a code of RFC 6455, section 7.4, or an application code from 4000. */
-export const endings = {
-  restart: [1012, 'The server is restarting. Connect again.'],
-  malformed: [1008, 'Too many malformed messages.'],
-  rate: [1008, 'Too many messages per second.'],
-  unread: [1008, 'Too many unread messages.'],
-  idle: [1000, 'No subscription for ten minutes.'],
-  credential: [4401, 'The credential is no longer valid.'],
-  scope: [4404, 'The scope no longer exists.'],
-  silent: [1001, ''],
-  stalled: [1013, ''],
-} as const
 
 /**
  * One client: its principal, its subscriptions and its pending frames. A replica holds tens of thousands of connections,
@@ -55,6 +41,27 @@ export type Connection = {
   waitsForDrain: boolean
   waitsForFlush: boolean
   ended: Ending | undefined
+}
+
+/** A topic with at least one subscription. */
+export type Entry = { readonly key: string; readonly topic: Topic; readonly subscriptions: Set<Subscription> }
+
+/** A subscription of one connection to one topic, with its delivery state. */
+export type Subscription = {
+  readonly connection: Connection
+  readonly entry: Entry
+  /** The resource as the client named it. */
+  readonly resource: ResourceName
+  /** True if the connection's headers name the topic's scope. Otherwise a topic that may not be read is reported as absent. */
+  readonly isOwnScope: boolean
+  /** The newest version that was queued for the client, or 0. It never decreases. */
+  sentVersionMs: number
+  /** True until the client has received the current document. */
+  needsSnapshot: boolean
+  /** The newest change that was skipped while the snapshot was pending, or 0. */
+  skippedVersionMs: number
+  /** The cached permission check for the last path. Cleared when the permissions change. */
+  grant: { readonly path: string; readonly canRead: boolean } | undefined
 }
 
 /** Returns a connection without subscriptions. */

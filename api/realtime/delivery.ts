@@ -1,9 +1,9 @@
-import type { ScopeIds } from '#api/domain/access/context.ts'
-import type { Connection } from './connection.ts'
+import type { ScopeIds } from '#api/domain/access/scope.ts'
+import type { Connection, Entry, Subscription } from './connection.ts'
 import type { RealtimeMetrics } from './metrics.ts'
 import { type Frame, offerNotice, offerUpdate } from './pending.ts'
 import { type DocumentContent, textFrame, updateText } from './protocol.ts'
-import { canRead, clearStale, type Entry, type Subscription } from './subscription.ts'
+import { canRead, clearStale } from './subscription.ts'
 import { permissionPath } from './topic.ts'
 
 export type DeliveryOptions = {

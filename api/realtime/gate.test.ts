@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { anonymous, platform } from '#api/platform/auth/principal.ts'
+import { platform } from '#api/domain/access/claims.ts'
+import { anonymous } from '#api/platform/auth/principal.ts'
 import { createGate } from './gate.ts'
 
 const key = (id: string) => ({ ...anonymous(''), kind: 'key' as const, id, bucket: id })

@@ -1,4 +1,4 @@
-import type { Ending } from './connection.ts'
+import type { Ending } from './ending.ts'
 
 /** The server pings each client at this interval and closes the connection after `maxMisses` unanswered pings. */
 const pingEveryMs = 30_000

@@ -1,12 +1,11 @@
 import { Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
-import { platform } from '#api/platform/auth/principal.ts'
+import { platform } from '#api/domain/access/claims.ts'
 import { aConnection, aFakePeer, aScope } from '#test/support/fakePeer.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Entry, Subscription } from './connection.ts'
 import { createHub, type Snapshot } from './hub.ts'
 import { createRealtimeMetrics } from './metrics.ts'
 import { maxPendingBytes } from './pending.ts'
-import type { Entry, Subscription } from './subscription.ts'
 import type { Change } from './tail.ts'
 
 type Reading = { entry: Entry; awaiting: Set<Subscription> }

@@ -1,18 +1,10 @@
-import type { ScopeIds } from '#api/domain/access/context.ts'
-import { type Connection, flush } from './connection.ts'
+import type { ScopeIds } from '#api/domain/access/scope.ts'
+import { type Connection, type Entry, flush, type Subscription } from './connection.ts'
 import { createDelivery, type DeliveryOptions } from './delivery.ts'
 import { createFrameJoiner } from './join.ts'
 import { frameCount, removeUpdates } from './pending.ts'
 import { type DocumentContent, errorText, notFoundText, type ResourceName } from './protocol.ts'
-import {
-  canRead,
-  clearStale,
-  decideSubscribe,
-  type Entry,
-  findSubscription,
-  permissionEffect,
-  type Subscription,
-} from './subscription.ts'
+import { canRead, clearStale, decideSubscribe, findSubscription, permissionEffect } from './subscription.ts'
 import type { Change } from './tail.ts'
 import { readTopic, type SubscriptionTarget, topicKey, topicOfWorld } from './topic.ts'
 

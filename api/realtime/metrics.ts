@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import type { Ending } from './connection.ts'
+import type { Ending } from './ending.ts'
 import { createHistogram } from './histogram.ts'
 
 /** Recorders for the metrics of realtime. */

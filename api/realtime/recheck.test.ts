@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Principal, platform } from '#api/platform/auth/principal.ts'
+import { platform } from '#api/domain/access/claims.ts'
+import type { Principal } from '#api/platform/auth/principal.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { aConnection, aFakePeer } from '#test/support/fakePeer.ts'
 import type { Connection } from './connection.ts'
@@ -139,7 +140,7 @@ test('a token of the built-in issuer is read when its key, its signing key or it
   for (const what of ['key', 'signing', 'tok']) {
     const token = {
       ...{ id: `tok-${what}`, keyId: `key-${what}`, signingKeyId: `signing-${what}` },
-      ...{ organizationId: 'org-1', userId: 'ann', permissions: ['*'] },
+      ...{ tenantId: 'org-1', userId: 'ann', permissions: ['*'] },
     }
     const principal: Principal = { ...platform, kind: 'user', id: what, token }
     keys.set(token.id, principal)

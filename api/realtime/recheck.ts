@@ -1,5 +1,4 @@
-import type { ScopeIds } from '#api/domain/access/context.ts'
-import type { Depth } from '#api/domain/endpoint/endpoint.ts'
+import type { ScopeIds, ScopeKind } from '#api/domain/access/scope.ts'
 import { credentialIds, type Principal } from '#api/platform/auth/principal.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
@@ -17,7 +16,7 @@ type RecheckOptions = {
   /** Reads principals again, in the order given; undefined is not valid any more. */
   readonly readCredentials: (principals: readonly Principal[]) => Promise<readonly (Principal | undefined)[]>
   readonly verifyToken: (token: string) => Promise<Principal | undefined>
-  readonly scopeExists: (depth: Depth, ids: ScopeIds) => Promise<boolean>
+  readonly scopeExists: (kind: ScopeKind, ids: ScopeIds) => Promise<boolean>
   readonly permit: (connection: Connection, permissions: readonly string[]) => void
   readonly end: (connection: Connection, why: 'credential' | 'scope') => void
   readonly clock: Clock
@@ -77,7 +76,7 @@ export const createRecheck = (options: RecheckOptions) => {
     )
     for (const [first, ...others] of scopes.values()) {
       if (first === undefined || signal.aborted) continue
-      if (await options.scopeExists(depthOf(first.scope), first.scope)) continue
+      if (await options.scopeExists(kindOf(first.scope), first.scope)) continue
       for (const connection of [first, ...others]) end(connection, 'scope')
     }
   }
@@ -120,7 +119,7 @@ export const createRecheck = (options: RecheckOptions) => {
   }
 }
 
-const depthOf = ({ projectId, worldId }: ScopeIds): Depth =>
+const kindOf = ({ projectId, worldId }: ScopeIds): ScopeKind =>
   worldId !== '' ? 'world' : projectId !== '' ? 'project' : 'organization'
 
 const differ = (a: readonly string[] = [], b: readonly string[] = []): boolean => a.join('\n') !== b.join('\n')

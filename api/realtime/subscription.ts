@@ -1,31 +1,10 @@
-import type { ScopeIds } from '#api/domain/access/context.ts'
-import type { Connection } from './connection.ts'
+import type { ScopeIds } from '#api/domain/access/scope.ts'
+import type { Connection, Subscription } from './connection.ts'
 import type { Fault, ResourceName } from './protocol.ts'
-import { mayRead, permissionPath, readTopic, type SubscriptionTarget, type Topic } from './topic.ts'
+import { mayRead, permissionPath, readTopic, type SubscriptionTarget } from './topic.ts'
 
 /** The highest number of subscriptions of one connection. */
 export const maxSubscriptions = 128
-
-/** A topic with at least one subscription. */
-export type Entry = { readonly key: string; readonly topic: Topic; readonly subscriptions: Set<Subscription> }
-
-/** A subscription of one connection to one topic, with its delivery state. */
-export type Subscription = {
-  readonly connection: Connection
-  readonly entry: Entry
-  /** The resource as the client named it. */
-  readonly resource: ResourceName
-  /** True if the connection's headers name the topic's scope. Otherwise a topic that may not be read is reported as absent. */
-  readonly isOwnScope: boolean
-  /** The newest version that was queued for the client, or 0. It never decreases. */
-  sentVersionMs: number
-  /** True until the client has received the current document. */
-  needsSnapshot: boolean
-  /** The newest change that was skipped while the snapshot was pending, or 0. */
-  skippedVersionMs: number
-  /** The cached permission check for the last path. Cleared when the permissions change. */
-  grant: { readonly path: string; readonly canRead: boolean } | undefined
-}
 
 /** Returns the connection's subscription with this type and id. */
 export const findSubscription = ({ subscriptions }: Connection, { type, id }: ResourceName): Subscription | undefined =>

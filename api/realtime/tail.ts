@@ -1,4 +1,4 @@
-import type { ScopeIds } from '#api/domain/access/context.ts'
+import type { ScopeIds } from '#api/domain/access/scope.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
 import { nextPollMs, parseSnapshot, refreshReason, type UnseenTransactions } from './pgSnapshot.ts'

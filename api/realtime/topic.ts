@@ -1,6 +1,6 @@
 import { pathOf } from '#api/domain/access/authorise.ts'
-import type { ScopeIds } from '#api/domain/access/context.ts'
 import { strongestVerb } from '#api/domain/access/permissions.ts'
+import type { ScopeIds } from '#api/domain/access/scope.ts'
 import { documentParams } from '#api/domain/documents/schema.ts'
 import { placeOf } from '#api/domain/documents/scope.ts'
 import { Problem } from '#api/platform/http/problem.ts'

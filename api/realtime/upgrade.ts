@@ -1,11 +1,11 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type ServerOptions, WebSocketServer } from 'ws'
-import { Problem, told, toProblem } from '#api/platform/http/problem.ts'
+import type { Admission, Upgrade } from '#api/domain/endpoint/admission.ts'
+import { Problem, problemResponse, toProblem } from '#api/platform/http/problem.ts'
 import { createTurns } from '#api/platform/objects/turns.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
-import type { Admission, Upgrade } from './admission.ts'
 import { readHandshake } from './handshake.ts'
 import { ClientSocket } from './socket.ts'
 
@@ -57,7 +57,7 @@ export const createUpgrade = ({ fetch, enter, open, clock, log }: UpgradeOptions
     ...wsOptions,
     handleProtocols: (_, request) => answers.get(request) ?? false,
   })
-  const takeTurn = createTurns({ atOnce: handshakesAtOnce, waiting: maxWaiting })
+  const takeTurn = createTurns({ maxConcurrent: handshakesAtOnce, maxQueued: maxWaiting })
 
   const decide = async (request: IncomingMessage, address: string): Promise<Decision> => {
     const handshake = readHandshake(request.headers['sec-websocket-protocol'], headersOf(request))
@@ -152,7 +152,7 @@ const passedOn = new Set([
 const ignore = (): void => undefined
 
 const responseTo = (problem: Problem): Response => {
-  const { body, ...rest } = told(problem, '')
+  const { body, ...rest } = problemResponse(problem, '')
   return new Response(body, rest)
 }
 

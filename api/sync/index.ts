@@ -1,6 +1,5 @@
 import { hostname } from 'node:os'
 import { Gauge, type Registry } from 'prom-client'
-import type { ApiConfig } from '#api/config.ts'
 import type { Database } from '#api/platform/database/client.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { NewId } from '#shared/ids.ts'
@@ -28,11 +27,21 @@ import type { Kind } from './synced.ts'
 const pullWorkers = 8
 const pullTimeoutMs = 60_000
 
+/** The part of the configuration that the sync needs. */
+type SyncConfig = {
+  readonly database: { readonly url: string }
+  readonly cluster: { readonly name: string }
+  readonly namespacePrefix: string
+  readonly publicUrl: string
+  /** The longest wait before a failed push to the cluster is tried again. */
+  readonly pushBackoffMaxMs: number
+}
+
 /** What the sync works with. */
 export type SyncOptions = {
   readonly db: Database
   readonly credentials: Credentials
-  readonly config: ApiConfig
+  readonly config: SyncConfig
   readonly clock: Clock
   readonly newId: NewId
   readonly log: Log

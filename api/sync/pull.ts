@@ -1,6 +1,5 @@
 import { eq, sql } from 'drizzle-orm'
-import { markBotsDeleting } from '#api/domain/deletion/deleting.ts'
-import { endDocuments } from '#api/domain/documents/sweep/service.ts'
+import { endContents } from '#api/domain/deletion/service.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
 import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
 import { startColumns, stopColumns } from '#api/domain/worlds/transitions.ts'
@@ -158,9 +157,7 @@ const takeWorld: Take<World> = async (deps, tx, seen, replacedUid) => {
     })
     .where(eq(worlds.id, row.id))
   if (verdict.markDeleting) {
-    const now = new Date(deps.clock.now())
-    await markBotsDeleting(tx, [row.id], now)
-    await endDocuments(tx, { ...row, worldId: row.id }, now)
+    await endContents(tx, { ...row, worldId: row.id }, new Date(deps.clock.now()))
   }
   const wake = Boolean(verdict.adoptState ?? verdict.pushAgain ?? verdict.markDeleting)
   if (wake) {

@@ -1,5 +1,6 @@
 import { and, eq, like, type SQL, sql } from 'drizzle-orm'
 import { botDeployments } from '#api/domain/bots/table.ts'
+import { removeProjectIfEmpty } from '#api/domain/deletion/service.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { type Mark, markDirty } from '#api/platform/outbox/outbox.ts'
@@ -136,9 +137,7 @@ export const removeRow = (db: Database, kind: Kind, { id }: SyncedRow): Promise<
     )
     const [gone] = rows
     if (gone === undefined) return (await lockSynced(tx, kind, id)) === undefined
-    await tx.execute(sql`
-      delete from projects where id = ${gone.project_id} and deleting_at is not null
-        and not exists (select from worlds where worlds.project_id = projects.id)`)
+    await removeProjectIfEmpty(tx, gone.project_id)
     return true
   })
 

@@ -12,7 +12,7 @@ import { createTransport } from '#shared/kube/transport.ts'
 export type BenchCluster = Awaited<ReturnType<typeof openCluster>>
 export type Operator = Awaited<ReturnType<BenchCluster['startOperator']>>
 
-/** What an operator has used and sent since it was started, by its own metrics. */
+/** Reads from an operator's metrics what it has used and sent since its start. */
 export type Usage = {
   readonly cpuSeconds: number
   readonly rssMiB: number

@@ -29,7 +29,7 @@ const forAll = async <T, R>(items: readonly T[], work: (item: T) => Promise<R>):
   return results
 }
 
-/** What the parts of the bench make and change, 32 at a time. */
+/** Creates and changes the objects of the bench, 32 at a time. */
 export const createObjects = (transport: Transport) => {
   const core = <T extends KubeObject>(plural: string, kind: string) =>
     createClient<T>(transport, { group: '', version: 'v1', plural, kind })
@@ -91,5 +91,5 @@ export const createObjects = (transport: Transport) => {
   }
 }
 
-/** What every part of the bench works with. */
+/** The objects of a bench. */
 export type Objects = ReturnType<typeof createObjects>

@@ -2,7 +2,7 @@ import type { Transport } from '#shared/kube/transport.ts'
 import type { BenchCluster } from './cluster.ts'
 import type { Objects } from './objects.ts'
 
-/** What a part of the bench works with. */
+/** The input of a part of the bench. */
 export type Bench = {
   readonly transport: Transport
   readonly objects: Objects
@@ -13,5 +13,5 @@ export type Bench = {
   say(what: string, figure?: string, met?: boolean, goal?: string): void
 }
 
-/** One part; it leaves no operator behind. */
+/** A part of the bench. It stops every operator that it starts. */
 export type Part = (bench: Bench) => Promise<void>

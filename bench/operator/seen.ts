@@ -29,7 +29,7 @@ export const watchNamespace = async (transport: Transport, resource: Resource, n
   return {
     made,
     ready,
-    /** How many are there now. */
+    /** Returns the number of objects that exist now. */
     count: (): number => cache.store.size,
     /** Waits until so many were Ready; an error after the time. */
     untilReady: async (count: number, timeoutMs: number): Promise<void> => {

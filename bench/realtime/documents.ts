@@ -6,7 +6,7 @@ import { createClient } from '#client/client.ts'
 import { systemClock } from '#shared/clock.ts'
 import { rootApiKey } from '../api.ts'
 
-/** What a load writes in and follows. */
+/** The scope and documents of a load. */
 export type Place = {
   readonly databaseUrl: string
   readonly organizationId: string
@@ -15,7 +15,7 @@ export type Place = {
   readonly headers: Record<string, string>
 }
 
-/** How many documents there are: `doc-0` and so on. */
+/** The number of documents: `doc-0` and so on. */
 export const documentCount = 1_000
 /** With this an update has about 256 bytes. */
 export const text = 'x'.repeat(90)
@@ -85,7 +85,7 @@ const writeText = `
   on conflict (organization_id, project_id, world_id, type, id) do update set data = excluded.data,
     version = greatest(excluded.version, documents.version + interval '1 millisecond')`
 
-/** What a client asks for to follow a document. */
+/** The subscribe request for a document. */
 export const subscribeTo = (document: number): string =>
   JSON.stringify({ action: 'subscribe', resource: { type: 'liveConfig', id: `doc-${document}` } })
 

@@ -122,7 +122,7 @@ export const latency = async (
     }),
   )
   const took = (performance.now() - startedMs) / 1_000
-  // What is still under way has a second; what is not heard by then was not told, or was merged into a later version.
+  // Deliveries under way get a second. An update that has not arrived by then was merged into a later version.
   await delay(1_000)
   closeAll(sockets)
   await Promise.all(writers.map((writer) => writer.close()))
@@ -143,7 +143,7 @@ export const idle = async (
   { sockets: count }: { sockets: number },
 ): Promise<{ open: number; following: number }> => {
   const residentBytes = async (): Promise<number> => {
-    // What the handshakes took is given back within some seconds.
+    // The memory of the handshakes is freed within some seconds.
     await delay(5_000)
     return (await readMetrics(target.metricsUrl))('process_resident_memory_bytes')
   }

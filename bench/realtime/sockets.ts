@@ -83,7 +83,7 @@ const createReader = (take: (opcode: number, payload: Buffer) => void): ((bytes:
   }
 }
 
-/** Where the payload of the frame at a place begins and ends; undefined while that is not known. */
+/** Returns the start and end of the payload of the frame at an offset, or undefined if its header is incomplete. */
 const endOf = (all: Buffer, at: number): { from: number; to: number } | undefined => {
   const short = all[at + 1]
   if (short === undefined) return undefined

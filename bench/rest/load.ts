@@ -1,9 +1,9 @@
 import { Pool } from 'undici'
 
-/** One request of a load. */
+/** A request of a load. */
 export type Ask = { readonly method: 'GET' | 'POST'; readonly path: string; readonly body?: string }
 
-/** What a load saw. */
+/** The result of a load. */
 export type Load = {
   readonly requestsPerSecond: number
   readonly timesMs: number[]

@@ -106,7 +106,7 @@ async function compare(api: Target, bare: Omit<Target, 'metricsUrl'>, { worldIds
   )
   for (const each of cases) {
     const seen: { bare: Load[]; api: Load[] } = { bare: [], api: [] }
-    // One round more than is counted: everything is slow the first time.
+    // An extra round that is not counted, because the first one is slow.
     for (let round = 0; round <= rounds; round += 1) {
       const { requests } = each
       const ofBare = await load({

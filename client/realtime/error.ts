@@ -1,4 +1,4 @@
-import type { Resource } from './types.ts'
+import type { Resource } from './resource.ts'
 
 /** The reason for which a subscription ended. It holds no credential. */
 export class RealtimeError extends Error {

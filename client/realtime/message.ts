@@ -1,5 +1,6 @@
 import { RealtimeError } from './error.ts'
-import type { Deletion, Missing, Resource, Update } from './types.ts'
+import type { Resource } from './resource.ts'
+import type { Deletion, Missing, Update } from './types.ts'
 
 /** A message about a resource. */
 export type Message =

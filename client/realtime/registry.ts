@@ -1,6 +1,7 @@
 import type { RealtimeError } from './error.ts'
 import type { Message } from './message.ts'
-import type { Listener, Resource } from './types.ts'
+import type { Resource } from './resource.ts'
+import type { Listener } from './types.ts'
 
 /** The limit of the API for one connection. */
 export const maxResources = 128

@@ -43,7 +43,7 @@ export type Operation = z.output<typeof operation> & {
   readonly method: string
   readonly path: string
 }
-/** What a client is made of, each part sorted by name so that the order of the routes does not matter. */
+/** The schemas and operations of a document, sorted by name so that the order of the routes does not matter. */
 export type ApiDocument = { readonly schemas: readonly (readonly [string, Schema])[]; readonly operations: Operation[] }
 
 /** Reads an OpenAPI 3.1 document; throws an Error that names the first place that no client can be made of. */

@@ -9,7 +9,7 @@ const takenNames = ['in', 'pages', 'request', 'then']
 /** The type of a part of the input that has no member, declared in the file that is written. */
 export const noneType = 'None'
 
-/** What goes in and comes out of each operation, as members of one type; throws where two have one name. */
+/** Returns the type of the inputs and responses of all operations. Throws if two have the same name. */
 export const operationTypes = (operations: readonly Operation[]): string => {
   const members = operations.map((operation) => {
     const name = operation.operationId

@@ -33,11 +33,11 @@ const types: [what: string, schema: object, type: string][] = [
 ]
 
 describe('the type of a component schema', () => {
-  test.each(types)('is right for %s', (_, schema, type) => {
+  test.each(types)('is correct for %s', (_, schema, type) => {
     expect(withSchemas({ Base: {}, Thing: schema })).toContain(`export type Thing = ${type}\n`)
   })
 
-  test('has the members of the schema, optional where they are not required, with what is said of them', () => {
+  test('has the members of the schema with their descriptions, optional unless required', () => {
     const name = { type: 'string', description: 'As people\nread it. */' }
     const inner = { type: 'object', properties: { 'x-y': { type: 'number', deprecated: true } }, required: ['x-y'] }
     const properties = { name, inner }
@@ -58,7 +58,7 @@ export type Thing = {
 `)
   })
 
-  test('does not depend on the order in which the schemas come', () => {
+  test('does not depend on the order of the schemas', () => {
     expect(withSchemas({ A: {}, B: {} })).toBe(withSchemas({ B: {}, A: {} }))
   })
 
@@ -68,13 +68,13 @@ export type Thing = {
     ['a type that JSON Schema does not know', { A: { type: 'date' } }, 'the type date'],
     ['a reference to elsewhere', { A: { $ref: 'other.json#/A' } }, 'other.json#/A does not lead'],
     ['a reference to nothing', { A: { $ref: '#/components/schemas/B' } }, 'B is referred to'],
-  ])('is refused for %s', (_, schemas, message) => {
+  ])('is rejected for %s', (_, schemas, message) => {
     expect(() => withSchemas(schemas)).toThrow(message)
   })
 })
 
 describe('an operation', () => {
-  test('has its parameters, body and answer, and not the headers that the client sets', () => {
+  test('has its parameters, body and response, without the headers that the client sets', () => {
     const parameters = [
       { name: 'worldId', in: 'path', required: true, schema: { type: 'string' } },
       { name: 'status', in: 'query', schema: { type: 'array', items: { type: 'string' } }, description: 'Any of.' },
@@ -115,7 +115,7 @@ describe('an operation', () => {
     )
   })
 
-  test('without parameters, body or answer has none of them', () => {
+  test('may have no parameters, body or response', () => {
     const text = withPaths({ '/a/': { post: { operationId: 'doA', ...done } } })
     expect(text).toContain(`  doA: {
     params: None
@@ -128,7 +128,7 @@ describe('an operation', () => {
     expect(text).toContain("  doA: { method: 'POST', path: '/a/' },\n")
   })
 
-  test('takes and gives bytes, forms and text as what a browser has for them', () => {
+  test('uses browser types for bytes, forms and text', () => {
     const body = (...mediaTypes: string[]) => ({ content: Object.fromEntries(mediaTypes.map((type) => [type, {}])) })
     const put = {
       operationId: 'putPicture',
@@ -143,12 +143,12 @@ describe('an operation', () => {
     expect(text).toContain("body: ['image/png', 'image/webp', 'multipart/form-data'] }")
   })
 
-  test('may have a body that can be left out', () => {
+  test('may have an optional body', () => {
     const operation = { operationId: 'startWorld', requestBody: json({ type: 'string' }), ...done }
     expect(withPaths({ '/a/': { post: operation } })).toContain('body: string | undefined\n')
   })
 
-  test('has the parameters of its path, also where they are named elsewhere in the document', () => {
+  test('has the parameters of its path, also by reference', () => {
     const components = { parameters: { WorldId: { name: 'worldId', in: 'path', schema: { type: 'string' } } } }
     const parameters = [{ $ref: '#/components/parameters/WorldId' }]
     const text = withPaths({ '/{worldId}/': { parameters, get: { operationId: 'getWorld', ...done } } }, components)
@@ -162,11 +162,11 @@ describe('an operation', () => {
     ['its operationId is a member of the client', { '/a/': get('request') }, 'GET /a/ has the operationId request'],
     ['its path has a parameter that it does not describe', { '/{id}/': get('getA') }, 'GET /{id}/'],
     ['it refers to nothing', { '/a/': { parameters: [{ $ref: '#/components/parameters/A' }] } }, 'is referred to and'],
-  ])('is refused where %s', (_, paths, message) => {
+  ])('is rejected if %s', (_, paths, message) => {
     expect(() => withPaths(paths)).toThrow(message)
   })
 })
 
-test('what is no OpenAPI 3.1 document is refused with the place that is wrong', () => {
+test('rejects a document other than OpenAPI 3.1 with the path of the error', () => {
   expect(() => renderClient({ openapi: '3.0.3' })).toThrow(/must be 3\.1[\s\S]*openapi/)
 })

@@ -20,7 +20,7 @@ export const renderClient = (document: unknown): string => {
     return `${doc.join('')}export type ${componentName(name)} = ${typeOf(schema)}\n`
   })
   const none = `type ${noneType} = { [name: string]: never }\n`
-  const inputs = `/** What goes in and comes out of each operation. */\n${operationTypes(operations)}`
-  const table = `/** What a request of each operation is made of. */\n${operationTable(operations)}`
+  const inputs = `/** The input and response of each operation. */\n${operationTypes(operations)}`
+  const table = `/** The method, path and media types of each operation. */\n${operationTable(operations)}`
   return [header, ...types, none, inputs, table].join('\n')
 }

@@ -52,7 +52,7 @@ export const docLines = (doc: string | undefined, indent: string): string[] => {
   return lines[0] ? [`${indent}/** ${lines[0]} */`] : []
 }
 
-/** What a schema says of itself. */
+/** Returns the description of a schema. */
 export const docOf = (schema: Schema): string | undefined => {
   if (typeof schema === 'boolean') return undefined
   return [schema.description, ...(schema.deprecated ? ['@deprecated'] : [])].filter(Boolean).join('\n')

@@ -35,12 +35,12 @@ const use = (...files: string[]) =>
   })
 
 describe('KUBECONFIG', () => {
-  test('may name files that are not there beside the one that is, as it may for kubectl', async () => {
+  test('may name missing files beside an existing one, as for kubectl', async () => {
     const file = aFile('one')
     expect(await use(join(dir, 'none'), file)).toMatchObject({ kubeconfig: file, kubectl: 'kubectl' })
   })
 
-  test('with several files is joined into one that only its owner reads', async () => {
+  test('with several files is merged into one that only its owner can read', async () => {
     aFile('kubectl', '#!/bin/sh\necho "$KUBECONFIG"\n', 0o755)
     const files = [aFile('one'), aFile('two')]
     const { kubeconfig } = await use(...files)
@@ -48,11 +48,11 @@ describe('KUBECONFIG', () => {
     expect(statSync(kubeconfig).mode & 0o777).toBe(0o600)
   })
 
-  test('with several files and no kubectl to join them is an error that says what to do', async () => {
+  test('with several files and no kubectl is an error that says what to do', async () => {
     await expect(use(aFile('one'), aFile('two'))).rejects.toThrow('name one file, or install kubectl')
   })
 
-  test('that names no file is an error', async () => {
+  test('that names no existing file is an error', async () => {
     await expect(use(join(dir, 'none'))).rejects.toThrow(`KUBECONFIG names ${join(dir, 'none')}, which is not there`)
   })
 })

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { cacheDir } from '#dev/kubernetes/binaries.ts'
-import type { Binary } from '#dev/kubernetes/build.ts'
 import { startControlPlane } from '#dev/kubernetes/controlPlane.ts'
+import type { Binary } from '#dev/kubernetes/hosts.ts'
 import { startNode } from '#dev/node/index.ts'
 import type { NodeKind } from '#dev/node/types.ts'
 import { idOf } from './id.ts'
@@ -13,7 +13,7 @@ const nodePrograms = { containerd: 'kubelet', kwok: 'kwok' } as const satisfies 
 
 type Program = (typeof controlPlanePrograms)[number] | (typeof nodePrograms)[NodeKind]
 
-/** What a cluster with that node runs. */
+/** Returns the programs of a cluster with that node. */
 export const programsFor = (kind: NodeKind): readonly Program[] => [...controlPlanePrograms, nodePrograms[kind]]
 
 /** A control plane and a node of this machine's own. */

@@ -14,7 +14,7 @@ export type Cluster = {
   readonly serverImage: string
   /** Empty where there is none: then no bots are made. */
   readonly botImage: string
-  /** Where pods reach this machine. */
+  /** The address by which pods reach this machine. */
   readonly hostAddress: string
   readonly node: ClusterNode
   /** Resolve with the name of a part of the cluster that ended. */
@@ -27,6 +27,6 @@ export type ClusterOptions = {
   node: NodeChoice
   env: NodeJS.ProcessEnv
   progress: Progress
-  /** What was started is added here, to be stopped in the opposite order, also when a later part cannot be started. */
+  /** Receives each started part. The parts are stopped in reverse order, also if a later one fails to start. */
   parts: { stop(): Promise<void> }[]
 }

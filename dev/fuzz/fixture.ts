@@ -2,12 +2,12 @@ import { createClient } from '#client/client.ts'
 
 type Values = Readonly<Record<string, readonly string[]>>
 
-/** What a run finds and uses. */
+/** The ids and keys that a run uses. */
 export type Fixture = {
   readonly ids: {
     /** The values of parameters that are ids, by name. */
     readonly parameters: Values
-    /** Those of operations that have their own. */
+    /** Values for single operations. */
     readonly operations: Readonly<Record<string, Values>>
   }
   /** A key with all rights in the organization, and none on the platform. */

@@ -26,7 +26,7 @@ export const obtainSchemathesis = async (options: {
   progress: Progress
 }): Promise<Schemathesis> => {
   const { env, progress } = options
-  // What is installed is for one version of Python, which may go from a machine before the cache does.
+  // The packages fit one version of Python, which may be removed from the machine before the cache.
   const found = await pythonVersion(env)
   if (found === undefined) return { missing: 'python3 (3.11 or newer) with the modules venv and ensurepip' }
   const folder = programCacheDir({ env, name: `schemathesis-${version}-python-${found}`, moduleDir, lockFile })

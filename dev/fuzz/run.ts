@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url'
 import type { Fixture } from './fixture.ts'
 
 const fileBeside = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
-/** What a run may say; beyond this its end is kept. */
+/** The output limit of a run. The end of a longer output is kept. */
 const maxOutputBytes = 64 * 1024 * 1024
 
-/** How much is tried: so many requests for each operation, and more until the time is over where there is one. */
+/** The size of a run: a number of requests for each operation, and more until the time is over if one is set. */
 export type FuzzOptions = {
   readonly python: string
   readonly apiUrl: string
@@ -22,11 +22,11 @@ export type FuzzOptions = {
   readonly maxSeconds: number | undefined
   /** A run that is not over by then is ended, and has failed. */
   readonly timeoutMs: number
-  /** Where the run keeps its files. */
+  /** The folder for the files of the run. */
   readonly dir: string
 }
 
-/** How a run went: `failures` is undefined where no check failed, and else says which did, and how to see it again. */
+/** The result of a run. `failures` names the failed checks and how to reproduce them; undefined if there are none. */
 export type FuzzResult = { readonly failures: string | undefined; readonly summary: string; readonly requests: number }
 
 /** Lets Schemathesis loose on a running API, by the document that it serves. */

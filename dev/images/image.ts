@@ -50,7 +50,7 @@ const bundle = async (program: string): Promise<Buffer> => {
   return Buffer.from(output.contents)
 }
 
-/** The image of a pod's sandbox, since none can be pulled: a static program that sleeps until it is told to end. */
+/** Packs the image of pod sandboxes, a static program that sleeps, because no image can be pulled. */
 export const packPauseImage = async (outDir: string): Promise<PackedImage> =>
   packBusybox(outDir, { name: 'orrery.dev/pause', entrypoint: ['/bin/busybox', 'sleep', '1000000000'] })
 

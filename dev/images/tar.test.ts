@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { packTar } from './tar.ts'
 
-test('an archive is read by tar as it was written, whatever the lengths', () => {
+test('tar reads an archive with entries of any length', () => {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-tar-'))
   const long = `${'deep/'.repeat(25)}file`
   const archive = packTar([

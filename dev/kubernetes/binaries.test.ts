@@ -30,14 +30,14 @@ describe('the programs of Kubernetes', () => {
     expect(found).toEqual({ etcd, kubectl })
   })
 
-  test('are not taken from a file that cannot be executed', async () => {
+  test('are not taken from a file that is not executable', async () => {
     const env = environment()
     chmodSync(anExecutable(env.KUBEBUILDER_ASSETS, 'etcd'), 0o644)
     const etcd = anExecutable(cacheDir(env), 'etcd')
     expect(await resolveBinaries(['etcd'], { env, progress: silent })).toEqual({ etcd })
   })
 
-  test('need no cache folder when they are all given', async () => {
+  test('need no cache folder if KUBEBUILDER_ASSETS has them all', async () => {
     const env = environment()
     anExecutable(env.KUBEBUILDER_ASSETS, 'etcd')
     await resolveBinaries(['etcd'], { env, progress: silent })
@@ -45,7 +45,7 @@ describe('the programs of Kubernetes', () => {
   })
 })
 
-test('the cache is outside the checkout, by version and by the sums of all sources', () => {
+test('the cache is outside the checkout and depends on version and lock file', () => {
   const name = new RegExp(`/orrery/kubernetes-${kubernetesVersion.replaceAll('.', '\\.')}-[0-9a-f]{12}$`)
   expect(cacheDir({ XDG_CACHE_HOME: '/caches', HOME: '/home/me' })).toMatch(/^\/caches\/orrery\//)
   expect(cacheDir({ HOME: '/home/me' })).toMatch(/^\/home\/me\/\.cache\/orrery\//)

@@ -2,9 +2,9 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { isExecutable, programCacheDir } from '#dev/goBuild.ts'
 import type { Progress } from '#dev/progress.ts'
-import { type Binary, fromGo, moduleDir } from './build.ts'
+import { fromGo, moduleDir } from './build.ts'
 import { fromEnvtest } from './envtest.ts'
-import type { Source } from './hosts.ts'
+import type { Binary, Source } from './hosts.ts'
 import { fromKubernetesRelease, fromKwokRelease } from './released.ts'
 
 /** The version of Kubernetes that everything here is made for. */
@@ -60,7 +60,7 @@ export const resolveBinaries = async <B extends Binary>(
 export const findIn = (folders: readonly string[], name: string): string | undefined =>
   folders.map((dir) => join(dir, name)).find(isExecutable)
 
-/** Where programs are kept between runs and checkouts: outside of both, by version and by what they are built from. */
+/** Returns the cache folder of the programs, which is outside the checkout and named by version and lock file. */
 export const cacheDir = (env: NodeJS.ProcessEnv): string =>
   programCacheDir({ env, name: `kubernetes-${kubernetesVersion}`, moduleDir })
 

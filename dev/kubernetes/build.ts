@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url'
 import { buildGoProgram, hasGo } from '#dev/goBuild.ts'
 import type { Progress } from '#dev/progress.ts'
-import type { Source } from './hosts.ts'
+import type { Binary, Source } from './hosts.ts'
 
-const packages = {
+const packages: Record<Binary, string> = {
   etcd: 'go.etcd.io/etcd/server/v3',
   'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
   'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
@@ -11,10 +11,7 @@ const packages = {
   kubectl: 'k8s.io/kubernetes/cmd/kubectl',
   kubelet: 'k8s.io/kubernetes/cmd/kubelet',
   kwok: 'sigs.k8s.io/kwok/cmd/kwok',
-} as const
-
-/** The programs of Kubernetes that this machine may run. */
-export type Binary = keyof typeof packages
+}
 
 /** The folder of the Go module that pins all of them. */
 export const moduleDir = fileURLToPath(new URL('.', import.meta.url))

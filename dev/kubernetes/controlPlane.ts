@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { freePort } from '#dev/ports.ts'
 import { type Service, startService } from '#dev/process.ts'
 import type { Progress } from '#dev/progress.ts'
-import type { Binary } from './build.ts'
+import type { Binary } from './hosts.ts'
 import { kubeconfigText } from './kubeconfig.ts'
 import { openPki, type Pki } from './pki.ts'
 
@@ -32,7 +32,7 @@ export type ControlPlaneOptions = {
   logDir: string
   binaries: Record<'etcd' | 'kube-apiserver', string> &
     Partial<Record<Extract<Binary, 'kube-controller-manager' | 'kube-scheduler'>, string>>
-  /** Whether data must outlive a crash of the machine; without, etcd does not wait for the disk. */
+  /** If true, data survives a crash of the machine. Otherwise etcd does not wait for the disk. */
   durable: boolean
   progress: Progress
 }

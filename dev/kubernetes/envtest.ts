@@ -3,8 +3,8 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import type { Binary } from './build.ts'
 import { fetchFile, fetchText } from './download.ts'
+import type { Binary } from './hosts.ts'
 import { platform, releaseHosts, type Source } from './hosts.ts'
 
 const inArchive: readonly Binary[] = ['etcd', 'kube-apiserver', 'kubectl']

@@ -1,12 +1,20 @@
-import type { Binary } from './build.ts'
+/** The programs of Kubernetes that this machine may run. */
+export type Binary =
+  | 'etcd'
+  | 'kube-apiserver'
+  | 'kube-controller-manager'
+  | 'kube-scheduler'
+  | 'kubectl'
+  | 'kubelet'
+  | 'kwok'
 
-/** Where official programs are downloaded from. Each can be a mirror; what comes from it is checked all the same. */
+/** The hosts of the official programs. Each can be replaced by a mirror; checksums are verified in any case. */
 export type ReleaseHosts = {
   /** The list of envtest archives with their checksums. */
   readonly envtestIndex: string
   /** Below it are `v<version>/bin/<platform>/<architecture>/<program>`, and the checksum beside each. */
   readonly kubernetes: string
-  /** What GitHub says of kwok's release, with the digest of each file. */
+  /** GitHub's description of the kwok release, with the digest of each file. */
   readonly kwokRelease: string
 }
 
@@ -25,7 +33,7 @@ export const platform = {
   architecture: process.arch === 'arm64' ? 'arm64' : 'amd64',
 }
 
-/** What a source is asked for; `names` are programs that no earlier source had. */
+/** A request to a source. `names` are the programs that no earlier source had. */
 export type SourceRequest = {
   names: readonly Binary[]
   cache: string

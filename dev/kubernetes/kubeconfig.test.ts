@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { kubeconfigText } from './kubeconfig.ts'
 
-test('a kubeconfig is complete in itself, and its current context joins the user with the cluster', () => {
+test('a kubeconfig is self-contained, with a current context', () => {
   const text = kubeconfigText({
     url: 'https://127.0.0.1:6443',
     user: 'somebody',

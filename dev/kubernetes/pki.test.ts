@@ -15,7 +15,7 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }))
 const read = (file: string): X509Certificate => new X509Certificate(readFileSync(file))
 
 describe('the development authority', () => {
-  test('says who a client is, by user and groups', async () => {
+  test('puts user and groups into client certificates', async () => {
     const pki = await openPki(dir, nowMs)
     const { certFile } = await pki.client({ user: 'system:node:one', groups: ['system:nodes', 'others'] })
     const certificate = read(certFile)
@@ -24,7 +24,7 @@ describe('the development authority', () => {
     expect(certificate.verify(read(pki.caFile).publicKey)).toBe(true)
   })
 
-  test('gives a server its names and addresses', async () => {
+  test('puts names and addresses into server certificates', async () => {
     const pki = await openPki(dir, nowMs)
     const certificate = read((await pki.server('example', ['localhost', '127.0.0.1'])).certFile)
     expect(certificate.checkHost('localhost')).toBe('localhost')
@@ -33,7 +33,7 @@ describe('the development authority', () => {
     expect(certificate.verify(read(pki.caFile).publicKey)).toBe(true)
   })
 
-  test('is the same when it is opened again, with the same key for tokens', async () => {
+  test('keeps its keys when it is opened again', async () => {
     const first = await openPki(dir, nowMs)
     const before = [first.caFile, (await first.signingKey()).keyFile].map((file) => readFileSync(file, 'utf8'))
     const second = await openPki(dir, nowMs + 86_400_000)
@@ -41,7 +41,7 @@ describe('the development authority', () => {
     expect(after).toEqual(before)
   })
 
-  test('lets its owner alone read the files', async () => {
+  test('writes files that only their owner can read', async () => {
     const pki = await openPki(dir, nowMs)
     await pki.client({ user: 'admin' })
     await pki.signingKey()
@@ -49,7 +49,7 @@ describe('the development authority', () => {
     expect(new Set(modes)).toEqual(new Set([0o600]))
   })
 
-  test('whose files are damaged says where they are and how to forget them', async () => {
+  test('with damaged files is an error that names them and says what to do', async () => {
     await openPki(dir, nowMs)
     writeFileSync(join(dir, 'ca.crt'), 'half')
     await expect(openPki(dir, nowMs)).rejects.toThrow(`${dir} cannot be read (ca.crt and ca.key). Start with --reset`)

@@ -12,7 +12,7 @@ export type Pki = {
   readonly caFile: string
   /** A server's certificate, for these addresses and names. */
   server(name: string, alternatives: readonly string[]): Promise<KeyPair>
-  /** Who somebody is to the API server: the user, and the groups. */
+  /** The identity for the API server: user and groups. */
   client(identity: { user: string; groups?: readonly string[] }): Promise<KeyPair>
   /** A key for signing service account tokens. */
   signingKey(): Promise<{ keyFile: string; publicFile: string }>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Binary } from './build.ts'
 import { type Checksum, cacheProgram, fetchFile, fetchText } from './download.ts'
+import type { Binary } from './hosts.ts'
 import { platform, releaseHosts, type Source } from './hosts.ts'
 
 /** Kubernetes releases its servers for Linux alone. */

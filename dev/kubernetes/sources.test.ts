@@ -48,7 +48,7 @@ const contentOf = (path: string): string => readFileSync(path, 'utf8')
 const envtest = ['etcd', 'kube-apiserver', 'kubectl'] as const
 
 describe('the envtest archive', () => {
-  test('whose checksum is right is used, is kept, and is not asked for again', async () => {
+  test('with the right checksum is used, cached and not downloaded again', async () => {
     host.hasEnvtest(['v1.36.3'])
     const found = await resolve([...envtest])
     expect(contentOf(found.etcd)).toContain('the released etcd')
@@ -58,20 +58,20 @@ describe('the envtest archive', () => {
     expect(host.asked).toHaveLength(asked)
   })
 
-  test('is the newest patch of the same minor version that the list has', async () => {
+  test('is the newest patch of the same minor version in the list', async () => {
     host.hasEnvtest(['v1.36.0', 'v1.36.10', 'v1.36.2', 'v1.37.1', 'v1.36.11-rc.0', 'v1.3.99'])
     await resolve([...envtest])
     expect(host.asked).toContain('/v1.36.10.tar.gz')
   })
 
-  test('whose checksum is wrong is refused, and nothing of it is kept', async () => {
+  test('with a wrong checksum is refused and not kept', async () => {
     host.hasEnvtest(['v1.36.3'])
     host.wrong.add('/v1.36.3.tar.gz')
     await expect(resolve(['etcd'])).rejects.toThrow(/checksum of .*v1\.36\.3\.tar\.gz .*nothing of it was used/)
     expect(cached()).toEqual([])
   })
 
-  test('that breaks off is not used, and the next source is asked', async () => {
+  test('that breaks off is not used, and the next source is tried', async () => {
     host.hasEnvtest(['v1.36.3'])
     host.cut.add('/v1.36.3.tar.gz')
     await expect(resolve(['etcd'])).rejects.toThrow(
@@ -82,7 +82,7 @@ describe('the envtest archive', () => {
     expect(contentOf((await resolve(['kubectl'])).kubectl)).toContain('the released kubectl')
   })
 
-  test('leaves what KUBEBUILDER_ASSETS has to it', async () => {
+  test('does not replace programs of KUBEBUILDER_ASSETS', async () => {
     host.hasEnvtest(['v1.36.3'])
     mkdirSync(join(dir, 'assets'))
     anExecutable('assets', 'etcd', 'mine')
@@ -95,7 +95,7 @@ describe('the envtest archive', () => {
 describe('the official releases', () => {
   const servers = ['kube-controller-manager', 'kube-scheduler', 'kubelet'] as const
 
-  test.runIf(process.platform === 'linux')('have what the archive lacks, each with its checksum', async () => {
+  test.runIf(process.platform === 'linux')('provide what the archive lacks, with checksums', async () => {
     host.hasKubernetes(servers)
     host.hasKwok()
     const found = await resolve([...servers, 'kwok'])
@@ -103,7 +103,7 @@ describe('the official releases', () => {
     expect(cached()).toEqual([...servers, 'kwok'].sort())
   })
 
-  test('are refused where a checksum is wrong, and nothing of the file is kept', async () => {
+  test('are refused and not kept if a checksum is wrong', async () => {
     host.hasKubernetes(['kubectl'])
     host.wrong.add(host.pathOf('kubectl'))
     await expect(resolve(['kubectl'])).rejects.toThrow(/checksum of .*kubectl is/)
@@ -113,14 +113,14 @@ describe('the official releases', () => {
     expect(cached()).toEqual([])
   })
 
-  test('are not used where the checksum is not stated', async () => {
+  test('are not used without a checksum', async () => {
     host.hasKwok({ digest: false })
     await expect(resolve(['kwok'])).rejects.toThrow('names no file with a digest')
     expect(host.asked).not.toContain('/kwok')
   })
 })
 
-describe('where no release host answers', () => {
+describe('without a release host', () => {
   const away = () => machine(noReleaseHost)
   /** As Go builds: it writes the file that -o names. */
   const aGo = (build: string): void =>
@@ -132,13 +132,13 @@ describe('where no release host answers', () => {
     expect(contentOf((await resolve(['etcd'], path())).etcd)).toContain('built')
   })
 
-  test('a build that fails leaves nothing, and its own words are in the error', async () => {
+  test('a failed build leaves nothing, and its output is in the error', async () => {
     aGo('echo half > "$5"; echo "dial tcp: no route to the proxy" >&2; exit 1')
     await expect(resolve(['etcd'], path())).rejects.toThrow('no route to the proxy')
     expect(cached()).toEqual([])
   })
 
-  test('and nothing else is there, one error names what is missing, what was tried, and what would do', async () => {
+  test('and without Go, one error names the missing programs, the tried sources and the alternatives', async () => {
     mkdirSync(join(dir, 'assets'))
     for (const name of envtest) anExecutable('assets', name, '')
     const env = { ...away(), KUBEBUILDER_ASSETS: join(dir, 'assets') }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { chooseNode } from './index.ts'
 
-test('auto takes the real node where nothing is missing, and the simulation, with the reason, elsewhere', () => {
+test('auto chooses the real node if nothing is missing, else the simulated one with the reason', () => {
   expect(chooseNode('auto', []).kind).toBe('containerd')
   const simulated = chooseNode('auto', ['these programs: apt-get install runc'])
   expect(simulated.kind).toBe('kwok')
@@ -9,7 +9,7 @@ test('auto takes the real node where nothing is missing, and the simulation, wit
   expect(simulated.why).toContain('apt-get install runc')
 })
 
-test('the real node, asked for by name, is refused with everything that is missing', () => {
+test('--node containerd is an error that lists everything that is missing', () => {
   expect(() => chooseNode('containerd', ['root', 'these programs: apt-get install runc'])).toThrow(
     '--node containerd: the real node needs root, and these programs: apt-get install runc.',
   )

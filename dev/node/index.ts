@@ -4,7 +4,7 @@ import { startContainerdNode } from './containerd.ts'
 import { startKwokNode } from './kwok.ts'
 import type { NodeChoice, NodeKind, NodeOptions, StackNode } from './types.ts'
 
-/** What the real node needs, and the Debian package that has it. */
+/** The programs that the real node needs, with their Debian packages. */
 const programs: readonly (readonly [file: string, debian: string])[] = [
   ['containerd', 'containerd'],
   ['runc', 'runc'],

@@ -62,7 +62,7 @@ const now = '{{ Now }}'
 const condition = (type: string, status: string): string =>
   `- lastTransitionTime: ${now}\n  status: "${status}"\n  type: ${type}\n`
 
-/** What happens to a pod or node of the simulation, in kwok's own words. */
+/** The stages of simulated pods and nodes, as kwok resources. */
 const stage = (name: string, of: string, selector: object[], next: object, delayMs = 0) => ({
   apiVersion: 'kwok.x-k8s.io/v1alpha1',
   kind: 'Stage',

@@ -7,7 +7,7 @@ const cgroups = '/sys/fs/cgroup'
 const cniResults = '/var/lib/cni/results'
 const waitMs = 5_000
 
-/** What a node of that id uses on the machine; every name bears the id, so nothing of anybody else is touched. */
+/** The names that a node uses on the machine. Each contains its id, so that nothing else is touched. */
 export const placesOf = (id: string) => ({
   runDir: `/run/orrery-${id}`,
   cgroup: `orrery-${id}`,
@@ -115,6 +115,6 @@ const quietly = (command: string, args: string[]): void => {
   try {
     execFileSync(command, args, { stdio: 'ignore' })
   } catch {
-    // What is not there need not be removed.
+    // It does not exist.
   }
 }

@@ -9,7 +9,7 @@ export const kubectlOf =
   async (args: readonly string[], timeoutMs = 20_000): Promise<string> =>
     (await run(kubectl, ['--kubeconfig', kubeconfig, ...args], { timeout: timeoutMs })).stdout
 
-/** Whether the node says that it is Ready. */
+/** Reports whether the node is Ready. */
 export const isNodeReady = async (kubectl: ReturnType<typeof kubectlOf>, name: string): Promise<boolean> => {
   const path = '{.status.conditions[?(@.type=="Ready")].status}'
   return (await kubectl(['get', 'node', name, '-o', `jsonpath=${path}`])) === 'True'

@@ -3,7 +3,7 @@ import type { Progress } from '#dev/progress.ts'
 
 /** A node that runs pods: the real kubelet with containerd, or a simulation in which no container runs. */
 export type NodeKind = 'containerd' | 'kwok'
-/** What was asked for; auto is the real one where this machine can run it. */
+/** The value of --node. `auto` is the real node if this machine can run it. */
 export type NodeChoice = 'auto' | NodeKind
 
 /** A node of one stack. */

@@ -37,7 +37,7 @@ const status = async (port: number, path = '/readyz') => (await fetch(`http://12
 const players = async ({ healthPort }: RunningWorld) =>
   (await (await fetch(`http://127.0.0.1:${healthPort}/readyz`)).json()) as { active: number; queued: number }
 
-test('a bot enters its world, is ready while it is inside, and leaves it when it is told to', async () => {
+test('a bot enters its world, is ready while inside, and leaves on stop', async () => {
   const world = await aWorld()
   const bot = await aBot(world.gamePort)
   await eventually('ready', async () => (await status(bot.healthPort)) === 200)
@@ -46,14 +46,14 @@ test('a bot enters its world, is ready while it is inside, and leaves it when it
   await eventually('nobody', async () => (await players(world)).active === 0)
 })
 
-test('a bot that waits for a place is alive and not ready', async () => {
+test('a bot in the queue is alive and not ready', async () => {
   const world = await aWorld({ ORRERY_CAPACITY: '0' })
   const bot = await aBot(world.gamePort)
   await eventually('queued', async () => (await players(world)).queued === 1)
   expect([await status(bot.healthPort), await status(bot.healthPort, '/healthz')]).toEqual([503, 200])
 })
 
-test('a bot leaves a world that closes, which does not have to wait for it, and enters the next on that port', async () => {
+test('a bot leaves a closing world at once and enters the next one on that port', async () => {
   const world = await aWorld()
   const bot = await aBot(world.gamePort)
   await eventually('ready', async () => (await status(bot.healthPort)) === 200)
@@ -64,7 +64,7 @@ test('a bot leaves a world that closes, which does not have to wait for it, and 
   await eventually('ready again', async () => (await status(bot.healthPort)) === 200)
 })
 
-test('the program ends with 0 on SIGTERM, and with 1 where its world stays away', async () => {
+test('exits with 0 on SIGTERM, and with 1 if its world stays away', async () => {
   const world = await aWorld()
   const run = (port: number, more: Record<string, string> = {}) =>
     spawn(process.execPath, ['examples/bot/main.ts'], {
@@ -78,7 +78,7 @@ test('the program ends with 0 on SIGTERM, and with 1 where its world stays away'
   expect(await once(run(1, { ORRERY_BOT_GIVE_UP_MS: '100' }), 'exit')).toEqual([1, null])
 }, 60_000)
 
-test('all faults of the environment are named at once, and an IPv6 address stands in brackets', () => {
+test('lists all errors of the environment at once, and accepts an IPv6 address in brackets', () => {
   expect(() => readEnvironment({ ORRERY_WORLD_ADDRESS: 'nowhere', ORRERY_BOT_INDEX: 'x' })).toThrow(
     'ORRERY_WORLD_ADDRESS must be host:port; ORRERY_BOT_INDEX must be a whole number, 0 to 100000',
   )

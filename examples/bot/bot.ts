@@ -108,7 +108,7 @@ const onLines = (socket: Socket, onLine: (line: string) => void): void => {
   })
 }
 
-/** What the world tells; a line that is not of the protocol is nothing. */
+/** Parses a message of the world. Returns undefined for a line that is not part of the protocol. */
 const eventOf = (line: string): unknown => {
   try {
     const said: unknown = JSON.parse(line)

@@ -1,13 +1,13 @@
-/** What a bot is told by its environment; the container contract is in docs/container-contract.md. */
+/** The environment of a bot. docs/container-contract.md describes it. */
 export type BotEnvironment = {
   readonly worldHost: string
   readonly worldPort: number
   readonly index: number
   readonly count: number
   readonly healthPort: number
-  /** How often the bot says something. */
+  /** The interval between the bot's messages. */
   readonly talkMs: number
-  /** How long the world may be out of reach before the bot gives up, which asks for it to be made again. */
+  /** How long the world may be out of reach before the bot exits, so that it is replaced. */
   readonly giveUpMs: number
 }
 

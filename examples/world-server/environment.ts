@@ -1,4 +1,4 @@
-/** What a world server is told by its environment; the container contract is in docs/container-contract.md. */
+/** The environment of a world server. docs/container-contract.md describes it. */
 export type ServerEnvironment = {
   readonly worldId: string
   readonly runId: string
@@ -6,7 +6,7 @@ export type ServerEnvironment = {
   readonly capacity: number
   readonly gamePort: number
   readonly healthPort: number
-  /** How long a stop waits for players to leave by themselves. */
+  /** The time that players have to leave when the server stops. */
   readonly drainMs: number
 }
 

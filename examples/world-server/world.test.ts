@@ -31,7 +31,7 @@ const readiness = async (of: RunningWorld) => {
   return { status: answer.status, body: await answer.json() }
 }
 
-test('a player is told which world and run it is in, and hears its own words', async () => {
+test('a player receives the world and run, and its own messages', async () => {
   const { gamePort } = await aWorld({ ORRERY_MAP_NAME: 'hall' })
   const player = aPlayer(gamePort)
   expect(await player.hears()).toMatchObject({ event: 'welcome', worldId: 'wld-1', runId: 'run-1', mapName: 'hall' })
@@ -39,7 +39,7 @@ test('a player is told which world and run it is in, and hears its own words', a
   expect(await player.hears()).toEqual({ event: 'echo', text: 'hello' })
 })
 
-test('readiness tells how many are inside and how many wait, and a place that is free goes to the first who waits', async () => {
+test('readiness reports players and queue, and a free place goes to the first in the queue', async () => {
   const running = await aWorld({ ORRERY_CAPACITY: '1' })
   const first = aPlayer(running.gamePort)
   await first.hears()
@@ -50,7 +50,7 @@ test('readiness tells how many are inside and how many wait, and a place that is
   expect(await second.hears()).toMatchObject({ event: 'welcome' })
 })
 
-test('a datagram is answered on the same port', async () => {
+test('answers a datagram on the same port', async () => {
   const { gamePort } = await aWorld()
   const socket = createSocket('udp4')
   const answer = new Promise<Buffer>((resolve) => socket.once('message', resolve))
@@ -59,7 +59,7 @@ test('a datagram is answered on the same port', async () => {
   socket.close()
 })
 
-test('a drain tells the players, ends with the last of them, and is not ready meanwhile', async () => {
+test('a drain notifies the players, is not ready, and ends with the last of them', async () => {
   const running = await aWorld()
   const player = aPlayer(running.gamePort)
   await player.hears()
@@ -71,7 +71,7 @@ test('a drain tells the players, ends with the last of them, and is not ready me
   world = undefined
 })
 
-test('a drain outlasts no player by more than its limit', async () => {
+test('a drain ends after its limit', async () => {
   const running = await aWorld({ ORRERY_DRAIN_MS: '50' })
   const player = aPlayer(running.gamePort)
   await player.hears()
@@ -79,7 +79,7 @@ test('a drain outlasts no player by more than its limit', async () => {
   world = undefined
 })
 
-test('all faults of the environment are named at once', () => {
+test('lists all errors of the environment at once', () => {
   expect(() => readEnvironment({ ORRERY_CAPACITY: 'many', ORRERY_PORT: '70000' })).toThrow(
     'ORRERY_WORLD_ID is missing; ORRERY_RUN_ID is missing; ORRERY_CAPACITY must be a whole number, 0 to 100000; ' +
       'ORRERY_PORT must be a whole number, 0 to 65535',

@@ -2,5 +2,5 @@ import { createApiWorker } from './apiWorker.ts'
 import { apiWorkloads } from './apiWorkloads.ts'
 import { declarePlanTests } from './plans.ts'
 
-// One worker: its operator and its kubelet cannot tell the worlds of one api from those of another.
+// One worker, because its operator and its kubelet act on the worlds of every api.
 declarePlanTests('api', apiWorkloads, { workers: 1, createWorker: createApiWorker })

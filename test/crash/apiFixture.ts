@@ -11,7 +11,7 @@ type Bots = { documentId: string; configuration: { count: number }; status: { ph
 /** The api, as a fixture sees it from outside. */
 type Api = { isUp(): Promise<boolean>; depth(): Promise<number> }
 
-/** One world of a new project, with what a client of the REST API does to it, in sentences. The api may be away meanwhile. */
+/** Creates a fixture with one world of a new project, changed over REST. Calls are repeated while the api is down. */
 export const createApiFixture = (simulator: Simulator, rest: Rest, namespace: string, api: Api) => {
   let worldId = ''
   let botsId = ''
@@ -97,7 +97,7 @@ export const createApiFixture = (simulator: Simulator, rest: Rest, namespace: st
       await until('the World is gone', async () => (await liveWorld()) === undefined)
       await settled()
     },
-    /** What kubectl does. */
+    /** Edits the World as kubectl does. */
     editByHand: (spec: object) => simulator.worlds.patch({ namespace, name: worldId }, { spec }),
     deleteByHand: async (): Promise<void> => {
       await simulator.worlds.delete({ namespace, name: worldId })
@@ -164,5 +164,5 @@ export const createApiFixture = (simulator: Simulator, rest: Rest, namespace: st
   }
 }
 
-/** One world of a new project. */
+/** A fixture that changes a world over REST. */
 export type ApiFixture = ReturnType<typeof createApiFixture>

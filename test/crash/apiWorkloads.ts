@@ -18,7 +18,7 @@ const inTurn =
     for (const act of acts) await act(fixture)
   }
 
-/** What clients of the REST API do, and what kubectl does beside it. */
+/** The workloads of the api: changes over REST and by kubectl. */
 export const apiWorkloads: readonly Workload<ApiFixture>[] = [
   { name: 'REST: create', everyWrite: true, run: (fixture) => fixture.create() },
   { name: 'REST: start', run: active },

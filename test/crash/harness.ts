@@ -4,17 +4,17 @@ import { join } from 'node:path'
 import { type Point, points } from '#test/support/faultProxy.ts'
 import type { Run, Workload } from './runner.ts'
 
-/** One place where the writer dies: at which write of which workload, and where in it. */
+/** A point at which the writer is killed: a write of a workload, and the point within it. */
 export type Plan = { readonly workload: { readonly name: string }; readonly signature: string; readonly point: Point }
 
-/** What a workload does when nothing dies. */
+/** The writes and the result of a workload without faults. */
 export type Recording<S> = {
   readonly workload: Workload<S>
   readonly normal: Run
   readonly signatures: readonly string[]
 }
 
-/** A writer that dies where it is told, with all that it needs. */
+/** A writer that can be killed at a planned point, with its servers. */
 type Worker<S> = {
   runWorkload(workload: Workload<S>, trigger?: { signature: string; point: Point }): Promise<Run>
   resync(): Promise<string[]>
@@ -38,7 +38,7 @@ export const plansOf = <S>({ workload, signatures }: Recording<S>): Plan[] =>
 /** Writes that are alike in all workloads, so that few of them stand for all. */
 const common = / (events|namespaces|networkpolicies) /
 
-/** A number of workers, each with a writer of its own, that work off what they are given. */
+/** Creates workers, each with its own writer, that share the plans. */
 export const createHarness = async <S>(
   count: number,
   createWorker: (number: number, cacheDir: string) => Promise<Worker<S>>,

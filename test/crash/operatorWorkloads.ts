@@ -377,5 +377,5 @@ const bots: OperatorWorkload[] = [
 const isReady = (world: Awaited<ReturnType<WorldFixture['world']>>): boolean | undefined =>
   world?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True')
 
-/** All workloads of the operator. */
+/** The workloads of the operator. */
 export const operatorWorkloads: readonly OperatorWorkload[] = [...lives, ...ends, ...faults, ...bots, ...editWorkloads]

@@ -6,34 +6,34 @@ const quietMs = 1_000
 const quietLimitMs = 60_000
 const pollMs = 50
 
-/** What users do, from nothing; it ends once what they wanted is there. */
+/** A sequence of user actions that starts from nothing and ends when the result is visible. */
 export type Workload<S> = {
   readonly name: string
   readonly run: (fixture: S) => Promise<unknown>
-  /** Whether the writer dies also at the writes that are alike in all workloads: events, and what a namespace needs. */
+  /** If true, the writer is also killed at writes that are the same in all workloads: events and namespace objects. */
   readonly everyWrite?: boolean
 }
 
-/** What a workload plays in: a namespace of its own. */
+/** The fixture of a workload, in a namespace of its own. */
 type AnyFixture = {
   readonly namespace: string
-  /** Waits until what the last write of a user asked for is seen to be there. */
+  /** Waits until the result of the last user action is visible. */
   settled(): Promise<unknown>
-  /** All that is left, without what is another at each run: instants, uids, versions. */
+  /** Returns the remaining objects without the parts that differ between runs: times, uids, versions. */
   endState(): Promise<string>
-  /** What belongs to nobody that is there. */
+  /** Returns the objects whose owner no longer exists. */
   orphans(): Promise<string[]>
 }
 
-/** What a run of a workload came to. */
+/** The result of a run of a workload. */
 export type Run = {
   readonly endState: string
   /** The signatures of the effective writes, in order. */
   readonly signatures: readonly string[]
-  /** How often each object was created and deleted, a line each. */
+  /** The number of creations and deletions of each object, one per line. */
   readonly counts: string
   readonly orphans: readonly string[]
-  /** Whether the writer died where it should, once. */
+  /** True if the writer was killed at the planned point. */
   readonly fired: boolean
 }
 
@@ -42,14 +42,14 @@ type Writer<S extends AnyFixture> = {
   readonly proxy: Awaited<ReturnType<typeof createFaultProxy>>
   /** Kills the writer, and starts another one once it is gone and `mend` was called. */
   restart(mend: () => void): Promise<void>
-  /** How much work waits. */
+  /** Returns the number of waiting and running reconciles. */
   depth(): Promise<number>
   createFixture(): Promise<S>
-  /** What others write in a namespace because of the writer. */
+  /** Returns the writes of others in a namespace that follow from the writer's. */
   consequences?(namespace: string): readonly Write[]
 }
 
-/** Plays workloads with a writer that dies where it is told, and says what they came to. */
+/** Creates a runner of workloads, which kills the writer at a planned point and returns the result. */
 export const createRunner = <S extends AnyFixture>(writer: Writer<S>) => {
   const { proxy } = writer
   /** The namespaces of runs that are over, with how many writes each had. */
@@ -83,7 +83,7 @@ export const createRunner = <S extends AnyFixture>(writer: Writer<S>) => {
     }
     if (trigger) proxy.arm({ ...trigger, namespace, act })
     const restarted = died.promise.then(restart)
-    // Whether the writer dies at all is known only once everything else is over.
+    // Handled below; the writer may also not be killed at all.
     restarted.catch(() => undefined)
     await workload.run(fixture)
     // The last writes may follow what the workload waited for, and the writer may die at them.
@@ -131,7 +131,7 @@ export const metricOf = async (url: string, ...patterns: readonly RegExp[]): Pro
 /** Keys that wait, and reconciles under way. */
 export const busy = [/^workqueue_depth\{.*\} (\d+)$/gm, /^controller_runtime_active_workers\{.*\} (\d+)$/gm] as const
 
-/** Created and deleted objects; events are told once, or not at all, and count for nothing. */
+/** Counts created and deleted objects. Events do not count, since they are written at most once. */
 const countsOf = (writes: readonly Write[]): string => {
   const counts = new Map<string, number>()
   for (const { verb, resource, name } of writes) {

@@ -16,11 +16,11 @@ import { getServers } from '#test/support/servers.ts'
 type ServerPod = Pod & { spec?: { nodeName?: string; containers?: { args?: string[] }[] } }
 
 const now = (): string => new Date().toISOString()
-/** Where all pods are; the operator takes the server of a node that is not there for lost. */
+/** The node of all pods. It exists, since the operator treats a pod on a missing node as lost. */
 const nodeName = 'crash-node-1'
 
 /**
- * Those who act beside the operator and do not fail: a kubelet that binds pods, lets servers do what their first argument
+ * Starts the actors beside the operator, which do not fail: a kubelet that binds pods, lets servers do what their first argument
  * says (`fails`, `fails-first`, `ends`, `never`; else they become ready) and ends them at once when they are to go; and the api's
  * part in a deletion, which takes its finalizer away once no server, or no bot, is left. They see what bears the labels.
  * `releases: false` is where a real api plays its part itself.
@@ -92,7 +92,7 @@ export const startSimulator = ({ labelSelector, releases = true }: { labelSelect
     if (!releases || !drained || metadata.finalizers?.includes(apiFinalizer) !== true) return
     await client.patch(metadata, { metadata: { finalizers: null } })
   }
-  /** One thing after the other for each object; what has changed or gone meanwhile brings its own event. */
+  /** Runs the work for each object in order. Conflicts and missing objects are ignored, since they bring their own event. */
   const inTurn = (key: string, work: () => Promise<void>): void => {
     const tolerant = async (): Promise<void> => {
       try {
@@ -139,10 +139,10 @@ export const startSimulator = ({ labelSelector, releases = true }: { labelSelect
   }
 }
 
-/** Those who act beside the operator. */
+/** The simulated kubelet and finalizer. */
 export type Simulator = ReturnType<typeof startSimulator>
 
-/** What a kubelet says of a pod whose server ended. */
+/** Returns the pod status that a kubelet writes when a server has ended. */
 export const exited = (exitCode: number): object => ({
   phase: exitCode === 0 ? 'Succeeded' : 'Failed',
   conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: now() }],

@@ -7,7 +7,7 @@ const waitMs = { timeoutMs: 60_000 }
 export const until = <T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> =>
   eventually(what, look, waitMs)
 
-/** What a read gives; undefined where the object is not there. */
+/** Returns the result of a read, or undefined if the object does not exist. */
 export const orAbsent = async <T>(call: Promise<T>): Promise<T | undefined> => {
   try {
     return await call

@@ -13,7 +13,7 @@ export const worldName = 'wld-00000000000000000000000001'
 /** The id of the how-manieth run of a fixture. */
 export const runId = (number: number): string => `run-${String(number).padStart(26, '0')}`
 
-/** One world in a namespace of its own, with what its users do to it and what they wait for, in sentences. */
+/** Creates a fixture with one world in its own namespace, and the actions and waits of its users. */
 export const createWorldFixture = (simulator: Simulator, namespace: string, project: string) => {
   const ref = { namespace, name: worldName }
   let spec: WorldSpecInput = { displayName: 'Lobby', revision: 0 }
@@ -73,7 +73,7 @@ export const createWorldFixture = (simulator: Simulator, namespace: string, proj
         const all = [await world(), await bots.deployment()]
         return all.every((seen) => seen === undefined || seen.status?.observedGeneration === seen.metadata.generation)
       }),
-    /** All that is left in the namespace, without what is another at each run: instants, uids, versions. */
+    /** Returns the remaining objects without the parts that differ between runs: times, uids, versions. */
     endState: async (): Promise<string> => {
       const { items } = await simulator.pods.list({ namespace })
       const [seen, deployment] = [await world(), await bots.deployment()]
@@ -91,5 +91,5 @@ export const createWorldFixture = (simulator: Simulator, namespace: string, proj
   }
 }
 
-/** One world, and what happens to it. */
+/** A fixture with one world. */
 export type WorldFixture = ReturnType<typeof createWorldFixture>

@@ -86,7 +86,7 @@ describe.skipIf(missing.length > 0)('on the real node, a server that', () => {
     }
   }
 
-  test('needs more memory than its profile allows is killed, restarted three times, and then ends in Error', async () => {
+  test('exceeds its memory limit is restarted three times and then ends in Error', async () => {
     const world = aWorld('greedy', 'exec /bin/busybox tail /dev/zero')
     const seen = await world.shows('Degraded', 'True/OutOfMemory')
     expect(seen.status?.message).toContain('exceeded its memory limit of 64Mi')
@@ -95,7 +95,7 @@ describe.skipIf(missing.length > 0)('on the real node, a server that', () => {
     await eventually('no pod', async () => world.pods() === '', patience)
   })
 
-  test('fails again and again is in a crash loop and ends in Error with its exit code', async () => {
+  test('keeps failing ends in Error with its exit code', async () => {
     const world = aWorld('crasher', 'sleep 1; exit 7')
     await world.shows('Degraded', 'True/CrashLoop')
     const ended = await world.shows('Ready', 'False/RestartBudget')
@@ -117,7 +117,7 @@ describe.skipIf(missing.length > 0)('on the real node, a server that', () => {
     await eventually('no pod', async () => world.pods() === '', patience)
   })
 
-  test('ignores SIGTERM is killed after its grace, and not before', async () => {
+  test('ignores SIGTERM is killed after its grace period, not before', async () => {
     const world = aWorld('stubborn', 'trap "" TERM; while :; do sleep 1; done')
     await world.shows('Ready', 'True/ServerReady')
     const askedMs = performance.now()
@@ -130,7 +130,7 @@ describe.skipIf(missing.length > 0)('on the real node, a server that', () => {
     expect(ended.status).toMatchObject({ phase: 'Stopped', deployment: { status: 'Stopped' } })
   })
 
-  test('has players tells how many, and REST shows it', async () => {
+  test('has players reports their number in REST', async () => {
     const world = await aRunningWorld(stack)
     const path = '-o=jsonpath={.status.address}'
     const address = JSON.parse(kubectl('get', 'world', world.id, '-n', world.namespace, path))
@@ -145,7 +145,7 @@ describe.skipIf(missing.length > 0)('on the real node, a server that', () => {
     await eventually('nobody inside', async () => (await active()) === 0, patience)
   })
 
-  test('is on a node whose kubelet is silent is Unknown and left alone, and is as it was once the kubelet speaks', async () => {
+  test('is on a node with a silent kubelet is Unknown, is not replaced, and recovers with the kubelet', async () => {
     const world = aWorld('remote', 'sleep 3600')
     const before = await world.shows('Ready', 'True/ServerReady')
     const mark = `hostname-override=orrery-${idOf(stateDir)}`

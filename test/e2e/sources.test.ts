@@ -38,7 +38,7 @@ const failureOf = (env: NodeJS.ProcessEnv, ...args: string[]): Promise<string> =
     (error: Error) => error.message,
   )
 
-describe('npm start, on a machine that has nothing but', () => {
+describe('npm start on a machine with nothing but', () => {
   let outside: Awaited<ReturnType<typeof startOutsideCluster>>
   beforeAll(async () => {
     outside = await startOutsideCluster()
@@ -56,7 +56,7 @@ describe('npm start, on a machine that has nothing but', () => {
   }
 
   test(
-    'a KUBECONFIG, runs worlds in that cluster and leaves it running',
+    'a KUBECONFIG runs worlds in that cluster and leaves it running',
     async () => {
       const stack = await start(kubeconfig())
       expect(stack.info).toMatchObject({ node: 'external', kubeconfig: outside.kubeconfig, kubectl: 'kubectl' })
@@ -77,7 +77,7 @@ describe('npm start, on a machine that has nothing but', () => {
     startMs,
   )
 
-  test('a KUBECONFIG whose cluster is away, ends with an error that names it', async () => {
+  test('a KUBECONFIG of an unreachable cluster ends with an error that names it', async () => {
     const gone = join(stateDir, 'gone.kubeconfig')
     const config = outside.kubectl('config', 'view', '--raw', '-o', 'json')
     writeFileSync(gone, config.replace(/https:[^"]+/, 'https://127.0.0.1:1'))
@@ -87,7 +87,7 @@ describe('npm start, on a machine that has nothing but', () => {
   })
 })
 
-describe.runIf(process.platform === 'linux')('npm start, on a machine that reaches the release hosts and has', () => {
+describe.runIf(process.platform === 'linux')('npm start on a machine with release hosts and', () => {
   let host: Awaited<ReturnType<typeof createReleaseHost>>
   beforeEach(async () => {
     host = await createReleaseHost(cacheDir(process.env))
@@ -97,7 +97,7 @@ describe.runIf(process.platform === 'linux')('npm start, on a machine that reach
   afterEach(() => host.close())
 
   test(
-    'nothing else, runs worlds on programs from there',
+    'nothing else runs worlds with the released programs',
     async () => {
       host.hasEnvtest(['v1.36.2'])
       const stack = await start(host.environment, '--node', 'kwok')
@@ -109,7 +109,7 @@ describe.runIf(process.platform === 'linux')('npm start, on a machine that reach
   )
 
   test(
-    'KUBEBUILDER_ASSETS as envtest leaves it, takes the rest from there',
+    'KUBEBUILDER_ASSETS of envtest downloads the other programs',
     async () => {
       const assets = join(stateDir, 'assets')
       mkdirSync(assets)
@@ -124,7 +124,7 @@ describe.runIf(process.platform === 'linux')('npm start, on a machine that reach
   )
 })
 
-test('npm start, on a machine that has nothing, ends with one error that says what would do', async () => {
+test('npm start on a machine without any source ends with one error that lists the alternatives', async () => {
   const said = await failureOf({}, '--node', 'kwok')
   expect(said).toContain('npm start ended with 1')
   expect(said).toContain(

@@ -13,7 +13,7 @@ import { eventually } from '#test/support/wait.ts'
 
 const missing = missingForContainerd(process.env)
 
-/** What a stack could leave behind on the machine. */
+/** Lists the mounts, interfaces and processes that a stack could leave on the machine. */
 const traces = () => ({
   mounts: readFileSync('/proc/mounts', 'utf8')
     .split('\n')
@@ -86,7 +86,7 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     forget(stateDir)
   }, 60_000)
 
-  test('a started world is a running container that answers on its pod IP, over TCP and UDP', async () => {
+  test('a started world answers on its pod IP over TCP and UDP', async () => {
     const world = await aRunningWorld(stack, { runtime: { mapName: 'hall' } })
     const address = JSON.parse(
       kubectl(stack, 'get', 'world', world.id, '-n', world.namespace, '-o', 'jsonpath={.status.address}'),
@@ -97,7 +97,7 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     kubectl(stack, 'wait', '--for=condition=Ready', '--timeout=5s', `world/${world.id}`, '-n', world.namespace)
   })
 
-  test('a stop drains the server by SIGTERM, and a connected player is told', async () => {
+  test('a stop sends SIGTERM, and the server notifies its players', async () => {
     const world = await aRunningWorld(stack)
     const address = JSON.parse(
       kubectl(stack, 'get', 'world', world.id, '-n', world.namespace, '-o', 'jsonpath={.status.address}'),
@@ -117,7 +117,7 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     await world.phase('Stopped')
   })
 
-  test('bots enter the world that they belong to, where its server counts them, and leave with it', async () => {
+  test('bots enter their world, are counted by its server, and leave with it', async () => {
     const world = await aRunningWorld(stack)
     expect((await world.client.call('POST', `${world.path}bots/`, { count: 3 })).status).toBe(200)
     const phase = async () => {
@@ -141,7 +141,7 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     await eventually('the bots are Stopped', async () => (await phase()) === 'Stopped')
   })
 
-  test('a server that is deleted is made again, and one that ends with 0 ends the run', async () => {
+  test('a deleted server is replaced, and exit code 0 ends the run', async () => {
     const world = await aRunningWorld(stack)
     const pods = (path: string): string =>
       kubectl(stack, 'get', 'pods', '-n', world.namespace, '-o', `jsonpath=${path}`)
@@ -156,7 +156,7 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     await world.phase('Stopped')
   })
 
-  test('a World made and deleted by kubectl alone runs, and leaves no pod behind', async () => {
+  test('a World that kubectl creates runs, and leaves no pod when kubectl deletes it', async () => {
     const file = join(stateDir, 'by-hand.json')
     const spec = { state: 'Running', runtime: { mapName: 'attic' } }
     writeFileSync(
@@ -171,7 +171,7 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     })
   })
 
-  test('the tour of the README works as it is pasted', () => {
+  test('the commands of the README work when pasted', () => {
     const readme = readFileSync('README.md', 'utf8')
     const tour = /<!-- tour -->\n```bash\n([\s\S]*?)```/.exec(readme)?.[1] ?? 'exit 9'
     const said = execFileSync('bash', ['-euo', 'pipefail', '-c', tour], {
@@ -183,7 +183,7 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     expect(said).toContain('"mapName":"hall"')
   })
 
-  test('npm run demo ends well', () => {
+  test('npm run demo succeeds', () => {
     const env = { ...process.env, ORRERY_STATE_DIR: stateDir }
     const said = execFileSync(process.execPath, ['dev/demo.ts'], { env, encoding: 'utf8', timeout: 90_000 })
     expect(said).toMatch(/^# 2\S+Z Active/m)
@@ -191,7 +191,7 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     expect(said.trimEnd().endsWith('# done')).toBe(true)
   })
 
-  test('stack.json is readable by its owner alone', () => {
+  test('stack.json is readable only by its owner', () => {
     expect(execFileSync('stat', ['-c', '%a', join(stateDir, 'stack.json')], { encoding: 'utf8' }).trim()).toBe('600')
   })
 
@@ -202,7 +202,7 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     await aRunningWorld(stack)
   })
 
-  test('Ctrl-C leaves nothing behind, and the next start has the worlds again', async () => {
+  test('Ctrl-C leaves nothing behind, and the next start restores the worlds', async () => {
     const world = await aRunningWorld(stack)
     stack.child.kill('SIGINT')
     expect(await stack.exited).toBe(0)
@@ -227,7 +227,7 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     )
   })
 
-  test('a stack that was killed outright is cleaned up by the next start', async () => {
+  test('the next start cleans up after a stack that was killed', async () => {
     await aRunningWorld(stack)
     stack.child.kill('SIGKILL')
     await stack.exited
@@ -238,7 +238,7 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
 })
 
 test(
-  'on a simulated node a world becomes Active and says that it is simulated',
+  'on a simulated node a world becomes Active with a message that says so',
   async () => {
     const stateDir = mkdtempSync(join(tmpdir(), 'orrery-e2e-'))
     const stack = await npmStart(stateDir, ['--node', 'kwok'])

@@ -141,7 +141,7 @@ describe('bots over REST', () => {
     expect(await bots.bots.indexes()).toEqual([])
   })
 
-  test('follow a world that is started again, and move with its server', async () => {
+  test('move to the new server when their world restarts', async () => {
     const bots = await aWorldWithBots({ count: 2 })
     await bots.bots.are([0, 1])
     const before = (await bots.bots.list()).map(({ metadata }) => metadata.uid)
@@ -153,7 +153,7 @@ describe('bots over REST', () => {
     })
   })
 
-  test('that fail are made again, and are an Error when they fail too often', async () => {
+  test('that fail are replaced, and end in Error after too many failures', async () => {
     const bots = await aWorldWithBots({ count: 1 })
     let last = ''
     for (let attempt = 0; attempt < 4; attempt += 1) {
@@ -168,7 +168,7 @@ describe('bots over REST', () => {
     await bots.bots.are([])
   })
 
-  test('that end with 0 are done, and their deployment is Stopped', async () => {
+  test('that exit with 0 are done, and their deployment is Stopped', async () => {
     const bots = await aWorldWithBots({ count: 2 })
     await bots.bots.are([0, 1])
     for (const index of [0, 1]) await bots.bots.pod(index).exits(0)
@@ -176,7 +176,7 @@ describe('bots over REST', () => {
     await bots.bots.are([])
   })
 
-  test('stop when their duration is over', async () => {
+  test('stop after their duration', async () => {
     const bots = await aWorldWithBots({ count: 2, durationMinutes: 0.05 })
     await bots.bots.are([0, 1])
     expect((await bots.phase('Stopped')).status.message).toBe('The duration of the bots is over.')
@@ -193,7 +193,7 @@ describe('bots over REST', () => {
     await bots.phase('Running')
   })
 
-  test('beyond what the profile allows are not made: the oldest keep theirs, and the youngest say why', async () => {
+  test('beyond the profile are not created: the oldest deployments keep theirs, and the newest report it', async () => {
     const bots = await aWorldWithBots({ count: 8 })
     await bots.bots.are([0, 1, 2, 3, 4, 5, 6, 7])
     apply(bots.namespace, 'BotDeployment', 'late', { worldName: bots.worldId, count: 5 })
@@ -207,7 +207,7 @@ describe('bots over REST', () => {
 })
 
 describe('a BotDeployment by kubectl alone', () => {
-  test('waits for a world that does not exist, says so, and runs once it does, within Pod Security restricted', async () => {
+  test('waits for a missing world, reports it, and runs once it exists', async () => {
     const namespace = aNamespace('bots-alone')
     apply(namespace, 'BotDeployment', 'guests', { worldName: 'later', count: 2 })
     await eventually('the reason', async () => {
@@ -237,7 +237,7 @@ describe('a BotDeployment by kubectl alone', () => {
     await cluster.bots(namespace, name).are([0])
   })
 
-  test('whose bot has the name of a world leaves that world alone, and says that the name is taken', async () => {
+  test('does not touch a world with the name of its bot, and reports the name as taken', async () => {
     const namespace = aNamespace('bots-taken')
     await aWorldByHand(namespace, 'hall-1')
     const server = await cluster.pod(namespace, 'hall-1').exists()
@@ -251,7 +251,7 @@ describe('a BotDeployment by kubectl alone', () => {
     await cluster.bots(namespace, 'hall').are([0, 2, 3, 4, 5, 6, 7, 8])
   })
 
-  test('that a quota stops has as many bots as fit, says why, and goes on when there is room', async () => {
+  test('limited by a quota has as many bots as fit, reports it, and continues once there is room', async () => {
     const namespace = aNamespace('bots-quota')
     await aWorldByHand(namespace, 'w')
     cluster.kubectl('-n', namespace, 'create', 'quota', 'few', '--hard=pods=4')
@@ -273,7 +273,7 @@ describe('a BotDeployment by kubectl alone', () => {
     await cluster.bots(namespace, 'guests').are(Array.from({ length: 40 }, (_, index) => index))
   })
 
-  test('that is settled is not written again, whatever happens beside it', async () => {
+  test('that is settled is not written again', async () => {
     const namespace = aNamespace('bots-quiet')
     await aWorldByHand(namespace, 'w')
     apply(namespace, 'BotDeployment', 'guests', { worldName: 'w', count: 2 })
@@ -294,7 +294,7 @@ describe('a BotDeployment by kubectl alone', () => {
   })
 })
 
-test('an operator that is killed while bots are made goes on where it was', async () => {
+test('an operator that is killed while it creates bots continues after its restart', async () => {
   const namespace = aNamespace('bots-killed')
   await aWorldByHand(namespace, 'w')
   const counts = [100, 150, 250]

@@ -16,7 +16,7 @@ afterAll(() => harness?.close())
 const oneOfThree = (_plan: Plan, index: number): boolean => index % 3 === Math.floor(index / 3) % 3
 
 test.each(operatorWorkloads.filter(({ name }) => chosen.includes(name)))(
-  '$name: an operator that dies at any of its writes leaves the same end',
+  '$name: ends in the same state wherever the operator dies',
   { timeout: 600_000 },
   async (workload) => {
     const recording = await harness.record(workload)
@@ -29,6 +29,6 @@ test.each(operatorWorkloads.filter(({ name }) => chosen.includes(name)))(
   },
 )
 
-test('two further looks at every world that was left write nothing', async () => {
+test('two resyncs of all remaining worlds write nothing', async () => {
   expect(await harness.resync()).toEqual([])
 })

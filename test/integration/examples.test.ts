@@ -207,7 +207,7 @@ test('every example of a request is answered with success, and every answer has 
   expect([...unmatched]).toEqual([])
 })
 
-test('a fault has the fields of the example of a problem', async () => {
+test('an error response has the fields of the problem example', async () => {
   const { text } = await send(api.url, {
     ...{ method: 'POST', path: '/api/organizations/', body: '{}' },
     headers: { 'x-api-key': rootApiKey, 'content-type': 'application/json' },

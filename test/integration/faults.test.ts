@@ -28,7 +28,7 @@ const aWorld = async (api: ApiProcess) => {
 }
 
 describe('a cluster that cannot be reached', () => {
-  test('lets REST answer; its worlds wait and say so, and appear when it is back', async () => {
+  test('does not stop REST, and its worlds appear once it is reachable', async () => {
     const gate = await createGate(getServers().apiKubeconfig)
     const api = await startApi({ databaseUrl: await aDatabase(), kubeconfig: gate.kubeconfig })
     try {
@@ -52,7 +52,7 @@ describe('a cluster that cannot be reached', () => {
     }
   })
 
-  test('does not lose what an API promised that was killed between its commit and the apply', async () => {
+  test('applies after a restart what was committed before a kill', async () => {
     const gate = await createGate(getServers().apiKubeconfig)
     const databaseUrl = await aDatabase()
     const killed = await startApi({ databaseUrl, kubeconfig: gate.kubeconfig })
@@ -75,7 +75,7 @@ describe('an operator that is killed', () => {
   })
   afterAll(() => api?.stop())
 
-  test('makes no second pod, and loses no stop that came while it was away', async () => {
+  test('creates no second pod, and handles a stop that came while it was down', async () => {
     const first = await startOperator()
     const world = await aWorld(api)
     await world.rest.call('POST', `${world.path}start/`)
@@ -98,7 +98,7 @@ describe('an operator that is killed', () => {
     await third.stop()
   })
 
-  test('again and again while worlds start leaves exactly one pod a world', async () => {
+  test('repeatedly while worlds start leaves exactly one pod for each world', async () => {
     const worlds = await Promise.all(Array.from({ length: 12 }, () => aWorld(api)))
     let operator = await startOperator()
     for (const world of worlds) {
@@ -121,7 +121,7 @@ describe('an operator that is killed', () => {
   })
 })
 
-test('a database that is out is told as 503 with Retry-After, and the API recovers without a restart', async () => {
+test('returns 503 with Retry-After while the database is down, and recovers without a restart', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-faults-'))
   const postgres = await startPostgres({ dir, logDir: getServers().logDir, durable: false, progress: () => undefined })
   const api = await startApi({ databaseUrl: postgres.adminUrl })
@@ -151,7 +151,7 @@ test('a database that is out is told as 503 with Retry-After, and the API recove
   }
 })
 
-test('sessions of the database that die in the middle of transactions cost answers, but no row, and not the process', async () => {
+test('sessions that die in transactions lose responses, but no row, and the process survives', async () => {
   const databaseUrl = await aDatabase()
   const api = await startApi({ databaseUrl })
   const sql = new pg.Client(databaseUrl)

@@ -77,7 +77,7 @@ const sendTo = async (endpoint: (typeof endpoints)[number], apiKey: string, body
 
 const withBody = endpoints.filter(({ method }) => method !== 'get' && method !== 'delete')
 
-describe('an answer is at most 64 KB and 4 times as long as its request, and no request ends the process:', () => {
+describe('a response is at most 64 KB and 4 times its request, and no request ends the process:', () => {
   test.each(Object.keys(hostileBodies))('%s, sent to every endpoint with every kind of key', async (name) => {
     const body = hostileBodies[name] ?? ''
     const tooLong: unknown[] = []

@@ -45,7 +45,7 @@ afterAll(async () => {
   await transport.close()
 })
 
-test('a cache shows what is applied, changed and deleted, each as soon as its writer is told', async () => {
+test('a cache shows applied, changed and deleted objects once their write has returned', async () => {
   const cache = createReflector({
     client: maps,
     namespace,
@@ -77,7 +77,7 @@ test('a cache shows what is applied, changed and deleted, each as soon as its wr
   await running
 })
 
-test('refusals can be told from each other', async () => {
+test('refusals have different codes', async () => {
   const made = await maps.create(aMap('b'))
   const ref = { namespace, name: 'b' }
   expect(isAlreadyExists(await sentenceOf(maps.create(aMap('b'))))).toBe(true)
@@ -90,7 +90,7 @@ test('refusals can be told from each other', async () => {
   expect(isConflict(await sentenceOf(maps.apply(aMap('b', {}, { uid: made.metadata.uid }), as)))).toBe(true)
 })
 
-test('a list of more than a page has every object once, with its type', async () => {
+test('lists every object once, with its type, over several pages', async () => {
   const names = Array.from({ length: 520 }, (_, index) => `page-${String(index).padStart(3, '0')}`)
   for (let from = 0; from < names.length; from += 40) {
     await Promise.all(
@@ -102,7 +102,7 @@ test('a list of more than a page has every object once, with its type', async ()
   expect(items[0]).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap' })
 })
 
-test('a process that was held up past its renew deadline in the middle of its work cannot go on writing', async () => {
+test('a process that misses its renew deadline cannot write any more', async () => {
   const client = createClient<Lease>(transport, leaseResource)
   const timing = { durationMs: 2_000, renewDeadlineMs: 1_000, retryMs: 300 }
   const election = createElection({
@@ -128,7 +128,7 @@ test('a process that was held up past its renew deadline in the middle of its wo
   expect(items.map(({ metadata }) => metadata.name)).toEqual(['while'])
 })
 
-test('an event and its repetitions are one event with a series', async () => {
+test('writes repeated events as one event with a series', async () => {
   type Event = KubeObject & { note?: string; series?: { count: number }; regarding?: { name: string } }
   const client = createClient<Event>(transport, eventResource)
   const ending = new AbortController()

@@ -76,7 +76,7 @@ const startWorld = async (): Promise<string> => {
 const podOf = (name: string, limits = waitMs) =>
   eventually(`the pod of ${name}`, () => cluster.pod(namespace, name).find(), limits)
 
-test('of two operators one writes; the other is ready, keeps its caches, and writes nothing', async () => {
+test('of two operators only one writes, and the other is ready', async () => {
   const first = await anOperator('first')
   await eventually('the first leads', async () => (await holder()) === 'first')
   const second = await anOperator('second')
@@ -91,7 +91,7 @@ test('of two operators one writes; the other is ready, keeps its caches, and wri
   expect(standby).toMatch(/workqueue_depth\{name="world",controller="world"\} [1-9]/)
 })
 
-test('a leader that is stopped is followed within 2 s, and what came meanwhile is done, once', async () => {
+test('a standby takes over within 2 s of a stop and does the waiting work once', async () => {
   const first = await anOperator('first')
   await eventually('the first leads', async () => (await holder()) === 'first')
   const second = await anOperator('second')
@@ -116,7 +116,7 @@ test('a leader that is stopped is followed within 2 s, and what came meanwhile i
   expect(creations(name)).toHaveLength(1)
 })
 
-test('a leader that is killed is followed within 17 s', async () => {
+test('a standby takes over within 17 s of a kill', async () => {
   const first = await anOperator('first')
   await eventually('the first leads', async () => (await holder()) === 'first')
   await anOperator('second')
@@ -130,7 +130,7 @@ test('a leader that is killed is followed within 17 s', async () => {
   expect(leadsMs).toBeLessThanOrEqual(17_000)
 })
 
-test('a leader that was frozen past its lease in the middle of its work does not go on with it, and ends', async () => {
+test('a leader that was frozen past its lease exits without further writes', async () => {
   const first = await anOperator('first')
   await podOf(await startWorld())
   const release = first.holdAnswers()
@@ -157,7 +157,7 @@ test('a leader that was frozen past its lease in the middle of its work does not
   expect((await leases.get(ref)).spec).toMatchObject({ holderIdentity: 'first', leaseTransitions: 0 })
 })
 
-test('a frozen leader that goes on beside its successor writes nothing, and no world has two pods', async () => {
+test('a frozen leader that resumes writes nothing, and no world has two pods', async () => {
   const first = await anOperator('first')
   const early = await startWorld()
   const pod = await podOf(early)

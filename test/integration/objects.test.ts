@@ -5,7 +5,8 @@ import { pathToFileURL } from 'node:url'
 import { CreateBucketCommand, HeadObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ObjectStoreError } from '#api/platform/objects/errors.ts'
-import { type ObjectStore, openObjectStore } from '#api/platform/objects/store.ts'
+import { openObjectStore } from '#api/platform/objects/open.ts'
+import type { ObjectStore } from '#api/platform/objects/store.ts'
 import { type ObjectServer, startObjectServer } from '#dev/s3/versitygw.ts'
 import { getServers } from '#test/support/servers.ts'
 
@@ -61,7 +62,7 @@ const namesOf = async (store: ObjectStore, options: Parameters<ObjectStore['list
   (await store.list(options)).map((object) => object.name)
 
 describe.each(openers)('an object store %s', (_, open) => {
-  test('gives back what was put, with its content type', async () => {
+  test('returns an object with its content type', async () => {
     const store = await aStoreOf(open)
     const bytes = Uint8Array.from({ length: 256 * 1024 }, (_, at) => at % 251)
     await store.put('worlds/wld-1/picture.webp', bytes, webp)
@@ -76,14 +77,14 @@ describe.each(openers)('an object store %s', (_, open) => {
     expect(await textOf(store, 'empty.webp')).toBe('')
   })
 
-  test('has nothing under a name that was never put', async () => {
+  test('returns nothing for an unknown name', async () => {
     const store = await aStoreOf(open)
     expect(await store.get('absent.webp')).toBeUndefined()
     expect(await store.get('no/such/folder.webp')).toBeUndefined()
     expect(await store.list({ prefix: '', limit: 10 })).toEqual([])
   })
 
-  test('has nothing under a name that was removed, and removing it twice is fine', async () => {
+  test('returns nothing for a removed name, which may be removed twice', async () => {
     const store = await aStoreOf(open)
     await store.put('a/b.webp', bytesOf('b'), webp)
     await store.remove('a/b.webp')
@@ -93,7 +94,7 @@ describe.each(openers)('an object store %s', (_, open) => {
     expect(await store.list({ prefix: '', limit: 10 })).toEqual([])
   })
 
-  test('replaces what has the same name, also with something shorter', async () => {
+  test('replaces an object of the same name, also with a shorter one', async () => {
     const store = await aStoreOf(open)
     await store.put('a.webp', bytesOf('the first and longer one'), webp)
     await store.put('a.webp', bytesOf('the second'), webp)
@@ -101,7 +102,7 @@ describe.each(openers)('an object store %s', (_, open) => {
     expect(await namesOf(store, { prefix: '', limit: 10 })).toEqual(['a.webp'])
   })
 
-  test('lists by the bytes of whole names, in pages', async () => {
+  test('lists in byte order of names, in pages', async () => {
     const store = await aStoreOf(open)
     const names = ['a-b/x.webp', 'a.webp', 'a/x.webp', 'a/y/z.webp', 'a0.webp', 'a_b.webp', 'ab/x.webp']
     for (const name of names.toReversed()) await store.put(name, bytesOf(name), webp)
@@ -113,7 +114,7 @@ describe.each(openers)('an object store %s', (_, open) => {
     expect(await page(names[6])).toEqual([])
   })
 
-  test('lists what begins with a prefix, which may end within a name, and sorts after a name that is gone', async () => {
+  test('lists by a prefix of names, also after a name that is gone', async () => {
     const store = await aStoreOf(open)
     for (const name of ['p/1.webp', 'p/20.webp', 'p/21.webp', 'p/3.webp', 'q/2.webp']) {
       await store.put(name, bytesOf(name), webp)
@@ -160,25 +161,25 @@ describe.each(openers)('an object store %s', (_, open) => {
     '',
   ])('refuses the name %j', async (name) => {
     const store = await aStoreOf(open)
-    const refusal = `${JSON.stringify(name)} is no object's name`
+    const refusal = `${JSON.stringify(name)} is not a valid object name`
     await expect(store.put(name, bytesOf('out'), webp)).rejects.toThrow(refusal)
     await expect(store.get(name)).rejects.toThrow(refusal)
     await expect(store.remove(name)).rejects.toThrow(refusal)
   })
 
-  test('refuses a type that the name does not say, an object over 32 MiB, and a page over 1000 names', async () => {
+  test('refuses a type that differs from the name, an object over 32 MiB and a page over 1000', async () => {
     const store = await aStoreOf(open)
     await expect(store.put('a.webp', bytesOf('<html>'), 'text/html')).rejects.toThrow(
-      'a.webp must have the content type image/webp, not text/html',
+      'a.webp must have the content type image/webp, not text/html.',
     )
     const large = new Uint8Array(32 * 1024 * 1024 + 1)
-    await expect(store.put('a.webp', large, webp)).rejects.toThrow('a.webp is too large: at most 33554432 bytes')
+    await expect(store.put('a.webp', large, webp)).rejects.toThrow('a.webp is too large. The limit is 33554432 bytes.')
     expect(await store.get('a.webp')).toBeUndefined()
     for (const limit of [0, 1_001, 1.5])
-      await expect(store.list({ prefix: '', limit })).rejects.toThrow('use 1 to 1000')
+      await expect(store.list({ prefix: '', limit })).rejects.toThrow('Use 1 to 1000')
   })
 
-  test('gives back an object of 32 MiB', async () => {
+  test('returns an object of 32 MiB', async () => {
     const store = await aStoreOf(open)
     await store.put('large.webp', new Uint8Array(32 * 1024 * 1024).fill(7), webp)
     const bytes = (await store.get('large.webp'))?.bytes
@@ -206,7 +207,7 @@ describe.each(openers)('an object store %s', (_, open) => {
 })
 
 describe('an object store in files', () => {
-  test('leaves nothing beside its objects, and does not list what is not one', async () => {
+  test('leaves no other files, and lists only objects', async () => {
     stores += 1
     const root = fileStoreDir()
     const store = await openObjectStore(pathToFileURL(root).href)
@@ -219,7 +220,7 @@ describe('an object store in files', () => {
     expect(readFileSync(join(root, 'a/b.webp'), 'utf8')).toBe('b')
   })
 
-  test('whose folder has no room for an object says why', async () => {
+  test('without disk space reports the reason', async () => {
     stores += 1
     const root = fileStoreDir()
     const store = await openObjectStore(pathToFileURL(root).href)
@@ -231,14 +232,14 @@ describe('an object store in files', () => {
 })
 
 describe('an object store in S3', () => {
-  test('tells readers the type, and that an object never changes', async () => {
+  test('returns the type and immutable caching', async () => {
     const store = await openObjectStore(s3Url('told'))
     await store.put('a.webp', bytesOf('a'), webp)
     const head = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: 'told/a.webp' }))
     expect(head).toMatchObject({ ContentType: webp, CacheControl: 'public, max-age=31536000, immutable' })
   })
 
-  test('does not see what is under another prefix, nor what no put could have made', async () => {
+  test('ignores objects under another prefix and names that put does not create', async () => {
     const [one, other] = [await openObjectStore(s3Url('one')), await openObjectStore(s3Url('other'))]
     await one.put('a.webp', bytesOf('a'), webp)
     expect(await other.get('a.webp')).toBeUndefined()
@@ -248,9 +249,9 @@ describe('an object store in S3', () => {
     expect(await namesOf(one, { prefix: '', limit: 10 })).toEqual(['a.webp', 'deep/b.webp'])
   })
 
-  test('takes a bucket that is not there for a fault, not for an absent object', async () => {
+  test('reports a missing bucket as an error, not as an absent object', async () => {
     const store = await openObjectStore(s3Url('x', { bucket: 'no-such-bucket' }))
-    await expect(store.get('a.webp')).rejects.toThrow('The object store could not get a.webp: NoSuchBucket (404)')
+    await expect(store.get('a.webp')).rejects.toThrow('Object store operation failed: get a.webp: NoSuchBucket (404).')
     await expect(store.remove('a.webp')).rejects.toThrow('NoSuchBucket (404)')
   })
 })
@@ -277,7 +278,7 @@ const everyCall = (store: ObjectStore): Promise<unknown>[] => [
   store.list({ prefix: '', limit: 1 }),
 ]
 
-test('a store that is away fails soon, names no credential, and serves again when it is back', async () => {
+test('fails soon without naming credentials while the store is down, and recovers', async () => {
   const store = await openObjectStore(s3Url('away'))
   await store.put('kept.webp', bytesOf('kept'), webp)
   await server.stop()
@@ -287,17 +288,17 @@ test('a store that is away fails soon, names no credential, and serves again whe
   const messages = failures.map((failure) => failure.message)
   expect(messages).toEqual(
     ['put a.webp', 'get a.webp', 'remove a.webp', 'list'].map(
-      (operation) => `The object store could not ${operation}: ECONNREFUSED`,
+      (operation) => `Object store operation failed: ${operation}: ECONNREFUSED.`,
     ),
   )
   await server.start()
   expect(await textOf(store, 'kept.webp')).toBe('kept')
 })
 
-test('a store that refuses the credentials fails, and names none', async () => {
+test('fails without naming credentials if the store rejects them', async () => {
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', `not-${server.secretAccessKey}`)
   const store = await openObjectStore(s3Url('refused'))
   const failures = await Promise.all(everyCall(store).map(failureOf))
-  expect(failures.every((failure) => failure.message.endsWith(': SignatureDoesNotMatch (403)'))).toBe(true)
+  expect(failures.every((failure) => failure.message.endsWith(': SignatureDoesNotMatch (403).'))).toBe(true)
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', server.secretAccessKey)
 })

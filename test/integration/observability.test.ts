@@ -55,7 +55,7 @@ const aWorld = async (name: string, annotations: Record<string, string> = {}) =>
   }
 }
 
-test('kubectl shows the life of a world as events that its user understands, each once', async () => {
+test("kubectl shows each event of a world's life once", async () => {
   const world = await aWorld('told')
   await world.pod.exists()
   await world.pod.becomesReady()
@@ -68,7 +68,7 @@ test('kubectl shows the life of a world as events that its user understands, eac
   expect(told).toEqual(['Normal Started', 'Normal Ready', 'Warning Restarted', 'Normal Stopped'])
 })
 
-test('each reconcile that did something is one line of the log, with what was done, what changed and why', async () => {
+test('logs one line for each reconcile with steps, changes and reasons', async () => {
   const world = await aWorld('logged')
   await world.pod.exists()
   await world.pod.becomesReady()
@@ -81,7 +81,7 @@ test('each reconcile that did something is one line of the log, with what was do
   ])
 })
 
-test('a paused world is not touched, and goes on where it was when the annotation goes', async () => {
+test('a paused world is not changed and resumes without the annotation', async () => {
   const paused = await aWorld('paused', { 'orrery.dev/paused': 'true' })
   // What is applied later is looked at later, so that the paused one had its turn once this one has its pod.
   await (await aWorld('other')).pod.exists()

@@ -14,7 +14,7 @@ afterAll(() => api?.stop())
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 const fixedPaths = [...new Set(endpoints.map(({ path }) => path))].filter((path) => !path.includes('{'))
 
-test('a path that is a name and no id serves its own methods alone, and Allow lists exactly these', async () => {
+test('a path with a fixed name serves its own methods, which Allow lists', async () => {
   const rest = createRest(api.url)
   const wrong: unknown[] = []
   for (const path of fixedPaths) {
@@ -28,7 +28,7 @@ test('a path that is a name and no id serves its own methods alone, and Allow li
   expect(wrong).toEqual([])
 })
 
-test('a request is counted and logged under the route that served it', async () => {
+test('counts and logs a request under its route', async () => {
   const rest = createRest(api.url)
   await rest.call('GET', '/api/worlds/public/')
   await rest.call('DELETE', '/api/worlds/public/')
@@ -55,7 +55,7 @@ describe('the OpenAPI document', () => {
   const read = async () => (await createRest(api.url).call<Document>('GET', '/api/openapi.json')).body
   const operationsOf = ({ paths }: Document) => Object.values(paths).flatMap((path) => Object.values(path))
 
-  test('tells the form of every id in a path or a header; a header that may be missing may be empty', async () => {
+  test('describes the form of every id; an optional header may be empty', async () => {
     const newId = createIdSource({ now: Date.now })
     const ids: Record<string, string> = {
       'x-svc-organization-id': newId('organization'),
@@ -79,7 +79,7 @@ describe('the OpenAPI document', () => {
     expect([...seen].sort()).toEqual(Object.keys(ids).sort())
   })
 
-  test('names the headers that every answer of a status bears', async () => {
+  test('names the headers of every response with a status', async () => {
     const document = await read()
     const isRequired = ({ required, $ref }: Header): boolean =>
       required ?? document.components.headers?.[$ref?.split('/').at(-1) ?? '']?.required ?? false

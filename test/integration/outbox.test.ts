@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Database, openDatabase } from '#api/platform/database/client.ts'
 import { migrateDatabase } from '#api/platform/database/migrate.ts'
 import { claim, markDirty, retryLater, settle } from '#api/platform/outbox/outbox.ts'
-import { clusterOutbox } from '#api/schema.ts'
+import { clusterOutbox } from '#api/platform/outbox/table.ts'
 import { aDatabase } from '#test/support/processes.ts'
 
 let db: Database
@@ -24,13 +24,13 @@ const mark = (id: string, revision = 1, atMs = nowMs) =>
 const claimAt = (atMs: number, limit = 100) => claim(db, { limit, leaseMs: 1_000, nowMs: atMs })
 const ids = (claimed: { id: string }[]) => claimed.map(({ id }) => id).sort()
 
-test('many changes of one thing are one mark, of the newest revision', async () => {
+test('merges many changes of one row into one mark with the newest revision', async () => {
   await mark('a', 1)
   await mark('a', 2)
   expect(await claimAt(nowMs)).toMatchObject([{ id: 'a', revision: 2 }])
 })
 
-test('a mark is there only if the transaction that set it is', async () => {
+test('a mark exists only if its transaction committed', async () => {
   await db
     .transaction(async (tx) => {
       await markDirty(tx, { kind: 'world', id: 'a', revision: 1 }, nowMs)
@@ -49,7 +49,7 @@ test('two claimers never hold the same mark', async () => {
   expect(ids([...claims.flat(), ...(await claimAt(nowMs))])).toEqual(all)
 })
 
-test('a change that comes while a mark is claimed is not lost', async () => {
+test('keeps a change that is marked while the mark is claimed', async () => {
   await mark('a', 1)
   const [held] = await claimAt(nowMs)
   await mark('a', 2)
@@ -58,7 +58,7 @@ test('a change that comes while a mark is claimed is not lost', async () => {
   expect(await claimAt(nowMs)).toMatchObject([{ id: 'a', revision: 2 }])
 })
 
-test('a settled mark is gone, and a claimer that died is followed when its lease is over', async () => {
+test('removes a completed mark, and reclaims one whose lease has expired', async () => {
   await mark('a')
   await mark('b')
   const [first, second] = await claimAt(nowMs)
@@ -67,7 +67,7 @@ test('a settled mark is gone, and a claimer that died is followed when its lease
   expect(ids(await claimAt(nowMs + 1_000))).toEqual([second?.id])
 })
 
-test('a failed mark is due again after its wait, or at once if the thing changed meanwhile', async () => {
+test('a failed mark is due after its backoff, or at once if the row changed', async () => {
   await mark('a')
   await mark('b')
   for (const held of await claimAt(nowMs)) {

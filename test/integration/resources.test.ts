@@ -44,7 +44,7 @@ describe('a World made by hand', () => {
   })
   afterAll(() => operator?.stop())
 
-  test('runs without the API, under a run that the operator makes', async () => {
+  test('runs without the API, with a run id of the operator', async () => {
     apply('World', 'by-hand', { state: 'Running', runtime: { mapName: 'hall' } })
     const pod = await cluster.pod('default', 'by-hand').exists()
     await cluster.pod('default', 'by-hand').becomesReady({ ip: '10.0.0.9' })
@@ -78,7 +78,7 @@ describe('a World made by hand', () => {
   })
 })
 
-describe('a resource that is wrong is refused with what would be right', () => {
+describe('rejects an invalid resource with a message that says what is valid', () => {
   test.each([
     ['a profile that does not exist', 'World', { scaling: { profile: 'Huge' } }, 'Capacity30'],
     [
@@ -119,7 +119,7 @@ describe('a resource that is wrong is refused with what would be right', () => {
     expect(refusal(() => apply(kind, 'wrong', spec))).toContain(sentence)
   })
 
-  test('metadata and arguments of exactly their limits are taken', () => {
+  test('accepts metadata and arguments at their limits', () => {
     const metadata = { annotations: { a: 'a'.repeat(4095), ...manyTexts(7, 'a', 4091) }, labels: {} }
     apply('World', 'filled', { metadata, runtime: { args: Array.from({ length: 4 }, () => 'a'.repeat(4096)) } })
   })
@@ -144,7 +144,7 @@ test('every field is explained, and both kinds are in the category', () => {
   expect(cluster.kubectl('get', 'orrery', '-n', 'default', '-o', 'name')).toContain('world.orrery.dev/')
 })
 
-test('the API has no right on pods, and the operator none on specs, namespaces or secrets', () => {
+test('the API has no access to pods, and the operator none to specs, namespaces or secrets', () => {
   const [api, operator] = [getServers().apiKubeconfig, getServers().operatorKubeconfig]
   for (const verb of ['get', 'list', 'create', 'delete']) expect(canI(api, verb, 'pods')).toBe('no')
   expect(canI(api, 'patch', 'worlds.orrery.dev')).toBe('yes')

@@ -22,7 +22,7 @@ const aProject = () => inNewProject(api.url)
 const lobby = { name: 'Lobby', transient: false }
 
 describe('a world', () => {
-  test('is made with every default, and read back with its launch context', async () => {
+  test('is created with every default and returned with its launch context', async () => {
     const rest = await aProject()
     const made = await rest.call<{ worldId: string; launchContextId: string }>('POST', '/api/worlds/', lobby)
     expect(made.body.worldId).toMatch(/^wld-[0-9a-hjkmnp-tv-z]{26}$/)
@@ -60,7 +60,7 @@ describe('a world', () => {
     expect(second.headers.get('link')).toBeNull()
   })
 
-  test('is changed by PATCH only where something is given, and only while If-Match holds', async () => {
+  test('is changed by PATCH in the given fields only, if If-Match holds', async () => {
     const rest = await aProject()
     const { body } = await rest.call<{ worldId: string }>('POST', '/api/worlds/', { ...lobby, description: 'Old' })
     const path = `/api/worlds/${body.worldId}/`
@@ -72,7 +72,7 @@ describe('a world', () => {
     expect((await rest.call('PATCH', path, { description: 'New' }, { 'if-match': current })).status).toBe(200)
   })
 
-  test('whose build is unknown cannot be started, and nothing of it changes', async () => {
+  test('with an unknown build cannot be started and is not changed', async () => {
     const rest = await aProject()
     const build = { channelId: 'main', tag: 'v1' }
     const { body } = await rest.call<{ worldId: string }>('POST', '/api/worlds/', { ...lobby, runtime: { build } })
@@ -81,7 +81,7 @@ describe('a world', () => {
     expect((await rest.call<WorldBody>('GET', `/api/worlds/${body.worldId}/`)).body.status.phase).toBe('Inactive')
   })
 
-  test('is absent from the moment it is deleted', async () => {
+  test('is absent as soon as it is deleted', async () => {
     const rest = await aProject()
     const { body } = await rest.call<{ worldId: string }>('POST', '/api/worlds/', lobby)
     expect((await rest.call('DELETE', `/api/worlds/${body.worldId}/`)).status).toBe(200)
@@ -90,7 +90,7 @@ describe('a world', () => {
     expect((await rest.call<WorldBody[]>('GET', '/api/worlds/')).body).toEqual([])
   })
 
-  test('is out of reach through another project or another organization, and told as if it were absent', async () => {
+  test('is absent through another project or organization', async () => {
     const [owner, stranger] = await Promise.all([aProject(), aProject()])
     const { body } = await owner.call<{ worldId: string }>('POST', '/api/worlds/', lobby)
     const path = `/api/worlds/${body.worldId}/`
@@ -111,7 +111,7 @@ describe('a world', () => {
 })
 
 describe('bad input', () => {
-  test('has every fault named at once, unknown fields too, each at its place', async () => {
+  test('lists all errors with their paths, including unknown fields', async () => {
     const rest = await aProject()
     const answer = await rest.call<ProblemBody>('POST', '/api/worlds/', {
       name: 'x',
@@ -150,12 +150,12 @@ describe('bad input', () => {
     expect(await rest.call('POST', '/api/worlds/', body)).toMatchObject({ status, body: { code } })
   })
 
-  test('a name of 64 code points is taken, whatever its bytes', async () => {
+  test('accepts a name of 64 code points of any size in bytes', async () => {
     const rest = await aProject()
     expect((await rest.call('POST', '/api/worlds/', { ...lobby, name: '🌍'.repeat(64) })).status).toBe(200)
   })
 
-  test('a chunked body over 1 MiB is cut off, and a body that is not JSON is refused by its type', async () => {
+  test('rejects a chunked body over 1 MiB, and a body that is not JSON by its type', async () => {
     const rest = await aProject()
     const headers = {
       'x-api-key': rootApiKey,
@@ -181,7 +181,7 @@ describe('bad input', () => {
 })
 
 describe('the order of the checks', () => {
-  test('is route, method, credential, headers, scope, body', async () => {
+  test('checks route, method, credential, headers, scope and body in this order', async () => {
     const nobody = createRest(api.url, {}, 'not-a-key')
     const root = createRest(api.url)
     const lost = createRest(api.url, {
@@ -199,7 +199,7 @@ describe('the order of the checks', () => {
     expect((await (await aProject()).call('POST', '/api/worlds/', '{')).status).toBe(400)
   })
 
-  test('a scope that does not exist is 404 on every route that has one', async () => {
+  test('returns 404 for a missing scope on every route with a scope', async () => {
     const lost = createRest(api.url, {
       organizationId: 'org-00000000000000000000000000',
       projectId: 'prj-00000000000000000000000000',
@@ -209,7 +209,7 @@ describe('the order of the checks', () => {
   })
 })
 
-test('deployments are filtered by status, given once, many times or with commas; an unknown one is refused', async () => {
+test('filters deployments by status, repeated or with commas, and rejects an unknown one', async () => {
   const rest = await aProject()
   const { body } = await rest.call<{ worldId: string }>('POST', '/api/worlds/', lobby)
   const path = `/api/worlds/${body.worldId}/deployments/`
@@ -236,7 +236,7 @@ test('both slash forms are served', async () => {
   })
 })
 
-test('a safe request id is kept and logged with the route, and no key is ever logged', async () => {
+test('logs a valid request id with the route, and never logs a key', async () => {
   const rest = await aProject()
   const answer = await rest.call('GET', '/api/worlds/', undefined, { 'x-request-id': 'my-request.1' })
   expect(answer.headers.get('x-request-id')).toBe('my-request.1')
@@ -253,7 +253,7 @@ test('a safe request id is kept and logged with the route, and no key is ever lo
   expect(JSON.stringify(logLines(api.logFile))).not.toContain(rootApiKey)
 })
 
-test('/livez and /readyz answer on the port of the API, and /metrics by route on its own', async () => {
+test('serves /livez and /readyz on the API port, and /metrics on its own port', async () => {
   expect((await fetch(`${api.url}/livez`)).status).toBe(200)
   expect((await fetch(`${api.url}/readyz`)).status).toBe(200)
   expect((await fetch(`${api.url}/metrics`)).status).toBe(404)
@@ -276,7 +276,7 @@ test('the OpenAPI document describes every route, without a credential', async (
   expect(described).toHaveLength(51)
 })
 
-test('the reference page and all that it loads come from the API itself, without a credential', async () => {
+test('the API serves the reference page and its files without a credential', async () => {
   const page = await (await fetch(`${api.url}/api/docs/`)).text()
   const loaded = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path = '']) => path)
   expect(loaded).toHaveLength(3)

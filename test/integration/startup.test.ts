@@ -37,7 +37,7 @@ const complete = async (): Promise<Record<string, string>> => ({
   KUBECONFIG: getServers().apiKubeconfig,
 })
 
-test('an API without its environment says everything that is missing or wrong, and no value, and exits with 1', () => {
+test('an API without its environment lists all errors without values and exits with 1', () => {
   const { status, said } = run('api/main.ts', { ORRERY_PORT: 'eighty', ORRERY_ROOT_API_KEY: 'hunter2' })
   expect(status).toBe(1)
   for (const name of ['ORRERY_PORT', 'ORRERY_DATABASE_URL', 'ORRERY_ROOT_API_KEY', 'ORRERY_KEY_PEPPER']) {
@@ -47,14 +47,14 @@ test('an API without its environment says everything that is missing or wrong, a
   expect(said).not.toContain('    at ')
 })
 
-test('an operator without its environment says everything that is missing, and exits with 1', () => {
+test('an operator without its environment lists what is missing and exits with 1', () => {
   const { status, said } = run('operator/main.ts', { ORRERY_RESTART_BUDGET: '-1' })
   expect(status).toBe(1)
   for (const name of ['ORRERY_DEFAULT_SERVER_IMAGE', 'ORRERY_PUBLIC_URL', 'ORRERY_RESTART_BUDGET'])
     expect(said).toContain(name)
 })
 
-test('a kubeconfig that is missing or unreadable is named, with what is wrong', async () => {
+test('names a kubeconfig that is missing or unreadable, with the reason', async () => {
   const broken = join(dir, 'broken')
   writeFileSync(broken, '{ this is: [not yaml')
   const env = await complete()
@@ -67,18 +67,18 @@ test('a kubeconfig that is missing or unreadable is named, with what is wrong', 
   expect(run('api/main.ts', { ...env, KUBECONFIG: '' }).said).toContain('KUBECONFIG')
 })
 
-test('a taken port is named, with what to do', async () => {
+test('names a port that is in use, and says what to do', async () => {
   const taken = createServer()
   await new Promise<void>((done) => taken.listen(0, done))
   const { port } = taken.address() as { port: number }
   const { status, said } = run('api/main.ts', { ...(await complete()), ORRERY_PORT: String(port) })
-  expect({ status, said }).toEqual({ status: 1, said: expect.stringContaining(`Port ${port} is taken`) })
+  expect({ status, said }).toEqual({ status: 1, said: expect.stringContaining(`Port ${port} is in use`) })
   const started = run('dev/start.ts', { ORRERY_STATE_DIR: join(dir, 'stack') }, '--api-port', String(port))
   expect(started).toEqual({ status: 1, said: expect.stringContaining('--api-port') })
   taken.close()
 })
 
-test('a database that refuses the API is told, and exits with 1', async () => {
+test('exits with 1 and names the error if the database refuses the connection', async () => {
   const env = await complete()
   const url = (env.ORRERY_DATABASE_URL ?? '').replace(/:[^:@/]+@/, ':wrong@')
   const { status, said } = run('api/main.ts', { ...env, ORRERY_DATABASE_URL: url })
@@ -87,13 +87,13 @@ test('a database that refuses the API is told, and exits with 1', async () => {
   expect(said).not.toContain(url)
 })
 
-test('npm start without a source of Kubernetes says which to provide', () => {
+test('npm start without a source of Kubernetes lists the sources', () => {
   const bare = run('dev/start.ts', { ORRERY_STATE_DIR: join(dir, 'bare'), PATH: '/nowhere' }, '--node', 'kwok')
   expect(bare.status).toBe(1)
   for (const source of ['KUBECONFIG', 'KUBEBUILDER_ASSETS', 'Go ']) expect(bare.said).toContain(source)
 })
 
-test('npm start refuses the data of another version, and says how to forget it', () => {
+test('npm start refuses data of another version and says how to reset it', () => {
   const stateDir = join(dir, 'old')
   run('dev/start.ts', { ORRERY_STATE_DIR: stateDir, PATH: '/nowhere' }, '--node', 'kwok')
   writeFileSync(join(stateDir, 'format'), 'orrery-0')
@@ -102,7 +102,7 @@ test('npm start refuses the data of another version, and says how to forget it',
   expect(said).toContain('--reset')
 })
 
-test('an API that is asked to end lets a request finish, takes no other, and exits with 0', async () => {
+test('on SIGTERM the API finishes requests, accepts no new ones and exits with 0', async () => {
   const databaseUrl = await aDatabase()
   const api = await startApi({ databaseUrl })
   const rest = await inNewProject(api.url)

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { worlds } from '#api/domain/worlds/table.ts'
 import { openDatabase } from '#api/platform/database/client.ts'
-import { worlds } from '#api/schema.ts'
 import { desiredSpec } from '#api/sync/desired.ts'
 import { isOutdated, recordApplied } from '#api/sync/synced.ts'
 import { aCluster } from '#test/support/cluster.ts'
@@ -26,7 +26,7 @@ afterAll(async () => {
   await Promise.all(apis?.map((api) => api.stop()) ?? [])
 })
 
-test('many worlds, made and started at once over two replicas, all get the pod of their run', async () => {
+test('worlds started concurrently over two replicas all get the pod of their run', async () => {
   const operator = await startOperator()
   const scopes = await Promise.all(apis.map(({ url }) => inNewProject(url)))
   const started = await Promise.all(
@@ -46,7 +46,7 @@ test('many worlds, made and started at once over two replicas, all get the pod o
   await operator.stop()
 })
 
-test('what pull has seen is not forgotten when the answer of an earlier apply comes late', async () => {
+test('a late response to an apply does not undo what pull has read', async () => {
   const gate = await createGate(getServers().apiKubeconfig)
   const url = await aDatabase()
   const away = await startApi({ databaseUrl: url, kubeconfig: gate.kubeconfig })
@@ -79,7 +79,7 @@ test('what pull has seen is not forgotten when the answer of an earlier apply co
   await close()
 })
 
-test('a start right after a stop stands, though the watch shows the stop before its push is answered', async () => {
+test('keeps a start that follows a stop, though the watch shows the stop before its push returns', async () => {
   const proxy = await createFaultProxy({ kubeconfig: getServers().apiKubeconfig })
   const url = await aDatabase()
   const api = await startApi({ databaseUrl: url, kubeconfig: proxy.kubeconfig })
@@ -108,7 +108,7 @@ test('a start right after a stop stands, though the watch shows the stop before 
   await proxy.remove()
 })
 
-test('a replica that dies hands the pull to the other, which misses nothing', async () => {
+test('the other replica takes over pull from one that dies, without a gap', async () => {
   const operator = await startOperator()
   const [leader, other] = apis
   if (leader === undefined || other === undefined) throw new Error('two replicas are needed')
@@ -127,7 +127,7 @@ test('a replica that dies hands the pull to the other, which misses nothing', as
   await operator.stop()
 })
 
-test('what REST asks of a paused world waits until the pause ends, a deletion too, and holds nothing else up', async () => {
+test('REST writes to a paused world wait until the pause ends, without delaying others', async () => {
   const operator = await startOperator()
   const rest = await inNewProject(apis[1]?.url ?? '')
   const namespace = `orrery-${rest.scope.organizationId}`

@@ -8,11 +8,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApp } from '#api/app.ts'
 import { readApiConfig } from '#api/config.ts'
 import { createDeps } from '#api/deps.ts'
+import { sweepPictures } from '#api/domain/deletion/sweep/service.ts'
 import type { Endpoint, Scope } from '#api/domain/endpoint/endpoint.ts'
-import { sweepPictures } from '#api/domain/pictures/sweep/service.ts'
 import { endpoints } from '#api/endpoints.ts'
 import { openDatabase } from '#api/platform/database/client.ts'
-import { openObjectStore } from '#api/platform/objects/store.ts'
+import { openObjectStore } from '#api/platform/objects/open.ts'
 import { systemClock } from '#shared/clock.ts'
 import { createIdSource, type IdKind } from '#shared/ids.ts'
 import { createLog } from '#shared/log.ts'
@@ -297,7 +297,7 @@ describe('no credential', () => {
     )
   })
 
-  test.each(needsCredential)('opens %s: 401, and nothing changes', async (_, endpoint) => {
+  test.each(needsCredential)('returns 401 for %s and changes nothing', async (_, endpoint) => {
     await changingNothing(async () => {
       for (const [which, credential] of bad) {
         const answer = await request(endpoint, victim.things, credential)
@@ -307,7 +307,7 @@ describe('no credential', () => {
     })
   })
 
-  test('that is right but of the other kind opens an endpoint: 401', async () => {
+  test('of the other kind returns 401', async () => {
     const { tenant, things } = victim
     const everything = [`${tenant.paths.organization}/**:*`]
     const [apiKey, token] = [await tenant.key(everything), await tenant.token(things.userId, everything)]
@@ -319,7 +319,7 @@ describe('no credential', () => {
   })
 })
 
-describe('a stranger, who may do everything in an organization of their own,', () => {
+describe('the owner of another organization', () => {
   let victim: Awaited<ReturnType<typeof aFullTenant>>
   let own: Awaited<ReturnType<typeof aFullTenant>>
   let credential: Required<Credential>
@@ -350,7 +350,7 @@ describe('a stranger, who may do everything in an organization of their own,', (
   const keyless = ['getOrganization', 'getOrganizationById']
 
   test.each(byName)(
-    'is told of a foreign thing by %s as of an absent one, and changes nothing',
+    'gets the same response from %s for a foreign resource as for an absent one, and changes nothing',
     async (name, endpoint) => {
       await changingNothing(async () => {
         const foreign = await request(endpoint, victim.things, as(endpoint))
@@ -369,7 +369,7 @@ describe('a stranger, who may do everything in an organization of their own,', (
     ),
   )
   test.each(inPath)(
-    'is told by %s with a foreign %s in the path as with an absent one',
+    'gets the same response from %s for a foreign %s in the path as for an absent one',
     async (name, param, endpoint) => {
       await changingNothing(async () => {
         const withOne = (of: Things) => ({ ...own.things, [param]: of[param as keyof Things] })
@@ -387,7 +387,7 @@ describe('a stranger, who may do everything in an organization of their own,', (
 
   const withProject = byName.filter(([, { scope = 'none' }]) => sees.project(scope))
   test.each(withProject)(
-    'is told by %s with a foreign project in the header as with an absent one',
+    'gets the same response from %s for a foreign project header as for an absent one',
     async (name, endpoint) => {
       await changingNothing(async () => {
         const asked = (projectId: string) => request(endpoint, { ...own.things, projectId }, as(endpoint))
@@ -400,7 +400,7 @@ describe('a stranger, who may do everything in an organization of their own,', (
 
   const documents = byName.filter(([, { path }]) => path.startsWith('/api/documents/'))
   test.each(documents)(
-    'is told by %s with a foreign world in the header, or a foreign id in its id, as with absent ones',
+    'gets the same response from %s for a foreign world header or id as for absent ones',
     async (_, endpoint) => {
       await changingNothing(async () => {
         const inWorld = (worldId: string) => request(endpoint, own.things, as(endpoint), { 'x-svc-world-id': worldId })
@@ -475,7 +475,7 @@ describe('a stranger, who may do everything in an organization of their own,', (
     },
   )
 
-  test('keeps an upload from the sweep in the row of its owner alone, whatever the public URL was', async () => {
+  test("keeps an upload that its owner's row names, for any public URL", async () => {
     const { db, close } = openDatabase({ url: databaseUrl, poolSize: 1 })
     const objects = await openObjectStore(pathToFileURL(await mkdtemp(join(tmpdir(), 'orrery-sweep-'))).href)
     const upload = async (worldId: string, digit: string) => {
@@ -495,7 +495,7 @@ describe('a stranger, who may do everything in an organization of their own,', (
     expect((await objects.list({ prefix: 'pictures/', limit: 10 })).map(({ name }) => name)).toEqual([kept])
   })
 
-  test('gains nothing by a permission on a foreign project or world beneath an organization of their own', async () => {
+  test('gains nothing from a permission on a foreign project or world under their own organization', async () => {
     const { projectId, worldId } = victim.things
     await victim.tenant.rest.call('POST', `/api/worlds/${worldId}/start/`)
     await setActive(worldId)
@@ -550,7 +550,7 @@ describe('a key of another project of the same organization', () => {
   })
 
   test.each(byName.filter(([, { credential }]) => credential !== 'token'))(
-    'gets nothing of this one by %s, and is told as if it were absent',
+    'reads nothing of this one by %s, as if it were absent',
     async (name, endpoint) => {
       await changingNothing(async () => {
         const answer = await request(endpoint, victim.things, { apiKey })
@@ -573,7 +573,7 @@ describe('a key that only reads', () => {
   })
 
   test.each(byName.filter(([, { credential }]) => credential !== 'token'))(
-    'reads by %s where it reads, and is refused where it writes',
+    'may read but not write by %s',
     async (name, endpoint) => {
       const reads = endpoint.method === 'get' || name === 'resolveBuildAndContent'
       await changingNothing(async () => {

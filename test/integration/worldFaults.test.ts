@@ -81,7 +81,7 @@ const anActiveWorld = async (spec: WorldSpecInput = {}, node?: string) => {
 }
 
 describe('a server that does not come up', () => {
-  test('for its image is Degraded, and runs as soon as the image is there', async () => {
+  test('for a missing image is Degraded and runs once the image exists', async () => {
     const world = aWorld()
     await world.pod.exists()
     await world.pod.cannotPullItsImage('registry.example/world-server:1: not found')
@@ -93,7 +93,7 @@ describe('a server that does not come up', () => {
     await world.shows('Ready', 'True/ServerReady')
   })
 
-  test('for want of a node is Unschedulable', async () => {
+  test('without a fitting node is Unschedulable', async () => {
     const world = aWorld()
     await world.pod.exists()
     await world.pod.fitsNowhere('0/3 nodes are available: 3 Insufficient memory.')
@@ -106,7 +106,7 @@ describe('a server that does not come up', () => {
     await world.keepsToEvents('0/3 nodes are available: 3 Insufficient memory.')
   })
 
-  test('for a quota says which, makes few attempts, and comes up once there is room', async () => {
+  test('for a quota reports the quota, retries rarely, and starts once there is room', async () => {
     const namespace = aNamespace()
     const quota = { pods: '0' }
     apply({ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'none', namespace }, spec: { hard: quota } })
@@ -130,7 +130,7 @@ describe('a server that does not come up', () => {
     await world.shows('Degraded', 'False/AsExpected')
   })
 
-  test('for a policy of the cluster says which and why', async () => {
+  test('for a policy of the cluster reports the policy and the reason', async () => {
     const namespace = aNamespace()
     const policy = `no-worlds-${namespace}`
     apply({
@@ -172,7 +172,7 @@ describe('a server that does not come up', () => {
     cluster.kubectl('delete', 'validatingadmissionpolicybinding,validatingadmissionpolicy', policy)
   })
 
-  test('for a pod of its name that is a stranger’s says so, and leaves the stranger alone', async () => {
+  test('for a pod name that a stranger holds reports it and does not touch the stranger', async () => {
     const namespace = aNamespace()
     const spec = { containers: [{ name: 'c', image: 'i' }] }
     apply({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'w', namespace }, spec })
@@ -185,7 +185,7 @@ describe('a server that does not come up', () => {
 })
 
 describe('a server that is lost', () => {
-  test('to its memory is restarted and says so, while the world stays Active', async () => {
+  test('to its memory limit is restarted, while the world stays Active', async () => {
     const world = await anActiveWorld()
     await world.pod.runsOutOfMemory()
     const seen = await world.shows('Degraded', 'True/OutOfMemory')
@@ -196,7 +196,7 @@ describe('a server that is lost', () => {
     await world.shows('Degraded', 'False/AsExpected')
   })
 
-  test('again and again is in a crash loop, and ends in Error after three restarts', async () => {
+  test('repeatedly ends in Error after three restarts', async () => {
     const world = await anActiveWorld()
     let last = ''
     for (let attempt = 0; attempt < 4; attempt += 1) {
@@ -212,7 +212,7 @@ describe('a server that is lost', () => {
     await world.shows('Degraded', 'True/CrashLoop')
   })
 
-  test('by eviction, more often than there are restarts, is made again each time', async () => {
+  test('by evictions is replaced each time, without spending the restart budget', async () => {
     const world = await anActiveWorld()
     let { uid } = world
     for (let attempt = 0; attempt < 5; attempt += 1) {
@@ -233,7 +233,7 @@ describe('a node that is lost', () => {
     return { name, ...cluster.node(name) }
   }
 
-  test('from sight has its server left alone, also when the cluster deletes the pod, until the node is gone', async () => {
+  test('keeps its server, even if the pod is being deleted, until the node is gone', async () => {
     const node = await aNode()
     const world = await anActiveWorld({}, node.name)
     await node.isOutOfSight()
@@ -249,7 +249,7 @@ describe('a node that is lost', () => {
     expect((await world.resource.find())?.status?.run?.restarts).toBe(0)
   })
 
-  test('and comes back finds its world as it was', async () => {
+  test('and returns finds its world unchanged', async () => {
     const node = await aNode()
     const world = await anActiveWorld({}, node.name)
     await node.isOutOfSight()
@@ -260,7 +260,7 @@ describe('a node that is lost', () => {
     await node.isRemoved()
   })
 
-  test('by the word of an administrator has its server replaced though nobody deleted it', async () => {
+  test('with the out-of-service taint has its server replaced', async () => {
     const node = await aNode()
     const world = await anActiveWorld({}, node.name)
     await node.isOutOfSight()
@@ -272,7 +272,7 @@ describe('a node that is lost', () => {
     await node.isRemoved()
   })
 
-  test('is replaced after a time only where that is configured', async () => {
+  test('is replaced after a timeout only if one is configured', async () => {
     await operator.stop()
     operator = await startOperator({ ORRERY_NODE_LOST_FORCE_MS: '2000' })
     const node = await aNode()
@@ -350,7 +350,7 @@ describe('the network of a world', () => {
 })
 
 describe('time', () => {
-  test('ends a run after its duration, also when the operator was restarted meanwhile, and a transient world goes', async () => {
+  test('ends a run after its duration, also after an operator restart, and deletes a transient world', async () => {
     const world = await anActiveWorld({ transient: true, durationMinutes: 0.2 })
     const startedAt = Date.parse((await world.resource.find())?.status?.startedAt ?? '')
     await operator.stop()
@@ -372,7 +372,7 @@ describe('time', () => {
   })
 })
 
-test('a paused world is left alone, says so, and goes on when the annotation is removed', async () => {
+test('a paused world is not changed, reports it, and resumes without the annotation', async () => {
   const world = await anActiveWorld()
   change(world.namespace, { metadata: { annotations: { 'orrery.dev/paused': 'true' } } })
   await world.shows('Progressing', 'False/Paused')
@@ -406,7 +406,7 @@ describe('the ConfigMap of the scaling profiles', () => {
     throw new Error('the operator started')
   }
 
-  test('is read at the start, takes effect at the next run, and with faults keeps the operator from starting', async () => {
+  test('is read at start, applies to the next run, and stops the operator if it is invalid', async () => {
     expect(await fault()).toContain('default/orrery-scaling-profiles of ORRERY_SCALING_PROFILES does not exist')
     profiles({ Huge: 'memoryLimit: 1Gi', Capacity30: 'memoryLimit: much' })
     const said = await fault()
@@ -429,7 +429,7 @@ describe('the ConfigMap of the scaling profiles', () => {
   })
 })
 
-test('servers are placed by group and region, and with a priority, as the configuration says', async () => {
+test('places servers by group, region and priority of the configuration', async () => {
   cluster.kubectl('create', 'priorityclass', 'worlds', '--value=1000')
   await operator.stop()
   operator = await startOperator({

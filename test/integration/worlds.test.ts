@@ -45,7 +45,7 @@ const aWorld = async (body: object = {}) => {
   }
 }
 
-test('a world created over REST appears as a resource, and starts, runs, stops and goes as a pod', async () => {
+test('a world created over REST becomes a resource, and its run a pod', async () => {
   const world = await aWorld({ description: 'The first', runtime: { mapName: 'hall' } })
   const resource = await world.resource().exists()
   expect(resource.spec).toMatchObject({
@@ -77,7 +77,7 @@ test('a world created over REST appears as a resource, and starts, runs, stops a
   await world.resource().isGone()
 })
 
-test('a start of a running world ends the older run first and never has two pods', async () => {
+test('a start of a running world ends the older run first, without a second pod', async () => {
   const world = await aWorld()
   await world.post('start')
   const first = await world.pod().exists()
@@ -173,7 +173,7 @@ test('a kubectl delete deletes the world, after its server has stopped', async (
   )
 })
 
-test('a rename over REST reaches the resource and does not disturb the run', async () => {
+test('a rename over REST reaches the resource and does not affect the run', async () => {
   const world = await aWorld()
   await world.post('start')
   const pod = await world.pod().exists()
@@ -186,7 +186,7 @@ test('a rename over REST reaches the resource and does not disturb the run', asy
   expect((await world.read()).status).toEqual(before.status)
 })
 
-test('a resource that vanished without the finalizer is made again', async () => {
+test('recreates a resource that vanished without its finalizer', async () => {
   const world = await aWorld()
   const before = await world.resource().exists()
   cluster.kubectl(

@@ -17,7 +17,7 @@ const seed = Number(process.env.ORRERY_SOAK_SEED ?? 1)
 const worlds = 12
 const mostBots = 3
 const longestPauseMs = 400
-/** How often the operator is killed, of all that happens. */
+/** The part of all actions that kill the operator. */
 const killPart = 0.02
 const sampleMs = 5_000
 
@@ -74,7 +74,7 @@ const aLife = async (at: number) => {
   }
   return {
     act: () => Object.values(acts)[Math.floor(random() * Object.keys(acts).length)]?.(),
-    /** Whether what exists is what was asked for last. */
+    /** Reports whether the pods match the last action. */
     isAsWanted: async (): Promise<boolean> => {
       const [world, { items }] = [await fixture.world(), await simulator.pods.list({ namespace })]
       const server = items.filter(({ metadata }) => metadata.name === worldName)

@@ -101,7 +101,7 @@ export const aCluster = () => {
       }),
     isHeldBy: (finalizer: string | null) =>
       pods.patch({ namespace, name }, { metadata: { finalizers: finalizer === null ? null : [finalizer] } }),
-    /** What the kubelet does once the server has stopped. */
+    /** Removes the pod, as the kubelet does once the server has stopped. */
     hasStopped: () => pods.delete({ namespace, name }, { gracePeriodSeconds: 0 }),
   })
   const botsOf = async (namespace: string, deployment: string): Promise<{ index: number; pod: Pod }[]> => {

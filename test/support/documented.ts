@@ -6,7 +6,7 @@ type Operation = { responses: Record<string, Response> }
 /** The parts of an OpenAPI document that answers are held against. */
 export type ApiDocument = { paths: Record<string, Record<string, Operation>>; components: { schemas: object } }
 
-/** What was asked and what came back. */
+/** A request and its response. */
 export type Exchange = { method: string; path: string; status: number; contentType: string; text: string }
 
 const known = new Map<string, Promise<(exchange: Exchange) => void>>()

@@ -6,7 +6,7 @@ export type FakeClock = Clock & {
   advance(ms: number): void
   /** Moves the wall clock alone, back or on: somebody set the machine's time. */
   jump(ms: number): void
-  /** How many timers wait. */
+  /** The number of pending timers. */
   readonly pending: number
 }
 

@@ -1,4 +1,4 @@
-import { platform } from '#api/platform/auth/principal.ts'
+import { platform } from '#api/domain/access/claims.ts'
 import { type Connection, createConnection, type Peer } from '#api/realtime/connection.ts'
 import { createHealth } from '#api/realtime/health.ts'
 
@@ -31,7 +31,7 @@ export const aFakePeer = () => {
       waiting = []
       for (const callback of callbacks) callback()
     },
-    /** What all frames say that were written. */
+    /** Returns the parsed messages of all written frames. */
     told: (): Record<string, unknown>[] => textsOf(Buffer.concat(written)).map((text) => JSON.parse(text)),
   }
 }

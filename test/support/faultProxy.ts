@@ -7,11 +7,11 @@ import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import { openPki } from '#dev/kubernetes/pki.ts'
 
-/** Where a writer dies: before its write is forwarded, after it is done and before the answer, or after the answer. */
+/** The point at which a writer is killed: before its write is forwarded, before the response, or after it. */
 export const points = ['A', 'B', 'C'] as const
 export type Point = (typeof points)[number]
 
-/** One write as it came through; `status` is 0 where it was not forwarded. */
+/** A write that reached the proxy. `status` is 0 if it was not forwarded. */
 export type Write = {
   readonly namespace: string
   /** `verb resource[/subresource] name #occurrence`; the occurrence counts the effective ones of a namespace. */
@@ -31,7 +31,7 @@ export type Trigger = {
   readonly act: () => void
 }
 
-/** How long a writer that was answered may go on before it dies; none of its requests is forwarded in that time. */
+/** The time between the response and the kill. No request is forwarded in that time. */
 const answeredMs = 5
 
 /**

@@ -8,7 +8,7 @@ import type { StackInfo } from '#dev/stack.ts'
 import { inNewProject, type WorldBody } from './rest.ts'
 import { eventually } from './wait.ts'
 
-/** How long a stack may take to be ready; a first one may have to build what it runs. */
+/** The limit for a stack to become ready. The first one may have to build its programs. */
 export const startMs = 15 * 60_000
 
 /** A stack that `npm start` made. */
@@ -16,7 +16,7 @@ export type RunningStack = {
   readonly info: StackInfo
   readonly child: ChildProcess
   readonly exited: Promise<number | null>
-  /** What it has printed so far. */
+  /** Returns the output so far. */
   readonly output: () => string
 }
 

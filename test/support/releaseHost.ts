@@ -90,7 +90,7 @@ export const createReleaseHost = async (folder: string) => {
       const stated = digest ? { digest: `sha256:${hash('sha256', bytes)}` } : {}
       served.set('/kwok.json', JSON.stringify({ assets: [{ ...asset, ...stated }] }))
     },
-    /** Where a program of Kubernetes' release is served. */
+    /** Returns the path at which a program of the Kubernetes release is served. */
     pathOf: (name: string): string => `${release}/${name}`,
     close: (): Promise<void> =>
       new Promise((done) => {

@@ -3,7 +3,7 @@ import { WebSocket } from 'ws'
 import { rootApiKey } from './processes.ts'
 import { eventually } from './wait.ts'
 
-/** What a server says, loosely: each kind has some of these. */
+/** A message of the server. Each kind has some of these members. */
 export type Heard = {
   readonly userId?: string
   readonly resource?: { readonly type: string; readonly id: string }
@@ -41,10 +41,10 @@ export const listOf = (headers: Record<string, string>): string =>
     ),
   )
 
-/** Where a server is connected to. */
+/** Returns the WebSocket URL of an API. */
 export const realtimeUrl = (apiUrl: string): string => `${apiUrl.replace(/^http/, 'ws')}/api/realtime/connect/`
 
-/** How a server refused: its HTTP answer. */
+/** The HTTP response of a refused handshake. */
 export type Refusal = { status: number; headers: Record<string, unknown>; body: Record<string, unknown> }
 
 /** Tries to connect; what the server answers instead of 101. */

@@ -99,7 +99,7 @@ export const createWriters = (options: WriterOptions) => {
       const { rows } = await control.query('select pg_backend_pid() as pid')
       return rows[0].pid
     },
-    /** All documents as they are. */
+    /** Reads all documents. */
     rows: async (): Promise<FinalRow[]> => {
       const { rows } = await control.query(
         `select id, version, (data -> 'config' ->> 'n')::int as n from documents where organization_id = $1 order by id`,
@@ -111,7 +111,7 @@ export const createWriters = (options: WriterOptions) => {
   }
 }
 
-/** One session of Postgres, connected when it is needed. */
+/** Creates a Postgres session that connects when it is first used. */
 const createSession = (databaseUrl: string) => {
   let client: Client | undefined
   const connected = async (): Promise<Client> => {
@@ -134,7 +134,7 @@ const createSession = (databaseUrl: string) => {
 }
 type Session = ReturnType<typeof createSession>
 
-/** Whether a query failed because its session did, or could not be had: a class of SQLSTATE, a socket's error or pg's own. */
+/** Reports whether a query failed because its session was lost or refused: by SQLSTATE class, socket error or pg's own. */
 const isLost = (error: unknown): boolean => {
   const { code = '', message = '' } = error as { code?: string; message?: string }
   return /^(57P|08|ECONN|EPIPE)/.test(code) || /^Connection terminated|^timeout expired|not queryable/.test(message)
@@ -143,7 +143,7 @@ const isLost = (error: unknown): boolean => {
 /** Few documents are written most. */
 const aDocument = ({ random, documents }: WriterOptions): number => Math.floor(random() ** 2 * documents)
 
-/** One document of fifty is larger than a change holds. */
+/** Returns random data. One document of fifty is larger than a change record can hold. */
 const dataOf = (random: () => number): { id: string; config: { n: number; padding: string } } => ({
   id: 'd',
   config: { n: Math.floor(random() * 1e9), padding: random() < 0.02 ? 'x'.repeat(20_000) : '' },
@@ -166,7 +166,7 @@ const writeDocument = async (
   )
 }
 
-/** One transaction of the usual kinds; returns how many changes it committed. */
+/** Runs a random transaction and returns the number of committed changes. */
 const transact = async (session: Session, options: WriterOptions): Promise<number> => {
   const { random } = options
   const size = random() < 0.5 ? 1 : 1 + Math.floor(random() * 6)
@@ -192,7 +192,7 @@ const transact = async (session: Session, options: WriterOptions): Promise<numbe
   return isRolledBack ? 0 : kept
 }
 
-/** A transaction that many others pass: it writes first, and commits when they are all told of. */
+/** Runs a transaction that writes first and commits after many later transactions. */
 const transactLong = async (
   session: Session,
   options: WriterOptions,

@@ -1,5 +1,6 @@
-import type { KnownClaim, Principal } from '#api/platform/auth/principal.ts'
+import type { Principal } from '#api/platform/auth/principal.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
+import type { KnownClaim } from './claims.ts'
 import type { Context } from './context.ts'
 import { includes, reachableChildren, strongestVerb, strongestVerbBeneath, type Verb } from './permissions.ts'
 

@@ -1,21 +1,18 @@
-import type { KeyUsage } from '#api/domain/apiKeys/usage/service.ts'
-import type { Depth } from '#api/domain/endpoint/endpoint.ts'
-import type { Limits } from '#api/domain/organizations/schema.ts'
-import type { TokenIssuer } from '#api/platform/auth/issuer.ts'
 import type { KeyCache } from '#api/platform/auth/keyCache.ts'
+import type { KeyUsage } from '#api/platform/auth/keyUsage.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
 import type { TokenCache } from '#api/platform/auth/tokenCache.ts'
-import type { Database } from '#api/platform/database/client.ts'
+import type { Database, Transaction } from '#api/platform/database/client.ts'
 import type { Idempotency } from '#api/platform/idempotency/key.ts'
 import type { ObjectStore } from '#api/platform/objects/store.ts'
 import type { Sealer } from '#api/platform/secrets/seal.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { NewId } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
+import type { TokenIssuer } from './issuer.ts'
+import type { Limits } from './limits.ts'
 import type { Verb } from './permissions.ts'
-
-/** The ids of a node and of those above it; what is not asked for is ''. */
-export type ScopeIds = { readonly organizationId: string; readonly projectId: string; readonly worldId: string }
+import type { ScopeIds, ScopeKind } from './scope.ts'
 
 /** What verbs work with; made once a process. */
 export type Deps = {
@@ -43,7 +40,13 @@ export type Deps = {
   /** The cluster that a place leads to; undefined is nowhere. */
   readonly clusterOf: (place: { group: string; region: string }) => string | undefined
   /** Whether the whole chain of ids exists and belongs together. */
-  readonly scopeExists: (depth: Depth, ids: ScopeIds) => Promise<boolean>
+  readonly scopeExists: (kind: ScopeKind, ids: ScopeIds) => Promise<boolean>
+  /** Adds a permission to an API key. A principal that is no key is left as it is. */
+  readonly grantToKey: (tx: Transaction, keyId: string, permission: string, now: Date) => Promise<void>
+  /** Returns the first key in the chain of keys that leads to what a caller makes; null for the platform key. */
+  readonly ancestorOf: (tx: Transaction, principal: Principal) => Promise<string | null>
+  /** Counts the bots that a world's bot deployments want, without those that have ended. */
+  readonly countLiveBots: (tx: Transaction, worldId: string) => Promise<number>
   /** Wakes the push to the cluster; called after a commit that left something dirty. */
   readonly wakeSync: () => void
 }
@@ -54,7 +57,7 @@ export type Context = Deps & {
   readonly organizationId: string
   readonly projectId: string
   readonly worldId: string
-  /** The caller's strongest verb on the endpoint's node; undefined where the endpoint names none. */
+  /** The caller's strongest verb on the endpoint's scope; undefined where the endpoint names none. */
   readonly verb: Verb | undefined
   readonly idempotency: Idempotency | undefined
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
-import { linkTo, pageOf, pageQuery } from '#api/platform/http/page.ts'
+import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
 import {
   apiKeyAnswer,
   createApiKeyBody,
@@ -35,9 +35,9 @@ export const apiKeyEndpoints = [
     answer: z.array(apiKeyAnswer),
     answerHeaders: ['link'],
     handle: async (ctx, { query }) => {
-      const page = pageOf(query)
+      const page = toPage(query)
       const { items, next } = await listApiKeys(ctx, page)
-      return { body: items, headers: linkTo(path, page, next) }
+      return { body: items, headers: nextPageLink(path, page, next) }
     },
   }),
   endpoint({

@@ -1,25 +1,18 @@
 import { and, count, eq } from 'drizzle-orm'
 import { pathOf } from '#api/domain/access/authorise.ts'
+import type { knownClaims } from '#api/domain/access/claims.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import { mayGrant, strongestVerb } from '#api/domain/access/permissions.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
-import type { knownClaims, Principal } from '#api/platform/auth/principal.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
-import { after, inOrder } from '#api/platform/database/page.ts'
+import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { optional } from '#api/platform/http/fields.ts'
-import { cut, type Page, type Paged } from '#api/platform/http/page.ts'
+import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
 import { fingerprintOf, maskedApiKey, newApiKey } from '#api/platform/secrets/apiKey.ts'
 import type { ApiKeyAnswer, CreateApiKey, PatchApiKey, RotateApiKey, RotatedApiKey } from './schema.ts'
 import { type ApiKeyRow, apiKeys } from './table.ts'
-
-/** Returns the first key in the chain of keys that leads to what a caller makes; null where the platform key makes it. */
-export const ancestorOf = async (tx: Transaction, { kind, id }: Principal): Promise<string | null> => {
-  if (kind !== 'key') return null
-  const [maker] = await tx.select({ ancestorId: apiKeys.ancestorId }).from(apiKeys).where(eq(apiKeys.id, id))
-  return maker?.ancestorId ?? id
-}
 
 const forget = (ctx: Context, apiKeyId: string): void => {
   ctx.keys.forget(apiKeyId)
@@ -59,7 +52,7 @@ export const createApiKey = async (ctx: Context, input: CreateApiKey): Promise<{
       ...ids,
       ...toColumns(input),
       ...newString(ctx, apiKey, ids),
-      ancestorId: await ancestorOf(tx, ctx.principal),
+      ancestorId: await ctx.ancestorOf(tx, ctx.principal),
       createdAt: now,
       updatedAt: now,
     })
@@ -72,10 +65,10 @@ export const listApiKeys = async (ctx: Context, page: Page): Promise<Paged<ApiKe
   const rows = await ctx.db
     .select()
     .from(apiKeys)
-    .where(and(eq(apiKeys.organizationId, ctx.organizationId), after(apiKeys, page)))
-    .orderBy(...inOrder(apiKeys))
+    .where(and(eq(apiKeys.organizationId, ctx.organizationId), whereAfterCursor(apiKeys, page)))
+    .orderBy(...listOrder(apiKeys))
     .limit(page.limit + 1)
-  const { items, ...next } = cut(rows, page)
+  const { items, ...next } = toPaged(rows, page)
   return { ...next, items: presentAll(ctx, items) }
 }
 
@@ -90,7 +83,7 @@ export const patchApiKey = async (ctx: Context, apiKeyId: string, changes: Patch
     const before = await changeable(ctx, tx, apiKeyId)
     if (!isDeactivation(changes)) refuseStronger(ctx, before)
     const columns = { ...toColumns(changes), updatedAt: new Date(ctx.clock.now()) }
-    const [changed] = await tx.update(apiKeys).set(columns).where(is(ctx, apiKeyId)).returning()
+    const [changed] = await tx.update(apiKeys).set(columns).where(whereKey(ctx, apiKeyId)).returning()
     return changed
   })
   forget(ctx, apiKeyId)
@@ -122,7 +115,7 @@ export const rotateApiKey = async (
         previousValidUntil,
         updatedAt: now,
       })
-      .where(is(ctx, apiKeyId))
+      .where(whereKey(ctx, apiKeyId))
     return { apiKey, previousValidUntil: previousValidUntil.toISOString() }
   })
   ctx.keys.forget(apiKeyId)
@@ -134,20 +127,20 @@ export const rotateApiKey = async (
 export const deleteApiKey = async (ctx: Context, apiKeyId: string): Promise<void> => {
   await ctx.db.transaction(async (tx) => {
     await changeable(ctx, tx, apiKeyId)
-    await tx.delete(apiKeys).where(is(ctx, apiKeyId))
+    await tx.delete(apiKeys).where(whereKey(ctx, apiKeyId))
   })
   forget(ctx, apiKeyId)
 }
 
 /** Whether the organization of the headers has such a key. */
 export const apiKeyExists = async (ctx: Context, apiKeyId: string): Promise<boolean> =>
-  (await ctx.db.select({ id: apiKeys.id }).from(apiKeys).where(is(ctx, apiKeyId))).length > 0
+  (await ctx.db.select({ id: apiKeys.id }).from(apiKeys).where(whereKey(ctx, apiKeyId))).length > 0
 
-const is = (ctx: Context, apiKeyId: string) =>
+const whereKey = (ctx: Context, apiKeyId: string) =>
   and(eq(apiKeys.organizationId, ctx.organizationId), eq(apiKeys.id, apiKeyId))
 
 const changeable = async (ctx: Context, tx: Transaction, apiKeyId: string): Promise<ApiKeyRow> => {
-  const [row] = await tx.select().from(apiKeys).where(is(ctx, apiKeyId)).for('update')
+  const [row] = await tx.select().from(apiKeys).where(whereKey(ctx, apiKeyId)).for('update')
   if (row === undefined) throw notFound()
   if (row.isManagedByProvisioner) throw new Problem('forbidden', 'This key is managed by the provisioner.')
   return row

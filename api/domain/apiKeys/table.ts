@@ -1,6 +1,5 @@
-import { boolean, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
+import { boolean, index, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core'
 import { organizations } from '#api/domain/organizations/table.ts'
-import type { KeySet } from '#api/domain/users/schema.ts'
 import { instant } from '#api/platform/database/columns.ts'
 
 /** The API keys of an organization. The key itself stands here only sealed, and is found only by its fingerprint. */
@@ -35,29 +34,4 @@ export const apiKeys = pgTable(
   (table) => [index().on(table.organizationId, table.createdAt, table.id)],
 )
 
-/** The keys that sign the tokens of the built-in issuer; the newest signs, the others still verify. */
-export const signingKeys = pgTable('signing_keys', {
-  id: text().primaryKey(),
-  publicJwk: jsonb().$type<KeySet['keys'][number]>().notNull(),
-  sealed: text().notNull(),
-  /** Numbers the keys, so that two replicas that make one at the same moment make one. */
-  generation: integer().notNull().unique(),
-  createdAt: instant().notNull(),
-})
-
-/** Tokens of the built-in issuer that were revoked before their end; each is deleted after it. */
-export const revokedTokens = pgTable(
-  'revoked_tokens',
-  {
-    organizationId: text()
-      .notNull()
-      .references(() => organizations.id),
-    userId: text().notNull(),
-    id: text().notNull(),
-    expiresAt: instant().notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.organizationId, table.userId, table.id] }), index().on(table.expiresAt)],
-)
-
 export type ApiKeyRow = typeof apiKeys.$inferSelect
-export type SigningKeyRow = typeof signingKeys.$inferSelect

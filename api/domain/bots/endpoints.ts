@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Context } from '#api/domain/access/context.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { entityTag } from '#api/platform/http/entityTag.ts'
-import { linkTo, pageOf, pageQuery } from '#api/platform/http/page.ts'
+import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
 import { botsAnswer, createBotsBody, patchBotsBody } from './schema.ts'
 import { botsExist, createBots, deleteBots, getBots, listBots, patchBots } from './service.ts'
 
@@ -27,9 +27,9 @@ export const botEndpoints = [
     answer: z.array(botsAnswer),
     answerHeaders: ['link'],
     handle: async (ctx, { params, query }) => {
-      const page = pageOf(query)
+      const page = toPage(query)
       const { items, next } = await listBots(ctx, params.worldId, page)
-      return { body: items, headers: linkTo(pathTo(params.worldId), page, next) }
+      return { body: items, headers: nextPageLink(pathTo(params.worldId), page, next) }
     },
   }),
   endpoint({

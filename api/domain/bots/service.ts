@@ -3,10 +3,10 @@ import type { Context } from '#api/domain/access/context.ts'
 import { lockLimits } from '#api/domain/organizations/service.ts'
 import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
-import { after, inOrder } from '#api/platform/database/page.ts'
-import { matches } from '#api/platform/http/entityTag.ts'
+import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
+import { checkIfMatch } from '#api/platform/http/entityTag.ts'
 import { optional } from '#api/platform/http/fields.ts'
-import { cut, type Page, type Paged } from '#api/platform/http/page.ts'
+import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
@@ -44,12 +44,12 @@ export const listBots = async (ctx: Context, worldId: string, page: Page): Promi
     .select({ bots: botDeployments, world: worlds })
     .from(botDeployments)
     .innerJoin(worlds, eq(worlds.id, botDeployments.worldId))
-    .where(and(inWorld(ctx, worldId), after(botDeployments, page)))
-    .orderBy(...inOrder(botDeployments))
+    .where(and(whereWorld(ctx, worldId), whereAfterCursor(botDeployments, page)))
+    .orderBy(...listOrder(botDeployments))
     .limit(page.limit + 1)
   const { organizationId, projectId } = ctx
   if (rows.length === 0 && !(await ctx.scopeExists('world', { organizationId, projectId, worldId }))) throw notFound()
-  const { items, ...next } = cut(
+  const { items, ...next } = toPaged(
     rows.map((row) => ({ ...row, id: row.bots.id, createdAt: row.bots.createdAt })),
     page,
   )
@@ -62,7 +62,7 @@ export const getBots = async (ctx: Context, named: Named) => {
     .select({ bots: botDeployments, world: worlds })
     .from(botDeployments)
     .innerJoin(worlds, eq(worlds.id, botDeployments.worldId))
-    .where(is(ctx, named))
+    .where(whereBots(ctx, named))
   if (row === undefined) throw notFound()
   const { revision, statusVersion } = row.bots
   return { body: present(row.bots, row.world), revision, statusVersion }
@@ -76,9 +76,9 @@ export const patchBots = async (
   const now = new Date(ctx.clock.now())
   await ctx.db.transaction(async (tx) => {
     const world = await lockWorld(ctx, tx, named.worldId)
-    const [row] = await tx.select().from(botDeployments).where(is(ctx, named)).for('update')
+    const [row] = await tx.select().from(botDeployments).where(whereBots(ctx, named)).for('update')
     if (row === undefined) throw notFound()
-    matches(ifMatch, row)
+    checkIfMatch(ifMatch, row)
     await refuseCount(tx, world, changes.count, row)
     const revision = row.revision + 1
     await tx
@@ -97,7 +97,7 @@ export const deleteBots = async (ctx: Context, named: Named): Promise<void> => {
     const [row] = await tx
       .update(botDeployments)
       .set({ deletingAt: now, revision: sql`${botDeployments.revision} + 1`, updatedAt: now })
-      .where(is(ctx, named))
+      .where(whereBots(ctx, named))
       .returning({ id: botDeployments.id, revision: botDeployments.revision })
     if (row === undefined) throw notFound()
     await markDirty(tx, { kind: 'bot', ...row }, now.getTime())
@@ -107,9 +107,9 @@ export const deleteBots = async (ctx: Context, named: Named): Promise<void> => {
 
 /** Whether the world of the scope has such a bot deployment. */
 export const botsExist = async (ctx: Context, named: Named): Promise<boolean> =>
-  (await ctx.db.select({ id: botDeployments.id }).from(botDeployments).where(is(ctx, named))).length > 0
+  (await ctx.db.select({ id: botDeployments.id }).from(botDeployments).where(whereBots(ctx, named))).length > 0
 
-const inWorld = (ctx: Context, worldId: string) =>
+const whereWorld = (ctx: Context, worldId: string) =>
   and(
     eq(botDeployments.organizationId, ctx.organizationId),
     eq(botDeployments.projectId, ctx.projectId),
@@ -117,8 +117,8 @@ const inWorld = (ctx: Context, worldId: string) =>
     isNull(botDeployments.deletingAt),
   )
 
-const is = (ctx: Context, { worldId, botDeploymentId }: Named) =>
-  and(inWorld(ctx, worldId), eq(botDeployments.id, botDeploymentId))
+const whereBots = (ctx: Context, { worldId, botDeploymentId }: Named) =>
+  and(whereWorld(ctx, worldId), eq(botDeployments.id, botDeploymentId))
 
 /** The world, locked so that of two changes at the same moment the second counts the bots of the first. */
 const lockWorld = async (ctx: Context, tx: Transaction, worldId: string): Promise<WorldRow> => {
@@ -140,7 +140,7 @@ const lockWorld = async (ctx: Context, tx: Transaction, worldId: string): Promis
 
 /** Every deployment that may still run counts, those that wait for their world included. */
 const refuseCount = async (tx: Transaction, world: WorldRow, count: number, except?: BotRow): Promise<void> => {
-  const wanted = (await liveCount(tx, world.id, except?.id)) + count
+  const wanted = (await countLiveBots(tx, world.id, except?.id)) + count
   if (wanted > world.estimatedCapacity) {
     const detail = `The world would have ${wanted} bots, above the ${world.estimatedCapacity} of its scaling profile.`
     throw new Problem('limit_reached', detail)
@@ -163,16 +163,8 @@ const refuseDeployment = async (ctx: Context, tx: Transaction, worldId: string):
   }
 }
 
-/** Refuses a scaling profile that is too small for the live bots of a world, whose row is locked. */
-export const refuseFewer = async (tx: Transaction, worldId: string, capacity: number): Promise<void> => {
-  const live = await liveCount(tx, worldId)
-  if (live > capacity) {
-    throw new Problem('limit_reached', `The world has ${live} bots, above the ${capacity} of this scaling profile.`)
-  }
-}
-
-/** How many bots the deployments of a world want, but for those that are over until its next run. */
-const liveCount = async (tx: Transaction, worldId: string, except = ''): Promise<number> => {
+/** Counts the bots that a world's bot deployments want, without those that have ended. */
+export const countLiveBots = async (tx: Transaction, worldId: string, except = ''): Promise<number> => {
   const [live] = await tx
     .select({ sum: sql<number>`coalesce(sum(${botDeployments.count}), 0)::int` })
     .from(botDeployments)

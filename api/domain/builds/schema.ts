@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { buildName } from '#api/domain/worlds/schema.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
 import { boundedText, shownId, shownInstant } from '#api/platform/http/fields.ts'
 
@@ -17,6 +16,26 @@ const example = {
   ...putExample,
   createdAt: exampleInstant,
 }
+
+/** The name of a channel or a tag. */
+const buildName = boundedText(128).regex(
+  /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
+  'must begin with a letter or digit, then also . _ -',
+)
+/** How a build is named: by channel and tag, or by the content that it holds. */
+export const buildReference = z
+  .union([
+    z.strictObject({ channelId: buildName, tag: buildName }),
+    z.strictObject({ content: z.strictObject({ id: boundedText(256).min(1) }) }),
+  ])
+  .meta({ examples: [{ channelId: example.channelId, tag: example.tag }, { content: { id: 'content-42' } }] })
+/** The build of a run, as answers show it. */
+export const resolvedBuild = z.object({
+  channelId: boundedText(256),
+  tag: boundedText(256),
+  organizationId: boundedText(256),
+  id: shownId('build'),
+})
 
 /** What names a build in a path. */
 export const buildParams = z.object({
@@ -57,6 +76,8 @@ export const buildAnswer = z
   })
   .meta({ id: 'Build', examples: [example] })
 
+export type BuildReference = z.output<typeof buildReference>
+export type ResolvedBuild = z.output<typeof resolvedBuild>
 export type PutBuild = z.output<typeof putBuildBody>
 export type BuildAnswer = z.output<typeof buildAnswer>
 

@@ -1,11 +1,10 @@
 import { and, count, desc, eq } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
-import type { BuildReference, ResolvedBuild } from '#api/domain/worlds/schema.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { optional } from '#api/platform/http/fields.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
-import type { BuildAnswer, BuildPackage, PutBuild } from './schema.ts'
+import type { BuildAnswer, BuildPackage, BuildReference, PutBuild, ResolvedBuild } from './schema.ts'
 import { type BuildRow, builds } from './table.ts'
 
 /** How many builds an organization may have. */
@@ -15,7 +14,7 @@ type Name = { channelId: string; tag: string }
 
 /** Reads what a channel and a tag stand for. */
 export const getBuild = async (ctx: Context, name: Name): Promise<BuildAnswer> => {
-  const [row] = await ctx.db.select().from(builds).where(is(ctx.organizationId, name))
+  const [row] = await ctx.db.select().from(builds).where(whereBuild(ctx.organizationId, name))
   if (row === undefined) throw notFound()
   return present(row)
 }
@@ -26,7 +25,7 @@ export const putBuild = async (ctx: Context, name: Name, input: PutBuild): Promi
     const { organizationId } = ctx
     const mine = eq(organizations.id, organizationId)
     await tx.select({ id: organizations.id }).from(organizations).where(mine).for('no key update')
-    const [before] = await tx.select().from(builds).where(is(organizationId, name))
+    const [before] = await tx.select().from(builds).where(whereBuild(organizationId, name))
     if (before !== undefined && isSame(before, input)) return present(before)
     const [found] = await tx.select({ present: count() }).from(builds).where(eq(builds.organizationId, organizationId))
     if (before === undefined && (found?.present ?? 0) >= maxBuilds) {
@@ -43,7 +42,7 @@ export const putBuild = async (ctx: Context, name: Name, input: PutBuild): Promi
 
 /** Forgets what a channel and a tag stand for; running worlds keep the build that they were started with. */
 export const deleteBuild = async (ctx: Context, name: Name): Promise<void> => {
-  const gone = await ctx.db.delete(builds).where(is(ctx.organizationId, name)).returning({ id: builds.id })
+  const gone = await ctx.db.delete(builds).where(whereBuild(ctx.organizationId, name)).returning({ id: builds.id })
   if (gone.length === 0) throw notFound()
 }
 
@@ -65,7 +64,7 @@ export const resolveBuild = async (
   if (reference === undefined) return null
   const named =
     'tag' in reference
-      ? is(organizationId, reference)
+      ? whereBuild(organizationId, reference)
       : and(eq(builds.organizationId, organizationId), eq(builds.contentId, reference.content.id))
   const [row] = await db.select().from(builds).where(named).orderBy(desc(builds.createdAt), desc(builds.id)).limit(1)
   if (row === undefined) throw await unresolved(db, organizationId, reference)
@@ -93,7 +92,7 @@ const unresolved = async (db: Database | Transaction, organizationId: string, re
   )
 }
 
-const is = (organizationId: string, { channelId, tag }: Name) =>
+const whereBuild = (organizationId: string, { channelId, tag }: Name) =>
   and(eq(builds.organizationId, organizationId), eq(builds.channelId, channelId), eq(builds.tag, tag))
 
 const isSame = (row: BuildRow, { image, contentId, digest, probes }: PutBuild): boolean =>

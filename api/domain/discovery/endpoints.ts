@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { publicWorldAnswer } from '#api/domain/worlds/schema.ts'
-import { linkTo, pageOf, pageQuery } from '#api/platform/http/page.ts'
+import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
 import { accessAnswer, accessParams, travelLocations } from './schema.ts'
 import { getAccess, listPublicWorlds, listTravelLocations } from './service.ts'
 
@@ -19,9 +19,9 @@ export const discoveryEndpoints = [
     answer: z.array(publicWorldAnswer),
     answerHeaders: ['link'],
     handle: async (ctx, { query }) => {
-      const page = pageOf(query)
+      const page = toPage(query)
       const { items, next } = await listPublicWorlds(ctx, page)
-      return { body: items, headers: linkTo('/api/worlds/public/', page, next) }
+      return { body: items, headers: nextPageLink('/api/worlds/public/', page, next) }
     },
   }),
   endpoint({
@@ -36,9 +36,9 @@ export const discoveryEndpoints = [
     answerHeaders: ['link'],
     problems: [404],
     handle: async (ctx, { query }) => {
-      const page = pageOf(query)
+      const page = toPage(query)
       const { items, next } = await listTravelLocations(ctx, page)
-      return { body: { worlds: items }, headers: linkTo('/api/worlds/travel/locations/', page, next) }
+      return { body: { worlds: items }, headers: nextPageLink('/api/worlds/travel/locations/', page, next) }
     },
   }),
   endpoint({

@@ -9,7 +9,7 @@ import {
   maxDocumentValues,
   userIdField,
 } from './schema.ts'
-import { nodeOfDocument } from './scope.ts'
+import { scopeOfDocument } from './scope.ts'
 import { deleteDocument, getDocument, putDocument } from './service.ts'
 
 const nameOf = (type: DocumentType): string => `${type.charAt(0).toUpperCase()}${type.slice(1)}`
@@ -29,7 +29,7 @@ const endpointsOf = (type: DocumentType) => {
       method: 'get',
       operationId: `get${nameOf(type)}`,
       summary: `Read a ${type} document`,
-      needs: [nodeOfDocument, 'r'],
+      needs: [scopeOfDocument, 'r'],
       answer: documentAnswer,
       problems: [400],
       handle: async (ctx, { params: { id } }) => ({ body: await getDocument(ctx, { type, id }) }),
@@ -39,7 +39,7 @@ const endpointsOf = (type: DocumentType) => {
       method: 'put',
       operationId: `put${nameOf(type)}`,
       summary: `Write a ${type} document whole`,
-      needs: [nodeOfDocument, 'w'],
+      needs: [scopeOfDocument, 'w'],
       maxValues: maxDocumentValues,
       body: z
         .strictObject({ data: documentData[type], userId: userIdField().exactOptional() })
@@ -52,7 +52,7 @@ const endpointsOf = (type: DocumentType) => {
       method: 'delete',
       operationId: `delete${nameOf(type)}`,
       summary: `Delete a ${type} document`,
-      needs: [nodeOfDocument, 'w'],
+      needs: [scopeOfDocument, 'w'],
       status: 204,
       problems: [400],
       handle: async (ctx, { params: { id } }) => {

@@ -1,6 +1,7 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
-import type { Context, ScopeIds } from '#api/domain/access/context.ts'
-import { scopeExistsIn } from '#api/domain/access/service.ts'
+import type { Context } from '#api/domain/access/context.ts'
+import type { ScopeIds } from '#api/domain/access/scope.ts'
+import { scopeExistsIn } from '#api/domain/scopes/service.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import type { DocumentType } from '#shared/enumerations.ts'
 import type { DocumentAnswer } from './schema.ts'
@@ -18,9 +19,9 @@ export const getDocument = async (ctx: Context, named: Named): Promise<DocumentA
   const [row] = await ctx.db
     .select()
     .from(documents)
-    .where(and(is(place, named.type), isNull(documents.deletedAt)))
+    .where(and(whereDocument(place, named.type), isNull(documents.deletedAt)))
   // A project or world that is being deleted is absent with all that is in it; of very many documents some end later.
-  if (row === undefined || !(await ctx.scopeExists(place.depth, place))) throw notFound()
+  if (row === undefined || !(await ctx.scopeExists(place.kind, place))) throw notFound()
   return present(named, row)
 }
 
@@ -74,8 +75,8 @@ const write = async (
     await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`)
     await shareScope(tx, place)
     // Asked only now: who deletes the scope has either not begun, and waits, or is done.
-    if (!(await scopeExistsIn(tx, place.depth, place))) throw notFound()
-    const [before] = await tx.select().from(documents).where(is(place, named.type))
+    if (!(await scopeExistsIn(tx, place.kind, place))) throw notFound()
+    const [before] = await tx.select().from(documents).where(whereDocument(place, named.type))
     const isAbsent = before === undefined || before.deletedAt !== null
     if (isAbsent && row.deletedAt !== null) throw notFound()
     if (!isAbsent) ownerOf(ctx, named.type, before)
@@ -92,7 +93,7 @@ const write = async (
   })
 }
 
-const is = ({ organizationId, projectId, worldId, id }: Place, type: DocumentType) =>
+const whereDocument = ({ organizationId, projectId, worldId, id }: Place, type: DocumentType) =>
   and(
     eq(documents.organizationId, organizationId),
     eq(documents.projectId, projectId),

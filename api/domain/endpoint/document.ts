@@ -1,11 +1,12 @@
 import { z } from 'zod'
+import { organizationHeader, projectHeader, worldHeader } from '#api/domain/access/scope.ts'
 import { multipartOverheadBytes } from '#api/platform/http/body.ts'
 import { exampleId } from '#api/platform/http/examples.ts'
 import { pictureTypes } from '#api/platform/http/upload.ts'
 import { type IdKind, idPattern } from '#shared/ids.ts'
 import { productVersion } from '#shared/version.ts'
 import type { Endpoint, Scope } from './endpoint.ts'
-import { idParams, organizationHeader, projectHeader, worldHeader } from './serve.ts'
+import { idParams } from './serve.ts'
 
 type Json = { [key: string]: unknown }
 

@@ -1,7 +1,9 @@
 import { z } from 'zod'
-import type { Context, ScopeIds } from '#api/domain/access/context.ts'
+import type { KnownClaim } from '#api/domain/access/claims.ts'
+import type { Context } from '#api/domain/access/context.ts'
 import type { Verb } from '#api/domain/access/permissions.ts'
-import type { KnownClaim } from '#api/platform/auth/principal.ts'
+import type { ScopeKind, ScopeRef } from '#api/domain/access/scope.ts'
+import type { Credential } from '#api/platform/auth/authenticate.ts'
 import { createFaultList, type FaultList } from '#api/platform/http/faults.ts'
 
 /** Which scope headers an endpoint reads; `optional` takes both or neither, `?project` may be left out. */
@@ -12,15 +14,9 @@ export type Scope =
   | 'organization?project'
   | 'organization?project?world'
   | 'project'
-/** What an endpoint accepts as proof of who asks. */
-export type Credential = 'none' | 'key' | 'token' | 'keyOrToken'
-/** A kind of node in the tree that permissions speak of. */
-export type Depth = 'organization' | 'project' | 'world'
-/** One node, with the ids of those above it; ids that it has none of are ''. */
-export type Node = { readonly depth: Depth } & ScopeIds
 
-/** Finds the node that a request is about, where headers and path do not say it plainly. */
-export type NodeFinder = (ctx: Context, params: Readonly<Record<string, string>>) => Node
+/** Returns the scope of a request whose headers and path do not name it directly. */
+export type ScopeResolver = (ctx: Context, params: Readonly<Record<string, string>>) => ScopeRef
 
 /** The names in braces of a path. */
 type ParamNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -49,13 +45,13 @@ export type Description = {
   readonly credential?: Credential
   /** Default: none. */
   readonly scope?: Scope
-  /** The verb that is needed, and on which node of the scope; left out where the handler lists or decides. */
-  readonly needs?: readonly [Depth | NodeFinder, Verb]
+  /** The verb that is needed, and on which scope; left out where the handler lists or decides. */
+  readonly needs?: readonly [ScopeKind | ScopeResolver, Verb]
   /** The claim that is needed as well; checked, like the verb, before the body is read. */
   readonly claim?: KnownClaim
   /** Only the platform key may call it. */
   readonly platformOnly?: true
-  /** The verb is needed on all beneath the node too. */
+  /** The verb is needed on all scopes below too. */
   readonly subtree?: true
   /** What the path names beyond the scope; absent is 404 before anything is said of the body. */
   readonly exists?: (ctx: Context, params: Readonly<Record<string, string>>) => Promise<boolean>

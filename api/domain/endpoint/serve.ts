@@ -1,22 +1,26 @@
 import type { Context as HonoContext } from 'hono'
 import { authorise, authoriseCall, pathOf } from '#api/domain/access/authorise.ts'
-import type { Context, Deps, ScopeIds } from '#api/domain/access/context.ts'
+import type { Context, Deps } from '#api/domain/access/context.ts'
 import type { Verb } from '#api/domain/access/permissions.ts'
+import {
+  organizationHeader,
+  projectHeader,
+  type ScopeIds,
+  type ScopeKind,
+  type ScopeRef,
+  worldHeader,
+} from '#api/domain/access/scope.ts'
+import type { Credential } from '#api/platform/auth/authenticate.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
 import { answer } from '#api/platform/http/answer.ts'
 import { isStorable, readJson } from '#api/platform/http/body.ts'
 import { type InputFault, notFound, Problem } from '#api/platform/http/problem.ts'
-import type { RateLimits } from '#api/platform/http/rateLimit.ts'
 import { readPicture } from '#api/platform/http/upload.ts'
-import { idempotencyOf } from '#api/platform/idempotency/key.ts'
-import type { Upgrade } from '#api/realtime/admission.ts'
+import { parseIdempotencyKey } from '#api/platform/idempotency/key.ts'
 import { type IdKind, isId } from '#shared/ids.ts'
-import type { Credential, Depth, Endpoint, Node, NodeFinder, RawInput, Reply, Scope } from './endpoint.ts'
-
-/** The header names of the contract. */
-export const organizationHeader = 'x-svc-organization-id'
-export const projectHeader = 'x-svc-project-id'
-export const worldHeader = 'x-svc-world-id'
+import type { Upgrade } from './admission.ts'
+import type { Endpoint, RawInput, Reply, Scope, ScopeResolver } from './endpoint.ts'
+import type { RateLimits } from './rateLimit.ts'
 
 /**
  * What middleware leaves for handlers and for the log line (`headers`: what the answer will bear, whatever it is), and
@@ -38,7 +42,7 @@ export type Runtime = {
 /**
  * Serves one endpoint. The order of the checks is the same everywhere: credential, rate, headers, scope (404),
  * permission (403), input (400, 413, 415). A fault of the input is told only once the scope is known to exist, so that
- * a foreign node and an absent one cannot be told apart; a good request pays no query for that.
+ * a foreign scope and an absent one cannot be told apart; a good request pays no query for that.
  */
 export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext<Env>): Promise<Response> => {
   const principal = await runtime.authenticate(c, endpoint.credential ?? 'key')
@@ -54,7 +58,7 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
   const { verb, raw, run } = await admit(ctx, endpoint, c, params)
   if (endpoint.throttled) runtime.limits.takeForWorld(ctx, params.worldId ?? '')
   const key = endpoint.idempotent ? c.req.header('idempotency-key') : undefined
-  const idempotency = idempotencyOf(key, endpoint, [ctx.organizationId, ctx.projectId], raw)
+  const idempotency = parseIdempotencyKey(key, endpoint, [ctx.organizationId, ctx.projectId], raw)
   const reply = await run({ ...ctx, idempotency, verb })
   const headers = { ...reply.headers, ...(idempotency?.replayed && { 'idempotency-replayed': 'true' }) }
   const { status } = endpoint
@@ -70,18 +74,18 @@ const admit = async (
   params: Record<string, string>,
 ): Promise<Prepared & { verb: Verb | undefined }> => {
   const [where, needed] = endpoint.needs ?? []
-  const node = where && nodeOf(where, ctx, params)
+  const scope = where && resolveScope(where, ctx, params)
   try {
-    const verb = node && needed && authorise(ctx, pathTo(node), needed, { subtree: endpoint.subtree === true })
+    const verb = scope && needed && authorise(ctx, pathTo(scope), needed, { subtree: endpoint.subtree === true })
     authoriseCall(ctx.principal, endpoint)
     return { verb, ...(await prepare(c, endpoint, params)) }
   } catch (error) {
-    if (isTold(error) && node && !(await isThere(ctx, endpoint, node, params))) throw notFound()
+    if (isClientError(error) && scope && !(await targetExists(ctx, endpoint, scope, params))) throw notFound()
     throw error
   }
 }
 
-const isTold = (error: unknown): boolean => error instanceof Problem && error.status < 500
+const isClientError = (error: unknown): boolean => error instanceof Problem && error.status < 500
 
 type Prepared = { raw: RawInput; run: (ctx: Context) => Promise<Reply<unknown>> }
 
@@ -146,18 +150,22 @@ const paramsOf = (c: HonoContext<Env>, ctx: Context): Record<string, string> => 
   return params
 }
 
-const nodeOf = (where: Depth | NodeFinder, ctx: Context, params: Readonly<Record<string, string>>): Node => {
+const resolveScope = (
+  where: ScopeKind | ScopeResolver,
+  ctx: Context,
+  params: Readonly<Record<string, string>>,
+): ScopeRef => {
   if (typeof where === 'function') return where(ctx, params)
   const { organizationId, projectId } = ctx
-  return { depth: where, organizationId, projectId, worldId: params.worldId ?? '' }
+  return { kind: where, organizationId, projectId, worldId: params.worldId ?? '' }
 }
 
-const pathTo = ({ depth, organizationId, projectId, worldId }: Node): string =>
-  pathOf(organizationId, depth === 'organization' ? undefined : projectId, depth === 'world' ? worldId : undefined)
+const pathTo = ({ kind, organizationId, projectId, worldId }: ScopeRef): string =>
+  pathOf(organizationId, kind === 'organization' ? undefined : projectId, kind === 'world' ? worldId : undefined)
 
-const isThere = async (
+const targetExists = async (
   ctx: Context,
   { exists }: Endpoint,
-  { depth, ...ids }: Node,
+  { kind, ...ids }: ScopeRef,
   params: Readonly<Record<string, string>>,
-): Promise<boolean> => (await ctx.scopeExists(depth, ids)) && (exists === undefined || (await exists(ctx, params)))
+): Promise<boolean> => (await ctx.scopeExists(kind, ids)) && (exists === undefined || (await exists(ctx, params)))

@@ -1,11 +1,11 @@
 import { z } from 'zod'
+import { limits } from '#api/domain/access/limits.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { setPicture } from '#api/domain/pictures/service.ts'
-import { linkTo, pageOf, pageQuery } from '#api/platform/http/page.ts'
+import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
 import {
   createdOrganization,
   createOrganizationBody,
-  limits,
   organizationAnswer,
   patchLimitsBody,
   patchOrganizationBody,
@@ -40,9 +40,9 @@ export const organizationEndpoints = [
     answer: z.array(organizationAnswer),
     answerHeaders: ['link'],
     handle: async (ctx, { query }) => {
-      const page = pageOf(query)
+      const page = toPage(query)
       const { items, next } = await listOrganizations(ctx, page)
-      return { body: items, headers: linkTo('/api/organizations/', page, next) }
+      return { body: items, headers: nextPageLink('/api/organizations/', page, next) }
     },
   }),
   endpoint({

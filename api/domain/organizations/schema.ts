@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { limits } from '#api/domain/access/limits.ts'
 import { exampleId, examplePictureUrl } from '#api/platform/http/examples.ts'
 import { boundedText, linkText, shownId } from '#api/platform/http/fields.ts'
 import { isLinearPattern } from './pattern.ts'
@@ -164,20 +165,6 @@ export const organizationAnswer = z
     examples: [{ documentId: exampleId('organization'), ...shownExample, permissionVerb: '*', isSlot: false }],
   })
 
-const most = (maximum: number) => z.int().min(0).max(maximum)
-/** What an organization may have and run. */
-export const limits = z
-  .object({
-    maxWorlds: most(1_000_000).meta({ description: 'How many worlds there may be.' }),
-    maxBotDeployments: most(1_000_000).meta({ description: 'How many bot deployments there may be.' }),
-    maxWorldCapacity: most(10_000).meta({ description: 'The largest estimatedCapacity of one world.' }),
-    maxRunningCapacity: most(100_000_000).meta({ description: 'The sum of estimatedCapacity of running worlds.' }),
-  })
-  .meta({
-    id: 'Limits',
-    examples: [{ maxWorlds: 5_000, maxBotDeployments: 1_000, maxWorldCapacity: 10_000, maxRunningCapacity: 20_000 }],
-  })
-
 /** The body of `PATCH /api/organizations/{organizationId}/limits/`. */
 export const patchLimitsBody = z
   .strictObject({
@@ -193,7 +180,6 @@ export type PatchOrganization = z.output<typeof patchOrganizationBody>
 export type PatchLimits = z.output<typeof patchLimitsBody>
 export type PublicOrganization = z.output<typeof publicOrganization>
 export type OrganizationAnswer = z.output<typeof organizationAnswer>
-export type Limits = z.output<typeof limits>
 export type WebsiteInfo = z.output<typeof websiteInfo>
 export type LegalPolicies = z.output<typeof legalPolicies>
 export type Features = z.output<typeof features>

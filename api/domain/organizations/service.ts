@@ -1,19 +1,17 @@
 import { and, eq, inArray, ne, sql } from 'drizzle-orm'
 import { authoriseCall, pathOf } from '#api/domain/access/authorise.ts'
 import type { Context, Deps } from '#api/domain/access/context.ts'
+import type { Limits } from '#api/domain/access/limits.ts'
 import { reachableChildren, strongestVerb } from '#api/domain/access/permissions.ts'
-import { ancestorOf } from '#api/domain/apiKeys/service.ts'
-import { apiKeys } from '#api/domain/apiKeys/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
-import { after, inOrder } from '#api/platform/database/page.ts'
-import { cut, type Page, type Paged } from '#api/platform/http/page.ts'
+import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
+import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
 import { presentOrganization, presentPublicly } from './present.ts'
 import type {
   CreateOrganization,
   Features,
-  Limits,
   OrganizationAnswer,
   PatchLimits,
   PatchOrganization,
@@ -30,15 +28,11 @@ export const createOrganization = async (
   const { features = {}, ...rest } = input
   const made = await createOnce(ctx, async (tx, now) => {
     const id = ctx.newId('organization')
-    const createdBy = await ancestorOf(tx, ctx.principal)
+    const createdBy = await ctx.ancestorOf(tx, ctx.principal)
     if (createdBy !== null) await refuseTooMany(ctx, tx, createdBy)
     const made = { id, tenantId: id, ...rest, features, createdBy, createdAt: now, updatedAt: now }
     await tx.insert(organizations).values(made)
-    const granted = JSON.stringify([`${pathOf(id)}/**:*`])
-    await tx
-      .update(apiKeys)
-      .set({ permissions: sql`${apiKeys.permissions} || ${granted}::jsonb`, updatedAt: now })
-      .where(eq(apiKeys.id, ctx.principal.id))
+    await ctx.grantToKey(tx, ctx.principal.id, `${pathOf(id)}/**:*`, now)
     return { organizationId: id, features }
   })
   ctx.keys.forget(ctx.principal.id)
@@ -53,10 +47,10 @@ export const listOrganizations = async (ctx: Context, page: Page): Promise<Paged
   const rows = await ctx.db
     .select()
     .from(organizations)
-    .where(and(ids && inArray(organizations.id, ids), after(organizations, page)))
-    .orderBy(...inOrder(organizations))
+    .where(and(ids && inArray(organizations.id, ids), whereAfterCursor(organizations, page)))
+    .orderBy(...listOrder(organizations))
     .limit(page.limit + 1)
-  const { items, ...next } = cut(rows, page)
+  const { items, ...next } = toPaged(rows, page)
   const verbOn = (id: string) => strongestVerb(permissions, pathOf(id)) ?? 'r'
   return { ...next, items: items.map((row) => presentOrganization(row, verbOn(row.id))) }
 }
@@ -86,8 +80,12 @@ export const setOrganizationPicture = async (
   pictureUrl: string,
 ): Promise<{ answer: OrganizationAnswer; previous: string | null }> =>
   ctx.db.transaction(async (tx) => {
-    const [before] = await tx.select().from(organizations).where(is(ctx)).for('update')
-    const [row] = await tx.update(organizations).set(touched(ctx, { pictureUrl })).where(is(ctx)).returning()
+    const [before] = await tx.select().from(organizations).where(whereOrganization(ctx)).for('update')
+    const [row] = await tx
+      .update(organizations)
+      .set(touched(ctx, { pictureUrl }))
+      .where(whereOrganization(ctx))
+      .returning()
     if (before === undefined || row === undefined) throw notFound()
     return { answer: presentOrganization(row, ctx.verb ?? 'r'), previous: before.pictureUrl }
   })
@@ -104,7 +102,7 @@ export const lockLimits = async (ctx: Context, tx: Transaction): Promise<Limits>
   const [row] = await tx
     .select({ limits: organizations.limits })
     .from(organizations)
-    .where(is(ctx))
+    .where(whereOrganization(ctx))
     .for('no key update')
   if (row === undefined) throw notFound()
   return limitsOf(ctx, row)
@@ -125,7 +123,7 @@ const refuseTooMany = async (ctx: Context, tx: Transaction, ancestorId: string):
   throw new Problem('limit_reached', `A key, with the keys that it made, creates at most ${limit} organizations.`)
 }
 
-const is = (ctx: Context) => eq(organizations.id, ctx.organizationId)
+const whereOrganization = (ctx: Context) => eq(organizations.id, ctx.organizationId)
 
 const touched = <T extends object>(ctx: Context, changes: T) => ({
   ...changes,
@@ -137,13 +135,13 @@ const update = async (
   ctx: Context,
   changes: Parameters<ReturnType<Context['db']['update']>['set']>[0],
 ): Promise<OrganizationRow> => {
-  const [row] = await ctx.db.update(organizations).set(touched(ctx, changes)).where(is(ctx)).returning()
+  const [row] = await ctx.db.update(organizations).set(touched(ctx, changes)).where(whereOrganization(ctx)).returning()
   if (row === undefined) throw notFound()
   return row
 }
 
 const find = async (ctx: Context): Promise<OrganizationRow> => {
-  const [row] = await ctx.db.select().from(organizations).where(is(ctx))
+  const [row] = await ctx.db.select().from(organizations).where(whereOrganization(ctx))
   if (row === undefined) throw notFound()
   return row
 }

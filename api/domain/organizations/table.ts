@@ -1,6 +1,7 @@
 import { boolean, index, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core'
+import type { Limits } from '#api/domain/access/limits.ts'
 import { instant } from '#api/platform/database/columns.ts'
-import type { Features, LegalPolicies, Limits, WebsiteInfo } from './schema.ts'
+import type { Features, LegalPolicies, WebsiteInfo } from './schema.ts'
 
 /** The tenants. */
 export const organizations = pgTable(

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { entityTag } from '#api/platform/http/entityTag.ts'
-import { linkTo, pageOf, pageQuery } from '#api/platform/http/page.ts'
+import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
 import { createdProject, createProjectBody, patchedProject, patchProjectBody, projectAnswer } from './schema.ts'
-import { createProject, deleteProject, getProject, listProjects, patchProject } from './service.ts'
+import { createProject, getProject, listProjects, patchProject } from './service.ts'
 
 const tag = 'Projects'
 const path = '/api/organizations/projects/'
@@ -23,9 +23,9 @@ export const projectEndpoints = [
     answerHeaders: ['link'],
     problems: [404],
     handle: async (ctx, { query }) => {
-      const page = pageOf(query)
+      const page = toPage(query)
       const { items, next } = await listProjects(ctx, page)
-      return { body: items, headers: linkTo(path, page, next) }
+      return { body: items, headers: nextPageLink(path, page, next) }
     },
   }),
   endpoint({
@@ -65,17 +65,5 @@ export const projectEndpoints = [
     ifMatch: true,
     answer: patchedProject,
     handle: async (ctx, { body, ifMatch }) => ({ body: await patchProject(ctx, body, ifMatch) }),
-  }),
-  endpoint({
-    ...current,
-    method: 'delete',
-    operationId: 'deleteProject',
-    summary: 'Delete a project with everything beneath it',
-    needs: ['project', 'w'],
-    subtree: true,
-    handle: async (ctx) => {
-      await deleteProject(ctx)
-      return {}
-    },
   }),
 ]

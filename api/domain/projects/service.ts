@@ -1,13 +1,11 @@
-import { and, count, eq, inArray, isNull, sql } from 'drizzle-orm'
+import { and, count, eq, inArray, isNull } from 'drizzle-orm'
 import { authoriseListing, pathOf } from '#api/domain/access/authorise.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import { reachableChildren, strongestVerb } from '#api/domain/access/permissions.ts'
-import { markDeleting } from '#api/domain/deletion/deleting.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
-import { worlds } from '#api/domain/worlds/table.ts'
-import { after, inOrder } from '#api/platform/database/page.ts'
-import { matches } from '#api/platform/http/entityTag.ts'
-import { cut, type Page, type Paged } from '#api/platform/http/page.ts'
+import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
+import { checkIfMatch } from '#api/platform/http/entityTag.ts'
+import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
 import type { PatchProject, ProjectAnswer } from './schema.ts'
@@ -26,7 +24,7 @@ export const createProject = (ctx: Context, { name }: { name: string }): Promise
       .where(eq(organizations.id, organizationId))
       .for('no key update')
     if (organization === undefined) throw notFound()
-    const [found] = await tx.select({ present: count() }).from(projects).where(live(ctx))
+    const [found] = await tx.select({ present: count() }).from(projects).where(whereLive(ctx))
     if ((found?.present ?? 0) >= maxProjects) {
       throw new Problem('limit_reached', `An organization has at most ${maxProjects} projects.`)
     }
@@ -45,11 +43,11 @@ export const listProjects = async (ctx: Context, page: Page): Promise<Paged<Proj
   const rows = await ctx.db
     .select()
     .from(projects)
-    .where(and(live(ctx), ids && inArray(projects.id, ids), after(projects, page)))
-    .orderBy(...inOrder(projects))
+    .where(and(whereLive(ctx), ids && inArray(projects.id, ids), whereAfterCursor(projects, page)))
+    .orderBy(...listOrder(projects))
     .limit(page.limit + 1)
   if (rows.length === 0 && !(await ctx.scopeExists('organization', { ...ctx, worldId: '' }))) throw notFound()
-  const { items, ...next } = cut(rows, page)
+  const { items, ...next } = toPaged(rows, page)
   return {
     ...next,
     items: items.map(({ id, name }) => ({ documentId: id, name, projectId: id, permissionVerb: verbOn(id) ?? 'r' })),
@@ -58,7 +56,7 @@ export const listProjects = async (ctx: Context, page: Page): Promise<Paged<Proj
 
 /** Reads the project of the headers. */
 export const getProject = async (ctx: Context): Promise<{ project: ProjectAnswer; revision: number }> => {
-  const [row] = await ctx.db.select().from(projects).where(current(ctx))
+  const [row] = await ctx.db.select().from(projects).where(whereCurrent(ctx))
   if (row === undefined) throw notFound()
   const { id, name, revision } = row
   return { project: { documentId: id, name, projectId: id, permissionVerb: ctx.verb ?? 'r' }, revision }
@@ -71,38 +69,17 @@ export const patchProject = (
   ifMatch: string | undefined,
 ): Promise<{ documentId: string; name: string }> =>
   ctx.db.transaction(async (tx) => {
-    const [row] = await tx.select().from(projects).where(current(ctx)).for('update')
+    const [row] = await tx.select().from(projects).where(whereCurrent(ctx)).for('update')
     if (row === undefined) throw notFound()
     if (documentId !== undefined && documentId !== row.id) {
       const errors = [{ path: '/documentId', message: 'must be the id of the header x-svc-project-id' }]
       throw new Problem('invalid_request', 'The body is about another project than the headers.', { errors })
     }
-    matches(ifMatch, row)
+    checkIfMatch(ifMatch, row)
     const changed = { name: name ?? row.name, revision: row.revision + 1, updatedAt: new Date(ctx.clock.now()) }
     await tx.update(projects).set(changed).where(eq(projects.id, row.id))
     return { documentId: row.id, name: changed.name }
   })
 
-/**
- * Deletes the project of the headers with all beneath it: from this commit on none of it is in any answer. Push takes
- * the worlds down, and the project's row goes with the last of them.
- */
-export const deleteProject = async (ctx: Context): Promise<void> => {
-  const now = new Date(ctx.clock.now())
-  await ctx.db.transaction(async (tx) => {
-    const gone = await tx
-      .update(projects)
-      .set({ deletingAt: now, revision: sql`${projects.revision} + 1`, updatedAt: now })
-      .where(current(ctx))
-      .returning({ id: projects.id })
-    if (gone.length === 0) throw notFound()
-    const { organizationId, projectId } = ctx
-    await markDeleting(tx, { organizationId, projectId }, now)
-    const [left] = await tx.select({ worlds: count() }).from(worlds).where(eq(worlds.projectId, projectId))
-    if (left?.worlds === 0) await tx.delete(projects).where(eq(projects.id, projectId))
-  })
-  ctx.wakeSync()
-}
-
-const live = (ctx: Context) => and(eq(projects.organizationId, ctx.organizationId), isNull(projects.deletingAt))
-const current = (ctx: Context) => and(live(ctx), eq(projects.id, ctx.projectId))
+const whereLive = (ctx: Context) => and(eq(projects.organizationId, ctx.organizationId), isNull(projects.deletingAt))
+const whereCurrent = (ctx: Context) => and(whereLive(ctx), eq(projects.id, ctx.projectId))

@@ -56,4 +56,3 @@ export const keySet = z
 
 export type CreateToken = z.output<typeof createTokenBody>
 export type CreatedToken = z.output<typeof createdToken>
-export type KeySet = z.output<typeof keySet>

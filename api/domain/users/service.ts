@@ -1,12 +1,13 @@
-import { eq, lt } from 'drizzle-orm'
+import { desc, eq, lt, sql } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
+import type { KeyStore } from '#api/domain/access/issuer.ts'
 import { mayGrant } from '#api/domain/access/permissions.ts'
-import { revokedTokens } from '#api/domain/apiKeys/table.ts'
+import { clockToleranceSeconds } from '#api/domain/access/token.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
-import { clockToleranceSeconds } from '#api/platform/auth/token.ts'
 import type { Database } from '#api/platform/database/client.ts'
 import { Problem } from '#api/platform/http/problem.ts'
 import { type CreatedToken, type CreateToken, maxTokenMinutes } from './schema.ts'
+import { revokedTokens, signingKeys } from './table.ts'
 
 const maxTokenMs = maxTokenMinutes * 60_000
 /** Revocations that an organization may have at a time. */
@@ -51,3 +52,15 @@ export const revokeToken = async (ctx: Context, userId: string, tokenId: string)
 export const sweepRevokedTokens = async (db: Database, nowMs: number): Promise<void> => {
   await db.delete(revokedTokens).where(lt(revokedTokens.expiresAt, new Date(nowMs)))
 }
+
+/** The table of signing keys, the newest first. */
+export const createKeyStore = (db: Database, now: () => number): KeyStore => ({
+  list: () => db.select().from(signingKeys).orderBy(desc(signingKeys.generation)),
+  add: async (key) => {
+    const next = sql`(select coalesce(max(${signingKeys.generation}), 0) + 1 from ${signingKeys})`
+    await db
+      .insert(signingKeys)
+      .values({ ...key, generation: next, createdAt: new Date(now()) })
+      .onConflictDoNothing()
+  },
+})

@@ -1,15 +1,15 @@
 import { z } from 'zod'
+import { buildReference } from '#api/domain/builds/schema.ts'
 import { resolveBuildAndContent } from '#api/domain/builds/service.ts'
-import { listWorlds } from '#api/domain/discovery/service.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { setPicture } from '#api/domain/pictures/service.ts'
 import { entityTag } from '#api/platform/http/entityTag.ts'
 import { boundedText } from '#api/platform/http/fields.ts'
-import { linkTo, pageOf, pageQuery } from '#api/platform/http/page.ts'
+import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
 import { deploymentStatuses } from '#shared/enumerations.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
+import { listWorlds } from './listing/service.ts'
 import {
-  buildReference,
   createdWorld,
   createWorldBody,
   deploymentAnswer,
@@ -19,7 +19,6 @@ import {
 } from './schema.ts'
 import {
   createWorld,
-  deleteWorld,
   getWorld,
   listDeployments,
   patchWorld,
@@ -80,9 +79,9 @@ export const worldEndpoints = [
     answerHeaders: ['link'],
     problems: [404],
     handle: async (ctx, { query }) => {
-      const page = pageOf(query)
+      const page = toPage(query)
       const { items, next } = await listWorlds(ctx, page)
-      return { body: items, headers: linkTo(path, page, next) }
+      return { body: items, headers: nextPageLink(path, page, next) }
     },
   }),
   endpoint({
@@ -141,17 +140,6 @@ export const worldEndpoints = [
   }),
   endpoint({
     ...onWorld,
-    method: 'delete',
-    operationId: 'deleteWorld',
-    summary: 'Delete a world with its bots',
-    needs: ['world', 'w'],
-    handle: async (ctx, { params }) => {
-      await deleteWorld(ctx, params.worldId)
-      return {}
-    },
-  }),
-  endpoint({
-    ...onWorld,
     method: 'patch',
     path: '/api/worlds/{worldId}/pictureUrl/',
     operationId: 'putWorldPicture',
@@ -201,10 +189,10 @@ export const worldEndpoints = [
     answer: z.array(deploymentAnswer),
     answerHeaders: ['link'],
     handle: async (ctx, { params, query }) => {
-      const page = pageOf(query)
+      const page = toPage(query)
       const input = { worldId: params.worldId, statuses: query.status, page }
       const { items, next } = await listDeployments(ctx, input)
-      return { body: items, headers: linkTo(`${path}${params.worldId}/deployments/`, page, next, query.status) }
+      return { body: items, headers: nextPageLink(`${path}${params.worldId}/deployments/`, page, next, query.status) }
     },
   }),
 ]

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { buildReference, resolvedBuild } from '#api/domain/builds/schema.ts'
 import { boundedText, linkText, shownId, shownInstant, textMap, urlOrEmpty } from '#api/platform/http/fields.ts'
 import { withinMetadataLimit } from '#shared/domain/common.ts'
 import {
@@ -55,18 +56,6 @@ const networking = z.strictObject({
   strategy: strategy.default('Default'),
   scaling: z.strictObject({ profile: profile.default(defaultScalingProfile), configuration }).prefault({}),
 })
-/** The name of a channel or a tag. */
-export const buildName = text(128).regex(
-  /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
-  'must begin with a letter or digit, then also . _ -',
-)
-/** How a build is named: by channel and tag, or by the content that it holds. */
-export const buildReference = z
-  .union([
-    z.strictObject({ channelId: buildName, tag: buildName }),
-    z.strictObject({ content: z.strictObject({ id: text().min(1) }) }),
-  ])
-  .meta({ examples: [createWorldExample.runtime.build, { content: { id: 'content-42' } }] })
 const capacity = () => z.int().min(1).max(10_000)
 const runtime = z.strictObject({
   build: buildReference.exactOptional(),
@@ -200,7 +189,6 @@ const launchContext = launchContextDetails
   })
   .meta({ id: 'LaunchContext', examples: [worldExample.launchContext] })
 
-const resolvedBuild = z.object({ channelId: text(), tag: text(), organizationId: text(), id: shownId('build') })
 /** How many wait to enter a world, and how many are inside. */
 export const queueState = z.object({ queued: z.number(), active: z.number() })
 /** The policy and capacity of a world; admission wins over runtime, which mirrors it. */
@@ -312,6 +300,4 @@ export type Manifest = z.output<typeof manifest>
 export type Admission = z.output<typeof shownAdmission>
 export type Sessions = z.output<typeof sessions>
 export type Streaming = z.output<typeof streaming>
-export type BuildReference = z.output<typeof buildReference>
-export type ResolvedBuild = z.output<typeof resolvedBuild>
 export type LaunchContextDetails = z.output<typeof launchContextDetails>

@@ -1,16 +1,14 @@
 import { and, count, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
-import { refuseFewer } from '#api/domain/bots/service.ts'
 import { resolveBuild } from '#api/domain/builds/service.ts'
-import { markDeleting } from '#api/domain/deletion/deleting.ts'
 import { lockLimits } from '#api/domain/organizations/service.ts'
 import { removeUpload } from '#api/domain/pictures/service.ts'
 import { projects } from '#api/domain/projects/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
-import { after, inOrder } from '#api/platform/database/page.ts'
+import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
-import { matches } from '#api/platform/http/entityTag.ts'
-import { cut, type Page, type Paged } from '#api/platform/http/page.ts'
+import { checkIfMatch } from '#api/platform/http/entityTag.ts'
+import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
@@ -76,7 +74,7 @@ export const patchWorld = async (
 ): Promise<TaggedWorld> => {
   if (changes.compute !== undefined) clusterOf(ctx, changes.compute)
   const before = await change(ctx, worldId, async (tx, row, now) => {
-    matches(ifMatch, row)
+    checkIfMatch(ifMatch, row)
     const [context] = await tx.select().from(launchContexts).where(eq(launchContexts.worldId, worldId))
     if (context === undefined) throw notFound()
     const next = patched(row, context, changes)
@@ -88,7 +86,7 @@ export const patchWorld = async (
       )
     }
     const { estimatedCapacity } = next.world
-    if (estimatedCapacity < row.estimatedCapacity) await refuseFewer(tx, worldId, estimatedCapacity)
+    if (estimatedCapacity < row.estimatedCapacity) await refuseFewerThanBots(ctx, tx, worldId, estimatedCapacity)
     await tx.update(launchContexts).set(next.context).where(eq(launchContexts.worldId, worldId))
     return { ...next.world, revision: row.revision + 1, updatedAt: now }
   })
@@ -124,17 +122,6 @@ export const stopWorld = async (ctx: Context, worldId: string): Promise<void> =>
   await change(ctx, worldId, async (_, row, now) => stopColumns(row, { now }))
 }
 
-/** Deletes the world with its bots: absent from now on, gone when its resource is. */
-export const deleteWorld = async (ctx: Context, worldId: string): Promise<void> => {
-  const now = new Date(ctx.clock.now())
-  const { organizationId, projectId } = ctx
-  await ctx.db.transaction(async (tx) => {
-    const gone = await markDeleting(tx, { organizationId, projectId, worldId }, now)
-    if (gone.worlds === 0) throw notFound()
-  })
-  ctx.wakeSync()
-}
-
 /** Lists the runs of a world, oldest first. */
 export const listDeployments = async (
   ctx: Context,
@@ -151,16 +138,16 @@ export const listDeployments = async (
         eq(deployments.projectId, projectId),
         eq(deployments.worldId, worldId),
         statuses.length === 0 ? undefined : inArray(deployments.status, [...statuses]),
-        after(deployments, page),
+        whereAfterCursor(deployments, page),
       ),
     )
-    .orderBy(...inOrder(deployments))
+    .orderBy(...listOrder(deployments))
     .limit(page.limit + 1)
-  const { items, ...next } = cut(rows, page)
+  const { items, ...next } = toPaged(rows, page)
   return { ...next, items: items.map((row) => presentDeployment(row, ctx.publicUrl)) }
 }
 
-const found = (ctx: Context, worldId: string): SQL | undefined =>
+const whereWorld = (ctx: Context, worldId: string): SQL | undefined =>
   and(
     eq(worlds.organizationId, ctx.organizationId),
     eq(worlds.projectId, ctx.projectId),
@@ -176,7 +163,7 @@ const change = async (
 ): Promise<WorldRow> => {
   const nowMs = ctx.clock.now()
   const before = await ctx.db.transaction(async (tx) => {
-    const [row] = await tx.select().from(worlds).where(found(ctx, worldId)).for('update')
+    const [row] = await tx.select().from(worlds).where(whereWorld(ctx, worldId)).for('update')
     if (row === undefined) throw notFound()
     const columns = await decide(tx, row, new Date(nowMs))
     await tx.update(worlds).set(columns).where(eq(worlds.id, worldId))
@@ -216,6 +203,14 @@ const refuseWorld = async (ctx: Context, tx: Transaction, size: Parameters<typeo
     .where(and(eq(worlds.organizationId, organizationId), isNull(worlds.deletingAt)))
   if ((counted?.present ?? 0) >= limits.maxWorlds) {
     throw new Problem('limit_reached', `The organization has its ${limits.maxWorlds} worlds (maxWorlds).`)
+  }
+}
+
+/** Throws a 409 where the live bots of a world, whose row is locked, need more than this capacity. */
+const refuseFewerThanBots = async (ctx: Context, tx: Transaction, worldId: string, capacity: number): Promise<void> => {
+  const live = await ctx.countLiveBots(tx, worldId)
+  if (live > capacity) {
+    throw new Problem('limit_reached', `The world has ${live} bots, above the ${capacity} of this scaling profile.`)
   }
 }
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { BuildReference } from './schema.ts'
-import type { WorldRow } from './table.ts'
+import type { BuildReference } from '#api/domain/builds/schema.ts'
+import type { WorldPhase } from '#shared/enumerations.ts'
+import type { Admission, Compute, Networking, Runtime } from './schema.ts'
 
 /** What a run is started with: an edit of one of these waits for the next start. */
 export type RunSettings = {
@@ -12,7 +13,12 @@ export type RunSettings = {
   readonly place: string
 }
 
-type Settled = Pick<WorldRow, 'runtime' | 'networking' | 'admission' | 'compute'>
+type Settled = {
+  readonly runtime: Runtime
+  readonly networking: Networking
+  readonly admission: Admission
+  readonly compute: Compute
+}
 
 /** The settings that a run of this row would start with now. */
 export const runSettings = ({ runtime, networking, admission, compute }: Settled): RunSettings => ({
@@ -25,7 +31,9 @@ export const runSettings = ({ runtime, networking, admission, compute }: Settled
 })
 
 /** What is to be said of edits that wait for the next start; empty where nothing waits. */
-export const waitingEdits = (row: Settled & Pick<WorldRow, 'phase' | 'startedWith'>): string => {
+export const waitingEdits = (
+  row: Settled & { readonly phase: WorldPhase; readonly startedWith: RunSettings | null },
+): string => {
   if (row.startedWith === null || (row.phase !== 'Starting' && row.phase !== 'Active')) return ''
   const now: Record<string, unknown> = runSettings(row)
   const changed = Object.entries(row.startedWith).flatMap(([name, value]) =>

@@ -1,4 +1,4 @@
-import type { Limits } from '#api/domain/organizations/schema.ts'
+import type { Limits } from '#api/domain/access/limits.ts'
 import { Problem } from '#api/platform/http/problem.ts'
 import { type ScalingProfileName, scalingProfiles } from '#shared/scalingProfiles.ts'
 

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { boolean, foreignKey, index, integer, jsonb, pgTable, text, unique } from 'drizzle-orm/pg-core'
-import type { BuildPackage } from '#api/domain/builds/schema.ts'
+import type { BuildPackage, ResolvedBuild } from '#api/domain/builds/schema.ts'
 import { projects } from '#api/domain/projects/table.ts'
 import { instant } from '#api/platform/database/columns.ts'
 import { deploymentStatuses, worldPhases, worldStates } from '#shared/enumerations.ts'
@@ -12,7 +12,6 @@ import type {
   Manifest,
   Metadata,
   Networking,
-  ResolvedBuild,
   Runtime,
   Sessions,
 } from './schema.ts'

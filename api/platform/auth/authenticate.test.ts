@@ -4,6 +4,7 @@ import { newApiKey } from '#api/platform/secrets/apiKey.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { createAuthenticator } from './authenticate.ts'
 import { createKeyCache } from './keyCache.ts'
+import { anonymous } from './principal.ts'
 
 test('a text without the checksum of a key is refused without a look at the database', async () => {
   const asked: string[] = []
@@ -12,7 +13,12 @@ test('a text without the checksum of a key is refused without a look at the data
     return { ids: [], principal: undefined }
   }
   const keys = createKeyCache({ clock: createFakeClock(), peppers: ['pepper'], find })
-  const authenticate = createAuthenticator({ rootApiKey: 'root', keys, verify: async () => undefined })
+  const authenticate = createAuthenticator({
+    rootApiKey: 'root',
+    platform: anonymous(''),
+    keys,
+    verify: async () => undefined,
+  })
   const app = new Hono().get('/', async (c) => c.text((await authenticate(c, 'key')).kind))
   app.onError((error, c) => c.text(error.message, 401))
   const ask = async (apiKey: string) => (await app.request('/', { headers: { 'x-api-key': apiKey } })).status

@@ -1,15 +1,19 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Context as HonoContext } from 'hono'
-import type { Credential } from '#api/domain/endpoint/endpoint.ts'
 import { clientAddress, isInNetworks } from '#api/platform/http/clientAddress.ts'
 import { Problem } from '#api/platform/http/problem.ts'
 import type { KeyCache } from './keyCache.ts'
-import { anonymous, type Principal, platform } from './principal.ts'
+import { anonymous, type Principal } from './principal.ts'
+
+/** The kinds of credential that an endpoint accepts. */
+export type Credential = 'none' | 'key' | 'token' | 'keyOrToken'
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 type Options = {
   rootApiKey: string
+  /** The principal of the platform keys. */
+  platform: Principal
   /** A second platform key, valid while the first is introduced. */
   previousRootApiKey?: string | undefined
   /** Called with the id of each key that authenticated a request. */
@@ -19,7 +23,7 @@ type Options = {
 }
 
 /** Tells who makes a request, by what the endpoint accepts; throws a 401 where that is missing or not valid. */
-export const createAuthenticator = ({ rootApiKey, previousRootApiKey, onUse, keys, verify }: Options) => {
+export const createAuthenticator = ({ rootApiKey, previousRootApiKey, platform, onUse, keys, verify }: Options) => {
   const platformKeys = [rootApiKey, previousRootApiKey].filter((each) => each !== undefined).map(digest)
   const ofKey = async (apiKey: string, address: string): Promise<Principal> => {
     const found = await keys.lookup(apiKey)

@@ -2,8 +2,9 @@ import { expect, test } from 'vitest'
 import { fingerprintOf, newApiKey } from '#api/platform/secrets/apiKey.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { createKeyCache } from './keyCache.ts'
-import { platform } from './principal.ts'
+import { anonymous } from './principal.ts'
 
+const owner = anonymous('::1')
 const [a, b] = [newApiKey(), newApiKey()]
 const idOf = (apiKey: string): string => `key-${apiKey}`
 const keyOf = new Map([a, b].map((apiKey) => [fingerprintOf(apiKey, 'pepper'), idOf(apiKey)]))
@@ -17,7 +18,7 @@ const aCache = () => {
       asked += 1
       if (fails) throw new Error('away')
       const id = keyOf.get(fingerprint) ?? ''
-      return { ids: [id], principal: known ? { ...platform, id } : undefined }
+      return { ids: [id], principal: known ? { ...owner, id } : undefined }
     },
   })
   return {

@@ -7,8 +7,8 @@ export type Principal = {
   readonly bucket: string
   readonly permissions: readonly string[]
   readonly claims: readonly string[]
-  /** The organization that a user's token is about. */
-  readonly organizationId?: string
+  /** The tenant of a user's token. */
+  readonly tenantId?: string
   /** The end of the credential, in epoch milliseconds. */
   readonly expiresAtMs?: number
   /** The CIDR blocks from which a key may be used. */
@@ -24,7 +24,7 @@ export type IssuedToken = {
   readonly id: string
   readonly keyId: string
   readonly signingKeyId: string
-  readonly organizationId: string
+  readonly tenantId: string
   readonly userId: string
   readonly permissions: readonly string[]
 }
@@ -32,21 +32,6 @@ export type IssuedToken = {
 /** The ids whose changes end or change a principal: those of its key, or of its token and what made the token. */
 export const credentialIds = ({ kind, id, token }: Principal): readonly string[] =>
   kind === 'key' ? [id] : token === undefined ? [] : [token.id, token.keyId, token.signingKeyId]
-
-/** The claims that mean something; others are kept and returned. */
-export const knownClaims = ['createOrganization', 'largeWorlds', 'worldServer', 'bot'] as const
-
-/** A claim that means something. */
-export type KnownClaim = (typeof knownClaims)[number]
-
-/** The platform's own key: it may everything, and no limit counts it. */
-export const platform: Principal = {
-  kind: 'platform',
-  id: 'platform',
-  bucket: '',
-  permissions: ['*'],
-  claims: knownClaims.filter((claim) => claim !== 'bot'),
-}
 
 /** Somebody without a credential, known by the address alone. */
 export const anonymous = (address: string): Principal => ({
@@ -56,7 +41,3 @@ export const anonymous = (address: string): Principal => ({
   permissions: [],
   claims: [],
 })
-
-/** A bot's key reads its world and nothing else, whatever permissions it was given. */
-export const permissionsOfBot = (permissions: readonly string[]): string[] =>
-  permissions.flatMap((each) => (/\/worlds\/[^/:]+(\/\*\*)?:[rw*]$/.test(each) ? [`${each.slice(0, -1)}r`] : []))

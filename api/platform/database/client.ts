@@ -1,19 +1,18 @@
 import { drizzle } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
-import * as schema from '#api/schema.ts'
 import { sleep, systemClock } from '#shared/clock.ts'
 import { openPool } from './pool.ts'
 
-/** How the API reaches its database. */
+/** The connection settings of the database. */
 export type DatabaseOptions = { readonly url: string; readonly poolSize: number }
 
 const statementTimeoutMs = 15_000
 const closeTimeoutMs = 5_000
 
-// Drizzle parses what is JSON; parsed twice, a text that looks like JSON would become what it looks like.
+// Drizzle parses JSON columns itself. Parsing twice would change strings that contain JSON.
 for (const type of [pg.types.builtins.JSON, pg.types.builtins.JSONB]) pg.types.setTypeParser(type, (text) => text)
 
-/** Opens a pool of sessions; each query has a time limit, and so has the wait for a session. */
+/** Opens a connection pool. Queries and the wait for a connection have timeouts. */
 export const openDatabase = (options: DatabaseOptions) => {
   const pool = openPool({
     connectionString: options.url,
@@ -23,10 +22,11 @@ export const openDatabase = (options: DatabaseOptions) => {
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: statementTimeoutMs,
   })
-  const db = drizzle(pool, { schema, casing: 'snake_case' })
+  const db = drizzle(pool, { casing: 'snake_case' })
   return { db, close: () => Promise.race([pool.end(), sleep(systemClock, closeTimeoutMs)]) }
 }
 
-/** The database, or a transaction of it. */
+/** A database handle. */
 export type Database = ReturnType<typeof openDatabase>['db']
+/** An open transaction. */
 export type Transaction = Parameters<Parameters<Database['transaction']>[0]>[0]

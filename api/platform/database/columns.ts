@@ -1,4 +1,4 @@
 import { timestamp } from 'drizzle-orm/pg-core'
 
-/** A moment with the precision that the API shows: milliseconds. */
+/** A timestamp column with millisecond precision, as in the API. */
 export const instant = () => timestamp({ withTimezone: true, precision: 3 })

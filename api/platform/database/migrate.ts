@@ -3,13 +3,13 @@ import { drizzle } from 'drizzle-orm/node-postgres'
 import { migrate } from 'drizzle-orm/node-postgres/migrator'
 import { openSession } from './pool.ts'
 
-/** Any constant that no other advisory lock of the product has. */
+/** The key of the advisory lock. It must differ from all other advisory locks of the product. */
 const migrationLock = 7_211_403
 const folder = fileURLToPath(new URL('migrations', import.meta.url))
 
 /**
- * Brings the database to the newest schema. Replicas that start together take turns by an advisory lock, since the
- * migrator takes none; the lock belongs to the session, and goes with it.
+ * Migrates the database to the newest schema. A session-level advisory lock serialises replicas that start together,
+ * because the migrator takes no lock.
  */
 export const migrateDatabase = async (url: string): Promise<void> => {
   const session = await openSession({ connectionString: url })

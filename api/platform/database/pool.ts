@@ -1,72 +1,69 @@
 import pg from 'pg'
 import { sleep, systemClock } from '#shared/clock.ts'
 
-/** How long a new connection, or a turn with one of a pool, is waited for. */
+/** The timeout for opening a connection and for waiting on one of the pool. */
 const connectTimeoutMs = 5_000
 
 /**
- * A pool that takes back each client whose session dies while it is lent out, whatever its borrower does about it:
- * drizzle does not release one whose `begin` failed, so that an outage of the database would use the pool up.
+ * A pool that reclaims a client whose session ends while it is in use. Drizzle does not release a client whose `begin`
+ * failed, so a database outage would otherwise exhaust the pool.
  */
 class SafePool extends pg.Pool {
-  readonly #deaths = new WeakMap<pg.PoolClient, Error>()
+  readonly #failures = new WeakMap<pg.PoolClient, Error>()
 
   constructor(config: pg.PoolConfig) {
     super(config)
-    // Unheard, the error of a session that dies would end the process: while nobody uses it, and while it changes hands.
+    // An unhandled error event of an idle session would end the process.
     this.on('error', () => undefined)
-    this.on('connect', (client) => client.on('error', (error) => this.#deaths.set(client, error)))
+    this.on('connect', (client) => client.on('error', (error) => this.#failures.set(client, error)))
   }
 
   override connect(): Promise<pg.PoolClient>
   override connect(callback: ConnectCallback): void
   override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | undefined {
-    if (callback === undefined) return super.connect().then((client) => this.#lend(client))
+    if (callback === undefined) return super.connect().then((client) => this.#lease(client))
     super.connect(callback)
     return undefined
   }
 
-  #lend(client: pg.PoolClient): pg.PoolClient {
+  #lease(client: pg.PoolClient): pg.PoolClient {
     const { release } = client
-    let lent = true
-    const giveBack = (error?: Error | boolean): void => {
-      if (!lent) return
-      lent = false
-      client.off('error', giveBack)
+    let isLeased = true
+    const releaseOnce = (error?: Error | boolean): void => {
+      if (!isLeased) return
+      isLeased = false
+      client.off('error', releaseOnce)
       release(error)
     }
-    client.release = giveBack
-    client.on('error', giveBack)
-    const death = this.#deaths.get(client)
-    if (death === undefined) return client
-    giveBack(death)
-    throw death
+    client.release = releaseOnce
+    client.on('error', releaseOnce)
+    const failure = this.#failures.get(client)
+    if (failure === undefined) return client
+    releaseOnce(failure)
+    throw failure
   }
 }
 
 type ConnectCallback = Parameters<pg.Pool['connect']>[0]
 
-/** Opens a pool; connections are made when needed, and again after the database was away. No wait for one is endless. */
+/** Opens a pool. It connects on demand and reconnects after an outage. Waiting for a connection has a timeout. */
 export const openPool = (config: pg.PoolConfig): pg.Pool =>
   new SafePool({ connectionTimeoutMillis: connectTimeoutMs, keepAlive: true, ...config })
 
-/**
- * Opens one session of its own: it never becomes another one behind its user's back. `lost` is called when it ends,
- * however that comes.
- */
-export const openSession = async (config: pg.ClientConfig, lost: () => void = () => undefined): Promise<Session> => {
+/** Opens a dedicated session that never reconnects. `onEnd` is called when the session ends for any reason. */
+export const openSession = async (config: pg.ClientConfig, onEnd: () => void = () => undefined): Promise<Session> => {
   const client = new pg.Client({ connectionTimeoutMillis: connectTimeoutMs, keepAlive: true, ...config })
-  client.on('error', lost)
-  client.once('end', lost)
+  client.on('error', onEnd)
+  client.once('end', onEnd)
   await client.connect()
   return {
     client,
     close: async () => {
-      // A server that is silent for ever would never say good-bye.
+      // An unresponsive server would never acknowledge the end of the session.
       await Promise.race([client.end().catch(() => undefined), sleep(systemClock, 1_000)])
     },
   }
 }
 
-/** One session of Postgres. */
+/** A dedicated Postgres session. */
 export type Session = { readonly client: pg.Client; close(): Promise<void> }

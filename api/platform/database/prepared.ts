@@ -1,14 +1,14 @@
 import type { Database } from './client.ts'
 
 /**
- * A query that is prepared once a database and then only executed: drizzle builds the text of any other query anew each
- * time, which costs more than Postgres takes to answer it.
+ * Returns a query that is built once per database and then reused. Building the SQL text with drizzle for each call costs
+ * more than Postgres needs to execute it.
  */
 export const prepared = <Query>(prepare: (db: Database) => Query): ((db: Database) => Query) => {
-  const known = new WeakMap<Database, Query>()
+  const queries = new WeakMap<Database, Query>()
   return (db) => {
-    const found = known.get(db) ?? prepare(db)
-    known.set(db, found)
-    return found
+    const query = queries.get(db) ?? prepare(db)
+    queries.set(db, query)
+    return query
   }
 }

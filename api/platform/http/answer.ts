@@ -1,15 +1,15 @@
-import type { Context as HonoContext } from 'hono'
-import type { Env } from '#api/domain/endpoint/serve.ts'
-
-/** The headers of an answer, by their names in lower case. */
+/** Response headers, by lower-case name. */
 export type AnswerHeaders = Readonly<Record<string, string>>
 
+/** A request context that holds the headers for every response. */
+export type Answerable = { get(key: 'headers'): Record<string, string> }
+
 /**
- * An answer with the headers that every answer to this request bears, and some of its own. They are a plain object: the
- * server writes one as it is, whereas each header that is set on a `Headers` is checked, copied and sorted.
+ * Returns a response with the common headers of the request and its own. Headers are a plain object, which the server
+ * writes as it is; a `Headers` object would check, copy and sort each entry.
  */
 export const answer = (
-  c: HonoContext<Env>,
+  c: Answerable,
   body: string | Uint8Array<ArrayBuffer> | null,
   { status = 200, headers }: { status?: number | undefined; headers?: AnswerHeaders | undefined } = {},
 ): Response => new Response(body, { status, headers: { ...c.get('headers'), ...headers } })

@@ -1,26 +1,23 @@
 import type { Context as HonoContext } from 'hono'
-import type { Env } from '#api/domain/endpoint/serve.ts'
-import { answer } from './answer.ts'
+import { type Answerable, answer } from './answer.ts'
 
 const exposed =
   'etag, link, location, retry-after, x-request-id, idempotency-replayed, ratelimit-remaining, ratelimit-reset'
-const accepted =
-  'authorization, content-type, idempotency-key, if-match, x-api-key, x-request-id, ' +
-  'x-svc-organization-id, x-svc-project-id, x-svc-world-id'
-const preflight = {
-  'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
-  'access-control-allow-headers': accepted,
-  'access-control-max-age': '600',
-}
+const accepted = ['authorization', 'content-type', 'idempotency-key', 'if-match', 'x-api-key', 'x-request-id']
 
 /**
- * Answers browsers of the configured origins (Fetch standard, CORS protocol); others get no word of it, and their
- * browser refuses. Credentials are headers here, never cookies, so none are allowed to come along. Returns whether the
- * request is still to be answered: a preflight is not.
+ * Returns a handler of the CORS protocol (Fetch standard) for the allowed origins. Other origins get no CORS headers, so
+ * their browser refuses the response. Credentials are headers, never cookies, so credentialed requests are not allowed.
+ * The handler returns false after it has answered a preflight request.
  */
-export const createCors = (allowedOrigins: readonly string[]) => {
+export const createCors = (allowedOrigins: readonly string[], ownHeaders: readonly string[]) => {
+  const preflight = {
+    'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
+    'access-control-allow-headers': [...accepted, ...ownHeaders].join(', '),
+    'access-control-max-age': '600',
+  }
   const allowed = new Set(allowedOrigins)
-  return (c: HonoContext<Env>): boolean => {
+  return (c: Answerable & Pick<HonoContext, 'req' | 'res'>): boolean => {
     const origin = c.req.header('origin')
     if (origin === undefined || !allowed.has(origin)) return true
     const headers = c.get('headers')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { entityTag, matches } from './entityTag.ts'
+import { checkIfMatch, entityTag } from './entityTag.ts'
 
 test('a tag has both versions', () => {
   expect([entityTag({ revision: 3, statusVersion: 7 }), entityTag({ revision: 3 })]).toEqual(['"3.7"', '"3.0"'])
@@ -17,7 +17,7 @@ test.each([
   ['3.7', false],
   ['', false],
 ])('If-Match %s at revision 3 holds: %s', (ifMatch, holds) => {
-  const attempt = () => matches(ifMatch, { revision: 3, statusVersion: 7 })
+  const attempt = () => checkIfMatch(ifMatch, { revision: 3, statusVersion: 7 })
   if (holds) attempt()
   else expect(attempt).toThrow(expect.objectContaining({ code: 'precondition_failed' }))
 })

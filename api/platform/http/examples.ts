@@ -1,14 +1,14 @@
 import { type IdKind, idPrefixes } from '#shared/ids.ts'
 
-/** The id that stands for a thing of its kind in every example. */
+/** Returns the example id of a kind. */
 export const exampleId = (kind: IdKind): string => `${idPrefixes[kind]}-01m7y9g1a7emva3288dhww2jgd`
 
-/** The moment of every example. */
+/** The timestamp in all examples. */
 export const exampleInstant = '2026-11-21T08:00:00.000Z'
 
-/** Where the API of every example is. */
+/** The URL of the API in all examples. */
 export const exampleUrl = 'https://api.example.com'
 
-/** Where the picture of an organization or a world is, in every example. */
+/** Returns the example URL of a picture. */
 export const examplePictureUrl = (kind: 'organization' | 'world'): string =>
   `${exampleUrl}/api/files/pictures/${exampleId(kind)}/${'0'.repeat(64)}.webp`

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { cut, linkTo, pageOf, pageQuery } from './page.ts'
+import { nextPageLink, pageQuery, toPage, toPaged } from './page.ts'
 
 const row = (at: number) => ({ id: `wld-${String(at).padStart(26, '0')}`, createdAt: new Date(Math.floor(at / 3)) })
 
@@ -11,11 +11,11 @@ test('pages that follow each other’s links hold every row once, whatever their
       const seen: string[] = []
       let query: Record<string, string> | undefined = { limit: String(limit) }
       for (let asked = 0; query !== undefined && asked < 100; asked += 1) {
-        const page = pageOf(pageQuery.parse(query))
+        const page = toPage(pageQuery.parse(query))
         const after = page.after?.id ?? ''
-        const { items, next } = cut(table.filter(({ id }) => id > after).slice(0, page.limit + 1), page)
+        const { items, next } = toPaged(table.filter(({ id }) => id > after).slice(0, page.limit + 1), page)
         seen.push(...items.map(({ id }) => id))
-        const link: string | undefined = linkTo('/list/', page, next).link
+        const link: string | undefined = nextPageLink('/list/', page, next).link
         query =
           link === undefined
             ? undefined
@@ -41,7 +41,7 @@ test('a cursor that no link had is refused, and never throws', () => {
 
 test('a filter goes on in the link, and the last page has none', () => {
   const page = { limit: 1 }
-  const { link } = linkTo('/list/', page, row(3), ['Running', 'Error'])
+  const { link } = nextPageLink('/list/', page, row(3), ['Running', 'Error'])
   expect(link).toBe(`</list/?limit=1&cursor=1.${row(3).id}&status=Running,Error>; rel="next"`)
-  expect(linkTo('/list/', page, undefined)).toEqual({})
+  expect(nextPageLink('/list/', page, undefined)).toEqual({})
 })

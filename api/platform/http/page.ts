@@ -4,24 +4,30 @@ import { boundedText } from './fields.ts'
 
 const maxLimit = 1_000
 
-/** A place in a list: what comes after it is the next page. */
+/** A position in a list. The next page starts after it. */
 export type Cursor = { readonly createdAt: Date; readonly id: string }
-/** Which part of a list is wanted. */
+/** The requested part of a list. */
 export type Page = { readonly limit: number; readonly after?: Cursor }
-/** One page of a list, and where the next one begins. */
+/** A page of a list, with the cursor of the next page if there is one. */
 export type Paged<T> = { readonly items: T[]; readonly next?: Cursor }
 
-/** Eleven digits of milliseconds last until the year 2527, and are a moment to Postgres and JavaScript alike. */
+/** Eleven hexadecimal digits of milliseconds reach the year 2527, which Postgres and JavaScript can represent. */
 const cursorPattern = /^([0-9a-f]{1,11})\.([a-z]{3,4}-[0-9a-z]{26})$/
 
-/** The query of a list: how many, and from where. */
+/** The query parameters of a list. */
 export const pageQuery = z.object({
   limit: boundedText(4)
     .regex(/^\d{1,4}$/, `must be a whole number, 1 to ${maxLimit}`)
     .transform(Number)
     .refine((limit) => limit >= 1 && limit <= maxLimit, `must be a whole number, 1 to ${maxLimit}`)
     .default(maxLimit)
-    .meta({ type: 'integer', minimum: 1, maximum: maxLimit, description: 'How many at most.', examples: [100] }),
+    .meta({
+      type: 'integer',
+      minimum: 1,
+      maximum: maxLimit,
+      description: 'The highest number of items in the response.',
+      examples: [100],
+    }),
   cursor: boundedText(128)
     .transform((text, context): Cursor => {
       const cursor = decode(text)
@@ -33,7 +39,7 @@ export const pageQuery = z.object({
     .meta({
       type: 'string',
       pattern: cursorPattern.source,
-      description: 'Where to go on: from the Link header of the page before.',
+      description: 'The cursor from the Link header of the previous page.',
       examples: [`${Date.parse(exampleInstant).toString(16)}.${exampleId('world')}`],
     }),
 })
@@ -43,19 +49,19 @@ const decode = (text: string): Cursor | undefined => {
   return id === undefined ? undefined : { createdAt: new Date(Number.parseInt(ms, 16)), id }
 }
 
-/** What a service needs of the query. */
-export const pageOf = (query: z.output<typeof pageQuery>): Page =>
+/** Converts the query parameters to a page request. */
+export const toPage = (query: z.output<typeof pageQuery>): Page =>
   query.cursor === undefined ? { limit: query.limit } : { limit: query.limit, after: query.cursor }
 
-/** Cuts what was read, one row more than the limit, to a page. */
-export const cut = <T extends Cursor>(rows: readonly T[], { limit }: Page): Paged<T> => {
+/** Converts `limit + 1` rows to a page. The extra row shows that a next page exists. */
+export const toPaged = <T extends Cursor>(rows: readonly T[], { limit }: Page): Paged<T> => {
   const items = rows.slice(0, limit)
   const last = items.at(-1)
   return rows.length > limit && last ? { items, next: { createdAt: last.createdAt, id: last.id } } : { items }
 }
 
-/** The Link header (RFC 8288) of the next page, if there is one; a filter by status goes on. */
-export const linkTo = (
+/** Returns the Link header (RFC 8288) for the next page, with the status filter, or no header on the last page. */
+export const nextPageLink = (
   path: string,
   { limit }: Page,
   next: Cursor | undefined,

@@ -60,8 +60,8 @@ export const notFound = (): Problem =>
 /** The longest detail: some name what the caller sent, of which an answer repeats no more than this. */
 const maxDetailLength = 1_024
 
-/** The body of an answer to a problem, after RFC 9457, and what goes with it. */
-export const told = (problem: Problem, requestId: string) => {
+/** Returns the body (RFC 9457), status and headers of the answer to a problem. */
+export const problemResponse = (problem: Problem, requestId: string) => {
   const [status, title] = titles[problem.code]
   const body = {
     type: `/problems/${problem.code}`,

@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import type { Context as HonoContext } from 'hono'
-import type { Env } from '#api/domain/endpoint/serve.ts'
-import { type AnswerHeaders, answer } from './answer.ts'
+import { type Answerable, type AnswerHeaders, answer } from './answer.ts'
 import { Problem } from './problem.ts'
 
-/** Only the files of the package are of use: to import it would load the whole page into the process. */
+/** The served files of the package. They are read as files, since importing the package would load it into memory. */
 const files = {
   'swagger-ui.css': {
     url: () => import.meta.resolve('swagger-ui-dist/swagger-ui.css'),
@@ -33,11 +32,11 @@ const page = `<!doctype html>
 `
 const start = `SwaggerUIBundle({ url: '/api/openapi.json', dom_id: '#reference', deepLinking: true, validatorUrl: null })\n`
 
-/** What the page may load: its own files, and the pictures and styles that they hold themselves. */
+/** The page may load its own files, inline styles and data URLs of images. */
 const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
 
-/** The reference page of the API, with everything it needs: a browser asks nobody else for anything. */
-export const referencePage = async (c: HonoContext<Env>): Promise<Response> => {
+/** Serves the API reference page and its files. The page loads nothing from other hosts. */
+export const referencePage = async (c: Answerable & Pick<HonoContext, 'req'>): Promise<Response> => {
   const file = c.req.param('file')
   const send = (body: string | Uint8Array<ArrayBuffer>, type: string, headers?: AnswerHeaders): Response =>
     answer(c, body, { headers: { 'content-security-policy': policy, 'content-type': type, ...headers } })

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Endpoint, RawInput } from '#api/domain/endpoint/endpoint.ts'
 import { Problem } from '#api/platform/http/problem.ts'
 
-/** The key that a client gave a creation, with what it asked for; `replayed` tells whether it had been done before. */
+/** The Idempotency-Key of a request, with a fingerprint of the request. `replayed` is true if the response is a stored one. */
 export type Idempotency = {
   readonly operationId: string
   readonly key: string
@@ -10,19 +9,22 @@ export type Idempotency = {
   replayed: boolean
 }
 
+/** The parts of a request that must be equal in a repeated request. */
+type Fingerprinted = { readonly params: Readonly<Record<string, string>>; readonly body: unknown }
+
 const pattern = /^[\x21-\x7e]{1,255}$/
 
-/** Reads the header Idempotency-Key (draft-ietf-httpapi-idempotency-key-header); undefined where there is none. */
-export const idempotencyOf = (
+/** Parses the header Idempotency-Key (draft-ietf-httpapi-idempotency-key-header). Returns undefined if it is absent. */
+export const parseIdempotencyKey = (
   header: string | undefined,
-  { operationId }: Endpoint,
+  { operationId }: { readonly operationId: string },
   scope: readonly string[],
-  { params, body }: RawInput,
+  { params, body }: Fingerprinted,
 ): Idempotency | undefined => {
   if (header === undefined) return undefined
   if (!pattern.test(header)) {
     const errors = [{ path: 'idempotency-key', message: 'must be 1 to 255 visible ASCII characters' }]
-    throw new Problem('invalid_request', 'The header Idempotency-Key is not valid.', { errors })
+    throw new Problem('invalid_request', 'The header Idempotency-Key is invalid.', { errors })
   }
   const fingerprint = createHash('sha256')
     .update(JSON.stringify([scope, params, body]))

@@ -1,7 +1,7 @@
 import { index, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { instant } from '#api/platform/database/columns.ts'
 
-/** What was answered to creations that bore an Idempotency-Key, for a day. Answers may hold secrets and are sealed. */
+/** The responses to requests with an Idempotency-Key, kept for a day. They may contain secrets, so they are sealed. */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {

@@ -6,12 +6,12 @@ import { ObjectStoreError } from './errors.ts'
 import { checkListLimit, checkObject, contentTypeOf, isObjectFolder, isObjectName, maxObjectBytes } from './names.ts'
 import type { ListedObject, ListOptions, ObjectStore } from './store.ts'
 
-/** Where objects are written before they are renamed; no object's name begins with a dot. */
-const asideFolder = '.aside'
+/** The folder for temporary files, which are renamed when complete. No object name begins with a dot. */
+const temporaryFolder = '.aside'
 
 /**
- * Keeps objects as files below the folder of a `file:///` URL, which is made where it is absent. It throws where the
- * folder cannot be written. Processes may share the folder. What a killed process left in `.aside` may be deleted.
+ * Opens a store that keeps objects as files in the folder of a `file:///` URL. It creates the folder if needed, and throws
+ * if it cannot write there. Processes may share the folder. Files that a killed process left in `.aside` can be deleted.
  */
 export const openFileStore = async (url: URL): Promise<ObjectStore> => {
   const dir = folderOf(url)
@@ -23,7 +23,7 @@ export const openFileStore = async (url: URL): Promise<ObjectStore> => {
     },
     get: async (name) => {
       const contentType = contentTypeOf(name)
-      const bytes = await attempt(`get ${name}`, () => absentIsUndefined(readBounded(join(dir, name), name)))
+      const bytes = await attempt(`get ${name}`, () => undefinedIfAbsent(readBounded(join(dir, name), name)))
       return bytes === undefined ? undefined : { bytes, contentType }
     },
     remove: async (name) => {
@@ -41,32 +41,32 @@ const folderOf = (url: URL): string => {
   try {
     if (url.host === '' && url.search === '' && url.hash === '') return fileURLToPath(url)
   } catch {
-    // Told below: it is no path of this system.
+    // The URL is not a path of this system; the error below says so.
   }
-  throw new Error('The URL of an object store in files must be file:///folder, without a host or a query')
+  throw new Error('The URL of a file object store must be file:///folder, without host and query.')
 }
 
 const checkWritable = async (dir: string): Promise<void> => {
-  const probe = join(dir, asideFolder, randomUUID())
+  const probe = join(dir, temporaryFolder, randomUUID())
   try {
     await mkdir(dirname(probe), { recursive: true })
     await writeFile(probe, '')
     await rm(probe)
   } catch (error) {
-    throw new Error(`The object store cannot write into ${dir} (${codeOf(error)}): give a folder that it may write`)
+    throw new Error(`The object store cannot write to ${dir} (${codeOf(error)}). Set a writable folder.`)
   }
 }
 
-/** Written aside and renamed, so that nobody sees a part of it, and on the disk before it has its name. */
+/** Writes to a temporary file, flushes it to disk and renames it, so that no reader sees a partial object. */
 const putFile = async (dir: string, name: string, bytes: Uint8Array): Promise<void> => {
   const path = join(dir, name)
-  const aside = join(dir, asideFolder, randomUUID())
-  for (const file of [path, aside]) await mkdir(dirname(file), { recursive: true })
+  const temporary = join(dir, temporaryFolder, randomUUID())
+  for (const file of [path, temporary]) await mkdir(dirname(file), { recursive: true })
   try {
-    await writeFile(aside, bytes, { flag: 'wx', flush: true })
-    await rename(aside, path)
+    await writeFile(temporary, bytes, { flag: 'wx', flush: true })
+    await rename(temporary, path)
   } catch (error) {
-    await rm(aside, { force: true })
+    await rm(temporary, { force: true })
     throw error
   }
 }
@@ -75,7 +75,7 @@ const readBounded = async (path: string, name: string): Promise<Uint8Array> => {
   const file = await open(path)
   try {
     const { size } = await file.stat()
-    if (size > maxObjectBytes) throw new ObjectStoreError(`get ${name}`, `it has over ${maxObjectBytes} bytes`)
+    if (size > maxObjectBytes) throw new ObjectStoreError(`get ${name}`, `it exceeds ${maxObjectBytes} bytes`)
     return await file.readFile()
   } finally {
     await file.close()
@@ -85,14 +85,14 @@ const readBounded = async (path: string, name: string): Promise<Uint8Array> => {
 const listFiles = async (dir: string, options: ListOptions): Promise<ListedObject[]> => {
   const found: ListedObject[] = []
   for await (const name of walk(dir, '', options)) {
-    const stats = await absentIsUndefined(lstat(join(dir, name)))
+    const stats = await undefinedIfAbsent(lstat(join(dir, name)))
     if (stats !== undefined) found.push({ name, modifiedAt: stats.mtime })
     if (found.length === options.limit) break
   }
   return found
 }
 
-/** The names below a folder in their order. A folder sorts with its slash, so that the order is that of whole names. */
+/** Yields the object names below a folder in byte order. Folders sort with their slash, so the order is that of full names. */
 async function* walk(dir: string, folder: string, options: ListOptions): AsyncGenerator<string> {
   const { prefix, after = '' } = options
   const entries = await readdir(join(dir, folder), { withFileTypes: true })
@@ -108,16 +108,16 @@ async function* walk(dir: string, folder: string, options: ListOptions): AsyncGe
 
 const byBytes = (a: string, b: string): number => Number(a > b) - Number(a < b)
 
-const absentIsUndefined = async <T>(answer: Promise<T>): Promise<T | undefined> => {
+const undefinedIfAbsent = async <T>(operation: Promise<T>): Promise<T | undefined> => {
   try {
-    return await answer
+    return await operation
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
     throw error
   }
 }
 
-/** The system's own error names paths of this machine; its code says as much. */
+/** Converts errors. The message of a system error contains local paths, so only its code is kept. */
 const attempt = async <T>(operation: string, action: () => Promise<T>): Promise<T> => {
   try {
     return await action()

@@ -55,11 +55,11 @@ const refusalOf = async (bytes: Uint8Array): Promise<Pick<PictureError, 'code' |
   return { code: error.code, message: error.message }
 }
 const tooLarge = { code: 'invalid_picture', message: 'The picture must have at most 16 megapixels.' }
-const damaged = { code: 'invalid_picture', message: 'The picture is truncated or damaged: export it anew.' }
-const animated = { code: 'invalid_picture', message: 'The picture moves: give a still one, without frames.' }
+const damaged = { code: 'invalid_picture', message: 'The picture is truncated or damaged. Export it again.' }
+const animated = { code: 'invalid_picture', message: 'The picture is animated. Send a still picture.' }
 const unsupported = {
   code: 'unsupported_media_type',
-  message: 'The picture must be a PNG, a JPEG or a WebP, by its content.',
+  message: 'The content of the picture must be PNG, JPEG or WebP.',
 }
 
 describe('a picture', () => {

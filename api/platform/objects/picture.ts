@@ -7,32 +7,32 @@ const maxPixels = 16_000_000
 const maxSide = 1_024
 const quality = 82
 const timeoutSeconds = 20
-/** Two of the worst (16 megapixels, 16 bits, interlaced) take 350 MB together for four seconds; usual ones take 40. */
-const atOnce = 2
-const waiting = 16
+/** Two worst-case pictures (16 megapixels, 16 bits, interlaced) take 350 MB for four seconds; typical ones take 40 MB. */
+const maxConcurrent = 2
+const maxQueued = 16
 
-// Nothing of one tenant's picture is kept for the next, and no picture takes more than one core.
+// Nothing of one tenant's picture stays in memory for the next, and each picture uses at most one core.
 sharp.cache(false)
 sharp.concurrency(1)
-// Whatever the checks below miss, the decoders of all other formats stay shut in this process.
+// All other decoders are disabled in this process, in addition to the format check below.
 sharp.block({ operation: ['VipsForeignLoad'] })
 sharp.unblock({
   operation: ['VipsForeignLoadJpegBuffer', 'VipsForeignLoadPngBuffer', 'VipsForeignLoadWebpBuffer'],
 })
 
-const takeTurn = createTurns({ atOnce, waiting })
+const enqueue = createTurns({ maxConcurrent, maxQueued })
 
 const input: SharpOptions = {
   autoOrient: true,
-  // A stricter level refuses what cameras write: some phones' JPEGs have parameters that the decoder warns of.
+  // A stricter level would refuse JPEGs of some phones, for which the decoder prints warnings.
   failOn: 'error',
   limitInputPixels: maxPixels,
 }
 
-/** Why a picture is refused: of the wrong kind, unusable, or too many others are at work. */
+/** The reason of a refusal: wrong format, unusable content, or too many pictures in the queue. */
 export type PictureErrorCode = 'unsupported_media_type' | 'invalid_picture' | 'busy'
 
-/** A refusal, with a message for the sender that says what would be right. */
+/** A refused picture. The message is for the sender. */
 export class PictureError extends Error {
   override name = 'PictureError'
   readonly code: PictureErrorCode
@@ -47,14 +47,15 @@ export class PictureError extends Error {
 export type Picture = { readonly bytes: Uint8Array; readonly sha256: string }
 
 /**
- * Makes a clean WebP of a still PNG, JPEG or WebP of at most 16 megapixels: turned upright, fitted inside 1024 by 1024
- * without enlarging it, in sRGB, and without metadata or anything else than its pixels. The content alone decides what
- * it is. The same bytes give the same picture. Two are made at a time and 16 wait; what is refused is a `PictureError`.
+ * Converts a still PNG, JPEG or WebP of at most 16 megapixels to a WebP: rotated upright, scaled down to fit 1024 by 1024,
+ * in sRGB and without metadata. The content determines the format. Equal input gives equal output. Two conversions run at
+ * a time and 16 are queued. Throws a `PictureError` for a refused picture.
  */
 export const transformPicture = async (bytes: Uint8Array): Promise<Picture> => {
   checkKind(bytes)
-  const made = takeTurn(() => encode(bytes))
-  if (made === undefined) throw new PictureError('busy', 'Too many pictures are being read; try again in some seconds.')
+  const made = enqueue(() => encode(bytes))
+  if (made === undefined)
+    throw new PictureError('busy', 'Too many pictures are being processed. Retry in a few seconds.')
   const webp = await made
   return { bytes: webp, sha256: createHash('sha256').update(webp).digest('hex') }
 }
@@ -62,10 +63,10 @@ export const transformPicture = async (bytes: Uint8Array): Promise<Picture> => {
 const checkKind = (bytes: Uint8Array): void => {
   const format = pictureFormatOf(bytes)
   if (format === undefined) {
-    throw new PictureError('unsupported_media_type', 'The picture must be a PNG, a JPEG or a WebP, by its content.')
+    throw new PictureError('unsupported_media_type', 'The content of the picture must be PNG, JPEG or WebP.')
   }
   if (isAnimated(bytes, format)) {
-    throw new PictureError('invalid_picture', 'The picture moves: give a still one, without frames.')
+    throw new PictureError('invalid_picture', 'The picture is animated. Send a still picture.')
   }
 }
 
@@ -81,7 +82,7 @@ const encode = async (bytes: Uint8Array): Promise<Uint8Array> => {
   }
 }
 
-/** The library tells its errors apart by their text alone. */
+/** Classifies errors of the library by their text, since they have no codes. */
 const refusalOf = (error: unknown): PictureError => {
   const text = error instanceof Error ? error.message : String(error)
   if (text.includes('pixel limit')) {
@@ -90,9 +91,9 @@ const refusalOf = (error: unknown): PictureError => {
   if (text.startsWith('timeout')) {
     return new PictureError(
       'invalid_picture',
-      `The picture takes over ${timeoutSeconds} s to read: simplify it.`,
+      `Decoding the picture takes more than ${timeoutSeconds} s. Simplify it.`,
       error,
     )
   }
-  return new PictureError('invalid_picture', 'The picture is truncated or damaged: export it anew.', error)
+  return new PictureError('invalid_picture', 'The picture is truncated or damaged. Export it again.', error)
 }

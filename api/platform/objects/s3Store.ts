@@ -15,15 +15,15 @@ import type { ListedObject, ListOptions, ObjectStore } from './store.ts'
 const connectTimeoutMs = 5_000
 const requestTimeoutMs = 15_000
 const maxAttempts = 3
-/** Of a whole call, with its attempts, the waits between them, and the body. */
+/** The timeout of a call with all its attempts, delays and the body. */
 const callTimeoutMs = 60_000
-/** A list that gets so few of our names from so many answers is of another's bucket. */
+/** The limit of pages per list call. A prefix with more pages of foreign objects is shared by mistake. */
 const maxPages = 20
 const cacheControl = 'public, max-age=31536000, immutable'
 
 /**
- * Keeps objects in a bucket of S3 or of what speaks like it, which must be there already. The account needs
- * s3:PutObject, GetObject, DeleteObject and ListBucket; without the last, S3 answers 403 for what is absent.
+ * Opens a store in an existing bucket of S3 or an S3-compatible server. The account needs s3:PutObject, GetObject,
+ * DeleteObject and ListBucket. Without ListBucket, S3 returns 403 for absent objects.
  */
 export const openS3Store = async (url: URL): Promise<ObjectStore> => {
   const location = parseS3Url(url)
@@ -39,7 +39,7 @@ export const openS3Store = async (url: URL): Promise<ObjectStore> => {
       const contentType = contentTypeOf(name)
       const bytes = await call(`get ${name}`, async (options) => {
         const answer = client.send(new GetObjectCommand(at(name)), options)
-        const found = await answer.catch(absentIsUndefined)
+        const found = await answer.catch(undefinedIfAbsent)
         return found === undefined ? undefined : readBounded(found.Body, name, options.abortSignal)
       })
       return bytes === undefined ? undefined : { bytes, contentType }
@@ -47,7 +47,7 @@ export const openS3Store = async (url: URL): Promise<ObjectStore> => {
     remove: async (name) => {
       contentTypeOf(name)
       await call(`remove ${name}`, (options) =>
-        client.send(new DeleteObjectCommand(at(name)), options).catch(absentIsUndefined),
+        client.send(new DeleteObjectCommand(at(name)), options).catch(undefinedIfAbsent),
       )
     },
     list: async (options) => {
@@ -60,7 +60,7 @@ export const openS3Store = async (url: URL): Promise<ObjectStore> => {
 const openClient = async ({ endpoint, region }: S3Location): Promise<S3Client> => {
   const client = new S3Client({
     forcePathStyle: true,
-    // Servers that only speak like S3 refuse the newer checksums.
+    // S3-compatible servers may not support the newer checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts,
@@ -76,7 +76,7 @@ const openClient = async ({ endpoint, region }: S3Location): Promise<S3Client> =
   try {
     await client.config.region()
   } catch {
-    throw new Error('The object store has no region: give it in the URL (region=us-east-1) or as AWS_REGION')
+    throw new Error('The object store has no region. Set it in the URL (region=us-east-1) or in AWS_REGION.')
   }
   return client
 }
@@ -100,22 +100,22 @@ const listObjects = async (client: S3Client, location: S3Location, options: List
     }
     if (IsTruncated !== true) return found
   }
-  throw new ObjectStoreError('list', `there are too many objects of others under ${location.prefix}${options.prefix}`)
+  throw new ObjectStoreError('list', `too many other objects under ${location.prefix}${options.prefix}`)
 }
 
 const readBounded = async (body: unknown, name: string, signal: AbortSignal): Promise<Uint8Array> => {
-  if (!(body instanceof Readable)) throw new Error('the answer has no body')
+  if (!(body instanceof Readable)) throw new Error('The response has no body.')
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of addAbortSignal(signal, body)) {
     size += chunk.byteLength
-    if (size > maxObjectBytes) throw new ObjectStoreError(`get ${name}`, `it has over ${maxObjectBytes} bytes`)
+    if (size > maxObjectBytes) throw new ObjectStoreError(`get ${name}`, `it exceeds ${maxObjectBytes} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks, size)
 }
 
-const absentIsUndefined = (error: unknown): undefined => {
+const undefinedIfAbsent = (error: unknown): undefined => {
   if (error instanceof NoSuchKey) return undefined
   throw error
 }
@@ -126,11 +126,11 @@ const call = async <T>(operation: string, send: (options: { abortSignal: AbortSi
     return await send({ abortSignal })
   } catch (error) {
     if (error instanceof ObjectStoreError) throw error
-    throw new ObjectStoreError(operation, abortSignal.aborted ? `no answer in ${callTimeoutMs} ms` : reasonOf(error))
+    throw new ObjectStoreError(operation, abortSignal.aborted ? `no response in ${callTimeoutMs} ms` : reasonOf(error))
   }
 }
 
-/** The error of the client holds the signed request, with the access key: only its words of code are told. */
+/** Returns only the code and status of an error, since the error of the client contains the signed request. */
 const reasonOf = (error: unknown): string => {
   if (!(error instanceof Error)) return 'unknown'
   const { code, $metadata } = error as { code?: unknown; $metadata?: { httpStatusCode?: number } }

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openObjectStore } from './open.ts'
 import { parseS3Url } from './s3Url.ts'
-import { openObjectStore } from './store.ts'
 
 let dir: string
 beforeEach(() => {
@@ -20,8 +20,8 @@ describe('the URL of the object store', () => {
     },
   )
 
-  test.each(['file://host/folder', 'file:///folder?query=1', 'file:///a%2Fb'])('%s names no folder', async (url) => {
-    await expect(openObjectStore(url)).rejects.toThrow('must be file:///folder, without a host or a query')
+  test.each(['file://host/folder', 'file:///folder?query=1', 'file:///a%2Fb'])('refuses %s', async (url) => {
+    await expect(openObjectStore(url)).rejects.toThrow('must be file:///folder, without host and query')
   })
 
   test('names a bucket, where it is, and a prefix that ends with a slash', () => {
@@ -37,15 +37,15 @@ describe('the URL of the object store', () => {
   })
 
   test.each([
-    ['s3://key:secret-word@bucket', 'holds credentials'],
-    ['s3://bucket?endpoint=http://key:secret-word@host', 'no http or https origin'],
-    ['s3://bucket?endpoint=ftp://host', 'no http or https origin'],
-    ['s3://bucket?secret=secret-word', 'and nothing else'],
-    ['s3://bucket?region=a&region=b', 'each once'],
-    ['s3://bucket?prefix=../other', 'wrong prefix'],
-    ['s3://bucket/folder', 'belongs in its prefix'],
-    ['s3://?endpoint=http://host', 'names no bucket'],
-  ])('%s is refused, and not shown', async (url, fault) => {
+    ['s3://key:secret-word@bucket', 'contains credentials'],
+    ['s3://bucket?endpoint=http://key:secret-word@host', 'not an http or https origin'],
+    ['s3://bucket?endpoint=ftp://host', 'not an http or https origin'],
+    ['s3://bucket?secret=secret-word', 'unknown or repeated parameter'],
+    ['s3://bucket?region=a&region=b', 'unknown or repeated parameter'],
+    ['s3://bucket?prefix=../other', 'invalid prefix'],
+    ['s3://bucket/folder', 'use the parameter prefix'],
+    ['s3://?endpoint=http://host', 'has no valid bucket name'],
+  ])('%s is refused without showing the URL', async (url, fault) => {
     const message = await openObjectStore(url).catch((error: Error) => error.message)
     expect(message).toContain(fault)
     expect(message).not.toContain('secret-word')
@@ -56,6 +56,6 @@ test('a folder that cannot be written is refused when the store is opened', asyn
   const file = join(dir, 'file')
   writeFileSync(file, '')
   await expect(openObjectStore(pathToFileURL(file).href)).rejects.toThrow(
-    `The object store cannot write into ${file} (ENOTDIR): give a folder that it may write`,
+    `The object store cannot write to ${file} (ENOTDIR). Set a writable folder.`,
   )
 })

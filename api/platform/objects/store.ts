@@ -1,44 +1,26 @@
-import { openFileStore } from './fileStore.ts'
-
-/** An object as it was put. */
+/** The content of an object. */
 export type StoredObject = { readonly bytes: Uint8Array; readonly contentType: string }
 
-/** An object in a list; some stores round the time to seconds. */
+/** An entry of a list. Some stores round the time to seconds. */
 export type ListedObject = { readonly name: string; readonly modifiedAt: Date }
 
 /**
- * Keeps immutable objects by name (names.ts has the rules; a name, type or size against them is an error). An object is
- * seen whole or not at all. Where the store cannot serve, a call throws an `ObjectStoreError`; one to S3 within 60 seconds.
+ * A store of immutable objects by name. names.ts defines valid names, types and sizes; others throw. Readers never see a
+ * partial object. If the store is unavailable, calls throw an `ObjectStoreError`, for S3 within 60 seconds.
  */
 export type ObjectStore = {
-  /** Resolves when the object is stored; it replaces one of the same name. */
+  /** Stores an object and replaces one with the same name. */
   put(name: string, bytes: Uint8Array, contentType: string): Promise<void>
-  /** Undefined where there is none of that name. */
+  /** Returns undefined if no object has this name. */
   get(name: string): Promise<StoredObject | undefined>
-  /** Removing what is absent is fine. */
+  /** Removes an object if it exists. */
   remove(name: string): Promise<void>
   /**
-   * At most `limit` (1 to 1000) objects whose names begin with `prefix` and sort after `after`, by the bytes of their
-   * names. Fewer than the limit means that there are no more. What no put could have made is not listed.
+   * Returns at most `limit` (1 to 1000) objects whose names begin with `prefix` and sort after `after`, in byte order.
+   * Fewer than `limit` objects mean that the list is complete. Objects with invalid names are skipped.
    */
   list(options: ListOptions): Promise<ListedObject[]>
 }
 
-/** What part of the store to list. */
+/** The part of the store to list. */
 export type ListOptions = { readonly prefix: string; readonly limit: number; readonly after?: string }
-
-/**
- * Opens the store that a URL names: `file:///folder` on this machine, or
- * `s3://bucket?endpoint=http://127.0.0.1:9000&region=us-east-1&prefix=folder/` with the credentials of the AWS
- * environment. Throws where the URL is wrong or the folder cannot be written; it does not ask whether S3 is there.
- */
-export const openObjectStore = async (url: string): Promise<ObjectStore> => {
-  const parsed = URL.parse(url)
-  if (parsed?.protocol === 'file:') return openFileStore(parsed)
-  if (parsed?.protocol === 's3:') {
-    // The client of S3 takes tens of megabytes, which a store in files must not cost.
-    const { openS3Store } = await import('./s3Store.ts')
-    return openS3Store(parsed)
-  }
-  throw new Error('The URL of the object store must be file:///folder or s3://bucket?endpoint=https://host&region=name')
-}

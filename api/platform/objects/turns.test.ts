@@ -12,7 +12,7 @@ const anAction = () => {
 }
 
 test('as many run as may, the others wait in order, and one more is turned away', async () => {
-  const takeTurn = createTurns({ atOnce: 1, waiting: 2 })
+  const takeTurn = createTurns({ maxConcurrent: 1, maxQueued: 2 })
   const [first, second, third, fourth] = [anAction(), anAction(), anAction(), anAction()]
   const turns = [first, second, third].map((action) => takeTurn(action.run))
   expect(takeTurn(fourth.run)).toBeUndefined()
@@ -27,7 +27,7 @@ test('as many run as may, the others wait in order, and one more is turned away'
 })
 
 test('what waits does not begin before its turn', async () => {
-  const takeTurn = createTurns({ atOnce: 1, waiting: 1 })
+  const takeTurn = createTurns({ maxConcurrent: 1, maxQueued: 1 })
   const [first, second] = [anAction(), anAction()]
   const turns = [first, second].map((action) => takeTurn(action.run))
   await new Promise(setImmediate)
@@ -38,7 +38,7 @@ test('what waits does not begin before its turn', async () => {
 })
 
 test('an action that fails gives its turn on', async () => {
-  const takeTurn = createTurns({ atOnce: 1, waiting: 0 })
+  const takeTurn = createTurns({ maxConcurrent: 1, maxQueued: 0 })
   const failing = anAction()
   const turn = takeTurn(failing.run)
   failing.reject(new Error('no luck'))

@@ -1,12 +1,12 @@
-/** Runs an action when its turn comes; undefined, without running it, where too many wait already. */
-export type TakeTurn = <T>(action: () => Promise<T>) => Promise<T> | undefined
+/** Runs an action, queued behind others. Returns undefined, without running it, if the queue is full. */
+export type Enqueue = <T>(action: () => Promise<T>) => Promise<T> | undefined
 
-/** Lets at most `atOnce` actions run at a time, and at most `waiting` wait, in the order in which they came. */
-export const createTurns = (limits: { atOnce: number; waiting: number }): TakeTurn => {
+/** Returns a queue that runs at most `maxConcurrent` actions at a time and holds at most `maxQueued`, in order. */
+export const createTurns = (limits: { maxConcurrent: number; maxQueued: number }): Enqueue => {
   let running = 0
   const queue: (() => void)[] = []
   const begin = (): Promise<void> => {
-    if (running < limits.atOnce) {
+    if (running < limits.maxConcurrent) {
       running += 1
       return Promise.resolve()
     }
@@ -14,12 +14,12 @@ export const createTurns = (limits: { atOnce: number; waiting: number }): TakeTu
   }
   const end = (): void => {
     const next = queue.shift()
-    // The turn passes on, so that nobody who comes now takes it first.
+    // The slot passes to the next action, so that a new action cannot overtake it.
     if (next === undefined) running -= 1
     else next()
   }
   return (action) => {
-    if (running >= limits.atOnce && queue.length >= limits.waiting) return undefined
+    if (running >= limits.maxConcurrent && queue.length >= limits.maxQueued) return undefined
     return begin().then(action).finally(end)
   }
 }

@@ -6,21 +6,21 @@ const secretBytes = 32
 const checksumLength = 6
 const pattern = /^ork_[1-9A-HJ-NP-Za-km-z]{38,60}$/
 
-/** A new key: the prefix, 256 random bits in base58, and a checksum by which a mistyped key is known without a query. */
+/** Generates a key: the prefix, 256 random bits in base58, and a checksum that detects typing errors without a query. */
 export const newApiKey = (random: (size: number) => Buffer = randomBytes): string => {
   const secret = prefix + bs58.encode(random(secretBytes))
   return secret + checksum(secret)
 }
 
-/** Whether a text can be a key at all. */
+/** Reports whether the text has the form and checksum of a key. */
 export const isApiKey = (text: string): boolean =>
   pattern.test(text) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength)
 
-/** By what a key is found: its HMAC-SHA-256 under the pepper, so that a dump of the table finds nothing elsewhere. */
+/** Returns the lookup value of a key: its HMAC-SHA-256 under the pepper. It cannot be computed without the pepper. */
 export const fingerprintOf = (apiKey: string, pepper: string): string =>
   createHmac('sha256', pepper).update(apiKey).digest('base64url')
 
-/** What those see who may not see the key. */
+/** The value that callers without access to a key see. */
 export const maskedApiKey = `${prefix}${'*'.repeat(12)}`
 
 const checksum = (secret: string): string =>

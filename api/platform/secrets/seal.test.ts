@@ -24,8 +24,8 @@ test('it is opened neither for another row, nor changed, nor with another key', 
   expect(() => sealer.open([version, id, flip(wrapped), content].join('.'), 'row 1')).toThrow()
   expect(() => sealer.open([version, id, wrapped, flip(content)].join('.'), 'row 1')).toThrow()
   expect(() => createSealer([{ ...old, key: current.key }]).open(sealed, 'row 1')).toThrow()
-  expect(() => createSealer([current]).open(sealed, 'row 1')).toThrow('has no key "old"')
-  expect(() => sealer.open('secret', 'row 1')).toThrow('not sealed here')
+  expect(() => createSealer([current]).open(sealed, 'row 1')).toThrow('does not contain the key "old"')
+  expect(() => sealer.open('secret', 'row 1')).toThrow('not in the sealed format')
 })
 
 test('after a rotation the old key opens until everything is rewrapped, and is not needed then', () => {

@@ -1,14 +1,14 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
-/** A key-encryption key by its name; the name is stored with what it sealed. */
+/** A key-encryption key. Its id is stored with each sealed text. */
 export type EncryptionKey = { readonly id: string; readonly key: Buffer }
 
-/** Seals texts that must be readable again; `about` binds a text to its row, so that one cannot stand in for another. */
+/** Encrypts and decrypts texts. `about` is associated data that binds a sealed text to its row. */
 export type Sealer = {
   seal(text: string, about: string): string
-  /** Throws where the key is not known, or where text or `about` are not those that were sealed. */
+  /** Throws if the key is unknown, the text was modified, or `about` differs. */
   open(sealed: string, about: string): string
-  /** The same sealed under the current key; undefined where it is already. The text itself is never opened. */
+  /** Returns the text sealed under the current key, or undefined if it is already. Only the data key is decrypted. */
   rewrap(sealed: string, about: string): string | undefined
 }
 
@@ -19,14 +19,15 @@ const tagBytes = 16
 const version = 'v1'
 
 /**
- * Envelope encryption: each text has a data key of its own, which alone is sealed under the first of the keys. To
- * rotate, put a new key first, keep the old one after it, and rewrap everything (AES-256-GCM, NIST SP 800-38D).
+ * Creates a sealer with envelope encryption (AES-256-GCM, NIST SP 800-38D): each text has its own data key, which is sealed
+ * under the first key. To rotate, put a new key first, keep the old one behind it, and rewrap all texts.
  */
 export const createSealer = (keys: readonly [EncryptionKey, ...EncryptionKey[]]): Sealer => {
   const [current] = keys
   const keyOf = (id: string): Buffer => {
     const found = keys.find((each) => each.id === id)
-    if (found === undefined) throw new Error(`ORRERY_KEY_ENCRYPTION_KEYS has no key "${id}", which sealed this`)
+    if (found === undefined)
+      throw new Error(`ORRERY_KEY_ENCRYPTION_KEYS does not contain the key "${id}" of this sealed text.`)
     return found.key
   }
   const unwrap = ({ keyId, wrapped }: Parts, about: string): Buffer => decrypt(keyOf(keyId), wrapped, about)
@@ -55,7 +56,7 @@ const join = ({ keyId, wrapped, content }: Parts): string =>
 
 const split = (sealed: string): Parts => {
   const [found, keyId, wrapped, content] = sealed.split('.')
-  if (found !== version || !keyId || !wrapped || !content) throw new Error('This was not sealed here')
+  if (found !== version || !keyId || !wrapped || !content) throw new Error('The text is not in the sealed format.')
   return { keyId, wrapped: Buffer.from(wrapped, 'base64url'), content: Buffer.from(content, 'base64url') }
 }
 

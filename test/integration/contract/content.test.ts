@@ -23,7 +23,7 @@ describe('a bot deployment', () => {
   }
   const read = async (path: string) => (await tenant.rest.call<Bots>('GET', path)).body
 
-  test('is made with every default, is where Location says, and appears as a resource', async () => {
+  test('is created with every default, is at Location, and becomes a resource', async () => {
     const worldId = await tenant.world()
     const made = await make(worldId, { count: 2 })
     expect(made).toMatchObject({ status: 200, body: undefined })
@@ -84,7 +84,7 @@ describe('a bot deployment', () => {
     if (!taken) expect(made.body.errors?.[0]?.path).toMatch(`/${Object.keys(body)[0]}`)
   })
 
-  test('needs a count, at create and at PATCH', async () => {
+  test('needs a count, in create and PATCH', async () => {
     const worldId = await tenant.world()
     const { path } = await make(worldId, { count: 1 })
     for (const [method, where] of [
@@ -96,7 +96,7 @@ describe('a bot deployment', () => {
     }
   })
 
-  test('and its siblings never have more bots than the profile, also when they are made at the same moment', async () => {
+  test('never exceeds the profile with its siblings, also in concurrent creates', async () => {
     const worldId = await tenant.world({ networking: { scaling: { profile: 'Capacity10' } } })
     expect((await make(worldId, { count: 11 })).status).toBe(409)
     const made = await Promise.all(Array.from({ length: 5 }, () => make(worldId, { count: 4 })))
@@ -125,7 +125,7 @@ describe('a bot deployment', () => {
     expect(await deploy(second)).toBe(200)
   })
 
-  test('and its siblings never have more bots than the profile, also when their world is to have a smaller one', async () => {
+  test('never exceeds the profile with its siblings, also when the profile shrinks', async () => {
     const scaled = (profile: string) => ({ networking: { strategy: 'Default', scaling: { profile } } })
     const worldId = await tenant.world(scaled('Capacity60'))
     const { path } = await make(worldId, { count: 31 })
@@ -135,7 +135,7 @@ describe('a bot deployment', () => {
     expect((await shrink()).status).toBe(200)
   })
 
-  test('is changed where something is given, has a tag, and is gone once deleted', async () => {
+  test('is changed in the given fields, has an ETag, and is absent once deleted', async () => {
     const worldId = await tenant.world()
     const { path } = await make(worldId, { count: 1, cpu: '1', args: ['a'], description: 'Crowd' })
     const patched = await tenant.rest.call('PATCH', path, { count: 3, memory: '1Gi' })
@@ -157,7 +157,7 @@ describe('a build', () => {
     tenant.rest.call<{ id: string }>('PUT', path(channel), { image: 'registry.example/a:1', contentId, ...more })
   const resolve = (body: object) => tenant.rest.call<Problem>('POST', '/api/worlds/resolveBuildAndContent/', body)
 
-  test('gets another id at each change and keeps it where nothing changes', async () => {
+  test('gets a new id with each change and keeps it without one', async () => {
     const first = await put('ids', 'c1')
     expect(first.body).toMatchObject({ channelId: 'ids', tag: 'v1', contentId: 'c1', probes: true })
     expect((await put('ids', 'c1')).body).toEqual(first.body)
@@ -173,7 +173,7 @@ describe('a build', () => {
     expect((await tenant.rest.call('GET', path('ids'))).status).toBe(404)
   })
 
-  test('is resolved by channel and tag or by content, and what is missing is told', async () => {
+  test('is resolved by channel and tag or by content, with an error for what is missing', async () => {
     await put('live', 'content-live')
     for (const body of [{ channelId: 'live', tag: 'v1' }, { content: { id: 'content-live' } }]) {
       expect(await resolve(body)).toMatchObject({ status: 204, body: undefined })
@@ -189,7 +189,7 @@ describe('a build', () => {
     }
   })
 
-  test('is fixed at start, as the newest that holds the content, and a tag that moves later moves no run', async () => {
+  test('is resolved at start to the newest with the content, and a moved tag does not change a run', async () => {
     const before = await put('fixed', 'content-fixed')
     const id = await tenant.world({ runtime: { build: { content: { id: 'content-fixed' } } } })
     type World = { status: { resolvedBuild?: { id: string } } }
@@ -226,7 +226,7 @@ describe('a document', () => {
   const entry = (data: unknown, store = 'kvstoreClient') => ({ data: { key: 'k', store, data } })
   const at = (id: string, type = 'kvStore') => `/api/documents/${type}/${id}/`
 
-  test('is apart in each scope, which the headers or the first part of its id name', async () => {
+  test('belongs to a scope, which the headers or the first part of its id name', async () => {
     const worldId = await tenant.world()
     const { organizationId } = tenant.scope
     const scopes = {
@@ -250,7 +250,7 @@ describe('a document', () => {
     expect(echoed.body.resource).toEqual({ type: 'kvStore', id: 'Project:same' })
   })
 
-  test('has a version that rises with each write, also through a deletion', async () => {
+  test('has a version that grows with each write, including deletions', async () => {
     const versions: string[] = []
     for (let write = 0; write < 5; write += 1) {
       versions.push((await tenant.rest.call<Document>('PUT', at('rising'), entry(write))).body.version)
@@ -261,7 +261,7 @@ describe('a document', () => {
     expect([...new Set(versions)].sort()).toEqual(versions)
   })
 
-  test('in the store kvstoreServer is written, replaced and deleted by keys with the claim worldServer alone', async () => {
+  test('in kvstoreServer can be written only by keys with the claim worldServer', async () => {
     const everything = [`${tenant.paths.organization}/**:*`]
     const client = await tenant.withKey(everything)
     const server = await tenant.withKey(everything, { claims: { worldServer: true } })
@@ -274,7 +274,7 @@ describe('a document', () => {
     expect((await client.call('PUT', at('server'), entry(3))).status).toBe(200)
   })
 
-  test('is written by a token for its own subject alone, never over that of another', async () => {
+  test('can be written by a token for its own subject only', async () => {
     const { organizationId, projectId } = tenant.scope
     const writes = [`${tenant.paths.project}/**:w`]
     const as = async (userId: string) => {

@@ -21,20 +21,20 @@ describe('an Idempotency-Key', () => {
   const once = (key: string, body: object = lobby, rest = tenant.rest) =>
     rest.call<{ worldId: string; code: string }>('POST', '/api/worlds/', body, { 'idempotency-key': key })
 
-  test('makes one thing of many requests, at the same moment too, and says what is a replay', async () => {
+  test('creates one resource for repeated requests, also concurrent ones, and marks replays', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => once('many')))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
     expect(new Set(answers.map(({ body }) => body.worldId)).size).toBe(1)
     expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === null)).toHaveLength(1)
   })
 
-  test('with another body is 409, and another key of the same body another thing', async () => {
+  test('with another body returns 409, and another key creates another resource', async () => {
     const first = await once('body')
     expect(await once('body', { ...lobby, name: 'Other' })).toMatchObject({ status: 409, body: { code: 'conflict' } })
     expect((await once('body-2')).body.worldId).not.toBe(first.body.worldId)
   })
 
-  test('is its own for each principal, and for each route', async () => {
+  test('is separate for each principal and route', async () => {
     const everything = [`${tenant.paths.organization}/**:*`]
     const clients = [await tenant.withKey(everything), await tenant.withKey(everything)]
     const ids = await Promise.all(clients.map(async (rest) => (await once('shared', lobby, rest)).body.worldId))
@@ -50,7 +50,7 @@ describe('an Idempotency-Key', () => {
     expect(project?.status).toBe(200)
   })
 
-  test('replays the location of bots and the string of a key, and no faults', async () => {
+  test('replays the location of bots and the string of a key, but no errors', async () => {
     const worldId = await tenant.world({ networking: { scaling: { profile: 'Capacity10' } } })
     const key = { 'idempotency-key': 'all' }
     const bots = () => tenant.rest.call('POST', `/api/worlds/${worldId}/bots/`, { count: 10 }, key)
@@ -88,7 +88,7 @@ describe('pages', () => {
     return pages
   }
 
-  test.each([1, 2, 3, 7, 100])('of %i show every row once, in order, while rows are added', async (limit) => {
+  test.each([1, 2, 3, 7, 100])('of %i return every row once, in order, while rows are added', async (limit) => {
     const own = await aTenant(api.url)
     const before: string[] = []
     for (let at = 0; at < 9; at += 1) before.push(await own.world({ name: `World ${at}` }))
@@ -124,7 +124,7 @@ describe('pages', () => {
 })
 
 describe('every answer', () => {
-  test('bears the security headers and a request id, faults and unknown routes too', async () => {
+  test('has the security headers and a request id, also for errors and unknown routes', async () => {
     for (const path of ['/api/worlds/', '/api/nothing/', '/api/worlds/public/', '/nothing']) {
       const answer = await fetch(`${api.url}${path}`)
       expect(Object.fromEntries(answer.headers)).toMatchObject({
@@ -139,7 +139,7 @@ describe('every answer', () => {
     }
   })
 
-  test('to a page of an allowed origin says so, a fault too; another page gets no word', async () => {
+  test('has CORS headers for allowed origins only, also for errors', async () => {
     const ask = (from: string, method = 'GET', headers = {}) =>
       fetch(`${api.url}/api/worlds/`, { method, headers: { origin: from, ...headers } })
     const preflight = await ask(origin, 'OPTIONS', { 'access-control-request-method': 'PATCH' })
@@ -210,7 +210,7 @@ describe('a body', () => {
   const padded = (bytes: number): Buffer => Buffer.from(JSON.stringify(lobby).padEnd(bytes, ' '))
   const mebibyte = 1024 * 1024
 
-  test('of exactly 1 MiB is taken, and one byte more is 413, with a length and in chunks', async () => {
+  test('of 1 MiB is accepted, and one byte more returns 413', async () => {
     for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
       const length = (bytes: number): Record<string, string> =>
         'transfer-encoding' in headers ? headers : { 'content-length': String(bytes) }
@@ -261,7 +261,7 @@ describe('rate limits', () => {
   })
   afterAll(() => limited?.stop())
 
-  test('give a key its burst, tell what is left, then 429 with Retry-After; other keys and the platform go on', async () => {
+  test('give a key its burst, then 429 with Retry-After, without affecting other keys', async () => {
     const rest = await own.withKey([`${own.paths.organization}/**:r`])
     const answers = []
     for (let at = 0; at < 8; at += 1) answers.push(await rest.call('GET', '/api/worlds/'))
@@ -284,7 +284,7 @@ describe('rate limits', () => {
     }
   })
 
-  test('of starts are those of the world, whoever of its tenant asks', async () => {
+  test('of starts are shared by all callers of the tenant', async () => {
     const id = await own.world()
     const start = async () => {
       const rest = await own.withKey([`${own.paths.organization}/**:w`])
@@ -294,7 +294,7 @@ describe('rate limits', () => {
     expect((await own.rest.call('POST', `/api/worlds/${id}/start/`)).status).toBe(200)
   })
 
-  test('of a world are not used up by a stranger who names it', async () => {
+  test('of a world are not spent by a stranger who names it', async () => {
     const id = await own.world()
     const stranger = await aTenant(limited.url)
     for (let at = 0; at < 4; at += 1) {
@@ -305,7 +305,7 @@ describe('rate limits', () => {
     expect((await rest.call('POST', `/api/worlds/${id}/start/`)).status).toBe(200)
   })
 
-  test('hold for those without a credential by their address', async () => {
+  test('apply by address to callers without a credential', async () => {
     const statuses = []
     const anybody = createRest(limited.url, own.scope, 'ignored')
     for (let at = 0; at < 8; at += 1) {

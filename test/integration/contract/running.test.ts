@@ -34,7 +34,7 @@ const active = async (body: object = {}): Promise<string> => {
 }
 
 describe('a world that runs', () => {
-  test('takes a PATCH, says what waits for the next start, and stops saying it there', async () => {
+  test('accepts a PATCH and reports what waits for the next start', async () => {
     const id = await active({ runtime: { mapName: 'hall' } })
     const path = `/api/worlds/${id}/`
     const patch = async (body: object) => (await tenant.rest.call<World>('PATCH', path, body)).body.status.message
@@ -46,7 +46,7 @@ describe('a world that runs', () => {
     expect((await tenant.rest.call<World>('GET', path)).body.status.message).not.toContain('next start')
   })
 
-  test('is public only while it is set so, active, and without what is its tenant’s own', async () => {
+  test('is public only while active and public, without the fields of its tenant', async () => {
     const id = await active({ streaming: { providerA: { cmsId: 'c', authorizationId: 'secret-id' } } })
     const stranger = await aTenant(api.url)
     const rest = await stranger.withKey([])
@@ -112,7 +112,7 @@ describe('a picture', () => {
     })
   const urlIn = (text: string): string => (JSON.parse(text) as { pictureUrl: string }).pictureUrl
 
-  test('is taken raw and as multipart, served for ever by its content, and the old one goes', async () => {
+  test('is accepted raw and as multipart, served by content, and replaces the old one', async () => {
     const path = `/api/worlds/${await tenant.world()}/pictureUrl/`
     const first = urlIn((await upload(path, await aPng('red'), 'image/png')).text)
     const served = await fetch(first)
@@ -156,7 +156,7 @@ describe('a picture', () => {
     expect((await upload(path, await bytes(), type)).status).toBe(status)
   })
 
-  test('comes as exactly one file of multipart', async () => {
+  test('requires exactly one file in multipart', async () => {
     const path = `/api/worlds/${await tenant.world()}/pictureUrl/`
     const [none, two] = [new FormData(), new FormData()]
     none.append('file', 'text')

@@ -46,7 +46,7 @@ const full = {
 }
 
 describe('an organization', () => {
-  test('takes and shows every field; keyless reads show the listed ones alone, in both forms', async () => {
+  test('accepts and returns every field, and only the public ones without a key', async () => {
     const made = await createRest(url).call<{ organizationId: string }>('POST', organizations, full)
     const { organizationId } = made.body
     expect(made.body).toEqual({ organizationId, features: full.features })
@@ -62,7 +62,7 @@ describe('an organization', () => {
     })
   })
 
-  test('is changed where something is given, features whole, by both forms', async () => {
+  test('is changed in the given fields, with features replaced whole, on both paths', async () => {
     const { rest, scope } = await aTenant(url)
     const read = async () => (await rest.call<Record<string, unknown>>('GET', `${organizations}current/`)).body
     const patch = (body: object, form = 'current') => rest.call('PATCH', `${organizations}${form}/`, body)
@@ -95,7 +95,7 @@ describe('an organization', () => {
     expect([answer.status, answer.body.errors?.[0]?.path]).toEqual([400, fault])
   })
 
-  test('is made by holders of the claim, who may do everything in it at once, and lists only what a key reads', async () => {
+  test('is created only with the claim, which grants full access to it', async () => {
     const own = await aTenant(url)
     const key = await own.key([], { claims: { createOrganization: true } })
     const rest = createRest(url, {}, key)
@@ -108,7 +108,7 @@ describe('an organization', () => {
     expect(listed.body).toMatchObject([{ documentId: body.organizationId, permissionVerb: '*' }])
   })
 
-  test('has limits that the platform alone sets', async () => {
+  test('has limits that only the platform key can set', async () => {
     const { rest, scope, withKey, paths } = await aTenant(url)
     const path = `${organizations}${scope.organizationId}/limits/`
     const owner = await withKey([`${paths.organization}/**:*`])
@@ -123,7 +123,7 @@ describe('an API key', () => {
   const keys = `${organizations}apiKeys/`
   const list = async (rest: ReturnType<typeof createRest>) => (await rest.call<Key[]>('GET', keys)).body
 
-  test('is shown in full to who manages keys, masked to others, and stands nowhere in rows or logs', async () => {
+  test('is returned in full to key managers, masked to others, and is in no row or log', async () => {
     const own = await aTenant(url)
     const apiKey = await own.key([`${own.paths.organization}:r`], { claims: { mine: true, not: false } })
     const [shown] = await list(own.rest)
@@ -140,7 +140,7 @@ describe('an API key', () => {
     for (const { logFile } of apis) expect(JSON.stringify(logLines(logFile))).not.toContain(apiKey)
   })
 
-  test('never grants more than its maker holds: permissions, claims, at create and at PATCH', async () => {
+  test('never grants more than its creator holds, in create and PATCH', async () => {
     const own = await aTenant(url)
     const { organization, project } = own.paths
     const manager = await own.withKey([`${organization}:*`, `${project}/**:w`])
@@ -164,7 +164,7 @@ describe('an API key', () => {
     expect((await patch({ displayName: 'Renamed' })).status).toBe(200)
   })
 
-  test('that is stronger than its reader stays masked, though the reader manages keys', async () => {
+  test('that is stronger than its reader is masked even for key managers', async () => {
     const own = await aTenant(url)
     const strong = await own.key([`${own.paths.organization}/**:*`])
     const manager = await own.withKey([`${own.paths.organization}:*`])
@@ -177,7 +177,7 @@ describe('an API key', () => {
     expect((await manager.call('PATCH', `${keys}${documentId}/`, { isActive: false })).status).toBe(200)
   })
 
-  test('that is stronger than the credential can be deactivated and deleted, but not re-activated, changed or read', async () => {
+  test('that is stronger than the caller can be deactivated and deleted only', async () => {
     const own = await aTenant(url)
     const { organization, project } = own.paths
     const manager = await own.withKey([`${organization}:*`, `${project}/**:w`])
@@ -212,7 +212,7 @@ describe('an API key', () => {
     expect(await equal.patch({ isActive: true })).toMatchObject({ status: 200, body: { keyString: equal.apiKey } })
   })
 
-  test('is changed where something is given, and answers the key', async () => {
+  test('is changed in the given fields and returned', async () => {
     const own = await aTenant(url)
     const apiKey = await own.key([`${own.paths.organization}:r`], { claims: { a: true } })
     const before = (await list(own.rest))[0]
@@ -220,7 +220,7 @@ describe('an API key', () => {
     expect(changed.body).toEqual({ ...before, claims: { b: true }, keyString: apiKey })
   })
 
-  test('that the provisioner manages is neither changed nor deleted', async () => {
+  test('managed by the provisioner is neither changed nor deleted', async () => {
     const own = await aTenant(url)
     await own.key([])
     const id = (await list(own.rest))[0]?.documentId
@@ -296,7 +296,7 @@ describe('a project', () => {
     expect((await rest.call('PATCH', current, {})).body).toEqual({ documentId: projectId, name: 'Hall' })
   })
 
-  test('is listed to the keys that may reach it, with the verb that they hold', async () => {
+  test('is listed for keys that can reach it, with their verb', async () => {
     const own = await aTenant(url)
     await own.rest.call('POST', `${organizations}projects/`, { name: 'Other' })
     const rest = await own.withKey([`${own.paths.project}:w`])
@@ -305,7 +305,7 @@ describe('a project', () => {
     ])
   })
 
-  test('is deleted by w on it and all beneath it alone, is gone from every list at once, and so are rows and resources', async () => {
+  test('is deleted only with w on it and everything below, with its rows and resources', async () => {
     const operator = await startOperator()
     const own = await aTenant(url)
     const { rest, scope } = own
@@ -332,7 +332,7 @@ describe('a project', () => {
   })
 })
 
-test('the platform key is in no row and in no log', async () => {
+test('writes the platform key to no row and no log', async () => {
   expect(JSON.stringify(await dumpRows(databaseUrl))).not.toContain(rootApiKey)
   for (const { logFile } of apis) expect(JSON.stringify(logLines(logFile))).not.toContain(rootApiKey)
 })

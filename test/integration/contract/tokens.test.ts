@@ -87,7 +87,7 @@ const access = async (token: string, userId = 'user-7') => {
 const seconds = (): number => Math.floor(Date.now() / 1000)
 
 describe('a token of the built-in issuer', () => {
-  test('is verified with the served key set, by anybody, and lives as long as was asked', async () => {
+  test('can be verified with the served key set and expires as requested', async () => {
     const made = await tenant.rest.call<{ accessToken: string; expiresAt: string }>('POST', '/api/users/ann/tokens/', {
       durationMinutes: 2,
       permissions: [`${tenant.paths.project}/**:r`],
@@ -109,7 +109,7 @@ describe('a token of the built-in issuer', () => {
     for (const key of keys) expect(Object.keys(key)).not.toContain('d')
   })
 
-  test('permits no more than the key that asks for it, and is made by who manages keys alone', async () => {
+  test('grants no more than its creator holds, and only key managers can create it', async () => {
     const { organization, project } = tenant.paths
     const path = '/api/users/ann/tokens/'
     const manager = await tenant.withKey([`${organization}:*`, `${project}/**:w`])
@@ -122,7 +122,7 @@ describe('a token of the built-in issuer', () => {
     }
   })
 
-  test('tells of its own subject, of others where it manages the organization, and shows who may enter', async () => {
+  test('reads its own subject, and others only if it manages the organization', async () => {
     const [plain, reader, manager] = [
       await tenant.token('user-7'),
       await tenant.token('user-7', [`${tenant.paths.project}/**:r`]),
@@ -156,7 +156,7 @@ describe('a token of an issuer outside', () => {
   const sign = (payload: JWTPayload, header: object = {}, pair = first) =>
     new SignJWT(payload).setProtectedHeader({ alg: 'RS256', kid: pair.kid, ...header }).sign(pair.privateKey)
 
-  test('is taken where all of it is right, with 30 s of tolerance', async () => {
+  test('is accepted if all claims are valid, with 30 s of tolerance', async () => {
     expect(await access(await sign(claims()))).toMatchObject({ status: 200, body: { hasAccess: true } })
     expect((await access(await sign(claims({ exp: seconds() - 20 })))).status).toBe(200)
     expect((await access(await sign(claims({ nbf: seconds() + 20 })))).status).toBe(200)
@@ -178,7 +178,7 @@ describe('a token of an issuer outside', () => {
     expect((await access(await sign(claims({ ...more, ...at('exp'), ...at('nbf'), ...iss })))).status).toBe(401)
   })
 
-  test('of none, of a shared secret, of an own or a foreign key in its header is refused', async () => {
+  test('with alg none, a shared secret or a key in its header is rejected', async () => {
     const evil = await aPair('first')
     const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
     const none = `${part({ alg: 'none', kid: 'first' })}.${part(claims())}.`
@@ -208,7 +208,7 @@ describe('a token of an issuer outside', () => {
     expect((await access(token)).status).toBe(401)
   })
 
-  test('gains nothing by permissions outside the organization that it is about', async () => {
+  test('gains nothing from permissions outside its organization', async () => {
     const stranger = await aTenant(api.url)
     const permissions = [`${tenant.paths.organization}/**:*`, '*']
     const token = await sign(claims({ organization_id: stranger.scope.organizationId, permissions }))
@@ -216,20 +216,20 @@ describe('a token of an issuer outside', () => {
     expect((await access(token, 'other')).status).toBe(403)
   })
 
-  test('of an unknown key asks the issuer once in 30 s, however many come', async () => {
+  test("of an unknown key fetches the issuer's keys at most once in 30 s", async () => {
     const before = issuer.asked()
     const unknown = await sign(claims(), {}, await aPair('flood'))
     for (let at = 0; at < 10; at += 1) await access(unknown)
     expect(issuer.asked() - before).toBeLessThanOrEqual(1)
   })
 
-  test('is still taken while the issuer is away', async () => {
+  test('is still accepted while the issuer is down', async () => {
     issuer.goesAway()
     expect((await access(await sign(claims()))).status).toBe(200)
   })
 })
 
-test('after a rotation with overlap, tokens of both keys are taken', async () => {
+test('accepts tokens of both keys during a rotation with overlap', async () => {
   const rotating = await anIssuer()
   const [old, next] = [await aPair('old'), await aPair('next', 'ES256')]
   rotating.shows(old, next)

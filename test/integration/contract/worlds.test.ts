@@ -28,7 +28,7 @@ const noFlags = {
 }
 const noDownload = { enabled: false, enforceAntiCheat: false, allowMac: false, allowIos: false }
 
-test('a create with the two required fields fills in every default, field by field', async () => {
+test('a create with the two required fields sets every default', async () => {
   const id = await tenant.world({ transient: true })
   const { launchContextId } = (await read(id)).launchContext
   expect(await read(id)).toEqual({
@@ -53,7 +53,7 @@ test('a create with the two required fields fills in every default, field by fie
   })
 })
 
-test('every field of the specification is taken by a create and shown again', async () => {
+test('a create accepts every field of the specification and returns it', async () => {
   const body = {
     name: 'Great Hall',
     transient: true,
@@ -100,7 +100,7 @@ const maps = (entries: number) => ({
 })
 const fill = (entries: number) =>
   Object.fromEntries(Array.from({ length: entries }, (_, at) => [`k${at}`, 'v'.repeat(4094)]))
-describe('a limit holds at its bound and not one beyond it:', () => {
+describe('accepts a value at its limit and rejects one beyond it:', () => {
   test.each([
     ['name, two characters', { name: 'ab' }, undefined],
     ['name, empty', { name: '' }, '/name'],
@@ -155,7 +155,7 @@ describe('a limit holds at its bound and not one beyond it:', () => {
 })
 
 describe('the size of a world', () => {
-  test.each(scalingProfileNames)('%s takes its own capacity and not one more', async (profile) => {
+  test.each(scalingProfileNames)('%s accepts its own capacity and not one more', async (profile) => {
     const { capacity } = scalingProfiles[profile]
     const world = (most: number) => ({ ...profiled(profile), admission: { capacity: most } })
     expect((await create(world(capacity))).status).toBe(200)
@@ -165,7 +165,7 @@ describe('the size of a world', () => {
     )
   })
 
-  test('above Capacity1000 needs the claim largeWorlds, at create and at PATCH', async () => {
+  test('above Capacity1000 needs the claim largeWorlds, in create and PATCH', async () => {
     const everything = [`${tenant.paths.organization}/**:*`]
     const [small, large] = [
       await tenant.withKey(everything),
@@ -184,7 +184,7 @@ describe('the size of a world', () => {
     expect((await large.call('PATCH', `/api/worlds/${id}/`, change)).status).toBe(200)
   })
 
-  test('is held by maxWorldCapacity, and their number by maxWorlds, also of creates at the same moment', async () => {
+  test('is limited by maxWorldCapacity, and the number of worlds by maxWorlds, also for concurrent creates', async () => {
     const own = await aTenant(api.url)
     const limits = `/api/organizations/${own.scope.organizationId}/limits/`
     await own.rest.call('PATCH', limits, { maxWorldCapacity: 60, maxWorlds: 3 })
@@ -195,7 +195,7 @@ describe('the size of a world', () => {
     expect(made.find(({ status }) => status === 409)?.body.code).toBe('limit_reached')
   })
 
-  test('of all that run is held by maxRunningCapacity at start, and a stop makes room', async () => {
+  test('returns 409 for a start when maxRunningCapacity is reached, until a stop', async () => {
     const own = await aTenant(api.url)
     await own.rest.call('PATCH', `/api/organizations/${own.scope.organizationId}/limits/`, { maxRunningCapacity: 60 })
     const ids = [await own.world(), await own.world(), await own.world()]
@@ -207,7 +207,7 @@ describe('the size of a world', () => {
     expect((await post(2, 'start')).status).toBe(200)
   })
 
-  test('of all that run is what their runs were started with, whatever a PATCH asks for since', async () => {
+  test('counts running worlds by the capacity of their runs, not by later edits', async () => {
     const own = await aTenant(api.url)
     await own.rest.call('PATCH', `/api/organizations/${own.scope.organizationId}/limits/`, { maxRunningCapacity: 60 })
     const [first, second] = [await own.world(profiled('Capacity60')), await own.world(profiled('Capacity10'))]
@@ -282,7 +282,7 @@ describe('a PATCH of a world', () => {
     expect((await patch(await tenant.world(), body)).status).toBe(400)
   })
 
-  test('leaves every field that it does not name, and replaces whole what it does', async () => {
+  test('keeps absent fields and replaces given ones whole', async () => {
     const id = await tenant.world({ description: 'Old' })
     const full = await patch(id, { ...whole, isPublic: true })
     expect(full.status).toBe(200)
@@ -301,7 +301,7 @@ describe('a PATCH of a world', () => {
     })
   })
 
-  test('puts every nested field that it leaves out back to its default', async () => {
+  test('resets every absent nested field to its default', async () => {
     const id = await tenant.world()
     await patch(id, whole)
     const { body } = await patch(id, {
@@ -322,7 +322,7 @@ describe('a PATCH of a world', () => {
     expect(body.launchContext).not.toHaveProperty('buildInfo')
   })
 
-  test('copies name, description and picture to the launch context, and an empty text clears the picture', async () => {
+  test('copies name, description and picture to the launch context, and an empty string clears the picture', async () => {
     const id = await tenant.world({ pictureUrl: 'https://example.com/a.png' })
     const changed = await patch(id, { name: 'Foyer', description: 'New', pictureUrl: 'https://example.com/b.png' })
     const shown = { name: 'Foyer', description: 'New', pictureUrl: 'https://example.com/b.png' }
@@ -332,7 +332,7 @@ describe('a PATCH of a world', () => {
     expect(cleared.body.launchContext).not.toHaveProperty('pictureUrl')
   })
 
-  test('with If-Match acts on the revision that it names alone, and a start does not hide an edit', async () => {
+  test('with If-Match applies to the named revision only', async () => {
     const id = await tenant.world()
     const path = `/api/worlds/${id}/`
     const tag = (await tenant.rest.call('GET', path)).headers.get('etag') ?? ''
@@ -346,7 +346,7 @@ describe('a PATCH of a world', () => {
   })
 })
 
-test('the project header filters the list of worlds, and without it all projects are listed', async () => {
+test('the project header filters the list of worlds', async () => {
   const own = await aTenant(api.url)
   const { rest, scope } = own
   const made = await rest.call<{ projectId: string }>('POST', '/api/organizations/projects/', { name: 'Other' })

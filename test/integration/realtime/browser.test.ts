@@ -55,7 +55,7 @@ describe.skipIf(findChromium(process.env) === undefined)('in Chromium, a page', 
     return { rest, worldId, pod: cluster.pod(namespace, worldId), told, sees, errors }
   }
 
-  test('of an origin that is allowed sees a world start and stop, also over a cut', async () => {
+  test('of an allowed origin sees a world start and stop, also after a disconnect', async () => {
     const { rest, worldId, pod, told, sees, errors } = await aFollowingPage(browser.origin)
     await sees('Inactive')
     await rest.call('POST', `/api/worlds/${worldId}/start/`)
@@ -74,13 +74,13 @@ describe.skipIf(findChromium(process.env) === undefined)('in Chromium, a page', 
     expect(errors).toEqual([])
   })
 
-  test('whose key is not valid is told so, and tries no more', async () => {
+  test('with an invalid key gets the error and does not retry', async () => {
     const { told, sees } = await aFollowingPage(browser.origin, { apiKey: 'unknown' })
     await sees('unauthenticated')
     expect((await told()).states).toEqual(['connecting', 'closed'])
   })
 
-  test('of another origin is refused, and goes on waiting longer and longer', async () => {
+  test('of another origin is refused and retries with backoff', async () => {
     const { told } = await aFollowingPage(browser.otherOrigin)
     await eventually('two refusals', async () => (await told()).states.length >= 4)
     const { phases, states } = await told()

@@ -63,26 +63,23 @@ const follow = (client: Realtime, id: string) => {
 test.each([
   ['Node', WebSocket],
   ['the package ws', WebSocketOfWs],
-])(
-  'by the WebSocket of %s a listener is told what is missing, made, changed, deleted and made again',
-  async (_, by) => {
-    const { call, put, client } = await aProject()
-    const { told, hears, rises } = follow(client({ WebSocket: by }), 'a')
-    await hears('missing')
-    for (const n of [1, 2]) {
-      await put('a', n)
-      await hears(n)
-    }
-    await call('DELETE', '/api/documents/liveConfig/a/')
-    await hears('deleted')
-    await put('a', 3)
-    await hears(3)
-    expect(told).toEqual(['missing', 1, 2, 'deleted', 3])
-    rises()
-  },
-)
+])('with the WebSocket of %s a listener receives creation, change, deletion and recreation', async (_, by) => {
+  const { call, put, client } = await aProject()
+  const { told, hears, rises } = follow(client({ WebSocket: by }), 'a')
+  await hears('missing')
+  for (const n of [1, 2]) {
+    await put('a', n)
+    await hears(n)
+  }
+  await call('DELETE', '/api/documents/liveConfig/a/')
+  await hears('deleted')
+  await put('a', 3)
+  await hears(3)
+  expect(told).toEqual(['missing', 1, 2, 'deleted', 3])
+  rises()
+})
 
-test('a listener of a world is told its status', async () => {
+test('a listener of a world receives its status', async () => {
   const { call, client } = await aProject()
   const { body } = await call<{ worldId: string }>('POST', '/api/worlds/', { name: 'Lobby', transient: false })
   const phases: string[] = []
@@ -99,8 +96,8 @@ test('a listener of a world is told its status', async () => {
   expect(phases).toEqual(['Inactive', 'Starting', 'deleted'])
 })
 
-describe('a listener ends with the newest, and never goes back,', () => {
-  test('when its sockets are cut again and again while others write', async () => {
+describe('a listener ends with the newest version and never goes back,', () => {
+  test('when its sockets are cut repeatedly during writes', async () => {
     const { put, client } = await aProject()
     const gate = await createTcpGate(new URL(api.url))
     const states: RealtimeState[] = []
@@ -125,7 +122,7 @@ describe('a listener ends with the newest, and never goes back,', () => {
     await gate.remove()
   })
 
-  test('when its server was away, while what it follows changed, was deleted and was made', async () => {
+  test('when its server was down during changes, deletions and creations', async () => {
     const { call, put, client } = await aProject()
     for (const id of ['changed', 'deleted', 'same']) await put(id, 1)
     const states: RealtimeState[] = []
@@ -157,7 +154,7 @@ describe('a listener ends with the newest, and never goes back,', () => {
   })
 })
 
-describe('a client is told what it may not do, and stops', () => {
+describe('an error of the API ends the subscription', () => {
   test('when its key is revoked', async () => {
     const rest = await aProject()
     const key = await aKey(rest, { permissions: [`organizations/${rest.scope.organizationId}/**:r`] })
@@ -184,7 +181,7 @@ describe('a client is told what it may not do, and stops', () => {
     expect(() => follow(refused, 'b')).toThrow()
   })
 
-  test('when it may not read a scope, or names none, and the rest goes on', async () => {
+  test('when it cannot read a scope, without affecting the others', async () => {
     const { scope, put, ...rest } = await aProject()
     const permissions = [`organizations/${scope.organizationId}/projects/${scope.projectId}:r`]
     const key = await aKey({ scope, ...rest }, { permissions })
@@ -197,7 +194,7 @@ describe('a client is told what it may not do, and stops', () => {
   })
 })
 
-test('a connection on which nothing happens is kept, since the server answers what asks for a sign of life', async () => {
+test('keeps an idle connection open, since the server answers the probe', async () => {
   const { put, client } = await aProject()
   const messages: string[] = []
   class NotedWebSocket extends WebSocket {

@@ -28,14 +28,14 @@ const refusal = (scope: SocketScope, more: Record<string, string> = {}) =>
   refusalOf(api.url, { headers: { ...scopeHeaders(scope), ...more } })
 
 describe('a connection', () => {
-  test('is had by headers, and answers no subprotocol that was not offered', async () => {
+  test('accepts a credential in headers, without a subprotocol in the response', async () => {
     const { scope } = await aProject()
     const client = await openSocket(api.url, scope)
     expect(client.ws.protocol).toBe('')
     expect(client.ws.extensions).toBe('')
   })
 
-  test('is had by a list in base58 as browsers give it, which is answered by itself', async () => {
+  test('accepts a single subprotocol in base58 and answers it', async () => {
     const { scope } = await aProject()
     const list = listOf(scopeHeaders(scope))
     const client = await openSocket(api.url, scope, { headers: {}, protocols: [list] })
@@ -44,7 +44,7 @@ describe('a connection', () => {
     await client.hears('the warning', ({ warning }) => warning !== undefined)
   })
 
-  test('is had by a list beside orrery.v1, which alone is answered, so that no answer holds a credential', async () => {
+  test('accepts a credential as a subprotocol beside orrery.v1, and answers only the latter', async () => {
     const { scope } = await aProject()
     const headers = scopeHeaders(scope)
     for (const protocols of [
@@ -56,7 +56,7 @@ describe('a connection', () => {
     }
   })
 
-  test('is had by a list whose names have no -id ending, in any case', async () => {
+  test('accepts header names without -id, in any case', async () => {
     const { scope } = await aProject()
     const list = listOf({
       'X-API-Key': rootApiKey,
@@ -67,7 +67,7 @@ describe('a connection', () => {
     await openSocket(api.url, scope, { headers: {}, protocols: [list] })
   })
 
-  test('is had by a world alone, whose project the world names', async () => {
+  test('derives the project from the world', async () => {
     const rest = await aProject()
     const { body } = await rest.call<{ worldId: string }>('POST', '/api/worlds/', { name: 'Lobby', transient: false })
     const organizationId = rest.scope.organizationId ?? ''
@@ -78,7 +78,7 @@ describe('a connection', () => {
     await client.hears('the document of the world', ({ data }) => data !== undefined)
   })
 
-  test('without a trailing slash is served too', async () => {
+  test('is also served without a trailing slash', async () => {
     const { scope } = await aProject()
     const refused = await refusalOf(api.url, {
       path: '/api/realtime/connect',
@@ -88,7 +88,7 @@ describe('a connection', () => {
   })
 })
 
-describe('a refusal is an HTTP answer with problem+json', () => {
+describe('refuses a handshake with an HTTP problem response', () => {
   test.each<[string, number, string, () => Promise<SocketScope>]>([
     ['an unknown key', 401, 'unauthenticated', async () => ({ ...(await aProject()).scope, apiKey: 'unknown' })],
     ['a bad token', 401, 'unauthenticated', async () => ({ ...(await aProject()).scope, token: 'a.b.c' })],
@@ -138,13 +138,13 @@ describe('a refusal is an HTTP answer with problem+json', () => {
     expect(JSON.stringify(refused)).not.toContain(list)
   })
 
-  test('for a list that says otherwise than the headers', async () => {
+  test('for a subprotocol list that contradicts the headers', async () => {
     const { scope } = await aProject()
     const protocols = [listOf({ 'x-svc-organization-id': absent.organizationId })]
     expect(await refusalOf(api.url, { headers: scopeHeaders(scope), protocols })).toMatchObject({ status: 400 })
   })
 
-  test('for a page of an origin that is not allowed, while those that are may connect', async () => {
+  test('for a page of an origin that is not allowed', async () => {
     const { scope } = await aProject()
     expect(await refusal(scope, { origin: 'https://evil.example' })).toMatchObject({
       status: 403,
@@ -174,16 +174,13 @@ describe('a refusal is an HTTP answer with problem+json', () => {
     [400, {}, { 'x-svc-organization-id': '' }],
     [404, absent, {}],
     [403, {}, { origin: 'https://evil.example' }],
-  ])(
-    'with %i also of a request that is no upgrade, for pages, which see no answer to one',
-    async (status, of, more) => {
-      const { scope } = await aProject()
-      const headers = { ...scopeHeaders({ ...scope, ...of }), ...more }
-      expect((await fetch(`${api.url}/api/realtime/connect/`, { headers })).status).toBe(status)
-    },
-  )
+  ])('with %i also for a plain request, so that pages can read the reason', async (status, of, more) => {
+    const { scope } = await aProject()
+    const headers = { ...scopeHeaders({ ...scope, ...of }), ...more }
+    expect((await fetch(`${api.url}/api/realtime/connect/`, { headers })).status).toBe(status)
+  })
 
-  test('for a connection too many of one key, until one of the others ends', async () => {
+  test('beyond the connections of one key, until another one ends', async () => {
     const rest = await aProject()
     const { apiKey } = await aKey(rest, { permissions: [`organizations/${rest.scope.organizationId}/**:r`] })
     const clients = []
@@ -195,7 +192,7 @@ describe('a refusal is an HTTP answer with problem+json', () => {
     await eventually('a place', async () => (await openSocket(api.url, { ...rest.scope, apiKey })).isOpen())
   })
 
-  test('for a connection too many from one address, whoever asks, until one of the others ends', async () => {
+  test('beyond the connections of one address, until another one ends', async () => {
     const { scope } = await aProject()
     const from = (localAddress: string) => ({ headers: scopeHeaders(scope), localAddress })
     const clients = []
@@ -207,7 +204,7 @@ describe('a refusal is an HTTP answer with problem+json', () => {
     await eventually('a place', async () => (await openSocket(api.url, scope, from('127.0.0.2'))).isOpen())
   })
 
-  test('an upgrade of another path is answered as HTTP', async () => {
+  test('answers an upgrade of another path over HTTP', async () => {
     const { status } = await refusalOf(api.url, { path: '/api/worlds/', headers: { 'x-api-key': 'unknown' } })
     expect(status).toBe(401)
   })
@@ -236,7 +233,7 @@ describe('permissions', () => {
     await client.hears('the world', ({ data, resource }) => data !== undefined && resource?.id === body.worldId)
   })
 
-  test('that a key loses end its subscriptions with an error, and the others go on', async () => {
+  test('that a key loses end only its own subscriptions, with an error', async () => {
     const rest = await aProject()
     const { organizationId, projectId } = rest.scope
     const project = `organizations/${organizationId}/projects/${projectId}:r`
@@ -303,7 +300,7 @@ describe('permissions', () => {
   })
 })
 
-test('connections are logged as requests, and no credential is, in whatever form it came', async () => {
+test('logs connections as requests, without credentials in any form', async () => {
   const rest = await aProject()
   const { apiKey } = await aKey(rest, { permissions: [`organizations/${rest.scope.organizationId}/**:r`] })
   const headers = scopeHeaders({ ...rest.scope, apiKey })

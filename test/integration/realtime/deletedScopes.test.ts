@@ -62,7 +62,7 @@ const sweep = async (hours: number): Promise<void> => {
   await close()
 }
 
-test('the deletion of a world is told once to who follows a document in it, and its row goes later', async () => {
+test('reports the deletion of a world once to each subscriber of its documents', async () => {
   const { rest, worldId, ids, put, pathOf, hearsOfEnd, heard, rows, client } = await aFollowedProject()
   await rest.call('DELETE', `/api/worlds/${worldId}/`)
   await hearsOfEnd(ids.world)
@@ -79,7 +79,7 @@ test('the deletion of a world is told once to who follows a document in it, and 
   expect(await rows()).toEqual({ all: 2, alive: 2 })
 })
 
-test('the deletion of a project is told once for its own documents and those of its worlds', async () => {
+test('reports the deletion of a project once for each document in it', async () => {
   const { rest, ids, put, hearsOfEnd, heard, rows, client } = await aFollowedProject()
   await rest.call('DELETE', '/api/organizations/projects/current/')
   await Promise.all([hearsOfEnd(ids.world), hearsOfEnd(ids.project)])
@@ -95,7 +95,7 @@ test('the deletion of a project is told once for its own documents and those of 
   expect(await rows()).toEqual({ all: 1, alive: 1 })
 })
 
-test('a world that kubectl deletes ends its documents too', async () => {
+test('kubectl delete of a world deletes its documents', async () => {
   const { scope, worldId, ids, hearsOfEnd } = await aFollowedProject()
   const { kubectl } = aCluster()
   const namespace = `orrery-${scope.organizationId}`
@@ -104,7 +104,7 @@ test('a world that kubectl deletes ends its documents too', async () => {
   await hearsOfEnd(ids.world)
 })
 
-test('very many documents end as well, and other tombstones stay', async () => {
+test('deletes very many documents, and keeps other tombstones', async () => {
   const { rest, scope, rows, ids, pathOf } = await aFollowedProject()
   await rest.call('DELETE', pathOf(ids.organization))
   await inSession(databaseUrl, (sql) =>
@@ -122,7 +122,7 @@ test('very many documents end as well, and other tombstones stay', async () => {
   expect(await rows()).toEqual({ all: 1, alive: 0 })
 })
 
-test('no document is written into what is being deleted, however close the two come', async () => {
+test('writes no document into a scope that is being deleted concurrently', async () => {
   const { rest, worldId, ids, rows } = await aFollowedProject()
   const world = { 'x-svc-world-id': worldId }
   const write = (at: number) =>

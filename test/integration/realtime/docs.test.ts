@@ -30,7 +30,7 @@ const run = (snippet: string, given: Record<string, string>) => {
 }
 
 test.each(snippets.map((snippet, at) => [at + 1, snippet] as const))(
-  'snippet %i of docs/realtime.md follows what it says it does',
+  'snippet %i of docs/realtime.md works as described',
   async (_, snippet) => {
     const { rest, scope, paths, key } = await aTenant(api.url)
     const put = (level: number) =>

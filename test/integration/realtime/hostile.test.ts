@@ -54,7 +54,7 @@ const isOver = (socket: Socket): boolean => {
 const subscribe = (id: string): string => JSON.stringify({ action: 'subscribe', resource: { type: 'liveConfig', id } })
 
 describe('a client', () => {
-  test('that never reads costs bounded memory, is passed over, and is cut off, while others go on', async () => {
+  test('that never reads uses bounded memory and is closed, without affecting others', async () => {
     const { scope, config, socket } = await aProject()
     const mute = await rawSocket(scope)
     mute.socket.pause()
@@ -86,7 +86,7 @@ describe('a client', () => {
     mute.socket.destroy()
   })
 
-  test('that reads slowly gets the newest of everything, and never an older version after a newer', async () => {
+  test('that reads slowly ends with the newest versions and never goes back', async () => {
     const { config, socket } = await aProject()
     const slow = await socket()
     for (let at = 0; at < 4; at += 1) slow.subscribe('liveConfig', `doc-${at}`)
@@ -127,7 +127,7 @@ describe('a client', () => {
     await eventually('the end', async () => isOver(socket))
   })
 
-  test('that sends malformed messages is told of five, and closed with 1008 at the sixth', async () => {
+  test('gets five errors for malformed messages and is closed with 1008 at the sixth', async () => {
     const client = await (await aProject()).socket()
     for (let at = 0; at < 6; at += 1) client.send('{')
     expect((await client.closes()).code).toBe(1008)
@@ -152,7 +152,7 @@ describe('a client', () => {
     await eventually('the end', async () => isOver(socket))
   })
 
-  test('that resets in the middle of its upgrade harms nobody', async () => {
+  test('that resets during its upgrade does not affect others', async () => {
     const { scope, socket } = await aProject()
     const { port } = new URL(api.url)
     const headers = Object.entries(scopeHeaders(scope)).map(([name, value]) => `${name}: ${value}\r\n`)
@@ -171,7 +171,7 @@ describe('a client', () => {
     await eventually('no other connection', async () => (await metric('orrery_realtime_connections')) <= 10)
   })
 
-  test('that went takes its subscriptions along', async () => {
+  test('that closed ends its subscriptions', async () => {
     const { socket } = await aProject()
     const before = await metric('orrery_realtime_subscriptions')
     const clients = await Promise.all(Array.from({ length: 20 }, socket))
@@ -182,7 +182,7 @@ describe('a client', () => {
   })
 })
 
-test('a shutdown says goodbye to all with 1012, and admits nobody', async () => {
+test('a shutdown closes all connections with 1012 and refuses new ones', async () => {
   const mortal = await startApi({ databaseUrl: await aDatabase() })
   const { scope } = await inNewProject(mortal.url)
   const clients = await Promise.all(Array.from({ length: 50 }, () => openSocket(mortal.url, scope)))

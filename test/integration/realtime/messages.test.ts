@@ -23,7 +23,7 @@ const aProject = async () => {
 }
 const lobby = { name: 'Lobby', transient: false }
 
-test('every write of a document is one change, the first one too: nobody hears of a deletion before it', async () => {
+test('every write of a document is one change, with no deletion before the first', async () => {
   const { config, call, scope } = await aProject()
   for (const n of [1, 2]) await config('counted', { n })
   await call('DELETE', '/api/documents/liveConfig/counted/')
@@ -38,7 +38,7 @@ test('every write of a document is one change, the first one too: nobody hears o
 })
 
 describe('a subscription', () => {
-  test('is answered with the present document, and then with each update, in the order of the versions', async () => {
+  test('receives the snapshot, then each update in order of versions', async () => {
     const { socket, config } = await aProject()
     const written = await config('settings', { level: 1 })
     const client = await socket()
@@ -70,7 +70,7 @@ describe('a subscription', () => {
     expect(update).toEqual({ userId: 'ann', resource: { type, id: 'mine' }, data, version: expect.any(String) })
   })
 
-  test('of what does not exist is warned of, and fires when it is made', async () => {
+  test('of a missing document gets a warning, and an update once it exists', async () => {
     const { socket, config } = await aProject()
     const client = await socket()
     client.subscribe('liveConfig', 'later')
@@ -79,7 +79,7 @@ describe('a subscription', () => {
     await client.hears('the document', ({ data }) => data !== undefined)
   })
 
-  test('outlives the deletion of its document, which is told as empty data with a later version', async () => {
+  test('survives the deletion of its document, which is empty data with a later version', async () => {
     const { socket, config, call } = await aProject()
     await config('brief', { n: 1 })
     const client = await socket()
@@ -100,7 +100,7 @@ describe('a subscription', () => {
     expect(late.updatesOf('brief')).toEqual([])
   })
 
-  test('ends with unsubscribe, and can be made again', async () => {
+  test('ends with unsubscribe and can be repeated', async () => {
     const { socket, config } = await aProject()
     const client = await socket()
     await config('a', { n: 1 })
@@ -126,7 +126,7 @@ describe('a subscription', () => {
     )
   })
 
-  test('that is made twice is answered twice, and updated once', async () => {
+  test('made twice gets two snapshots and single updates', async () => {
     const { socket, config } = await aProject()
     await config('twice', { n: 1 })
     const client = await socket()
@@ -146,7 +146,7 @@ describe('a subscription', () => {
     expect(client.updatesOf('twice').map(({ data }) => data?.config)).toEqual([{ n: 1 }, { n: 1 }, { n: 2 }])
   })
 
-  test('names the scope of a document by its first part, and is answered with the id as it wrote it', async () => {
+  test('names the scope in the first part of the id, which is echoed unchanged', async () => {
     const { socket, config, scope } = await aProject()
     const client = await socket()
     for (const id of ['shared', 'Project:shared', 'Organization:shared']) client.subscribe('liveConfig', id)
@@ -163,7 +163,7 @@ describe('a subscription', () => {
     })
   })
 
-  test('holds of large documents too, which are read from their row', async () => {
+  test('also holds for large documents, which are read from their row', async () => {
     const { socket, config } = await aProject()
     const client = await socket()
     client.subscribe('liveConfig', 'large')
@@ -175,7 +175,7 @@ describe('a subscription', () => {
 })
 
 describe('a world', () => {
-  test('tells its status as REST shows it, from its making to its deletion', async () => {
+  test('reports the status of REST from creation to deletion', async () => {
     const rest = await aProject()
     const { body } = await rest.call<{ worldId: string }>('POST', '/api/worlds/', lobby)
     const path = `/api/worlds/${body.worldId}/`
@@ -194,7 +194,7 @@ describe('a world', () => {
     expect(versions).toEqual([...new Set(versions)].sort())
   })
 
-  test('tells what waits for its next start, since that is in its message', async () => {
+  test('reports in its message what waits for the next start', async () => {
     const rest = await aProject()
     const { body } = await rest.call<{ worldId: string }>('POST', '/api/worlds/', lobby)
     const client = await rest.socket()
@@ -204,7 +204,7 @@ describe('a world', () => {
     await client.hears('the message', ({ data }) => String(data?.message).includes('map takes effect'))
   })
 
-  test('of another project or organization is told as absent, and never told of', async () => {
+  test('of another project or organization is reported as absent, without updates', async () => {
     const [owner, stranger] = await Promise.all([aProject(), aProject()])
     const { body } = await owner.call<{ worldId: string }>('POST', '/api/worlds/', lobby)
     const absent = 'wld-00000000000000000000000000'
@@ -222,7 +222,7 @@ describe('a world', () => {
   })
 })
 
-describe('a message that cannot be done', () => {
+describe('a request that fails', () => {
   test.each([
     ['no JSON', 'hello'],
     ['a list', '[]'],
@@ -238,7 +238,7 @@ describe('a message that cannot be done', () => {
     expect(client.isOpen()).toBe(true)
   })
 
-  test('is malformed where it is binary', async () => {
+  test('is rejected if it is binary', async () => {
     const client = await (await aProject()).socket()
     client.ws.send(Buffer.from('{"action":"subscribe","resource":{"type":"liveConfig","id":"a"}}'))
     await client.hears('the error', ({ error }) => error === 'Invalid message format')
@@ -259,7 +259,7 @@ describe('a message that cannot be done', () => {
     expect(heard).toMatchObject({ error, message: expect.any(String), resource: { type } })
   })
 
-  test('of a subscription too many leaves the others', async () => {
+  test('of one subscription too many does not affect the others', async () => {
     const { socket, config } = await aProject()
     const client = await socket()
     for (let at = 0; at < 129; at += 1) client.subscribe('liveConfig', `doc-${at}`)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { platform } from '#api/platform/auth/principal.ts'
+import { platform } from '#api/domain/access/claims.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { createRateLimits } from './rateLimit.ts'
 

@@ -1,57 +1,12 @@
-import { and, desc, eq, inArray, isNull, sql } from 'drizzle-orm'
-import { type ApiKeyRow, apiKeys, revokedTokens, signingKeys } from '#api/domain/apiKeys/table.ts'
-import type { Depth } from '#api/domain/endpoint/endpoint.ts'
+import { eq, inArray, sql } from 'drizzle-orm'
+import { permissionsOfBot, platform } from '#api/domain/access/claims.ts'
+import { mayGrant } from '#api/domain/access/permissions.ts'
+import { type ApiKeyRow, apiKeys } from '#api/domain/apiKeys/table.ts'
+import { revokedTokens, signingKeys } from '#api/domain/users/table.ts'
 import type { Found } from '#api/platform/auth/freshCache.ts'
-import type { KeyStore } from '#api/platform/auth/issuer.ts'
-import { type IssuedToken, type Principal, permissionsOfBot, platform } from '#api/platform/auth/principal.ts'
-import type { Database } from '#api/platform/database/client.ts'
-import { organizations, projects, worlds } from '#api/schema.ts'
+import type { IssuedToken, Principal } from '#api/platform/auth/principal.ts'
+import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { withDefined } from '#shared/optional.ts'
-import type { ScopeIds } from './context.ts'
-import { mayGrant } from './permissions.ts'
-
-/** What both the database and a transaction of it can do. */
-type Reader = Pick<Database, 'select'>
-
-const organizationId = sql.placeholder('organizationId')
-const projectId = sql.placeholder('projectId')
-const worldId = sql.placeholder('worldId')
-const inProject = and(eq(projects.organizationId, organizationId), eq(projects.id, projectId))
-const inWorld = and(
-  eq(worlds.organizationId, organizationId),
-  eq(worlds.projectId, projectId),
-  eq(worlds.id, worldId),
-  isNull(worlds.deletingAt),
-)
-const scopeQueries = {
-  organization: (db: Reader) =>
-    db
-      .select({ id: organizations.id })
-      .from(organizations)
-      .where(eq(organizations.id, organizationId))
-      .prepare('scope_organization'),
-  project: (db: Reader) =>
-    db
-      .select({ id: projects.id })
-      .from(projects)
-      .where(and(inProject, isNull(projects.deletingAt)))
-      .prepare('scope_project'),
-  world: (db: Reader) => db.select({ id: worlds.id }).from(worlds).where(inWorld).prepare('scope_world'),
-}
-
-/** Looks whether the whole chain of ids exists and belongs together; what is being deleted does not exist. */
-export const createScopeLookup = (db: Reader) => {
-  const queries = {
-    organization: scopeQueries.organization(db),
-    project: scopeQueries.project(db),
-    world: scopeQueries.world(db),
-  }
-  return async (depth: Depth, ids: ScopeIds): Promise<boolean> => (await queries[depth].execute({ ...ids })).length > 0
-}
-
-/** The same look in a transaction. */
-export const scopeExistsIn = async (tx: Reader, depth: Depth, ids: ScopeIds): Promise<boolean> =>
-  (await scopeQueries[depth](tx).execute({ ...ids })).length > 0
 
 type KeyRow = Pick<
   ApiKeyRow,
@@ -150,14 +105,14 @@ const readKeyRows = async (db: Database, keys: readonly Principal[]): Promise<Ma
 const readMinters = async (db: Database, tokens: readonly IssuedToken[]): Promise<Map<string, KeyRow | 'platform'>> => {
   if (tokens.length === 0) return new Map()
   const wanted = sql`jsonb_to_recordset(${JSON.stringify(tokens)}::text::jsonb)
-    as t(id text, "keyId" text, "signingKeyId" text, "organizationId" text, "userId" text)`
+    as t(id text, "keyId" text, "signingKeyId" text, "tenantId" text, "userId" text)`
   const rows = await db
     .select({ tokenId: sql<string>`t.id`, keyId: sql<string>`t."keyId"`, key: keyColumns })
     .from(wanted)
     .leftJoin(apiKeys, sql`${apiKeys.id} = t."keyId"`)
     .where(
       sql`exists (select from ${signingKeys} s where s.id = t."signingKeyId") and not exists (select from
-        ${revokedTokens} r where r.organization_id = t."organizationId" and r.user_id = t."userId" and r.id = t.id)`,
+        ${revokedTokens} r where r.organization_id = t."tenantId" and r.user_id = t."userId" and r.id = t.id)`,
     )
   return new Map(
     rows.flatMap(({ tokenId, keyId, key }): [string, KeyRow | 'platform'][] =>
@@ -166,14 +121,18 @@ const readMinters = async (db: Database, tokens: readonly IssuedToken[]): Promis
   )
 }
 
-/** The table of signing keys, the newest first. */
-export const createKeyStore = (db: Database, now: () => number): KeyStore => ({
-  list: () => db.select().from(signingKeys).orderBy(desc(signingKeys.generation)),
-  add: async (key) => {
-    const next = sql`(select coalesce(max(${signingKeys.generation}), 0) + 1 from ${signingKeys})`
-    await db
-      .insert(signingKeys)
-      .values({ ...key, generation: next, createdAt: new Date(now()) })
-      .onConflictDoNothing()
-  },
-})
+/** Returns the first key in the chain of keys that leads to what a caller makes; null where the platform key makes it. */
+export const ancestorOf = async (tx: Transaction, { kind, id }: Principal): Promise<string | null> => {
+  if (kind !== 'key') return null
+  const [maker] = await tx.select({ ancestorId: apiKeys.ancestorId }).from(apiKeys).where(eq(apiKeys.id, id))
+  return maker?.ancestorId ?? id
+}
+
+/** Adds a permission to an API key. A principal that is no key is left as it is. */
+export const grantToKey = async (tx: Transaction, keyId: string, permission: string, now: Date): Promise<void> => {
+  const granted = JSON.stringify([permission])
+  await tx
+    .update(apiKeys)
+    .set({ permissions: sql`${apiKeys.permissions} || ${granted}::jsonb`, updatedAt: now })
+    .where(eq(apiKeys.id, keyId))
+}

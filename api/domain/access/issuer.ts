@@ -10,16 +10,17 @@ import {
   SignJWT,
 } from 'jose'
 import { z } from 'zod'
-import type { KeySet } from '#api/domain/users/schema.ts'
 import type { Sealer } from '#api/platform/secrets/seal.ts'
 import type { Clock } from '#shared/clock.ts'
-import type { IssuedToken } from './principal.ts'
-import { allowedAlgorithms, clockToleranceSeconds, type VerifiedToken, verified } from './token.ts'
+import { allowedAlgorithms, clockToleranceSeconds, type TokenOrigin, type VerifiedToken, verified } from './token.ts'
+
+/** The public half of a signing key (RFC 7517). */
+export type PublicJwk = { kty: string; kid: string; alg: string; use: string; [member: string]: unknown }
 
 /** A signing key as it is kept: the public half as it is, the private half sealed. */
 export type StoredKey = {
   readonly id: string
-  readonly publicJwk: KeySet['keys'][number]
+  readonly publicJwk: PublicJwk
   readonly sealed: string
   /** Left out where the key is about to be stored. */
   readonly createdAt?: Date
@@ -58,9 +59,6 @@ export type TokenToSign = {
   readonly expiresAt: Date
 }
 
-/** The ids of a token, of the key that minted it and of the key that signed it. */
-type TokenOrigin = Pick<IssuedToken, 'id' | 'keyId' | 'signingKeyId'>
-
 const originClaims = z.object({ jti: z.string(), key_id: z.string() })
 const issuedBy = (payload: JWTPayload, signingKeyId = ''): TokenOrigin => {
   const { jti, key_id: keyId } = originClaims.parse(payload)
@@ -87,7 +85,7 @@ export const createIssuer = (options: { store: KeyStore; sealer: Sealer; clock: 
     if (made === undefined) throw new Error('The signing key that was made is not there')
     return made
   }
-  const keySet = async (): Promise<KeySet> => {
+  const keySet = async (): Promise<{ keys: PublicJwk[] }> => {
     await current()
     return { keys: (await keys()).map(({ publicJwk }) => publicJwk) }
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createRateLimits } from '#api/platform/http/rateLimit.ts'
+import { createRateLimits } from '#api/domain/endpoint/rateLimit.ts'
 import { createGate } from '#api/realtime/gate.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { createTokenVerifier } from './token.ts'

@@ -1,8 +1,8 @@
 import type { Context } from '#api/domain/access/context.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
+import type { AnswerHeaders } from '#api/platform/http/answer.ts'
+import { Problem } from '#api/platform/http/problem.ts'
 import type { Clock } from '#shared/clock.ts'
-import type { AnswerHeaders } from './answer.ts'
-import { Problem } from './problem.ts'
 
 /** What one key, and the starts and stops of one world, may use; the limits are each replica's own. */
 export type RateLimitOptions = {

@@ -1,4 +1,4 @@
-import type { ScopeIds } from '#api/domain/access/context.ts'
+import type { ScopeIds } from '#api/domain/access/scope.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
 
 /** Who connects, and in which scope. A user's token is kept, so that it can be verified again. */

@@ -1,9 +1,8 @@
 import { createRemoteJWKSet, decodeJwt, type JWTPayload, jwtVerify } from 'jose'
 import { z } from 'zod'
+import type { IssuedToken, Principal } from '#api/platform/auth/principal.ts'
 import type { Clock } from '#shared/clock.ts'
 import { isId } from '#shared/ids.ts'
-import type { TokenIssuer } from './issuer.ts'
-import type { Principal } from './principal.ts'
 
 /** The signatures that are trusted: never `none`, never a shared secret. */
 export const allowedAlgorithms = ['RS256', 'ES256', 'EdDSA']
@@ -38,6 +37,9 @@ export type ExternalIssuer = z.output<typeof issuerSchema>
 /** What a token says, once its signature is known to be right. */
 export type VerifiedToken = { userId: string; organizationId: string; permissions: string[]; expiresAtMs: number }
 
+/** The ids of a token, of the key that minted it and of the key that signed it. */
+export type TokenOrigin = Pick<IssuedToken, 'id' | 'keyId' | 'signingKeyId'>
+
 const claims = z.object({
   sub: z.string().min(1).max(128),
   organization_id: z.string().refine((id) => isId('organization', id)),
@@ -64,7 +66,7 @@ const fetchTimeoutMs = 5_000
  * cannot be reached, and is asked for anew every five minutes.
  */
 export const createTokenVerifier = (options: {
-  issuer: TokenIssuer
+  issuer: { verify(token: string): Promise<VerifiedToken & { issued: TokenOrigin }> }
   external: readonly ExternalIssuer[]
   clock: Clock
   /** Returns a token's principal as its key allows it now, or undefined where key or token were revoked. */
@@ -79,7 +81,10 @@ export const createTokenVerifier = (options: {
       if (other !== undefined) return userOf(iss, await ofOther(other))
       const { issued, ...found } = await issuer.verify(token)
       const { userId, organizationId, permissions } = found
-      return await confirm({ ...userOf(iss, found), token: { ...issued, userId, organizationId, permissions } })
+      return await confirm({
+        ...userOf(iss, found),
+        token: { ...issued, userId, tenantId: organizationId, permissions },
+      })
     } catch (error) {
       if (error instanceof Error && error.name === 'DrizzleQueryError') throw error
       return undefined
@@ -106,7 +111,7 @@ export const createTokenVerifier = (options: {
 
 const userOf = (iss: string, { userId, organizationId, permissions, expiresAtMs }: VerifiedToken): Principal => ({
   ...{ kind: 'user', id: userId, bucket: `${organizationId} user ${iss} ${userId}`, claims: [] },
-  ...{ permissions, organizationId, expiresAtMs },
+  ...{ permissions, tenantId: organizationId, expiresAtMs },
 })
 
 const remoteKeys = (url: string, clock: Clock) => {

@@ -1,0 +1,20 @@
+import type { Principal } from '#api/platform/auth/principal.ts'
+
+/** The claims that have a meaning. Others are stored and returned as they are. */
+export const knownClaims = ['createOrganization', 'largeWorlds', 'worldServer', 'bot'] as const
+
+/** A claim that has a meaning. */
+export type KnownClaim = (typeof knownClaims)[number]
+
+/** The platform key. It has full access and no limits. */
+export const platform: Principal = {
+  kind: 'platform',
+  id: 'platform',
+  bucket: '',
+  permissions: ['*'],
+  claims: knownClaims.filter((claim) => claim !== 'bot'),
+}
+
+/** Reduces the permissions of a bot's key to reading worlds. */
+export const permissionsOfBot = (permissions: readonly string[]): string[] =>
+  permissions.flatMap((each) => (/\/worlds\/[^/:]+(\/\*\*)?:[rw*]$/.test(each) ? [`${each.slice(0, -1)}r`] : []))
