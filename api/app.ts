@@ -15,8 +15,9 @@ import { endpoints } from './endpoints.ts'
 import { createAuthenticator } from './platform/auth/authenticate.ts'
 import type { Principal } from './platform/auth/principal.ts'
 import { type AnswerHeaders, answer } from './platform/http/answer.ts'
-import { dropBody } from './platform/http/body.ts'
+import type { ClientAddress } from './platform/http/clientAddress.ts'
 import { createCors } from './platform/http/cors.ts'
+import { closeAfterAnswer } from './platform/http/linger.ts'
 import { createHttpMetrics } from './platform/http/metrics.ts'
 import { Problem, problemResponse, toProblem } from './platform/http/problem.ts'
 import { referencePage } from './platform/http/reference.ts'
@@ -36,6 +37,7 @@ export type AppOptions = {
   readonly allowedOrigins: readonly string[]
   readonly registry: Registry
   readonly projectOfWorld: ConnectOptions['projectOfWorld']
+  readonly clientAddress: ClientAddress
   /** Whether the process can do its work now; asked by /readyz. */
   readonly ready: () => Promise<boolean>
 }
@@ -45,11 +47,14 @@ export const createApp = (options: AppOptions) => {
   const { deps, registry, ready } = options
   const app = new Hono<Env>({ getPath: withSlash })
   const { rootApiKey, previousRootApiKey, verifyToken: verify } = options
-  const onUse = deps.keyUsage.note
+  const limits = createRateLimits(deps.clock, options.rateLimits)
+  const addressOf = (c: HonoContext<Env>): string => (c.env?.incoming ? options.clientAddress(c.env.incoming) : '')
   const authenticate = createAuthenticator({
-    ...{ rootApiKey, previousRootApiKey, platform, onUse, keys: deps.keys, verify },
+    ...{ rootApiKey, previousRootApiKey, platform, keys: deps.keys, verify, addressOf },
+    onUse: deps.keyUsage.note,
+    countFailure: limits.takeForFailure,
   })
-  const runtime = { deps, authenticate, limits: createRateLimits(deps.clock, options.rateLimits) }
+  const runtime = { deps, authenticate, limits }
   const metrics = createHttpMetrics(registry)
   const cors = createCors(options.allowedOrigins, [organizationHeader, projectHeader, worldHeader])
   const security = securityHeaders(deps.publicUrl)
@@ -61,7 +66,11 @@ export const createApp = (options: AppOptions) => {
     c.set('requestId', requestId)
     c.set('headers', { 'x-request-id': requestId, ...security })
     if (cors(c)) await next()
-    if (c.res.status >= 400 && carriesBody(c)) await dropBody(c.req.raw)
+    const incoming = c.env?.incoming
+    if (incoming !== undefined && !incoming.complete && mayCarryLargeBody(c)) {
+      c.res.headers.set('connection', 'close')
+      closeAfterAnswer(incoming, deps.clock)
+    }
     // The route that ran, which need not be the last one that fits; this middleware itself where none did.
     const ran = routePath(c)
     const route = ran === '/*' ? 'unmatched' : ran
@@ -132,8 +141,11 @@ const refuse = (c: HonoContext<Env>, problem: Problem): Response => {
   return answer(c, body, rest)
 }
 
-const carriesBody = (c: HonoContext<Env>): boolean =>
-  c.req.header('content-length') !== undefined || c.req.header('transfer-encoding') !== undefined
+/** A body that is not worth a connection: the server reads it away, and ends the connection if it does not come at once. */
+const smallBodyBytes = 64 * 1024
+
+const mayCarryLargeBody = (c: HonoContext<Env>): boolean =>
+  c.req.header('transfer-encoding') !== undefined || Number(c.req.header('content-length') ?? 0) > smallBodyBytes
 
 const logRequest = (
   { log }: Deps,

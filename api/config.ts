@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs'
+import { BlockList, isIP } from 'node:net'
 import { z } from 'zod'
+import type { ConnectionLimits } from '#api/platform/http/accept.ts'
+import type { TlsFiles } from '#api/platform/http/tls.ts'
 import type { SocketLimits } from '#api/realtime/gate.ts'
 import { computeGroups, computeRegions } from '#shared/enumerations.ts'
-import { decimal, parseEnvironment, port, url } from '#shared/environment.ts'
+import { decimal, listenAddress, parseEnvironment, port, type Rule, url } from '#shared/environment.ts'
 import { logLevels } from '#shared/log.ts'
+import { refuseInsecurePublicUrl } from '#shared/publicUrl.ts'
 import type { Limits } from './domain/access/limits.ts'
 import { type ExternalIssuer, issuerSchema } from './domain/access/token.ts'
 import type { RateLimitOptions } from './domain/endpoint/rateLimit.ts'
@@ -18,6 +22,9 @@ export type ApiConfig = {
   readonly logLevel: (typeof logLevels)[number]
   readonly port: number
   readonly metricsPort: number
+  readonly metricsAddress: string | undefined
+  /** The API's own certificate and key; undefined where something in front of it ends TLS. */
+  readonly tls: TlsFiles | undefined
   readonly database: { readonly url: string; readonly poolSize: number }
   readonly rootApiKey: string
   /** A second platform key, valid while the first is introduced. */
@@ -39,6 +46,9 @@ export type ApiConfig = {
   readonly limits: Limits
   readonly rateLimits: RateLimitOptions
   readonly socketLimits: SocketLimits
+  readonly connectionLimits: ConnectionLimits
+  /** Proxies whose word about the address of a client counts, and whose connections are not limited by address. */
+  readonly trustedProxies: BlockList
   readonly issuers: readonly ExternalIssuer[]
   readonly cluster: Cluster
   readonly supportedProviders: readonly string[]
@@ -84,6 +94,23 @@ const list = <S extends z.ZodType<string, string>>(each: S) =>
     .transform((text) => text.split(',').map((part) => part.trim()))
     .pipe(z.array(each))
 
+/** Networks such as `10.0.0.0/8`, with commas; an address alone is a network of its own. */
+const networks = z.string().transform((text, context): BlockList => {
+  const list = new BlockList()
+  for (const network of text.split(',').map((part) => part.trim())) {
+    const [address = '', prefix] = network.split('/')
+    const family = isIP(address)
+    const longest = family === 6 ? 128 : 32
+    const bits = prefix === undefined ? longest : Number(/^\d{1,3}$/.test(prefix) ? prefix : Number.NaN)
+    if (family === 0 || Number.isNaN(bits) || bits > longest) {
+      context.addIssue({ code: 'custom', message: 'must be networks such as 10.0.0.0/8 or fd00::/8, with commas' })
+      return z.NEVER
+    }
+    list.addSubnet(address, bits, family === 6 ? 'ipv6' : 'ipv4')
+  }
+  return list
+})
+
 const encryptionKeys = z.string().transform((text, context): [EncryptionKey, ...EncryptionKey[]] => {
   const [first, ...rest] = text.split(',').map((part) => {
     const [id = '', encoded = ''] = part.trim().split(':')
@@ -109,6 +136,9 @@ const variables = {
   ORRERY_LOG_LEVEL: z.enum(logLevels).default('info'),
   ORRERY_PORT: port().default(8080),
   ORRERY_METRICS_PORT: port().default(9090),
+  ORRERY_METRICS_ADDRESS: listenAddress().optional(),
+  ORRERY_TLS_CERT_FILE: z.string().optional(),
+  ORRERY_TLS_KEY_FILE: z.string().optional(),
   ORRERY_DATABASE_URL: url('postgres', 'postgresql').describe('postgres://user:password@host:5432/orrery'),
   ORRERY_DATABASE_POOL_SIZE: decimal(2, 1_000).default(16),
   ORRERY_ROOT_API_KEY: platformKey.describe('the platform key; make one with: openssl rand -base64 32'),
@@ -118,6 +148,7 @@ const variables = {
   ORRERY_KEY_ENCRYPTION_KEYS: encryptionKeys.describe('k1:<base64>, the current one first; openssl rand -base64 32'),
   ORRERY_OBJECT_STORE_URL: url('file', 's3').describe('file:///var/lib/orrery/objects or s3://bucket?region=…'),
   ORRERY_PUBLIC_URL: url('http', 'https').describe('where clients reach the API, such as https://api.example.com'),
+  ORRERY_ALLOW_INSECURE_PUBLIC_URL: z.enum(['true', 'false']).default('false'),
   ORRERY_ALLOWED_ORIGINS: list(origin).default([]),
   ORRERY_NAMESPACE_PREFIX: z
     .string()
@@ -135,6 +166,10 @@ const variables = {
   ORRERY_LIMIT_SOCKETS_PER_KEY: decimal(1, 1_000_000).default(100),
   // Many clients may come through one proxy.
   ORRERY_LIMIT_SOCKETS_PER_ADDRESS: decimal(1, 1_000_000).default(10_000),
+  ORRERY_LIMIT_FAILED_CREDENTIALS_PER_MINUTE: decimal(1, 1_000_000).default(300),
+  ORRERY_LIMIT_CONNECTIONS: decimal(1, 1_000_000).default(60_000),
+  ORRERY_LIMIT_CONNECTIONS_PER_ADDRESS: decimal(1, 1_000_000).default(12_000),
+  ORRERY_TRUSTED_PROXIES: networks.default(new BlockList()),
   ORRERY_JWT_ISSUERS_FILE: jsonFile(z.array(issuerSchema)).default([]),
   ORRERY_CLUSTERS_FILE: jsonFile(clustersSchema).default([{ name: 'default', places: everyPlace }]),
   ORRERY_SUPPORTED_PROVIDERS: list(z.enum(providers)).default([]),
@@ -143,13 +178,22 @@ const variables = {
 const peppersOf = (values: { ORRERY_KEY_PEPPER: string; ORRERY_KEY_PEPPER_PREVIOUS?: string | undefined }) =>
   [values.ORRERY_KEY_PEPPER, ...(values.ORRERY_KEY_PEPPER_PREVIOUS ? [values.ORRERY_KEY_PEPPER_PREVIOUS] : [])] as const
 
+const requireBothTlsFiles: Rule = (given) => {
+  const names = ['ORRERY_TLS_CERT_FILE', 'ORRERY_TLS_KEY_FILE']
+  const missing = names.filter((name) => given[name] === undefined)
+  return missing.length === 1 ? missing.map((name) => [name, 'is missing: TLS needs the certificate and its key']) : []
+}
+
 /** Reads the API's environment; throws an `EnvironmentError` that lists every fault. */
 export const readApiConfig = (env: NodeJS.ProcessEnv): ApiConfig => {
-  const values = parseEnvironment(variables, env)
+  const values = parseEnvironment(variables, env, [refuseInsecurePublicUrl, requireBothTlsFiles])
+  const { ORRERY_TLS_CERT_FILE: certFile, ORRERY_TLS_KEY_FILE: keyFile } = values
   return {
     logLevel: values.ORRERY_LOG_LEVEL,
     port: values.ORRERY_PORT,
     metricsPort: values.ORRERY_METRICS_PORT,
+    metricsAddress: values.ORRERY_METRICS_ADDRESS,
+    tls: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile },
     database: { url: values.ORRERY_DATABASE_URL, poolSize: values.ORRERY_DATABASE_POOL_SIZE },
     rootApiKey: values.ORRERY_ROOT_API_KEY,
     previousRootApiKey: values.ORRERY_ROOT_API_KEY_PREVIOUS,
@@ -171,11 +215,17 @@ export const readApiConfig = (env: NodeJS.ProcessEnv): ApiConfig => {
       requestsPerSecond: values.ORRERY_LIMIT_REQUESTS_PER_SECOND,
       burst: values.ORRERY_LIMIT_REQUEST_BURST,
       startsPerMinute: values.ORRERY_LIMIT_STARTS_PER_MINUTE,
+      failedCredentialsPerMinute: values.ORRERY_LIMIT_FAILED_CREDENTIALS_PER_MINUTE,
     },
     socketLimits: {
       socketsPerKey: values.ORRERY_LIMIT_SOCKETS_PER_KEY,
       socketsPerAddress: values.ORRERY_LIMIT_SOCKETS_PER_ADDRESS,
     },
+    connectionLimits: {
+      connections: values.ORRERY_LIMIT_CONNECTIONS,
+      connectionsPerAddress: values.ORRERY_LIMIT_CONNECTIONS_PER_ADDRESS,
+    },
+    trustedProxies: values.ORRERY_TRUSTED_PROXIES,
     issuers: values.ORRERY_JWT_ISSUERS_FILE,
     cluster: values.ORRERY_CLUSTERS_FILE[0],
     supportedProviders: values.ORRERY_SUPPORTED_PROVIDERS,

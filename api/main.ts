@@ -1,4 +1,5 @@
-import { createServer } from 'node:http'
+import { createServer, type Server as HttpServer } from 'node:http'
+import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { sql } from 'drizzle-orm'
@@ -22,7 +23,10 @@ import { type Chore, keepHouse } from './housekeeping.ts'
 import { type Database, openDatabase } from './platform/database/client.ts'
 import { migrateDatabase } from './platform/database/migrate.ts'
 import { acceptSpeakers } from './platform/http/accept.ts'
+import { createClientAddress, isInNetworks } from './platform/http/clientAddress.ts'
 import { isDatabaseAway } from './platform/http/problem.ts'
+import { shareAnswer } from './platform/http/readiness.ts'
+import { readTls, reloadTls } from './platform/http/tls.ts'
 import { deleteExpiredIdempotencyKeys } from './platform/idempotency/service.ts'
 import { openObjectStore } from './platform/objects/open.ts'
 import { startRealtime } from './realtime/index.ts'
@@ -37,12 +41,21 @@ const databaseWaitMs = 60_000
 const drainMs = 15_000
 /** How long a client may take to say what it wants. */
 const headersMs = 15_000
+/** How long a client may take to send a whole request. */
+const requestMs = 60_000
+/** How old an answer of /readyz may be. */
+const readyFreshMs = 1_000
 
 const run = async (config: ApiConfig, log: Log): Promise<void> => {
   const credentials = loadCredentials(process.env)
   const objects = await openObjectStore(config.objectStoreUrl)
-  const server = createServer({ requestTimeout: 60_000, headersTimeout: headersMs, shouldUpgradeCallback: isUpgrade })
-  const endSilent = acceptSpeakers(server, { silentMs: headersMs, clock: systemClock })
+  const tls = config.tls && (await readTls(config.tls))
+  const server = openServer(tls)
+  const endSilent = acceptSpeakers(server, {
+    ...{ silentMs: headersMs, clock: systemClock, limits: config.connectionLimits },
+    isTrusted: (address) => isInNetworks(config.trustedProxies, address),
+  })
+  const clientAddress = createClientAddress(config.trustedProxies)
   await migrateWhenThere(config.database.url, log)
   const { db, close } = openDatabase(config.database)
   const registry = new Registry()
@@ -66,25 +79,31 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
     rateLimits: config.rateLimits,
     allowedOrigins: config.allowedOrigins,
     registry,
-    ready: () => answers(db),
+    clientAddress,
+    ready: shareAnswer(systemClock, readyFreshMs, () => answers(db)),
   })
   const ending = new AbortController()
   const housekeeping = keepHouse(choresOf(deps), { clock: systemClock, log, signal: ending.signal })
   const listener = getRequestListener(app.fetch)
   server.on('request', (request, response) => void listener(request, response))
   const realtime = startRealtime({
-    ...{ deps, verifyToken, registry, fetch: app.fetch, random: Math.random },
+    ...{ deps, verifyToken, registry, fetch: app.fetch, random: Math.random, clientAddress },
     databaseUrl: config.database.url,
     limits: config.socketLimits,
   })
   server.on('upgrade', realtime.upgrade)
   await listen(server, config.port)
-  const operations = await serveOperations({ port: config.metricsPort, registry })
+  const endReload =
+    tls && config.tls && 'setSecureContext' in server
+      ? reloadTls(server, { files: config.tls, present: tls, clock: systemClock, log })
+      : undefined
+  const operations = await serveOperations({ port: config.metricsPort, address: config.metricsAddress, registry })
   const { port } = server.address() as AddressInfo
   log.info({ port, metricsPort: operations.port }, 'listening')
 
   log.info({ signal: await untilSignal() }, 'stopping')
   endSilent()
+  endReload?.()
   await Promise.all([drain(server), realtime.stop()])
   ending.abort()
   await housekeeping
@@ -93,6 +112,18 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
   await close()
   log.info({}, 'stopped')
 }
+
+const serverOptions = {
+  requestTimeout: requestMs,
+  headersTimeout: headersMs,
+  connectionsCheckingInterval: 5_000,
+  shouldUpgradeCallback: isUpgrade,
+}
+
+const openServer = (tls: { cert: string; key: string } | undefined): HttpServer | HttpsServer =>
+  tls === undefined
+    ? createServer(serverOptions)
+    : createHttpsServer({ ...serverOptions, ...tls, handshakeTimeout: headersMs })
 
 const hourMs = 3_600_000
 const minuteMs = 60_000
@@ -137,7 +168,7 @@ const answers = async (db: Database): Promise<boolean> => {
 }
 
 /** Lets requests under way finish; idle keep-alive connections would hold the server open for nothing. */
-const drain = async (server: ReturnType<typeof createServer>): Promise<void> => {
+const drain = async (server: HttpServer | HttpsServer): Promise<void> => {
   const closed = new Promise((resolve) => server.close(resolve))
   const idle = setInterval(() => server.closeIdleConnections(), 50)
   await Promise.race([closed, sleep(systemClock, drainMs)])

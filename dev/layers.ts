@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 // Part of `npm run lint`: fails where an import breaks the order of the folders, type imports included.
 
-/** The folders that the files of a folder may import beside their own. The longest path that fits a file counts. */
+/** The other folders that the files of a folder may import. The longest path that fits a file counts. */
 const allowed: Record<string, readonly string[]> = {
   shared: [],
   'api/platform': ['shared'],
@@ -14,11 +14,12 @@ const allowed: Record<string, readonly string[]> = {
   api: ['api/sync', 'api/realtime', 'api/domain', 'api/platform', 'shared'],
 }
 
-/** Folders whose subfolders must not import each other in a cycle. */
-const acyclic = ['api', 'api/platform', 'api/domain']
+/** The folders whose subfolders must not import each other in a cycle. */
+const acyclic = ['api/platform', 'api/domain']
 
 const project = fileURLToPath(new URL('..', import.meta.url))
 
+/** The path of a source file and of a file that it imports, both from the root of the project. */
 type Import = { readonly from: string; readonly to: string }
 
 const imports: readonly Import[] = globSync('{api,shared}/**/*.ts', { cwd: project })
@@ -47,35 +48,42 @@ const forbiddenImports = (): string[] =>
     return [`${from} imports ${to}. Files in ${layer} may import ${names}.`]
   })
 
-/** Returns a message for each import that is part of a cycle between subfolders of a folder. */
-const folderCycles = (folder: string): string[] => {
+/** The imports between the subfolders of a folder, by importing and imported subfolder. */
+const importsBetween = (folder: string): Map<string, Map<string, Import[]>> => {
   const childOf = (file: string): string | undefined => {
     const [child, rest] = isIn(folder, file) ? file.slice(folder.length + 1).split('/') : []
     return rest === undefined ? undefined : child
   }
-  const edges = imports.flatMap(({ from, to }) => {
-    const [a, b] = [childOf(from), childOf(to)]
-    return a === undefined || b === undefined || a === b ? [] : [{ a, b, text: `${from} imports ${to}` }]
-  })
-  const reachable = (start: string): Set<string> => {
-    const seen = new Set<string>()
-    const open = [start]
-    for (let at = open.pop(); at !== undefined; at = open.pop()) {
-      for (const { a, b } of edges) {
-        if (a !== at || seen.has(b)) continue
-        seen.add(b)
-        open.push(b)
-      }
-    }
-    return seen
+  const edges = new Map<string, Map<string, Import[]>>()
+  for (const each of imports) {
+    const [from, to] = [childOf(each.from), childOf(each.to)]
+    if (from === undefined || to === undefined || from === to) continue
+    const targets = edges.get(from) ?? new Map<string, Import[]>()
+    edges.set(from, targets.set(to, [...(targets.get(to) ?? []), each]))
   }
   return edges
-    .filter(({ a, b }) => reachable(b).has(a))
-    .map(({ a, b, text }) => `${text}: ${folder}/${b} also leads back to ${folder}/${a}.`)
+}
+
+/** Returns a message for each pair of subfolders that is part of a cycle, those with the fewest imports first. */
+const folderCycles = (folder: string): string[] => {
+  const edges = importsBetween(folder)
+  const isReachable = (start: string, end: string): boolean => {
+    const seen = new Set([start])
+    for (const at of seen) for (const next of edges.get(at)?.keys() ?? []) seen.add(next)
+    return seen.has(end)
+  }
+  return [...edges]
+    .flatMap(([from, targets]) => [...targets].map(([to, between]) => ({ from, to, between })))
+    .filter(({ from, to }) => isReachable(to, from))
+    .sort((a, b) => a.between.length - b.between.length)
+    .map(({ from, to, between: [first, ...rest] }) => {
+      const example = `${first?.from} imports ${first?.to}`
+      return `${folder}: ${from} → ${to} is part of a cycle (${rest.length + 1} imports, such as ${example}).`
+    })
 }
 
 const faults = [...forbiddenImports(), ...acyclic.flatMap(folderCycles)]
 if (faults.length > 0) {
-  process.stderr.write(`${faults.join('\n')}\n${faults.length} imports break the order of the folders.\n`)
+  process.stderr.write(`${faults.join('\n')}\nThe imports break the order of the folders in ${faults.length} places.\n`)
   process.exitCode = 1
 }

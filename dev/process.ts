@@ -2,16 +2,17 @@ import { spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { withDefined } from '#shared/optional.ts'
 
-/** A child process that is watched over. */
+/** A child process. */
 export type Service = {
   readonly name: string
   readonly pid: number
   readonly exited: Promise<{ code: number | null; signal: string | null }>
   hasExited(): boolean
-  /** Asks it to end, and SIGKILL after the time; resolves when the process is gone. */
+  /** Sends the stop signal, and SIGKILL after the timeout. Resolves when the process has ended. */
   stop(options?: { timeoutMs?: number }): Promise<void>
-  /** Any signal, such as SIGKILL or SIGSTOP for fault tests. */
+  /** Sends a signal, such as SIGKILL or SIGSTOP in fault tests. */
   signal(name: NodeJS.Signals): void
 }
 
@@ -27,7 +28,7 @@ export type ServiceOptions = {
   readyTimeoutMs: number
   /** The signal that ends the process. Default: SIGTERM. */
   stopSignal?: NodeJS.Signals
-  /** The account to run as, which only root can choose. */
+  /** The account to run as. Only root may set it. */
   uid?: number
   gid?: number
 }
@@ -41,9 +42,8 @@ const attemptTimeoutMs = 2_000
 const lastLines = 12
 
 /**
- * Starts a child process in a session of its own (so that Ctrl-C reaches only its parent, which ends it in order) and
- * waits until it is ready. One that cannot be started, ends first, or is not ready in time, is an error that shows the
- * end of its log.
+ * Starts a child process in its own session, so that Ctrl-C reaches only the parent, which stops it in order. Resolves when
+ * it is ready. Throws an error with the end of its log if it cannot be started, ends first or is not ready in time.
  */
 export const startService = async (options: ServiceOptions): Promise<Service> => {
   mkdirSync(dirname(options.logFile), { recursive: true })
@@ -51,9 +51,7 @@ export const startService = async (options: ServiceOptions): Promise<Service> =>
   const child = spawn(options.command, [...options.args], {
     detached: true,
     stdio: ['ignore', log, log],
-    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-    ...(options.uid === undefined ? {} : { uid: options.uid }),
-    ...(options.gid === undefined ? {} : { gid: options.gid }),
+    ...withDefined({ cwd: options.cwd, uid: options.uid, gid: options.gid }),
     env: { ...inherited(), ...options.env },
   })
   closeSync(log)
@@ -91,7 +89,7 @@ export const startService = async (options: ServiceOptions): Promise<Service> =>
   return service
 }
 
-/** Children get only what they need, and the mark by which a later start finds those that outlived this one. */
+/** Children inherit little: PATH, HOME, and the mark by which a later start finds those that outlived this process. */
 const inherited = (): Record<string, string> =>
   Object.fromEntries(
     ['PATH', 'HOME', stackMark].flatMap((name) => {
@@ -109,7 +107,7 @@ const untilReady = async (
   while (!deadline.aborted && !service.hasExited()) {
     const attempt = AbortSignal.any([deadline, AbortSignal.timeout(attemptTimeoutMs)])
     const answer = options.ready(attempt).catch(() => false)
-    // A question that is never answered must not outlast the process, nor its time.
+    // A check that never returns must not outlast the process or the timeout.
     const isReady = await Promise.race([answer, aborted(attempt), service.exited.then(() => false)])
     if (isReady && !service.hasExited()) return
     await delay(pollMs)

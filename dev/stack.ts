@@ -77,7 +77,7 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
     const publicUrl = env.ORRERY_PUBLIC_URL || `http://${cluster.hostAddress}:${options.apiPort}`
     const metrics = { api: await freePort(), operator: await freePort() }
     const apiUrl = `http://127.0.0.1:${options.apiPort}`
-    const shared = { ...passedOn(env), ORRERY_PUBLIC_URL: publicUrl }
+    const shared = { ...passedOn(env), ORRERY_PUBLIC_URL: publicUrl, ORRERY_METRICS_ADDRESS: '127.0.0.1' }
     progress('starting the api and the operator')
     const superviseMain = (name: 'api' | 'operator', url: string, env: Record<string, string>): Promise<Supervised> =>
       supervise(() => startMain({ name, logDir, url, env }), { clock: systemClock, progress })
@@ -85,6 +85,8 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
       superviseMain('api', apiUrl, {
         ORRERY_KEY_PEPPER: kept('key-pepper'),
         ORRERY_KEY_ENCRYPTION_KEYS: `local:${kept('key-encryption-key')}`,
+        // Pods reach the API by an address of this machine, which stays on it.
+        ORRERY_ALLOW_INSECURE_PUBLIC_URL: 'true',
         ...shared,
         ORRERY_OBJECT_STORE_URL: objectStoreUrl,
         KUBECONFIG: cluster.apiKubeconfig,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { decimal, parseEnvironment, port, url } from '#shared/environment.ts'
+import { decimal, listenAddress, parseEnvironment, port, url } from '#shared/environment.ts'
 import { defaultLeaseTiming, type LeaseTiming } from '#shared/kube/election.ts'
 import type { Backoff } from '#shared/kube/queue.ts'
 import { logLevels } from '#shared/log.ts'
@@ -13,6 +13,8 @@ export type OperatorConfig = {
   readonly logLevel: (typeof logLevels)[number]
   /** The port of /livez, /readyz and /metrics. */
   readonly metricsPort: number
+  /** The address of the same; undefined is every address. */
+  readonly metricsAddress: string | undefined
   /** Without the profiles, which a ConfigMap may override. */
   readonly world: Omit<WorldSettings, 'profiles'>
   /** The ConfigMap that overrides scaling profiles, if there is one. */
@@ -41,6 +43,7 @@ export const readOperatorConfig = (env: NodeJS.ProcessEnv): OperatorConfig => {
     {
       ORRERY_LOG_LEVEL: z.enum(logLevels).default('info'),
       ORRERY_METRICS_PORT: port().default(9090),
+      ORRERY_METRICS_ADDRESS: listenAddress().optional(),
       ORRERY_DEFAULT_SERVER_IMAGE: z.string().min(1).describe('the server image of worlds without one'),
       ORRERY_DEFAULT_BOT_IMAGE: z
         .string()
@@ -90,6 +93,7 @@ export const readOperatorConfig = (env: NodeJS.ProcessEnv): OperatorConfig => {
   return {
     logLevel: values.ORRERY_LOG_LEVEL,
     metricsPort: values.ORRERY_METRICS_PORT,
+    metricsAddress: values.ORRERY_METRICS_ADDRESS,
     backoff: { baseMs: 5, maxMs: values.ORRERY_RETRY_BACKOFF_MAX_MS },
     scalingProfiles: values.ORRERY_SCALING_PROFILES,
     queuePollMs: values.ORRERY_QUEUE_POLL_MS,

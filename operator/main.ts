@@ -124,6 +124,7 @@ const run = async (config: OperatorConfig, log: Log): Promise<void> => {
   const controllers = await openControllers(parts, events)
   const operations = await serveOperations({
     port: config.metricsPort,
+    address: config.metricsAddress,
     registry,
     alive: election.alive,
     ready: () => controllers.every((controller) => controller.ready()),

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { decimal, EnvironmentError, parseEnvironment, port, url } from './environment.ts'
@@ -32,4 +35,29 @@ test('all faults are named at once, with what would be right, and no value is sh
     ].join('\n'),
   )
   expect(fault).not.toThrow(/hunter2/)
+})
+
+test('a value is read from the file that its _FILE names, without the line break at its end', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'orrery-environment-'))
+  const file = join(dir, 'key')
+  writeFileSync(file, `${'k'.repeat(16)}\n`)
+  const env = { ORRERY_DATABASE_URL: 'postgres://h/d', ORRERY_ROOT_API_KEY_FILE: file }
+  expect(parseEnvironment(shape, env).ORRERY_ROOT_API_KEY).toBe('k'.repeat(16))
+  expect(() => parseEnvironment(shape, { ...env, ORRERY_ROOT_API_KEY: 'x'.repeat(16) })).toThrow(
+    'ORRERY_ROOT_API_KEY: is set twice: unset it or ORRERY_ROOT_API_KEY_FILE',
+  )
+  rmSync(dir, { recursive: true })
+})
+
+test('a file that cannot be read is listed with all other faults, those of rules too', () => {
+  const env = { ORRERY_ROOT_API_KEY_FILE: '/nowhere/key', ORRERY_PORT: 'x' }
+  const rule = () => [['ORRERY_PORT', 'does not go with ORRERY_RATIO']] as const
+  expect(() => parseEnvironment(shape, env, [rule])).toThrow(
+    [
+      '  ORRERY_ROOT_API_KEY: cannot be read from the file that ORRERY_ROOT_API_KEY_FILE names',
+      '  ORRERY_PORT: must be a port, 0 to 65535',
+      '  ORRERY_DATABASE_URL: is missing (postgres://user:password@host/database)',
+      '  ORRERY_PORT: does not go with ORRERY_RATIO',
+    ].join('\n'),
+  )
 })

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { z } from 'zod'
 
 /** The environment is invalid. The message lists every fault on its own line and never shows a value. */
@@ -5,29 +7,59 @@ export class EnvironmentError extends Error {
   override name = 'EnvironmentError'
 }
 
+/** Checks several variables together. Returns the name and the fault of each invalid one. */
+export type Rule = (given: Readonly<Record<string, string | undefined>>) => readonly (readonly [string, string])[]
+
 /**
- * Parses the environment once into a typed object. An empty variable counts as absent. Throws one
- * `EnvironmentError` with all faults. It does not show values, since any of them may be a secret.
+ * Parses the environment once into a typed object. An empty variable counts as absent. The value of any variable `NAME`
+ * can come from a file that `NAME_FILE` names, so that secrets can be mounted. Line breaks at its end are dropped. Throws
+ * one `EnvironmentError` with all faults. It does not show values, since any of them may be a secret.
  */
 export const parseEnvironment = <Shape extends z.ZodRawShape>(
   shape: Shape,
   env: NodeJS.ProcessEnv,
+  rules: readonly Rule[] = [],
 ): z.output<z.ZodObject<Shape>> => {
-  const given = Object.fromEntries(Object.keys(shape).map((name) => [name, env[name] === '' ? undefined : env[name]]))
+  const read = Object.keys(shape).map((name) => [name, readVariable(name, shape, env)] as const)
+  const given = Object.fromEntries(read.map(([name, { value }]) => [name, value]))
+  const unreadable = new Map(read.flatMap(([name, { fault }]) => (fault === undefined ? [] : [[name, fault] as const])))
   const result = z.object(shape).safeParse(given)
-  if (result.success) return result.data
-  const faults = result.error.issues.map((issue) => {
+  const issues = (result.error?.issues ?? []).map((issue): readonly [string, string] => {
     const name = issue.path.join('.')
-    const missing = given[name] === undefined
-    return `  ${name}: ${missing ? 'is missing' : issue.message}${hint(shape[name])}`
+    return [name, (given[name] === undefined ? 'is missing' : issue.message) + hint(shape[name])]
   })
-  throw new EnvironmentError(`The environment is invalid:\n${faults.join('\n')}`)
+  const faults = [
+    ...unreadable,
+    ...issues.filter(([name]) => !unreadable.has(name)),
+    ...rules.flatMap((rule) => rule(given)),
+  ]
+  if (result.success && faults.length === 0) return result.data
+  const lines = faults.map(([name, fault]) => `  ${name}: ${fault}`)
+  throw new EnvironmentError(`The environment is invalid:\n${lines.join('\n')}`)
+}
+
+/** Reads a variable, or the file that its `_FILE` names. */
+const readVariable = (name: string, shape: object, env: NodeJS.ProcessEnv): { value?: string; fault?: string } => {
+  const value = env[name] || undefined
+  const fileName = `${name}_FILE`
+  const file = name.endsWith('_FILE') || fileName in shape ? undefined : env[fileName] || undefined
+  if (file === undefined) return value === undefined ? {} : { value }
+  if (value !== undefined) return { value, fault: `is set twice: unset it or ${fileName}` }
+  try {
+    return { value: readFileSync(file, 'utf8').replace(/[\r\n]+$/, '') }
+  } catch {
+    return { fault: `cannot be read from the file that ${fileName} names` }
+  }
 }
 
 const hint = (schema: unknown): string => {
   const description = schema instanceof z.ZodType ? schema.description : undefined
   return description === undefined ? '' : ` (${description})`
 }
+
+/** An IP address to listen on. */
+export const listenAddress = (): z.ZodType<string, string> =>
+  z.string().refine((value) => isIP(value) !== 0, 'must be an IP address, such as 127.0.0.1 or ::')
 
 /** A TCP port. With 0, the system chooses a free port. */
 export const port = (): z.ZodType<number, string> =>

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
 import type { Registry } from 'prom-client'
 
 /**
@@ -8,6 +8,8 @@ import type { Registry } from 'prom-client'
  */
 export const serveOperations = async (options: {
   port: number
+  /** The address to listen on; every address without one. */
+  address?: string | undefined
   registry: Registry
   ready?: () => boolean
   alive?: () => boolean
@@ -26,7 +28,7 @@ export const serveOperations = async (options: {
     response.writeHead(status, { 'content-type': type }).end(body)
   })
   server.requestTimeout = 10_000
-  await listen(server, options.port)
+  await listen(server, options.port, options.address)
   return {
     port: (server.address() as AddressInfo).port,
     close: () =>
@@ -40,8 +42,8 @@ export const serveOperations = async (options: {
 /** Connections that can wait to be accepted: when a replica ends, thousands reconnect at once. The system may allow fewer. */
 const backlog = 4_096
 
-/** Listens on the port. Rejects with an Error that names the port and the remedy. */
-export const listen = (server: ReturnType<typeof createServer>, port: number): Promise<void> =>
+/** Listens on the port, of one address or of all. Rejects with an Error that names the port and the remedy. */
+export const listen = (server: Server, port: number, host?: string): Promise<void> =>
   new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const isInUse = error.code === 'EADDRINUSE'
@@ -54,5 +56,5 @@ export const listen = (server: ReturnType<typeof createServer>, port: number): P
         ),
       )
     })
-    server.listen({ port, backlog }, resolve)
+    server.listen({ port, backlog, ...(host === undefined ? {} : { host }) }, resolve)
   })

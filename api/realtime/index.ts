@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client'
 import type { Deps } from '#api/domain/access/context.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
+import type { ClientAddress } from '#api/platform/http/clientAddress.ts'
 import { createBatcher } from './batcher.ts'
 import type { Connection, Entry } from './connection.ts'
 import { createFlusher } from './flusher.ts'
@@ -22,6 +23,7 @@ type RealtimeOptions = {
   readonly limits: SocketLimits
   readonly verifyToken: (token: string) => Promise<Principal | undefined>
   readonly fetch: UpgradeOptions['fetch']
+  readonly clientAddress: ClientAddress
   readonly registry: Registry
   readonly random: () => number
 }
@@ -107,6 +109,7 @@ export const startRealtime = (options: RealtimeOptions) => {
   ])
   const upgrade = createUpgrade({
     fetch: options.fetch,
+    clientAddress: options.clientAddress,
     enter: ({ principal }, address) => gate.enter(principal, address),
     open: sessions.open,
     clock,

@@ -58,7 +58,7 @@ const aServer = async (
       env.upgrade.admit(await admit())
       return new Response(null)
     },
-    ...{ enter: () => () => undefined, open: sessions.open, clock, log },
+    ...{ clientAddress: () => '', enter: () => () => undefined, open: sessions.open, clock, log },
   })
   const server = createServer().on('upgrade', (...of) => void upgrade(...of))
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))

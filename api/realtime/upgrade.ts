@@ -2,6 +2,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type ServerOptions, WebSocketServer } from 'ws'
 import type { Admission, Upgrade } from '#api/domain/endpoint/admission.ts'
+import type { ClientAddress } from '#api/platform/http/clientAddress.ts'
 import { Problem, problemResponse, toProblem } from '#api/platform/http/problem.ts'
 import { createTurns } from '#api/platform/objects/turns.ts'
 import type { Clock } from '#shared/clock.ts'
@@ -33,6 +34,7 @@ export type UpgradeOptions = {
   readonly enter: (admission: Admission, address: string) => () => void
   /** Takes the open connection over. */
   readonly open: (ws: ClientSocket, socket: Duplex, admission: Admission) => void
+  readonly clientAddress: ClientAddress
   readonly clock: Clock
   readonly log: Log
 }
@@ -51,7 +53,7 @@ const wsOptions: ServerOptions<typeof ClientSocket> & { maxBufferedChunks: numbe
 }
 
 /** Answers upgrades: with 101 where the route admits them, else with the route's own answer. */
-export const createUpgrade = ({ fetch, enter, open, clock, log }: UpgradeOptions) => {
+export const createUpgrade = ({ fetch, clientAddress, enter, open, clock, log }: UpgradeOptions) => {
   const answers = new WeakMap<IncomingMessage, string>()
   const server = new WebSocketServer({
     ...wsOptions,
@@ -82,7 +84,7 @@ export const createUpgrade = ({ fetch, enter, open, clock, log }: UpgradeOptions
     try {
       const wrong = wrongHandshake(request)
       if (wrong !== undefined) return await answer(socket, responseTo(wrong))
-      const decision = await decide(request, request.socket.remoteAddress ?? '')
+      const decision = await decide(request, clientAddress(request))
       if ('response' in decision) return await answer(socket, decision.response)
       const { admission, leave } = decision
       socket.on('close', leave)

@@ -1,5 +1,5 @@
 /** A field that both sides may change, with the revision of the row that it belongs to. */
-type Known<T> = { readonly revision: number; readonly value: T }
+type Revisioned<T> = { readonly revision: number; readonly value: T }
 
 /**
  * What somebody else wrote into a field of a live resource; undefined where nobody did, or where the row changed it too
@@ -8,7 +8,11 @@ type Known<T> = { readonly revision: number; readonly value: T }
  * succession must not be taken for a stop by another door. At a revision that is neither the row's nor the one recorded
  * last, what push wrote is not known, and a newer push is on its way anyway.
  */
-export const adopted = <T>(live: Known<T>, row: Known<T>, applied: Known<T> | undefined): T | undefined => {
+export const adoptEdit = <T>(
+  live: Revisioned<T>,
+  row: Revisioned<T>,
+  applied: Revisioned<T> | undefined,
+): T | undefined => {
   if (live.revision === row.revision) return live.value === row.value ? undefined : live.value
   if (applied?.revision !== live.revision || live.value === applied.value) return undefined
   return row.value === applied.value ? live.value : undefined

@@ -101,8 +101,8 @@ export const startClusterSync = (options: SyncOptions) => {
   })
 
   const stop = new AbortController()
-  const following = whileLeader({ databaseUrl: config.database.url, clock, log, signal: stop.signal }, (signal) =>
-    follow(pullDeps, { ...options, metrics, signal }),
+  const pulling = whileLeader({ databaseUrl: config.database.url, clock, log, signal: stop.signal }, (signal) =>
+    runPull(pullDeps, { ...options, metrics, signal }),
   )
   const pushing = push.run(stop.signal)
   const recording = events.run(stop.signal)
@@ -110,27 +110,27 @@ export const startClusterSync = (options: SyncOptions) => {
     wake: push.wake,
     stop: async (): Promise<void> => {
       stop.abort()
-      await Promise.all([pushing, following, recording])
+      await Promise.all([pushing, pulling, recording])
       await transport.close()
     },
   }
 }
 
-type FollowOptions = SyncOptions & { metrics: ReturnType<typeof createKubeMetrics>; signal: AbortSignal }
+type PullOptions = SyncOptions & { metrics: ReturnType<typeof createKubeMetrics>; signal: AbortSignal }
 
 /** Pulls for as long as this replica leads. */
-const follow = async (deps: PullDeps, options: FollowOptions): Promise<void> => {
+const runPull = async (deps: PullDeps, options: PullOptions): Promise<void> => {
   await Promise.all([
-    followKind('world', deps, options, deps.worlds, (key, live) => pullWorld(deps, key, live)),
-    followKind('bot', deps, options, deps.bots, (key, live) => pullBots(deps, key, live)),
+    pullKind('world', deps, options, deps.worlds, (key, live) => pullWorld(deps, key, live)),
+    pullKind('bot', deps, options, deps.bots, (key, live) => pullBots(deps, key, live)),
   ])
 }
 
 /** A cache of one kind feeds a queue of keys. */
-const followKind = async <T extends KubeObject>(
+const pullKind = async <T extends KubeObject>(
   kind: Kind,
   deps: PullDeps,
-  { clock, log, metrics, signal }: FollowOptions,
+  { clock, log, metrics, signal }: PullOptions,
   client: Client<T>,
   pull: (key: string, live: T | undefined) => Promise<void>,
 ): Promise<void> => {

@@ -3,7 +3,7 @@ import type { WorldRow } from '#api/domain/worlds/table.ts'
 import type { WorldState } from '#shared/enumerations.ts'
 import { pausedAnnotation } from '#shared/resources/group.ts'
 import { isDrained, type World, type WorldDeploymentStatus } from '#shared/resources/world.ts'
-import { adopted } from './adopt.ts'
+import { adoptEdit } from './adopt.ts'
 
 /** The columns of a world that are observed rather than wanted. */
 export type ObservedColumns = Pick<WorldRow, 'phase' | 'statusMessage' | 'queueQueued' | 'queueActive'>
@@ -38,7 +38,7 @@ export const observeWorld = (row: WorldRow, live: World, dirty: boolean): Verdic
     return { ...seen, ...(marked ? {} : { markDeleting: true }), ...(isDrained(live) ? { release: true } : {}) }
   }
   if (row.deletingAt !== null) return seen
-  const adoptState = adopted(
+  const adoptState = adoptEdit(
     { revision: liveRevision, value: live.spec.state },
     { revision: row.revision, value: row.state },
     row.applied === null ? undefined : { revision: row.applied.revision ?? 0, value: row.applied.state },

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { BotRow } from '#api/domain/bots/table.ts'
 import { type BotDeployment, isBotsDrained } from '#shared/resources/botDeployment.ts'
-import { adopted } from './adopt.ts'
+import { adoptEdit } from './adopt.ts'
 
 /** The columns of a bot deployment that are observed rather than wanted. */
 type ObservedColumns = Pick<BotRow, 'phase' | 'statusMessage' | 'startedAt'>
@@ -34,7 +34,7 @@ export const observeBots = (row: BotRow, live: BotDeployment, dirty: boolean): B
     }
   }
   if (row.deletingAt !== null) return seen
-  const adoptCount = adopted(
+  const adoptCount = adoptEdit(
     { revision: liveRevision, value: live.spec.count },
     { revision: row.revision, value: row.count },
     row.applied === null ? undefined : { revision: row.applied.revision ?? 0, value: row.applied.count },

@@ -48,7 +48,7 @@ export type PullDeps = {
  * `key` is `namespace/name`.
  */
 export const pullWorld = (deps: PullDeps, key: string, live: World | undefined): Promise<void> =>
-  pullResource(deps, { kind: 'world', key, live, client: deps.worlds, take: takeWorld })
+  pullResource(deps, { kind: 'world', key, live, client: deps.worlds, apply: applyWorldObservation })
 
 /** The result of comparing a resource with the row of its name; undefined where there is no such row. */
 export type Outcome = {
@@ -63,7 +63,7 @@ export type Outcome = {
 }
 
 /** Compares a resource with its row in one transaction. `replacedUid` is a recorded uid that is known to be gone. */
-export type Take<T> = (
+export type ApplyObservation<T> = (
   deps: PullDeps,
   tx: Transaction,
   live: T,
@@ -73,15 +73,15 @@ export type Take<T> = (
 /** Takes one resource of either kind into its row. */
 export const pullResource = async <T extends KubeObject>(
   deps: PullDeps,
-  options: { kind: Kind; key: string; live: T | undefined; client: Client<T>; take: Take<T> },
+  options: { kind: Kind; key: string; live: T | undefined; client: Client<T>; apply: ApplyObservation<T> },
 ): Promise<void> => {
-  const { kind, key, live, client, take } = options
+  const { kind, key, live, client, apply } = options
   if (live === undefined) {
     deps.strangers.forget(client.resource.kind, key)
     return pullGone(deps, kind, key)
   }
-  const outcome = await deps.db.transaction((tx) => take(deps, tx, live, undefined))
-  if (!outcome?.replacedUid) return follow(deps, live, client, outcome)
+  const outcome = await deps.db.transaction((tx) => apply(deps, tx, live, undefined))
+  if (!outcome?.replacedUid) return finishPull(deps, live, client, outcome)
   const now = await readLive(client, live)
   // One name holds one object, so the uid on record is gone if the API server shows this one.
   if (now === undefined || now.metadata.uid !== live.metadata.uid) return
@@ -90,7 +90,7 @@ export const pullResource = async <T extends KubeObject>(
     { [kind]: key, uid: now.metadata.uid, replacedUid },
     'pull: the resource on record was replaced by another of its name',
   )
-  return follow(deps, now, client, await deps.db.transaction((tx) => take(deps, tx, now, replacedUid)))
+  return finishPull(deps, now, client, await deps.db.transaction((tx) => apply(deps, tx, now, replacedUid)))
 }
 
 const readLive = async <T extends KubeObject>(client: Client<T>, { metadata }: T): Promise<T | undefined> => {
@@ -103,7 +103,7 @@ const readLive = async <T extends KubeObject>(client: Client<T>, { metadata }: T
 }
 
 /** Executes the part of an outcome that lies outside the row. */
-const follow = async <T extends KubeObject>(
+const finishPull = async <T extends KubeObject>(
   deps: PullDeps,
   live: T,
   client: Client<T>,
@@ -136,7 +136,7 @@ const releaseWithoutRow = async <T extends KubeObject>(deps: PullDeps, live: T, 
   if (known.length > 0) await release(deps, live, client)
 }
 
-const takeWorld: Take<World> = async (deps, tx, seen, replacedUid) => {
+const applyWorldObservation: ApplyObservation<World> = async (deps, tx, seen, replacedUid) => {
   const row = await lockRow(tx, seen.metadata.name)
   if (row === undefined) return undefined
   const identity = identify(row, seen.metadata, { namespacePrefix: deps.namespacePrefix, replacedUid })

@@ -4,7 +4,7 @@ import { isDirty, markDirty } from '#api/platform/outbox/outbox.ts'
 import { type BotDeployment, botDeploymentSpecSchema } from '#shared/resources/botDeployment.ts'
 import { identify } from './identity.ts'
 import { observeBots } from './observeBots.ts'
-import { type PullDeps, pullResource, type Take } from './pull.ts'
+import { type ApplyObservation, type PullDeps, pullResource } from './pull.ts'
 import { isOutdated, newestVersion } from './synced.ts'
 
 /**
@@ -12,9 +12,9 @@ import { isOutdated, newestVersion } from './synced.ts'
  * `key` is `namespace/name`.
  */
 export const pullBots = (deps: PullDeps, key: string, live: BotDeployment | undefined): Promise<void> =>
-  pullResource(deps, { kind: 'bot', key, live, client: deps.bots, take: takeBots })
+  pullResource(deps, { kind: 'bot', key, live, client: deps.bots, apply: applyBotsObservation })
 
-const takeBots: Take<BotDeployment> = async (deps, tx, seen, replacedUid) => {
+const applyBotsObservation: ApplyObservation<BotDeployment> = async (deps, tx, seen, replacedUid) => {
   const [row] = await tx.select().from(botDeployments).where(eq(botDeployments.id, seen.metadata.name)).for('update')
   if (row === undefined) return undefined
   const identity = identify(row, seen.metadata, { namespacePrefix: deps.namespacePrefix, replacedUid })

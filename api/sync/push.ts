@@ -97,16 +97,16 @@ const pushOne = async (deps: PushDeps, claimed: Claimed): Promise<number | undef
 
 const pushWorld = async (deps: PushDeps, id: string): Promise<number | undefined> => {
   const [row] = await deps.db.select().from(worlds).where(eq(worlds.id, id))
-  return row && bring(deps, 'world', row, deps.worlds, () => desiredWorld(row, deps.namespacePrefix))
+  return row && pushRow(deps, 'world', row, deps.worlds, () => desiredWorld(row, deps.namespacePrefix))
 }
 
 const pushBots = async (deps: PushDeps, id: string): Promise<number | undefined> => {
   const [row] = await deps.db.select().from(botDeployments).where(eq(botDeployments.id, id))
-  return row && bring(deps, 'bot', row, deps.bots, () => desiredBots(row, deps.namespacePrefix))
+  return row && pushRow(deps, 'bot', row, deps.bots, () => desiredBots(row, deps.namespacePrefix))
 }
 
 /** Does what the row asks of the cluster; a number is how long to wait before looking again. */
-const bring = async <T extends KubeObject, Spec extends { readonly revision?: number }>(
+const pushRow = async <T extends KubeObject, Spec extends { readonly revision?: number }>(
   deps: PushDeps,
   kind: Kind,
   row: SyncedRow,

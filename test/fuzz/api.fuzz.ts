@@ -31,6 +31,7 @@ describe.skipIf(needs !== '')(`every request that the OpenAPI document leads to$
       ORRERY_LIMIT_REQUESTS_PER_SECOND: noLimit,
       ORRERY_LIMIT_REQUEST_BURST: noLimit,
       ORRERY_LIMIT_STARTS_PER_MINUTE: noLimit,
+      ORRERY_LIMIT_FAILED_CREDENTIALS_PER_MINUTE: noLimit,
     }
     api = await startApi({ databaseUrl: await aDatabase(), namespacePrefix: 'fuzz', settings })
     fixture = await makeFixture(api.url, rootApiKey)

@@ -127,8 +127,10 @@ beforeAll(async () => {
     ORRERY_LIMIT_REQUESTS_PER_SECOND: '100000',
     ORRERY_LIMIT_REQUEST_BURST: '100000',
     ORRERY_LIMIT_STARTS_PER_MINUTE: '100000',
+    ORRERY_LIMIT_FAILED_CREDENTIALS_PER_MINUTE: '100000',
     // The contract's URLs have ports of at most four digits; those of tests have five.
     ORRERY_PUBLIC_URL: 'http://api.example:8080',
+    ORRERY_ALLOW_INSECURE_PUBLIC_URL: 'true',
   }
   api = await startApi({ databaseUrl, settings })
 })
@@ -258,6 +260,7 @@ test('the matrix knows every route of the live router', async () => {
     verifyToken: async () => undefined,
     rateLimits: config.rateLimits,
     allowedOrigins: [],
+    clientAddress: () => '',
     projectOfWorld: async () => undefined,
     registry: new Registry(),
     ready: async () => true,

@@ -1,3 +1,4 @@
+import { withDefined } from '#shared/optional.ts'
 import { documentedAt } from './documented.ts'
 import { rootApiKey } from './processes.ts'
 
@@ -17,7 +18,9 @@ export const send = async (
   { method, path, headers = {}, body }: Sent,
 ): Promise<{ status: number; headers: Headers; text: string }> => {
   const signal = AbortSignal.timeout(60_000)
-  const answer = await fetch(`${baseUrl}${path}`, { method, headers, signal, ...(body === undefined ? {} : { body }) })
+  // A connection per request: on a busy machine the server may close a kept one just as the next request is written to it.
+  const init = withDefined({ method, headers: { connection: 'close', ...headers }, signal, body })
+  const answer = await fetch(`${baseUrl}${path}`, init)
   const text = await answer.text()
   const contentType = answer.headers.get('content-type') ?? ''
   const checkAgainstDocument = await documentedAt(baseUrl)

@@ -31,7 +31,8 @@ const aUserOf = async (organizationId: string) => {
 }
 
 test("a tenant does not use up the requests of another tenant's user of the same name and issuer", async () => {
-  const { take } = createRateLimits(createFakeClock(), { requestsPerSecond: 1, burst: 1, startsPerMinute: 1 })
+  const options = { requestsPerSecond: 1, burst: 1, startsPerMinute: 1, failedCredentialsPerMinute: 1 }
+  const { take } = createRateLimits(createFakeClock(), options)
   const [ours, theirs] = [await aUserOf('org-1'), await aUserOf('org-2')]
   take(ours)
   expect(() => take(ours)).toThrow()

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { permissionPattern } from '#api/domain/access/permissions.ts'
-import { isNetwork } from '#api/platform/http/clientAddress.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
 import { boundedText, shownId, shownInstant } from '#api/platform/http/fields.ts'
+import { isNetwork } from '#api/platform/http/networks.ts'
 import { maskedApiKey } from '#api/platform/secrets/apiKey.ts'
 
 const example = {

@@ -3,7 +3,7 @@ import { platform } from '#api/domain/access/claims.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { createRateLimits } from './rateLimit.ts'
 
-const options = { requestsPerSecond: 2, burst: 4, startsPerMinute: 2 }
+const options = { requestsPerSecond: 2, burst: 4, startsPerMinute: 2, failedCredentialsPerMinute: 3 }
 const aKey = (bucket: string) => ({ kind: 'key' as const, id: bucket, bucket, permissions: [], claims: [] })
 const refused = expect.objectContaining({
   code: 'rate_limited',
@@ -45,4 +45,13 @@ test('starts are counted by the world beneath its scope, and the platform is not
   takeForWorld(scope, 'wld-2')
   takeForWorld({ ...scope, principal: platform }, 'wld-1')
   for (let at = 0; at < 100; at += 1) expect(take(platform)).toEqual({})
+})
+
+test('failed credentials are counted by address', () => {
+  const { takeForFailure } = createRateLimits(createFakeClock(), options)
+  for (let at = 0; at < 3; at += 1) takeForFailure('192.0.2.1')
+  expect(() => takeForFailure('192.0.2.1')).toThrow(
+    expect.objectContaining({ code: 'rate_limited', headers: { 'retry-after': '20' } }),
+  )
+  takeForFailure('192.0.2.2')
 })

@@ -9,6 +9,8 @@ export type RateLimitOptions = {
   readonly requestsPerSecond: number
   readonly burst: number
   readonly startsPerMinute: number
+  /** Of one client address. */
+  readonly failedCredentialsPerMinute: number
 }
 
 type Scoped = Pick<Context, 'principal' | 'organizationId' | 'projectId'>
@@ -46,6 +48,8 @@ export type RateLimits = ReturnType<typeof createRateLimits>
 export const createRateLimits = (clock: Clock, options: RateLimitOptions) => {
   const requests = createBuckets(clock, { perSecond: options.requestsPerSecond, burst: options.burst })
   const starts = createBuckets(clock, { perSecond: options.startsPerMinute / 60, burst: options.startsPerMinute })
+  const perMinute = options.failedCredentialsPerMinute
+  const failures = createBuckets(clock, { perSecond: perMinute / 60, burst: perMinute })
   const policy = `${options.burst};w=${Math.ceil(options.burst / options.requestsPerSecond)}`
   return {
     /** Counts a request; the headers that its answer bears. Throws a 429 for one too many. */
@@ -60,6 +64,11 @@ export const createRateLimits = (clock: Clock, options: RateLimitOptions) => {
       }
       if (taken) return headers
       throw tooMany(`${options.requestsPerSecond} requests a second, ${options.burst} at once`, oneInSeconds, headers)
+    },
+    /** Counts a credential that is missing or not valid, by the address that it came from. */
+    takeForFailure: (address: string): void => {
+      const { taken, oneInSeconds } = failures.take(address)
+      if (!taken) throw tooMany(`${perMinute} failed credentials a minute from an address`, oneInSeconds, {})
     },
     /**
      * Counts a start or a stop of a world, beneath the ids that the headers name: nobody has looked yet whether the

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { Context as HonoContext } from 'hono'
 import { authorise, authoriseCall, pathOf } from '#api/domain/access/authorise.ts'
 import type { Context, Deps } from '#api/domain/access/context.ts'
@@ -28,7 +29,7 @@ import type { RateLimits } from './rateLimit.ts'
  * answered by a WebSocket when its route admits it, which the route says by `upgraded`.
  */
 export type Env = {
-  Bindings: { upgrade?: Upgrade }
+  Bindings: { incoming?: IncomingMessage; upgrade?: Upgrade }
   Variables: { requestId: string; headers: Record<string, string>; context: Context; upgraded?: boolean }
 }
 

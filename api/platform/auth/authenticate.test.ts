@@ -18,6 +18,8 @@ test('a text without the checksum of a key is refused without a look at the data
     platform: anonymous(''),
     keys,
     verify: async () => undefined,
+    addressOf: () => '',
+    countFailure: () => undefined,
   })
   const app = new Hono().get('/', async (c) => c.text((await authenticate(c, 'key')).kind))
   app.onError((error, c) => c.text(error.message, 401))

@@ -3,7 +3,7 @@ export type Principal = {
   readonly kind: 'anonymous' | 'platform' | 'key' | 'user'
   /** The id of the key, or the user's own. */
   readonly id: string
-  /** The name under which its requests and connections are counted; it begins with the credential's organization. */
+  /** The name under which its requests and connections are counted; it begins with the credential's tenant. */
   readonly bucket: string
   readonly permissions: readonly string[]
   readonly claims: readonly string[]

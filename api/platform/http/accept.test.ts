@@ -14,7 +14,10 @@ afterEach(() => {
 const aServer = async () => {
   const clock = createFakeClock(0)
   const server = createServer((request, response) => response.end(`asked ${request.url};`))
-  const endSilent = acceptSpeakers(server, { silentMs: 15_000, clock })
+  const endSilent = acceptSpeakers(server, {
+    ...{ silentMs: 15_000, clock, isTrusted: () => false },
+    limits: { connections: 100, connectionsPerAddress: 100 },
+  })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   started.push(() => {
     endSilent()

@@ -8,30 +8,24 @@ export const maxJsonValues = 2_500
 /** The largest upload; a multipart body may add this much around its one file. */
 export const maxUploadBytes = 10 * 1024 * 1024
 export const multipartOverheadBytes = 64 * 1024
-/** What is read and dropped of a body that is refused, so that its sender gets to read the answer. */
-const maxDroppedBytes = 32 * 1024 * 1024
 
-/** Reads a whole body, however it is framed; one over the limit is a 413. */
+/**
+ * Reads a whole body, however it is framed. One over the limit is a 413 as soon as that is known; the rest of it is not
+ * read.
+ */
 export const readBytes = async (request: Request, maxBytes: number): Promise<Buffer> => {
+  const tooLarge = (): Problem => new Problem('body_too_large', `A body has at most ${maxBytes} bytes here.`)
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge()
   const chunks: Uint8Array[] = []
   let bytes = 0
-  for await (const chunk of request.body ?? []) {
-    bytes += chunk.byteLength
-    if (bytes <= maxBytes) chunks.push(chunk)
-    if (bytes > maxBytes + maxDroppedBytes) break
+  // To leave a loop over the body itself would cancel it, and with it the connection that the answer needs.
+  const reader = request.body?.getReader()
+  for (let next = await reader?.read(); next !== undefined && !next.done; next = await reader?.read()) {
+    bytes += next.value.byteLength
+    if (bytes > maxBytes) throw tooLarge()
+    chunks.push(next.value)
   }
-  if (bytes > maxBytes) throw new Problem('body_too_large', `A body has at most ${maxBytes} bytes here.`)
   return Buffer.concat(chunks)
-}
-
-/** Drops a body that nobody read: a connection that is closed under its sender takes the answer with it. */
-export const dropBody = async (request: Request): Promise<void> => {
-  if (request.body === null || request.bodyUsed) return
-  let bytes = 0
-  for await (const chunk of request.body) {
-    bytes += chunk.byteLength
-    if (bytes > maxDroppedBytes) break
-  }
 }
 
 /** Reads a JSON body; 415, 413 and 400 say what is wrong with it. */

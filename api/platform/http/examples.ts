@@ -10,5 +10,5 @@ export const exampleInstant = '2026-11-21T08:00:00.000Z'
 export const exampleUrl = 'https://api.example.com'
 
 /** Returns the example URL of a picture. */
-export const examplePictureUrl = (kind: 'organization' | 'world'): string =>
+export const examplePictureUrl = (kind: IdKind): string =>
   `${exampleUrl}/api/files/pictures/${exampleId(kind)}/${'0'.repeat(64)}.webp`

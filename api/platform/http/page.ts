@@ -40,7 +40,7 @@ export const pageQuery = z.object({
       type: 'string',
       pattern: cursorPattern.source,
       description: 'The cursor from the Link header of the previous page.',
-      examples: [`${Date.parse(exampleInstant).toString(16)}.${exampleId('world')}`],
+      examples: [`${Date.parse(exampleInstant).toString(16)}.${exampleId('run')}`],
     }),
 })
 

@@ -1,0 +1,150 @@
+import { connect, type Socket } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type ApiProcess, aDatabase, rootApiKey, startApi } from '#test/support/processes.ts'
+import { eventually } from '#test/support/wait.ts'
+
+let api: ApiProcess
+beforeAll(async () => {
+  const settings = {
+    ORRERY_TRUSTED_PROXIES: '127.0.0.2/32, fd00::/8',
+    ORRERY_LIMIT_CONNECTIONS_PER_ADDRESS: '8',
+    ORRERY_LIMIT_FAILED_CREDENTIALS_PER_MINUTE: '5',
+    ORRERY_LIMIT_REQUESTS_PER_SECOND: '1',
+    ORRERY_LIMIT_REQUEST_BURST: '5',
+  }
+  api = await startApi({ databaseUrl: await aDatabase(), settings })
+})
+afterAll(() => api?.stop())
+
+/** A connection from a loopback address of its own, so that tests do not share limits. */
+const dial = (localAddress: string) => {
+  const socket = connect({ port: Number(new URL(api.url).port), host: '127.0.0.1', localAddress })
+  const seen = { text: '', closed: false }
+  socket.on('error', () => undefined)
+  socket.on('data', (data) => {
+    seen.text += data.toString()
+  })
+  socket.on('close', () => {
+    seen.closed = true
+  })
+  return { socket, seen }
+}
+
+const ask = async (from: string, headers: Record<string, string> = {}, path = '/api/worlds/public/') => {
+  const { socket, seen } = dial(from)
+  const lines = Object.entries({ host: 'x', connection: 'close', ...headers }).map(
+    ([name, value]) => `${name}: ${value}`,
+  )
+  socket.write(`GET ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
+  await eventually('the answer', async () => seen.closed)
+  return { status: Number(seen.text.split(' ')[1]), text: seen.text }
+}
+
+const upload = (socket: Socket, bytes: number): void => {
+  socket.write(`POST /api/worlds/ HTTP/1.1\r\nhost: x\r\ncontent-length: ${bytes}\r\n\r\n`)
+}
+
+describe('a refused request whose body is still coming', () => {
+  test('is answered at once with Connection: close, and its connection ends within seconds', async () => {
+    const { socket, seen } = dial('127.0.1.1')
+    upload(socket, 30_000_000)
+    const dripping = setInterval(() => socket.write('x'), 100)
+    const answeredMs = performance.now()
+    await eventually('the answer', async () => seen.text !== '', { timeoutMs: 3_000 })
+    expect(seen.text).toMatch(/^HTTP\/1.1 401 /)
+    expect(seen.text.toLowerCase()).toContain('connection: close')
+    await eventually('the end of the connection', async () => seen.closed, { timeoutMs: 5_000 })
+    clearInterval(dripping)
+    expect(performance.now() - answeredMs).toBeLessThan(5_000)
+  })
+
+  test('ends soon as well where the body is small and drips', async () => {
+    const { socket, seen } = dial('127.0.1.4')
+    upload(socket, 1_000)
+    const dripping = setInterval(() => socket.write('x'), 100)
+    await eventually('the answer', async () => seen.text !== '', { timeoutMs: 3_000 })
+    await eventually('the end of the connection', async () => seen.closed, { timeoutMs: 5_000 })
+    clearInterval(dripping)
+  })
+
+  test('is not read beyond a few hundred KB', async () => {
+    const { socket, seen } = dial('127.0.1.2')
+    upload(socket, 30_000_000)
+    const chunk = Buffer.alloc(64 * 1024)
+    const pump = (): void => {
+      while (!socket.destroyed && socket.write(chunk)) if (socket.bytesWritten > 29_000_000) return
+    }
+    socket.on('drain', pump)
+    pump()
+    await eventually('the end of the connection', async () => seen.closed, { timeoutMs: 5_000 })
+    expect(seen.text).toMatch(/^HTTP\/1.1 401 /)
+    // What the kernels of both ends buffer comes on top.
+    expect(socket.bytesWritten).toBeLessThan(12_000_000)
+  })
+
+  test('of more bytes than allowed is refused by its length alone', async () => {
+    const { socket, seen } = dial('127.0.1.3')
+    socket.write(
+      `POST /api/organizations/ HTTP/1.1\r\nhost: x\r\nx-api-key: ${rootApiKey}\r\n` +
+        'content-type: application/json\r\ncontent-length: 2000000\r\n\r\n',
+    )
+    await eventually('the answer', async () => seen.text !== '', { timeoutMs: 3_000 })
+    expect(seen.text).toMatch(/^HTTP\/1.1 413 /)
+    await eventually('the end of the connection', async () => seen.closed, { timeoutMs: 5_000 })
+  })
+})
+
+describe('connections', () => {
+  test('are limited by address, and those of a trusted proxy are not', async () => {
+    const open = Array.from({ length: 10 }, () => dial('127.0.2.1'))
+    await eventually('those above the limit end', async () => open.filter(({ seen }) => seen.closed).length === 2)
+    const proxied = Array.from({ length: 10 }, () => dial('127.0.0.2'))
+    expect((await ask('127.0.0.2')).status).toBe(401)
+    expect(proxied.filter(({ seen }) => seen.closed)).toEqual([])
+    open[0]?.socket.destroy()
+    for (const { socket } of [...open, ...proxied]) socket.destroy()
+    await eventually('a place is free again', async () => {
+      const { socket, seen } = dial('127.0.2.1')
+      socket.write('GET /livez HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
+      return eventually('the answer', async () => seen.closed && seen.text.startsWith('HTTP/1.1 200'), {
+        timeoutMs: 1_000,
+      })
+    })
+  })
+})
+
+describe('the address of a client', () => {
+  const keyless = '/api/organizations/current/'
+  const scope = { 'x-svc-organization-id': 'org-01m7y9g1a7emva3288dhww2jgd' }
+  const statuses = async (from: string, headers: Record<string, string>) => {
+    const found = []
+    for (let at = 0; at < 8; at += 1) found.push((await ask(from, { ...scope, ...headers }, keyless)).status)
+    return found
+  }
+
+  test('is what a trusted proxy says: one client does not use up the keyless requests of another', async () => {
+    expect(await statuses('127.0.0.2', { 'x-forwarded-for': '198.51.100.1' })).toContain(429)
+    expect((await ask('127.0.0.2', { ...scope, 'x-forwarded-for': '198.51.100.2' }, keyless)).status).toBe(404)
+    // The client may write what it likes before the address that the proxy appends.
+    const spoofed = { ...scope, 'x-forwarded-for': '203.0.113.9, 198.51.100.1, fd00::1' }
+    expect((await ask('127.0.0.2', spoofed, keyless)).status).toBe(429)
+  })
+
+  test('is that of the connection where no proxy is trusted, whatever the header says', async () => {
+    const found = []
+    for (let at = 0; at < 8; at += 1) {
+      found.push((await ask('127.0.3.1', { ...scope, 'x-forwarded-for': `198.51.100.${at}` }, keyless)).status)
+    }
+    expect(found).toContain(429)
+  })
+
+  test('with too many failed credentials gets 429 with Retry-After; a valid key and other addresses go on', async () => {
+    const bad = { 'x-api-key': 'guess' }
+    const answers = []
+    for (let at = 0; at < 8; at += 1) answers.push(await ask('127.0.3.2', bad))
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401, 401, 429, 429, 429])
+    expect(answers.at(-1)?.text.toLowerCase()).toContain('retry-after: ')
+    expect((await ask('127.0.3.2', { 'x-api-key': rootApiKey })).status).toBe(200)
+    expect((await ask('127.0.3.3', bad)).status).toBe(401)
+  })
+})
