@@ -41,6 +41,10 @@ export type ApiConfig = {
   /** The origins whose pages may call the API from a browser. */
   readonly allowedOrigins: readonly string[]
   readonly namespacePrefix: string
+  /** The users of the cluster that api and operator are, as RBAC knows them. */
+  readonly clusterUsers: { readonly api: string; readonly operator: string }
+  /** Networks (CIDR) that servers may reach beside the pods of the API and of DNS. */
+  readonly network: { readonly apiNetworks: readonly string[]; readonly dnsNetworks: readonly string[] }
   /** The longest wait before a failed push to the cluster is tried again. */
   readonly pushBackoffMaxMs: number
   readonly limits: Limits
@@ -132,6 +136,10 @@ const origin = z
   .string()
   .refine((text) => URL.parse(text)?.origin === text, 'must be origins such as https://play.example.com')
 
+const network = z.union([z.cidrv4(), z.cidrv6()], 'must be networks such as 203.0.113.0/24')
+const clusterUser = () =>
+  z.string().regex(/^[\w.:@-]{1,253}$/, 'must be a user name such as system:serviceaccount:orrery:api')
+
 const variables = {
   ORRERY_LOG_LEVEL: z.enum(logLevels).default('info'),
   ORRERY_PORT: port().default(8080),
@@ -154,6 +162,10 @@ const variables = {
     .string()
     .regex(/^[a-z]([a-z0-9-]{0,29}[a-z0-9])?$/, 'must be at most 31 of a-z, 0-9 and -, and begin with a letter')
     .default('orrery'),
+  ORRERY_API_USER: clusterUser().default('orrery-api'),
+  ORRERY_OPERATOR_USER: clusterUser().default('orrery-operator'),
+  ORRERY_API_NETWORKS: list(network).default([]),
+  ORRERY_DNS_NETWORKS: list(network).default([]),
   ORRERY_PUSH_BACKOFF_MAX_MS: decimal(10, 3_600_000).default(30_000),
   ORRERY_LIMIT_MAX_WORLDS: decimal(0, 1_000_000).default(1_000),
   ORRERY_LIMIT_MAX_BOT_DEPLOYMENTS: decimal(0, 1_000_000).default(1_000),
@@ -204,6 +216,8 @@ export const readApiConfig = (env: NodeJS.ProcessEnv): ApiConfig => {
     publicUrl: values.ORRERY_PUBLIC_URL,
     allowedOrigins: values.ORRERY_ALLOWED_ORIGINS,
     namespacePrefix: values.ORRERY_NAMESPACE_PREFIX,
+    clusterUsers: { api: values.ORRERY_API_USER, operator: values.ORRERY_OPERATOR_USER },
+    network: { apiNetworks: values.ORRERY_API_NETWORKS, dnsNetworks: values.ORRERY_DNS_NETWORKS },
     pushBackoffMaxMs: values.ORRERY_PUSH_BACKOFF_MAX_MS,
     limits: {
       maxWorlds: values.ORRERY_LIMIT_MAX_WORLDS,

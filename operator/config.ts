@@ -5,7 +5,7 @@ import { defaultLeaseTiming, type LeaseTiming } from '#shared/kube/election.ts'
 import type { Backoff } from '#shared/kube/queue.ts'
 import { logLevels } from '#shared/log.ts'
 import type { BotSettings } from './bots/settings.ts'
-import { type Parsed, parsePlacement } from './world/placement.ts'
+import { type ParseResult, parsePlacement } from './world/placement.ts'
 import { defaultStrategies, type WorldSettings } from './world/settings.ts'
 
 /** The operator's configuration. */
@@ -136,7 +136,7 @@ const configMap = () =>
 
 /** A transform that reports all errors within one variable together. */
 const withErrors =
-  <T>(parseText: (text: string) => Parsed<T>) =>
+  <T>(parseText: (text: string) => ParseResult<T>) =>
   (text: string, context: z.RefinementCtx<string>): T => {
     const { value, errors } = parseText(text)
     if (errors === undefined) return value
@@ -144,7 +144,7 @@ const withErrors =
     return z.NEVER
   }
 
-const parseFile = <T>(file: string, parseText: (text: string) => Parsed<T>): Parsed<T> => {
+const parseFile = <T>(file: string, parseText: (text: string) => ParseResult<T>): ParseResult<T> => {
   let text: string
   try {
     text = readFileSync(file, 'utf8')

@@ -1,4 +1,4 @@
-import { afterColon } from '#operator/lifecycle/message.ts'
+import { lowerFirst } from '#operator/lifecycle/message.ts'
 import { explainDisruption, explainFailure } from '#operator/pods/diagnosis.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import { isReady } from '#operator/pods/podState.ts'
@@ -54,5 +54,5 @@ export const isCounted = ({ restarting }: Ends, index: number, pod: Pod): boolea
 const recordFailure = ({ index, pod, settings, nowMs }: BotInput): Decision => {
   const { message, detail } = explainFailure(pod, 'bot')
   const restart = nextRestart(pod, settings, nowMs)
-  return { kind: 'recordFailure', restart, failure: `Bot ${index}: ${afterColon(message)}`, detail }
+  return { kind: 'recordFailure', restart, failure: `Bot ${index}: ${lowerFirst(message)}`, detail }
 }

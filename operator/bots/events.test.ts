@@ -1,21 +1,18 @@
 import { expect, test } from 'vitest'
+import { at, exitStatus, runA, startMs } from '#operator/testing/fixtures.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { botEvents } from './events.ts'
 import {
   aBot,
   active,
-  at,
   aWorld,
-  carriedOut,
-  exited,
+  executePlan,
   planFor,
   ready,
   readyBots,
-  runA,
   type Scene,
   settings,
   someBots,
-  startMs,
 } from './fixtures.ts'
 
 /** Reconciles until nothing changes, and collects the events as `type reason: note`. */
@@ -26,7 +23,7 @@ const eventsBy = (start: Scene): { scene: Scene; bots: BotDeployment; events: st
     const planned = planFor(scene)
     events.push(...botEvents(scene.bots, planned.status).map(({ type, reason, note }) => `${type} ${reason}: ${note}`))
     const before = JSON.stringify(scene.bots.status)
-    scene = carriedOut(scene, planned)
+    scene = executePlan(scene, planned)
     if (planned.steps.length === 0 && before === JSON.stringify(planned.status))
       return { scene, bots: scene.bots, events }
   }
@@ -48,9 +45,9 @@ test('ready bots are one event', () => {
 })
 
 test('a failure is an event with its cause, and so is the end of the budget', () => {
-  const failed = { ...running.scene, pods: [aBot(0, { status: exited(3) }), aBot(1, { status: ready })] }
+  const failed = { ...running.scene, pods: [aBot(0, { status: exitStatus(3) }), aBot(1, { status: ready })] }
   expect(eventsBy(failed).events).toEqual(['Warning Restarted: Bot 0: exit code 3. The bot restarts.'])
-  const often = [aBot(0, { status: exited(3), restarts: settings.restartBudget }), aBot(1, { status: ready })]
+  const often = [aBot(0, { status: exitStatus(3), restarts: settings.restartBudget }), aBot(1, { status: ready })]
   expect(eventsBy({ ...running.scene, pods: often }).events).toEqual([
     'Warning RestartBudget: 1 bot failed after 3 restarts; last error: bot 0: exit code 3.',
   ])
@@ -65,7 +62,7 @@ test('the end of all bots is an event with its reason', () => {
   expect(eventsBy({ ...running.scene, world }).events).toEqual([
     "Normal WorldEnded: The world's run is over. The bots start with its next run.",
   ])
-  const done = [aBot(0, { status: exited(0) }), aBot(1, { status: exited(0) })]
+  const done = [aBot(0, { status: exitStatus(0) }), aBot(1, { status: exitStatus(0) })]
   expect(eventsBy({ ...running.scene, pods: done }).events).toEqual([
     'Normal Completed: All bots ended with exit code 0.',
   ])

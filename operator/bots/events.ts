@@ -1,6 +1,6 @@
-import { findCondition, isTrue, newlyTrue, normalEvent, warningEvent } from '#operator/lifecycle/events.ts'
+import { findCondition, findNewlyTrue, isTrue, normalEvent, warningEvent } from '#operator/lifecycle/events.ts'
 import { countOf } from '#operator/lifecycle/message.ts'
-import type { Happening } from '#shared/kube/events.ts'
+import type { EventInput } from '#shared/kube/events.ts'
 import type { BotDeployment, BotDeploymentStatus, BotRun } from '#shared/resources/botDeployment.ts'
 import { endMessages } from './ended.ts'
 
@@ -15,50 +15,50 @@ type Transition = {
  * Returns the events of a BotDeployment whose status changes to `after`. Nothing depends on them: a crash may lose or
  * repeat some.
  */
-export const botEvents = (bots: BotDeployment, after: BotDeploymentStatus, detail?: string): Happening[] => {
+export const botEvents = (bots: BotDeployment, after: BotDeploymentStatus, detail?: string): EventInput[] => {
   const transition = { bots, before: bots.status ?? {}, after, detail }
-  return [started, restarted, becameReady, stopped, degraded, limited, deleted].flatMap(
-    (event) => event(transition) ?? [],
+  return [startEvent, restartEvent, readyEvent, endEvent, degradedEvent, limitEvent, deletionEvent].flatMap(
+    (eventOf) => eventOf(transition) ?? [],
   )
 }
 
-const started = ({ bots, before, after: { run } }: Transition): Happening | undefined =>
+const startEvent = ({ bots, before, after: { run } }: Transition): EventInput | undefined =>
   run === undefined || run.id === before.run?.id
     ? undefined
     : normalEvent('Started', 'StartBots', `Starting ${countOf(bots.spec.count, 'bot')} in run ${run.id} of the world.`)
 
-const restarted = ({ before, after: { run }, detail }: Transition): Happening | undefined =>
+const restartEvent = ({ before, after: { run }, detail }: Transition): EventInput | undefined =>
   run !== undefined && hasNewRestarts(before.run, run)
     ? warningEvent('Restarted', 'RestartBots', `${run.failure ?? ''} The bot restarts.`.trim(), detail)
     : undefined
 
-const becameReady = ({ before, after }: Transition): Happening | undefined => {
+const readyEvent = ({ before, after }: Transition): EventInput | undefined => {
   const isNew = before.run?.id !== after.run?.id || !isTrue(before, 'Ready')
   return isTrue(after, 'Ready') && isNew && after.ready !== undefined && after.ready > 0
     ? normalEvent('Ready', 'StartBots', `${countOf(after.ready, 'bot')} ${after.ready === 1 ? 'is' : 'are'} ready.`)
     : undefined
 }
 
-const stopped = ({ before, after }: Transition): Happening | undefined => {
+const endEvent = ({ before, after }: Transition): EventInput | undefined => {
   const reason = endReasonOf(after)
   return reason === undefined || reason === endReasonOf(before)
     ? undefined
     : normalEvent(reason, 'StopBots', endNotes[reason])
 }
 
-const degraded = ({ before, after, detail }: Transition): Happening | undefined => {
-  const now = newlyTrue(before, after, 'Degraded')
+const degradedEvent = ({ before, after, detail }: Transition): EventInput | undefined => {
+  const now = findNewlyTrue(before, after, 'Degraded')
   // An exceeded limit has an event of its own.
   if (now === undefined || now.reason === findCondition(after, 'LimitExceeded')?.reason) return undefined
   return warningEvent(now.reason, 'RunBots', now.message, detail)
 }
 
-const limited = ({ before, after }: Transition): Happening | undefined => {
-  const now = newlyTrue(before, after, 'LimitExceeded')
+const limitEvent = ({ before, after }: Transition): EventInput | undefined => {
+  const now = findNewlyTrue(before, after, 'LimitExceeded')
   return now && warningEvent('LimitExceeded', 'RunBots', now.message, undefined)
 }
 
-const deleted = ({ bots, before, after }: Transition): Happening | undefined => {
+const deletionEvent = ({ bots, before, after }: Transition): EventInput | undefined => {
   const isGone = (status: BotDeploymentStatus): boolean =>
     status.phase === 'Stopped' && findCondition(status, 'Ready')?.reason === 'Deleting'
   return bots.metadata.deletionTimestamp !== undefined && isGone(after) && !isGone(before)

@@ -1,4 +1,5 @@
 import type { Pod } from '#operator/pods/pod.ts'
+import { at, commonSettings, controllerReference, namespace, runA, startMs } from '#operator/testing/fixtures.ts'
 import {
   type BotDeployment,
   type BotDeploymentStatus,
@@ -13,22 +14,10 @@ import type { Plan, PlanInput } from './step.ts'
 
 // Bot deployments, their world and their pods for the tests of plans, in words that read as sentences.
 
-export const runA = 'run-0000000000000000000000000a'
-export const runB = 'run-0000000000000000000000000b'
-export const startMs = Date.UTC(2026, 0, 1, 12)
-export const at = (ms: number): string => new Date(ms).toISOString()
-const namespace = 'orrery-org-00000000000000000000000001'
-
 export const settings: BotSettings = {
   image: 'registry.example/bot:1',
-  publicUrl: 'http://api.example:8080',
-  memoryRequestRatio: 1,
-  cpuRequestRatio: 0.25,
+  ...commonSettings,
   stopGraceSeconds: 15,
-  restartBudget: 3,
-  restartBackoffMs: 1_000,
-  restartBackoffMaxMs: 60_000,
-  restartRefillMs: 600_000,
 }
 
 export const aWorld = (
@@ -90,9 +79,7 @@ export const aBot = (
       'orrery.dev/world-address': `${changes.host ?? '10.0.0.7'}:7777`,
       'orrery.dev/restarts': String(changes.restarts ?? 0),
     },
-    ownerReferences: [
-      { apiVersion: 'orrery.dev/v1alpha1', kind: 'BotDeployment', name: 'bot-1', uid: 'bots-uid', controller: true },
-    ],
+    ownerReferences: [controllerReference('BotDeployment', 'bot-1', 'bots-uid')],
     ...changes.metadata,
   },
   status: changes.status ?? { phase: 'Pending' },
@@ -100,42 +87,25 @@ export const aBot = (
 
 export const ready: Pod['status'] = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] }
 export const leaving = { metadata: { deletionTimestamp: at(startMs) } }
-export const exited = (exitCode: number, ranForMs = 1_000): NonNullable<Pod['status']> => ({
-  phase: exitCode === 0 ? 'Succeeded' : 'Failed',
-  containerStatuses: [
-    {
-      state: {
-        terminated: {
-          exitCode,
-          reason: exitCode === 0 ? 'Completed' : 'Error',
-          startedAt: at(startMs),
-          finishedAt: at(startMs + ranForMs),
-        },
-      },
-    },
-  ],
-})
 export const readyBots = (count: number): Pod[] =>
   Array.from({ length: count }, (_, index) => aBot(index, { status: ready }))
 
 export type Scene = Partial<PlanInput> & { bots: BotDeployment }
 
-/** Plans one reconcile; where nothing else is said, the world is Active, and there are no pods. */
+/** Plans one reconcile. By default, the world is Active and there are no pods. */
 export const planFor = (scene: Scene): Plan =>
   plan({ world: active(), pods: [], settings, nowMs: startMs, siblings: [scene.bots], ...scene })
 
-/** The indexes of the bots that a plan creates, and of those that it deletes. */
-export const made = ({ steps }: Plan): number[] =>
+/** The indexes of the bots that a plan creates. */
+export const createdIndexes = ({ steps }: Plan): number[] =>
   steps.flatMap((step) => (step.verb === 'createPod' ? [step.bot.index] : []))
-export const removed = ({ steps }: Plan): number[] =>
+/** The indexes of the bots that a plan deletes. */
+export const deletedIndexes = ({ steps }: Plan): number[] =>
   steps.flatMap((step) => (step.verb === 'deletePod' ? [indexOf('bot-1', step.pod.metadata.name) ?? -1] : []))
 
-/** The condition of that type. */
-export const condition = ({ status }: Plan, type: string) => status.conditions?.find((each) => each.type === type)
-
-/** A plan carried out: its status is written, what it makes is Pending, what it deletes is gone at once. */
-export const carriedOut = (scene: Scene, planned: Plan): Scene => {
-  const gone = new Set(removed(planned))
+/** Executes a plan: its status is written, pods are created Pending and deleted at once. */
+export const executePlan = (scene: Scene, planned: Plan): Scene => {
+  const gone = new Set(deletedIndexes(planned))
   const kept = (scene.pods ?? []).filter(({ metadata }) => !gone.has(indexOf('bot-1', metadata.name) ?? -1))
   const added = planned.steps.flatMap((step) =>
     step.verb === 'createPod'
@@ -152,13 +122,13 @@ export const carriedOut = (scene: Scene, planned: Plan): Scene => {
   return { ...scene, bots, siblings: [bots], pods: [...kept, ...added] }
 }
 
-/** Plans and carries out until nothing is left to do at once. */
+/** Plans and executes until no step is left for this time. */
 export const settle = (scene: Scene): Scene => {
   let now = scene
   for (let round = 0; round < 20; round += 1) {
     const planned = planFor(now)
-    now = carriedOut(now, planned)
+    now = executePlan(now, planned)
     if (planned.steps.length === 0 && planned.requeueAfterMs !== 0) return now
   }
-  throw new Error('the deployment did not settle in 20 rounds')
+  throw new Error('The deployment did not settle in 20 reconciles.')
 }

@@ -1,5 +1,5 @@
-import { afterColon, countOf, joinSentences } from '#operator/lifecycle/message.ts'
-import { type Diagnosis, explainWaiting, podNameTaken, serious } from '#operator/pods/diagnosis.ts'
+import { countOf, joinSentences, lowerFirst } from '#operator/lifecycle/message.ts'
+import { type Diagnosis, explainWaiting, podNameTaken, seriousDiagnosis } from '#operator/pods/diagnosis.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import { isFinished } from '#operator/pods/podState.ts'
 import type { Share } from './limit.ts'
@@ -64,7 +64,7 @@ const explainTrouble = (
   { pods, share, ends, detail }: Review,
 ): Diagnosis | undefined => {
   if (settings.image === undefined && share.allowed > 0) {
-    return serious(
+    return seriousDiagnosis(
       'NoImage',
       'The operator has no bot image. Ask the platform operator to set ORRERY_DEFAULT_BOT_IMAGE.',
     )
@@ -73,10 +73,11 @@ const explainTrouble = (
   if (taken !== undefined) return podNameTaken(botName(bots.metadata.name, taken), 'bot')
   for (const [index, pod] of pods.current) {
     const why = isFinished(pod) ? undefined : explainWaiting(pod, 'bot')
-    if (why?.serious) return { ...why, message: `Bot ${index}: ${afterColon(why.message)}` }
+    if (why?.serious) return { ...why, message: `Bot ${index}: ${lowerFirst(why.message)}` }
   }
-  if (ends.failed.size > 0) return serious('RestartBudget', explainFailed(ends, settings.restartBudget), detail)
-  return share.excess === undefined ? undefined : serious('MaxBotsPerWorld', share.excess)
+  if (ends.failed.size > 0)
+    return seriousDiagnosis('RestartBudget', explainFailed(ends, settings.restartBudget), detail)
+  return share.excess === undefined ? undefined : seriousDiagnosis('MaxBotsPerWorld', share.excess)
 }
 
 const explainWait = ({ ends, address }: Review): string => {
@@ -102,4 +103,4 @@ export const finishedOutcome = (
 const explainFailed = (ends: Ends, budget: number): string =>
   `${countOf(ends.failed.size, 'bot')} failed after ${countOf(budget, 'restart')}${lastError(ends)}`
 
-const lastError = ({ failure }: Ends): string => (failure === undefined ? '.' : `; last error: ${afterColon(failure)}`)
+const lastError = ({ failure }: Ends): string => (failure === undefined ? '.' : `; last error: ${lowerFirst(failure)}`)

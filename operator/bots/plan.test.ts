@@ -1,28 +1,24 @@
 import { describe, expect, test } from 'vitest'
 import { refusedStatus } from '#operator/lifecycle/conditions.ts'
+import { findCondition } from '#operator/lifecycle/events.ts'
 import type { Pod } from '#operator/pods/pod.ts'
+import { at, exitStatus, runA, runB, startMs } from '#operator/testing/fixtures.ts'
 import {
   aBot,
   active,
-  at,
   aWorld,
-  carriedOut,
-  condition,
-  exited,
+  createdIndexes,
+  deletedIndexes,
+  executePlan,
   leaving,
-  made,
   planFor,
   ready,
   readyBots,
-  removed,
-  runA,
-  runB,
   type Scene,
   settings,
   settle,
   someBots,
   startedIn,
-  startMs,
 } from './fixtures.ts'
 import { shareOf } from './limit.ts'
 import { maxBurst } from './step.ts'
@@ -76,7 +72,7 @@ describe('phase, reason and message', () => {
     ],
     [
       'a bot that fails',
-      { bots: three, pods: [...readyBots(2), aBot(2, { status: exited(3) })] },
+      { bots: three, pods: [...readyBots(2), aBot(2, { status: exitStatus(3) })] },
       'Starting',
       'Starting',
       '1 bot restarts after a wait; last error: bot 2: exit code 3.',
@@ -155,7 +151,10 @@ describe('phase, reason and message', () => {
     const planned = planFor(scene)
     expect(planned.status).toMatchObject({ phase, observedGeneration: 1, observedRevision: 4 })
     expect(planned.status.message ?? '').toContain(message)
-    expect(condition(planned, 'Ready')).toMatchObject({ reason, status: phase === 'Running' ? 'True' : 'False' })
+    expect(findCondition(planned.status, 'Ready')).toMatchObject({
+      reason,
+      status: phase === 'Running' ? 'True' : 'False',
+    })
   })
 
   test.each<[string, Pod['status'], string]>([
@@ -174,7 +173,7 @@ describe('phase, reason and message', () => {
         bots: three,
         pods: [aBot(2, { status }), aBot(0, { status: ready })],
       })
-      expect(condition(planned, 'Degraded')).toMatchObject({
+      expect(findCondition(planned.status, 'Degraded')).toMatchObject({
         status: 'True',
         reason,
         message: expect.stringMatching(/^Bot 2: .*\.$/),
@@ -193,7 +192,7 @@ describe('bots that start', () => {
       requeueAfterMs: 0,
       status: { run: { id: runA, startedAt: at(startMs) } },
     })
-    const planned = planFor(carriedOut({ bots: someBots(3) }, recorded))
+    const planned = planFor(executePlan({ bots: someBots(3) }, recorded))
     expect(planned.steps).toEqual(
       [0, 1, 2].map((index) => ({
         verb: 'createPod',
@@ -205,13 +204,13 @@ describe('bots that start', () => {
   test('wait for a pod that still has their name', () => {
     const pods = [aBot(0, leaving), aBot(1, { run: runB }), aBot(2, { metadata: { ownerReferences: [] } })]
     const planned = planFor({ bots: three, pods })
-    expect([made(planned), removed(planned)]).toEqual([[], [1]])
+    expect([createdIndexes(planned), deletedIndexes(planned)]).toEqual([[], [1]])
   })
 
   test('are created in bursts, and the next plan continues', () => {
     const world = aWorld({ ...active().status }, { profile: 'Capacity10000' })
     const planned = planFor({ bots: someBots(10_000, startedIn(runA)), world })
-    expect(made(planned)).toEqual(Array.from({ length: maxBurst }, (_, index) => index))
+    expect(createdIndexes(planned)).toEqual(Array.from({ length: maxBurst }, (_, index) => index))
     expect(planned.requeueAfterMs).toBeLessThan(1_000)
   })
 })
@@ -224,7 +223,7 @@ describe('a change of the count', () => {
     ['to the same does nothing', 3, [], []],
   ])('%s', (_, count, makes, removes) => {
     const planned = planFor({ bots: someBots(count, startedIn(runA)), pods: readyBots(3) })
-    expect([made(planned), removed(planned)]).toEqual([makes, removes])
+    expect([createdIndexes(planned), deletedIndexes(planned)]).toEqual([makes, removes])
   })
 
   test('forgets the ends of bots beyond the count', () => {
@@ -236,13 +235,13 @@ describe('a change of the count', () => {
 
 describe('a bot that ends', () => {
   const failing = (restarts = 0, ranForMs = 1_000) => [
-    aBot(0, { restarts, status: exited(3, ranForMs) }),
+    aBot(0, { restarts, status: exitStatus(3, ranForMs) }),
     aBot(1, { status: ready }),
   ]
   const two = someBots(2, startedIn(runA))
 
   test('with exit code 0 is recorded before its pod is deleted, and is final', () => {
-    const pods = [aBot(0, { status: exited(0) }), aBot(1, { status: ready })]
+    const pods = [aBot(0, { status: exitStatus(0) }), aBot(1, { status: ready })]
     const recorded = planFor({ bots: two, pods })
     expect(recorded).toMatchObject({ steps: [], requeueAfterMs: 0, status: { run: { completedIndexes: '0' } } })
     const end = settle({ bots: two, pods })
@@ -268,9 +267,9 @@ describe('a bot that ends', () => {
     expect(one.pods).toHaveLength(1)
     const planned = planFor(one)
     expect(planned.status).toMatchObject({ phase: 'Running', ready: 1, run: { failedIndexes: '0' } })
-    expect(condition(planned, 'Degraded')).toMatchObject({ status: 'True', reason: 'RestartBudget' })
-    expect(condition(planned, 'Ready')?.status).toBe('False')
-    const all = settle({ ...one, pods: [aBot(1, { restarts: 3, status: exited(3) })] })
+    expect(findCondition(planned.status, 'Degraded')).toMatchObject({ status: 'True', reason: 'RestartBudget' })
+    expect(findCondition(planned.status, 'Ready')?.status).toBe('False')
+    const all = settle({ ...one, pods: [aBot(1, { restarts: 3, status: exitStatus(3) })] })
     expect(all).toMatchObject({ pods: [], bots: { status: { phase: 'Error' } } })
     expect(all.bots.status?.message).toContain('exit code 3')
   })
@@ -282,17 +281,17 @@ describe('a bot that ends', () => {
 
   test.each([
     ['the cluster took it away', active(), { phase: 'Failed', reason: 'Evicted' }],
-    ['its world has no server', aWorld({ phase: 'Active', runId: runA }), exited(1)],
-    ['its world moved', active(runA, '10.0.0.8'), exited(1)],
+    ['its world has no server', aWorld({ phase: 'Active', runId: runA }), exitStatus(1)],
+    ['its world moved', active(runA, '10.0.0.8'), exitStatus(1)],
   ] as const)('is not counted if %s', (_, world, status) => {
     const planned = planFor({ bots: two, world, pods: [aBot(0, { status })] })
-    expect(removed(planned)).toEqual([0])
+    expect(deletedIndexes(planned)).toEqual([0])
     expect(planned.status.run?.restarting).toBeUndefined()
   })
 
   test('with thousands of others is one entry', () => {
     const world = aWorld({ ...active().status }, { profile: 'Capacity10000' })
-    const pods = Array.from({ length: 10_000 }, (_, index) => aBot(index, { status: exited(1) }))
+    const pods = Array.from({ length: 10_000 }, (_, index) => aBot(index, { status: exitStatus(1) }))
     const { status } = planFor({ bots: someBots(10_000, startedIn(runA)), world, pods: pods.reverse() })
     expect(status.run?.restarting).toMatchObject([{ indexes: '0-9999', restarts: 1 }])
     expect(status.run?.failure).toContain('Bot 0')
@@ -311,7 +310,7 @@ describe('the run of the world', () => {
 
   test('that is new replaces all bots', () => {
     const planned = planFor({ bots: three, pods: readyBots(3), world: active(runB) })
-    expect([made(planned), removed(planned)]).toEqual([[], [0, 1, 2]])
+    expect([createdIndexes(planned), deletedIndexes(planned)]).toEqual([[], [0, 1, 2]])
     expect(planned.status.run?.id).toBe(runB)
   })
 
@@ -319,7 +318,7 @@ describe('the run of the world', () => {
     const away = planFor({ bots: three, pods: readyBots(3), world: aWorld({ phase: 'Active', runId: runA }) })
     expect(away.steps).toEqual([])
     const moved = planFor({ bots: three, pods: readyBots(3), world: active(runA, 'fd00::7') })
-    expect(removed(moved)).toEqual([0, 1, 2])
+    expect(deletedIndexes(moved)).toEqual([0, 1, 2])
     const again = settle({ bots: three, world: active(runA, 'fd00::7') })
     expect(again.pods?.[0]?.metadata.annotations).toMatchObject({
       'orrery.dev/world-address': expect.stringContaining('[fd00::7]'),
@@ -334,7 +333,7 @@ describe('The duration', () => {
       ...{ steps: [], requeueAfterMs: 1, status: { phase: 'Running' } },
     })
     const over = planFor({ bots: limited, pods: readyBots(3), nowMs: startMs + 60_000 })
-    expect(removed(over)).toEqual([0, 1, 2])
+    expect(deletedIndexes(over)).toEqual([0, 1, 2])
     expect(over.status).toMatchObject({
       phase: 'Stopping',
       run: { endReason: 'Expired', endedAt: at(startMs + 60_000) },
@@ -384,11 +383,11 @@ describe('maxBotsPerWorld', () => {
 
   test('exceeded keeps the lowest bots and sets LimitExceeded', () => {
     const planned = planFor({ bots, siblings: [bots, older], pods: readyBots(5) })
-    expect(removed(planned)).toEqual([2, 3, 4])
+    expect(deletedIndexes(planned)).toEqual([2, 3, 4])
     expect(planned.status).toMatchObject({ phase: 'Running', ready: 2 })
-    expect(condition(planned, 'LimitExceeded')).toMatchObject({ status: 'True', reason: 'MaxBotsPerWorld' })
+    expect(findCondition(planned.status, 'LimitExceeded')).toMatchObject({ status: 'True', reason: 'MaxBotsPerWorld' })
     expect(planned.status.message).toContain('2 of 5 bots may run')
-    expect(condition(planned, 'Ready')?.status).toBe('False')
+    expect(findCondition(planned.status, 'Ready')?.status).toBe('False')
   })
 
   test('without any room leaves it Pending, and neither run nor duration begins', () => {
@@ -410,7 +409,7 @@ test('a deletion creates nothing and deletes no pod of another owner', () => {
   const metadata = { deletionTimestamp: at(startMs) }
   const pods = [aBot(0), aBot(1, leaving), aBot(2, { metadata: { ownerReferences: [] } })]
   const planned = planFor({ bots: someBots(5, { metadata, ...startedIn(runA) }), pods })
-  expect([made(planned), removed(planned)]).toEqual([[], [0]])
+  expect([createdIndexes(planned), deletedIndexes(planned)]).toEqual([[], [0]])
 })
 
 test('the same refusal again leaves the status of a deployment unchanged', () => {
@@ -429,7 +428,7 @@ test("a bot's exit code is read from its own container, not from a sidecar that 
 })
 
 test('a deployment as expected has Degraded False with the reason AsExpected, as a world has', () => {
-  expect(condition(planFor({ bots: three, pods: readyBots(3) }), 'Degraded')).toMatchObject({
+  expect(findCondition(planFor({ bots: three, pods: readyBots(3) }).status, 'Degraded')).toMatchObject({
     status: 'False',
     reason: 'AsExpected',
     message: '',

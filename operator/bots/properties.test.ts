@@ -2,24 +2,21 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Pod } from '#operator/pods/pod.ts'
 import { scaleCpu, scaleMemoryBytes } from '#operator/pods/quantities.ts'
+import { exitStatus, runA, runB, startMs } from '#operator/testing/fixtures.ts'
 import {
   aBot,
   active,
   aWorld,
-  exited,
+  createdIndexes,
+  deletedIndexes,
   leaving,
-  made,
   planFor,
   ready,
-  removed,
-  runA,
-  runB,
   type Scene,
   settings,
   settle,
   someBots,
   startedIn,
-  startMs,
 } from './fixtures.ts'
 import { formatIndexes, parseIndexes } from './indexes.ts'
 import { indexOf } from './pod.ts'
@@ -30,9 +27,9 @@ const podOf = (index: number) =>
   fc.constantFrom<Pod>(
     aBot(index),
     aBot(index, { status: ready }),
-    aBot(index, { status: exited(0) }),
-    aBot(index, { status: exited(3) }),
-    aBot(index, { status: exited(3), restarts: 3 }),
+    aBot(index, { status: exitStatus(0) }),
+    aBot(index, { status: exitStatus(3) }),
+    aBot(index, { status: exitStatus(3), restarts: 3 }),
     aBot(index, { status: { phase: 'Failed', reason: 'Evicted' } }),
     aBot(index, { ...leaving, status: ready }),
     aBot(index, { run: runB, status: ready }),
@@ -78,7 +75,7 @@ const settled = (scene: Scene, other: Scene['siblings'] = scene.siblings): Scene
       ...now,
       siblings: [...(other ?? []).filter(({ metadata }) => metadata.uid === 'older'), now.bots],
     })
-    const gone = new Set(removed(planned))
+    const gone = new Set(deletedIndexes(planned))
     const kept = (now.pods ?? []).filter(
       ({ metadata }) => metadata.deletionTimestamp === undefined && !gone.has(indexOf('bot-1', metadata.name) ?? -1),
     )
@@ -129,7 +126,7 @@ describe('for any observation', () => {
     fc.assert(
       fc.property(scenes, fc.nat({ max: most }), (scene, through) => {
         const planned = planFor(scene)
-        const before = new Set(removed({ ...planned, steps: planned.steps.slice(0, through) }))
+        const before = new Set(deletedIndexes({ ...planned, steps: planned.steps.slice(0, through) }))
         const fresh = planned.steps
           .slice(0, through)
           .flatMap((step) =>
@@ -181,12 +178,12 @@ describe('for any observation', () => {
       fc.property(scenes, (scene) => {
         const planned = planFor(scene)
         const names = new Set((scene.pods ?? []).map(({ metadata }) => metadata.name))
-        for (const index of made(planned)) {
+        for (const index of createdIndexes(planned)) {
           expect(index).toBeLessThan(scene.bots.spec.count)
           expect(names.has(`bot-1-${index}`)).toBe(false)
           expect(scene.world?.status?.phase).toBe('Active')
         }
-        expect(new Set(made(planned)).size).toBe(made(planned).length)
+        expect(new Set(createdIndexes(planned)).size).toBe(createdIndexes(planned).length)
       }),
       { numRuns: 500 },
     )
@@ -203,7 +200,7 @@ test('a bot that always fails restarts as often as its budget allows', () => {
         scene = settle({ ...scene, nowMs })
         nowMs += settings.restartBackoffMaxMs
         attempts += scene.pods?.length ?? 0
-        scene = { ...scene, pods: (scene.pods ?? []).map((pod) => ({ ...pod, status: exited(1) })) }
+        scene = { ...scene, pods: (scene.pods ?? []).map((pod) => ({ ...pod, status: exitStatus(1) })) }
       }
       expect(attempts).toBe(restartBudget + 1)
     }),

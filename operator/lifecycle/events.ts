@@ -1,11 +1,11 @@
-import type { Happening } from '#shared/kube/events.ts'
+import type { EventInput } from '#shared/kube/events.ts'
 import type { Condition } from '#shared/kube/objects.ts'
 import { joinSentences } from './message.ts'
 
 type WithConditions = { readonly conditions?: readonly Condition[] }
 
 /** An event of the ordinary life of a resource. */
-export const normalEvent = (reason: string, action: string, note: string): Happening => ({
+export const normalEvent = (reason: string, action: string, note: string): EventInput => ({
   type: 'Normal',
   reason,
   action,
@@ -18,7 +18,7 @@ export const warningEvent = (
   action: string,
   message: string | undefined,
   detail: string | undefined,
-): Happening => ({ type: 'Warning', reason, action, note: joinSentences(message, detail && `Cause: ${detail}`) })
+): EventInput => ({ type: 'Warning', reason, action, note: joinSentences(message, detail && `Cause: ${detail}`) })
 
 /** Returns the condition of that type. */
 export const findCondition = ({ conditions }: WithConditions, type: string): Condition | undefined =>
@@ -28,7 +28,7 @@ export const findCondition = ({ conditions }: WithConditions, type: string): Con
 export const isTrue = (status: WithConditions, type: string): boolean => findCondition(status, type)?.status === 'True'
 
 /** Returns the condition of that type if it became True, or is True for another reason than before. */
-export const newlyTrue = (before: WithConditions, after: WithConditions, type: string): Condition | undefined => {
+export const findNewlyTrue = (before: WithConditions, after: WithConditions, type: string): Condition | undefined => {
   const now = findCondition(after, type)
   if (now?.status !== 'True') return undefined
   return isTrue(before, type) && findCondition(before, type)?.reason === now.reason ? undefined : now

@@ -3,7 +3,7 @@ export const joinSentences = (...sentences: readonly (string | undefined)[]): st
   sentences.filter(Boolean).join(' ')
 
 /** Returns a sentence as it continues after a colon. */
-export const afterColon = (sentence: string): string => `${sentence.slice(0, 1).toLowerCase()}${sentence.slice(1)}`
+export const lowerFirst = (sentence: string): string => `${sentence.slice(0, 1).toLowerCase()}${sentence.slice(1)}`
 
 /** Returns a count with its noun, such as `1 bot` or `2 bots`. */
 export const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`

@@ -1,4 +1,4 @@
-import { type Diagnosis, serious } from '#operator/pods/diagnosis.ts'
+import { type Diagnosis, seriousDiagnosis } from '#operator/pods/diagnosis.ts'
 import { isConflict, isThrottled, KubeError } from '#shared/kube/errors.ts'
 
 /** Reports whether the API server understood a write and refused it, so that an immediate retry is unlikely to help. */
@@ -53,7 +53,7 @@ export const explainRefusal = (error: KubeError, object: string): Diagnosis => {
   // The method and path are for the log alone.
   const text = error.message.replace(/^[A-Z]+ \/\S*: /, '')
   const refusal = refusals.find(({ matches }) => matches(text, error))
-  return serious(refusal?.reason ?? 'Refused', refusal?.message(object) ?? '', text)
+  return seriousDiagnosis(refusal?.reason ?? 'Refused', refusal?.message(object) ?? '', text)
 }
 
 /** The reasons for which no pod could be created. */

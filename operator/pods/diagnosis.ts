@@ -1,7 +1,7 @@
 import type { Pod, PodRole } from './pod.ts'
 import { containerStatusOf } from './podState.ts'
 
-/** Why an object is not as it should be. */
+/** The reason why an object is not in its desired state. */
 export type Diagnosis = {
   /** One CamelCase word for programs. */
   readonly reason: string
@@ -14,27 +14,27 @@ export type Diagnosis = {
 }
 
 /** A diagnosis that makes its object Degraded. */
-export const serious = (reason: string, message: string, detail?: string): Diagnosis =>
+export const seriousDiagnosis = (reason: string, message: string, detail?: string): Diagnosis =>
   detail ? { reason, message, detail, serious: true } : { reason, message, serious: true }
 
 /** A diagnosis that time resolves. */
-export const pending = (reason: string, message: string): Diagnosis => ({ reason, message, serious: false })
+export const pendingDiagnosis = (reason: string, message: string): Diagnosis => ({ reason, message, serious: false })
 
 /** Returns why a pod is not Ready yet. */
 export const explainWaiting = (pod: Pod, role: PodRole): Diagnosis => {
   const scheduled = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled')
   if (scheduled?.status === 'False') {
     return scheduled.reason === 'SchedulingGated'
-      ? serious('SchedulingGated', `A scheduling gate holds the ${role}. ${askOperator}`, scheduled.message)
-      : serious('Unschedulable', unschedulable[role], scheduled.message)
+      ? seriousDiagnosis('SchedulingGated', `A scheduling gate holds the ${role}. ${askOperator}`, scheduled.message)
+      : seriousDiagnosis('Unschedulable', unschedulable[role], scheduled.message)
   }
   const waiting = containerStatusOf(pod, role)?.state?.waiting
   if (waiting?.reason !== undefined && !ordinaryWaits.includes(waiting.reason)) {
     return explainContainer(pod, role, waiting.reason, waiting.message)
   }
-  if (pod.spec?.nodeName === undefined) return pending('Starting', 'Waiting for a node.')
-  if (pod.status?.phase !== 'Running') return pending('Starting', `Waiting for the ${role} to start.`)
-  return pending('Starting', `Waiting for the ${role} to become ready.`)
+  if (pod.spec?.nodeName === undefined) return pendingDiagnosis('Starting', 'Waiting for a node.')
+  if (pod.status?.phase !== 'Running') return pendingDiagnosis('Starting', `Waiting for the ${role} to start.`)
+  return pendingDiagnosis('Starting', `Waiting for the ${role} to become ready.`)
 }
 
 const askOperator = 'Ask the platform operator.'
@@ -60,20 +60,20 @@ const imageFaults = [
 const explainContainer = (pod: Pod, role: PodRole, reason: string, message: string | undefined): Diagnosis => {
   const detail = join(reason, message)
   if (imageFaults.includes(reason)) {
-    return serious('ImagePullFailed', imageUnavailable[role], join(containerOf(pod, role)?.image, detail))
+    return seriousDiagnosis('ImagePullFailed', imageUnavailable[role], join(containerOf(pod, role)?.image, detail))
   }
   if (reason === 'CrashLoopBackOff') {
-    return serious('CrashLoop', `The ${role} fails repeatedly. Check its log.`, detail)
+    return seriousDiagnosis('CrashLoop', `The ${role} fails repeatedly. Check its log.`, detail)
   }
   const advice = 'Check the image and its arguments, or ask the platform operator.'
-  return serious('ContainerCannotStart', `The container of the ${role} cannot start. ${advice}`, detail)
+  return seriousDiagnosis('ContainerCannotStart', `The container of the ${role} cannot start. ${advice}`, detail)
 }
 
 const containerOf = (pod: Pod, role: PodRole) => pod.spec?.containers?.find(({ name }) => name === role)
 
 const join = (...parts: readonly (string | undefined)[]): string => parts.filter(Boolean).join(': ')
 
-/** Why a pod was lost. A disrupted pod was taken away by the cluster and did not fail by itself. */
+/** The reason why a pod was lost. A disrupted pod was removed by the cluster and did not fail by itself. */
 export type Loss = Diagnosis & { readonly disrupted: boolean }
 
 /** Returns why a pod failed. */
@@ -85,14 +85,14 @@ export const explainFailure = (pod: Pod, role: PodRole): Loss => {
     const limit = containerOf(pod, role)?.resources?.limits?.memory
     const what = `The ${role} exceeded its memory limit${limit === undefined ? '' : ` of ${limit}`}.`
     const advice = role === 'server' ? 'Choose a larger scaling profile.' : 'Raise its memory.'
-    return { ...serious('OutOfMemory', `${what} ${advice}`), disrupted: false }
+    return { ...seriousDiagnosis('OutOfMemory', `${what} ${advice}`), disrupted: false }
   }
   const reason = role === 'server' ? 'ServerFailed' : 'BotFailed'
   const [what, detail] =
     terminated === undefined
       ? [`The ${role} ended for an unknown reason.`, join(pod.status?.reason, pod.status?.message)]
       : [`Exit code ${terminated.exitCode ?? 'unknown'}.`, terminated.message]
-  return { ...serious(reason, what, detail), disrupted: false }
+  return { ...seriousDiagnosis(reason, what, detail), disrupted: false }
 }
 
 /** The reasons in a pod's status by which a kubelet refuses to run it. */
@@ -106,20 +106,20 @@ export const explainDisruption = ({ status }: Pick<Pod, 'status'>, role: PodRole
   )
   const reason = status?.reason ?? ''
   if (target?.reason === 'DeletionByPodGC' || reason === 'NodeLost') {
-    return serious('NodeLost', `The node of the ${role} was lost.`, target?.message ?? status?.message)
+    return seriousDiagnosis('NodeLost', `The node of the ${role} was lost.`, target?.message ?? status?.message)
   }
   if (reason === 'Evicted' || target !== undefined) {
-    return serious(
+    return seriousDiagnosis(
       'Evicted',
       `The cluster evicted the ${role}.`,
       status?.message ?? join(target?.reason, target?.message),
     )
   }
   if (reason === 'Terminated' || reason === 'NodeShutdown' || reason === 'Shutdown') {
-    return serious('Evicted', `The node of the ${role} was shut down.`, status?.message)
+    return seriousDiagnosis('Evicted', `The node of the ${role} was shut down.`, status?.message)
   }
   return kubeletRefusals.test(reason)
-    ? serious('NodeRefused', `The node did not admit the ${role}.`, join(reason, status?.message))
+    ? seriousDiagnosis('NodeRefused', `The node did not admit the ${role}.`, join(reason, status?.message))
     : undefined
 }
 
@@ -128,4 +128,7 @@ export const disruptionReasons: readonly string[] = ['Evicted', 'NodeLost', 'Nod
 
 /** The diagnosis of a pod name that a stranger holds. */
 export const podNameTaken = (name: string, role: PodRole): Diagnosis =>
-  serious('PodNameTaken', `Pod ${name} belongs to another owner. Delete it, so that the ${role} can be created.`)
+  seriousDiagnosis(
+    'PodNameTaken',
+    `Pod ${name} belongs to another owner. Delete it, so that the ${role} can be created.`,
+  )

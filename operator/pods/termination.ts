@@ -1,4 +1,4 @@
-import { type Diagnosis, serious } from './diagnosis.ts'
+import { type Diagnosis, seriousDiagnosis } from './diagnosis.ts'
 import type { NodeState } from './node.ts'
 import type { Pod } from './pod.ts'
 
@@ -10,7 +10,7 @@ export type PlacedPod = { readonly pod: Pod; readonly node: NodeState }
 
 /** Returns what keeps a pod from ending: its node, or a finalizer after the grace period. Undefined if nothing does. */
 export const explainBlockedEnd = ({ pod, node }: PlacedPod, nowMs: number): Diagnosis | undefined => {
-  if (node.kind === 'dead') return serious('NodeLost', `${node.why} The server is removed by force.`)
+  if (node.kind === 'dead') return seriousDiagnosis('NodeLost', `${node.why} The server is removed by force.`)
   if (node.kind === 'unreachable') return explainUnreachable(node)
   if (nowMs < stuckAtMs(pod)) return undefined
   const finalizers = pod.metadata.finalizers ?? []
@@ -18,12 +18,15 @@ export const explainBlockedEnd = ({ pod, node }: PlacedPod, nowMs: number): Diag
     finalizers.length > 0
       ? `finalizer ${finalizers.join(', ')} holds its pod. The owner of the finalizer must remove it.`
       : `node ${pod.spec?.nodeName ?? '(none)'} has not confirmed its end.`
-  return serious('TerminationStuck', `The server should have stopped at ${pod.metadata.deletionTimestamp}, but ${why}`)
+  return seriousDiagnosis(
+    'TerminationStuck',
+    `The server should have stopped at ${pod.metadata.deletionTimestamp}, but ${why}`,
+  )
 }
 
 /** The diagnosis of a server whose node does not report. */
 export const explainUnreachable = ({ name, since }: NodeState & { readonly kind: 'unreachable' }): Diagnosis =>
-  serious(
+  seriousDiagnosis(
     'NodeUnreachable',
     `Node ${name} has not reported since ${since}, so the server may still run there. ` +
       'Wait for the node to return, delete the Node, or mark it as out of service.',

@@ -4,9 +4,9 @@ import { requeueAfter } from '#operator/lifecycle/plan.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
 import { type Drain, drainServer, foreignFinalizers } from './drain.ts'
 import { observeRun } from './observe.ts'
-import { endedInError, endRun } from './run.ts'
+import { endRun, hasEndedInError } from './run.ts'
 import { deleteService } from './service.ts'
-import { planWith } from './status.ts'
+import { planWith, recordRunFirst } from './status.ts'
 import type { Plan, PlanInput } from './step.ts'
 
 /** Plans a World with a deletionTimestamp: its server drains, and the status says when none is left. */
@@ -16,7 +16,7 @@ export const planDeleted = (input: PlanInput): Plan => {
   const run = last && endRun(last, 'Stopped', 'The world is being deleted.', nowMs)
   const drain = drainServer(input, run?.id)
   const trouble = drain.isDone ? undefined : drain.trouble
-  return planWith(
+  const planned = planWith(
     input,
     {
       ...(run ? { run } : {}),
@@ -29,6 +29,7 @@ export const planDeleted = (input: PlanInput): Plan => {
     },
     { steps: [...drain.steps, ...deleteService(input)], ...requeueDrain(drain) },
   )
+  return recordRunFirst(input, planned)
 }
 
 const explainFinalizers = (input: PlanInput): string => {
@@ -50,12 +51,12 @@ export const planEnded = (input: PlanInput, run: WorldRun, detail?: string): Pla
   const { world, nowMs } = input
   const drain = drainServer(input, run.id)
   const leftMs = expiresAtMs(world.spec.durationMinutes, run.startedAt) - nowMs
-  const isError = endedInError(run) && leftMs > 0 && world.status?.phase !== 'Stopped'
+  const isError = hasEndedInError(run) && leftMs > 0 && world.status?.phase !== 'Stopped'
   const failure = { reason: run.failure?.reason ?? run.endReason ?? 'Error', message: run.endMessage ?? '' }
   const outcome = {
     run,
     phase: isError ? 'Error' : 'Stopped',
-    deployment: endedDeployment(world, drain, endedInError(run)),
+    deployment: endedDeployment(world, drain, hasEndedInError(run)),
     message: endedMessage(world, run, drain),
     reason: run.endReason ?? 'Stopped',
     progressing: !drain.isDone,
@@ -63,7 +64,8 @@ export const planEnded = (input: PlanInput, run: WorldRun, detail?: string): Pla
   } as const
   if (world.spec.transient && leftMs <= 0 && drain.isDone) return planTransientDeletion(input, outcome)
   const steps = [...drain.steps, ...deleteService(input)]
-  return planWith(input, outcome, { steps, ...requeueDrain(drain, leftMs > 0 ? leftMs : undefined) })
+  const planned = planWith(input, outcome, { steps, ...requeueDrain(drain, leftMs > 0 ? leftMs : undefined) })
+  return recordRunFirst(input, planned)
 }
 
 /** Deletes the World only if the status has seen its present spec: an extension that arrives now is honoured. */

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import type { Pod } from '#operator/pods/pod.ts'
+import { exitStatus, runA, startMs } from '#operator/testing/fixtures.ts'
 import type { World } from '#shared/resources/world.ts'
 import { worldEvents } from './events.ts'
-import { aPod, aWorld, exited, planFor, ready, runA, running, startMs, stopped, written } from './fixtures.ts'
+import { aPod, applyStatus, aWorld, planFor, ready, running, stopped } from './fixtures.ts'
 
 /** Reconciles until nothing changes, and collects the events as `type reason: note`. */
 const eventsBy = (start: World, pod: Pod | undefined, nowMs = startMs): { world: World; events: string[] } => {
@@ -14,7 +15,7 @@ const eventsBy = (start: World, pod: Pod | undefined, nowMs = startMs): { world:
       ...worldEvents(world, planned.status, planned).map(({ type, reason, note }) => `${type} ${reason}: ${note}`),
     )
     if (JSON.stringify(world.status) === JSON.stringify(planned.status)) return { world, events }
-    world = written(world, planned)
+    world = applyStatus(world, planned)
   }
   throw new Error('the world did not settle in 10 rounds')
 }
@@ -45,7 +46,7 @@ test('each failure is an event with its cause, and so is the end of the budget',
   let world = active
   const all: string[] = []
   for (let failure = 1; failure <= 4; failure += 1) {
-    const step = eventsBy(world, aPod({ uid: `pod-${failure}`, status: exited(3) }))
+    const step = eventsBy(world, aPod({ uid: `pod-${failure}`, status: exitStatus(3) }))
     all.push(...step.events)
     world = step.world
   }
@@ -62,7 +63,9 @@ test('the end of a run is an event with its reason', () => {
   expect(eventsBy(short, undefined, startMs + 60_000).events).toEqual([
     'Normal Expired: The duration of the run is over.',
   ])
-  expect(eventsBy(active, aPod({ status: exited(0) })).events).toEqual(['Normal Completed: The server ended the run.'])
+  expect(eventsBy(active, aPod({ status: exitStatus(0) })).events).toEqual([
+    'Normal Completed: The server ended the run.',
+  ])
   const late = eventsBy(started, undefined, startMs + 600_000).events
   expect(late).toEqual([
     'Warning StartDeadline: The server was not ready in time: waiting for the server to become ready.',

@@ -1,7 +1,7 @@
-import { findCondition, isTrue, newlyTrue, normalEvent, warningEvent } from '#operator/lifecycle/events.ts'
-import type { Happening } from '#shared/kube/events.ts'
+import { findCondition, findNewlyTrue, isTrue, normalEvent, warningEvent } from '#operator/lifecycle/events.ts'
+import type { EventInput } from '#shared/kube/events.ts'
 import type { RunEndReason, World, WorldStatus } from '#shared/resources/world.ts'
-import { endedInError } from './run.ts'
+import { hasEndedInError } from './run.ts'
 import type { Plan } from './step.ts'
 
 type Transition = {
@@ -15,45 +15,51 @@ type Transition = {
 /**
  * Returns the events of a World whose status changes to `after`. Nothing depends on them: a crash may lose or repeat some.
  */
-export const worldEvents = (world: World, after: WorldStatus, { steps, detail }: Omit<Plan, 'status'>): Happening[] => {
+export const worldEvents = (
+  world: World,
+  after: WorldStatus,
+  { steps, detail }: Omit<Plan, 'status'>,
+): EventInput[] => {
   const transition = { world, before: world.status ?? {}, after, steps, detail }
-  return [started, restarted, becameReady, runEnded, degraded, deleted].flatMap((event) => event(transition) ?? [])
+  return [startEvent, restartEvent, readyEvent, endEvent, degradedEvent, deletionEvent].flatMap(
+    (eventOf) => eventOf(transition) ?? [],
+  )
 }
 
-const started = ({ before, after: { run } }: Transition): Happening | undefined =>
+const startEvent = ({ before, after: { run } }: Transition): EventInput | undefined =>
   run === undefined || run.id === before.run?.id
     ? undefined
     : normalEvent('Started', 'StartRun', `Run ${run.id} started with profile ${run.profile} and image ${run.image}.`)
 
-const restarted = ({ before, after, detail }: Transition): Happening | undefined => {
+const restartEvent = ({ before, after, detail }: Transition): EventInput | undefined => {
   if (!hasNewRestart(before, after) || hasNewEnd(before, after)) return undefined
   return warningEvent('Restarted', 'RestartServer', findCondition(after, 'Degraded')?.message ?? after.message, detail)
 }
 
-const becameReady = ({ before, after }: Transition): Happening | undefined => {
+const readyEvent = ({ before, after }: Transition): EventInput | undefined => {
   if (!isTrue(after, 'Ready') || (isTrue(before, 'Ready') && before.run?.id === after.run?.id)) return undefined
   const where = after.address === undefined ? '' : ` at ${after.address.host}:${after.address.port}`
   return normalEvent('Ready', 'StartServer', `The server is ready${where}.`)
 }
 
-const runEnded = ({ before, after, detail }: Transition): Happening | undefined => {
+const endEvent = ({ before, after, detail }: Transition): EventInput | undefined => {
   const { run } = after
   if (run?.endReason === undefined || !hasNewEnd(before, after)) return undefined
   const message = run.endMessage || endMessages[run.endReason]
-  return endedInError(run)
+  return hasEndedInError(run)
     ? warningEvent(run.endReason, 'EndRun', message, detail)
     : normalEvent(run.endReason, 'EndRun', message)
 }
 
-const degraded = ({ before, after, detail }: Transition): Happening | undefined => {
-  const now = newlyTrue(before, after, 'Degraded')
+const degradedEvent = ({ before, after, detail }: Transition): EventInput | undefined => {
+  const now = findNewlyTrue(before, after, 'Degraded')
   // Restarts and ends in error have events of their own.
   if (now === undefined || now.reason === after.run?.failure?.reason || after.run?.endReason !== undefined)
     return undefined
   return warningEvent(now.reason, 'RunServer', now.message, detail)
 }
 
-const deleted = ({ world, before, after, steps }: Transition): Happening | undefined => {
+const deletionEvent = ({ world, before, after, steps }: Transition): EventInput | undefined => {
   if (steps.some(({ verb }) => verb === 'deleteWorld')) {
     return normalEvent(
       'Deleted',

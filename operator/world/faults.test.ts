@@ -2,28 +2,25 @@ import { describe, expect, test } from 'vitest'
 import { refusedStatus } from '#operator/lifecycle/conditions.ts'
 import { explainRefusal, isRefusal } from '#operator/lifecycle/refusal.ts'
 import type { Pod } from '#operator/pods/pod.ts'
+import { at, exitStatus, runB, startMs } from '#operator/testing/fixtures.ts'
 import { KubeError } from '#shared/kube/errors.ts'
 import {
   active,
   aNode,
   aPod,
-  at,
+  applyStatus,
   conditionOf,
   evicted,
-  exited,
   frozen,
   outOfMemory,
   planFor,
   ready,
-  runB,
   running,
   settings,
   settle,
-  startMs,
   stopped,
   verbs,
   waitingFor,
-  written,
 } from './fixtures.ts'
 import { plan } from './plan.ts'
 
@@ -60,7 +57,7 @@ describe('a server that does not become ready has a reason of its own', () => {
   test('and alternating pull errors leave the status unchanged', () => {
     const first = planFor(frozen(), aPod({ status: waitingFor('ErrImagePull', 'not found') }))
     const next = planFor(
-      written(frozen(), first),
+      applyStatus(frozen(), first),
       aPod({ status: waitingFor('ImagePullBackOff', backOff) }),
       startMs + 9_000,
     )
@@ -92,7 +89,7 @@ describe('a server that is lost', () => {
       1,
       'Restart 1 of 3: the server exceeded its memory limit. Choose a larger scaling profile.',
     ],
-    ['by itself', exited(3), 'ServerFailed', 1, 'Restart 1 of 3: exit code 3.'],
+    ['by itself', exitStatus(3), 'ServerFailed', 1, 'Restart 1 of 3: exit code 3.'],
     ['by eviction', evicted, 'Evicted', 0, 'Replacing the server: the cluster evicted the server.'],
     [
       'by preemption',
@@ -141,9 +138,9 @@ describe('a server that is lost', () => {
   })
 
   test('within moments has its pod named by the deployment', () => {
-    const counted = planFor(frozen(), aPod({ uid: 'short-lived', status: exited(3) }))
+    const counted = planFor(frozen(), aPod({ uid: 'short-lived', status: exitStatus(3) }))
     expect(counted.status.deployment?.externalId).toBe('short-lived')
-    const next = written(frozen(), counted)
+    const next = applyStatus(frozen(), counted)
     expect(planFor(next, undefined, startMs + 60_000).status.deployment?.externalId).toBe('short-lived')
     const successor = aPod({ uid: 'its successor', status: ready() })
     expect(planFor(next, successor, startMs + 60_000).status.deployment?.externalId).toBe('its successor')
@@ -153,7 +150,7 @@ describe('a server that is lost', () => {
     let now = { world: active(), pod: aPod() as Pod | undefined }
     const reasons: string[] = []
     for (let failure = 0; failure <= settings.restartBudget; failure += 1) {
-      now = settle(now.world, aPod({ uid: `pod-${failure}`, status: exited(3) }), startMs + failure * 61_000)
+      now = settle(now.world, aPod({ uid: `pod-${failure}`, status: exitStatus(3) }), startMs + failure * 61_000)
       reasons.push(conditionOf(now.world.status ?? {}, 'Degraded'))
     }
     expect(reasons).toEqual(['True/ServerFailed', 'True/CrashLoop', 'True/CrashLoop', 'True/CrashLoop'])
@@ -173,14 +170,14 @@ describe('a server that is lost', () => {
   })
 
   test('before it was ready again keeps its earlier failures', () => {
-    const first = settle(active(), aPod({ uid: 'one', status: exited(1) }), startMs + 60_000)
+    const first = settle(active(), aPod({ uid: 'one', status: exitStatus(1) }), startMs + 60_000)
     const later = startMs + 60_000 + 2 * settings.restartRefillMs
-    const second = planFor(first.world, aPod({ uid: 'two', status: exited(1) }), later)
+    const second = planFor(first.world, aPod({ uid: 'two', status: exitStatus(1) }), later)
     expect(second.status.run?.restarts).toBe(2)
   })
 
   test('and not ready in time after its restart counts as lost again', () => {
-    const lost = settle(active(), aPod({ uid: 'one', status: exited(1) }), startMs + 2_000)
+    const lost = settle(active(), aPod({ uid: 'one', status: exitStatus(1) }), startMs + 2_000)
     const madeMs = startMs + 4_000
     const next = aPod({ uid: 'two', metadata: { creationTimestamp: at(madeMs) }, status: { phase: 'Running' } })
     expect(planFor(lost.world, next, madeMs + settings.startDeadlineMs - 1).status.run?.restarts).toBe(1)
@@ -275,7 +272,7 @@ describe('a node that does not report', () => {
   })
 
   test('that returns has its server Running without a restart', () => {
-    const away = written(active(), planFor(active(), pod, later, runB, unseen))
+    const away = applyStatus(active(), planFor(active(), pod, later, runB, unseen))
     const back = planFor(away, pod, later, runB, { node: aNode() })
     expect(back.status).toMatchObject({ phase: 'Active', deployment: { status: 'Running' }, run: { restarts: 0 } })
     expect(conditionOf(back.status, 'Ready')).toBe('True/ServerReady')
@@ -290,9 +287,9 @@ describe('a node that does not report', () => {
   ])('and then %s has its server replaced without cost', (_, node) => {
     const recorded = planFor(active(), pod, startMs, runB, { node })
     expect(recorded).toMatchObject({ steps: [], status: { run: { restarts: 0, failure: { reason: 'NodeLost' } } } })
-    expect(verbs(planFor(written(active(), recorded), pod, startMs, runB, { node }))).toEqual(['forceDeletePod'])
+    expect(verbs(planFor(applyStatus(active(), recorded), pod, startMs, runB, { node }))).toEqual(['forceDeletePod'])
     expect(verbs(planFor(active(), going, startMs, runB, { node }))).toEqual(['forceDeletePod'])
-    expect(verbs(planFor(written(active(), recorded), undefined, startMs + 1_000))).toEqual(['createPod'])
+    expect(verbs(planFor(applyStatus(active(), recorded), undefined, startMs + 1_000))).toEqual(['createPod'])
   })
 
   test('counts as dead only after ORRERY_NODE_LOST_FORCE_MS', () => {
@@ -362,7 +359,7 @@ describe('a paused world', () => {
 
   test.each([
     ['is to stop', { ...active(), spec: { ...active().spec, ...stopped } }, aPod({ status: ready() })],
-    ['failed', active(), aPod({ status: exited(1) })],
+    ['failed', active(), aPod({ status: exitStatus(1) })],
     ['is over', active({ ...running, durationMinutes: 1, transient: true }), aPod({ status: ready() })],
     ['has no server', frozen(), undefined],
     ['is being deleted', { ...active(), metadata: { ...active().metadata, deletionTimestamp: at(startMs) } }, aPod()],
@@ -372,12 +369,12 @@ describe('a paused world', () => {
     expect(planned.status.message).toBe('Paused: remove the annotation orrery.dev/paused to continue.')
     expect(conditionOf(planned.status, 'Progressing')).toBe('False/Paused')
     expect(planned.status).toMatchObject({ phase: world.status?.phase, observedGeneration: 1 })
-    expect(planFor(written(paused(world), planned), pod, startMs + 90_000_000).status).toEqual(planned.status)
+    expect(planFor(applyStatus(paused(world), planned), pod, startMs + 90_000_000).status).toEqual(planned.status)
   })
 
   test('continues when the annotation is removed', () => {
     const stopping = paused({ ...active(), spec: { ...active().spec, ...stopped } })
-    const rested = written(stopping, planFor(stopping, aPod()))
+    const rested = applyStatus(stopping, planFor(stopping, aPod()))
     const resumed = { ...rested, metadata: { ...rested.metadata, annotations: {} } }
     expect(verbs(planFor(resumed, aPod()))).toEqual(['deletePod'])
   })

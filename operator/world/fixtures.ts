@@ -1,6 +1,8 @@
+import { findCondition } from '#operator/lifecycle/events.ts'
 import type { Node } from '#operator/pods/node.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import type { Service } from '#operator/pods/service.ts'
+import { at, commonSettings, controllerReference, namespace, runA, runB, startMs } from '#operator/testing/fixtures.ts'
 import { labels } from '#shared/resources/group.ts'
 import {
   type World,
@@ -17,22 +19,11 @@ import type { Plan, PlanInput } from './step.ts'
 
 // Worlds and pods for the tests of plans, in words that read as sentences.
 
-export const runA = 'run-0000000000000000000000000a'
-export const runB = 'run-0000000000000000000000000b'
-export const startMs = Date.UTC(2026, 0, 1, 12)
-export const at = (ms: number): string => new Date(ms).toISOString()
-
 export const settings: WorldSettings = {
   defaultServerImage: 'registry.example/server:1',
-  publicUrl: 'http://api.example:8080',
-  memoryRequestRatio: 1,
-  cpuRequestRatio: 0.25,
+  ...commonSettings,
   startDeadlineMs: 600_000,
   stopGraceSeconds: 60,
-  restartBudget: 3,
-  restartBackoffMs: 1_000,
-  restartBackoffMaxMs: 60_000,
-  restartRefillMs: 600_000,
   nodeLostForceMs: 0,
   profiles: scalingProfiles,
   placement: [],
@@ -51,7 +42,7 @@ export const aWorld = (
   kind: 'World',
   metadata: {
     name: 'wld-00000000000000000000000001',
-    namespace: 'orrery-org-00000000000000000000000001',
+    namespace,
     uid: 'world-uid',
     generation: 1,
     resourceVersion: '10',
@@ -61,8 +52,8 @@ export const aWorld = (
   ...(status ? { status } : {}),
 })
 
-/** The world as it is after a plan's status was written. */
-export const written = (world: World, planned: Plan, changes: Partial<World> = {}): World => ({
+/** Returns the world with the status of a plan. */
+export const applyStatus = (world: World, planned: Plan, changes: Partial<World> = {}): World => ({
   ...world,
   status: planned.status,
   ...changes,
@@ -73,29 +64,27 @@ export const aPod = (changes: { run?: string; uid?: string; metadata?: object; s
   kind: 'Pod',
   metadata: {
     name: 'wld-00000000000000000000000001',
-    namespace: 'orrery-org-00000000000000000000000001',
+    namespace,
     uid: changes.uid ?? 'pod-uid',
     labels: { [labels.run]: changes.run ?? runA },
-    ownerReferences: [
-      { apiVersion: 'orrery.dev/v1alpha1', kind: 'World', name: 'w', uid: 'world-uid', controller: true },
-    ],
+    ownerReferences: [controllerReference('World', 'w', 'world-uid')],
     ...changes.metadata,
   },
   spec: { nodeName: 'node-1' },
   status: changes.status ?? { phase: 'Pending' },
 })
 
-/** The pod of a run, as the operator makes it. */
-export const madePod = (run: WorldRun, uid = 'pod-uid'): Pod => {
+/** The pod that the operator creates for a run. */
+export const podOfRun = (run: WorldRun, uid = 'pod-uid'): Pod => {
   const { annotations } = buildPod(aWorld({}), run, settings).metadata
   return aPod({ run: run.id, uid, metadata: { annotations } })
 }
 
-/** The pod that a plan makes. */
+/** The pod that a plan creates. */
 export const podOf = ({ steps }: Plan): Pod => {
   const [step] = steps.filter((each) => each.verb === 'createPod')
-  if (step === undefined) throw new Error('this plan makes no pod')
-  return madePod(step.run)
+  if (step === undefined) throw new Error('The plan creates no pod.')
+  return podOfRun(step.run)
 }
 
 type PodStatus = NonNullable<Pod['status']>
@@ -106,12 +95,7 @@ export const ready = (sinceMs = startMs + 1_000): PodStatus => ({
   conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: at(sinceMs) }],
 })
 
-export const exited = (exitCode: number): PodStatus => ({
-  phase: exitCode === 0 ? 'Succeeded' : 'Failed',
-  containerStatuses: [{ state: { terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error' } } }],
-})
-
-/** A waiting container, as the kubelet tells it. */
+/** The status of a pod whose container waits for that reason. */
 export const waitingFor = (reason: string, message = ''): PodStatus => ({
   phase: 'Pending',
   containerStatuses: [{ name: 'server', state: { waiting: { reason, message } } }],
@@ -124,7 +108,7 @@ export const outOfMemory: PodStatus = {
 
 export const evicted: PodStatus = { phase: 'Failed', reason: 'Evicted', message: 'the node was low on memory' }
 
-/** A node whose Ready condition says that. */
+/** A node with that status of its Ready condition. */
 export const aNode = (ready: 'True' | 'False' | 'Unknown' = 'True', changes: Partial<Node> = {}): Node => ({
   apiVersion: 'v1',
   kind: 'Node',
@@ -155,14 +139,14 @@ export const aService = (
   ...(changes.status ? { status: changes.status } : {}),
 })
 
-/** The frozen run and the Active world of runA, as plans write them. */
-export const frozen = (spec: WorldSpecInput = running): World => written(aWorld(spec), planFor(aWorld(spec)))
+/** The world of runA after its first status, and once it is Active. */
+export const frozen = (spec: WorldSpecInput = running): World => applyStatus(aWorld(spec), planFor(aWorld(spec)))
 export const active = (spec: WorldSpecInput = running): World =>
-  written(frozen(spec), planFor(frozen(spec), aPod({ status: ready() })))
+  applyStatus(frozen(spec), planFor(frozen(spec), aPod({ status: ready() })))
 
 /** A condition of a status, as `status/reason`. */
 export const conditionOf = (status: WorldStatus, type: string): string => {
-  const condition = status.conditions?.find((each) => each.type === type)
+  const condition = findCondition(status, type)
   return `${condition?.status}/${condition?.reason}`
 }
 
@@ -189,18 +173,18 @@ export const planFor = (
 /** The verbs of the steps of a plan. */
 export const verbs = (planned: Plan): string[] => planned.steps.map((step) => step.verb)
 
-/** Plans and applies until nothing is left to do at once; pods are made without a status and deleted at once. */
+/** Plans and executes until no step is left for this time. Pods are created without a status and deleted at once. */
 export const settle = (world: World, pod: Pod | undefined, nowMs: number): { world: World; pod: Pod | undefined } => {
   let now = { world, pod }
   for (let round = 0; round < 10; round += 1) {
     const planned = planFor(now.world, now.pod, nowMs)
     let next: Pod | undefined = now.pod
     for (const step of planned.steps) {
-      if (step.verb === 'createPod') next = madePod(step.run, `pod-${round}-${nowMs}`)
+      if (step.verb === 'createPod') next = podOfRun(step.run, `pod-${round}-${nowMs}`)
       if (step.verb === 'deletePod') next = undefined
     }
-    now = { world: planned.deferStatus ? now.world : written(now.world, planned), pod: next }
+    now = { world: planned.deferStatus ? now.world : applyStatus(now.world, planned), pod: next }
     if (planned.steps.length === 0 && planned.requeueAfterMs !== 0) return now
   }
-  throw new Error('the world did not settle in 10 rounds')
+  throw new Error('The world did not settle in 10 reconciles.')
 }

@@ -23,12 +23,12 @@ export type Placement = z.output<typeof placement>
 type Compute = { readonly group: string; readonly region: string }
 
 /** A parsed value, or all its errors, each a sentence with its path. */
-export type Parsed<T> =
+export type ParseResult<T> =
   | { readonly value: T; readonly errors?: undefined }
   | { readonly value?: undefined; readonly errors: readonly string[] }
 
 /** Parses a JSON list of placements. The first entry that matches counts. */
-export const parsePlacement = (text: string): Parsed<readonly Placement[]> => {
+export const parsePlacement = (text: string): ParseResult<readonly Placement[]> => {
   let json: unknown
   try {
     json = JSON.parse(text)

@@ -1,25 +1,21 @@
 import { describe, expect, test } from 'vitest'
+import { at, exitStatus, runA, runB, startMs } from '#operator/testing/fixtures.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import type { World, WorldQueue } from '#shared/resources/world.ts'
 import {
   active,
   aPod,
-  at,
+  applyStatus,
   aWorld,
-  exited,
   frozen,
   planFor,
   podOf,
   ready,
-  runA,
-  runB,
   running,
   settings,
   settle,
-  startMs,
   stopped,
   verbs,
-  written,
 } from './fixtures.ts'
 
 describe('a start', () => {
@@ -57,15 +53,33 @@ describe('a start', () => {
     expect(verbs(planFor(renamed, pod))).toEqual([])
   })
 
-  test('after an unrecorded run records that run as the previous deployment', () => {
+  test('after an unrecorded run records that run before its pod is deleted', () => {
     const pod = podOf(planFor(aWorld(running)))
     const again = aWorld({ ...running, runId: runB })
-    const first = planFor(again, pod)
-    expect(verbs(first)).toEqual(['deletePod'])
-    const next = planFor(written(again, first), undefined)
-    expect(next.status).toMatchObject({
+    const recorded = planFor(again, pod)
+    expect(recorded).toMatchObject({ steps: [], requeueAfterMs: 0 })
+    expect(recorded.status).toMatchObject({
+      ...{ phase: 'Starting', runId: runB, run: { id: runA } },
+      deployment: { id: deploymentIdOfRun(runA), status: 'Stopping' },
+    })
+    const world = applyStatus(again, recorded)
+    const deletion = planFor(world, pod)
+    expect(verbs(deletion)).toEqual(['deletePod'])
+    expect(deletion.status).toEqual(recorded.status)
+    expect(planFor(world, undefined).status).toMatchObject({
       run: { id: runB },
       previousDeployment: { id: deploymentIdOfRun(runA), status: 'Stopped' },
+    })
+  })
+
+  test('after an unrecorded run keeps the recorded run before that as the previous deployment', () => {
+    const pod = podOf(planFor(aWorld({ ...running, runId: runB })))
+    const again = { ...active(), spec: { ...active().spec, runId: 'run-0000000000000000000000000c' } }
+    const recorded = planFor(again, pod)
+    expect(verbs(recorded)).toEqual([])
+    expect(recorded.status).toMatchObject({
+      deployment: { id: deploymentIdOfRun(runB) },
+      previousDeployment: { id: deploymentIdOfRun(runA) },
     })
   })
 
@@ -133,7 +147,7 @@ describe('a start', () => {
     const first = planFor(again, old, startMs + 9_000)
     expect(verbs(first)).toEqual(['deletePod'])
     expect(first.status).toMatchObject({ phase: 'Starting', runId: runB, deployment: { id: deploymentIdOfRun(runA) } })
-    const next = planFor(written(again, first), undefined, startMs + 9_000)
+    const next = planFor(applyStatus(again, first), undefined, startMs + 9_000)
     expect(verbs(next)).toEqual(['createPod'])
     expect(next.status).toMatchObject({
       run: { id: runB },
@@ -150,7 +164,7 @@ describe('the reported queue of a ready server', () => {
   test('stays in the status until the server is gone, across restarts of the operator', () => {
     const told = reporting(active(), { active: 3, queued: 1 })
     expect(told.status.queue).toEqual({ active: 3, queued: 1 })
-    const world = written(active(), told)
+    const world = applyStatus(active(), told)
     expect(reporting(world).status.queue).toEqual({ active: 3, queued: 1 })
     expect(reporting(world, { active: 0, queued: 0 }).status.queue).toEqual({ active: 0, queued: 0 })
     expect(planFor(world, undefined).status.queue).toBeUndefined()
@@ -168,7 +182,7 @@ describe('a stop', () => {
     expect(verbs(planned)).toEqual(['deletePod'])
     expect(planned.status).toMatchObject({ phase: 'Stopped', deployment: { status: 'Stopping' } })
     expect(planned.status.address).toBeUndefined()
-    const gone = planFor(written(world, planned), undefined)
+    const gone = planFor(applyStatus(world, planned), undefined)
     expect(gone.status).toMatchObject({ phase: 'Stopped', deployment: { status: 'Stopped' } })
   })
 
@@ -178,11 +192,14 @@ describe('a stop', () => {
     expect(verbs(planFor(world, draining))).toEqual([])
   })
 
-  test('of an unrecorded run ends it like any other', () => {
+  test('of an unrecorded run records its end before the pod is deleted', () => {
     const pod = podOf(planFor(aWorld(running)))
-    const planned = planFor(aWorld(stopped), pod)
-    expect(verbs(planned)).toEqual(['deletePod'])
-    expect(planned.status).toMatchObject({ phase: 'Stopped', run: { id: runA }, deployment: { status: 'Stopping' } })
+    const recorded = planFor(aWorld(stopped), pod)
+    expect(recorded).toMatchObject({ steps: [], requeueAfterMs: 0 })
+    expect(recorded.status).toMatchObject({ phase: 'Stopped', run: { id: runA }, deployment: { status: 'Stopping' } })
+    const deletion = planFor(applyStatus(aWorld(stopped), recorded), pod)
+    expect(verbs(deletion)).toEqual(['deletePod'])
+    expect(deletion.status).toEqual(recorded.status)
   })
 
   test('of a world that never ran leaves it Inactive', () => {
@@ -192,7 +209,7 @@ describe('a stop', () => {
 
 describe('a server that fails', () => {
   test('is counted before its pod is deleted, and restarted after the backoff', () => {
-    const failed = aPod({ status: exited(1) })
+    const failed = aPod({ status: exitStatus(1) })
     const counted = planFor(active(), failed)
     expect(verbs(counted)).toEqual([])
     expect(counted.status).toMatchObject({
@@ -200,15 +217,15 @@ describe('a server that fails', () => {
       run: { restarts: 1 },
       deployment: { status: 'Restarting' },
     })
-    const world = written(active(), counted)
+    const world = applyStatus(active(), counted)
     expect(verbs(planFor(world, failed))).toEqual(['deletePod'])
     expect(planFor(world, undefined)).toMatchObject({ steps: [], requeueAfterMs: 1_000 })
     expect(verbs(planFor(world, undefined, startMs + 1_000))).toEqual(['createPod'])
   })
 
   test('is counted once', () => {
-    const failed = aPod({ status: exited(1) })
-    const world = written(active(), planFor(active(), failed))
+    const failed = aPod({ status: exitStatus(1) })
+    const world = applyStatus(active(), planFor(active(), failed))
     expect(planFor(world, failed).status.run?.restarts).toBe(1)
   })
 
@@ -224,7 +241,7 @@ describe('a server that fails', () => {
     let now = { world: frozen(), pod: aPod({ uid: 'pod-0' }) as ReturnType<typeof aPod> | undefined }
     let nowMs = startMs
     for (let failure = 0; failure <= settings.restartBudget; failure += 1) {
-      now = settle(now.world, aPod({ uid: `pod-${failure}`, status: exited(3) }), nowMs)
+      now = settle(now.world, aPod({ uid: `pod-${failure}`, status: exitStatus(3) }), nowMs)
       nowMs += 60_000
       if (now.world.status?.phase !== 'Error') now = settle(now.world, now.pod, nowMs)
     }
@@ -237,12 +254,12 @@ describe('a server that fails', () => {
     const world = active()
     const run = world.status?.run
     if (world.status && run) world.status.run = { ...run, restarts: 3 }
-    const planned = planFor(world, aPod({ status: exited(1) }), startMs + 1_000 + settings.restartRefillMs)
+    const planned = planFor(world, aPod({ status: exitStatus(1) }), startMs + 1_000 + settings.restartRefillMs)
     expect(planned.status.run?.restarts).toBe(1)
   })
 
   test('while it is being deleted neither ends nor restarts the run', () => {
-    const going = aPod({ status: exited(1), metadata: { deletionTimestamp: at(startMs) } })
+    const going = aPod({ status: exitStatus(1), metadata: { deletionTimestamp: at(startMs) } })
     const planned = planFor(active(), going)
     expect(verbs(planned)).toEqual([])
     expect(planned.status).toMatchObject({
@@ -255,11 +272,11 @@ describe('a server that fails', () => {
 
 describe('the end of a run', () => {
   test('with exit code 0 is recorded before the pod is deleted, and is final', () => {
-    const done = aPod({ status: exited(0) })
+    const done = aPod({ status: exitStatus(0) })
     const recorded = planFor(active(), done)
     expect(verbs(recorded)).toEqual([])
     expect(recorded.status).toMatchObject({ phase: 'Stopped', run: { endReason: 'Completed' } })
-    const world = written(active(), recorded)
+    const world = applyStatus(active(), recorded)
     expect(verbs(planFor(world, done))).toEqual(['deletePod'])
     expect(verbs(planFor(world, undefined))).toEqual([])
   })
@@ -273,13 +290,21 @@ describe('the end of a run', () => {
     expect(over.status).toMatchObject({ phase: 'Stopped', run: { endReason: 'Expired' } })
   })
 
+  test('by its duration before the first status is recorded before the pod is deleted', () => {
+    const world = aWorld({ ...running, durationMinutes: 1 })
+    const pod = podOf(planFor(world))
+    const recorded = planFor(world, pod, startMs + 60_000)
+    expect(recorded).toMatchObject({ steps: [], status: { run: { id: runA, endReason: 'Expired' } } })
+    expect(verbs(planFor(applyStatus(world, recorded), pod, startMs + 60_000))).toEqual(['deletePod'])
+  })
+
   test('deletes a transient world after its duration, once no server is left', () => {
     const base = active()
     const world = { ...base, spec: { ...base.spec, transient: true, durationMinutes: 1 } }
     const over = startMs + 60_000
     const expired = planFor(world, aPod({ status: ready() }), over)
     expect(verbs(expired)).toEqual(['deletePod'])
-    expect(verbs(planFor(written(world, expired), undefined, over))).toEqual(['deleteWorld'])
+    expect(verbs(planFor(applyStatus(world, expired), undefined, over))).toEqual(['deleteWorld'])
   })
 
   test('by a stop keeps a transient world until its duration is over', () => {
@@ -295,7 +320,7 @@ describe('the end of a run', () => {
     const edited = { ...base, spec, metadata: { ...base.metadata, generation: 2 } }
     const told = planFor(edited, undefined, startMs + 60_000)
     expect(told).toMatchObject({ steps: [], requeueAfterMs: 0, status: { observedGeneration: 2 } })
-    expect(verbs(planFor(written(edited, told), undefined, startMs + 60_000))).toEqual(['deleteWorld'])
+    expect(verbs(planFor(applyStatus(edited, told), undefined, startMs + 60_000))).toEqual(['deleteWorld'])
   })
 
   test('does not delete a transient world without a duration or a run', () => {
@@ -317,7 +342,7 @@ describe('without the API', () => {
   test('the operator names the run, and the next one only after a stop', () => {
     const first = settle(aWorld({ state: 'Running' }), undefined, startMs)
     expect(first.world.status?.run?.id).toBe(runB)
-    const ended = settle(first.world, aPod({ run: runB, status: exited(0) }), startMs)
+    const ended = settle(first.world, aPod({ run: runB, status: exitStatus(0) }), startMs)
     expect(settle(ended.world, undefined, startMs + 5_000).pod).toBeUndefined()
     const stop = settle({ ...ended.world, spec: { ...ended.world.spec, state: 'Stopped' } }, undefined, startMs)
     const again = { ...stop.world, spec: { ...stop.world.spec, state: 'Running' as const } }
@@ -352,16 +377,24 @@ describe('a deletion', () => {
     const draining = planFor(world, aPod({ status: ready() }))
     expect(verbs(draining)).toEqual(['deletePod'])
     expect(draining.status.deployment?.status).toBe('Stopping')
-    const gone = planFor(written(world, draining), undefined)
+    const gone = planFor(applyStatus(world, draining), undefined)
     expect(verbs(gone)).toEqual([])
     expect(gone.status).toMatchObject({ observedGeneration: 2, deployment: { status: 'Stopped' } })
+  })
+
+  test('records an unrecorded run before its pod is deleted', () => {
+    const pod = podOf(planFor(aWorld(running)))
+    const world = aWorld(running, undefined, { deletionTimestamp: at(startMs) })
+    const recorded = planFor(world, pod)
+    expect(recorded).toMatchObject({ steps: [], status: { run: { id: runA }, deployment: { status: 'Stopping' } } })
+    expect(verbs(planFor(applyStatus(world, recorded), pod))).toEqual(['deletePod'])
   })
 })
 
 test('a second reconcile of an unchanged world plans the same status', () => {
   const pod = aPod({ status: ready() })
   const first = planFor(active(), pod, startMs + 5_000)
-  const second = planFor(written(active(), first), pod, startMs + 50_000)
+  const second = planFor(applyStatus(active(), first), pod, startMs + 50_000)
   expect(second.status).toEqual(first.status)
   expect(second.steps).toEqual([])
 })

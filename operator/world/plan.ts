@@ -1,6 +1,6 @@
 import { pausedStatus } from '#operator/lifecycle/conditions.ts'
 import { expiresAtMs } from '#operator/lifecycle/duration.ts'
-import { afterColon } from '#operator/lifecycle/message.ts'
+import { lowerFirst } from '#operator/lifecycle/message.ts'
 import { type Case, planFirst, requeueAfter } from '#operator/lifecycle/plan.ts'
 import { refusalReasons } from '#operator/lifecycle/refusal.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
@@ -11,9 +11,9 @@ import { planDeleted, planEnded, planStopped } from './ended.ts'
 import { observeRun, observeServer } from './observe.ts'
 import { isBuiltFrom } from './pod.ts'
 import { endRun, freezeRun, maxFailureLength, wantedRunId } from './run.ts'
-import { planServer, starting, startingOutcome } from './server.ts'
+import { planServer, startingDiagnosis, startingOutcome } from './server.ts'
 import { planNetwork } from './service.ts'
-import { planWith } from './status.ts'
+import { planWith, recordRunFirst } from './status.ts'
 import type { Plan, PlanInput } from './step.ts'
 
 /**
@@ -22,14 +22,14 @@ import type { Plan, PlanInput } from './step.ts'
  *   paused        the annotation orrery.dev/paused is set      change nothing
  *   deleted       the World has a deletionTimestamp            end the run, stop the server
  *   stopped       spec.state is Stopped                        end the run, stop the server
- *   otherServer   a pod of another run is left                 stop it
+ *   otherServer   a pod of another run is left                 record that run, then stop its pod
  *   unnamedRun    the operator chose the id of a new run       record the id
  *   ended         the run has ended                            stop the server; delete a transient World in time
  *   expired       the duration of the run has passed           end the run
  *   underWay      none of these                                server and network of the run, with its start deadline
  *
  * What a crash must not lose is recorded before it is acted upon. A run has its id in the spec or the status before its
- * first pod is created. A failure or an end is in the status before the pod that shows it is deleted.
+ * first pod is created. A run, a failure or an end is in the status before the pod that shows it is deleted.
  */
 export const plan = (input: PlanInput): Plan => planFirst([paused, deleted, stopped, running], input)
 
@@ -73,7 +73,7 @@ const otherServer: Case<RunInput, Plan> = (input) => {
   if (drain.isDone) return undefined
   const { trouble, deployment, steps } = drain
   const last = observeRun(input)
-  return planWith(
+  const planned = planWith(
     input,
     {
       ...(last ? { run: last } : {}),
@@ -87,11 +87,13 @@ const otherServer: Case<RunInput, Plan> = (input) => {
     },
     { steps, ...requeueAfter(drain.requeueAfterMs) },
   )
+  // The pod of an outdated spec needs no record: the spec names its run, which goes on.
+  return last?.id === run.id ? planned : recordRunFirst(input, planned)
 }
 
 const unnamedRun: Case<RunInput, Plan> = (input) =>
   input.isNew && input.world.spec.runId === undefined
-    ? planWith(input, startingOutcome(input, input.run, starting), { requeueAfterMs: 0 })
+    ? planWith(input, startingOutcome(input, input.run, startingDiagnosis), { requeueAfterMs: 0 })
     : undefined
 
 const ended: Case<RunInput, Plan> = (input) =>
@@ -131,7 +133,7 @@ const startDeadlineMs = ({ world, run, settings, nowMs }: RunInput, planned: Wor
 
 const planLateStart = (input: RunInput, { status, detail }: Plan): Plan => {
   const failure = explainDelay(input, status)
-  const message = `The server was not ready in time: ${afterColon(failure.message)}`
+  const message = `The server was not ready in time: ${lowerFirst(failure.message)}`
   return planEnded(
     input,
     endRun({ ...(status.run ?? input.run), failure }, 'StartDeadline', message, input.nowMs),

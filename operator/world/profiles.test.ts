@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { startMs } from '#operator/testing/fixtures.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
-import { aWorld, frozen, planFor, running, settings, startMs, written } from './fixtures.ts'
+import { applyStatus, aWorld, frozen, planFor, running, settings } from './fixtures.ts'
 import { parsePlacement } from './placement.ts'
 import { buildPod } from './pod.ts'
 import { overrideProfiles } from './profiles.ts'
@@ -54,7 +55,7 @@ describe('scaling profiles', () => {
     const changed = { ...settings, profiles }
     expect(resourcesOf(specOf(frozen(), changed))).toMatchObject({ limits: { memory: '4Gi' } })
     const next = planFor(aWorld(running), undefined, startMs, '', { settings: changed })
-    const world = written(aWorld(running), next)
+    const world = applyStatus(aWorld(running), next)
     expect(resourcesOf(specOf(world, changed))).toMatchObject({
       limits: { memory: '512Mi' },
       requests: { memory: '512Mi' },

@@ -7,7 +7,7 @@ import {
   scalingProfileNames,
   scalingProfiles,
 } from '#shared/scalingProfiles.ts'
-import type { Parsed } from './placement.ts'
+import type { ParseResult } from './placement.ts'
 
 const override = z.strictObject({
   memoryLimit: z.string().regex(memoryLimitPattern, 'must be a string such as "6Gi" or "512Mi"').exactOptional(),
@@ -18,7 +18,7 @@ const override = z.strictObject({
  * Returns the scaling profiles with the overrides of a ConfigMap. Each key of its data is a profile's name; the value is
  * YAML with `memoryLimit` and `cpuLimit`, each optional. Other names are errors. All errors are listed.
  */
-export const overrideProfiles = (data: Readonly<Record<string, string>>): Parsed<ScalingProfiles> => {
+export const overrideProfiles = (data: Readonly<Record<string, string>>): ParseResult<ScalingProfiles> => {
   const errors: string[] = []
   const profiles: Record<ScalingProfileName, ScalingProfiles[ScalingProfileName]> = { ...scalingProfiles }
   for (const [key, text] of Object.entries(data)) {

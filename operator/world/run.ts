@@ -111,5 +111,5 @@ export const nextPodAtMs = (run: WorldRun, settings: WorldSettings): number =>
     : Date.parse(run.failedAt) + restartBackoffMs(run.restarts + (run.disruptions ?? 0), settings)
 
 /** Reports whether a run ended with the phase Error. */
-export const endedInError = ({ endReason }: WorldRun): boolean =>
+export const hasEndedInError = ({ endReason }: WorldRun): boolean =>
   endReason === 'StartDeadline' || endReason === 'RestartBudget'

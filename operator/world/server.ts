@@ -1,5 +1,5 @@
 import { toInstant } from '#operator/lifecycle/duration.ts'
-import { afterColon } from '#operator/lifecycle/message.ts'
+import { lowerFirst } from '#operator/lifecycle/message.ts'
 import { type Case, planFirst, requeueAfter } from '#operator/lifecycle/plan.ts'
 import {
   type Diagnosis,
@@ -7,9 +7,9 @@ import {
   explainFailure,
   explainWaiting,
   type Loss,
-  pending,
+  pendingDiagnosis,
   podNameTaken,
-  serious,
+  seriousDiagnosis,
 } from '#operator/pods/diagnosis.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import { readySince } from '#operator/pods/podState.ts'
@@ -20,14 +20,14 @@ import { planEnded } from './ended.ts'
 import { deleteServer, type OwnServer, observeServer, type Server } from './observe.ts'
 import { countLoss, endRun, markReady, nextPodAtMs } from './run.ts'
 import type { Network } from './service.ts'
-import { type Outcome, planWith } from './status.ts'
+import { type Outcome, planWith, recordOnly } from './status.ts'
 import type { Plan, PlanInput } from './step.ts'
 
 /** The age until which the ordinary first states of a pod stay out of the status: each would cost a write. */
 const quietMs = 3_000
 
 /** The diagnosis of a server in its ordinary first states. */
-export const starting: Diagnosis = pending('Starting', 'Waiting for the server to become ready.')
+export const startingDiagnosis: Diagnosis = pendingDiagnosis('Starting', 'Waiting for the server to become ready.')
 
 type ServerInput<Seen extends Server = Server> = PlanInput & {
   readonly run: WorldRun
@@ -65,7 +65,7 @@ const missing: Case<ServerInput, Plan> = (input) => {
   const { server, run, settings, nowMs } = input
   if (server.kind !== 'none') return undefined
   const waitMs = nextPodAtMs(run, settings) - nowMs
-  const outcome = startingOutcome(input, run, starting)
+  const outcome = startingOutcome(input, run, startingDiagnosis)
   return waitMs > 0
     ? planWith(input, outcome, { requeueAfterMs: waitMs })
     : planWith(input, outcome, { steps: [{ verb: 'createPod', run }] })
@@ -79,7 +79,7 @@ const nameTaken: Case<ServerInput, Plan> = (input) =>
 const older: Case<ServerInput, Plan> = (input) => {
   const { server, run } = input
   if (server.kind !== 'older') return undefined
-  const why = pending('Starting', 'Waiting for an older server to stop.')
+  const why = pendingDiagnosis('Starting', 'Waiting for an older server to stop.')
   return planWith(input, startingOutcome(input, run, why), { steps: deleteServer(server) })
 }
 
@@ -87,7 +87,8 @@ const terminating: Case<ServerInput, Plan> = (input) => {
   const { server, run, nowMs } = input
   if (server.kind !== 'terminating') return undefined
   const why =
-    explainBlockedEnd(server, nowMs) ?? pending('ServerDeleted', 'The server was deleted. Waiting for it to stop.')
+    explainBlockedEnd(server, nowMs) ??
+    pendingDiagnosis('ServerDeleted', 'The server was deleted. Waiting for it to stop.')
   const outcome = startingOutcome(input, run, why)
   return planWith(input, server.node.kind === 'unreachable' ? { ...outcome, deployment: 'Unknown' } : outcome, {
     steps: deleteServer(server),
@@ -114,7 +115,9 @@ const failed: Case<OwnInput, Plan> = (input) =>
 
 const nodeDead: Case<OwnInput, Plan> = (input) => {
   const { node } = input.server
-  return node.kind === 'dead' ? planLoss(input, { ...serious('NodeLost', node.why), disrupted: true }) : undefined
+  return node.kind === 'dead'
+    ? planLoss(input, { ...seriousDiagnosis('NodeLost', node.why), disrupted: true })
+    : undefined
 }
 
 const unreachable: Case<OwnInput, Plan> = (input) => {
@@ -150,14 +153,14 @@ const ready: Case<OwnInput, Plan> = (input) => {
 const noAddress: Case<OwnInput, Plan> = (input) => {
   const { server, run, network } = input
   if (readySince(server.pod) === undefined) return undefined
-  const outcome = startingOutcome(input, run, network.missing ?? starting, server.pod)
+  const outcome = startingOutcome(input, run, network.missing ?? startingDiagnosis, server.pod)
   return planWith(input, run.readyAt === undefined ? outcome : { ...outcome, deployment: 'Running' })
 }
 
 const noLongerReady: Case<OwnInput, Plan> = (input) => {
   const { server, run, network } = input
   if (run.readyPodUid === undefined || run.readyPodUid !== server.pod.metadata.uid) return undefined
-  const why = serious('ServerNotReady', 'The server no longer reports that it is ready. Check its log.')
+  const why = seriousDiagnosis('ServerNotReady', 'The server no longer reports that it is ready. Check its log.')
   const outcome = startingOutcome(input, run, why, server.pod)
   return planWith(input, { ...outcome, deployment: 'Running', ...withDefined({ address: network.address }) })
 }
@@ -166,7 +169,7 @@ const lateRestart: Case<OwnInput, Plan> = (input) => {
   const { server, run, settings } = input
   if (run.readyAt === undefined || !(ageMs(input) >= settings.startDeadlineMs)) return undefined
   const why = explainWaiting(server.pod, 'server')
-  const message = `The restarted server was not ready in time: ${afterColon(why.message)}`
+  const message = `The restarted server was not ready in time: ${lowerFirst(why.message)}`
   return planLoss(input, { ...why, reason: 'NotReadyInTime', message, serious: true, disrupted: false })
 }
 
@@ -174,7 +177,8 @@ const gettingReady = (input: OwnInput): Plan => {
   const { server, run, settings } = input
   const why = explainWaiting(server.pod, 'server')
   const quietLeftMs = why.serious ? 0 : quietMs - ageMs(input)
-  if (quietLeftMs > 0) return planWith(input, startingOutcome(input, run, starting), { requeueAfterMs: quietLeftMs })
+  if (quietLeftMs > 0)
+    return planWith(input, startingOutcome(input, run, startingDiagnosis), { requeueAfterMs: quietLeftMs })
   const deadline = run.readyAt === undefined ? {} : requeueAfter(settings.startDeadlineMs - ageMs(input))
   return planWith(input, startingOutcome(input, run, why, server.pod), deadline)
 }
@@ -187,24 +191,19 @@ const planLoss = (input: OwnInput, loss: Loss): Plan => {
   const { run, server, settings, nowMs } = input
   const uid = server.pod.metadata.uid ?? ''
   if (run.countedPodUid === uid) {
-    return planWith(input, startingOutcome(input, run, starting), { steps: deleteServer(server) })
+    return planWith(input, startingOutcome(input, run, startingDiagnosis), { steps: deleteServer(server) })
   }
   const counted = countLoss(run, uid, loss, { settings, nowMs })
   if (counted.restarts > settings.restartBudget) {
     const times = counted.restarts === 1 ? 'once' : `${counted.restarts} times`
-    const message = `Failed ${times}; last error: ${afterColon(loss.message)}`
+    const message = `Failed ${times}; last error: ${lowerFirst(loss.message)}`
     return recordEnd(input, endRun(counted, 'RestartBudget', message, nowMs), loss.detail)
   }
-  const planned = planWith(input, startingOutcome(input, counted, starting), { requeueAfterMs: 0 })
+  const planned = planWith(input, startingOutcome(input, counted, startingDiagnosis), { requeueAfterMs: 0 })
   return { ...planned, ...withDefined({ detail: loss.detail }) }
 }
 
-/** Writes the end of the run and nothing else; the next reconcile acts on it. */
-const recordEnd = (input: PlanInput, run: WorldRun, detail?: string): Plan => ({
-  ...planEnded(input, run, detail),
-  steps: [],
-  requeueAfterMs: 0,
-})
+const recordEnd = (input: PlanInput, run: WorldRun, detail?: string): Plan => recordOnly(planEnded(input, run, detail))
 
 /**
  * Returns the outcome of a run whose server is not ready: Starting until it was ready once, Active after that. The last
@@ -234,5 +233,5 @@ const explainRestart = (run: WorldRun, failure: NonNullable<WorldRun['failure']>
   const what = disruptionReasons.includes(failure.reason)
     ? 'Replacing the server'
     : `Restart ${run.restarts} of ${budget}`
-  return serious(failure.reason, `${what}: ${afterColon(failure.message)}`)
+  return seriousDiagnosis(failure.reason, `${what}: ${lowerFirst(failure.message)}`)
 }

@@ -1,20 +1,17 @@
 import { describe, expect, test } from 'vitest'
+import { at, runA, runB, startMs } from '#operator/testing/fixtures.ts'
 import {
   active,
   aNode,
   aPod,
   aService,
-  at,
   aWorld,
   conditionOf,
   frozen,
   planFor,
   ready,
-  runA,
-  runB,
   running,
   settings,
-  startMs,
   stopped,
   verbs,
 } from './fixtures.ts'

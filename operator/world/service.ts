@@ -1,4 +1,4 @@
-import { type Diagnosis, pending, serious } from '#operator/pods/diagnosis.ts'
+import { type Diagnosis, pendingDiagnosis, seriousDiagnosis } from '#operator/pods/diagnosis.ts'
 import { nodeAddress } from '#operator/pods/node.ts'
 import { gamePort, ownedMetadata, runIdOf } from '#operator/pods/pod.ts'
 import type { Service } from '#operator/pods/service.ts'
@@ -65,7 +65,7 @@ export const planNetwork = (input: PlanInput, run: WorldRun): Network => {
   return 'host' in address ? { steps: [], address } : { steps: [], missing: address }
 }
 
-const addressPending = (message: string): Diagnosis => pending('AddressPending', message)
+const addressPending = (message: string): Diagnosis => pendingDiagnosis('AddressPending', message)
 const previousService = 'Waiting for the deletion of the service of the previous run.'
 
 /** Returns the step that deletes the world's service, if there is one to delete. */
@@ -90,7 +90,7 @@ const addressOf = ({ node }: PlanInput, { spec, status }: Service): Address | Di
       const host = ingress?.ip ?? ingress?.hostname
       return host !== undefined
         ? { host, port: gamePort }
-        : pending('LoadBalancerPending', 'Waiting for the load balancer to get an address.')
+        : pendingDiagnosis('LoadBalancerPending', 'Waiting for the load balancer to get an address.')
     }
     default: {
       const host = spec?.clusterIP
@@ -102,7 +102,7 @@ const addressOf = ({ node }: PlanInput, { spec, status }: Service): Address | Di
 
 /** The diagnosis of a service name that a stranger holds. */
 export const serviceNameTaken = (name: string): Diagnosis =>
-  serious(
+  seriousDiagnosis(
     'ServiceNameTaken',
     `Service ${name} belongs to another owner. Delete it, so that the world's service can be created.`,
   )

@@ -5,7 +5,7 @@ import type { DeploymentStatus, WorldPhase } from '#shared/enumerations.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { World, WorldRun, WorldStatus } from '#shared/resources/world.ts'
-import { endedInError } from './run.ts'
+import { hasEndedInError } from './run.ts'
 import type { Plan, PlanInput, Step } from './step.ts'
 
 /** The conclusion of one reconcile. The rest of the status follows from it and from the world. */
@@ -30,6 +30,20 @@ export const planWith = (
   status: statusOf(input, outcome),
   ...withDefined({ detail: outcome.trouble?.detail, requeueAfterMs }),
 })
+
+/** Returns the plan without its steps: the status is written first, and the next reconcile acts on it. */
+export const recordOnly = (planned: Plan): Plan => ({ ...planned, steps: [], requeueAfterMs: 0 })
+
+/**
+ * Returns the plan, or only its status if it would delete the pod of a run that is not on record yet. A crash between
+ * the deletion and the first status of that run would lose it.
+ */
+export const recordRunFirst = ({ world }: PlanInput, planned: Plan): Plan => {
+  const isNewlyRecorded = planned.status.run?.id !== world.status?.run?.id
+  return isNewlyRecorded && planned.steps.some(isPodDeletion) ? recordOnly(planned) : planned
+}
+
+const isPodDeletion = ({ verb }: Step): boolean => verb === 'deletePod' || verb === 'forceDeletePod'
 
 /** Returns the operator's whole status. It depends on its input alone, so an unchanged world gives an equal status. */
 const statusOf = (input: PlanInput, outcome: Outcome): WorldStatus => {
@@ -63,7 +77,7 @@ const previousDeploymentOf = (
   const last = status.deployment
   if (last === undefined || run === undefined || last.id === deploymentIdOfRun(run.id)) return status.previousDeployment
   // A failed run is an Error even if its server was still stopping.
-  const isError = last.status === 'Error' || (status.run !== undefined && endedInError(status.run))
+  const isError = last.status === 'Error' || (status.run !== undefined && hasEndedInError(status.run))
   return { ...last, status: isError ? 'Error' : 'Stopped' }
 }
 

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { createClient } from './client.ts'
 import { isConflict, isNotFound } from './errors.ts'
-import { type Answer, ending, json, refuse, startScriptedServer } from './testing/scriptedServer.ts'
+import { type Answer, endedStream, json, refuse, startScriptedServer } from './testing/scriptedServer.ts'
 import { listOf, type Thing, thing, things } from './testing/things.ts'
 import { createTransport } from './transport.ts'
 
@@ -22,7 +22,7 @@ const noisy = (object: Thing) => ({
   extra: { kept: true },
   metadata: { ...object.metadata, managedFields: [{}] },
 })
-const tooLarge = ending(Buffer.alloc(33 * 1024 * 1024, ' '))
+const tooLarge = endedStream(Buffer.alloc(33 * 1024 * 1024, ' '))
 const path = '/apis/example.test/v1/namespaces/home/things'
 
 test('what is read keeps fields that nobody knows, and loses managedFields', async () => {

@@ -34,7 +34,7 @@ export type WatchOptions = Selection & {
 }
 
 /** An object to send to the server. */
-export type Sent = {
+export type ObjectInput = {
   apiVersion: string
   kind: string
   metadata: ObjectRef & Partial<ObjectMeta>
@@ -47,12 +47,12 @@ export type Client<T extends KubeObject> = {
   get(ref: ObjectRef, options?: CallOptions): Promise<T>
   /** The newest objects, however many pages they take. */
   list(options?: ListOptions<T>): Promise<{ items: T[]; resourceVersion: string }>
-  create(object: Sent, options?: CallOptions & { fieldManager?: string }): Promise<T>
+  create(object: ObjectInput, options?: CallOptions & { fieldManager?: string }): Promise<T>
   /** Replaces the whole object. A resourceVersion that is sent must still be the current one. */
-  replace(object: Sent, options?: CallOptions): Promise<T>
+  replace(object: ObjectInput, options?: CallOptions): Promise<T>
   /** Applies a whole intent (server-side apply). Fields that this manager owned and leaves out are removed. */
-  apply(object: Sent, options: ApplyOptions): Promise<T>
-  applyStatus(object: Sent, options: ApplyOptions): Promise<T>
+  apply(object: ObjectInput, options: ApplyOptions): Promise<T>
+  applyStatus(object: ObjectInput, options: ApplyOptions): Promise<T>
   /** Sends a JSON Patch if `patch` is a list of operations, else a JSON merge patch. */
   patch(ref: ObjectRef, patch: object, options?: CallOptions & { fieldManager?: string }): Promise<T>
   /** Deletes an object. Throws if it is absent (`isNotFound`) or a precondition fails (`isConflict`). */
@@ -65,7 +65,11 @@ export type Client<T extends KubeObject> = {
 export const createClient = <T extends KubeObject>(transport: Transport, resource: Resource): Client<T> => {
   const paths = createPaths(resource)
   const call = async (request: Request): Promise<T> => withoutManagedFields(await transport.request<T>(request))
-  const apply = (object: Sent, { fieldManager, force, ...options }: ApplyOptions, subresource = ''): Promise<T> =>
+  const apply = (
+    object: ObjectInput,
+    { fieldManager, force, ...options }: ApplyOptions,
+    subresource = '',
+  ): Promise<T> =>
     call({
       method: 'PATCH',
       path: `${paths.object(object.metadata)}${subresource}`,

@@ -201,7 +201,7 @@ test('reads a refused token again, and returns the same TLS options until a file
   renameSync(`${token}-new`, token)
   expect(await credentials.headers()).toEqual({ authorization: 'Bearer old' })
   nowMs = 5_000
-  credentials.refused()
+  credentials.reportRefusal()
   expect(await credentials.headers()).toEqual({ authorization: 'Bearer new' })
   expect(await credentials.tls()).toBe(before)
   writeFileSync(ca, 'CA-2')

@@ -1,6 +1,6 @@
 import { delimiter, dirname, resolve } from 'node:path'
 import { parse } from 'yaml'
-import { type Entry, firstLine, parseConnection, readConfigFile } from './connection.ts'
+import { type ConfigEntry, firstLine, parseConnection, readConfigFile } from './connection.ts'
 import { type Connection, type Credentials, createCredentials } from './credentials.ts'
 import { isRecord } from './errors.ts'
 
@@ -33,7 +33,7 @@ export const loadCredentials = (
 
 const readKubeconfig = (path: string): Connection => {
   const subject = `The kubeconfig ${path}`
-  const entries = new Map<string, Entry>()
+  const entries = new Map<string, ConfigEntry>()
   let currentContext: unknown
   for (const file of path.split(delimiter).filter((part) => part !== '')) {
     const document = readDocument(file)
@@ -49,7 +49,7 @@ const readKubeconfig = (path: string): Connection => {
   if (typeof currentContext !== 'string') {
     throw new Error(`${subject} has no current-context. Set one with kubectl config use-context.`)
   }
-  const find = (kind: string, name: unknown): Entry => {
+  const find = (kind: string, name: unknown): ConfigEntry => {
     const entry = entries.get(`${kind} ${String(name)}`)
     if (entry === undefined) {
       throw new Error(`${subject} has no ${kind} named ${String(name)}, which its current context refers to.`)

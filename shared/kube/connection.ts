@@ -5,11 +5,11 @@ import { isRecord } from './errors.ts'
 import type { ExecPlugin } from './execPlugin.ts'
 
 /** A cluster, user or context of a kubeconfig, and the directory that its file names are relative to. */
-export type Entry = { readonly fields: Record<string, unknown>; readonly dir: string }
+export type ConfigEntry = { readonly fields: Record<string, unknown>; readonly dir: string }
 
 /** Parses a cluster and a user of a kubeconfig. Throws an Error that starts with `subject` and shows no secret. */
-export const parseConnection = (cluster: Entry, user: Entry, subject: string): Connection => {
-  const source = ({ fields, dir }: Entry, name: string): Source | undefined => {
+export const parseConnection = (cluster: ConfigEntry, user: ConfigEntry, subject: string): Connection => {
+  const source = ({ fields, dir }: ConfigEntry, name: string): Source | undefined => {
     const data = asText(fields[`${name}-data`])
     if (data !== undefined) return { bytes: Buffer.from(data, 'base64') }
     const file = asText(fields[name])
@@ -57,7 +57,7 @@ const parseProxyUrl = (value: unknown, subject: string): string | undefined => {
   return proxyUrl
 }
 
-const parseToken = ({ fields, dir }: Entry, subject: string): Pick<Connection, 'token' | 'tokenFile'> => {
+const parseToken = ({ fields, dir }: ConfigEntry, subject: string): Pick<Connection, 'token' | 'tokenFile'> => {
   const token = asText(fields.token)
   const file = asText(fields.tokenFile)
   if (file === undefined) return { token }
@@ -84,7 +84,7 @@ const parseImpersonation = (fields: Record<string, unknown>, subject: string): I
 /** The cluster extension that client-go passes to plugins as `spec.cluster.config`. */
 const execExtension = 'client.authentication.k8s.io/exec'
 
-const parseExec = (exec: Record<string, unknown>, dir: string, cluster: Entry, subject: string): ExecPlugin => {
+const parseExec = (exec: Record<string, unknown>, dir: string, cluster: ConfigEntry, subject: string): ExecPlugin => {
   const { command, args, env, apiVersion, provideClusterInfo } = exec
   if (typeof command !== 'string' || typeof apiVersion !== 'string') {
     throw new Error(`${subject}: the user's exec must have a command and an apiVersion.`)

@@ -69,7 +69,7 @@ export const createController = (options: Options): Controller => {
   const settle = createSettle(queue, log, metrics)
   const work = async (): Promise<void> => {
     for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
-      const finished = metrics?.started()
+      const finished = metrics?.startReconcile()
       let outcome: Outcome = 'error'
       try {
         outcome = settle.success(key, await attempts.run(key))
@@ -109,7 +109,7 @@ const createAttempts = (options: Options, log: KubeLog, metrics: ControllerMetri
     run: async (key: string): Promise<Result> => {
       const abort = new AbortController()
       const timer = clock.setTimeout(() => {
-        metrics?.timedOut()
+        metrics?.countTimeout()
         abort.abort(`the reconcile took longer than ${reconcileTimeoutMs} ms`)
       }, reconcileTimeoutMs)
       underWay.add(abort)
@@ -139,7 +139,7 @@ const createSettle = (queue: Queue, log: KubeLog, metrics: ControllerMetrics | u
   },
   failure: (key: string, error: unknown): void => {
     if (error instanceof TerminalError) {
-      metrics?.failedForGood()
+      metrics?.countTerminalError()
       queue.forget(key)
       log.error({ key, err: error }, 'reconcile failed, will not retry')
       return

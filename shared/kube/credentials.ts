@@ -53,7 +53,7 @@ export type Credentials = {
   /** Returns the headers that authenticate a request. Call it for each request, since tokens rotate. */
   readonly headers: () => Promise<Headers>
   /** Reports that the server refused the credentials: the next request reads them again. */
-  readonly refused: () => void
+  readonly reportRefusal: () => void
 }
 
 /** Files are read again after this time: long before the previous token or authority expires. */
@@ -99,7 +99,7 @@ export const createCredentials = (
     proxyUrl: connection.proxyUrl,
     tls: async () => (await current()).tls,
     headers: async () => (await current()).headers,
-    refused: () => {
+    reportRefusal: () => {
       if (cached !== undefined && monotonic() < cached.untilMs - maxAgeMs + refusalGraceMs) return
       cached = undefined
       exec = undefined

@@ -32,13 +32,13 @@ const aContest = () => {
         ...{ client, ref, identity, clock, random: () => 0.5, log: silentLog, metrics: createKubeMetrics(registry) },
       })
       const stop = new AbortController()
-      const told = { led: false, aborted: false, ended: undefined as undefined | 'released' | Error }
+      const observed = { led: false, aborted: false, ended: undefined as undefined | 'released' | Error }
       let finish = (): void => {}
       const running = election
         .run(stop.signal, async (signal) => {
-          told.led = true
+          observed.led = true
           signal.addEventListener('abort', () => {
-            told.aborted = true
+            observed.aborted = true
           })
           await new Promise<void>((resolve) => {
             finish = resolve
@@ -46,14 +46,14 @@ const aContest = () => {
         })
         .then(
           () => {
-            told.ended = 'released'
+            observed.ended = 'released'
           },
           (error: Error) => {
-            told.ended = error
+            observed.ended = error
           },
         )
       const mayWrite = (): boolean => election.fence.refusal() === undefined
-      return { election, faults, written, answer, told, running, registry, stop, finish: () => finish(), mayWrite }
+      return { election, faults, written, answer, observed, running, registry, stop, finish: () => finish(), mayWrite }
     },
   }
 }
@@ -63,7 +63,7 @@ test('the first who asks leads, and renews every two seconds', async () => {
   const one = candidate('one')
   expect(one.mayWrite()).toBe(false)
   await pass(10_000)
-  expect(one.told).toMatchObject({ led: true, ended: undefined })
+  expect(one.observed).toMatchObject({ led: true, ended: undefined })
   expect(one.mayWrite()).toBe(true)
   expect(server.current()?.spec).toEqual({
     holderIdentity: 'one',
@@ -82,7 +82,7 @@ test('a standby waits while the leader renews, and does not write', async () => 
   await pass(100)
   const two = candidate('two')
   await pass(60_000)
-  expect(two.told.led).toBe(false)
+  expect(two.observed.led).toBe(false)
   expect(two.mayWrite()).toBe(false)
   expect(two.election.alive()).toBe(true)
   expect(two.written).toEqual([])
@@ -97,9 +97,9 @@ test('a leader that falls silent is followed after fifteen seconds, and not a mo
   one.faults.get = 'silent'
   one.faults.write = 'silent'
   await pass(14_900)
-  expect(two.told.led).toBe(false)
+  expect(two.observed.led).toBe(false)
   await pass(200)
-  expect(two.told.led).toBe(true)
+  expect(two.observed.led).toBe(true)
   expect(server.current()?.spec).toMatchObject({ holderIdentity: 'two', leaseTransitions: 1 })
 })
 
@@ -108,9 +108,9 @@ test("the others' clocks are not believed: a lease from the past is waited for, 
   server.put({ holderIdentity: 'old', leaseDurationSeconds: 15, renewTime: '2001-01-01T00:00:00.000000Z' })
   const one = candidate('one')
   await pass(14_900)
-  expect(one.told.led).toBe(false)
+  expect(one.observed.led).toBe(false)
   await pass(200)
-  expect(one.told.led).toBe(true)
+  expect(one.observed.led).toBe(true)
 })
 
 test('a clock that is set forward or back neither loses a lease nor wins one', async () => {
@@ -122,9 +122,9 @@ test('a clock that is set forward or back neither loses a lease nor wins one', a
   await pass(5_000)
   clock.jump(-1_200_000)
   await pass(60_000)
-  expect(one.told).toMatchObject({ led: true, ended: undefined })
+  expect(one.observed).toMatchObject({ led: true, ended: undefined })
   expect(one.mayWrite()).toBe(true)
-  expect(two.told.led).toBe(false)
+  expect(two.observed.led).toBe(false)
 })
 
 test('a leader that stops releases the lease once its work has ended, and a standby follows at once', async () => {
@@ -135,14 +135,14 @@ test('a leader that stops releases the lease once its work has ended, and a stan
   await pass(5_000)
   one.stop.abort()
   await pass(3_000)
-  expect(one.told).toMatchObject({ aborted: true, ended: undefined })
+  expect(one.observed).toMatchObject({ aborted: true, ended: undefined })
   expect(one.mayWrite()).toBe(true)
-  expect(two.told.led).toBe(false)
+  expect(two.observed.led).toBe(false)
   one.finish()
   await pass(0)
-  expect(one.told.ended).toBe('released')
+  expect(one.observed.ended).toBe('released')
   expect(one.mayWrite()).toBe(false)
-  expect(two.told.led).toBe(true)
+  expect(two.observed.led).toBe(true)
   expect(server.current()?.spec).toMatchObject({ holderIdentity: 'two', leaseTransitions: 1 })
 })
 
@@ -156,7 +156,7 @@ test('a standby whose watch tells it nothing follows within its own interval', a
   one.stop.abort()
   one.finish()
   await pass(2_400)
-  expect(two.told.led).toBe(true)
+  expect(two.observed.led).toBe(true)
 })
 
 test('a leader that cannot renew may not write after ten seconds, five before another leads', async () => {
@@ -169,15 +169,15 @@ test('a leader that cannot renew may not write after ten seconds, five before an
   one.faults.get = 'refused'
   await pass(9_800)
   expect(one.mayWrite()).toBe(true)
-  expect(one.told.ended).toBeUndefined()
+  expect(one.observed.ended).toBeUndefined()
   await pass(200)
   expect(one.mayWrite()).toBe(false)
-  expect(one.told).toMatchObject({ aborted: true })
-  expect(one.told.ended).toBeInstanceOf(LeaseLostError)
+  expect(one.observed).toMatchObject({ aborted: true })
+  expect(one.observed.ended).toBeInstanceOf(LeaseLostError)
   expect(one.election.fence.closed.aborted).toBe(true)
-  expect(two.told.led).toBe(false)
+  expect(two.observed.led).toBe(false)
   await pass(5_000)
-  expect(two.told.led).toBe(true)
+  expect(two.observed.led).toBe(true)
 })
 
 test('a leader that was frozen past its lease may not write from its first moment on, and never leads again', async () => {
@@ -190,7 +190,7 @@ test('a leader that was frozen past its lease may not write from its first momen
   clock.advance(60_000)
   expect(one.mayWrite()).toBe(false)
   await pass(30_000)
-  expect(one.told.ended).toBeInstanceOf(LeaseLostError)
+  expect(one.observed.ended).toBeInstanceOf(LeaseLostError)
   expect(one.mayWrite()).toBe(false)
   expect(one.written).toHaveLength(before)
 })
@@ -203,7 +203,7 @@ test('a leader whose lease another took, or somebody deleted, ends at once', asy
     if (takeAway === 'put') server.put({ holderIdentity: 'two', leaseDurationSeconds: 15 })
     else server.remove()
     await pass(0)
-    expect(one.told.ended).toBeInstanceOf(LeaseLostError)
+    expect(one.observed.ended).toBeInstanceOf(LeaseLostError)
     expect(one.mayWrite()).toBe(false)
   }
 })
@@ -216,7 +216,7 @@ test('a renewal whose answer is lost keeps the lease', async () => {
   await pass(2_000)
   delete one.faults.write
   await pass(20_000)
-  expect(one.told).toMatchObject({ led: true, aborted: false, ended: undefined })
+  expect(one.observed).toMatchObject({ led: true, aborted: false, ended: undefined })
   expect(one.mayWrite()).toBe(true)
 })
 
@@ -238,7 +238,7 @@ test('of many who want a free lease, one gets it', async () => {
   const { candidate, pass } = aContest()
   const all = Array.from({ length: 8 }, (_, index) => candidate(`c${index}`))
   await pass(5_000)
-  expect(all.filter(({ told }) => told.led)).toHaveLength(1)
+  expect(all.filter(({ observed }) => observed.led)).toHaveLength(1)
   expect(all.filter(({ mayWrite }) => mayWrite())).toHaveLength(1)
 })
 
@@ -247,7 +247,7 @@ test('a process that finds its own identity in the lease need not wait', async (
   server.put({ holderIdentity: 'one', leaseDurationSeconds: 15, leaseTransitions: 3 })
   const one = candidate('one')
   await pass(0)
-  expect(one.told.led).toBe(true)
+  expect(one.observed.led).toBe(true)
   expect(server.current()?.spec?.leaseTransitions).toBe(3)
 })
 

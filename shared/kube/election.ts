@@ -3,7 +3,14 @@ import { withDefined } from '#shared/optional.ts'
 import type { Client } from './client.ts'
 import { isAlreadyExists, isConflict, isNotFound } from './errors.ts'
 import type { Fence } from './fence.ts'
-import { heldByOthersMs, type Lease, type ObservedLease, observeLease, releasedLease, takenLease } from './lease.ts'
+import {
+  buildLeaseClaim,
+  buildLeaseRelease,
+  type Lease,
+  leaseWaitMs,
+  type ObservedLease,
+  observeLease,
+} from './lease.ts'
 import { type KubeLog, withFields } from './log.ts'
 import type { KubeMetrics } from './metrics.ts'
 import { type ObjectRef, objectKey } from './objects.ts'
@@ -121,7 +128,7 @@ export const createElection = (options: Options): Election => {
     },
     alive: () => !hold.holding() || hold.leftMs() > timing.renewDeadlineMs - timing.durationMs,
     run: async (signal, lead) => {
-      metrics?.leading(false)
+      metrics?.setLeading(false)
       const over = new AbortController()
       const watching = watchLease(options, over.signal, (lease) => {
         const holder = lease?.spec?.holderIdentity ?? ''
@@ -131,7 +138,7 @@ export const createElection = (options: Options): Election => {
       try {
         if (!(await acquire(signal))) return
         log.info({}, 'lease: acquired')
-        metrics?.leading(true)
+        metrics?.setLeading(true)
         const ended = new AbortController()
         const leading = lead(AbortSignal.any([signal, closed.signal])).finally(() => ended.abort())
         // After a loss nobody waits for the work any more, nor for how it fails.
@@ -140,7 +147,7 @@ export const createElection = (options: Options): Election => {
         await leading.finally(hold.release)
         log.info({}, 'lease: released')
       } finally {
-        metrics?.leading(false)
+        metrics?.setLeading(false)
         over.abort()
         await watching
       }
@@ -158,7 +165,7 @@ const createHold = ({ client, ref, identity, clock, timing }: Options & { timing
   }
   const write = async (timeoutMs: number): Promise<boolean> => {
     const startedMs = clock.monotonic()
-    const sent = takenLease({
+    const sent = buildLeaseClaim({
       ref,
       before: observed?.lease,
       identity,
@@ -182,7 +189,7 @@ const createHold = ({ client, ref, identity, clock, timing }: Options & { timing
       observed = undefined
     }
   }
-  const othersMs = (): number => heldByOthersMs(observed, identity, clock.monotonic())
+  const othersMs = (): number => leaseWaitMs(observed, identity, clock.monotonic())
   return {
     /** Takes the lease unless another process holds it. Returns true if this process holds it now. */
     take: async (timeoutMs: number): Promise<boolean> => {
@@ -202,7 +209,7 @@ const createHold = ({ client, ref, identity, clock, timing }: Options & { timing
       if (observed === undefined) return
       // A lease that cannot be given back runs out by itself.
       await client
-        .replace(releasedLease(ref, observed.lease, clock.now()), { timeoutMs: timing.retryMs })
+        .replace(buildLeaseRelease(ref, observed.lease, clock.now()), { timeoutMs: timing.retryMs })
         .catch(() => {})
     },
     /** Records another holder's renewal from a watch, so that its expiry counts from there and not from our next check. */

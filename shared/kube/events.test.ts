@@ -1,9 +1,9 @@
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import { createFakeClock } from '#test/support/fakeClock.ts'
-import type { Client, Sent } from './client.ts'
+import type { Client, ObjectInput } from './client.ts'
 import { KubeError } from './errors.ts'
-import { createEventRecorder, type EventLimits, eventResource, type Happening } from './events.ts'
+import { createEventRecorder, type EventInput, type EventLimits, eventResource } from './events.ts'
 import { silentLog } from './log.ts'
 import { createKubeMetrics } from './metrics.ts'
 import type { KubeObject } from './objects.ts'
@@ -15,7 +15,7 @@ const settled = async (): Promise<void> => {
 
 const aRecorder = (limits: Partial<EventLimits> = {}) => {
   const clock = createFakeClock(Date.UTC(2026, 0, 1))
-  const created: Sent[] = []
+  const created: ObjectInput[] = []
   const patched: { name: string; patch: object }[] = []
   const answer = { fails: 0, silent: false }
   const respond = async (): Promise<KubeObject> => {
@@ -44,7 +44,7 @@ const aRecorder = (limits: Partial<EventLimits> = {}) => {
   return { clock, created, patched, answer, recorder, registry, running, stop: () => stop.abort() }
 }
 
-const ready: Happening = { type: 'Normal', reason: 'Ready', action: 'Start', note: 'It is ready.' }
+const ready: EventInput = { type: 'Normal', reason: 'Ready', action: 'Start', note: 'It is ready.' }
 const lamp = thing('lamp', '7')
 
 test('an event is written once, as events.k8s.io wants it, about the object', async () => {

@@ -1,5 +1,5 @@
 import { type Clock, sleep } from '#shared/clock.ts'
-import type { Client, Resource, Sent } from './client.ts'
+import type { Client, ObjectInput, Resource } from './client.ts'
 import { isNotFound } from './errors.ts'
 import { microTime } from './lease.ts'
 import type { KubeLog } from './log.ts'
@@ -7,7 +7,7 @@ import type { EventMetrics } from './metrics.ts'
 import type { KubeObject } from './objects.ts'
 
 /** An event to report about an object. */
-export type Happening = {
+export type EventInput = {
   readonly type: 'Normal' | 'Warning'
   /** The kind of event in one CamelCase word. */
   readonly reason: string
@@ -20,7 +20,7 @@ export type Happening = {
 /** Records events of objects, which kubectl describe shows. */
 export type EventRecorder = {
   /** Queues the event and returns at once. Repeated events form a series; events beyond the limits are dropped. Never throws. */
-  record(regarding: KubeObject, happening: Happening): void
+  record(regarding: KubeObject, event: EventInput): void
   /** Writes recorded events until the signal aborts. Events that are still queued then are lost. */
   run(signal: AbortSignal): Promise<void>
 }
@@ -59,7 +59,7 @@ type Series = {
   readonly key: string
   readonly name: string
   readonly namespace: string
-  readonly first: Sent
+  readonly first: ObjectInput
   /** Number of occurrences, and the number that the server has; 0 before the event is created. */
   count: number
   writtenCount: number
@@ -96,20 +96,20 @@ export const createEventRecorder = (options: Options): EventRecorder => {
   const push = (series: Series): void => {
     if (series.queued) return
     if (queue.length >= limits.queued) {
-      metrics?.dropped()
+      metrics?.countDropped()
       return
     }
     series.queued = true
     queue.push(series)
     wake()
   }
-  const record: EventRecorder['record'] = (regarding, happening) => {
+  const record: EventRecorder['record'] = (regarding, event) => {
     const nowMs = clock.monotonic()
-    const key = keyOf(regarding, happening)
+    const key = keyOf(regarding, event)
     const before = seriesByKey.get(key)
     seriesByKey.delete(key)
     if (before === undefined || nowMs - before.lastMs > limits.quietMs) {
-      const series = beginSeries(options, key, regarding, happening)
+      const series = beginSeries(options, key, regarding, event)
       seriesByKey.set(key, series)
       if (seriesByKey.size > limits.series) seriesByKey.delete([...seriesByKey.keys()][0] ?? '')
       return push(series)
@@ -130,13 +130,13 @@ export const createEventRecorder = (options: Options): EventRecorder => {
       }
       series.writtenCount = series.writtenCount === 0 ? 1 : count
       series.writtenMs = clock.monotonic()
-      metrics?.written()
+      metrics?.countWritten()
       // Counts the occurrences since the first event was sent.
       if (series.count > 1 && series.writtenCount === 1) push(series)
     } catch (error) {
       // The server deletes events after an hour. After any fault, the next event of the series is created anew.
       seriesByKey.delete(series.key)
-      metrics?.dropped()
+      metrics?.countDropped()
       if (!isNotFound(error)) log.debug({ err: error, event: series.name }, 'event: not written')
     }
   }
@@ -162,20 +162,20 @@ export const createEventRecorder = (options: Options): EventRecorder => {
   }
 }
 
-const keyOf = (regarding: KubeObject, { type, reason, action, note }: Happening): string =>
+const keyOf = (regarding: KubeObject, { type, reason, action, note }: EventInput): string =>
   [regarding.metadata.uid, type, reason, action, note].join('/')
 
-const beginSeries = (options: Options, key: string, regarding: KubeObject, happening: Happening): Series => {
+const beginSeries = (options: Options, key: string, regarding: KubeObject, event: EventInput): Series => {
   const { clock, random } = options
   const { name, namespace, uid, resourceVersion } = regarding.metadata
   const nowMs = clock.now()
   const suffix = `${nowMs.toString(16)}${Math.floor(random() * 2 ** 32)
     .toString(16)
     .padStart(8, '0')}`
-  const event = { name: `${name.slice(0, 200)}.${suffix}`, namespace: namespace ?? 'default' }
+  const ref = { name: `${name.slice(0, 200)}.${suffix}`, namespace: namespace ?? 'default' }
   return {
     key,
-    ...event,
+    ...ref,
     count: 1,
     writtenCount: 0,
     queued: false,
@@ -184,14 +184,14 @@ const beginSeries = (options: Options, key: string, regarding: KubeObject, happe
     first: {
       apiVersion: 'events.k8s.io/v1',
       kind: 'Event',
-      metadata: event,
+      metadata: ref,
       eventTime: microTime(nowMs),
       reportingController: options.controller,
       reportingInstance: options.instance.slice(0, 128),
-      type: happening.type,
-      reason: happening.reason,
-      action: happening.action,
-      note: shortened(happening.note),
+      type: event.type,
+      reason: event.reason,
+      action: event.action,
+      note: shortened(event.note),
       regarding: { apiVersion: regarding.apiVersion, kind: regarding.kind, name, namespace, uid, resourceVersion },
     },
   }

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { isFenced } from './errors.ts'
 import { fenceTransport } from './fence.ts'
-import { type Answer, json, open, silence, startScriptedServer } from './testing/scriptedServer.ts'
+import { type Answer, json, openStream, silence, startScriptedServer } from './testing/scriptedServer.ts'
 import { createTransport, type Request } from './transport.ts'
 
 const undo: (() => Promise<void>)[] = []
@@ -10,7 +10,7 @@ afterEach(async () => {
 })
 
 const aFencedTransport = async (others: Answer[], { askedAt = [] as boolean[] } = {}) => {
-  const server = await startScriptedServer({ others, watches: [open()] })
+  const server = await startScriptedServer({ others, watches: [openStream()] })
   const transport = createTransport({ credentials: server.credentials, userAgent: 'tests', random: () => 0 })
   undo.push(server.close, transport.close)
   const closed = new AbortController()

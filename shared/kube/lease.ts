@@ -1,10 +1,10 @@
 import type { V1Lease } from '@kubernetes/client-node'
 import { withDefined } from '#shared/optional.ts'
-import type { Resource, Sent } from './client.ts'
-import type { ObjectRef, Typed } from './objects.ts'
+import type { ObjectInput, Resource } from './client.ts'
+import type { KubeObjectOf, ObjectRef } from './objects.ts'
 
 /** A Lease of coordination.k8s.io/v1. An empty or absent `holderIdentity` means that nobody leads. */
-export type Lease = Typed<V1Lease>
+export type Lease = KubeObjectOf<V1Lease>
 
 /** The Lease resource. */
 export const leaseResource: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', kind: 'Lease' }
@@ -19,7 +19,7 @@ export const observeLease = (before: ObservedLease | undefined, lease: Lease, no
     : { lease, sinceMs: nowMs }
 
 /** Returns the time in milliseconds for which another process holds the lease, or 0 if this identity can take it. */
-export const heldByOthersMs = (observed: ObservedLease | undefined, identity: string, nowMs: number): number => {
+export const leaseWaitMs = (observed: ObservedLease | undefined, identity: string, nowMs: number): number => {
   const holder = observed?.lease.spec?.holderIdentity ?? ''
   if (observed === undefined || holder === '' || holder === identity) return 0
   const durationMs = (observed.lease.spec?.leaseDurationSeconds ?? 0) * 1000
@@ -27,13 +27,13 @@ export const heldByOthersMs = (observed: ObservedLease | undefined, identity: st
 }
 
 /** Returns the Lease with which `identity` takes or renews `before`. `nowMs` is epoch milliseconds. */
-export const takenLease = (options: {
+export const buildLeaseClaim = (options: {
   ref: ObjectRef
   before: Lease | undefined
   identity: string
   durationMs: number
   nowMs: number
-}): Sent => {
+}): ObjectInput => {
   const { ref, before, identity, durationMs, nowMs } = options
   const spec = before?.spec ?? {}
   const renewed = spec.holderIdentity === identity
@@ -49,7 +49,7 @@ export const takenLease = (options: {
 }
 
 /** Returns the Lease with which a leader releases it, so that a standby does not wait for its expiry. */
-export const releasedLease = (ref: ObjectRef, before: Lease, nowMs: number): Sent =>
+export const buildLeaseRelease = (ref: ObjectRef, before: Lease, nowMs: number): ObjectInput =>
   record(ref, before, {
     ...before.spec,
     holderIdentity: '',
@@ -61,7 +61,7 @@ export const releasedLease = (ref: ObjectRef, before: Lease, nowMs: number): Sen
 /** Formats epoch milliseconds as a meta/v1 MicroTime, which has exactly six fractional digits. */
 export const microTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, -1)}000Z`
 
-const record = ({ namespace, name }: ObjectRef, before: Lease | undefined, spec: Lease['spec']): Sent => ({
+const record = ({ namespace, name }: ObjectRef, before: Lease | undefined, spec: Lease['spec']): ObjectInput => ({
   apiVersion: 'coordination.k8s.io/v1',
   kind: 'Lease',
   metadata: { ...before?.metadata, name, ...withDefined({ namespace }) },

@@ -2,11 +2,11 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 /** The metrics of a queue. Times are in seconds. */
 export type QueueMetrics = {
-  added(): void
+  countAdd(): void
   /** A key was added with a delay. */
-  retried(): void
-  waited(seconds: number): void
-  worked(seconds: number): void
+  countRetry(): void
+  observeWait(seconds: number): void
+  observeWork(seconds: number): void
   /** Sets the function that a scrape reads. */
   observe(read: () => { depth: number; secondsAtWork: number[] }): void
 }
@@ -17,23 +17,23 @@ export type Outcome = 'success' | 'requeue_after' | 'error'
 /** The metrics of a controller. */
 export type ControllerMetrics = {
   /** Records the start of a reconcile. Call the returned function at its end. */
-  started(): (outcome: Outcome) => void
-  failedForGood(): void
-  timedOut(): void
+  startReconcile(): (outcome: Outcome) => void
+  countTerminalError(): void
+  countTimeout(): void
 }
 
 /** The metrics of a cache. */
-export type ReflectorMetrics = { listed(): void; watched(): void; event(): void }
+export type ReflectorMetrics = { countList(): void; countWatch(): void; countEvent(): void }
 
 /** The metrics of an election. */
-export type ElectionMetrics = { leading(holds: boolean): void }
+export type ElectionMetrics = { setLeading(isLeading: boolean): void }
 
 /** The metrics of an event recorder: events written, and events dropped beyond a limit or after an error. */
-export type EventMetrics = { written(): void; dropped(): void }
+export type EventMetrics = { countWritten(): void; countDropped(): void }
 
 /** The metrics of the kit, with the names and buckets of controller-runtime and client-go, so that their dashboards work. */
 export type KubeMetrics = {
-  request(request: { method: string; code: string; host: string; seconds: number }): void
+  observeRequest(request: { method: string; code: string; host: string; seconds: number }): void
   /** A later queue, controller or cache replaces an earlier one of the same name. */
   queue(name: string): QueueMetrics
   controller(name: string, workers: number): ControllerMetrics
@@ -67,7 +67,7 @@ export const createKubeMetrics = (registry: Registry): KubeMetrics => {
     requestBuckets,
   )
   return {
-    request: ({ method, code, host, seconds: taken }) => {
+    observeRequest: ({ method, code, host, seconds: taken }) => {
       requests.inc({ code, method, host })
       seconds.observe({ verb: method, host }, taken)
     },
@@ -124,10 +124,10 @@ const createQueueMetrics = (make: Make): KubeMetrics['queue'] => {
   return (name) => {
     const labels = { name, controller: name }
     return {
-      added: () => adds.inc(labels),
-      retried: () => retries.inc(labels),
-      waited: (seconds) => waits.observe(labels, seconds),
-      worked: (seconds) => works.observe(labels, seconds),
+      countAdd: () => adds.inc(labels),
+      countRetry: () => retries.inc(labels),
+      observeWait: (seconds) => waits.observe(labels, seconds),
+      observeWork: (seconds) => works.observe(labels, seconds),
       observe: (read) => {
         depths.set(name, () => read().depth)
         unfinished.set(name, () => read().secondsAtWork.reduce((sum, each) => sum + each, 0))
@@ -154,7 +154,7 @@ const createControllerMetrics = (make: Make): KubeMetrics['controller'] => {
     limit.set({ controller }, workers)
     active.set({ controller }, 0)
     return {
-      started: () => {
+      startReconcile: () => {
         active.inc({ controller })
         const observe = times.startTimer({ controller })
         return (result) => {
@@ -164,8 +164,8 @@ const createControllerMetrics = (make: Make): KubeMetrics['controller'] => {
           if (result === 'error') errors.inc({ controller })
         }
       },
-      failedForGood: () => terminal.inc({ controller }),
-      timedOut: () => timeouts.inc({ controller }),
+      countTerminalError: () => terminal.inc({ controller }),
+      countTimeout: () => timeouts.inc({ controller }),
     }
   }
 }
@@ -184,9 +184,9 @@ const createReflectorMetrics = (make: Make): KubeMetrics['reflector'] => {
   return (name, silentMs) => {
     ages.set(name, () => silentMs() / 1000)
     return {
-      listed: () => lists.inc({ name }),
-      watched: () => watches.inc({ name }),
-      event: () => events.inc({ name }),
+      countList: () => lists.inc({ name }),
+      countWatch: () => watches.inc({ name }),
+      countEvent: () => events.inc({ name }),
     }
   }
 }
@@ -194,11 +194,11 @@ const createReflectorMetrics = (make: Make): KubeMetrics['reflector'] => {
 const createElectionMetrics = (make: Make): KubeMetrics['election'] => {
   const help = '1 while this process holds the lease, else 0.'
   const status = make.gauge('leader_election_master_status', help, ['name'])
-  return (name) => ({ leading: (holds) => status.set({ name }, holds ? 1 : 0) })
+  return (name) => ({ setLeading: (isLeading) => status.set({ name }, isLeading ? 1 : 0) })
 }
 
 const createEventMetrics = (make: Make): EventMetrics => {
   const written = make.counter('events_written_total', 'Events and changes of their series that were written.', [])
   const dropped = make.counter('events_dropped_total', 'Events that were dropped; nothing else depends on them.', [])
-  return { written: () => written.inc(), dropped: () => dropped.inc() }
+  return { countWritten: () => written.inc(), countDropped: () => dropped.inc() }
 }

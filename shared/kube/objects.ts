@@ -12,8 +12,8 @@ export type ObjectMeta = Json<V1ObjectMeta> & { name: string }
 /** An object of the API. Fields without a type, also unknown ones, are kept as the API server sent them. */
 export type KubeObject = { apiVersion: string; kind: string; metadata: ObjectMeta }
 
-/** An object of a generated type, such as `Typed<V1Pod>`, as the API server sends it. */
-export type Typed<T> = KubeObject & Json<Omit<T, keyof KubeObject>>
+/** An object of a generated type, such as `KubeObjectOf<V1Pod>`, as the API server sends it. */
+export type KubeObjectOf<T> = KubeObject & Json<Omit<T, keyof KubeObject>>
 
 /** The name of an object within its resource, and its namespace unless the resource is cluster-scoped. */
 export type ObjectRef = { namespace?: string | undefined; name: string }

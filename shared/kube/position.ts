@@ -5,25 +5,29 @@ export type Position = {
   /** The last version seen; "" before the first list. */
   readonly version: string
   readonly mustList: boolean
-  /** Watches in a row that the server answered and that failed without bringing anything. */
-  readonly strikes: number
+  /** The number of consecutive watches that the server answered and that failed before their first event. */
+  readonly failedWatches: number
 }
 
-/** So many watches may fail from one version before the cache lists anew, for whatever stands in the way there. */
-const maxStrikes = 3
+/** After this many failed watches from one version, the cache lists again. */
+const maxFailedWatches = 3
 
-/** Before anything is known. */
-export const unknownPosition: Position = { version: '', mustList: true, strikes: 0 }
+/** The position before the first list. */
+export const unknownPosition: Position = { version: '', mustList: true, failedWatches: 0 }
 
-/** After a full list, or an event or bookmark, of that version. */
-export const positionAt = (version: string): Position => ({ version, mustList: false, strikes: 0 })
+/** Returns the position after a full list, event or bookmark of that version. */
+export const positionAt = (version: string): Position => ({ version, mustList: false, failedWatches: 0 })
 
-/** After a fault. An interrupted watch goes on from where it was; only a version that is too old makes a new list. */
+/** Returns the position after an error. A watch resumes from its version, unless that is too old or fails repeatedly. */
 export const positionAfter = (position: Position, error: unknown): Position => {
   if (position.mustList) return position
-  if (isExpired(error)) return { ...position, mustList: true, strikes: 0 }
+  if (isExpired(error)) return { ...position, mustList: true, failedWatches: 0 }
   const unanswered = error instanceof KubeError && ['Unreachable', 'Timeout', 'Aborted'].includes(error.reason)
   if (unanswered || isThrottled(error)) return position
-  const strikes = position.strikes + 1
-  return { ...position, strikes: strikes % maxStrikes, mustList: strikes >= maxStrikes }
+  const failedWatches = position.failedWatches + 1
+  return {
+    ...position,
+    failedWatches: failedWatches % maxFailedWatches,
+    mustList: failedWatches >= maxFailedWatches,
+  }
 }

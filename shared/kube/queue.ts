@@ -42,14 +42,14 @@ export const createQueue = (options: { clock: Clock; backoff: Backoff; metrics?:
       if (first === undefined) return
       const [key, addedMs] = first
       working.set(key, { sinceMs: clock.monotonic(), again: undefined })
-      metrics?.waited((clock.monotonic() - addedMs) / 1000)
+      metrics?.observeWait((clock.monotonic() - addedMs) / 1000)
       waiters.shift()?.(key)
     }
   }
   const addWaiting = (key: string, lowPriority: boolean): void => {
     const patientSinceMs = patient.entries.get(key)
     if (urgent.entries.has(key) || (lowPriority && patientSinceMs !== undefined)) return
-    if (patientSinceMs === undefined) metrics?.added()
+    if (patientSinceMs === undefined) metrics?.countAdd()
     patient.entries.delete(key)
     const lane = lowPriority ? patient : urgent
     lane.entries.set(key, patientSinceMs ?? clock.monotonic())
@@ -59,12 +59,12 @@ export const createQueue = (options: { clock: Clock; backoff: Backoff; metrics?:
     if (closed) return
     const busy = working.get(key)
     if (busy === undefined) return addWaiting(key, lowPriority)
-    if (busy.again === undefined) metrics?.added()
+    if (busy.again === undefined) metrics?.countAdd()
     if (busy.again !== 'urgent') busy.again = lowPriority ? 'patient' : 'urgent'
   }
   const addAfter: Queue['addAfter'] = (key, delayMs) => {
     if (closed) return
-    metrics?.retried()
+    metrics?.countRetry()
     if (delayMs <= 0) return add(key)
     const atMs = clock.monotonic() + delayMs
     const waiting = delayed.get(key)
@@ -100,7 +100,7 @@ export const createQueue = (options: { clock: Clock; backoff: Backoff; metrics?:
       const busy = working.get(key)
       if (busy === undefined) return
       working.delete(key)
-      metrics?.worked((clock.monotonic() - busy.sinceMs) / 1000)
+      metrics?.observeWork((clock.monotonic() - busy.sinceMs) / 1000)
       if (busy.again === undefined || closed) return
       ;(busy.again === 'urgent' ? urgent : patient).entries.set(key, clock.monotonic())
       dispatchKeys()

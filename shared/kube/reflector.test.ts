@@ -1,20 +1,24 @@
 import { expect, test } from 'vitest'
 import { type Clock, systemClock } from '#shared/clock.ts'
-import { aReflector, asked, eventually } from './testing/aReflector.ts'
-import { ending, json, open, refuse } from './testing/scriptedServer.ts'
+import { aReflector, eventually, requestsOf } from './testing/aReflector.ts'
+import { endedStream, json, openStream, refuse } from './testing/scriptedServer.ts'
 import { bookmark, event, listOf, thing } from './testing/things.ts'
 
 test('a cache lists the newest, and watches from there', async () => {
-  const { server, cache, told } = await aReflector({
+  const { server, cache, changes } = await aReflector({
     lists: [json(listOf('7', [thing('a', '1', { owner: 'x' }), thing('b', '2')]))],
     watches: [
-      open(event('MODIFIED', thing('a', '8')), event('ADDED', thing('c', '9')), event('DELETED', thing('b', '10'))),
+      openStream(
+        event('MODIFIED', thing('a', '8')),
+        event('ADDED', thing('c', '9')),
+        event('DELETED', thing('b', '10')),
+      ),
     ],
     namespace: 'home',
     labelSelector: 'x=y',
   })
-  await eventually(() => expect(told).toHaveLength(5))
-  expect(told).toEqual([
+  await eventually(() => expect(changes).toHaveLength(5))
+  expect(changes).toEqual([
     'list: added a@1',
     'list: added b@2',
     'watch: updated a@8',
@@ -40,66 +44,66 @@ test('who waits for a cache that does not fill is told so', async () => {
 test('a watch that the server ends after its time goes on at once', async () => {
   let nowMs = 0
   const clock: Clock = { ...systemClock, monotonic: () => (nowMs += 1_000) }
-  const { server, warned } = await aReflector({
+  const { server, warnings } = await aReflector({
     lists: [json(listOf('7', []))],
-    watches: [ending(), ending(bookmark('9'))],
+    watches: [endedStream(), endedStream(bookmark('9'))],
     clock,
   })
-  await eventually(() => expect(asked(server)).toEqual({ lists: 1, watches: ['7', '7', '9'] }))
-  expect(warned).toEqual([])
+  await eventually(() => expect(requestsOf(server)).toEqual({ lists: 1, watches: ['7', '7', '9'] }))
+  expect(warnings).toEqual([])
 })
 
 test('a name that comes back with another uid is a deletion and an addition', async () => {
-  const { told } = await aReflector({
+  const { changes } = await aReflector({
     lists: [json(listOf('7', [thing('a', '1')]))],
-    watches: [open(event('MODIFIED', thing('a', '8', { uid: 'other' })))],
+    watches: [openStream(event('MODIFIED', thing('a', '8', { uid: 'other' })))],
   })
-  await eventually(() => expect(told).toEqual(['list: added a@1', 'watch: deleted a@1', 'watch: added a@8']))
+  await eventually(() => expect(changes).toEqual(['list: added a@1', 'watch: deleted a@1', 'watch: added a@8']))
 })
 
 test('a writer can wait until the cache has what it wrote', async () => {
   const { server, cache } = await aReflector({ lists: [json(listOf('7', []))] })
   await cache.synced({ timeoutMs: 2_000 })
   await eventually(() => expect(server.watches()).toHaveLength(1))
-  expect(await cache.reached('7', { timeoutMs: 0 })).toBe(true)
-  expect(await cache.reached('8', { timeoutMs: 5 })).toBe(false)
-  const waiting = cache.reached('8', { timeoutMs: 2_000 })
+  expect(await cache.waitForVersion('7', { timeoutMs: 0 })).toBe(true)
+  expect(await cache.waitForVersion('8', { timeoutMs: 5 })).toBe(false)
+  const waiting = cache.waitForVersion('8', { timeoutMs: 2_000 })
   server.send(event('ADDED', thing('a', '8')))
   expect(await waiting).toBe(true)
   expect(cache.store.get('home/a')?.metadata.resourceVersion).toBe('8')
 })
 
 test('a listener that throws hurts neither the cache nor the others', async () => {
-  const { cache, told, warned } = await aReflector({ lists: [json(listOf('7', [thing('a', '1')]))] })
+  const { cache, changes, warnings } = await aReflector({ lists: [json(listOf('7', [thing('a', '1')]))] })
   cache.onChange(() => {
     throw new Error('a bug')
   })
   const later: string[] = []
   cache.onChange(({ key }) => later.push(key))
-  await eventually(() => expect([told, later]).toEqual([['list: added a@1'], ['home/a']]))
-  expect(warned).toMatchObject([{ err: { message: 'a bug' } }])
+  await eventually(() => expect([changes, later]).toEqual([['list: added a@1'], ['home/a']]))
+  expect(warnings).toMatchObject([{ err: { message: 'a bug' } }])
 })
 
 test('full lists are told once the store has them, and managedFields are not kept', async () => {
   const noisy = { ...thing('a', '8'), metadata: { ...thing('a', '8').metadata, managedFields: [{}] } }
-  const { cache, told } = await aReflector({
+  const { cache, changes } = await aReflector({
     lists: [json(listOf('7', [thing('b', '1')]))],
-    watches: [open(event('ADDED', noisy))],
+    watches: [openStream(event('ADDED', noisy))],
   })
   const sizes: number[] = []
   cache.onList(() => sizes.push(cache.store.size))
-  await eventually(() => expect(told).toHaveLength(2))
+  await eventually(() => expect(changes).toHaveLength(2))
   expect(sizes).toEqual([1])
   expect(cache.store.get('home/a')).toEqual(thing('a', '8'))
 })
 
 test('of what is listed and of what is watched only the part that is asked for is kept', async () => {
-  const { cache, told } = await aReflector({
+  const { cache, changes } = await aReflector({
     keep: ({ spec: _, ...rest }) => rest,
     lists: [json(listOf('7', [{ ...thing('b', '1'), spec: { size: 1 } }]))],
-    watches: [open(event('ADDED', { ...thing('a', '8'), spec: { size: 2 } }))],
+    watches: [openStream(event('ADDED', { ...thing('a', '8'), spec: { size: 2 } }))],
   })
-  await eventually(() => expect(told).toHaveLength(2))
+  await eventually(() => expect(changes).toHaveLength(2))
   expect([cache.store.get('home/a'), cache.store.get('home/b')]).toEqual([thing('a', '8'), thing('b', '1')])
 })
 
@@ -112,7 +116,7 @@ test('a stopped cache ends at once, in a watch, in a list and in a wait', async 
     lists: [refuse(403, 'Forbidden')],
     timing: { firstBackoffMs: 60_000, maxBackoffMs: 60_000 },
   })
-  await eventually(() => expect(waiting.warned).toHaveLength(1))
+  await eventually(() => expect(waiting.warnings).toHaveLength(1))
   for (const { stop, running } of [watching, listing, waiting]) {
     stop.abort()
     await running

@@ -23,7 +23,7 @@ export type Reflector<T> = {
   /** Calls the listener after each full list, when its changes have been reported. */
   onList(listener: () => void): void
   /** Resolves with true once the cache has this resourceVersion or a newer one, with false after `timeoutMs`. */
-  reached(resourceVersion: string, options: { timeoutMs: number }): Promise<boolean>
+  waitForVersion(resourceVersion: string, options: { timeoutMs: number }): Promise<boolean>
   /** Returns the time since the last event or bookmark (one a minute) in milliseconds; infinite before the first list. */
   silentMs(): number
 }
@@ -80,13 +80,13 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
     position = positionAt(answer.resourceVersion)
     for (const change of changes) changed.tell(change)
     versions.reset(answer.resourceVersion)
-    metrics?.listed()
+    metrics?.countList()
     log.debug({ objects: answer.items.length, changes: changes.length }, 'cache: listed')
     listed.tell()
   }
   const take = (event: WatchEvent<T>): void => {
     heardAtMs = clock.monotonic()
-    metrics?.event()
+    metrics?.countEvent()
     const changes = event.type === 'bookmark' ? [] : store[event.type](keep(event.object))
     position = positionAt(event.version)
     for (const change of changes) changed.tell(change)
@@ -99,7 +99,7 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
       while (!signal.aborted) {
         try {
           if (position.mustList) await list(signal)
-          metrics?.watched()
+          metrics?.countWatch()
           for await (const event of feed(position.version, signal)) take(event)
         } catch (error) {
           if (signal.aborted) return
@@ -121,7 +121,7 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
     },
     onChange: (listener) => void changed.add(listener),
     onList: (listener) => void listed.add(listener),
-    reached: (resourceVersion, { timeoutMs }) => versions.reached(resourceVersion, timeoutMs),
+    waitForVersion: (resourceVersion, { timeoutMs }) => versions.waitFor(resourceVersion, timeoutMs),
     silentMs,
   }
 }

@@ -1,94 +1,94 @@
 import { expect, test } from 'vitest'
-import { aReflector, asked, eventually } from './testing/aReflector.ts'
-import { ending, json, open, refuse, reset, torn } from './testing/scriptedServer.ts'
+import { aReflector, eventually, requestsOf } from './testing/aReflector.ts'
+import { endedStream, json, openStream, refuse, reset, tornStream } from './testing/scriptedServer.ts'
 import { bookmark, event, failure, listOf, thing } from './testing/things.ts'
 
 test('a list that fails is tried again until the cache is full', async () => {
-  const { cache, told } = await aReflector({
+  const { cache, changes } = await aReflector({
     lists: [refuse(403, 'Forbidden'), refuse(403, 'Forbidden'), json(listOf('7', [thing('a', '1')]))],
   })
   expect([cache.hasSynced(), cache.silentMs()]).toEqual([false, Number.POSITIVE_INFINITY])
   await cache.synced({ timeoutMs: 2_000 })
-  expect([cache.hasSynced(), told]).toEqual([true, ['list: added a@1']])
+  expect([cache.hasSynced(), changes]).toEqual([true, ['list: added a@1']])
   expect(cache.silentMs()).toBeLessThan(2_000)
 })
 
 test('after a bookmark a broken watch goes on from it, without a list', async () => {
-  const { server, told } = await aReflector({
+  const { server, changes } = await aReflector({
     lists: [json(listOf('7', []))],
     watches: [
-      torn(bookmark('20')),
-      torn(event('ADDED', thing('a', '21')).slice(0, 30)),
+      tornStream(bookmark('20')),
+      tornStream(event('ADDED', thing('a', '21')).slice(0, 30)),
       reset,
-      open(event('ADDED', thing('a', '21'))),
+      openStream(event('ADDED', thing('a', '21'))),
     ],
   })
-  await eventually(() => expect(told).toEqual(['watch: added a@21']))
-  expect(asked(server)).toEqual({ lists: 1, watches: ['7', '20', '20', '20'] })
+  await eventually(() => expect(changes).toEqual(['watch: added a@21']))
+  expect(requestsOf(server)).toEqual({ lists: 1, watches: ['7', '20', '20', '20'] })
 })
 
 test.each([
   ['a refused watch', refuse(410, 'Expired')],
-  ['an error event', open(failure(410, 'Expired'))],
+  ['an error event', openStream(failure(410, 'Expired'))],
 ])('a version that is too old makes a list of nothing older than what was seen: %s', async (_what, answer) => {
-  const { server, told } = await aReflector({
+  const { server, changes } = await aReflector({
     lists: [
       json(listOf('7', [thing('a', '1'), thing('b', '2')])),
       json(listOf('30', [thing('a', '1'), thing('c', '25')])),
     ],
     watches: [answer],
   })
-  await eventually(() => expect(asked(server)).toEqual({ lists: 2, watches: ['7', '30'] }))
-  expect(told).toEqual(['list: added a@1', 'list: added b@2', 'list: deleted b@2', 'list: added c@25'])
+  await eventually(() => expect(requestsOf(server)).toEqual({ lists: 2, watches: ['7', '30'] }))
+  expect(changes).toEqual(['list: added a@1', 'list: added b@2', 'list: deleted b@2', 'list: added c@25'])
 })
 
 test('a server that asks for fewer requests is given the time, and no list', async () => {
-  const { server, told, warned } = await aReflector({
+  const { server, changes, warnings } = await aReflector({
     lists: [json(listOf('7', []))],
-    watches: [refuse(429, 'TooManyRequests', { 'retry-after': '0.03' }), open(event('ADDED', thing('a', '8')))],
+    watches: [refuse(429, 'TooManyRequests', { 'retry-after': '0.03' }), openStream(event('ADDED', thing('a', '8')))],
   })
-  await eventually(() => expect(told).toEqual(['watch: added a@8']))
-  expect(asked(server)).toEqual({ lists: 1, watches: ['7', '7'] })
-  expect(warned).toMatchObject([{ delayMs: 30 }])
+  await eventually(() => expect(changes).toEqual(['watch: added a@8']))
+  expect(requestsOf(server)).toEqual({ lists: 1, watches: ['7', '7'] })
+  expect(warnings).toMatchObject([{ delayMs: 30 }])
 })
 
 test('a garbage line ends the watch and loses nothing', async () => {
-  const { server, told } = await aReflector({
+  const { server, changes } = await aReflector({
     lists: [json(listOf('7', []))],
     watches: [
-      open(event('ADDED', thing('a', '8')), 'garbage\n', event('ADDED', thing('b', '9'))),
-      open('{"type":"ADDED"}\n'),
-      open(event('ADDED', thing('b', '9'))),
+      openStream(event('ADDED', thing('a', '8')), 'garbage\n', event('ADDED', thing('b', '9'))),
+      openStream('{"type":"ADDED"}\n'),
+      openStream(event('ADDED', thing('b', '9'))),
     ],
   })
-  await eventually(() => expect(told).toEqual(['watch: added a@8', 'watch: added b@9']))
-  expect(asked(server)).toEqual({ lists: 1, watches: ['7', '8', '8'] })
+  await eventually(() => expect(changes).toEqual(['watch: added a@8', 'watch: added b@9']))
+  expect(requestsOf(server)).toEqual({ lists: 1, watches: ['7', '8', '8'] })
 })
 
 test('a watch that stays stuck at one place is helped by a list', async () => {
   const { server, cache } = await aReflector({
     lists: [json(listOf('7', [])), json(listOf('9', [thing('a', '9')]))],
-    watches: [open('garbage\n'), open(failure(500, 'InternalError')), open('{}\n')],
+    watches: [openStream('garbage\n'), openStream(failure(500, 'InternalError')), openStream('{}\n')],
   })
-  await eventually(() => expect(asked(server)).toEqual({ lists: 2, watches: ['7', '7', '7', '9'] }))
+  await eventually(() => expect(requestsOf(server)).toEqual({ lists: 2, watches: ['7', '7', '7', '9'] }))
   expect(cache.store.size).toBe(1)
 })
 
 test('a connection that has died without a word is noticed by its silence', async () => {
-  const { server, told } = await aReflector({
+  const { server, changes } = await aReflector({
     lists: [json(listOf('7', []))],
-    watches: [open(bookmark('8')), open(event('ADDED', thing('a', '9')))],
+    watches: [openStream(bookmark('8')), openStream(event('ADDED', thing('a', '9')))],
     timing: { idleTimeoutMs: 40 },
   })
-  await eventually(() => expect(told).toEqual(['watch: added a@9']))
-  expect(asked(server).watches.slice(0, 2)).toEqual(['7', '8'])
+  await eventually(() => expect(changes).toEqual(['watch: added a@9']))
+  expect(requestsOf(server).watches.slice(0, 2)).toEqual(['7', '8'])
 })
 
 test('a watch that ends at once and brings nothing is a fault and not a hot loop', async () => {
-  const { warned, told } = await aReflector({
+  const { warnings, changes } = await aReflector({
     lists: [json(listOf('7', []))],
-    watches: [ending(), open(event('ADDED', thing('a', '8')))],
+    watches: [endedStream(), openStream(event('ADDED', thing('a', '8')))],
   })
-  await eventually(() => expect(told).toEqual(['watch: added a@8']))
-  expect(warned).toMatchObject([{ err: { message: 'watch things: it ended at once and brought nothing' } }])
+  await eventually(() => expect(changes).toEqual(['watch: added a@8']))
+  expect(warnings).toMatchObject([{ err: { message: 'watch things: it ended at once and brought nothing' } }])
 })

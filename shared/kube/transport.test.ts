@@ -2,14 +2,14 @@ import { afterEach, expect, test } from 'vitest'
 import { isConflict, isNotFound, isThrottled, KubeError } from './errors.ts'
 import {
   type Answer,
-  ending,
+  endedStream,
   json,
-  open,
+  openStream,
   refuse,
   reset,
   silence,
   startScriptedServer,
-  torn,
+  tornStream,
 } from './testing/scriptedServer.ts'
 import { createTransport } from './transport.ts'
 
@@ -114,7 +114,7 @@ test('a refusal that no repetition mends is not repeated', async () => {
 
 test.each([
   ['no answer', silence],
-  ['an answer that stops half-way', open('{"half":')],
+  ['an answer that stops half-way', openStream('{"half":')],
 ])('a request ends at its deadline: %s', async (_what, answer) => {
   const { transport } = await aTransport({ others: [answer] })
   const error = await failureOf(transport.request({ method: 'POST', path: '/x', timeoutMs: 30 }))
@@ -133,7 +133,7 @@ test('a request ends when its caller gives up', async () => {
 })
 
 test('an answer of success that is not JSON is a fault and not a result', async () => {
-  const { transport } = await aTransport({ others: [ending('<html>login')] })
+  const { transport } = await aTransport({ others: [endedStream('<html>login')] })
   const error = await failureOf(transport.request({ method: 'GET', path: '/x' }))
   expect(error).toMatchObject({ reason: 'Malformed', message: expect.stringContaining('<html>login') })
 })
@@ -146,16 +146,18 @@ const aWatch = (
 test('the lines of a watch come out whole, however the stream is cut', async () => {
   const text = Buffer.from(`{"name":"Zoë"}\n\n{"n":2}\n`)
   const bytes = [...text].map((byte) => Buffer.from([byte]))
-  const { transport } = await aTransport({ watches: [ending(...bytes), ending(text), ending('{"n":1}\n{"br')] })
+  const { transport } = await aTransport({
+    watches: [endedStream(...bytes), endedStream(text), endedStream('{"n":1}\n{"br')],
+  })
   expect(await watchAll(aWatch(transport))).toEqual([{ name: 'Zoë' }, { n: 2 }])
   expect(await watchAll(aWatch(transport))).toEqual([{ name: 'Zoë' }, { n: 2 }])
   expect(await watchAll(aWatch(transport))).toEqual([{ n: 1 }])
 })
 
 test.each([
-  ['a line that is no JSON', ending('{"n":1}\nxyz\n'), { reason: 'Malformed' }],
-  ['a broken connection', torn('{"n":1}\n'), { reason: 'Unreachable' }],
-  ['silence', open('{"n":1}\n'), { reason: 'Timeout' }],
+  ['a line that is no JSON', endedStream('{"n":1}\nxyz\n'), { reason: 'Malformed' }],
+  ['a broken connection', tornStream('{"n":1}\n'), { reason: 'Unreachable' }],
+  ['silence', openStream('{"n":1}\n'), { reason: 'Timeout' }],
 ])('a watch gives what it had and then fails at %s', async (_what, answer, expected) => {
   const { transport } = await aTransport({ watches: [answer] })
   const seen: unknown[] = []
@@ -172,7 +174,7 @@ test('a refused watch is told with its status and pause', async () => {
 })
 
 test('a watch ends at once when its caller gives up, and so does one that is left', async () => {
-  const { transport } = await aTransport({ watches: [open('{"n":1}\n'), open('{"n":1}\n')] })
+  const { transport } = await aTransport({ watches: [openStream('{"n":1}\n'), openStream('{"n":1}\n')] })
   const stop = new AbortController()
   const lines = aWatch(transport, stop.signal)[Symbol.asyncIterator]()
   await lines.next()

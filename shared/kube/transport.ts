@@ -144,12 +144,12 @@ const createSender = (options: { credentials: Credentials; userAgent: string; me
   return async (pool: Pool, request: Request, deadline: Deadline): Promise<Dispatcher.ResponseData> => {
     const startedMs = performance.now()
     const answered = (code: string): void =>
-      metrics?.request({ method: request.method, code, host, seconds: (performance.now() - startedMs) / 1000 })
+      metrics?.observeRequest({ method: request.method, code, host, seconds: (performance.now() - startedMs) / 1000 })
     try {
       const answer = await exchange(pool, request, deadline.signal)
       answered(String(answer.statusCode))
       if (answer.statusCode < 300) return answer
-      if (answer.statusCode === 401) credentials.refused()
+      if (answer.statusCode === 401) credentials.reportRefusal()
       const text = await readText(answer.body, maxLineBytes)
       throw errorFromStatus(answer.statusCode, parseOr(text), describe(request), header(answer, 'retry-after'))
     } catch (error) {

@@ -10,7 +10,7 @@ export type Versions = {
   /** Sets the version of the cache. It can be lower than before if the server was restored from a backup. */
   reset(version: string): void
   /** Resolves with true once the cache has that version or a newer one, with false after `timeoutMs`. */
-  reached(version: string, timeoutMs: number): Promise<boolean>
+  waitFor(version: string, timeoutMs: number): Promise<boolean>
 }
 
 /** Creates the record of an empty cache. */
@@ -30,7 +30,7 @@ export const createVersions = (clock: Clock): Versions => {
       const version = parse(text)
       if (version !== undefined) moveTo(version)
     },
-    reached: (text, timeoutMs) => {
+    waitFor: (text, timeoutMs) => {
       const version = parse(text)
       if (version === undefined || version <= current) return Promise.resolve(true)
       return new Promise((resolve) => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '#shared/clock.ts'
-import { type Client, createClient, type Sent } from '#shared/kube/client.ts'
+import { type Client, createClient, type ObjectInput } from '#shared/kube/client.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
 import { createElection } from '#shared/kube/election.ts'
 import { isAlreadyExists, isConflict, isFenced, isNotFound } from '#shared/kube/errors.ts'
@@ -27,7 +27,7 @@ const namespace = `kit-${Date.now()}`
 const as = { fieldManager: 'kit-tests', force: true }
 const stop = new AbortController()
 
-const aMap = (name: string, data: Record<string, string> = {}, metadata: object = {}): Sent => ({
+const aMap = (name: string, data: Record<string, string> = {}, metadata: object = {}): ObjectInput => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
   metadata: { name, namespace, labels: { kit: 'test' }, ...metadata },
@@ -60,14 +60,14 @@ test('a cache shows applied, changed and deleted objects once their write has re
   await cache.synced({ timeoutMs: 10_000 })
 
   const made = await maps.apply(aMap('a', { x: '1', y: '1' }), as)
-  expect(await cache.reached(made.metadata.resourceVersion ?? '', { timeoutMs: 5_000 })).toBe(true)
+  expect(await cache.waitForVersion(made.metadata.resourceVersion ?? '', { timeoutMs: 5_000 })).toBe(true)
   expect(cache.store.get(`${namespace}/a`)).toEqual(made)
   expect(made.metadata).not.toHaveProperty('managedFields')
 
   const applied = await maps.apply(aMap('a', { x: '2' }), as)
   expect(applied.data).toEqual({ x: '2' })
   const patched = await maps.patch({ namespace, name: 'a' }, { data: { z: '3' } })
-  expect(await cache.reached(patched.metadata.resourceVersion ?? '', { timeoutMs: 5_000 })).toBe(true)
+  expect(await cache.waitForVersion(patched.metadata.resourceVersion ?? '', { timeoutMs: 5_000 })).toBe(true)
   expect(cache.store.get(`${namespace}/a`)?.data).toEqual({ x: '2', z: '3' })
 
   await maps.delete({ namespace, name: 'a' })

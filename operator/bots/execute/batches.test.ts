@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { slowStart } from './batches.ts'
+import { runInBatches } from './batches.ts'
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index)
 
@@ -8,7 +8,7 @@ const work = async (count: number, { failsAt = Number.POSITIVE_INFINITY, mayCont
   const done: number[] = []
   const together: number[] = []
   let underWay = 0
-  const fault = await slowStart(numbers(count), { max: 8, mayContinue }, async (item) => {
+  const fault = await runInBatches(numbers(count), { max: 8, mayContinue }, async (item) => {
     underWay += 1
     const mine = underWay
     await Promise.resolve()

@@ -6,7 +6,7 @@ export type BatchFailure = { readonly error: unknown }
  * (kubernetes pkg/controller/replicaset, slowStartBatch): if the first is refused, thousands are not tried. No batch
  * begins after a failure, or once `mayContinue` returns false. Returns the failure of the earliest failed item.
  */
-export const slowStart = async <T>(
+export const runInBatches = async <T>(
   items: readonly T[],
   { first = 1, max, mayContinue }: { first?: number; max: number; mayContinue: () => boolean },
   task: (item: T) => Promise<void>,

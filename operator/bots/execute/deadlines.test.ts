@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
 import { createRunClock } from '#operator/lifecycle/runClock.ts'
+import { startMs } from '#operator/testing/fixtures.ts'
 import { silentLog } from '#shared/kube/log.ts'
 import { objectKey } from '#shared/kube/objects.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { botDeploymentResource } from '#shared/resources/group.ts'
 import { createFakeClock, type FakeClock } from '#test/support/fakeClock.ts'
-import { active, settings, someBots, startMs } from '../fixtures.ts'
+import { active, settings, someBots } from '../fixtures.ts'
 import { type BotDeps, reconcileBots } from './reconcile.ts'
 
 const minuteMs = 60_000
@@ -16,7 +17,7 @@ const anOperator = (clock: FakeClock, start: BotDeployment) => {
   const runClock = createRunClock(clock)
   const deps = {
     bots: {
-      cache: { store: { get: () => bots, byIndex: () => [bots] }, reached: async () => undefined },
+      cache: { store: { get: () => bots, byIndex: () => [bots] }, waitForVersion: async () => undefined },
       client: {
         resource: botDeploymentResource,
         applyStatus: async ({ status }: Pick<BotDeployment, 'status'>) => {
@@ -26,7 +27,7 @@ const anOperator = (clock: FakeClock, start: BotDeployment) => {
       },
     },
     pods: {
-      cache: { store: { byIndex: () => [], get: () => undefined }, reached: async () => undefined },
+      cache: { store: { byIndex: () => [], get: () => undefined }, waitForVersion: async () => undefined },
       client: { create: async () => ({ metadata: { name: 'made' } }) },
     },
     worlds: { store: { get: () => active() } },

@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest'
 import { createRunClock } from '#operator/lifecycle/runClock.ts'
 import type { Pod } from '#operator/pods/pod.ts'
+import { runA, startMs } from '#operator/testing/fixtures.ts'
 import { KubeError } from '#shared/kube/errors.ts'
 import { silentLog } from '#shared/kube/log.ts'
 import { objectKey } from '#shared/kube/objects.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { botDeploymentResource } from '#shared/resources/group.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
-import { aBot, active, runA, settings, someBots, startedIn, startMs } from '../fixtures.ts'
+import { aBot, active, settings, someBots, startedIn } from '../fixtures.ts'
 import { type BotDeps, reconcileBots } from './reconcile.ts'
 
 const alreadyExists = new KubeError({ status: 409, reason: 'AlreadyExists', message: 'pods "bot-1-0" already exists' })
@@ -19,7 +20,7 @@ const reconcileBesides = async (present: Pod) => {
   let written: BotDeployment['status']
   const deps = {
     bots: {
-      cache: { store: { get: () => bots, byIndex: () => [bots] }, reached: async () => undefined },
+      cache: { store: { get: () => bots, byIndex: () => [bots] }, waitForVersion: async () => undefined },
       client: {
         resource: botDeploymentResource,
         applyStatus: async ({ status }: Pick<BotDeployment, 'status'>) => {
@@ -29,7 +30,7 @@ const reconcileBesides = async (present: Pod) => {
       },
     },
     pods: {
-      cache: { store: { byIndex: () => [], get: () => undefined }, reached: async () => undefined },
+      cache: { store: { byIndex: () => [], get: () => undefined }, waitForVersion: async () => undefined },
       client: {
         create: () => Promise.reject(alreadyExists),
         get: async () => present,

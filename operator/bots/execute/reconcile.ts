@@ -23,7 +23,7 @@ import { plan } from '../plan.ts'
 import { type Bot, botName, buildBotPod } from '../pod.ts'
 import type { BotSettings } from '../settings.ts'
 import { burstPauseMs, type PlanInput, type Step } from '../step.ts'
-import { slowStart } from './batches.ts'
+import { runInBatches } from './batches.ts'
 
 /** The dependencies of a BotDeployment's reconcile. */
 export type BotDeps = {
@@ -143,8 +143,8 @@ const executeSteps = async (
     if (creation.kind === 'created') done.created += 1
   }
   const failed =
-    (await slowStart(deletions, { first: maxParallel, max: maxParallel, mayContinue }, remove)) ??
-    (await slowStart(creations, { max: maxParallel, mayContinue }, create))
+    (await runInBatches(deletions, { first: maxParallel, max: maxParallel, mayContinue }, remove)) ??
+    (await runInBatches(creations, { max: maxParallel, mayContinue }, create))
   if (failed !== undefined) {
     const why = isRefusal(failed.error) ? explainRefusal(failed.error, 'bots') : undefined
     return { done, error: failed.error, why }

@@ -19,7 +19,7 @@ export const createOwned = async <T extends KubeObject>(
 ): Promise<Creation> => {
   try {
     const created = await client.create(object, { signal })
-    await cache.reached(created.metadata.resourceVersion ?? '', { timeoutMs: ownWriteTimeoutMs })
+    await cache.waitForVersion(created.metadata.resourceVersion ?? '', { timeoutMs: ownWriteTimeoutMs })
     return { kind: 'created' }
   } catch (error) {
     if (!isAlreadyExists(error)) throw error

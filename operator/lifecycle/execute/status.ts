@@ -41,7 +41,7 @@ export const writeStatus = async <Status extends WithConditions, T extends KubeO
   }
   try {
     const written = await client.applyStatus(object, { fieldManager: fieldManagers.operator, force: true, signal })
-    await cache.reached(written.metadata.resourceVersion ?? '', { timeoutMs: ownWriteTimeoutMs })
+    await cache.waitForVersion(written.metadata.resourceVersion ?? '', { timeoutMs: ownWriteTimeoutMs })
   } catch (error) {
     if (!isNotFound(error)) throw error
   }

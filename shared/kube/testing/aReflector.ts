@@ -27,19 +27,19 @@ export const aReflector = async ({
 }: Setup) => {
   const server = await startScriptedServer({ lists, watches })
   const transport = createTransport({ credentials: server.credentials, userAgent: 'tests', random: () => 0 })
-  const warned: { delayMs?: number; err?: { message: string } }[] = []
+  const warnings: { delayMs?: number; err?: { message: string } }[] = []
   const cache = createReflector({
     client: createClient<Thing>(transport, things),
     clock,
     random: () => 0,
-    log: { ...silentLog, warn: (fields) => warned.push(fields), error: (fields) => warned.push(fields) },
+    log: { ...silentLog, warn: (fields) => warnings.push(fields), error: (fields) => warnings.push(fields) },
     timing: { firstBackoffMs: 1, maxBackoffMs: 4, ...timing },
     indexers: { owner: ({ metadata }) => (metadata.labels?.owner === undefined ? [] : [metadata.labels.owner]) },
     ...selection,
   })
-  const told: string[] = []
+  const changes: string[] = []
   cache.onChange(({ type, object, initial }) => {
-    told.push(`${initial ? 'list' : 'watch'}: ${type} ${object.metadata.name}@${object.metadata.resourceVersion}`)
+    changes.push(`${initial ? 'list' : 'watch'}: ${type} ${object.metadata.name}@${object.metadata.resourceVersion}`)
   })
   const stop = new AbortController()
   const running = cache.run(stop.signal)
@@ -49,13 +49,14 @@ export const aReflector = async ({
     await transport.close()
     await server.close()
   })
-  return { server, cache, told, warned, stop, running }
+  return { server, cache, changes, warnings, stop, running }
 }
 
-/** Waits, a short time, until `look` throws no more. */
+/** Waits up to two seconds until `look` no longer throws. */
 export const eventually = (look: () => void): Promise<void> => vi.waitFor(look, { timeout: 2_000, interval: 2 })
-/** How often the server was asked to list, and the versions from which it was asked to watch. */
-export const asked = (server: Awaited<ReturnType<typeof aReflector>>['server']) => ({
+
+/** Returns the number of list requests and the start versions of the watches. */
+export const requestsOf = (server: Awaited<ReturnType<typeof aReflector>>['server']) => ({
   lists: server.lists().length,
   watches: server.watches().map(({ query }) => query.resourceVersion),
 })

@@ -1,4 +1,4 @@
-import type { Client, Sent } from '../client.ts'
+import type { Client, ObjectInput } from '../client.ts'
 import { KubeError } from '../errors.ts'
 import { type Lease, leaseResource } from '../lease.ts'
 
@@ -16,7 +16,7 @@ export const createLeaseServer = () => {
   const tell = (type: string, lease: Lease): void => {
     for (const watcher of watchers) watcher({ type, object: structuredClone(lease) })
   }
-  const store = (sent: Sent): Lease => {
+  const store = (sent: ObjectInput): Lease => {
     version += 1
     const isNew = current === undefined
     current = {
@@ -46,7 +46,7 @@ export const createLeaseServer = () => {
       const written: Lease[] = []
       const slow: (() => void)[] = []
       const silence = <T>(): Promise<T> => new Promise<T>(() => {})
-      const write = async (sent: Sent): Promise<Lease> => {
+      const write = async (sent: ObjectInput): Promise<Lease> => {
         if (faults.write === 'silent') return silence()
         if (faults.write === 'refused') return refuse(500, 'InternalError')
         const stored = store(sent)

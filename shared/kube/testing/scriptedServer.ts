@@ -20,28 +20,28 @@ export const json =
   (response) =>
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 
-/** Answers with a Status, as the API server refuses. */
+/** Answers with a failure Status, as the API server does. */
 export const refuse = (code: number, reason: string, headers: Record<string, string> = {}, details?: object): Answer =>
   json({ kind: 'Status', status: 'Failure', code, reason, message: `refused: ${reason}`, details }, code, headers)
 
-/** Begins a stream with these pieces as they are, and leaves it open. */
-export const open =
+/** Begins a stream with these pieces and leaves it open. */
+export const openStream =
   (...pieces: (string | Buffer)[]): Answer =>
   (response) => {
     response.writeHead(200).flushHeaders()
     for (const piece of pieces) response.write(piece)
   }
 
-/** A stream of these pieces that ends in good order. */
-export const ending =
+/** Sends a stream of these pieces and ends it properly. */
+export const endedStream =
   (...pieces: (string | Buffer)[]): Answer =>
   (response) => {
-    open(...pieces)(response)
+    openStream(...pieces)(response)
     response.end()
   }
 
-/** A stream that is torn off after these pieces. */
-export const torn =
+/** Sends these pieces and closes the connection before the end of the stream. */
+export const tornStream =
   (...pieces: string[]): Answer =>
   (response) => {
     response.writeHead(200).flushHeaders()
@@ -55,8 +55,8 @@ export const reset: Answer = (response) => response.destroy()
 export const silence: Answer = () => {}
 
 /**
- * A server on this machine that answers what a test tells it to: lists, watches and all else from a script each, in
- * order. After the end of its script a watch stays open and anything else is a 500.
+ * Starts a local server that answers from scripts, in order: one for lists, one for watches and one for all other
+ * requests. After the end of its script, a watch stays open and any other request gets status 500.
  */
 export const startScriptedServer = async (script: { lists?: Answer[]; watches?: Answer[]; others?: Answer[] }) => {
   const received: Received[] = []
@@ -75,7 +75,7 @@ export const startScriptedServer = async (script: { lists?: Answer[]; watches?: 
     received.push({ method: request.method ?? '', path: url.pathname, query, headers: request.headers, body })
     if (query.watch === 'true') {
       streams.push(response)
-      ;(left.watches.shift() ?? open())(response)
+      ;(left.watches.shift() ?? openStream())(response)
     } else {
       const answers = url.pathname.endsWith('/things') && request.method === 'GET' ? left.lists : left.others
       ;(answers.shift() ?? json({ message: 'the script has ended' }, 500))(response)
@@ -87,7 +87,7 @@ export const startScriptedServer = async (script: { lists?: Answer[]; watches?: 
     server: `http://127.0.0.1:${port}`,
     tls: async () => noTls,
     headers: async () => ({ authorization: 'Bearer sesame' }),
-    refused: () => {},
+    reportRefusal: () => {},
   }
   return {
     credentials,
