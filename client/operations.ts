@@ -9,6 +9,9 @@ export type ApiKey = {
   claims: { [key: string]: boolean }
   permissions: string[]
   keyString: string
+  expiresAt?: string
+  lastUsedAt?: string
+  allowedNetworks?: string[]
 }
 
 export type BotDeployment = {
@@ -58,6 +61,10 @@ export type CreateApiKey = {
   claims?: { [key: string]: boolean }
   isActive?: boolean
   permissions?: string[]
+  /** When the key ends. */
+  expiresAt?: string
+  /** The CIDR blocks from which the key may be used. */
+  allowedNetworks?: string[]
 }
 
 export type CreateBotDeployment = {
@@ -257,6 +264,7 @@ export type CreatedProject = {
 }
 
 export type CreatedToken = {
+  tokenId: string
   accessToken: string
   tokenType: 'Bearer'
   expiresAt: string
@@ -403,6 +411,8 @@ export type PatchApiKey = {
   claims?: { [key: string]: boolean }
   isActive?: boolean
   permissions?: string[]
+  expiresAt?: string | null
+  allowedNetworks?: string[] | null
 }
 
 export type PatchBotDeployment = {
@@ -435,6 +445,7 @@ export type PatchLimits = {
 
 export type PatchOrganization = {
   name?: string
+  /** A label that the tenant chooses; it is not unique. organizationId identifies an organization. */
   tenantId?: string
   featuredEventId?: string
   features?: {
@@ -780,6 +791,16 @@ export type PutLiveConfig = {
     config: { [key: string]: unknown }
   }
   userId?: string
+}
+
+export type RotateApiKey = {
+  /** How long the replaced string stays valid. */
+  overlapSeconds?: number
+}
+
+export type RotatedApiKey = {
+  apiKey: string
+  previousValidUntil: string
 }
 
 export type ScalingProfile = {
@@ -1492,6 +1513,29 @@ export type Operations = {
     }
     answer: undefined
   }
+  /** Revoke a token before its end */
+  revokeToken: {
+    params: {
+      userId: string
+      tokenId: string
+    }
+    query: None
+    headers: None
+    body: undefined
+    answer: undefined
+  }
+  /** Give a key a new string; the replaced string stays valid for the overlap */
+  rotateApiKey: {
+    params: {
+      apiKeyId: string
+    }
+    query: None
+    headers: {
+      'idempotency-key'?: string
+    }
+    body: RotateApiKey
+    answer: RotatedApiKey
+  }
   /** Start a new run of a world, whatever its state */
   startWorld: {
     params: {
@@ -1565,6 +1609,8 @@ export const operations = {
   putOrganizationPictureById: { method: 'PATCH', path: '/api/organizations/{organizationId}/pictureUrl/', body: ['image/png', 'image/jpeg', 'image/webp', 'multipart/form-data'] },
   putWorldPicture: { method: 'PATCH', path: '/api/worlds/{worldId}/pictureUrl/', body: ['image/png', 'image/jpeg', 'image/webp', 'multipart/form-data'] },
   resolveBuildAndContent: { method: 'POST', path: '/api/worlds/resolveBuildAndContent/', body: ['application/json'] },
+  revokeToken: { method: 'DELETE', path: '/api/users/{userId}/tokens/{tokenId}/' },
+  rotateApiKey: { method: 'POST', path: '/api/organizations/apiKeys/{apiKeyId}/rotate/', body: ['application/json'] },
   startWorld: { method: 'POST', path: '/api/worlds/{worldId}/start/' },
   stopWorld: { method: 'POST', path: '/api/worlds/{worldId}/stop/' },
 } as const
