@@ -30,6 +30,8 @@ const safeRequestId = /^[A-Za-z0-9._-]{1,64}$/
 export type AppOptions = {
   readonly deps: Deps
   readonly rootApiKey: string
+  /** A second platform key, valid while the first is introduced. */
+  readonly previousRootApiKey?: string | undefined
   readonly verifyToken: (token: string) => Promise<Principal | undefined>
   readonly rateLimits: RateLimitOptions
   readonly allowedOrigins: readonly string[]
@@ -44,11 +46,12 @@ export type AppOptions = {
 export const createApp = (options: AppOptions) => {
   const { deps, registry, ready } = options
   const app = new Hono<Env>({ getPath: withSlash })
-  const { rootApiKey, verifyToken: verify } = options
+  const { rootApiKey, previousRootApiKey, verifyToken: verify } = options
   const limits = createRateLimits(deps.clock, options.rateLimits)
   const addressOf = (c: HonoContext<Env>): string => (c.env?.incoming ? options.clientAddress(c.env.incoming) : '')
   const authenticate = createAuthenticator({
-    ...{ rootApiKey, platform, keys: deps.keys, verify, addressOf },
+    ...{ rootApiKey, previousRootApiKey, platform, keys: deps.keys, verify, addressOf },
+    onUse: deps.keyUsage.note,
     countFailure: limits.takeForFailure,
   })
   const runtime = { deps, authenticate, limits }

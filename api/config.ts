@@ -27,8 +27,12 @@ export type ApiConfig = {
   readonly tls: TlsFiles | undefined
   readonly database: { readonly url: string; readonly poolSize: number }
   readonly rootApiKey: string
-  /** What fingerprints of keys are made with; another one makes every key unknown. */
-  readonly keyPepper: string
+  /** A second platform key, valid while the first is introduced. */
+  readonly previousRootApiKey: string | undefined
+  /** Make the fingerprints of keys. The first is current; keys are found under each. */
+  readonly keyPeppers: readonly [string, ...string[]]
+  /** How many organizations a key and the keys that descend from it may make. */
+  readonly maxOrganizationsPerKey: number
   /** The first seals, the others only open. */
   readonly encryptionKeys: readonly [EncryptionKey, ...EncryptionKey[]]
   readonly objectStoreUrl: string
@@ -37,6 +41,10 @@ export type ApiConfig = {
   /** The origins whose pages may call the API from a browser. */
   readonly allowedOrigins: readonly string[]
   readonly namespacePrefix: string
+  /** The users of the cluster that api and operator are, as RBAC knows them. */
+  readonly clusterUsers: { readonly api: string; readonly operator: string }
+  /** Networks (CIDR) that servers may reach beside the pods of the API and of DNS. */
+  readonly network: { readonly apiNetworks: readonly string[]; readonly dnsNetworks: readonly string[] }
   /** The longest wait before a failed push to the cluster is tried again. */
   readonly pushBackoffMaxMs: number
   readonly limits: Limits
@@ -70,6 +78,18 @@ const jsonFile = <S extends z.ZodType>(schema: S) =>
     }
     return z.NEVER
   })
+
+/**
+ * Reports whether a secret can be random: its letters carry at least 80 bits (by Shannon's entropy of their frequencies),
+ * it is not an ascending or repeated sequence, and it does not name itself as a placeholder. The format of API keys and
+ * 24 random base64 characters pass.
+ */
+const isUnpredictable = (text: string): boolean => {
+  const counts = [...Map.groupBy(text, (letter) => letter).values()].map((letters) => letters.length)
+  const bits = counts.reduce((sum, count) => sum - count * Math.log2(count / text.length), 0)
+  const steps = new Set(Array.from(text.slice(1), (letter, at) => letter.charCodeAt(0) - text.charCodeAt(at)))
+  return bits >= 80 && steps.size >= 6 && !/change-?me|password|placeholder/i.test(text)
+}
 
 /** A list with commas. */
 const list = <S extends z.ZodType<string, string>>(each: S) =>
@@ -106,9 +126,19 @@ const encryptionKeys = z.string().transform((text, context): [EncryptionKey, ...
   return z.NEVER
 })
 
+const platformKey = z
+  .string()
+  .min(24, 'must have at least 24 characters')
+  .refine(isUnpredictable, 'is too easy to guess; make one with: openssl rand -base64 32')
+const pepper = z.string().min(32, 'must have at least 32 characters')
+
 const origin = z
   .string()
   .refine((text) => URL.parse(text)?.origin === text, 'must be origins such as https://play.example.com')
+
+const network = z.union([z.cidrv4(), z.cidrv6()], 'must be networks such as 203.0.113.0/24')
+const clusterUser = () =>
+  z.string().regex(/^[\w.:@-]{1,253}$/, 'must be a user name such as system:serviceaccount:orrery:api')
 
 const variables = {
   ORRERY_LOG_LEVEL: z.enum(logLevels).default('info'),
@@ -119,14 +149,10 @@ const variables = {
   ORRERY_TLS_KEY_FILE: z.string().optional(),
   ORRERY_DATABASE_URL: url('postgres', 'postgresql').describe('postgres://user:password@host:5432/orrery'),
   ORRERY_DATABASE_POOL_SIZE: decimal(2, 1_000).default(16),
-  ORRERY_ROOT_API_KEY: z
-    .string()
-    .min(24, 'must have at least 24 characters')
-    .describe('the platform key; make one with: openssl rand -base64 32'),
-  ORRERY_KEY_PEPPER: z
-    .string()
-    .min(32, 'must have at least 32 characters')
-    .describe('keeps API keys unfindable in a dump; make one with: openssl rand -base64 32'),
+  ORRERY_ROOT_API_KEY: platformKey.describe('the platform key; make one with: openssl rand -base64 32'),
+  ORRERY_ROOT_API_KEY_PREVIOUS: platformKey.optional(),
+  ORRERY_KEY_PEPPER: pepper.describe('keeps API keys unfindable in a dump; make one with: openssl rand -base64 32'),
+  ORRERY_KEY_PEPPER_PREVIOUS: pepper.optional(),
   ORRERY_KEY_ENCRYPTION_KEYS: encryptionKeys.describe('k1:<base64>, the current one first; openssl rand -base64 32'),
   ORRERY_OBJECT_STORE_URL: url('file', 's3').describe('file:///var/lib/orrery/objects or s3://bucket?region=…'),
   ORRERY_PUBLIC_URL: url('http', 'https').describe('where clients reach the API, such as https://api.example.com'),
@@ -136,11 +162,16 @@ const variables = {
     .string()
     .regex(/^[a-z]([a-z0-9-]{0,29}[a-z0-9])?$/, 'must be at most 31 of a-z, 0-9 and -, and begin with a letter')
     .default('orrery'),
+  ORRERY_API_USER: clusterUser().default('orrery-api'),
+  ORRERY_OPERATOR_USER: clusterUser().default('orrery-operator'),
+  ORRERY_API_NETWORKS: list(network).default([]),
+  ORRERY_DNS_NETWORKS: list(network).default([]),
   ORRERY_PUSH_BACKOFF_MAX_MS: decimal(10, 3_600_000).default(30_000),
   ORRERY_LIMIT_MAX_WORLDS: decimal(0, 1_000_000).default(1_000),
   ORRERY_LIMIT_MAX_BOT_DEPLOYMENTS: decimal(0, 1_000_000).default(1_000),
   ORRERY_LIMIT_MAX_WORLD_CAPACITY: decimal(0, 10_000).default(10_000),
   ORRERY_LIMIT_MAX_RUNNING_CAPACITY: decimal(0, 100_000_000).default(20_000),
+  ORRERY_LIMIT_ORGANIZATIONS_PER_KEY: decimal(0, 1_000_000).default(100),
   ORRERY_LIMIT_REQUESTS_PER_SECOND: decimal(1, 1_000_000).default(50),
   ORRERY_LIMIT_REQUEST_BURST: decimal(1, 1_000_000).default(100),
   ORRERY_LIMIT_STARTS_PER_MINUTE: decimal(1, 1_000_000).default(10),
@@ -155,6 +186,9 @@ const variables = {
   ORRERY_CLUSTERS_FILE: jsonFile(clustersSchema).default([{ name: 'default', places: everyPlace }]),
   ORRERY_SUPPORTED_PROVIDERS: list(z.enum(providers)).default([]),
 }
+
+const peppersOf = (values: { ORRERY_KEY_PEPPER: string; ORRERY_KEY_PEPPER_PREVIOUS?: string | undefined }) =>
+  [values.ORRERY_KEY_PEPPER, ...(values.ORRERY_KEY_PEPPER_PREVIOUS ? [values.ORRERY_KEY_PEPPER_PREVIOUS] : [])] as const
 
 const requireBothTlsFiles: Rule = (given) => {
   const names = ['ORRERY_TLS_CERT_FILE', 'ORRERY_TLS_KEY_FILE']
@@ -174,12 +208,16 @@ export const readApiConfig = (env: NodeJS.ProcessEnv): ApiConfig => {
     tls: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile },
     database: { url: values.ORRERY_DATABASE_URL, poolSize: values.ORRERY_DATABASE_POOL_SIZE },
     rootApiKey: values.ORRERY_ROOT_API_KEY,
-    keyPepper: values.ORRERY_KEY_PEPPER,
+    previousRootApiKey: values.ORRERY_ROOT_API_KEY_PREVIOUS,
+    keyPeppers: peppersOf(values),
+    maxOrganizationsPerKey: values.ORRERY_LIMIT_ORGANIZATIONS_PER_KEY,
     encryptionKeys: values.ORRERY_KEY_ENCRYPTION_KEYS,
     objectStoreUrl: values.ORRERY_OBJECT_STORE_URL,
     publicUrl: values.ORRERY_PUBLIC_URL,
     allowedOrigins: values.ORRERY_ALLOWED_ORIGINS,
     namespacePrefix: values.ORRERY_NAMESPACE_PREFIX,
+    clusterUsers: { api: values.ORRERY_API_USER, operator: values.ORRERY_OPERATOR_USER },
+    network: { apiNetworks: values.ORRERY_API_NETWORKS, dnsNetworks: values.ORRERY_DNS_NETWORKS },
     pushBackoffMaxMs: values.ORRERY_PUSH_BACKOFF_MAX_MS,
     limits: {
       maxWorlds: values.ORRERY_LIMIT_MAX_WORLDS,
@@ -210,7 +248,13 @@ export const readApiConfig = (env: NodeJS.ProcessEnv): ApiConfig => {
 
 /** What `npm run rotate-keys` needs of the API's environment. */
 export const readRotationConfig = (env: NodeJS.ProcessEnv) => {
-  const { ORRERY_DATABASE_URL, ORRERY_KEY_ENCRYPTION_KEYS } = variables
-  const values = parseEnvironment({ ORRERY_DATABASE_URL, ORRERY_KEY_ENCRYPTION_KEYS }, env)
-  return { databaseUrl: values.ORRERY_DATABASE_URL, encryptionKeys: values.ORRERY_KEY_ENCRYPTION_KEYS }
+  const { ORRERY_DATABASE_URL, ORRERY_KEY_ENCRYPTION_KEYS, ORRERY_KEY_PEPPER } = variables
+  // Without a pepper the fingerprints stay as they are.
+  const used = { ORRERY_DATABASE_URL, ORRERY_KEY_ENCRYPTION_KEYS, ORRERY_KEY_PEPPER: ORRERY_KEY_PEPPER.optional() }
+  const values = parseEnvironment(used, env)
+  return {
+    databaseUrl: values.ORRERY_DATABASE_URL,
+    encryptionKeys: values.ORRERY_KEY_ENCRYPTION_KEYS,
+    pepper: values.ORRERY_KEY_PEPPER,
+  }
 }

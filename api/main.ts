@@ -15,8 +15,10 @@ import { type ApiConfig, readApiConfig } from './config.ts'
 import { createDeps } from './deps.ts'
 import type { Deps } from './domain/access/context.ts'
 import { createTokenVerifier } from './domain/access/token.ts'
+import { writeKeyUsage } from './domain/apiKeys/usage/service.ts'
 import { sweepPictures } from './domain/deletion/sweep/service.ts'
 import { sweepDocuments } from './domain/documents/sweep/service.ts'
+import { sweepRevokedTokens } from './domain/users/service.ts'
 import { type Chore, keepHouse } from './housekeeping.ts'
 import { type Database, openDatabase } from './platform/database/client.ts'
 import { migrateDatabase } from './platform/database/migrate.ts'
@@ -62,10 +64,16 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
   const sync = startClusterSync({ db, credentials, config, clock: systemClock, newId, log, registry })
   const deps = createDeps({ db, clock: systemClock, newId, log, objects, wakeSync: sync.wake }, config)
   await maintainPartitions(deps, systemClock.now())
-  const verifyToken = createTokenVerifier({ issuer: deps.issuer, external: config.issuers, clock: systemClock })
+  const verifyToken = createTokenVerifier({
+    issuer: deps.issuer,
+    external: config.issuers,
+    clock: systemClock,
+    confirm: deps.tokens.confirm,
+  })
   const app = createApp({
     deps,
     rootApiKey: config.rootApiKey,
+    previousRootApiKey: config.previousRootApiKey,
     verifyToken,
     projectOfWorld: (ids) => projectOfWorld(db, ids),
     rateLimits: config.rateLimits,
@@ -122,6 +130,8 @@ const minuteMs = 60_000
 
 const choresOf = (deps: Deps): Chore[] => [
   { name: 'idempotency keys', everyMs: hourMs, run: () => deleteExpiredIdempotencyKeys(deps.db, deps.clock.now()) },
+  { name: 'revoked tokens', everyMs: minuteMs, run: () => sweepRevokedTokens(deps.db, deps.clock.now()) },
+  { name: 'key usage', everyMs: 5_000, run: () => writeKeyUsage(deps.db, deps.keyUsage, deps.clock.now()) },
   { name: 'documents', everyMs: minuteMs, run: (signal) => sweepDocuments(deps, signal) },
   {
     name: 'partitions',

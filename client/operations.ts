@@ -9,6 +9,9 @@ export type ApiKey = {
   claims: { [key: string]: boolean }
   permissions: string[]
   keyString: string
+  expiresAt?: string
+  lastUsedAt?: string
+  allowedNetworks?: string[]
 }
 
 export type BotDeployment = {
@@ -58,10 +61,14 @@ export type CreateApiKey = {
   claims?: { [key: string]: boolean }
   isActive?: boolean
   permissions?: string[]
+  /** When the key ends. */
+  expiresAt?: string
+  /** The CIDR blocks from which the key may be used. */
+  allowedNetworks?: string[]
 }
 
 export type CreateBotDeployment = {
-  /** How many bots. */
+  /** Number of bots. */
   count: number
   description?: string
   /** CPU limit of each bot: cores, such as 1 or 0.5, or thousandths of a core, such as 250m. */
@@ -257,6 +264,7 @@ export type CreatedProject = {
 }
 
 export type CreatedToken = {
+  tokenId: string
   accessToken: string
   tokenType: 'Bearer'
   expiresAt: string
@@ -403,10 +411,12 @@ export type PatchApiKey = {
   claims?: { [key: string]: boolean }
   isActive?: boolean
   permissions?: string[]
+  expiresAt?: string | null
+  allowedNetworks?: string[] | null
 }
 
 export type PatchBotDeployment = {
-  /** How many bots. */
+  /** Number of bots. */
   count: number
   /** CPU limit of each bot: cores, such as 1 or 0.5, or thousandths of a core, such as 250m. */
   cpu?: string
@@ -435,6 +445,7 @@ export type PatchLimits = {
 
 export type PatchOrganization = {
   name?: string
+  /** A label that the tenant chooses; it is not unique. organizationId identifies an organization. */
   tenantId?: string
   featuredEventId?: string
   features?: {
@@ -752,7 +763,7 @@ export type PutBuild = {
   image: string
   contentId: string
   digest?: string
-  /** Whether the image answers the probes of the contract. */
+  /** Whether the image serves the probes of the server contract. */
   probes?: boolean
 }
 
@@ -780,6 +791,16 @@ export type PutLiveConfig = {
     config: { [key: string]: unknown }
   }
   userId?: string
+}
+
+export type RotateApiKey = {
+  /** How long the replaced string stays valid. */
+  overlapSeconds?: number
+}
+
+export type RotatedApiKey = {
+  apiKey: string
+  previousValidUntil: string
 }
 
 export type ScalingProfile = {
@@ -954,7 +975,7 @@ export type Operations = {
     body: CreateApiKey
     answer: CreatedApiKey
   }
-  /** Make a bot deployment */
+  /** Create a bot deployment */
   createBotDeployment: {
     params: {
       worldId: string
@@ -976,7 +997,7 @@ export type Operations = {
     body: CreateOrganization
     answer: CreatedOrganization
   }
-  /** Make a project */
+  /** Create a project */
   createProject: {
     params: None
     query: None
@@ -996,7 +1017,7 @@ export type Operations = {
     body: CreateToken
     answer: CreatedToken
   }
-  /** Make a world */
+  /** Create a world */
   createWorld: {
     params: None
     query: None
@@ -1016,7 +1037,7 @@ export type Operations = {
     body: undefined
     answer: undefined
   }
-  /** Stop and remove a bot deployment */
+  /** Delete a bot deployment and stop its bots */
   deleteBotDeployment: {
     params: {
       worldId: string
@@ -1027,7 +1048,7 @@ export type Operations = {
     body: undefined
     answer: undefined
   }
-  /** Forget what a channel and a tag stand for */
+  /** Delete the build of a channel and tag */
   deleteBuild: {
     params: {
       channelId: string
@@ -1074,7 +1095,7 @@ export type Operations = {
     body: undefined
     answer: undefined
   }
-  /** Delete a project with everything beneath it */
+  /** Delete a project with its worlds, bots and documents */
   deleteProject: {
     params: None
     query: None
@@ -1082,7 +1103,7 @@ export type Operations = {
     body: undefined
     answer: undefined
   }
-  /** Delete a world with its bots */
+  /** Delete a world with its bots and documents */
   deleteWorld: {
     params: {
       worldId: string
@@ -1103,7 +1124,7 @@ export type Operations = {
     body: undefined
     answer: BotDeployment
   }
-  /** Read what a channel and a tag stand for */
+  /** Read the build of a channel and tag */
   getBuild: {
     params: {
       channelId: string
@@ -1194,7 +1215,7 @@ export type Operations = {
     body: undefined
     answer: World
   }
-  /** Tell whether a user can enter a world */
+  /** Check whether a user can enter a world */
   getWorldAccess: {
     params: {
       worldId: string
@@ -1246,7 +1267,7 @@ export type Operations = {
     body: undefined
     answer: Organization[]
   }
-  /** List the projects that the key can read */
+  /** List the projects that the caller can read */
   listProjects: {
     params: None
     query: {
@@ -1303,14 +1324,14 @@ export type Operations = {
       limit?: number
       /** The cursor from the Link header of the previous page. */
       cursor?: string
-      /** Only runs of these statuses; repeated, or with commas. */
+      /** Statuses of the runs to list. Repeat the parameter or separate them with commas. */
       status?: (Array<'Unknown' | 'Pending' | 'Starting' | 'Running' | 'Restarting' | 'Stopping' | 'Stopped' | 'Error'>) & (string | string[])
     }
     headers: None
     body: undefined
     answer: WorldDeployment[]
   }
-  /** List the worlds of an organization, or of one project of it */
+  /** List the worlds of an organization or of one of its projects */
   listWorlds: {
     params: None
     query: {
@@ -1333,7 +1354,7 @@ export type Operations = {
     body: PatchApiKey
     answer: ApiKey
   }
-  /** Change the count of a bot deployment, and what its later bots are */
+  /** Change the count of a bot deployment and the settings of its next bots */
   patchBotDeployment: {
     params: {
       worldId: string
@@ -1384,7 +1405,7 @@ export type Operations = {
     body: PatchProject
     answer: PatchedProject
   }
-  /** Change a world: what is left out stays, a supplied object replaces the old one whole */
+  /** Change a world. Absent fields stay; an object replaces the previous one as a whole */
   patchWorld: {
     params: {
       worldId: string
@@ -1396,7 +1417,7 @@ export type Operations = {
     body: PatchWorld
     answer: World
   }
-  /** Set what a channel and a tag stand for */
+  /** Set the build of a channel and tag */
   putBuild: {
     params: {
       channelId: string
@@ -1477,7 +1498,7 @@ export type Operations = {
     body: Blob | Uint8Array | FormData
     answer: World
   }
-  /** Tell whether a build can be resolved to one package */
+  /** Check that a build reference can be resolved */
   resolveBuildAndContent: {
     params: None
     query: None
@@ -1492,7 +1513,30 @@ export type Operations = {
     }
     answer: undefined
   }
-  /** Start a new run of a world, from any state */
+  /** Revoke a token before its end */
+  revokeToken: {
+    params: {
+      userId: string
+      tokenId: string
+    }
+    query: None
+    headers: None
+    body: undefined
+    answer: undefined
+  }
+  /** Give a key a new string; the replaced string stays valid for the overlap */
+  rotateApiKey: {
+    params: {
+      apiKeyId: string
+    }
+    query: None
+    headers: {
+      'idempotency-key'?: string
+    }
+    body: RotateApiKey
+    answer: RotatedApiKey
+  }
+  /** Start a new run of a world, whatever its state */
   startWorld: {
     params: {
       worldId: string
@@ -1502,7 +1546,7 @@ export type Operations = {
     body: undefined
     answer: undefined
   }
-  /** Stop a world; its server drains afterwards */
+  /** Stop a world. Its server drains afterwards */
   stopWorld: {
     params: {
       worldId: string
@@ -1565,6 +1609,8 @@ export const operations = {
   putOrganizationPictureById: { method: 'PATCH', path: '/api/organizations/{organizationId}/pictureUrl/', body: ['image/png', 'image/jpeg', 'image/webp', 'multipart/form-data'] },
   putWorldPicture: { method: 'PATCH', path: '/api/worlds/{worldId}/pictureUrl/', body: ['image/png', 'image/jpeg', 'image/webp', 'multipart/form-data'] },
   resolveBuildAndContent: { method: 'POST', path: '/api/worlds/resolveBuildAndContent/', body: ['application/json'] },
+  revokeToken: { method: 'DELETE', path: '/api/users/{userId}/tokens/{tokenId}/' },
+  rotateApiKey: { method: 'POST', path: '/api/organizations/apiKeys/{apiKeyId}/rotate/', body: ['application/json'] },
   startWorld: { method: 'POST', path: '/api/worlds/{worldId}/start/' },
   stopWorld: { method: 'POST', path: '/api/worlds/{worldId}/stop/' },
 } as const

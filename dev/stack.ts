@@ -69,7 +69,11 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
     const cluster = await startCluster({ ...options, logDir, parts })
     await keepToCluster(cluster.kubeconfig, stateDir)
     progress('installing the definitions of World and BotDeployment')
-    await installManifests(cluster)
+    await installManifests({
+      kubeconfig: cluster.kubeconfig,
+      hasAdmissionPolicies: cluster.node !== 'external',
+      parameters: { namespacePrefix: env.ORRERY_NAMESPACE_PREFIX || 'orrery' },
+    })
 
     const objectStoreUrl = env.ORRERY_OBJECT_STORE_URL || pathToFileURL(join(stateDir, 'objects')).href
     const kept = (name: string): string => keptSecret(join(stateDir, name))

@@ -8,6 +8,7 @@ export const idPrefixes = {
   launchContext: 'lctx',
   bot: 'bot',
   apiKey: 'key',
+  token: 'tok',
   run: 'run',
   deployment: 'dep',
   build: 'bld',

@@ -9,7 +9,7 @@ import { createGate, type SocketLimits } from './gate.ts'
 import { createHub } from './hub.ts'
 import { createRealtimeMetrics } from './metrics.ts'
 import { createRecheck } from './recheck.ts'
-import { openTailSession, readKeys, readTopics } from './service.ts'
+import { openTailSession, readTopics } from './service.ts'
 import { createSessions } from './sessions.ts'
 import { tailChanges } from './tail.ts'
 import { createUpgrade, type UpgradeOptions } from './upgrade.ts'
@@ -65,6 +65,7 @@ export const startRealtime = (options: RealtimeOptions) => {
     keyChanged: (id) => {
       // The REST API of this replica sees the change as soon as realtime does.
       deps.keys.forget(id)
+      deps.tokens.forget(id)
       recheck.changed(id)
     },
     scheduleFlush: flusher.schedule,
@@ -77,7 +78,7 @@ export const startRealtime = (options: RealtimeOptions) => {
     clock,
     log,
     signal,
-    readKeys: (ids) => readKeys(db, ids),
+    readCredentials: deps.readCredentials,
     permit: hub.updatePermissions,
     end: (connection, why) => sessions.end(connection, why),
   })

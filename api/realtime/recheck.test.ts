@@ -24,9 +24,9 @@ const aRecheck = () => {
   }
   const recheck = createRecheck({
     ...{ connections, clock, log, signal: stopping.signal },
-    readKeys: async (ids) => {
+    readCredentials: async (principals) => {
       refuseAway()
-      return new Map(ids.flatMap((id) => (keys.has(id) ? [[id, keys.get(id) ?? platform]] : [])))
+      return principals.map(({ id, token }) => keys.get(token?.id ?? id))
     },
     verifyToken: async (token) => (tokens.has(token) ? platform : undefined),
     scopeExists: async () => {
@@ -41,7 +41,7 @@ const aRecheck = () => {
     for (let turn = 0; turn < 50; turn += 1) await undefined
   }
   return {
-    ...{ recheck, keys, tokens, told, state, settle },
+    ...{ recheck, keys, tokens, told, state, settle, nowMs: clock.now },
     open: (more: Parameters<typeof aConnection>[1]): Connection => {
       const connection = aConnection(aFakePeer().peer, more)
       connections.add(connection)
@@ -132,5 +132,43 @@ test('keeps connections while the database is unavailable and reads when it retu
   state.isAway = false
   await pass(250)
   expect(told).toEqual(['a ended: credential'])
+  await stop()
+})
+
+test('a token of the built-in issuer is read when its key, its signing key or itself changes', async () => {
+  const { open, recheck, keys, settle, told, stop } = aRecheck()
+  for (const what of ['key', 'signing', 'tok']) {
+    const token = {
+      ...{ id: `tok-${what}`, keyId: `key-${what}`, signingKeyId: `signing-${what}` },
+      ...{ tenantId: 'org-1', userId: 'ann', permissions: ['*'] },
+    }
+    const principal: Principal = { ...platform, kind: 'user', id: what, token }
+    keys.set(token.id, principal)
+    open({ principal })
+  }
+  await settle()
+  expect(told).toEqual([])
+  for (const [what, id] of [
+    ['key', 'key-key'],
+    ['signing', 'signing-signing'],
+    ['tok', 'tok-tok'],
+  ] as const) {
+    keys.delete(`tok-${what}`)
+    recheck.changed(id)
+    await settle()
+  }
+  expect(told).toEqual(['key ended: credential', 'signing ended: credential', 'tok ended: credential'])
+  await stop()
+})
+
+test('a credential whose time is over ends its connection within half a second', async () => {
+  const { open, keys, pass, told, stop, nowMs } = aRecheck()
+  const principal = { ...keyOf('short'), expiresAtMs: nowMs() + 1_000 }
+  keys.set('short', principal)
+  open({ principal })
+  await pass(900)
+  expect(told).toEqual([])
+  await pass(350)
+  expect(told).toEqual(['short ended: credential'])
   await stop()
 })

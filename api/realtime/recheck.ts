@@ -1,5 +1,5 @@
 import type { ScopeIds, ScopeKind } from '#api/domain/access/scope.ts'
-import type { Principal } from '#api/platform/auth/principal.ts'
+import { credentialIds, type Principal } from '#api/platform/auth/principal.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
 import { type Batcher, createBatcher } from './batcher.ts'
@@ -7,11 +7,14 @@ import type { Connection } from './connection.ts'
 
 /** Every credential and scope is looked at this often, whatever was told of changes meanwhile. */
 const everyMs = 60_000
-const keysAtOnce = 500
+const idsAtOnce = 500
+/** Credentials whose time is over are ended this often. */
+const expiryMs = 250
 
 type RecheckOptions = {
   readonly connections: ReadonlySet<Connection>
-  readonly readKeys: (ids: readonly string[]) => Promise<ReadonlyMap<string, Principal>>
+  /** Reads principals again, in the order given; undefined is not valid any more. */
+  readonly readCredentials: (principals: readonly Principal[]) => Promise<readonly (Principal | undefined)[]>
   readonly verifyToken: (token: string) => Promise<Principal | undefined>
   readonly scopeExists: (kind: ScopeKind, ids: ScopeIds) => Promise<boolean>
   readonly permit: (connection: Connection, permissions: readonly string[]) => void
@@ -24,28 +27,43 @@ type RecheckOptions = {
 /** Keeps what open connections may do in step with what their credentials may. */
 export const createRecheck = (options: RecheckOptions) => {
   const { connections, clock, log, signal, end, permit } = options
-  const byKey = new Map<string, Set<Connection>>()
-  const keys: Batcher<string> = createBatcher({
-    name: 'keys',
-    limit: keysAtOnce,
+  const byCredential = new Map<string, Set<Connection>>()
+  const judge = (connection: Connection, present: Principal | undefined): void => {
+    const { permissions, allowedNetworks } = connection.principal
+    // The networks are checked when a client connects, so it connects again.
+    if (present === undefined || differ(present.allowedNetworks, allowedNetworks)) end(connection, 'credential')
+    else {
+      connection.principal = { ...present, permissions }
+      if (differ(present.permissions, permissions)) permit(connection, present.permissions)
+    }
+  }
+  const ids: Batcher<string> = createBatcher({
+    name: 'credentials',
+    limit: idsAtOnce,
     clock,
     log,
     signal,
-    work: async (ids) => {
-      const present = await options.readKeys(ids)
-      for (const id of ids) {
-        const principal = present.get(id)
-        for (const connection of byKey.get(id) ?? []) {
-          if (principal === undefined) end(connection, 'credential')
-          else if (differ(principal.permissions, connection.principal.permissions)) {
-            permit(connection, principal.permissions)
-          }
-        }
-      }
+    work: async (changedIds) => {
+      const concerned = [...new Set(changedIds.flatMap((id) => [...(byCredential.get(id) ?? [])]))]
+      const present = await options.readCredentials(concerned.map(({ principal }) => principal))
+      for (const [at, connection] of concerned.entries()) judge(connection, present[at])
     },
   })
   const changed = (id: string): void => {
-    if (byKey.has(id)) keys.add(id)
+    if (byCredential.has(id)) ids.add(id)
+  }
+  const addFirst = ({ principal }: Connection): void => {
+    const [first] = credentialIds(principal)
+    if (first !== undefined) ids.add(first)
+  }
+  const endExpired = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await sleep(clock, expiryMs, signal)
+      const nowMs = clock.now()
+      for (const connection of connections) {
+        if ((connection.principal.expiresAtMs ?? Number.POSITIVE_INFINITY) <= nowMs) end(connection, 'credential')
+      }
+    }
   }
   const checkToken = async (connection: Connection): Promise<void> => {
     if (connection.token === undefined) return
@@ -63,30 +81,32 @@ export const createRecheck = (options: RecheckOptions) => {
     }
   }
   return {
-    /** Follows a new connection; its key is read once more, since it may have changed between the look and now. */
+    /** Adds a new connection. Its credential is read again, since it may have changed after it was verified. */
     add: (connection: Connection): void => {
-      const { kind, id } = connection.principal
-      if (kind !== 'key') return
-      byKey.set(id, (byKey.get(id) ?? new Set()).add(connection))
-      keys.add(id)
+      for (const id of credentialIds(connection.principal)) {
+        byCredential.set(id, (byCredential.get(id) ?? new Set()).add(connection))
+      }
+      addFirst(connection)
     },
     remove: (connection: Connection): void => {
-      const { id } = connection.principal
-      const others = byKey.get(id)
-      others?.delete(connection)
-      if (others?.size === 0) byKey.delete(id)
+      for (const id of credentialIds(connection.principal)) {
+        const others = byCredential.get(id)
+        others?.delete(connection)
+        if (others?.size === 0) byCredential.delete(id)
+      }
     },
-    /** Something of a key changed. */
+    /** Reads the credentials that a change of a key, a token or a signing key concerns. */
     changed,
-    /** Something may have been missed: looks at every key. */
+    /** Reads every credential, since changes may have been missed. */
     all: (): void => {
-      for (const id of byKey.keys()) keys.add(id)
+      for (const connection of connections) addFirst(connection)
     },
     /** Looks at everything once a minute until the signal is aborted. */
     run: async (): Promise<void> => {
+      const expiring = endExpired()
       while (!signal.aborted) {
         await sleep(clock, everyMs, signal)
-        for (const id of byKey.keys()) changed(id)
+        for (const connection of connections) addFirst(connection)
         try {
           for (const connection of connections) await checkToken(connection)
           await checkScopes()
@@ -94,6 +114,7 @@ export const createRecheck = (options: RecheckOptions) => {
           log.warn({ err: error }, 'realtime: credentials could not be looked at and are in a minute')
         }
       }
+      await expiring
     },
   }
 }
@@ -101,4 +122,4 @@ export const createRecheck = (options: RecheckOptions) => {
 const kindOf = ({ projectId, worldId }: ScopeIds): ScopeKind =>
   worldId !== '' ? 'world' : projectId !== '' ? 'project' : 'organization'
 
-const differ = (a: readonly string[], b: readonly string[]): boolean => a.join('\n') !== b.join('\n')
+const differ = (a: readonly string[] = [], b: readonly string[] = []): boolean => a.join('\n') !== b.join('\n')

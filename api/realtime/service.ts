@@ -1,9 +1,6 @@
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
-import { principalColumns, principalOfKey } from '#api/domain/apiKeys/lookup/service.ts'
-import { apiKeys } from '#api/domain/apiKeys/table.ts'
 import { presentStatus } from '#api/domain/worlds/present.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
-import type { Principal } from '#api/platform/auth/principal.ts'
 import type { Database } from '#api/platform/database/client.ts'
 import { openSession } from '#api/platform/database/pool.ts'
 import type { Snapshot } from './hub.ts'
@@ -138,15 +135,6 @@ const readWorlds = async (db: Database, topics: readonly Topic[]): Promise<[stri
       { organizationId, projectId, worldId, userId: '', data, deleted, versionMs },
     ]
   })
-}
-
-/** Returns the principals of active keys by key id. Deleted and inactive keys are left out. */
-export const readKeys = async (db: Database, ids: readonly string[]): Promise<Map<string, Principal>> => {
-  const rows = await db
-    .select(principalColumns)
-    .from(apiKeys)
-    .where(and(inArray(apiKeys.id, [...ids]), eq(apiKeys.isActive, true)))
-  return new Map(rows.map((row) => [row.id, principalOfKey(row)]))
 }
 
 /** Returns the project of a world, or undefined if the organization has no such world. */

@@ -50,7 +50,7 @@ const aServer = async (
   })
   const recheck = createRecheck({
     ...{ connections, verifyToken, clock, log, signal, permit: hub.updatePermissions, end: sessions.end },
-    readKeys: async () => new Map(),
+    readCredentials: async (principals) => principals,
     scopeExists: async () => true,
   })
   const upgrade = createUpgrade({
@@ -180,9 +180,16 @@ describe('on a real socket', () => {
     )
     const sealer = createSealer([{ id: 'k', key: Buffer.alloc(32, 1) }])
     const issuer = createIssuer({ store: aStore(), sealer, clock, url: 'https://api.example' })
-    verify = createTokenVerifier({ issuer, external: [], clock })
+    verify = createTokenVerifier({ issuer, external: [], clock, confirm: async (principal) => principal })
     const expiresAt = new Date(clock.now() + 90_000)
-    token = await issuer.sign({ userId: 'ann', organizationId: 'org-1', permissions: ['*'], expiresAt })
+    token = await issuer.sign({
+      id: 'tok-1',
+      keyId: 'key-1',
+      userId: 'ann',
+      organizationId: 'org-1',
+      permissions: ['*'],
+      expiresAt,
+    })
     const client = connect()
     await client.opens()
     await pass(60_000)

@@ -10,17 +10,19 @@ import { createEventRecorder, eventResource } from '#shared/kube/events.ts'
 import { createKubeMetrics } from '#shared/kube/metrics.ts'
 import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
-import { createTransport } from '#shared/kube/transport.ts'
+import { createTransport, type Transport } from '#shared/kube/transport.ts'
 import type { Log } from '#shared/log.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { withOwnMetadata } from '#shared/resources/cached.ts'
 import { apiGroup, botDeploymentResource, worldResource } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import { whileLeader } from './leader.ts'
-import { createNamespaces } from './namespace.ts'
+import { createNamespaces, type NamespaceClients, type NamespaceOptions } from './namespace.ts'
+import type { NetworkOptions } from './networkPolicies.ts'
 import { outboxDepth, type PullDeps, pullVanished, pullWorld } from './pull.ts'
 import { pullBots } from './pullBots.ts'
 import { createPush } from './push.ts'
+import { repairNamespaces } from './repair.ts'
 import { createStrangers } from './strangers.ts'
 import type { Kind } from './synced.ts'
 
@@ -33,6 +35,9 @@ type SyncConfig = {
   readonly cluster: { readonly name: string }
   readonly namespacePrefix: string
   readonly publicUrl: string
+  readonly port: number
+  readonly clusterUsers: NamespaceOptions['users']
+  readonly network: Pick<NetworkOptions, 'apiNetworks' | 'dnsNetworks'>
   /** The longest wait before a failed push to the cluster is tried again. */
   readonly pushBackoffMaxMs: number
 }
@@ -58,26 +63,17 @@ export const startClusterSync = (options: SyncOptions) => {
   const transport = createTransport({ credentials: options.credentials, userAgent: 'orrery-api', metrics })
   const worlds = createClient<World>(transport, worldResource)
   const bots = createClient<BotDeployment>(transport, botDeploymentResource)
-  const push = createPush({
-    db,
-    worlds,
-    bots,
-    namespaces: createNamespaces(
-      {
-        namespaces: createClient(transport, { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' }),
-        networkPolicies: createClient(transport, {
-          group: 'networking.k8s.io',
-          version: 'v1',
-          plural: 'networkpolicies',
-          kind: 'NetworkPolicy',
-        }),
-      },
-      { prefix: config.namespacePrefix, publicUrl: config.publicUrl },
-    ),
-    namespacePrefix: config.namespacePrefix,
+  const clients = namespaceClients(transport)
+  const namespaces = createNamespaces(clients, {
+    prefix: config.namespacePrefix,
+    network: { publicUrl: config.publicUrl, apiPort: config.port, ...config.network },
+    users: config.clusterUsers,
     clock,
+  })
+  const push = createPush({
+    ...{ db, worlds, bots, namespaces, clock, log },
+    namespacePrefix: config.namespacePrefix,
     random: Math.random,
-    log,
     maxBackoffMs: config.pushBackoffMaxMs,
   })
   const events = createEventRecorder({
@@ -102,7 +98,13 @@ export const startClusterSync = (options: SyncOptions) => {
 
   const stop = new AbortController()
   const pulling = whileLeader({ databaseUrl: config.database.url, clock, log, signal: stop.signal }, (signal) =>
-    runPull(pullDeps, { ...options, metrics, signal }),
+    Promise.all([
+      runPull(pullDeps, { ...options, metrics, signal }),
+      repairNamespaces({
+        ...{ db, clients, namespaces, clock, log, metrics, signal },
+        namespacePrefix: config.namespacePrefix,
+      }),
+    ]).then(() => undefined),
   )
   const pushing = push.run(stop.signal)
   const recording = events.run(stop.signal)
@@ -113,6 +115,29 @@ export const startClusterSync = (options: SyncOptions) => {
       await Promise.all([pushing, pulling, recording])
       await transport.close()
     },
+  }
+}
+
+const namespaceClients = (transport: Transport): NamespaceClients => {
+  const authorization = { group: 'authorization.k8s.io', version: 'v1' }
+  return {
+    namespaces: createClient(transport, { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' }),
+    networkPolicies: createClient(transport, {
+      ...{ group: 'networking.k8s.io', version: 'v1' },
+      ...{ plural: 'networkpolicies', kind: 'NetworkPolicy' },
+    }),
+    roleBindings: createClient(transport, {
+      ...{ group: 'rbac.authorization.k8s.io', version: 'v1' },
+      ...{ plural: 'rolebindings', kind: 'RoleBinding' },
+    }),
+    accessReviews: createClient(transport, {
+      ...authorization,
+      ...{ plural: 'subjectaccessreviews', kind: 'SubjectAccessReview' },
+    }),
+    selfAccessReviews: createClient(transport, {
+      ...authorization,
+      ...{ plural: 'selfsubjectaccessreviews', kind: 'SelfSubjectAccessReview' },
+    }),
   }
 }
 

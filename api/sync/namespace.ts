@@ -1,30 +1,112 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Clock, sleep } from '#shared/clock.ts'
 import type { Client } from '#shared/kube/client.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import { fieldManagers, labels, namespaceOf } from '#shared/resources/group.ts'
+import { type NetworkOptions, type NetworkPolicy, networkPolicies } from './networkPolicies.ts'
 
-type Applied = KubeObject & { spec?: unknown }
-export type NamespaceClients = { readonly namespaces: Client<Applied>; readonly networkPolicies: Client<Applied> }
+/** A RoleBinding (rbac/v1). */
+export type RoleBinding = KubeObject & { roleRef: object; subjects?: object[] }
+/** An object that the API repairs. */
+export type NetworkPolicyOrBinding = RoleBinding | NetworkPolicy
+/** The answer to the question whether a user has a right (authorization/v1). */
+export type AccessReview = KubeObject & { spec: object; status?: { allowed: boolean } }
 
-/** Makes sure that an organization's namespace and its network policy are there; asks the cluster once a process. */
-export const createNamespaces = (clients: NamespaceClients, options: { prefix: string; publicUrl: string }) => {
-  const known = new Set<string>()
+export type NamespaceClients = {
+  readonly namespaces: Client<KubeObject>
+  readonly networkPolicies: Client<NetworkPolicy>
+  readonly roleBindings: Client<RoleBinding>
+  readonly accessReviews: Client<AccessReview>
+  readonly selfAccessReviews: Client<AccessReview>
+}
+
+export type NamespaceOptions = {
+  readonly prefix: string
+  readonly network: NetworkOptions
+  /** The users of the two processes, whom the roles are bound to. */
+  readonly users: { readonly api: string; readonly operator: string }
+  readonly clock: Clock
+}
+
+/** How long a new RoleBinding may take to act before the push is postponed. It is milliseconds as a rule. */
+const rightsTimeoutMs = 4_000
+const firstPollMs = 20
+const as = { fieldManager: fieldManagers.api, force: true }
+
+/** Makes the namespaces of organizations with their RoleBindings and NetworkPolicies, and repairs them. */
+export const createNamespaces = (clients: NamespaceClients, options: NamespaceOptions) => {
+  const made = new Map<string, Promise<void>>()
+  const make = async (organizationId: string): Promise<void> => {
+    const name = namespaceOf(options.prefix, organizationId)
+    await clients.namespaces.apply(namespace(name, organizationId), as)
+    await repair(name)
+  }
+  const repair = async (name: string): Promise<void> => {
+    for (const binding of roleBindings(name, options.users)) await clients.roleBindings.apply(binding, as)
+    await waitForRights(clients, name, options)
+    for (const policy of networkPolicies(name, options.network)) await applyPolicy(clients, policy)
+  }
   return {
-    ensure: async (organizationId: string): Promise<void> => {
-      if (known.has(organizationId)) return
-      const name = namespaceOf(options.prefix, organizationId)
-      const as = { fieldManager: fieldManagers.api, force: true }
-      await clients.namespaces.apply(namespace(name, organizationId), as)
-      for (const policy of networkPolicies(name, options.publicUrl)) await clients.networkPolicies.apply(policy, as)
-      known.add(organizationId)
+    /** Makes the namespace once in a process, and waits until both processes have their rights in it. */
+    ensure: (organizationId: string): Promise<void> => {
+      const known = made.get(organizationId)
+      if (known !== undefined) return known
+      const making = make(organizationId)
+      made.set(organizationId, making)
+      making.catch(() => made.delete(organizationId))
+      return making
     },
-    /** Forgets what was seen, so that a namespace deleted behind our back is made again. */
+    /** Puts the bindings and policies of a namespace back as they should be. */
+    repair,
+    /** Reports whether a live binding or policy is as the API makes it; one of an unknown name is not the API's. */
+    isIntact: (live: NetworkPolicyOrBinding): boolean => {
+      const { namespace: name = '', name: own } = live.metadata
+      const all = [...roleBindings(name, options.users), ...networkPolicies(name, options.network)]
+      const wanted = all.find(({ kind, metadata }) => kind === live.kind && metadata.name === own)
+      return wanted === undefined || isDeepStrictEqual(contentOf(live), contentOf(wanted))
+    },
+    /** Forgets a namespace that is gone, so that the next push makes it again. */
     forget: (organizationId: string): void => {
-      known.delete(organizationId)
+      made.delete(organizationId)
     },
   }
 }
 
-const namespace = (name: string, organizationId: string): Applied => ({
+const contentOf = (object: NetworkPolicyOrBinding): unknown =>
+  'spec' in object ? object.spec : { roleRef: object.roleRef, subjects: object.subjects }
+
+/** Applies a policy. Fields that others added, which an apply leaves alone, are removed by replacing the spec. */
+const applyPolicy = async (clients: NamespaceClients, policy: NetworkPolicy): Promise<void> => {
+  const live = await clients.networkPolicies.apply(policy, as)
+  if (isDeepStrictEqual(live.spec, policy.spec)) return
+  await clients.networkPolicies.patch(policy.metadata, [{ op: 'replace', path: '/spec', value: policy.spec }])
+}
+
+/** Waits until the API may write policies and the operator may create pods; throws after the time. */
+const waitForRights = async (clients: NamespaceClients, name: string, options: NamespaceOptions): Promise<void> => {
+  const { clock, users } = options
+  const policies = { namespace: name, verb: 'patch', group: 'networking.k8s.io', resource: 'networkpolicies' }
+  const pods = { namespace: name, verb: 'create', group: '', resource: 'pods' }
+  const deadlineMs = clock.monotonic() + rightsTimeoutMs
+  for (let delayMs = firstPollMs; ; delayMs *= 2) {
+    const hasRights =
+      (await isAllowed(clients.selfAccessReviews, { resourceAttributes: policies })) &&
+      (await isAllowed(clients.accessReviews, { user: users.operator, resourceAttributes: pods }))
+    if (hasRights) return
+    if (clock.monotonic() + delayMs > deadlineMs) {
+      throw new Error(`The roles in namespace ${name} do not act yet. Check the RoleBindings that the API makes there.`)
+    }
+    await sleep(clock, delayMs)
+  }
+}
+
+const isAllowed = async (reviews: Client<AccessReview>, spec: object): Promise<boolean> => {
+  const { group, version, kind } = reviews.resource
+  const { status } = await reviews.create({ apiVersion: `${group}/${version}`, kind, metadata: { name: '' }, spec })
+  return status?.allowed === true
+}
+
+const namespace = (name: string, organizationId: string): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Namespace',
   metadata: {
@@ -38,59 +120,18 @@ const namespace = (name: string, organizationId: string): Applied => ({
   },
 })
 
-const games = [
-  { port: 7777, protocol: 'TCP' },
-  { port: 7777, protocol: 'UDP' },
-]
-const worlds = { matchLabels: { [labels.component]: 'world' } }
-const bots = { matchLabels: { [labels.component]: 'bot' } }
-const anyPod = {}
+const rbac = 'rbac.authorization.k8s.io'
 
-/** Default deny, plus what a world needs: players in, bots to worlds, the operator to the probes, names, the API. */
-const networkPolicies = (namespaceName: string, publicUrl: string): Applied[] => {
-  const { port, protocol } = new URL(publicUrl)
-  const apiPort = Number(port || (protocol === 'https:' ? 443 : 80))
-  const policy = (name: string, spec: object): Applied => ({
-    apiVersion: 'networking.k8s.io/v1',
-    kind: 'NetworkPolicy',
-    metadata: { name, namespace: namespaceName, labels: { [labels.managedBy]: 'orrery-api' } },
-    spec,
-  })
-  return [
-    policy('default-deny', { podSelector: anyPod, policyTypes: ['Ingress', 'Egress'] }),
-    policy('worlds', {
-      podSelector: worlds,
-      policyTypes: ['Ingress'],
-      ingress: [
-        { ports: games },
-        {
-          ports: [{ port: 8080, protocol: 'TCP' }],
-          from: [
-            {
-              namespaceSelector: {},
-              podSelector: { matchLabels: { [labels.name]: 'orrery-operator' } },
-            },
-          ],
-        },
-      ],
-    }),
-    policy('bots', {
-      podSelector: bots,
-      policyTypes: ['Egress'],
-      egress: [{ ports: games, to: [{ podSelector: worlds }] }],
-    }),
-    policy('names-and-api', {
-      podSelector: anyPod,
-      policyTypes: ['Egress'],
-      egress: [
-        {
-          ports: [
-            { port: 53, protocol: 'UDP' },
-            { port: 53, protocol: 'TCP' },
-          ],
-        },
-        { ports: [{ port: apiPort, protocol: 'TCP' }] },
-      ],
-    }),
-  ]
-}
+/** The RoleBindings of a namespace, each named after its ClusterRole. */
+const roleBindings = (namespaceName: string, users: NamespaceOptions['users']): RoleBinding[] =>
+  (['api', 'operator'] as const).map((process) => ({
+    apiVersion: `${rbac}/v1`,
+    kind: 'RoleBinding',
+    metadata: {
+      name: `orrery-${process}-tenant`,
+      namespace: namespaceName,
+      labels: { [labels.managedBy]: 'orrery-api' },
+    },
+    roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: `orrery-${process}-tenant` },
+    subjects: [{ apiGroup: rbac, kind: 'User', name: users[process] }],
+  }))

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { newWorldRows } from '#api/domain/worlds/create.ts'
+import { buildWorldRows } from '#api/domain/worlds/create.ts'
 import { createWorldBody } from '#api/domain/worlds/schema.ts'
 import type { WorldRow } from '#api/domain/worlds/table.ts'
 import { createIdSource } from '#shared/ids.ts'
@@ -14,7 +14,7 @@ const runId = newId('run')
 /** A started world whose last push was its start. */
 const aRow = (changes: Partial<WorldRow> = {}): WorldRow => {
   const input = createWorldBody.parse({ name: 'Lobby', transient: false })
-  const { world } = newWorldRows(input, {
+  const { world } = buildWorldRows(input, {
     organizationId: newId('organization'),
     projectId: newId('project'),
     cluster: 'default',

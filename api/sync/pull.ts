@@ -1,8 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
-import { endContents } from '#api/domain/deletion/service.ts'
-import { organizations } from '#api/domain/organizations/table.ts'
+import { deleteWorldContents } from '#api/domain/deletion/service.ts'
 import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
-import { startColumns, stopColumns } from '#api/domain/worlds/transitions.ts'
+import { toStartColumns, toStopColumns } from '#api/domain/worlds/transitions.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { isDirty, markDirty } from '#api/platform/outbox/outbox.ts'
 import type { Clock } from '#shared/clock.ts'
@@ -14,8 +13,9 @@ import type { Log } from '#shared/log.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { apiFinalizer, namespaceOf } from '#shared/resources/group.ts'
 import { type World, worldSpecSchema } from '#shared/resources/world.ts'
-import { identify, organizationOf } from './identity.ts'
+import { identify } from './identity.ts'
 import { observeWorld, type Verdict } from './observe.ts'
+import { ownsNamespace } from './ownership.ts'
 import { lockRow, recordObserved } from './rows.ts'
 import type { Strangers } from './strangers.ts'
 import {
@@ -127,13 +127,7 @@ const finishPull = async <T extends KubeObject>(
  */
 const releaseWithoutRow = async <T extends KubeObject>(deps: PullDeps, live: T, client: Client<T>): Promise<void> => {
   if (live.metadata.deletionTimestamp === undefined || !live.metadata.finalizers?.includes(apiFinalizer)) return
-  const organizationId = organizationOf(deps.namespacePrefix, live.metadata.namespace)
-  if (organizationId === undefined) return
-  const known = await deps.db
-    .select({ id: organizations.id })
-    .from(organizations)
-    .where(eq(organizations.id, organizationId))
-  if (known.length > 0) await release(deps, live, client)
+  if (await ownsNamespace(deps.db, deps.namespacePrefix, live.metadata.namespace)) await release(deps, live, client)
 }
 
 const applyWorldObservation: ApplyObservation<World> = async (deps, tx, seen, replacedUid) => {
@@ -157,7 +151,7 @@ const applyWorldObservation: ApplyObservation<World> = async (deps, tx, seen, re
     })
     .where(eq(worlds.id, row.id))
   if (verdict.markDeleting) {
-    await endContents(tx, { ...row, worldId: row.id }, new Date(deps.clock.now()))
+    await deleteWorldContents(tx, { ...row, worldId: row.id }, new Date(deps.clock.now()))
   }
   const wake = Boolean(verdict.adoptState ?? verdict.pushAgain ?? verdict.markDeleting)
   if (wake) {
@@ -173,9 +167,9 @@ const intentOf = (deps: PullDeps, row: WorldRow, verdict: Verdict): Partial<Worl
   if (verdict.markDeleting) return { deletingAt: now, revision: row.revision + 1 }
   // A start with kubectl uses the build of the last start over REST. Only REST resolves builds.
   if (verdict.adoptState === 'Running') {
-    return startColumns(row, { runId: deps.newId('run'), now, build: row.resolvedBuild })
+    return toStartColumns(row, { runId: deps.newId('run'), now, build: row.resolvedBuild })
   }
-  if (verdict.adoptState === 'Stopped') return stopColumns(row, { now })
+  if (verdict.adoptState === 'Stopped') return toStopColumns(row, { now })
   return {}
 }
 

@@ -124,7 +124,10 @@ const pushRow = async <T extends KubeObject, Spec extends { readonly revision?: 
   if (await isPausedNow(deps, row, client)) return pausedPollMs
   await deps.namespaces.ensure(row.organizationId)
   const desired = toDesired()
-  const live = await client.apply(desired, { fieldManager: fieldManagers.api, force: true })
+  const live = await client.apply(desired, { fieldManager: fieldManagers.api, force: true }).catch((error: unknown) => {
+    if (isNotFound(error)) deps.namespaces.forget(row.organizationId)
+    throw error
+  })
   await recordApplied(deps.db, kind, row, { spec: desired.spec, metadata: live.metadata })
   await clearWaitingMessage(deps.db, kind, row)
   deps.log.info({ [kind]: row.id, revision: row.revision }, 'push: applied')

@@ -51,6 +51,16 @@ export const createObjects = (transport: Transport) => {
       } catch (error) {
         if (!isAlreadyExists(error)) throw error
       }
+      const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1' }
+      const role = 'orrery-operator-tenant'
+      await createClient(transport, { ...rbac, plural: 'rolebindings', kind: 'RoleBinding' }).apply(
+        {
+          ...{ apiVersion: `${rbac.group}/v1`, kind: 'RoleBinding', metadata: { name: role, namespace: name } },
+          roleRef: { apiGroup: rbac.group, kind: 'ClusterRole', name: role },
+          subjects: [{ apiGroup: rbac.group, kind: 'User', name: 'orrery-operator' }],
+        },
+        as,
+      )
       // Pods are refused until the controller-manager has made this one.
       const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: name } }
       await core('serviceaccounts', 'ServiceAccount').apply(account, as)

@@ -14,6 +14,7 @@ const definitions: Resource = {
   plural: 'customresourcedefinitions',
   kind: 'CustomResourceDefinition',
 }
+const admission = { group: 'admissionregistration.k8s.io', version: 'v1' }
 const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1' }
 const resources: readonly Resource[] = [
   definitions,
@@ -21,16 +22,48 @@ const resources: readonly Resource[] = [
   { ...rbac, plural: 'clusterrolebindings', kind: 'ClusterRoleBinding' },
   { ...rbac, plural: 'roles', kind: 'Role' },
   { ...rbac, plural: 'rolebindings', kind: 'RoleBinding' },
+  { ...admission, plural: 'validatingadmissionpolicies', kind: 'ValidatingAdmissionPolicy' },
+  { ...admission, plural: 'validatingadmissionpolicybindings', kind: 'ValidatingAdmissionPolicyBinding' },
 ]
 type Definition = KubeObject & { status?: { conditions?: Condition[] } }
 
+/** The values of the placeholders in `dev/rbac` and `dev/admission`. */
+export type ManifestParameters = {
+  readonly apiUser: string
+  readonly operatorUser: string
+  /** A prefix, or a regular expression of several. */
+  readonly namespacePrefix: string
+  /** Groups that may restore resources with their revision and status, such as a backup tool's. */
+  readonly restoreGroups: readonly string[]
+}
+
+const defaultParameters: ManifestParameters = {
+  apiUser: 'orrery-api',
+  operatorUser: 'orrery-operator',
+  namespacePrefix: 'orrery',
+  restoreGroups: ['system:masters'],
+}
+
+export type InstallOptions = {
+  readonly kubeconfig: string
+  /** False where api and operator are one user, whom the admission policies would refuse. */
+  readonly hasAdmissionPolicies?: boolean
+  readonly parameters?: Partial<ManifestParameters>
+}
+
 /**
- * Applies the product's own definitions and roles to a cluster, and waits until the definitions are served. It asks for
- * no kubectl: a machine that has a cluster needs nothing else.
+ * Applies the product's own definitions, roles and admission policies to a cluster, and waits until the definitions are
+ * served. It needs no kubectl.
  */
-export const installManifests = ({ kubeconfig }: { kubeconfig: string }): Promise<void> =>
+export const installManifests = ({
+  kubeconfig,
+  hasAdmissionPolicies = true,
+  parameters = {},
+}: InstallOptions): Promise<void> =>
   asAdministrator(kubeconfig, async (client) => {
-    const objects = [...objectsIn('../../crds'), ...objectsIn('../rbac')]
+    const values = { ...defaultParameters, ...parameters }
+    const folders = ['../../crds', '../rbac', ...(hasAdmissionPolicies ? ['../admission'] : [])]
+    const objects = folders.flatMap((folder) => readObjects(folder, values))
     for (const object of objects) {
       const apply = () => client(resourceOf(object)).apply(object, { fieldManager: 'orrery-start', force: true })
       // A control plane that has just started makes the namespace `default` a moment later; any other failure is told at once.
@@ -53,12 +86,20 @@ export const installManifests = ({ kubeconfig }: { kubeconfig: string }): Promis
     }
   })
 
-const objectsIn = (relative: string): ObjectInput[] => {
+const readObjects = (relative: string, parameters: ManifestParameters): ObjectInput[] => {
   const folder = new URL(`${relative}/`, import.meta.url)
   return readdirSync(fileURLToPath(folder))
     .filter((name) => name.endsWith('.yaml'))
-    .flatMap((name) => parseAllDocuments(readFileSync(new URL(name, folder), 'utf8')))
+    .flatMap((name) => parseAllDocuments(fillIn(readFileSync(new URL(name, folder), 'utf8'), parameters)))
     .map((document) => document.toJS() as ObjectInput)
+}
+
+const fillIn = (text: string, { restoreGroups, ...names }: ManifestParameters): string => {
+  const list = `[${restoreGroups.map((group) => `'${group}'`).join(', ')}]`
+  return Object.entries({ ...names, restoreGroups: list }).reduce(
+    (filled, [name, value]) => filled.replaceAll(['$', '{', name, '}'].join(''), value),
+    text,
+  )
 }
 
 const resourceOf = ({ kind }: ObjectInput): Resource => {

@@ -36,7 +36,7 @@ export const plansOf = <S>({ workload, signatures }: Recording<S>): Plan[] =>
   signatures.flatMap((signature) => points.map((point) => ({ workload, signature, point })))
 
 /** Writes that are alike in all workloads, so that few of them stand for all. */
-const common = / (events|namespaces|networkpolicies) /
+const common = / (events|namespaces|networkpolicies|rolebindings|\w+accessreviews) /
 
 /** Creates workers, each with its own writer, that share the plans. */
 export const createHarness = async <S>(

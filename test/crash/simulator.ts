@@ -124,7 +124,10 @@ export const startSimulator = ({ labelSelector, releases = true }: { labelSelect
   const running = Promise.all([podCache, worldCache, botCache].map((cache) => cache.run(stop.signal)))
   const namespaces = createClient(transport, { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' })
   return {
-    makeNamespace: (name: string) => namespaces.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }),
+    makeNamespace: async (name: string): Promise<void> => {
+      await namespaces.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+      await bindOperator(transport, name, { kind: 'ClusterRole', name: 'orrery-operator-tenant' })
+    },
     /** Lets operators hold their lease in a namespace that their roles do not name. */
     allowLeases: (namespace: string): Promise<void> => allowLeases(transport, namespace),
     worlds,
@@ -172,9 +175,15 @@ const allowLeases = async (transport: Transport, namespace: string): Promise<voi
     ...{ apiVersion, kind: 'Role', metadata },
     rules: [{ apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['*'] }],
   })
+  await bindOperator(transport, namespace, { kind: 'Role', name: metadata.name })
+}
+
+/** Binds a role to the operator in a namespace. */
+const bindOperator = async (transport: Transport, namespace: string, role: { kind: string; name: string }) => {
+  const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1' }
   await createClient(transport, { ...rbac, plural: 'rolebindings', kind: 'RoleBinding' }).create({
-    ...{ apiVersion, kind: 'RoleBinding', metadata },
-    roleRef: { apiGroup: rbac.group, kind: 'Role', name: metadata.name },
+    ...{ apiVersion: `${rbac.group}/${rbac.version}`, kind: 'RoleBinding', metadata: { name: role.name, namespace } },
+    roleRef: { apiGroup: rbac.group, ...role },
     subjects: [{ apiGroup: rbac.group, kind: 'User', name: 'orrery-operator' }],
   })
 }

@@ -75,6 +75,7 @@ const apply = (namespace: string, kind: string, name: string, spec: object): voi
 }
 const aNamespace = (name: string): string => {
   cluster.kubectl('create', 'namespace', name)
+  cluster.allowOperator(name)
   cluster.kubectl('label', 'namespace', name, 'pod-security.kubernetes.io/enforce=restricted')
   return name
 }

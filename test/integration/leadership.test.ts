@@ -26,6 +26,7 @@ const leaseMs = 15_000
 const undo: (() => Promise<void>)[] = []
 beforeAll(async () => {
   await namespaces.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+  cluster.allowOperator(namespace)
 })
 afterEach(async () => {
   for (const each of undo.splice(0).reverse()) await each()

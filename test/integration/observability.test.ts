@@ -16,6 +16,7 @@ beforeAll(async () => {
   const transport = createTransport({ credentials, userAgent: 'orrery-tests' })
   const namespaces = createClient(transport, { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' })
   await namespaces.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+  cluster.allowOperator(namespace)
   await transport.close()
   operator = await startOperator()
 })

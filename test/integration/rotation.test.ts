@@ -1,8 +1,12 @@
 import { spawnSync } from 'node:child_process'
+import { decodeProtectedHeader } from 'jose'
 import { expect, test } from 'vitest'
 import { inSession } from '#dev/postgres.ts'
+import { aToken } from '#test/support/keys.ts'
 import { aDatabase, apiSecrets, startApi } from '#test/support/processes.ts'
 import { createRest, inNewProject } from '#test/support/rest.ts'
+import { openSocket, refusalOf, scopeHeaders } from '#test/support/socket.ts'
+import { eventually } from '#test/support/wait.ts'
 
 const encryptionKey = (fill: number): string => Buffer.alloc(32, fill).toString('base64')
 const rotate = (databaseUrl: string, keys: string, ...args: string[]) =>
@@ -58,4 +62,65 @@ test('no API key is stored in plain text', async () => {
       expect(JSON.stringify(rows)).not.toContain(made.body.apiKey)
     }
   })
+})
+
+test('keys are found under the previous pepper until their fingerprints are written anew under the current one', async () => {
+  const databaseUrl = await aDatabase()
+  const secrets = apiSecrets()
+  const before = await startApi({ databaseUrl })
+  const rest = await inNewProject(before.url)
+  const permissions = [`organizations/${rest.scope.organizationId}:r`]
+  const made = await rest.call<{ apiKey: string }>('POST', '/api/organizations/apiKeys/', {
+    displayName: 'K',
+    permissions,
+  })
+  await before.stop()
+
+  const statusUnder = async (settings: Record<string, string>): Promise<number> => {
+    const api = await startApi({ databaseUrl, settings })
+    const { status } = await createRest(api.url, rest.scope, made.body.apiKey).call(
+      'GET',
+      '/api/organizations/apiKeys/',
+    )
+    await api.stop()
+    return status
+  }
+  const current = { ORRERY_KEY_PEPPER: 'another-pepper-of-at-least-32-bytes' }
+  const both = { ...current, ORRERY_KEY_PEPPER_PREVIOUS: secrets.ORRERY_KEY_PEPPER }
+  expect(await statusUnder(current)).toBe(401)
+  expect(await statusUnder(both)).toBe(200)
+  const rotated = spawnSync(process.execPath, ['api/rotateKeys.ts'], {
+    env: { PATH: process.env.PATH ?? '', ORRERY_DATABASE_URL: databaseUrl, ...secrets, ...both },
+    encoding: 'utf8',
+    timeout: 30_000,
+  })
+  expect(rotated).toMatchObject({ status: 0, stdout: expect.stringContaining('1 fingerprints') })
+  expect(await statusUnder(current)).toBe(200)
+})
+
+test('a retired signing key ends its tokens within a second and leaves the key set, and the next token verifies', async () => {
+  const databaseUrl = await aDatabase()
+  const { ORRERY_KEY_ENCRYPTION_KEYS: keys } = apiSecrets()
+  const api = await startApi({ databaseUrl })
+  const rest = await inNewProject(api.url)
+  const permissions = [`organizations/${rest.scope.organizationId}/**:r`]
+  const mint = () => aToken(rest, 'ann', permissions)
+  const token = await mint()
+  const { kid = '' } = decodeProtectedHeader(token)
+  const socket = await openSocket(api.url, { ...rest.scope, token })
+  expect(rotate(databaseUrl, keys, '--retire-signing-key', 'nobody').stderr).toContain('nobody')
+  expect(rotate(databaseUrl, keys, '--retire-signing-key', kid)).toMatchObject({ status: 0 })
+  const atMs = performance.now()
+  expect((await socket.closes()).code).toBe(4401)
+  expect(performance.now() - atMs).toBeLessThan(1_000)
+  const kids = async () => {
+    const set = await rest.call<{ keys: { kid: string }[] }>('GET', '/.well-known/jwks.json')
+    return set.body.keys.map((key) => key.kid)
+  }
+  await eventually('the key set without it', async () => !(await kids()).includes(kid), { timeoutMs: 1_000 })
+  expect(await refusalOf(api.url, { headers: scopeHeaders({ ...rest.scope, token }) })).toMatchObject({ status: 401 })
+  const next = await mint()
+  expect(await kids()).toContain(decodeProtectedHeader(next).kid)
+  await openSocket(api.url, { ...rest.scope, token: next })
+  await api.stop()
 })

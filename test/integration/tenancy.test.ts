@@ -24,7 +24,16 @@ import { eventually } from '#test/support/wait.ts'
 
 /** Everything that a request can name. */
 type Things = Record<
-  'organizationId' | 'projectId' | 'worldId' | 'botDeploymentId' | 'apiKeyId' | 'channelId' | 'tag' | 'userId' | 'id',
+  | 'organizationId'
+  | 'projectId'
+  | 'worldId'
+  | 'botDeploymentId'
+  | 'apiKeyId'
+  | 'channelId'
+  | 'tag'
+  | 'userId'
+  | 'tokenId'
+  | 'id',
   string
 >
 type Credential = { readonly apiKey?: string; readonly token?: string }
@@ -93,7 +102,9 @@ const bodies: Record<string, (of: Things) => unknown> = {
       [`delete${type}`, () => undefined],
     ]),
   ),
+  rotateApiKey: () => ({ overlapSeconds: 0 }),
   createToken: () => ({ durationMinutes: 1 }),
+  revokeToken: () => undefined,
   getJsonWebKeySet: () => undefined,
 }
 
@@ -181,11 +192,21 @@ const aFullTenant = async (suffix: string): Promise<{ tenant: Tenant; things: Th
   for (const [type, body] of Object.entries(documentBodies)) {
     await rest.call('PUT', `/api/documents/${type.charAt(0).toLowerCase()}${type.slice(1)}/${id}/`, body)
   }
-  const things = { ...tenant.scope, worldId, botDeploymentId, apiKeyId, channelId, tag, id, userId: 'user-7' }
+  const things = {
+    ...tenant.scope,
+    worldId,
+    botDeploymentId,
+    apiKeyId,
+    channelId,
+    tag,
+    id,
+    userId: 'user-7',
+    tokenId: absentId('token'),
+  }
   return { tenant, things }
 }
 
-const prefixes = { organization: 'org', project: 'prj', world: 'wld', bot: 'bot', apiKey: 'key' }
+const prefixes = { organization: 'org', project: 'prj', world: 'wld', bot: 'bot', apiKey: 'key', token: 'tok' }
 const absentId = (kind: IdKind & keyof typeof prefixes): string => `${prefixes[kind]}-${'0'.repeat(26)}`
 /** Names that are well formed and that nobody has. */
 const absent = (of: Things): Things => ({

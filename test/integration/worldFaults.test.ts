@@ -31,6 +31,7 @@ const apply = (object: object): void => {
 const aNamespace = (): string => {
   const namespace = `faults-${randomBytes(4).toString('hex')}`
   cluster.kubectl('create', 'namespace', namespace)
+  cluster.allowOperator(namespace)
   return namespace
 }
 

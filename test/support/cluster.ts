@@ -110,16 +110,22 @@ export const aCluster = () => {
       .map((each) => ({ index: indexOf(deployment, each.metadata.name) ?? Number.NaN, pod: each }))
       .sort((a, b) => a.index - b.index)
   }
+  const kubectl = (...args: string[]): string =>
+    execFileSync(getServers().kubectl, ['--kubeconfig', getServers().adminKubeconfig, ...args], {
+      encoding: 'utf8',
+      timeout: 120_000,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
   return {
     transport,
     worlds,
     pods,
-    kubectl: (...args: string[]): string =>
-      execFileSync(getServers().kubectl, ['--kubeconfig', getServers().adminKubeconfig, ...args], {
-        encoding: 'utf8',
-        timeout: 120_000,
-        stdio: ['ignore', 'pipe', 'pipe'],
-      }),
+    kubectl,
+    /** Binds the operator's role in a namespace, as an administrator does for Worlds without an API. */
+    allowOperator: (namespace: string): void => {
+      const role = 'orrery-operator-tenant'
+      kubectl('-n', namespace, 'create', 'rolebinding', role, `--clusterrole=${role}`, '--user=orrery-operator')
+    },
     world: (namespace: string, name: string) => observe(`the World ${name}`, () => worlds.get({ namespace, name })),
     pod,
     botDeployment: (namespace: string, name: string) =>

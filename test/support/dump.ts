@@ -1,7 +1,7 @@
 import pg from 'pg'
 
-/** The columns that push writes at any time: the resource of a row and its dirty mark. */
-const ofTheCluster = ['applied', 'applied_resource_version', 'resource_uid']
+/** Columns that are written in the background: where a row's resource is, and when a key was used. */
+const ofTheBackground = ['applied', 'applied_resource_version', 'resource_uid', 'last_used_at']
 const pools = new Map<string, pg.Pool>()
 
 /** Every row of every table, but for what the cluster's side writes; `waiting` tells whether that still has to. */
@@ -16,7 +16,7 @@ export const dumpRows = async (databaseUrl: string): Promise<{ rows: Record<stri
     ({ name }) => `select '${name}' as name, (to_jsonb(t) - $1::text[])::text as row from ${name} t`,
   )
   const found = await sql.query<{ name: string; row: string }>(`${every.join(' union all ')} order by 1, 2`, [
-    ofTheCluster,
+    ofTheBackground,
   ])
   const rows: Record<string, string[]> = {}
   let waiting = false

@@ -58,7 +58,10 @@ const startServers = async (
   parts.push(postgres)
   const controlPlane = await startControlPlane({ ...options, dir: join(dir, 'kubernetes'), binaries })
   parts.push(controlPlane)
-  await installManifests({ kubeconfig: controlPlane.adminKubeconfig })
+  await installManifests({
+    kubeconfig: controlPlane.adminKubeconfig,
+    parameters: { namespacePrefix: '(orrery|fuzz|crash-api-[0-9]+)' },
+  })
   return {
     postgresAdminUrl: postgres.adminUrl,
     kubectl: binaries.kubectl,

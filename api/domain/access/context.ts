@@ -1,5 +1,7 @@
 import type { KeyCache } from '#api/platform/auth/keyCache.ts'
+import type { KeyUsage } from '#api/platform/auth/keyUsage.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
+import type { TokenCache } from '#api/platform/auth/tokenCache.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import type { Idempotency } from '#api/platform/idempotency/key.ts'
 import type { ObjectStore } from '#api/platform/objects/store.ts'
@@ -20,8 +22,15 @@ export type Deps = {
   readonly log: Log
   readonly publicUrl: string
   readonly sealer: Sealer
-  readonly pepper: string
+  /** New keys are stored under the first; keys are found under each. */
+  readonly peppers: readonly [string, ...string[]]
   readonly keys: KeyCache
+  readonly tokens: TokenCache
+  readonly keyUsage: KeyUsage
+  /** Reads principals again, in the order given; undefined is not valid any more. */
+  readonly readCredentials: (principals: readonly Principal[]) => Promise<(Principal | undefined)[]>
+  /** How many organizations a key and the keys that descend from it may make. */
+  readonly maxOrganizationsPerKey: number
   readonly issuer: TokenIssuer
   readonly objects: ObjectStore
   /** What holds for an organization for which the platform set nothing else. */
@@ -34,6 +43,8 @@ export type Deps = {
   readonly scopeExists: (kind: ScopeKind, ids: ScopeIds) => Promise<boolean>
   /** Adds a permission to an API key. A principal that is no key is left as it is. */
   readonly grantToKey: (tx: Transaction, keyId: string, permission: string, now: Date) => Promise<void>
+  /** Returns the first key in the chain of keys that leads to what a caller makes; null for the platform key. */
+  readonly ancestorOf: (tx: Transaction, principal: Principal) => Promise<string | null>
   /** Counts the bots that a world's bot deployments want, without those that have ended. */
   readonly countLiveBots: (tx: Transaction, worldId: string) => Promise<number>
   /** Wakes the push to the cluster; called after a commit that left something dirty. */

@@ -5,18 +5,26 @@ import {
   generateKeyPair,
   importJWK,
   type JWK,
+  type JWTPayload,
   jwtVerify,
   SignJWT,
 } from 'jose'
+import { z } from 'zod'
 import type { Sealer } from '#api/platform/secrets/seal.ts'
 import type { Clock } from '#shared/clock.ts'
-import { allowedAlgorithms, clockToleranceSeconds, type VerifiedToken, verified } from './token.ts'
+import { allowedAlgorithms, clockToleranceSeconds, type TokenOrigin, type VerifiedToken, verified } from './token.ts'
 
 /** The public half of a signing key (RFC 7517). */
 export type PublicJwk = { kty: string; kid: string; alg: string; use: string; [member: string]: unknown }
 
 /** A signing key as it is kept: the public half as it is, the private half sealed. */
-export type StoredKey = { readonly id: string; readonly publicJwk: PublicJwk; readonly sealed: string }
+export type StoredKey = {
+  readonly id: string
+  readonly publicJwk: PublicJwk
+  readonly sealed: string
+  /** Left out where the key is about to be stored. */
+  readonly createdAt?: Date
+}
 /** Where signing keys are kept; the newest comes first. `add` lets one of two keys made at the same moment win. */
 export type KeyStore = { list(): Promise<StoredKey[]>; add(key: StoredKey): Promise<void> }
 
@@ -28,7 +36,9 @@ export const aboutSigningKey = (id: string): string => `signing-key/${id}`
 
 const algorithm = 'ES256'
 /** A key that another replica made is known after this long at most. */
-const freshMs = 10_000
+const freshMs = 500
+/** A new key signs only when every replica has it. */
+const introductionMs = 2_000
 
 /** Makes a key pair whose id is the thumbprint of its public half (RFC 7638). */
 export const newSigningKey = async (sealer: Sealer): Promise<StoredKey> => {
@@ -37,6 +47,22 @@ export const newSigningKey = async (sealer: Sealer): Promise<StoredKey> => {
   const id = await calculateJwkThumbprint({ kty, ...rest })
   const sealed = sealer.seal(JSON.stringify(await exportJWK(privateKey)), aboutSigningKey(id))
   return { id, publicJwk: { kty, ...rest, kid: id, alg: algorithm, use: 'sig' }, sealed }
+}
+
+/** The claims of a token to sign; `keyId` is the API key that mints it. */
+export type TokenToSign = {
+  readonly id: string
+  readonly keyId: string
+  readonly userId: string
+  readonly organizationId: string
+  readonly permissions: string[]
+  readonly expiresAt: Date
+}
+
+const originClaims = z.object({ jti: z.string(), key_id: z.string() })
+const issuedBy = (payload: JWTPayload, signingKeyId = ''): TokenOrigin => {
+  const { jti, key_id: keyId } = originClaims.parse(payload)
+  return { id: jti, keyId, signingKeyId }
 }
 
 /** Signs and verifies tokens with keys that all replicas share; the first that needs one makes it. */
@@ -49,8 +75,10 @@ export const createIssuer = (options: { store: KeyStore; sealer: Sealer; clock: 
     return known.keys
   }
   const current = async (): Promise<StoredKey> => {
-    const [newest] = await keys()
-    if (newest !== undefined) return newest
+    const stored = await keys()
+    const isIntroduced = ({ createdAt }: StoredKey) => clock.now() - (createdAt?.getTime() ?? 0) >= introductionMs
+    const found = stored.find(isIntroduced) ?? stored.at(-1)
+    if (found !== undefined) return found
     await store.add(await newSigningKey(sealer))
     known = undefined
     const [made] = await keys()
@@ -65,11 +93,12 @@ export const createIssuer = (options: { store: KeyStore; sealer: Sealer; clock: 
     url,
     keySet,
     /** Signs a token that is about one user in one organization. */
-    sign: async (token: { userId: string; organizationId: string; permissions: string[]; expiresAt: Date }) => {
+    sign: async (token: TokenToSign) => {
       const { id, sealed } = await current()
       const privateKey = await importJWK(JSON.parse(sealer.open(sealed, aboutSigningKey(id))) as JWK, algorithm)
-      return new SignJWT({ organization_id: token.organizationId, permissions: token.permissions })
+      return new SignJWT({ organization_id: token.organizationId, permissions: token.permissions, key_id: token.keyId })
         .setProtectedHeader({ alg: algorithm, kid: id, typ: 'JWT' })
+        .setJti(token.id)
         .setSubject(token.userId)
         .setIssuer(url)
         .setAudience(url)
@@ -78,8 +107,8 @@ export const createIssuer = (options: { store: KeyStore; sealer: Sealer; clock: 
         .sign(privateKey)
     },
     /** Verifies a token of this issuer; throws where anything of it is not as it should be. */
-    verify: async (token: string): Promise<VerifiedToken> => {
-      const { payload } = await jwtVerify(token, createLocalJWKSet(await keySet()), {
+    verify: async (token: string): Promise<VerifiedToken & { issued: TokenOrigin }> => {
+      const { payload, protectedHeader } = await jwtVerify(token, createLocalJWKSet(await keySet()), {
         issuer: url,
         audience: url,
         algorithms: allowedAlgorithms,
@@ -87,7 +116,7 @@ export const createIssuer = (options: { store: KeyStore; sealer: Sealer; clock: 
         currentDate: new Date(clock.now()),
         requiredClaims: ['sub', 'exp'],
       })
-      return verified(payload)
+      return { ...verified(payload), issued: issuedBy(payload, protectedHeader.kid) }
     },
   }
 }

@@ -14,11 +14,17 @@ const tokenOf = (organizationId: string): string =>
 const aUserOf = async (organizationId: string) => {
   const issuer = {
     url: 'issuer',
-    verify: async () => ({ userId: 'ann', organizationId, permissions: [] }),
+    verify: async () => ({
+      ...{ userId: 'ann', organizationId, permissions: [], expiresAtMs: 60_000 },
+      issued: { id: 'tok-1', keyId: 'key-1', signingKeyId: 'signing-1' },
+    }),
     sign: async () => '',
     keySet: async () => ({ keys: [] }),
   }
-  const verify = createTokenVerifier({ issuer, external: [], clock: createFakeClock() })
+  const verify = createTokenVerifier({
+    ...{ issuer, external: [], clock: createFakeClock() },
+    confirm: async (principal) => principal,
+  })
   const user = await verify(tokenOf(organizationId))
   if (user === undefined) throw new Error('The token was refused.')
   return user

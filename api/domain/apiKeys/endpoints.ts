@@ -1,8 +1,15 @@
 import { z } from 'zod'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
-import { apiKeyAnswer, createApiKeyBody, createdApiKey, patchApiKeyBody } from './schema.ts'
-import { apiKeyExists, createApiKey, deleteApiKey, listApiKeys, patchApiKey } from './service.ts'
+import {
+  apiKeyAnswer,
+  createApiKeyBody,
+  createdApiKey,
+  patchApiKeyBody,
+  rotateApiKeyBody,
+  rotatedApiKey,
+} from './schema.ts'
+import { apiKeyExists, createApiKey, deleteApiKey, listApiKeys, patchApiKey, rotateApiKey } from './service.ts'
 
 const tag = 'API keys'
 const path = '/api/organizations/apiKeys/'
@@ -55,6 +62,17 @@ export const apiKeyEndpoints = [
     body: patchApiKeyBody,
     answer: apiKeyAnswer,
     handle: async (ctx, { params, body }) => ({ body: await patchApiKey(ctx, params.apiKeyId, body) }),
+  }),
+  endpoint({
+    ...onKey,
+    path: '/api/organizations/apiKeys/{apiKeyId}/rotate/',
+    method: 'post',
+    operationId: 'rotateApiKey',
+    summary: 'Give a key a new string; the replaced string stays valid for the overlap',
+    body: rotateApiKeyBody,
+    idempotent: true,
+    answer: rotatedApiKey,
+    handle: async (ctx, { params, body }) => ({ body: await rotateApiKey(ctx, params.apiKeyId, body) }),
   }),
   endpoint({
     ...onKey,

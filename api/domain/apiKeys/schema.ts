@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { permissionPattern } from '#api/domain/access/permissions.ts'
-import { exampleId } from '#api/platform/http/examples.ts'
-import { boundedText, shownId } from '#api/platform/http/fields.ts'
+import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
+import { boundedText, shownId, shownInstant } from '#api/platform/http/fields.ts'
+import { isNetwork } from '#api/platform/http/networks.ts'
 import { maskedApiKey } from '#api/platform/secrets/apiKey.ts'
 
 const example = {
@@ -22,6 +23,15 @@ const claims = () =>
 const permissions = () =>
   z.array(boundedText(256).regex(permissionPattern, 'must be <path>:<verb>, such as organizations/{id}/**:w')).max(256)
 
+const expiresAt = () =>
+  z.iso.datetime({ precision: 3 }).meta({ examples: [exampleInstant], description: 'When the key ends.' })
+const allowedNetworks = () =>
+  z
+    .array(boundedText(64).refine(isNetwork, 'must be a CIDR block, such as 192.0.2.0/24'))
+    .min(1)
+    .max(64)
+    .meta({ examples: [['192.0.2.0/24']], description: 'The CIDR blocks from which the key may be used.' })
+
 /** The body of `POST /api/organizations/apiKeys/`. */
 export const createApiKeyBody = z
   .strictObject({
@@ -29,6 +39,8 @@ export const createApiKeyBody = z
     claims: claims().default({}),
     isActive: z.boolean().default(true),
     permissions: permissions().default([]),
+    expiresAt: expiresAt().exactOptional(),
+    allowedNetworks: allowedNetworks().exactOptional(),
   })
   .meta({ id: 'CreateApiKey', examples: [example] })
 
@@ -37,13 +49,15 @@ export const createdApiKey = z
   .object({ apiKey: z.string() })
   .meta({ id: 'CreatedApiKey', examples: [{ apiKey: maskedApiKey }] })
 
-/** The body of `PATCH /api/organizations/apiKeys/{apiKeyId}/`; what is left out stays. */
+/** The body of `PATCH /api/organizations/apiKeys/{apiKeyId}/`; fields that are left out stay, and null clears a restriction. */
 export const patchApiKeyBody = z
   .strictObject({
     displayName: displayName().exactOptional(),
     claims: claims().exactOptional(),
     isActive: z.boolean().exactOptional(),
     permissions: permissions().exactOptional(),
+    expiresAt: expiresAt().nullable().exactOptional(),
+    allowedNetworks: allowedNetworks().nullable().exactOptional(),
   })
   .meta({ id: 'PatchApiKey', examples: [{ displayName: 'Old matchmaker', isActive: false }] })
 
@@ -58,6 +72,9 @@ export const apiKeyAnswer = z
     claims: z.record(z.string(), z.boolean()),
     permissions: z.array(z.string()),
     keyString: z.string().meta({ examples: [maskedApiKey] }),
+    expiresAt: shownInstant().exactOptional(),
+    lastUsedAt: shownInstant().exactOptional(),
+    allowedNetworks: z.array(z.string()).exactOptional(),
   })
   .meta({
     id: 'ApiKey',
@@ -72,6 +89,24 @@ export const apiKeyAnswer = z
     ],
   })
 
+const maxOverlapSeconds = 30 * 24 * 3_600
+
+/** The body of `POST /api/organizations/apiKeys/{apiKeyId}/rotate/`. */
+export const rotateApiKeyBody = z
+  .strictObject({
+    overlapSeconds: z.int().min(0).max(maxOverlapSeconds).default(3_600).meta({
+      description: 'How long the replaced string stays valid.',
+    }),
+  })
+  .meta({ id: 'RotateApiKey', examples: [{ overlapSeconds: 3_600 }] })
+
+/** The answer of `POST /api/organizations/apiKeys/{apiKeyId}/rotate/`: the new string, and the end of the replaced one. */
+export const rotatedApiKey = z
+  .object({ apiKey: z.string(), previousValidUntil: shownInstant() })
+  .meta({ id: 'RotatedApiKey', examples: [{ apiKey: maskedApiKey, previousValidUntil: exampleInstant }] })
+
+export type RotateApiKey = z.output<typeof rotateApiKeyBody>
+export type RotatedApiKey = z.input<typeof rotatedApiKey>
 export type CreateApiKey = z.output<typeof createApiKeyBody>
 export type PatchApiKey = z.output<typeof patchApiKeyBody>
 export type ApiKeyAnswer = z.output<typeof apiKeyAnswer>

@@ -6,12 +6,33 @@ import { mayGrant, strongestVerb } from '#api/domain/access/permissions.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
+import { optional } from '#api/platform/http/fields.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
 import { fingerprintOf, maskedApiKey, newApiKey } from '#api/platform/secrets/apiKey.ts'
-import type { ApiKeyAnswer, CreateApiKey, PatchApiKey } from './schema.ts'
+import type { ApiKeyAnswer, CreateApiKey, PatchApiKey, RotateApiKey, RotatedApiKey } from './schema.ts'
 import { type ApiKeyRow, apiKeys } from './table.ts'
+
+const forget = (ctx: Context, apiKeyId: string): void => {
+  ctx.keys.forget(apiKeyId)
+  ctx.tokens.forget(apiKeyId)
+}
+
+const newString = (ctx: Context, apiKey: string, ids: Pick<ApiKeyRow, 'id' | 'organizationId'>) => ({
+  fingerprint: fingerprintOf(apiKey, ctx.peppers[0]),
+  sealed: ctx.sealer.seal(apiKey, aboutKey(ids)),
+})
+
+const toColumns = <T extends PatchApiKey>({ expiresAt, ...changes }: T) => ({
+  ...changes,
+  ...(expiresAt === undefined ? {} : { expiresAt: expiresAt === null ? null : new Date(expiresAt) }),
+})
+
+const refuseStronger = (ctx: Context, row: ApiKeyRow): void => {
+  if (holdsAllOf(ctx, row)) return
+  throw new Problem('forbidden', 'This key holds more than the credential, which may only deactivate or delete it.')
+}
 
 /** How many keys an organization may have. */
 const maxKeys = 1_000
@@ -29,9 +50,9 @@ export const createApiKey = async (ctx: Context, input: CreateApiKey): Promise<{
     const ids = { id: ctx.newId('apiKey'), organizationId: ctx.organizationId }
     await tx.insert(apiKeys).values({
       ...ids,
-      ...input,
-      fingerprint: fingerprintOf(apiKey, ctx.pepper),
-      sealed: ctx.sealer.seal(apiKey, aboutKey(ids)),
+      ...toColumns(input),
+      ...newString(ctx, apiKey, ids),
+      ancestorId: await ctx.ancestorOf(tx, ctx.principal),
       createdAt: now,
       updatedAt: now,
     })
@@ -48,7 +69,7 @@ export const listApiKeys = async (ctx: Context, page: Page): Promise<Paged<ApiKe
     .orderBy(...listOrder(apiKeys))
     .limit(page.limit + 1)
   const { items, ...next } = toPaged(rows, page)
-  return { ...next, items: items.map((row) => present(ctx, row)) }
+  return { ...next, items: presentAll(ctx, items) }
 }
 
 /**
@@ -60,16 +81,46 @@ export const patchApiKey = async (ctx: Context, apiKeyId: string, changes: Patch
   refuseEscalation(ctx, changes)
   const row = await ctx.db.transaction(async (tx) => {
     const before = await changeable(ctx, tx, apiKeyId)
-    if (!isDeactivation(changes) && !holdsAllOf(ctx, before)) {
-      throw new Problem('forbidden', 'This key holds more than the credential, which may only deactivate or delete it.')
-    }
-    const columns = { ...changes, updatedAt: new Date(ctx.clock.now()) }
+    if (!isDeactivation(changes)) refuseStronger(ctx, before)
+    const columns = { ...toColumns(changes), updatedAt: new Date(ctx.clock.now()) }
     const [changed] = await tx.update(apiKeys).set(columns).where(whereKey(ctx, apiKeyId)).returning()
     return changed
   })
+  forget(ctx, apiKeyId)
+  const [answer] = presentAll(ctx, row === undefined ? [] : [row])
+  if (answer === undefined) throw notFound()
+  return answer
+}
+
+/**
+ * Gives a key a new string. The string that it replaces stays valid for the overlap; a string that an earlier rotation
+ * replaced ends at once. Needs everything that the key holds, since the answer shows the new string.
+ */
+export const rotateApiKey = async (
+  ctx: Context,
+  apiKeyId: string,
+  { overlapSeconds }: RotateApiKey,
+): Promise<RotatedApiKey> => {
+  const answer = await createOnce(ctx, async (tx, now) => {
+    const before = await changeable(ctx, tx, apiKeyId)
+    refuseStronger(ctx, before)
+    const apiKey = newApiKey()
+    const previousValidUntil = new Date(now.getTime() + overlapSeconds * 1_000)
+    await tx
+      .update(apiKeys)
+      .set({
+        ...newString(ctx, apiKey, before),
+        rotation: before.rotation + 1,
+        previousFingerprint: before.fingerprint,
+        previousValidUntil,
+        updatedAt: now,
+      })
+      .where(whereKey(ctx, apiKeyId))
+    return { apiKey, previousValidUntil: previousValidUntil.toISOString() }
+  })
   ctx.keys.forget(apiKeyId)
-  if (row === undefined) throw notFound()
-  return present(ctx, row)
+  auditReading(ctx, [apiKeyId])
+  return answer
 }
 
 /** Deletes a key: it fails from the next half second on, in every replica. */
@@ -78,7 +129,7 @@ export const deleteApiKey = async (ctx: Context, apiKeyId: string): Promise<void
     await changeable(ctx, tx, apiKeyId)
     await tx.delete(apiKeys).where(whereKey(ctx, apiKeyId))
   })
-  ctx.keys.forget(apiKeyId)
+  forget(ctx, apiKeyId)
 }
 
 /** Whether the organization of the headers has such a key. */
@@ -133,16 +184,32 @@ const holdsAllOf = ({ principal }: Context, { permissions, claims }: ApiKeyRow):
  * A key string is shown to those who manage keys and could have made this very key: to read a stronger key would be
  * to become it.
  */
-const present = (ctx: Context, row: ApiKeyRow): ApiKeyAnswer => {
+const presentAll = (ctx: Context, rows: readonly ApiKeyRow[]): ApiKeyAnswer[] => {
   const manages = strongestVerb(ctx.principal.permissions, pathOf(ctx.organizationId)) === '*'
-  return {
-    documentId: row.id,
-    displayName: row.displayName,
-    isActive: row.isActive,
-    isManagedByProvisioner: row.isManagedByProvisioner,
-    organizationId: row.organizationId,
-    claims: row.claims,
-    permissions: row.permissions,
-    keyString: manages && holdsAllOf(ctx, row) ? ctx.sealer.open(row.sealed, aboutKey(row)) : maskedApiKey,
-  }
+  const shown = new Set(rows.filter((row) => manages && holdsAllOf(ctx, row)))
+  auditReading(
+    ctx,
+    [...shown].map(({ id }) => id),
+  )
+  return rows.map((row) => present(row, shown.has(row) ? ctx.sealer.open(row.sealed, aboutKey(row)) : maskedApiKey))
 }
+
+/** Records who read the full strings of keys. */
+const auditReading = ({ log, principal, organizationId }: Context, apiKeyIds: readonly string[]): void => {
+  if (apiKeyIds.length === 0) return
+  log.info({ audit: true, action: 'readKeyString', principal: principal.id, organizationId, apiKeyIds }, 'audit')
+}
+
+const present = (row: ApiKeyRow, keyString: string): ApiKeyAnswer => ({
+  documentId: row.id,
+  displayName: row.displayName,
+  isActive: row.isActive,
+  isManagedByProvisioner: row.isManagedByProvisioner,
+  organizationId: row.organizationId,
+  claims: row.claims,
+  permissions: row.permissions,
+  keyString,
+  ...optional('expiresAt', row.expiresAt?.toISOString()),
+  ...optional('lastUsedAt', row.lastUsedAt?.toISOString()),
+  ...optional('allowedNetworks', row.allowedNetworks),
+})

@@ -1,4 +1,4 @@
-import { boolean, index, jsonb, pgTable, text } from 'drizzle-orm/pg-core'
+import { boolean, index, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core'
 import { organizations } from '#api/domain/organizations/table.ts'
 import { instant } from '#api/platform/database/columns.ts'
 
@@ -17,6 +17,17 @@ export const apiKeys = pgTable(
     permissions: jsonb().$type<string[]>().notNull(),
     fingerprint: text().notNull().unique(),
     sealed: text().notNull(),
+    /** The number of rotations so far. */
+    rotation: integer().notNull().default(0),
+    /** Finds the key by the string that the last rotation replaced, which is valid until `previousValidUntil`. */
+    previousFingerprint: text().unique(),
+    previousValidUntil: instant(),
+    expiresAt: instant(),
+    lastUsedAt: instant(),
+    /** The CIDR blocks from which the key may be used; null is everywhere. */
+    allowedNetworks: jsonb().$type<string[]>(),
+    /** The first key in the chain of keys that made this one; null for keys that the platform key made. */
+    ancestorId: text(),
     createdAt: instant().notNull(),
     updatedAt: instant().notNull(),
   },

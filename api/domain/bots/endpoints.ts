@@ -6,19 +6,19 @@ import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
 import { botsAnswer, createBotsBody, patchBotsBody } from './schema.ts'
 import { botsExist, createBots, deleteBots, getBots, listBots, patchBots } from './service.ts'
 
-const inWorld = { path: '/api/worlds/{worldId}/bots/', tag: 'Bots', scope: 'project' } as const
-const onBots = {
-  ...inWorld,
+const botsRoute = { path: '/api/worlds/{worldId}/bots/', tag: 'Bots', scope: 'project' } as const
+const botRoute = {
+  ...botsRoute,
   path: '/api/worlds/{worldId}/bots/{botDeploymentId}/',
   exists: (ctx: Context, { worldId = '', botDeploymentId = '' }: Readonly<Record<string, string>>) =>
     botsExist(ctx, { worldId, botDeploymentId }),
 } as const
-const pathTo = (worldId: string): string => `/api/worlds/${worldId}/bots/`
+const botsPath = (worldId: string): string => `/api/worlds/${worldId}/bots/`
 
 /** The endpoints of the bot deployments of a world. */
 export const botEndpoints = [
   endpoint({
-    ...inWorld,
+    ...botsRoute,
     method: 'get',
     operationId: 'listBotDeployments',
     summary: 'List the bot deployments of a world',
@@ -29,14 +29,14 @@ export const botEndpoints = [
     handle: async (ctx, { params, query }) => {
       const page = toPage(query)
       const { items, next } = await listBots(ctx, params.worldId, page)
-      return { body: items, headers: nextPageLink(pathTo(params.worldId), page, next) }
+      return { body: items, headers: nextPageLink(botsPath(params.worldId), page, next) }
     },
   }),
   endpoint({
-    ...inWorld,
+    ...botsRoute,
     method: 'post',
     operationId: 'createBotDeployment',
-    summary: 'Make a bot deployment',
+    summary: 'Create a bot deployment',
     needs: ['world', 'w'],
     body: createBotsBody,
     idempotent: true,
@@ -44,11 +44,11 @@ export const botEndpoints = [
     problems: [409],
     handle: async (ctx, { params, body }) => {
       const { botDeploymentId } = await createBots(ctx, { ...params, ...body })
-      return { headers: { location: `${pathTo(params.worldId)}${botDeploymentId}/` } }
+      return { headers: { location: `${botsPath(params.worldId)}${botDeploymentId}/` } }
     },
   }),
   endpoint({
-    ...onBots,
+    ...botRoute,
     method: 'get',
     operationId: 'getBotDeployment',
     summary: 'Read a bot deployment',
@@ -61,10 +61,10 @@ export const botEndpoints = [
     },
   }),
   endpoint({
-    ...onBots,
+    ...botRoute,
     method: 'patch',
     operationId: 'patchBotDeployment',
-    summary: 'Change the count of a bot deployment, and what its later bots are',
+    summary: 'Change the count of a bot deployment and the settings of its next bots',
     needs: ['world', 'w'],
     body: patchBotsBody,
     ifMatch: true,
@@ -75,10 +75,10 @@ export const botEndpoints = [
     },
   }),
   endpoint({
-    ...onBots,
+    ...botRoute,
     method: 'delete',
     operationId: 'deleteBotDeployment',
-    summary: 'Stop and remove a bot deployment',
+    summary: 'Delete a bot deployment and stop its bots',
     needs: ['world', 'w'],
     handle: async (ctx, { params }) => {
       await deleteBots(ctx, params)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { shownMetadata } from '#api/domain/worlds/schema.ts'
+import { metadataAnswer } from '#api/domain/worlds/schema.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
 import { boundedText, shownId, shownInstant, textMap } from '#api/platform/http/fields.ts'
 import { botDefaults, botFields } from '#shared/domain/bots.ts'
@@ -15,12 +15,12 @@ const count = () =>
     .int()
     .min(0)
     .max(10_000)
-    .meta({ examples: [configuration.count], description: 'How many bots.' })
+    .meta({ examples: [configuration.count], description: 'Number of bots.' })
 const { cpu, memory, durationMinutes } = botFields
 const args = withinArgsLimit(botFields.args)
 const maps = { annotations: textMap(), labels: textMap() }
 
-/** The body of `POST /api/worlds/{worldId}/bots/`; only the count must be given. */
+/** The body of `POST /api/worlds/{worldId}/bots/`. Only the count is required. */
 export const createBotsBody = z
   .strictObject({
     count: count(),
@@ -35,7 +35,9 @@ export const createBotsBody = z
   })
   .meta({ id: 'CreateBotDeployment', examples: [{ ...configuration, description, metadata }] })
 
-/** The body of `PATCH /api/worlds/{worldId}/bots/{botDeploymentId}/`: the count, and what else changes. */
+/**
+ * The body of `PATCH /api/worlds/{worldId}/bots/{botDeploymentId}/`. Only the count is required; absent fields stay.
+ */
 export const patchBotsBody = z
   .strictObject({
     count: count(),
@@ -47,7 +49,7 @@ export const patchBotsBody = z
   })
   .meta({ id: 'PatchBotDeployment', examples: [{ count: 5, memory: '256Mi' }] })
 
-/** A bot deployment as answers show it. */
+/** A bot deployment in responses. */
 export const botsAnswer = z
   .object({
     documentId: shownId('bot'),
@@ -66,7 +68,7 @@ export const botsAnswer = z
       worldStartedAt: shownInstant().exactOptional(),
       cluster: z.object({ name: z.string(), computeGroup: z.string() }),
     }),
-    metadata: shownMetadata,
+    metadata: metadataAnswer,
     organizationId: shownId('organization'),
     projectId: shownId('project'),
     worldId: shownId('world'),

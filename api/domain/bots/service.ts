@@ -13,20 +13,20 @@ import { markDirty } from '#api/platform/outbox/outbox.ts'
 import type { BotsAnswer, CreateBots, PatchBots } from './schema.ts'
 import { type BotRow, botDeployments } from './table.ts'
 
-/** The most bot deployments of one world. */
+/** The maximum number of bot deployments of a world. */
 const maxPerWorld = 64
 
-type Named = { worldId: string; botDeploymentId: string }
+type BotsKey = { worldId: string; botDeploymentId: string }
 
-/** Makes a bot deployment. Its bots run while the world's run is Active. */
+/** Creates a bot deployment. Its bots run while the world's phase is Active. Throws a 409 at a limit. */
 export const createBots = async (
   ctx: Context,
   { worldId, ...input }: CreateBots & { worldId: string },
 ): Promise<{ botDeploymentId: string }> => {
-  const made = await createOnce(ctx, async (tx, now) => {
+  const created = await createOnce(ctx, async (tx, now) => {
     const world = await lockWorld(ctx, tx, worldId)
-    await refuseCount(tx, world, input.count)
-    await refuseDeployment(ctx, tx, worldId)
+    await checkBotCount(tx, world, input.count)
+    await checkDeploymentCount(ctx, tx, worldId)
     const id = ctx.newId('bot')
     const { organizationId, projectId } = ctx
     const scope = { organizationId, projectId, worldId, cluster: world.cluster }
@@ -35,7 +35,7 @@ export const createBots = async (
     return { botDeploymentId: id }
   })
   ctx.wakeSync()
-  return made
+  return created
 }
 
 /** Lists the bot deployments of a world, oldest first. */
@@ -53,33 +53,33 @@ export const listBots = async (ctx: Context, worldId: string, page: Page): Promi
     rows.map((row) => ({ ...row, id: row.bots.id, createdAt: row.bots.createdAt })),
     page,
   )
-  return { ...next, items: items.map(({ bots, world }) => present(bots, world)) }
+  return { ...next, items: items.map(({ bots, world }) => toBotsAnswer(bots, world)) }
 }
 
 /** Reads one bot deployment. */
-export const getBots = async (ctx: Context, named: Named) => {
+export const getBots = async (ctx: Context, key: BotsKey) => {
   const [row] = await ctx.db
     .select({ bots: botDeployments, world: worlds })
     .from(botDeployments)
     .innerJoin(worlds, eq(worlds.id, botDeployments.worldId))
-    .where(whereBots(ctx, named))
+    .where(whereBots(ctx, key))
   if (row === undefined) throw notFound()
   const { revision, statusVersion } = row.bots
-  return { body: present(row.bots, row.world), revision, statusVersion }
+  return { body: toBotsAnswer(row.bots, row.world), revision, statusVersion }
 }
 
-/** Changes the count and what else is given. */
+/** Changes a bot deployment. Absent fields stay. Throws a 409 if the world would have too many bots. */
 export const patchBots = async (
   ctx: Context,
-  { ifMatch, changes, ...named }: Named & { ifMatch: string | undefined; changes: PatchBots },
+  { ifMatch, changes, ...key }: BotsKey & { ifMatch: string | undefined; changes: PatchBots },
 ): Promise<void> => {
   const now = new Date(ctx.clock.now())
   await ctx.db.transaction(async (tx) => {
-    const world = await lockWorld(ctx, tx, named.worldId)
-    const [row] = await tx.select().from(botDeployments).where(whereBots(ctx, named)).for('update')
+    const world = await lockWorld(ctx, tx, key.worldId)
+    const [row] = await tx.select().from(botDeployments).where(whereBots(ctx, key)).for('update')
     if (row === undefined) throw notFound()
     checkIfMatch(ifMatch, row)
-    await refuseCount(tx, world, changes.count, row)
+    await checkBotCount(tx, world, changes.count, row)
     const revision = row.revision + 1
     await tx
       .update(botDeployments)
@@ -90,14 +90,14 @@ export const patchBots = async (
   ctx.wakeSync()
 }
 
-/** Deletes a bot deployment: absent from now on, gone when its resource is; its bots stop. */
-export const deleteBots = async (ctx: Context, named: Named): Promise<void> => {
+/** Deletes a bot deployment. No response shows it from now on; its row is removed after its resource. */
+export const deleteBots = async (ctx: Context, key: BotsKey): Promise<void> => {
   const now = new Date(ctx.clock.now())
   await ctx.db.transaction(async (tx) => {
     const [row] = await tx
       .update(botDeployments)
       .set({ deletingAt: now, revision: sql`${botDeployments.revision} + 1`, updatedAt: now })
-      .where(whereBots(ctx, named))
+      .where(whereBots(ctx, key))
       .returning({ id: botDeployments.id, revision: botDeployments.revision })
     if (row === undefined) throw notFound()
     await markDirty(tx, { kind: 'bot', ...row }, now.getTime())
@@ -105,9 +105,9 @@ export const deleteBots = async (ctx: Context, named: Named): Promise<void> => {
   ctx.wakeSync()
 }
 
-/** Whether the world of the scope has such a bot deployment. */
-export const botsExist = async (ctx: Context, named: Named): Promise<boolean> =>
-  (await ctx.db.select({ id: botDeployments.id }).from(botDeployments).where(whereBots(ctx, named))).length > 0
+/** Reports whether the world has this bot deployment. */
+export const botsExist = async (ctx: Context, key: BotsKey): Promise<boolean> =>
+  (await ctx.db.select({ id: botDeployments.id }).from(botDeployments).where(whereBots(ctx, key))).length > 0
 
 const whereWorld = (ctx: Context, worldId: string) =>
   and(
@@ -117,10 +117,12 @@ const whereWorld = (ctx: Context, worldId: string) =>
     isNull(botDeployments.deletingAt),
   )
 
-const whereBots = (ctx: Context, { worldId, botDeploymentId }: Named) =>
+const whereBots = (ctx: Context, { worldId, botDeploymentId }: BotsKey) =>
   and(whereWorld(ctx, worldId), eq(botDeployments.id, botDeploymentId))
 
-/** The world, locked so that of two changes at the same moment the second counts the bots of the first. */
+/**
+ * Reads a world and locks its row, so that concurrent changes count each other's bots. Throws a 404 if it is absent.
+ */
 const lockWorld = async (ctx: Context, tx: Transaction, worldId: string): Promise<WorldRow> => {
   const [world] = await tx
     .select()
@@ -138,32 +140,35 @@ const lockWorld = async (ctx: Context, tx: Transaction, worldId: string): Promis
   return world
 }
 
-/** Every deployment that may still run counts, those that wait for their world included. */
-const refuseCount = async (tx: Transaction, world: WorldRow, count: number, except?: BotRow): Promise<void> => {
+/** Throws a 409 if the world would have more bots than its scaling profile allows. Pending deployments count too. */
+const checkBotCount = async (tx: Transaction, world: WorldRow, count: number, except?: BotRow): Promise<void> => {
   const wanted = (await countLiveBots(tx, world.id, except?.id)) + count
   if (wanted > world.estimatedCapacity) {
-    const detail = `The world would have ${wanted} bots, above the ${world.estimatedCapacity} of its scaling profile.`
+    const detail = `The world would have ${wanted} bots, above the ${world.estimatedCapacity} of its profile. Lower the count.`
     throw new Problem('limit_reached', detail)
   }
 }
 
-/** Refuses one more deployment in a world, whose row is locked, or in an organization that has its number of them. */
-const refuseDeployment = async (ctx: Context, tx: Transaction, worldId: string): Promise<void> => {
+/** Throws a 409 if the world or its organization has its maximum of bot deployments. The world's row must be locked. */
+const checkDeploymentCount = async (ctx: Context, tx: Transaction, worldId: string): Promise<void> => {
   const { maxBotDeployments } = await lockLimits(ctx, tx)
-  const [found] = await tx
+  const [existing] = await tx
     .select({ all: count(), inWorld: sql<number>`count(*) filter (where ${botDeployments.worldId} = ${worldId})::int` })
     .from(botDeployments)
     .where(and(eq(botDeployments.organizationId, ctx.organizationId), isNull(botDeployments.deletingAt)))
-  if ((found?.inWorld ?? 0) >= maxPerWorld) {
-    throw new Problem('limit_reached', `The world has ${maxPerWorld} bot deployments, which is the most.`)
+  if ((existing?.inWorld ?? 0) >= maxPerWorld) {
+    throw new Problem(
+      'limit_reached',
+      `The world has ${maxPerWorld} bot deployments, which is the maximum. Delete one first.`,
+    )
   }
-  if ((found?.all ?? 0) >= maxBotDeployments) {
-    const detail = `The organization has its ${maxBotDeployments} bot deployments (maxBotDeployments).`
+  if ((existing?.all ?? 0) >= maxBotDeployments) {
+    const detail = `The organization has ${maxBotDeployments} bot deployments, its limit maxBotDeployments. Delete one.`
     throw new Problem('limit_reached', detail)
   }
 }
 
-/** Counts the bots that a world's bot deployments want, without those that have ended. */
+/** Returns the sum of the counts of a world's bot deployments that have not ended, without the deployment `except`. */
 export const countLiveBots = async (tx: Transaction, worldId: string, except = ''): Promise<number> => {
   const [live] = await tx
     .select({ sum: sql<number>`coalesce(sum(${botDeployments.count}), 0)::int` })
@@ -179,7 +184,7 @@ export const countLiveBots = async (tx: Transaction, worldId: string, except = '
   return live?.sum ?? 0
 }
 
-const present = (row: BotRow, world: WorldRow): BotsAnswer => ({
+const toBotsAnswer = (row: BotRow, world: WorldRow): BotsAnswer => ({
   documentId: row.id,
   description: row.description,
   configuration: {

@@ -6,7 +6,7 @@ import { instant } from '#api/platform/database/columns.ts'
 import { botPhases } from '#shared/enumerations.ts'
 import type { BotDeploymentSpec } from '#shared/resources/botDeployment.ts'
 
-/** The bot deployments of worlds: what is wanted of each, what is observed, and what is known of its resource. */
+/** The bot deployments of worlds: desired state, observed state, and the resource as last applied. */
 export const botDeployments = pgTable(
   'bot_deployments',
   {
@@ -21,19 +21,19 @@ export const botDeployments = pgTable(
     args: jsonb().$type<string[]>().notNull(),
     durationMinutes: doublePrecision(),
     metadata: jsonb().$type<Metadata>().notNull(),
-    /** Rises with each change of what is wanted. */
+    /** Grows by one with each change of the desired state. */
     revision: integer().notNull().default(1),
     phase: text({ enum: botPhases }).notNull().default('Pending'),
     statusMessage: text().notNull().default(''),
     startedAt: instant(),
-    /** Rises with each change of what is observed. */
+    /** Grows by one with each change of the observed state. */
     statusVersion: integer().notNull().default(0),
     cluster: text().notNull(),
-    /** The canonical spec that was applied or adopted last, and the resource that it is of. */
+    /** The canonical spec that was last applied or adopted. */
     applied: jsonb().$type<BotDeploymentSpec>(),
     appliedResourceVersion: text(),
     resourceUid: text(),
-    /** A row marked so is absent from every answer; it goes when its resource is gone. */
+    /** The time of the deletion request. From then on no response shows the row. It is removed after its resource. */
     deletingAt: instant(),
     createdAt: instant().notNull(),
     updatedAt: instant().notNull(),

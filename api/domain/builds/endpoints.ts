@@ -2,7 +2,7 @@ import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { buildAnswer, buildParams, putBuildBody } from './schema.ts'
 import { deleteBuild, getBuild, putBuild } from './service.ts'
 
-const onBuild = {
+const buildRoute = {
   path: '/api/builds/{channelId}/{tag}/',
   tag: 'Builds',
   scope: 'organization',
@@ -12,19 +12,19 @@ const onBuild = {
 /** The endpoints of builds. */
 export const buildEndpoints = [
   endpoint({
-    ...onBuild,
+    ...buildRoute,
     method: 'get',
     operationId: 'getBuild',
-    summary: 'Read what a channel and a tag stand for',
+    summary: 'Read the build of a channel and tag',
     needs: ['organization', 'r'],
     answer: buildAnswer,
     handle: async (ctx, { params }) => ({ body: await getBuild(ctx, params) }),
   }),
   endpoint({
-    ...onBuild,
+    ...buildRoute,
     method: 'put',
     operationId: 'putBuild',
-    summary: 'Set what a channel and a tag stand for',
+    summary: 'Set the build of a channel and tag',
     needs: ['organization', 'w'],
     body: putBuildBody,
     answer: buildAnswer,
@@ -32,10 +32,10 @@ export const buildEndpoints = [
     handle: async (ctx, { params, body }) => ({ body: await putBuild(ctx, params, body) }),
   }),
   endpoint({
-    ...onBuild,
+    ...buildRoute,
     method: 'delete',
     operationId: 'deleteBuild',
-    summary: 'Forget what a channel and a tag stand for',
+    summary: 'Delete the build of a channel and tag',
     needs: ['organization', 'w'],
     status: 204,
     handle: async (ctx, { params }) => {

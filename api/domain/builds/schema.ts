@@ -20,16 +20,16 @@ const example = {
 /** The name of a channel or a tag. */
 const buildName = boundedText(128).regex(
   /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
-  'must begin with a letter or digit, then also . _ -',
+  'must begin with a letter or digit and contain only letters, digits, dots, underscores and hyphens',
 )
-/** How a build is named: by channel and tag, or by the content that it holds. */
+/** A reference to a build: channel and tag, or the content of the build. */
 export const buildReference = z
   .union([
     z.strictObject({ channelId: buildName, tag: buildName }),
     z.strictObject({ content: z.strictObject({ id: boundedText(256).min(1) }) }),
   ])
   .meta({ examples: [{ channelId: example.channelId, tag: example.tag }, { content: { id: 'content-42' } }] })
-/** The build of a run, as answers show it. */
+/** The build of a run in responses. */
 export const resolvedBuild = z.object({
   channelId: boundedText(256),
   tag: boundedText(256),
@@ -37,7 +37,7 @@ export const resolvedBuild = z.object({
   id: shownId('build'),
 })
 
-/** What names a build in a path. */
+/** The path parameters of a build. */
 export const buildParams = z.object({
   channelId: buildName.meta({ examples: [example.channelId] }),
   tag: buildName.meta({ examples: [example.tag] }),
@@ -47,7 +47,7 @@ const image = () =>
   boundedText(512)
     .regex(/^[a-z0-9]([a-z0-9._:/-]*[a-z0-9])?(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?$/, 'must be an image reference')
     .meta({ examples: [putExample.image] })
-const digest = () => boundedText(71).regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hexadecimal digits')
+const digest = () => boundedText(71).regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: followed by 64 hexadecimal digits')
 
 /** The body of `PUT /api/builds/{channelId}/{tag}/`. */
 export const putBuildBody = z
@@ -57,11 +57,14 @@ export const putBuildBody = z
       .min(1)
       .meta({ examples: [putExample.contentId] }),
     digest: digest().exactOptional(),
-    probes: z.boolean().default(true).meta({ description: 'Whether the image answers the probes of the contract.' }),
+    probes: z
+      .boolean()
+      .default(true)
+      .meta({ description: 'Whether the image serves the probes of the server contract.' }),
   })
   .meta({ id: 'PutBuild', examples: [putExample] })
 
-/** A build as answers show it. */
+/** A build in responses. */
 export const buildAnswer = z
   .object({
     id: shownId('build'),
@@ -81,5 +84,5 @@ export type ResolvedBuild = z.output<typeof resolvedBuild>
 export type PutBuild = z.output<typeof putBuildBody>
 export type BuildAnswer = z.output<typeof buildAnswer>
 
-/** What a server is made of: the image with its digest, if one is pinned, and what is in it. */
+/** The program of a server: the image, with its digest if one is set, its content, and whether it serves probes. */
 export type BuildPackage = { readonly image: string; readonly contentId: string; readonly probes: boolean }

@@ -2,7 +2,7 @@ import { boolean, index, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { organizations } from '#api/domain/organizations/table.ts'
 import { instant } from '#api/platform/database/columns.ts'
 
-/** What a channel and a tag of an organization stand for now; each change gives the build another id. */
+/** The current build of each channel and tag of an organization. A change replaces the build's id. */
 export const builds = pgTable(
   'builds',
   {

@@ -1,7 +1,7 @@
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { deleteProject, deleteWorld } from './service.ts'
 
-/** The endpoints that delete a scope with all that is in it. */
+/** The endpoints that delete a project or a world with its contents. */
 export const deletionEndpoints = [
   endpoint({
     path: '/api/organizations/projects/current/',
@@ -9,7 +9,7 @@ export const deletionEndpoints = [
     scope: 'project',
     method: 'delete',
     operationId: 'deleteProject',
-    summary: 'Delete a project with everything beneath it',
+    summary: 'Delete a project with its worlds, bots and documents',
     needs: ['project', 'w'],
     subtree: true,
     handle: async (ctx) => {
@@ -23,7 +23,7 @@ export const deletionEndpoints = [
     scope: 'project',
     method: 'delete',
     operationId: 'deleteWorld',
-    summary: 'Delete a world with its bots',
+    summary: 'Delete a world with its bots and documents',
     needs: ['world', 'w'],
     handle: async (ctx, { params }) => {
       await deleteWorld(ctx, params.worldId)

@@ -8,29 +8,32 @@ import type { Transaction } from '#api/platform/database/client.ts'
 import { notFound } from '#api/platform/http/problem.ts'
 import { markAllDirty } from '#api/platform/outbox/outbox.ts'
 
-type Beneath = { readonly organizationId: string; readonly projectId: string; readonly worldId?: string }
+type DeletionScope = { readonly organizationId: string; readonly projectId: string; readonly worldId?: string }
 
 /**
- * Deletes the project of the headers with its worlds, their bots and all documents. From the commit on, none of it is
- * in any answer. Push deletes the resources, and the project's row goes with the last of its worlds.
+ * Deletes the project of the headers with its worlds, their bots and all documents. No response shows them after the
+ * commit. Push deletes the resources; the project's row is removed with that of its last world.
  */
 export const deleteProject = async (ctx: Context): Promise<void> => {
   const now = new Date(ctx.clock.now())
   const { organizationId, projectId } = ctx
   await ctx.db.transaction(async (tx) => {
-    const gone = await tx
+    const deleted = await tx
       .update(projects)
       .set({ deletingAt: now, revision: sql`${projects.revision} + 1`, updatedAt: now })
       .where(and(eq(projects.organizationId, organizationId), eq(projects.id, projectId), isNull(projects.deletingAt)))
       .returning({ id: projects.id })
-    if (gone.length === 0) throw notFound()
+    if (deleted.length === 0) throw notFound()
     await markWorldsDeleting(tx, { organizationId, projectId }, now)
     await removeProjectIfEmpty(tx, projectId)
   })
   ctx.wakeSync()
 }
 
-/** Deletes a world with its bots and documents. It is in no answer from now on, and its row goes with its resource. */
+/**
+ * Deletes a world with its bots and documents. No response shows it after the commit; its row is removed after its
+ * resource.
+ */
 export const deleteWorld = async (ctx: Context, worldId: string): Promise<void> => {
   const now = new Date(ctx.clock.now())
   const { organizationId, projectId } = ctx
@@ -41,10 +44,10 @@ export const deleteWorld = async (ctx: Context, worldId: string): Promise<void> 
   ctx.wakeSync()
 }
 
-/** Ends what belongs to a world whose row the caller marks as deleting: its bots and its documents. */
-export const endContents = async (
+/** Deletes the bots and documents of a world. The caller marks the world's row as deleting. */
+export const deleteWorldContents = async (
   tx: Transaction,
-  { organizationId, projectId, worldId }: Required<Beneath>,
+  { organizationId, projectId, worldId }: Required<DeletionScope>,
   now: Date,
 ): Promise<void> => {
   await markBotsDeleting(tx, [worldId], now)
@@ -59,15 +62,15 @@ export const removeProjectIfEmpty = async (tx: Transaction, projectId: string): 
 }
 
 /**
- * Marks the world, or all worlds of a project, and their bots as deleting, and all of them dirty, in the
- * transaction that deletes them. Their documents end at once. Returns the number of worlds.
+ * Marks a world, or all worlds of a project, and their bots as deleting and dirty. Deletes their documents. Returns the
+ * number of worlds.
  */
 const markWorldsDeleting = async (
   tx: Transaction,
-  { organizationId, projectId, worldId }: Beneath,
+  { organizationId, projectId, worldId }: DeletionScope,
   now: Date,
 ): Promise<{ worlds: number }> => {
-  const gone = await tx
+  const deleted = await tx
     .update(worlds)
     .set({ deletingAt: now, revision: sql`${worlds.revision} + 1`, updatedAt: now })
     .where(
@@ -79,23 +82,23 @@ const markWorldsDeleting = async (
       ),
     )
     .returning({ id: worlds.id, revision: worlds.revision })
-  await markAllDirty(tx, 'world', gone, now.getTime())
+  await markAllDirty(tx, 'world', deleted, now.getTime())
   await markBotsDeleting(
     tx,
-    gone.map(({ id }) => id),
+    deleted.map(({ id }) => id),
     now,
   )
   await endDocuments(tx, { organizationId, projectId, worldId: worldId ?? '' }, now)
-  return { worlds: gone.length }
+  return { worlds: deleted.length }
 }
 
-/** Marks the bots of worlds as deleting, and dirty. */
+/** Marks the bots of worlds as deleting and dirty. */
 const markBotsDeleting = async (tx: Transaction, worldIds: readonly string[], now: Date): Promise<void> => {
   if (worldIds.length === 0) return
-  const gone = await tx
+  const deleted = await tx
     .update(botDeployments)
     .set({ deletingAt: now, revision: sql`${botDeployments.revision} + 1`, updatedAt: now })
     .where(and(inArray(botDeployments.worldId, [...worldIds]), isNull(botDeployments.deletingAt)))
     .returning({ id: botDeployments.id, revision: botDeployments.revision })
-  await markAllDirty(tx, 'bot', gone, now.getTime())
+  await markAllDirty(tx, 'bot', deleted, now.getTime())
 }

@@ -7,7 +7,7 @@ import { getAccess, listPublicWorlds, listTravelLocations } from './service.ts'
 
 const tag = 'Discovery'
 
-/** The endpoints by which worlds are found and entered. */
+/** The endpoints that list public worlds and travel locations and check access to a world. */
 export const discoveryEndpoints = [
   endpoint({
     method: 'get',
@@ -45,7 +45,7 @@ export const discoveryEndpoints = [
     method: 'get',
     path: '/api/worlds/{worldId}/users/{userId}/access/',
     operationId: 'getWorldAccess',
-    summary: 'Tell whether a user can enter a world',
+    summary: 'Check whether a user can enter a world',
     tag,
     credential: 'token',
     scope: 'project',

@@ -3,10 +3,13 @@ import type { DeploymentRow, LaunchContextRow, WorldRow } from '#api/domain/worl
 import { optional } from '#api/platform/http/fields.ts'
 import type { TravelLocation } from './schema.ts'
 
-type Located = { world: WorldRow; context: LaunchContextRow; deployment: DeploymentRow | undefined }
+type LocationSource = { world: WorldRow; context: LaunchContextRow; deployment: DeploymentRow | undefined }
 
-/** A world to travel to, as it runs now: map, build and content are those of the run, not of later edits. */
-export const presentTravelLocation = ({ world, context, deployment }: Located, publicUrl: string): TravelLocation => ({
+/** Returns a world as a travel location. Map, build and content are those of the run, without pending edits. */
+export const presentTravelLocation = (
+  { world, context, deployment }: LocationSource,
+  publicUrl: string,
+): TravelLocation => ({
   deployment: deployment?.id ?? '',
   map: deployment?.runtime.mapName ?? world.runtime.mapName,
   buildId: world.resolvedBuild?.id ?? '',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { deploymentExample, worldExample } from '#api/domain/worlds/examples.ts'
-import { queueState, shownAdmission, shownMetadata } from '#api/domain/worlds/schema.ts'
+import { admissionAnswer, metadataAnswer, queueState } from '#api/domain/worlds/schema.ts'
 import { boundedText, shownId } from '#api/platform/http/fields.ts'
 
 const travelExample = {
@@ -21,7 +21,7 @@ const travelExample = {
   pictureUrl: worldExample.pictureUrl,
 }
 
-/** A world to travel to. */
+/** A world that users can travel to, in responses. */
 export const travelLocation = z
   .object({
     deployment: z.string(),
@@ -35,22 +35,22 @@ export const travelLocation = z
     worldName: z.string(),
     liveConfigUrl: z.string(),
     contentId: z.string(),
-    metadata: shownMetadata,
+    metadata: metadataAnswer,
     queueState,
-    admission: shownAdmission,
+    admission: admissionAnswer,
     pictureUrl: z.string().exactOptional(),
   })
   .meta({ id: 'TravelLocation', examples: [travelExample] })
 
-/** The answer of `GET /api/worlds/travel/locations/`. */
+/** The response of `GET /api/worlds/travel/locations/`. */
 export const travelLocations = z
   .object({ worlds: z.array(travelLocation) })
   .meta({ id: 'TravelLocations', examples: [{ worlds: [travelExample] }] })
 
-/** Whom an identity provider calls what is its own matter, so any text is a user's id here. */
+/** The path parameters of an access check. A user id is any text, since identity providers choose it. */
 export const accessParams = z.object({ userId: boundedText(1024).meta({ examples: ['user-7'] }) })
 
-/** Whether a user can enter a world. */
+/** The response of `getWorldAccess`. */
 export const accessAnswer = z
   .object({ userId: z.string(), hasAccess: z.boolean() })
   .meta({ id: 'WorldAccess', examples: [{ userId: 'user-7', hasAccess: true }] })

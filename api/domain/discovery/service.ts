@@ -3,9 +3,9 @@ import { authoriseListing, pathOf } from '#api/domain/access/authorise.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import { strongestVerb } from '#api/domain/access/permissions.ts'
 import {
+  checkScopeExists,
   readWorlds,
-  refuseAbsentScope,
-  verbOn,
+  verbOnWorld,
   whereInScope,
   whereReadable,
 } from '#api/domain/worlds/listing/service.ts'
@@ -20,32 +20,42 @@ import type { AccessAnswer, TravelLocation } from './schema.ts'
 
 /** Lists the public and active worlds of all organizations. */
 export const listPublicWorlds = async (ctx: Context, page: Page): Promise<Paged<PublicWorldAnswer>> => {
-  const shown = and(eq(launchContexts.isPublic, true), eq(launchContexts.isActive, true), eq(worlds.phase, 'Active'))
-  const { items, ...next } = await readWorlds(ctx, page, shown)
-  return { ...next, items: items.map(({ world, context }) => presentPublicWorld(world, context, verbOn(ctx, world))) }
+  const wherePublic = and(
+    eq(launchContexts.isPublic, true),
+    eq(launchContexts.isActive, true),
+    eq(worlds.phase, 'Active'),
+  )
+  const { items, ...next } = await readWorlds(ctx, page, wherePublic)
+  return {
+    ...next,
+    items: items.map(({ world, context }) => presentPublicWorld(world, context, verbOnWorld(ctx, world))),
+  }
 }
 
-/** Lists where the users of a key may travel: Active worlds that it can read, whose launch context is active. */
+/** Lists the Active worlds with an active launch context that the caller can read. */
 export const listTravelLocations = async (ctx: Context, page: Page): Promise<Paged<TravelLocation>> => {
   if (ctx.organizationId !== '') authoriseListing(ctx)
-  const open = and(eq(launchContexts.isActive, true), eq(worlds.phase, 'Active'))
-  const { items, ...next } = await readWorlds(ctx, page, and(whereInScope(ctx), whereReadable(ctx), open))
-  if (items.length === 0 && ctx.organizationId !== '') await refuseAbsentScope(ctx)
-  const runs = items.flatMap(({ world }) => (world.runId === null ? [] : [deploymentIdOfRun(world.runId)]))
-  const running = runs.length === 0 ? [] : await ctx.db.select().from(deployments).where(inArray(deployments.id, runs))
-  const byWorld = new Map(running.map((each) => [each.worldId, each]))
-  const located = items.map(({ world, context }) =>
-    presentTravelLocation({ world, context, deployment: byWorld.get(world.id) }, ctx.publicUrl),
+  const whereOpen = and(eq(launchContexts.isActive, true), eq(worlds.phase, 'Active'))
+  const { items, ...next } = await readWorlds(ctx, page, and(whereInScope(ctx), whereReadable(ctx), whereOpen))
+  if (items.length === 0 && ctx.organizationId !== '') await checkScopeExists(ctx)
+  const deploymentIds = items.flatMap(({ world }) => (world.runId === null ? [] : [deploymentIdOfRun(world.runId)]))
+  const rows =
+    deploymentIds.length === 0
+      ? []
+      : await ctx.db.select().from(deployments).where(inArray(deployments.id, deploymentIds))
+  const deploymentOfWorld = new Map(rows.map((each) => [each.worldId, each]))
+  const locations = items.map(({ world, context }) =>
+    presentTravelLocation({ world, context, deployment: deploymentOfWorld.get(world.id) }, ctx.publicUrl),
   )
-  return { ...next, items: located }
+  return { ...next, items: locations }
 }
 
-/** Tells whether a user can enter a world; a world that is not there cannot be entered. */
+/** Reports whether a user can enter a world; false for an absent world. Throws a 403 for another user's token. */
 export const getAccess = async (ctx: Context, input: { worldId: string; userId: string }): Promise<AccessAnswer> => {
   const { principal, organizationId } = ctx
-  const manages = strongestVerb(principal.permissions, pathOf(organizationId)) === '*'
-  if (principal.id !== input.userId && !manages) {
-    throw new Problem('forbidden', 'A token speaks for its own subject alone.')
+  const isAdministrator = strongestVerb(principal.permissions, pathOf(organizationId)) === '*'
+  if (principal.id !== input.userId && !isAdministrator) {
+    throw new Problem('forbidden', `The token belongs to ${principal.id}, who may not read the access of other users.`)
   }
   const [row] = await ctx.db
     .select({ phase: worlds.phase, admission: worlds.admission, context: launchContexts })
@@ -60,11 +70,11 @@ export const getAccess = async (ctx: Context, input: { worldId: string; userId: 
       ),
     )
   const path = pathOf(organizationId, ctx.projectId, input.worldId)
-  const member = principal.tenantId === organizationId && strongestVerb(principal.permissions, path) !== undefined
+  const isMember = principal.tenantId === organizationId && strongestVerb(principal.permissions, path) !== undefined
   const hasAccess =
     row?.context.isActive === true &&
     (row.phase === 'Starting' || row.phase === 'Active') &&
     row.admission.policy !== 'Closed' &&
-    (row.context.isPublic || member)
+    (row.context.isPublic || isMember)
   return { userId: input.userId, hasAccess }
 }

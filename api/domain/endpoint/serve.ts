@@ -132,6 +132,7 @@ export const idParams: Partial<Record<string, IdKind>> = {
   worldId: 'world',
   botDeploymentId: 'bot',
   apiKeyId: 'apiKey',
+  tokenId: 'token',
 }
 
 /** An id that no source could have made names nothing. An organization in the path must be that of the header. */

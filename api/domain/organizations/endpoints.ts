@@ -55,7 +55,7 @@ export const organizationEndpoints = [
     body: createOrganizationBody,
     idempotent: true,
     answer: createdOrganization,
-    problems: [403],
+    problems: [403, 409],
     handle: async (ctx, { body }) => ({ body: await createOrganization(ctx, body) }),
   }),
   ...bothForms.flatMap(({ path, suffix }) => [

@@ -82,7 +82,10 @@ const featuredEventId = () => text(256)
 const tenantId = () =>
   boundedText(63)
     .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 of a-z, 0-9 and -, no - at either end')
-    .meta({ examples: [shownExample.tenantId] })
+    .meta({
+      description: 'A label that the tenant chooses; it is not unique. organizationId identifies an organization.',
+      examples: [shownExample.tenantId],
+    })
 
 /** The body of `POST /api/organizations/`; only the name must be given. */
 export const createOrganizationBody = z

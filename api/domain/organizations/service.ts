@@ -1,9 +1,9 @@
-import { and, eq, inArray, sql } from 'drizzle-orm'
+import { and, eq, inArray, ne, sql } from 'drizzle-orm'
 import { authoriseCall, pathOf } from '#api/domain/access/authorise.ts'
 import type { Context, Deps } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
 import { reachableChildren, strongestVerb } from '#api/domain/access/permissions.ts'
-import { isUniqueViolation, type Transaction } from '#api/platform/database/client.ts'
+import type { Transaction } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
@@ -28,7 +28,10 @@ export const createOrganization = async (
   const { features = {}, ...rest } = input
   const made = await createOnce(ctx, async (tx, now) => {
     const id = ctx.newId('organization')
-    await tx.insert(organizations).values({ id, tenantId: id, ...rest, features, createdAt: now, updatedAt: now })
+    const createdBy = await ctx.ancestorOf(tx, ctx.principal)
+    if (createdBy !== null) await refuseTooMany(ctx, tx, createdBy)
+    const made = { id, tenantId: id, ...rest, features, createdBy, createdAt: now, updatedAt: now }
+    await tx.insert(organizations).values(made)
     await ctx.grantToKey(tx, ctx.principal.id, `${pathOf(id)}/**:*`, now)
     return { organizationId: id, features }
   })
@@ -56,14 +59,19 @@ export const listOrganizations = async (ctx: Context, page: Page): Promise<Paged
 export const getPublicOrganization = async (ctx: Context): Promise<PublicOrganization> =>
   presentPublicly(await find(ctx), ctx.supportedProviders)
 
-/** Changes an organization; what is left out stays. */
+/**
+ * Changes an organization; fields that are left out stay. A tenantId that another organization has is refused to callers
+ * who can read every organization; a tenant's own choice always succeeds, so that it tells nothing about other tenants.
+ */
 export const patchOrganization = async (ctx: Context, changes: PatchOrganization): Promise<void> => {
-  try {
-    await update(ctx, changes)
-  } catch (error) {
-    if (!isUniqueViolation(error)) throw error
-    throw new Problem('conflict', `The tenantId ${changes.tenantId} is taken.`, { cause: error })
+  const { tenantId } = changes
+  if (tenantId !== undefined && ctx.principal.permissions.includes('*')) {
+    const others = and(eq(organizations.tenantId, tenantId), ne(organizations.id, ctx.organizationId))
+    if ((await ctx.db.$count(organizations, others)) > 0) {
+      throw new Problem('conflict', `Another organization has the tenantId ${tenantId}.`)
+    }
   }
+  await update(ctx, changes)
 }
 
 /** Saves where the picture of an organization is; the address of the one before, if it had one. */
@@ -105,6 +113,15 @@ const limitsOf = ({ defaultLimits }: Deps, { limits }: Pick<OrganizationRow, 'li
   ...defaultLimits,
   ...limits,
 })
+
+/** The lock makes creations by the same chain of keys wait for each other. */
+const refuseTooMany = async (ctx: Context, tx: Transaction, ancestorId: string): Promise<void> => {
+  await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`organizations of ${ancestorId}`}, 0))`)
+  const made = await tx.$count(organizations, eq(organizations.createdBy, ancestorId))
+  const limit = ctx.maxOrganizationsPerKey
+  if (made < limit) return
+  throw new Problem('limit_reached', `A key, with the keys that it made, creates at most ${limit} organizations.`)
+}
 
 const whereOrganization = (ctx: Context) => eq(organizations.id, ctx.organizationId)
 

@@ -1,24 +1,31 @@
-import { boolean, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core'
+import { boolean, index, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core'
 import type { Limits } from '#api/domain/access/limits.ts'
 import { instant } from '#api/platform/database/columns.ts'
 import type { Features, LegalPolicies, WebsiteInfo } from './schema.ts'
 
 /** The tenants. */
-export const organizations = pgTable('organizations', {
-  id: text().primaryKey(),
-  name: text().notNull(),
-  tenantId: text().notNull().unique(),
-  pictureUrl: text(),
-  featuredEventId: text(),
-  websiteInfo: jsonb().$type<WebsiteInfo>(),
-  features: jsonb().$type<Features>().notNull(),
-  legalPolicies: jsonb().$type<LegalPolicies>(),
-  hasEventEnabled: boolean().notNull().default(false),
-  /** What the platform set for this organization; the configuration's defaults hold for the rest. */
-  limits: jsonb().$type<Partial<Limits>>().notNull().default({}),
-  revision: integer().notNull().default(1),
-  createdAt: instant().notNull(),
-  updatedAt: instant().notNull(),
-})
+export const organizations = pgTable(
+  'organizations',
+  {
+    id: text().primaryKey(),
+    name: text().notNull(),
+    /** A label that the tenant chooses. It is not unique: a refusal would tell one tenant about another. */
+    tenantId: text().notNull(),
+    pictureUrl: text(),
+    featuredEventId: text(),
+    websiteInfo: jsonb().$type<WebsiteInfo>(),
+    features: jsonb().$type<Features>().notNull(),
+    legalPolicies: jsonb().$type<LegalPolicies>(),
+    hasEventEnabled: boolean().notNull().default(false),
+    /** What the platform set for this organization; the configuration's defaults hold for the rest. */
+    limits: jsonb().$type<Partial<Limits>>().notNull().default({}),
+    /** The first key in the chain of keys that made this organization; null where the platform key made it. */
+    createdBy: text(),
+    revision: integer().notNull().default(1),
+    createdAt: instant().notNull(),
+    updatedAt: instant().notNull(),
+  },
+  (table) => [index().on(table.tenantId), index().on(table.createdBy)],
+)
 
 export type OrganizationRow = typeof organizations.$inferSelect

@@ -5,16 +5,16 @@ import { notFound } from '#api/platform/http/problem.ts'
 import type { ObjectStore } from '#api/platform/objects/store.ts'
 import { isId } from '#shared/ids.ts'
 
-const pattern = /^\/api\/files\/(pictures\/([a-z0-9-]+)\/[0-9a-f]{64}\.webp)\/?$/
+const filePattern = /^\/api\/files\/(pictures\/([a-z0-9-]+)\/[0-9a-f]{64}\.webp)\/?$/
 
-/** Serves a stored picture. Its name tells its content, so whoever has it once need never ask again. */
+/** Serves a stored picture. Its name contains the hash of its content, so caches may keep it for ever. */
 export const serveFile = async (objects: ObjectStore, c: HonoContext<Env>): Promise<Response> => {
-  const [, name, owner = ''] = pattern.exec(c.req.path) ?? []
+  const [, name, owner = ''] = filePattern.exec(c.req.path) ?? []
   if (name === undefined || !(isId('world', owner) || isId('organization', owner))) throw notFound()
   const etag = `"${name.slice(-69, -5)}"`
-  const known = c.req.header('if-none-match') === etag
-  const object = known ? undefined : await objects.get(name)
-  if (object === undefined && !known) throw notFound()
+  const isUnmodified = c.req.header('if-none-match') === etag
+  const object = isUnmodified ? undefined : await objects.get(name)
+  if (object === undefined && !isUnmodified) throw notFound()
   const headers = {
     'cache-control': 'public, max-age=31536000, immutable',
     etag,

@@ -2,19 +2,19 @@ import type { Context } from '#api/domain/access/context.ts'
 import { Problem } from '#api/platform/http/problem.ts'
 import { PictureError, transformPicture } from '#api/platform/objects/picture.ts'
 
-/** The folder of all pictures in the object store. */
+/** The name prefix of all pictures in the object store. */
 export const picturePrefix = 'pictures/'
 const filesPath = '/api/files/'
 
-/** The URL path of an object. */
+/** Returns the URL path of an object. */
 export const filePathOf = (objectName: string): string => filesPath + objectName
 
-/** The object of an upload: the folder is its owner's id, the file name the SHA-256 of its content. */
+/** Returns the object name of an upload: the owner's id and the SHA-256 of the content. */
 const objectNameOf = (ownerId: string, sha256: string): string => `${picturePrefix}${ownerId}/${sha256}.webp`
 
 /**
- * Returns the object that a URL names if an upload of this owner made it, else undefined. A pictureUrl is the user's
- * text and may name the object of another owner.
+ * Returns the object name of a URL if it is an upload of this owner, else undefined. Users can set any pictureUrl, also
+ * one with the object of another owner.
  */
 const ownObjectOf = (publicUrl: string, ownerId: string, url: string): string | undefined => {
   const prefix = new URL(filePathOf(picturePrefix), publicUrl).href
@@ -24,8 +24,8 @@ const ownObjectOf = (publicUrl: string, ownerId: string, url: string): string | 
 }
 
 /**
- * Stores an uploaded picture, writes its URL into the owner's row with `save`, and then removes the owner's previous
- * upload. Equal pictures of two owners are two objects.
+ * Stores an uploaded picture, writes its URL to the owner's row with `save`, and then removes the owner's previous
+ * upload. Equal pictures of two owners are separate objects.
  */
 export const setPicture = async <T>(
   ctx: Context,
@@ -33,8 +33,9 @@ export const setPicture = async <T>(
   upload: unknown,
   save: (url: string) => Promise<{ answer: T; previous: string | null }>,
 ): Promise<T> => {
-  if (!(upload instanceof Uint8Array)) throw new Error('An upload endpoint gets bytes')
-  const { bytes, sha256 } = await transformed(upload)
+  if (!(upload instanceof Uint8Array))
+    throw new Error('The upload is not a Uint8Array. Set upload: true on the endpoint.')
+  const { bytes, sha256 } = await transformUpload(upload)
   const name = objectNameOf(ownerId, sha256)
   await ctx.objects.put(name, bytes, 'image/webp')
   const url = new URL(filePathOf(name), ctx.publicUrl).href
@@ -44,18 +45,18 @@ export const setPicture = async <T>(
 }
 
 /**
- * Removes the object that a row's previous pictureUrl names. Objects of other owners stay. The sweep removes an object
- * whose removal fails here.
+ * Removes the object of a row's previous pictureUrl. Objects of other owners stay. If the removal fails, it is logged,
+ * and the sweep removes the object later.
  */
 export const removeUpload = async (ctx: Context, ownerId: string, previousUrl: string | null): Promise<void> => {
   const name = previousUrl === null ? undefined : ownObjectOf(ctx.publicUrl, ownerId, previousUrl)
   if (name === undefined) return
   await ctx.objects.remove(name).catch((error: unknown) => {
-    ctx.log.warn({ object: name, err: error }, 'pictures: the previous upload stays until the next sweep')
+    ctx.log.warn({ object: name, err: error }, 'removing the previous picture failed; the sweep will remove it')
   })
 }
 
-const transformed = async (upload: Uint8Array) => {
+const transformUpload = async (upload: Uint8Array) => {
   try {
     return await transformPicture(upload)
   } catch (error) {

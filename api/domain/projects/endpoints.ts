@@ -7,7 +7,7 @@ import { createProject, getProject, listProjects, patchProject } from './service
 
 const tag = 'Projects'
 const path = '/api/organizations/projects/'
-const current = { path: '/api/organizations/projects/current/', tag, scope: 'project' } as const
+const currentRoute = { path: '/api/organizations/projects/current/', tag, scope: 'project' } as const
 
 /** The endpoints of projects. */
 export const projectEndpoints = [
@@ -15,7 +15,7 @@ export const projectEndpoints = [
     method: 'get',
     path,
     operationId: 'listProjects',
-    summary: 'List the projects that the key can read',
+    summary: 'List the projects that the caller can read',
     tag,
     scope: 'organization',
     query: pageQuery,
@@ -32,7 +32,7 @@ export const projectEndpoints = [
     method: 'post',
     path,
     operationId: 'createProject',
-    summary: 'Make a project',
+    summary: 'Create a project',
     tag,
     scope: 'organization',
     needs: ['organization', 'w'],
@@ -43,7 +43,7 @@ export const projectEndpoints = [
     handle: async (ctx, { body }) => ({ body: await createProject(ctx, body) }),
   }),
   endpoint({
-    ...current,
+    ...currentRoute,
     method: 'get',
     operationId: 'getProject',
     summary: 'Read a project',
@@ -56,7 +56,7 @@ export const projectEndpoints = [
     },
   }),
   endpoint({
-    ...current,
+    ...currentRoute,
     method: 'patch',
     operationId: 'patchProject',
     summary: 'Rename a project',

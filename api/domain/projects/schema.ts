@@ -12,22 +12,22 @@ export const createProjectBody = z
   .strictObject({ name: name() })
   .meta({ id: 'CreateProject', examples: [{ name: 'Showroom' }] })
 
-/** The answer of `POST /api/organizations/projects/`. */
+/** The response of `POST /api/organizations/projects/`. */
 export const createdProject = z
   .object({ projectId: shownId('project') })
   .meta({ id: 'CreatedProject', examples: [{ projectId: exampleId('project') }] })
 
-/** The body of `PATCH /api/organizations/projects/current/`; a documentId must be that of the header. */
+/** The body of `PATCH /api/organizations/projects/current/`. `documentId` must equal the project of the headers. */
 export const patchProjectBody = z
   .strictObject({ documentId: boundedText(64).exactOptional(), name: name().exactOptional() })
   .meta({ id: 'PatchProject', examples: [{ name: 'Foyer' }] })
 
-/** The answer of `PATCH /api/organizations/projects/current/`. */
+/** The response of `PATCH /api/organizations/projects/current/`. */
 export const patchedProject = z
   .object({ documentId: shownId('project'), name: z.string() })
   .meta({ id: 'PatchedProject', examples: [{ documentId: exampleId('project'), name: 'Foyer' }] })
 
-/** A project as answers show it. */
+/** A project in responses. */
 export const projectAnswer = z
   .object({
     documentId: shownId('project'),

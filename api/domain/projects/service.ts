@@ -11,10 +11,10 @@ import { createOnce } from '#api/platform/idempotency/service.ts'
 import type { PatchProject, ProjectAnswer } from './schema.ts'
 import { projects } from './table.ts'
 
-/** How many projects an organization may have. */
+/** The maximum number of projects of an organization. */
 const maxProjects = 1_000
 
-/** Makes a project in the organization of the headers. */
+/** Creates a project in the organization of the headers. Throws a 409 at the maximum. */
 export const createProject = (ctx: Context, { name }: { name: string }): Promise<{ projectId: string }> =>
   createOnce(ctx, async (tx, now) => {
     const { organizationId } = ctx
@@ -24,16 +24,19 @@ export const createProject = (ctx: Context, { name }: { name: string }): Promise
       .where(eq(organizations.id, organizationId))
       .for('no key update')
     if (organization === undefined) throw notFound()
-    const [found] = await tx.select({ present: count() }).from(projects).where(whereLive(ctx))
-    if ((found?.present ?? 0) >= maxProjects) {
-      throw new Problem('limit_reached', `An organization has at most ${maxProjects} projects.`)
+    const [existing] = await tx.select({ projects: count() }).from(projects).where(whereLive(ctx))
+    if ((existing?.projects ?? 0) >= maxProjects) {
+      throw new Problem(
+        'limit_reached',
+        `The organization has ${maxProjects} projects, which is the maximum. Delete one first.`,
+      )
     }
     const id = ctx.newId('project')
     await tx.insert(projects).values({ id, organizationId, name, createdAt: now, updatedAt: now })
     return { projectId: id }
   })
 
-/** Lists the projects on which the caller has a verb, oldest first. */
+/** Lists the projects on which the caller has a permission, oldest first. */
 export const listProjects = async (ctx: Context, page: Page): Promise<Paged<ProjectAnswer>> => {
   authoriseListing(ctx)
   const { permissions } = ctx.principal
@@ -62,7 +65,7 @@ export const getProject = async (ctx: Context): Promise<{ project: ProjectAnswer
   return { project: { documentId: id, name, projectId: id, permissionVerb: ctx.verb ?? 'r' }, revision }
 }
 
-/** Renames the project of the headers. */
+/** Renames the project of the headers. Throws a 400 if the body contains the id of another project. */
 export const patchProject = (
   ctx: Context,
   { documentId, name }: PatchProject,
@@ -72,8 +75,12 @@ export const patchProject = (
     const [row] = await tx.select().from(projects).where(whereCurrent(ctx)).for('update')
     if (row === undefined) throw notFound()
     if (documentId !== undefined && documentId !== row.id) {
-      const errors = [{ path: '/documentId', message: 'must be the id of the header x-svc-project-id' }]
-      throw new Problem('invalid_request', 'The body is about another project than the headers.', { errors })
+      const errors = [{ path: '/documentId', message: 'must equal the header x-svc-project-id' }]
+      throw new Problem(
+        'invalid_request',
+        'documentId and the header x-svc-project-id name different projects. Leave out documentId.',
+        { errors },
+      )
     }
     checkIfMatch(ifMatch, row)
     const changed = { name: name ?? row.name, revision: row.revision + 1, updatedAt: new Date(ctx.clock.now()) }

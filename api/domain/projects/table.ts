@@ -12,11 +12,14 @@ export const projects = pgTable(
       .references(() => organizations.id),
     name: text().notNull(),
     revision: integer().notNull().default(1),
-    /** A project marked so is absent from every answer; its row goes when the last of its worlds is gone. */
+    /**
+     * The time of the deletion request. From then on no response shows the project. Its row is removed with that of its
+     * last world.
+     */
     deletingAt: instant(),
     createdAt: instant().notNull(),
     updatedAt: instant().notNull(),
   },
-  // What belongs to a project refers to both columns, so that Postgres itself refuses a row that mixes two tenants.
+  // Tables of a project reference both columns, so that Postgres refuses rows that mix two organizations.
   (table) => [unique().on(table.organizationId, table.id), index().on(table.organizationId, table.createdAt, table.id)],
 )

@@ -1,10 +1,11 @@
-import { asc, eq, gt } from 'drizzle-orm'
+import { and, asc, eq, gt } from 'drizzle-orm'
 import { aboutSigningKey, type KeyStore, newSigningKey } from '#api/domain/access/issuer.ts'
 import { aboutKey } from '#api/domain/apiKeys/service.ts'
 import { apiKeys } from '#api/domain/apiKeys/table.ts'
 import { signingKeys } from '#api/domain/users/table.ts'
 import type { Database } from '#api/platform/database/client.ts'
 import { idempotencyKeys } from '#api/platform/idempotency/table.ts'
+import { fingerprintOf } from '#api/platform/secrets/apiKey.ts'
 import type { Sealer } from '#api/platform/secrets/seal.ts'
 
 const batchSize = 200
@@ -53,6 +54,40 @@ const rewrapSigningKeys = async (db: Database, sealer: Sealer): Promise<number> 
   return rewrapped
 }
 
-/** Makes a new signing key, which signs from the next ten seconds on; those before it go on verifying. */
+/**
+ * Writes the fingerprints of all keys anew under a pepper, so that the previous pepper can be taken away. The strings
+ * that rotations replaced are not stored and keep their fingerprint until their overlap ends.
+ */
+export const rotatePepper = async (db: Database, sealer: Sealer, pepper: string): Promise<number> => {
+  let after = ''
+  let rewritten = 0
+  for (;;) {
+    const rows = await db.select().from(apiKeys).where(gt(apiKeys.id, after)).orderBy(asc(apiKeys.id)).limit(batchSize)
+    for (const row of rows) {
+      const fingerprint = fingerprintOf(sealer.open(row.sealed, aboutKey(row)), pepper)
+      if (fingerprint === row.fingerprint) continue
+      // A key that is rotated at this moment has a fingerprint under the current pepper already.
+      const unchanged = and(eq(apiKeys.id, row.id), eq(apiKeys.fingerprint, row.fingerprint))
+      const written = await db.update(apiKeys).set({ fingerprint }).where(unchanged).returning({ id: apiKeys.id })
+      rewritten += written.length
+    }
+    after = rows.at(-1)?.id ?? ''
+    if (rows.length < batchSize) return rewritten
+  }
+}
+
+/**
+ * Retires a signing key at once: within a second no replica accepts its tokens or serves its public half. Returns false
+ * where no such key exists. The last key is replaced by a new one first.
+ */
+export const retireSigningKey = async (db: Database, store: KeyStore, sealer: Sealer, id: string): Promise<boolean> => {
+  const keys = await store.list()
+  if (keys.every((key) => key.id !== id)) return false
+  if (keys.length === 1) await addSigningKey(store, sealer)
+  await db.delete(signingKeys).where(eq(signingKeys.id, id))
+  return true
+}
+
+/** Makes a new signing key, which signs two seconds later; the older ones go on verifying. */
 export const addSigningKey = async (store: KeyStore, sealer: Sealer): Promise<void> =>
   store.add(await newSigningKey(sealer))

@@ -1,6 +1,6 @@
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { createdToken, createTokenBody, keySet, userParams } from './schema.ts'
-import { createToken } from './service.ts'
+import { createToken, revokeToken } from './service.ts'
 
 const tag = 'Tokens'
 
@@ -18,6 +18,22 @@ export const userEndpoints = [
     body: createTokenBody,
     answer: createdToken,
     handle: async (ctx, { params, body }) => ({ body: await createToken(ctx, params.userId, body) }),
+  }),
+  endpoint({
+    method: 'delete',
+    path: '/api/users/{userId}/tokens/{tokenId}/',
+    operationId: 'revokeToken',
+    summary: 'Revoke a token before its end',
+    tag,
+    scope: 'organization',
+    needs: ['organization', '*'],
+    params: userParams,
+    status: 204,
+    problems: [409],
+    handle: async (ctx, { params }) => {
+      await revokeToken(ctx, params.userId, params.tokenId)
+      return {}
+    },
   }),
   endpoint({
     method: 'get',

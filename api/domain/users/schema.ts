@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { permissionPattern } from '#api/domain/access/permissions.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
-import { boundedText, shownInstant } from '#api/platform/http/fields.ts'
+import { boundedText, shownId, shownInstant } from '#api/platform/http/fields.ts'
 
 /** A user in a path: whatever the tenant calls them. */
 export const userParams = z.object({
@@ -10,12 +10,15 @@ export const userParams = z.object({
     .meta({ examples: ['user-7'] }),
 })
 
+/** The longest life of a token. */
+export const maxTokenMinutes = 60
+
 const createExample = { durationMinutes: 15, permissions: [`organizations/${exampleId('organization')}/**:r`] }
 
 /** The body of `POST /api/users/{userId}/tokens/`. */
 export const createTokenBody = z
   .strictObject({
-    durationMinutes: z.int().min(1).max(60).default(15),
+    durationMinutes: z.int().min(1).max(maxTokenMinutes).default(15),
     permissions: z
       .array(boundedText(256).regex(permissionPattern, 'must be <path>:<verb>, such as organizations/{id}/**:r'))
       .max(32)
@@ -25,10 +28,22 @@ export const createTokenBody = z
 
 /** The answer of `POST /api/users/{userId}/tokens/`. */
 export const createdToken = z
-  .object({ accessToken: z.string(), tokenType: z.literal('Bearer'), expiresAt: shownInstant() })
+  .object({
+    tokenId: shownId('token'),
+    accessToken: z.string(),
+    tokenType: z.literal('Bearer'),
+    expiresAt: shownInstant(),
+  })
   .meta({
     id: 'CreatedToken',
-    examples: [{ accessToken: '<header>.<claims>.<signature>', tokenType: 'Bearer', expiresAt: exampleInstant }],
+    examples: [
+      {
+        tokenId: exampleId('token'),
+        accessToken: '<header>.<claims>.<signature>',
+        tokenType: 'Bearer',
+        expiresAt: exampleInstant,
+      },
+    ],
   })
 
 /** A JSON Web Key Set (RFC 7517). */

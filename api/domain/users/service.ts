@@ -1,11 +1,17 @@
-import { desc, sql } from 'drizzle-orm'
+import { desc, eq, lt, sql } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import type { KeyStore } from '#api/domain/access/issuer.ts'
 import { mayGrant } from '#api/domain/access/permissions.ts'
+import { clockToleranceSeconds } from '#api/domain/access/token.ts'
+import { organizations } from '#api/domain/organizations/table.ts'
 import type { Database } from '#api/platform/database/client.ts'
 import { Problem } from '#api/platform/http/problem.ts'
-import type { CreatedToken, CreateToken } from './schema.ts'
-import { signingKeys } from './table.ts'
+import { type CreatedToken, type CreateToken, maxTokenMinutes } from './schema.ts'
+import { revokedTokens, signingKeys } from './table.ts'
+
+const maxTokenMs = maxTokenMinutes * 60_000
+/** Revocations that an organization may have at a time. */
+const maxRevoked = 10_000
 
 /** Makes a token of the built-in issuer for a user; it permits no more than the key that asks for it. */
 export const createToken = async (
@@ -16,8 +22,35 @@ export const createToken = async (
   const excess = permissions.filter((each) => !mayGrant(ctx.principal.permissions, each))
   if (excess.length > 0) throw new Problem('forbidden', `The credential does not hold ${excess.join(', ')} itself.`)
   const expiresAt = new Date(ctx.clock.now() + durationMinutes * 60_000)
-  const accessToken = await ctx.issuer.sign({ userId, organizationId: ctx.organizationId, permissions, expiresAt })
-  return { accessToken, tokenType: 'Bearer', expiresAt: expiresAt.toISOString() }
+  const { organizationId, principal } = ctx
+  const tokenId = ctx.newId('token')
+  const keyId = principal.id
+  const accessToken = await ctx.issuer.sign({ id: tokenId, keyId, userId, organizationId, permissions, expiresAt })
+  return { tokenId, accessToken, tokenType: 'Bearer', expiresAt: expiresAt.toISOString() }
+}
+
+/**
+ * Revokes a token of a user: it fails within a second on every replica, and its sockets end. An id that no token has is
+ * accepted too, since minted tokens are not recorded.
+ */
+export const revokeToken = async (ctx: Context, userId: string, tokenId: string): Promise<void> => {
+  const { organizationId } = ctx
+  // Any token that exists now has ended by then, also by a clock that is slow.
+  const expiresAt = new Date(ctx.clock.now() + maxTokenMs + 2 * clockToleranceSeconds * 1_000)
+  await ctx.db.transaction(async (tx) => {
+    await tx.select().from(organizations).where(eq(organizations.id, organizationId)).for('no key update')
+    const revoked = await tx.$count(revokedTokens, eq(revokedTokens.organizationId, organizationId))
+    if (revoked >= maxRevoked) {
+      throw new Problem('limit_reached', `${maxRevoked} tokens are revoked; deactivate the key that minted them.`)
+    }
+    await tx.insert(revokedTokens).values({ organizationId, userId, id: tokenId, expiresAt }).onConflictDoNothing()
+  })
+  ctx.tokens.forget(tokenId)
+}
+
+/** Deletes revocations whose tokens have ended. */
+export const sweepRevokedTokens = async (db: Database, nowMs: number): Promise<void> => {
+  await db.delete(revokedTokens).where(lt(revokedTokens.expiresAt, new Date(nowMs)))
 }
 
 /** The table of signing keys, the newest first. */

@@ -1,15 +1,15 @@
 import type { NewId } from '#shared/ids.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
-import { contextDetails } from './launchContext.ts'
+import { toContextDetails } from './launchContext.ts'
 import type { CreateWorld } from './schema.ts'
 import type { LaunchContextRow, worlds } from './table.ts'
 
-/** The rows that a create makes: the world and its launch context, with every default filled in. */
-export const newWorldRows = (
+/** Builds the rows of a new world and its launch context, with all defaults. */
+export const buildWorldRows = (
   input: CreateWorld,
   at: { organizationId: string; projectId: string; cluster: string; newId: NewId; now: Date },
 ): { world: typeof worlds.$inferInsert; launchContext: LaunchContextRow } => {
-  const { streaming, runtime, admission, pictureUrl = '', ...given } = input
+  const { streaming, runtime, admission, pictureUrl = '', ...fields } = input
   const scope = { organizationId: at.organizationId, projectId: at.projectId }
   const estimatedCapacity = scalingProfiles[input.networking.scaling.profile].capacity
   const policy = admission.policy ?? runtime.admissionPolicy ?? 'Open'
@@ -17,7 +17,7 @@ export const newWorldRows = (
   const world = {
     id: at.newId('world'),
     ...scope,
-    ...given,
+    ...fields,
     pictureUrl: pictureUrl === '' ? null : pictureUrl,
     runtime: { ...runtime, capacity, admissionPolicy: policy },
     admission: { policy, capacity },
@@ -37,7 +37,7 @@ export const newWorldRows = (
     isPublic: false,
     isWorldTravelOnly: false,
     useWorldSessions: true,
-    details: contextDetails(world, { streaming }),
+    details: toContextDetails(world, { streaming }),
   }
   return { world, launchContext }
 }

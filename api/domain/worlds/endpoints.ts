@@ -30,10 +30,13 @@ import {
 
 const tag = 'Worlds'
 const path = '/api/worlds/'
-const onWorld = { path: '/api/worlds/{worldId}/', tag, scope: 'project' } as const
-const tagged = ({ world, ...versions }: TaggedWorld) => ({ body: world, headers: { etag: entityTag(versions) } })
+const worldRoute = { path: '/api/worlds/{worldId}/', tag, scope: 'project' } as const
+const toTaggedAnswer = ({ world, ...versions }: TaggedWorld) => ({
+  body: world,
+  headers: { etag: entityTag(versions) },
+})
 
-/** Long enough for every status twice. */
+/** Fits every status twice. */
 const statusText = boundedText(256)
 const deploymentsQuery = pageQuery.extend({
   status: z
@@ -45,7 +48,7 @@ const deploymentsQuery = pageQuery.extend({
       type: 'array',
       items: { type: 'string', enum: [...deploymentStatuses] },
       examples: [['Running', 'Error']],
-      description: 'Only runs of these statuses; repeated, or with commas.',
+      description: 'Statuses of the runs to list. Repeat the parameter or separate them with commas.',
     }),
 })
 
@@ -71,7 +74,7 @@ export const worldEndpoints = [
     method: 'get',
     path,
     operationId: 'listWorlds',
-    summary: 'List the worlds of an organization, or of one project of it',
+    summary: 'List the worlds of an organization or of one of its projects',
     tag,
     scope: 'organization?project',
     query: pageQuery,
@@ -88,7 +91,7 @@ export const worldEndpoints = [
     method: 'post',
     path,
     operationId: 'createWorld',
-    summary: 'Make a world',
+    summary: 'Create a world',
     tag,
     scope: 'project',
     needs: ['project', 'w'],
@@ -102,7 +105,7 @@ export const worldEndpoints = [
     method: 'post',
     path: '/api/worlds/resolveBuildAndContent/',
     operationId: 'resolveBuildAndContent',
-    summary: 'Tell whether a build can be resolved to one package',
+    summary: 'Check that a build reference can be resolved',
     tag,
     scope: 'project',
     needs: ['project', 'r'],
@@ -115,20 +118,20 @@ export const worldEndpoints = [
     },
   }),
   endpoint({
-    ...onWorld,
+    ...worldRoute,
     method: 'get',
     operationId: 'getWorld',
     summary: 'Read a world with its launch context',
     needs: ['world', 'r'],
     answer: worldAnswer,
     answerHeaders: ['etag'],
-    handle: async (ctx, { params }) => tagged(await getWorld(ctx, params.worldId)),
+    handle: async (ctx, { params }) => toTaggedAnswer(await getWorld(ctx, params.worldId)),
   }),
   endpoint({
-    ...onWorld,
+    ...worldRoute,
     method: 'patch',
     operationId: 'patchWorld',
-    summary: 'Change a world: what is left out stays, a supplied object replaces the old one whole',
+    summary: 'Change a world. Absent fields stay; an object replaces the previous one as a whole',
     needs: ['world', 'w'],
     body: patchWorldBody,
     ifMatch: true,
@@ -136,10 +139,10 @@ export const worldEndpoints = [
     answerHeaders: ['etag'],
     problems: [409],
     handle: async (ctx, { params, body, ifMatch }) =>
-      tagged(await patchWorld(ctx, { worldId: params.worldId, ifMatch, changes: body })),
+      toTaggedAnswer(await patchWorld(ctx, { worldId: params.worldId, ifMatch, changes: body })),
   }),
   endpoint({
-    ...onWorld,
+    ...worldRoute,
     method: 'patch',
     path: '/api/worlds/{worldId}/pictureUrl/',
     operationId: 'putWorldPicture',
@@ -149,14 +152,14 @@ export const worldEndpoints = [
     answer: worldAnswer,
     answerHeaders: ['etag'],
     handle: async (ctx, { params, body }) =>
-      tagged(await setPicture(ctx, params.worldId, body, (url) => setWorldPicture(ctx, params.worldId, url))),
+      toTaggedAnswer(await setPicture(ctx, params.worldId, body, (url) => setWorldPicture(ctx, params.worldId, url))),
   }),
   endpoint({
-    ...onWorld,
+    ...worldRoute,
     method: 'post',
     path: '/api/worlds/{worldId}/start/',
     operationId: 'startWorld',
-    summary: 'Start a new run of a world, from any state',
+    summary: 'Start a new run of a world, whatever its state',
     needs: ['world', 'w'],
     throttled: 'world',
     problems: [409, 422],
@@ -166,11 +169,11 @@ export const worldEndpoints = [
     },
   }),
   endpoint({
-    ...onWorld,
+    ...worldRoute,
     method: 'post',
     path: '/api/worlds/{worldId}/stop/',
     operationId: 'stopWorld',
-    summary: 'Stop a world; its server drains afterwards',
+    summary: 'Stop a world. Its server drains afterwards',
     needs: ['world', 'w'],
     throttled: 'world',
     handle: async (ctx, { params }) => {
@@ -179,7 +182,7 @@ export const worldEndpoints = [
     },
   }),
   endpoint({
-    ...onWorld,
+    ...worldRoute,
     method: 'get',
     path: '/api/worlds/{worldId}/deployments/',
     operationId: 'listWorldDeployments',

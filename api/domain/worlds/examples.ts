@@ -8,7 +8,7 @@ const admission = { policy: 'Queued', capacity: 40 }
 const manifest = { serverPermissions: ['chat.moderate'], clientPermissions: ['chat.write'] }
 const streamingA = { cmsId: 'lobby', launchMode: 'new-tab' }
 
-/** What a world is made with, in examples. */
+/** The example body of `createWorld`. */
 export const createWorldExample = {
   name: 'Lobby',
   transient: false,
@@ -22,7 +22,7 @@ export const createWorldExample = {
   streaming: { providerA: streamingA },
 }
 
-/** What is changed of it. */
+/** The example body of `patchWorld`. */
 export const patchWorldExample = {
   name: 'Foyer',
   isPublic: true,
@@ -90,20 +90,20 @@ const publicWorld = {
   queueState: { queued: 0, active: 12 },
 }
 
-/** That world, started, as its tenant sees it. */
+/** The world of the examples, with an active run, as its organization reads it. */
 export const worldExample = {
   ...publicWorld,
   manifest,
   launchContext: { ...launchContext, providerAStreaming: { ...streamingA, authorizationId: '' } },
 }
 
-/** The same as others see it. */
+/** The world of the examples as other organizations read it. */
 export const publicWorldExample = {
   ...publicWorld,
   launchContext: { ...launchContext, permissionVerb: 'r', providerAStreaming: streamingA },
 }
 
-/** Its run. */
+/** The run of the world of the examples. */
 export const deploymentExample = {
   id: exampleId('deployment'),
   externalId: '5b1f1c0e-3d55-4a53-8d0f-6f0c1f2f9a11',

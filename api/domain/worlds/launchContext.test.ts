@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { contextDetails } from './launchContext.ts'
+import { toContextDetails } from './launchContext.ts'
 
 const world = { runtime: { mapName: '' }, admission: { policy: 'Open', capacity: 30 } } as const
 const streaming = {
@@ -9,27 +9,27 @@ const streaming = {
   errorPageUrl: '',
 } as const
 
-test('what is streamed lands under the names of the launch context, and stays until it is given again', () => {
-  const first = contextDetails(world, { streaming })
+test('renames streaming fields for the launch context and keeps them until streaming is set again', () => {
+  const first = toContextDetails(world, { streaming })
   expect(first).toMatchObject({
     providerAStreaming: streaming.providerA,
     bypassBrowserRestrictions: true,
     okPageUrl: 'https://ok',
     publicDownload: { enabled: false, enforceAntiCheat: false, allowMac: false, allowIos: false },
   })
-  expect(contextDetails(world, {}, first)).toEqual(first)
+  expect(toContextDetails(world, {}, first)).toEqual(first)
   const { providerA: _, ...without } = streaming
-  expect(contextDetails(world, { streaming: without }, first)).not.toHaveProperty('providerAStreaming')
+  expect(toContextDetails(world, { streaming: without }, first)).not.toHaveProperty('providerAStreaming')
 })
 
-test('queue, capacity and build mirror the world, whatever was there before', () => {
-  const before = contextDetails({ ...world, runtime: { mapName: '', build: { channelId: 'c', tag: 't' } } }, {})
+test('copies queue, capacity and build from the world and drops the previous build', () => {
+  const before = toContextDetails({ ...world, runtime: { mapName: '', build: { channelId: 'c', tag: 't' } } }, {})
   expect(before.buildInfo).toEqual({ buildChannelId: 'c', buildTag: 't', buildType: 'client' })
   const queued = {
     runtime: { mapName: '', build: { content: { id: 'x' } } },
     admission: { policy: 'Queued', capacity: 5 },
   } as const
-  const after = contextDetails(queued, {}, before)
+  const after = toContextDetails(queued, {}, before)
   expect(after).toMatchObject({ enableQueue: true, capacity: 5 })
   expect(after).not.toHaveProperty('buildInfo')
 })

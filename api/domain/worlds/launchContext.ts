@@ -1,19 +1,23 @@
+import { withDefined } from '#shared/optional.ts'
 import type { Admission, LaunchContextDetails, PatchWorld, Runtime, Streaming } from './schema.ts'
 
 const noDownload = { enabled: false, enforceAntiCheat: false, allowMac: false, allowIos: false }
 
-type Given = { streaming?: Streaming; publicDownload?: NonNullable<PatchWorld['publicDownload']> }
+type ContextInput = Pick<PatchWorld, 'streaming' | 'publicDownload'>
 
-/** What a launch context says beside its columns: what was given, over what it said before, and what mirrors the world. */
-export const contextDetails = (
+/**
+ * Returns the details of a launch context. Fields of the input replace those of `before`. Queue, capacity and build are
+ * copies of the world's.
+ */
+export const toContextDetails = (
   world: { runtime: Runtime; admission: Admission },
-  given: Given,
+  input: ContextInput,
   before?: LaunchContextDetails,
 ): LaunchContextDetails => {
   const { build } = world.runtime
   return {
-    publicDownload: given.publicDownload ?? before?.publicDownload ?? noDownload,
-    ...(given.streaming === undefined ? streamed(before) : landed(given.streaming)),
+    publicDownload: input.publicDownload ?? before?.publicDownload ?? noDownload,
+    ...(input.streaming === undefined ? keepStreaming(before) : toStreamingDetails(input.streaming)),
     enableQueue: world.admission.policy === 'Queued',
     capacity: world.admission.capacity,
     ...(build !== undefined && 'tag' in build
@@ -22,19 +26,17 @@ export const contextDetails = (
   }
 }
 
-type Streamed = Pick<LaunchContextDetails, 'errorPageUrl' | 'okPageUrl' | 'bypassBrowserRestrictions'> &
+type StreamingDetails = Pick<LaunchContextDetails, 'errorPageUrl' | 'okPageUrl' | 'bypassBrowserRestrictions'> &
   Partial<Pick<LaunchContextDetails, 'providerAStreaming' | 'providerBStreaming' | 'streamManager'>>
 
-/** Where the parts of a world's `streaming` stand in its launch context. */
-const landed = ({ providerA, providerB, streamManager, ...rest }: Streaming): Streamed => ({
+/** Renames the fields of a world's `streaming` to those of the launch context. */
+const toStreamingDetails = ({ providerA, providerB, ...rest }: Streaming): StreamingDetails => ({
   ...rest,
-  ...(providerA === undefined ? {} : { providerAStreaming: providerA }),
-  ...(providerB === undefined ? {} : { providerBStreaming: providerB }),
-  ...(streamManager === undefined ? {} : { streamManager }),
+  ...withDefined({ providerAStreaming: providerA, providerBStreaming: providerB }),
 })
 
-const streamed = (before: LaunchContextDetails | undefined): Streamed => {
+const keepStreaming = (before: LaunchContextDetails | undefined): StreamingDetails => {
   if (before === undefined) return { errorPageUrl: '', okPageUrl: '', bypassBrowserRestrictions: false }
-  const { publicDownload: _, enableQueue: __, capacity: ___, buildInfo: ____, ...kept } = before
-  return kept
+  const { publicDownload: _, enableQueue: __, capacity: ___, buildInfo: ____, ...streaming } = before
+  return streaming
 }

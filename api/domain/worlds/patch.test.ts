@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createIdSource } from '#shared/ids.ts'
-import { newWorldRows } from './create.ts'
-import { patched } from './patch.ts'
+import { buildWorldRows } from './create.ts'
+import { applyPatch } from './patch.ts'
 import { createWorldBody, type PatchWorld, patchWorldBody } from './schema.ts'
 import type { LaunchContextRow, WorldRow } from './table.ts'
 
 /** A world as a create makes it, with the columns that only the database fills. */
 const aWorld = (body: object = {}): { world: WorldRow; context: LaunchContextRow } => {
   const input = createWorldBody.parse({ name: 'Lobby', transient: false, ...body })
-  const { world, launchContext } = newWorldRows(input, {
+  const { world, launchContext } = buildWorldRows(input, {
     organizationId: 'org-1',
     projectId: 'prj-1',
     cluster: 'default',
@@ -19,7 +19,7 @@ const aWorld = (body: object = {}): { world: WorldRow; context: LaunchContextRow
   return { world: world as WorldRow, context: launchContext }
 }
 const patch = (from: ReturnType<typeof aWorld>, changes: object) =>
-  patched(from.world, from.context, patchWorldBody.parse(changes))
+  applyPatch(from.world, from.context, patchWorldBody.parse(changes))
 
 const text = fc.string({ maxLength: 8 })
 const map = fc.dictionary(
@@ -52,13 +52,13 @@ const changes: fc.Arbitrary<PatchWorld> = fc
   .map((body) => patchWorldBody.parse(body))
 
 describe('a PATCH of a world', () => {
-  test('leaves what it does not name, and replaces what it names, whatever came before', () => {
+  test('keeps absent fields and replaces the fields of the body', () => {
     fc.assert(
       fc.property(changes, changes, (first, second) => {
         const before = aWorld()
-        const once = patched(before.world, before.context, first)
+        const once = applyPatch(before.world, before.context, first)
         const from = { world: { ...before.world, ...once.world }, context: { ...before.context, ...once.context } }
-        const twice = patched(from.world, from.context, second).world
+        const twice = applyPatch(from.world, from.context, second).world
         for (const name of ['name', 'description', 'metadata', 'manifest', 'compute', 'networking'] as const) {
           expect(twice[name]).toEqual(second[name] ?? once.world[name])
         }
@@ -68,22 +68,22 @@ describe('a PATCH of a world', () => {
     )
   })
 
-  test('that is repeated changes nothing more', () => {
+  test('is idempotent', () => {
     fc.assert(
       fc.property(changes, (given) => {
         const before = aWorld()
-        const once = patched(before.world, before.context, given)
+        const once = applyPatch(before.world, before.context, given)
         const from = { world: { ...before.world, ...once.world }, context: { ...before.context, ...once.context } }
-        expect(patched(from.world, from.context, given)).toEqual(once)
+        expect(applyPatch(from.world, from.context, given)).toEqual(once)
       }),
     )
   })
 
-  test('keeps admission, its mirror in runtime and that in the launch context the same', () => {
+  test('keeps admission equal in world, runtime and launch context', () => {
     fc.assert(
       fc.property(changes, (given) => {
         const { world, context } = aWorld()
-        const { world: after, context: shown } = patched(world, context, given)
+        const { world: after, context: shown } = applyPatch(world, context, given)
         expect(after.runtime).toMatchObject({
           capacity: after.admission.capacity,
           admissionPolicy: after.admission.policy,
@@ -99,37 +99,42 @@ describe('a PATCH of a world', () => {
 
   test.each([
     [
-      'a capacity that was the profile’s own follows the profile',
+      'a capacity equal to the profile’s changes with the profile',
       {},
       { networking: { strategy: 'Default', scaling: { profile: 'Capacity60' } } },
       60,
     ],
     [
-      'a capacity that was set stays',
+      'another capacity stays',
       { admission: { capacity: 7 } },
       { networking: { strategy: 'Default', scaling: { profile: 'Capacity60' } } },
       7,
     ],
     [
-      'an admission without a capacity returns to the profile’s',
+      'an admission without a capacity gets the profile’s',
       { admission: { capacity: 7 } },
       { admission: { policy: 'Open' } },
       30,
     ],
-    ['an admission wins over runtime', {}, { admission: { policy: 'Open', capacity: 8 }, runtime: { capacity: 9 } }, 8],
     [
-      'a runtime fills what the admission beside it leaves out',
+      'admission takes precedence over runtime',
+      {},
+      { admission: { policy: 'Open', capacity: 8 }, runtime: { capacity: 9 } },
+      8,
+    ],
+    [
+      'runtime sets the capacity that is absent from admission',
       {},
       { admission: { policy: 'Open' }, runtime: { capacity: 9 } },
       9,
     ],
-    ['a runtime alone sets it', {}, { runtime: { capacity: 9 } }, 9],
+    ['runtime sets the capacity if admission is absent', {}, { runtime: { capacity: 9 } }, 9],
   ])('%s', (_, body, given, capacity) => {
     const { world } = patch(aWorld(body), given)
     expect([world.admission.capacity, world.runtime.capacity]).toEqual([capacity, capacity])
   })
 
-  test('clears the picture with an empty text, and keeps it when none is given', () => {
+  test('clears the picture if pictureUrl is empty and keeps it if absent', () => {
     const from = aWorld({ pictureUrl: 'https://example.com/a.png' })
     expect(patch(from, { name: 'Foyer' }).context.pictureUrl).toBe('https://example.com/a.png')
     expect(patch(from, { pictureUrl: '' }).world.pictureUrl).toBeNull()

@@ -1,5 +1,6 @@
+import { withDefined } from '#shared/optional.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
-import { contextDetails } from './launchContext.ts'
+import { toContextDetails } from './launchContext.ts'
 import type { Admission, PatchWorld, Runtime } from './schema.ts'
 import type { LaunchContextRow, WorldRow } from './table.ts'
 
@@ -10,30 +11,30 @@ type WorldColumns = Pick<
 type ContextColumns = Pick<LaunchContextRow, 'name' | 'description' | 'pictureUrl' | 'isPublic' | 'details'>
 
 /**
- * What a PATCH makes of a world and its launch context: a field left out stays, and a supplied object replaces the old
- * one whole, with what it leaves out back at its default (which the schema has filled in).
+ * Applies a PATCH to a world and its launch context. An absent field stays. An object replaces the previous one as a
+ * whole; the schema has set its absent fields to their defaults.
  */
-export const patched = (
+export const applyPatch = (
   world: WorldRow,
   context: LaunchContextRow,
   changes: PatchWorld,
 ): { world: WorldColumns; context: ContextColumns } => {
   const networking = changes.networking ?? world.networking
   const estimatedCapacity = scalingProfiles[networking.scaling.profile].capacity
-  const admission = admitted(world, changes, estimatedCapacity)
+  const admission = mergeAdmission(world, changes, estimatedCapacity)
   const runtime: Runtime = {
     ...(changes.runtime ?? world.runtime),
     capacity: admission.capacity,
     admissionPolicy: admission.policy,
   }
-  const shown = {
+  const common = {
     name: changes.name ?? world.name,
     description: changes.description ?? world.description,
     pictureUrl: changes.pictureUrl === undefined ? world.pictureUrl : changes.pictureUrl || null,
   }
   return {
     world: {
-      ...shown,
+      ...common,
       metadata: changes.metadata ?? world.metadata,
       manifest: changes.manifest ?? world.manifest,
       compute: changes.compute ?? world.compute,
@@ -43,26 +44,23 @@ export const patched = (
       estimatedCapacity,
     },
     context: {
-      ...shown,
+      ...common,
       isPublic: changes.isPublic ?? context.isPublic,
-      details: contextDetails({ runtime, admission }, given(changes), context.details),
+      details: toContextDetails({ runtime, admission }, pickContextInput(changes), context.details),
     },
   }
 }
 
 /**
- * Admission wins and runtime mirrors it. What a PATCH says of admission counts first, then what it says in runtime, then
- * what was there; a capacity that was only the profile's own follows the profile.
+ * Returns the admission after a PATCH. `admission` of the PATCH takes precedence over `runtime` of the PATCH, and that
+ * over the previous value. A capacity equal to that of the previous scaling profile changes with the profile.
  */
-const admitted = (world: WorldRow, { admission, runtime }: PatchWorld, estimatedCapacity: number): Admission => {
-  const kept = world.admission.capacity === world.estimatedCapacity ? estimatedCapacity : world.admission.capacity
+const mergeAdmission = (world: WorldRow, { admission, runtime }: PatchWorld, estimatedCapacity: number): Admission => {
+  const previous = world.admission.capacity === world.estimatedCapacity ? estimatedCapacity : world.admission.capacity
   return {
     policy: admission?.policy ?? runtime?.admissionPolicy ?? world.admission.policy,
-    capacity: admission?.capacity ?? runtime?.capacity ?? (admission === undefined ? kept : estimatedCapacity),
+    capacity: admission?.capacity ?? runtime?.capacity ?? (admission === undefined ? previous : estimatedCapacity),
   }
 }
 
-const given = ({ streaming, publicDownload }: PatchWorld) => ({
-  ...(streaming === undefined ? {} : { streaming }),
-  ...(publicDownload === undefined ? {} : { publicDownload }),
-})
+const pickContextInput = ({ streaming, publicDownload }: PatchWorld) => withDefined({ streaming, publicDownload })

@@ -1,10 +1,11 @@
 import type { Verb } from '#api/domain/access/permissions.ts'
+import type { ResolvedBuild } from '#api/domain/builds/schema.ts'
 import { optional } from '#api/platform/http/fields.ts'
 import type { DeploymentAnswer, PublicWorldAnswer, WorldAnswer } from './schema.ts'
-import { waitingEdits } from './settings.ts'
+import { pendingEditsMessage } from './settings.ts'
 import type { DeploymentRow, LaunchContextRow, WorldRow } from './table.ts'
 
-/** A world as answers show it, with its launch context and what its queue last was. */
+/** Returns a world as it appears in responses, with its launch context and the last reported queue. */
 export const presentWorld = (row: WorldRow, context: LaunchContextRow, verb: Verb): WorldAnswer => ({
   documentId: row.id,
   organizationId: row.organizationId,
@@ -25,36 +26,36 @@ export const presentWorld = (row: WorldRow, context: LaunchContextRow, verb: Ver
   queueState: { queued: row.queueQueued, active: row.queueActive },
 })
 
-/** A public world as strangers see it. */
+/**
+ * Returns a public world without the fields that only its organization may read: manifest and streaming authorization.
+ */
 export const presentPublicWorld = (row: WorldRow, context: LaunchContextRow, verb: Verb): PublicWorldAnswer => {
   const { manifest: _, ...world } = presentWorld(row, context, verb)
-  const { providerAStreaming, ...shown } = world.launchContext
-  if (providerAStreaming === undefined) return { ...world, launchContext: shown }
+  const { providerAStreaming, ...launchContext } = world.launchContext
+  if (providerAStreaming === undefined) return { ...world, launchContext }
   const { authorizationId: __, ...streaming } = providerAStreaming
-  return { ...world, launchContext: { ...shown, providerAStreaming: streaming } }
+  return { ...world, launchContext: { ...launchContext, providerAStreaming: streaming } }
 }
 
-/** The status of a world as REST and realtime show it. */
+/** Returns the status of a world as it appears in REST and realtime. Pending edits are part of the message. */
 export const presentStatus = (row: WorldRow): WorldAnswer['status'] => {
-  const messages = [row.statusMessage, waitingEdits(row)].filter((each) => each !== '')
+  const messages = [row.statusMessage, pendingEditsMessage(row)].filter((each) => each !== '')
   const build = row.resolvedBuild
   return {
     phase: row.phase,
     message: messages.join(' '),
     ...optional('startedAt', row.startedAt?.toISOString()),
-    ...(build === null
-      ? {}
-      : {
-          resolvedBuild: {
-            channelId: build.channelId,
-            tag: build.tag,
-            organizationId: build.organizationId,
-            id: build.id,
-          },
-        }),
+    ...optional('resolvedBuild', build && toResolvedBuild(build)),
     ...optional('runId', row.runId),
   }
 }
+
+const toResolvedBuild = ({ channelId, tag, organizationId, id }: ResolvedBuild): ResolvedBuild => ({
+  channelId,
+  tag,
+  organizationId,
+  id,
+})
 
 const presentLaunchContext = (row: LaunchContextRow, verb: Verb): WorldAnswer['launchContext'] => ({
   launchContextId: row.id,
@@ -72,11 +73,11 @@ const presentLaunchContext = (row: LaunchContextRow, verb: Verb): WorldAnswer['l
   ...row.details,
 })
 
-/** Where a world's live configuration is read. */
+/** Returns the URL of a world's live configuration. */
 export const liveConfigUrl = (publicUrl: string, worldId: string): string =>
   new URL(`/api/documents/liveConfig/World:${worldId}/`, publicUrl).href
 
-/** One run of a world, as the history shows it. */
+/** Returns the record of a run as it appears in responses. */
 export const presentDeployment = (row: DeploymentRow, publicUrl: string): DeploymentAnswer => ({
   id: row.id,
   externalId: row.externalId,

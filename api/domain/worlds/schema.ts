@@ -22,19 +22,15 @@ import {
   worldExample,
 } from './examples.ts'
 
-// A create fills in every default. A PATCH replaces objects whole: `required` names what such an object must have, and
-// every other field of it goes back to its default.
+// A create sets all defaults. A PATCH replaces an object as a whole: the fields that it must have are required, and its
+// other absent fields get their defaults.
 const text = (max = 256) => boundedText(max)
 const flag = () => z.boolean().default(false)
 
 const name = () =>
   boundedText(64)
-    // The same texts as ^.+\S.*$ matches, without its quadratic backtracking: the first visible character after the first
-    // character decides.
-    .regex(
-      /^.[^\S\n\r\u2028\u2029]*\S.*$/u,
-      'must have at least two characters, the last or a later one of them visible',
-    )
+    // Matches the same texts as ^.+\S.*$ without its quadratic backtracking.
+    .regex(/^.[^\S\n\r\u2028\u2029]*\S.*$/u, 'must have at least two characters, and a visible one after the first')
     .meta({ minLength: 1, maxLength: 64, examples: [createWorldExample.name] })
 const description = () => boundedText(256)
 
@@ -107,7 +103,7 @@ const streaming = z.strictObject({
   errorPageUrl: linkText().default(''),
 })
 
-/** The body of `POST /api/worlds/`; every nested field may be left out. */
+/** The body of `POST /api/worlds/`. All nested fields are optional. */
 export const createWorldBody = z
   .strictObject({
     name: name(),
@@ -125,7 +121,7 @@ export const createWorldBody = z
   })
   .meta({ id: 'CreateWorld', examples: [createWorldExample] })
 
-/** The answer of `POST /api/worlds/`. */
+/** The response of `POST /api/worlds/`. */
 export const createdWorld = z.object({ worldId: shownId('world'), launchContextId: shownId('launchContext') }).meta({
   id: 'CreatedWorld',
   examples: [{ worldId: worldExample.documentId, launchContextId: worldExample.launchContext.launchContextId }],
@@ -138,7 +134,7 @@ const publicDownload = z.strictObject({
   allowIos: z.boolean(),
 })
 
-/** The body of `PATCH /api/worlds/{worldId}/`: what is left out stays, and a supplied object replaces the old one whole. */
+/** The body of `PATCH /api/worlds/{worldId}/`. Absent fields stay; an object replaces the previous one as a whole. */
 export const patchWorldBody = z
   .strictObject({
     name: name().exactOptional(),
@@ -158,7 +154,7 @@ export const patchWorldBody = z
 
 const buildInfo = z.object({ buildChannelId: text(), buildTag: text(), buildType: z.enum(buildTypes) })
 
-/** What a launch context holds beside its columns; `streaming.*` of the world lands here. */
+/** The JSON part of a launch context's row. It contains the fields of the world's `streaming`. */
 const launchContextDetails = z.object({
   publicDownload,
   errorPageUrl: z.string(),
@@ -189,12 +185,12 @@ const launchContext = launchContextDetails
   })
   .meta({ id: 'LaunchContext', examples: [worldExample.launchContext] })
 
-/** How many wait to enter a world, and how many are inside. */
+/** The number of users that wait to enter a world, and that are in it. */
 export const queueState = z.object({ queued: z.number(), active: z.number() })
-/** The policy and capacity of a world; admission wins over runtime, which mirrors it. */
-export const shownAdmission = z.object({ policy: z.enum(admissionPolicies), capacity: z.number() })
-/** The owner's own annotations and labels. */
-export const shownMetadata = metadata
+/** The policy and capacity of a world in responses. `runtime` contains a copy of both. */
+export const admissionAnswer = z.object({ policy: z.enum(admissionPolicies), capacity: z.number() })
+/** The owner's annotations and labels in responses. */
+export const metadataAnswer = metadata
 
 const world = z.object({
   documentId: shownId('world'),
@@ -209,7 +205,7 @@ const world = z.object({
   networking,
   runtime,
   manifest,
-  admission: shownAdmission,
+  admission: admissionAnswer,
   sessions,
   status: z.object({
     phase: z.enum(worldPhases),
@@ -222,10 +218,10 @@ const world = z.object({
   queueState,
 })
 
-/** A world as every answer to its tenant shows it. */
+/** A world in responses to its organization. */
 export const worldAnswer = world.meta({ id: 'World', examples: [worldExample] })
 
-/** A public world as others see it: without manifest, arguments and streaming authorization. */
+/** A public world in responses to other organizations: without manifest and streaming authorization. */
 export const publicWorldAnswer = world
   .omit({ manifest: true })
   .extend({
@@ -235,7 +231,7 @@ export const publicWorldAnswer = world
   })
   .meta({ id: 'PublicWorld', examples: [publicWorldExample] })
 
-/** One run of a world, as the history shows it. */
+/** The record of a run in responses. */
 export const deploymentAnswer = z
   .object({
     id: shownId('deployment'),
@@ -267,7 +263,7 @@ export const deploymentAnswer = z
   })
   .meta({ id: 'WorldDeployment', examples: [deploymentExample] })
 
-/** A scaling profile as the API lists it. */
+/** A scaling profile in responses. */
 export const scalingProfileAnswer = z
   .object({
     name: z.enum(scalingProfileNames),
@@ -297,7 +293,7 @@ export type Compute = z.output<typeof compute>
 export type Networking = z.output<typeof networking>
 export type Runtime = z.output<typeof runtime>
 export type Manifest = z.output<typeof manifest>
-export type Admission = z.output<typeof shownAdmission>
+export type Admission = z.output<typeof admissionAnswer>
 export type Sessions = z.output<typeof sessions>
 export type Streaming = z.output<typeof streaming>
 export type LaunchContextDetails = z.output<typeof launchContextDetails>

@@ -13,33 +13,36 @@ import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
 import type { DeploymentStatus } from '#shared/enumerations.ts'
-import { newWorldRows } from './create.ts'
-import { patched } from './patch.ts'
+import { buildWorldRows } from './create.ts'
+import { applyPatch } from './patch.ts'
 import { presentDeployment, presentWorld } from './present.ts'
 import type { Compute, CreateWorld, DeploymentAnswer, PatchWorld, WorldAnswer } from './schema.ts'
-import { refuseSize } from './size.ts'
+import { checkWorldSize } from './size.ts'
 import { deployments, launchContexts, type WorldRow, worlds } from './table.ts'
-import { startColumns, stopColumns } from './transitions.ts'
+import { toStartColumns, toStopColumns } from './transitions.ts'
 
-/** A world with the numbers that its tag is made of. */
+/** A world with the versions that form its entity tag. */
 export type TaggedWorld = { world: WorldAnswer; revision: number; statusVersion: number }
 
-/** Makes a world and its launch context. The namespace and the resource follow by themselves. */
+/** Creates a world and its launch context. Sync creates the namespace and the resource after the commit. */
 export const createWorld = async (
   ctx: Context,
   input: CreateWorld,
 ): Promise<{ worldId: string; launchContextId: string }> => {
-  const cluster = clusterOf(ctx, input.compute)
-  const made = await createOnce(ctx, async (tx, now) => {
-    const { world, launchContext } = newWorldRows(input, { ...ctx, cluster, now })
-    await refuseWorld(ctx, tx, { profile: input.networking.scaling.profile, capacity: launchContext.details.capacity })
+  const cluster = selectCluster(ctx, input.compute)
+  const created = await createOnce(ctx, async (tx, now) => {
+    const { world, launchContext } = buildWorldRows(input, { ...ctx, cluster, now })
+    await checkNewWorld(ctx, tx, {
+      profile: input.networking.scaling.profile,
+      capacity: launchContext.details.capacity,
+    })
     await tx.insert(worlds).values(world)
     await tx.insert(launchContexts).values(launchContext)
     await markDirty(tx, { kind: 'world', id: world.id, revision: 1 }, now.getTime())
     return { worldId: world.id, launchContextId: launchContext.id }
   })
   ctx.wakeSync()
-  return made
+  return created
 }
 
 const worldQuery = prepared((db) =>
@@ -67,26 +70,26 @@ export const getWorld = async (ctx: Context, worldId: string): Promise<TaggedWor
   return { world: presentWorld(row.worlds, row.launch_contexts, ctx.verb ?? 'r'), revision, statusVersion }
 }
 
-/** Changes a world. What a running server was started with changes at the next start, and the status says so. */
+/** Changes a world. Settings of a run take effect at the next start, and the status message names the pending ones. */
 export const patchWorld = async (
   ctx: Context,
   { worldId, ifMatch, changes }: { worldId: string; ifMatch: string | undefined; changes: PatchWorld },
 ): Promise<TaggedWorld> => {
-  if (changes.compute !== undefined) clusterOf(ctx, changes.compute)
-  const before = await change(ctx, worldId, async (tx, row, now) => {
+  if (changes.compute !== undefined) selectCluster(ctx, changes.compute)
+  const before = await updateWorld(ctx, worldId, async (tx, row, now) => {
     checkIfMatch(ifMatch, row)
     const [context] = await tx.select().from(launchContexts).where(eq(launchContexts.worldId, worldId))
     if (context === undefined) throw notFound()
-    const next = patched(row, context, changes)
+    const next = applyPatch(row, context, changes)
     const { profile } = next.world.networking.scaling
     if (changes.networking ?? changes.admission ?? changes.runtime) {
-      refuseSize(
+      checkWorldSize(
         { profile, capacity: next.world.admission.capacity },
         { limits: await lockLimits(ctx, tx), ...ctx.principal },
       )
     }
     const { estimatedCapacity } = next.world
-    if (estimatedCapacity < row.estimatedCapacity) await refuseFewerThanBots(ctx, tx, worldId, estimatedCapacity)
+    if (estimatedCapacity < row.estimatedCapacity) await checkCapacityForBots(ctx, tx, worldId, estimatedCapacity)
     await tx.update(launchContexts).set(next.context).where(eq(launchContexts.worldId, worldId))
     return { ...next.world, revision: row.revision + 1, updatedAt: now }
   })
@@ -95,31 +98,33 @@ export const patchWorld = async (
   return after
 }
 
-/** Saves where the picture of a world is; the address of the one before, if it had one. */
+/** Sets the URL of a world's picture. Returns the previous URL, or null. */
 export const setWorldPicture = async (
   ctx: Context,
   worldId: string,
   pictureUrl: string,
 ): Promise<{ answer: TaggedWorld; previous: string | null }> => {
-  const before = await change(ctx, worldId, async (tx, row, now) => {
+  const before = await updateWorld(ctx, worldId, async (tx, row, now) => {
     await tx.update(launchContexts).set({ pictureUrl }).where(eq(launchContexts.worldId, worldId))
     return { pictureUrl, revision: row.revision + 1, updatedAt: now }
   })
   return { answer: await getWorld(ctx, worldId), previous: before.pictureUrl }
 }
 
-/** Starts a new run, from any state. */
+/**
+ * Starts a new run, whatever the state. Throws a 409 at maxRunningCapacity and a 422 for a build that does not resolve.
+ */
 export const startWorld = async (ctx: Context, worldId: string): Promise<void> => {
-  await change(ctx, worldId, async (tx, row, now) => {
+  await updateWorld(ctx, worldId, async (tx, row, now) => {
     const build = await resolveBuild(tx, ctx.organizationId, row.runtime.build)
-    await refuseRunning(ctx, tx, row)
-    return startColumns(row, { runId: ctx.newId('run'), now, build })
+    await checkRunningCapacity(ctx, tx, row)
+    return toStartColumns(row, { runId: ctx.newId('run'), now, build })
   })
 }
 
-/** Stops the world; its server drains afterwards. */
+/** Stops a world. The phase is Stopped at once; the server drains afterwards. */
 export const stopWorld = async (ctx: Context, worldId: string): Promise<void> => {
-  await change(ctx, worldId, async (_, row, now) => stopColumns(row, { now }))
+  await updateWorld(ctx, worldId, async (_, row, now) => toStopColumns(row, { now }))
 }
 
 /** Lists the runs of a world, oldest first. */
@@ -156,7 +161,7 @@ const whereWorld = (ctx: Context, worldId: string): SQL | undefined =>
   )
 
 /** Changes the locked row, marks it dirty in the same transaction, and wakes the push. Returns the row as it was. */
-const change = async (
+const updateWorld = async (
   ctx: Context,
   worldId: string,
   decide: (tx: Transaction, row: WorldRow, now: Date) => Promise<Partial<WorldRow> & { revision: number }>,
@@ -174,20 +179,28 @@ const change = async (
   return before
 }
 
-/** The cluster of a place; a 400 for a place that leads nowhere. */
-const clusterOf = (ctx: Context, { group, region }: Compute): string => {
+/** Returns the cluster for a group and region. Throws a 400 if there is none. */
+const selectCluster = (ctx: Context, { group, region }: Compute): string => {
   const cluster = ctx.clusterOf({ group, region })
   if (cluster !== undefined) return cluster
-  const errors = [{ path: '/compute', message: `no cluster serves the group ${group} in ${region}` }]
-  throw new Problem('invalid_request', 'There is no cluster at this place.', { errors })
+  const errors = [{ path: '/compute', message: `no cluster serves group ${group} in region ${region}` }]
+  throw new Problem(
+    'invalid_request',
+    `No cluster serves group ${group} in region ${region}. Choose another group or region.`,
+    { errors },
+  )
 }
 
 /**
- * Refuses a world that the organization may not have. The project's row is shared, so that it is not deleted meanwhile;
- * the organization's is locked, so that of two creates at the same moment the second counts the first. Everywhere rows
- * are locked in the order project, world, organization, so that no two transactions wait for each other.
+ * Throws a 404 if the project does not exist, a 403 for a size that is not allowed and a 409 at maxWorlds. A share lock
+ * on the project's row prevents its deletion. The lock on the organization's row makes concurrent creates count each
+ * other. All transactions lock in the order project, world, organization, which prevents deadlocks.
  */
-const refuseWorld = async (ctx: Context, tx: Transaction, size: Parameters<typeof refuseSize>[0]): Promise<void> => {
+const checkNewWorld = async (
+  ctx: Context,
+  tx: Transaction,
+  size: Parameters<typeof checkWorldSize>[0],
+): Promise<void> => {
   const { organizationId, projectId } = ctx
   const [project] = await tx
     .select({ id: projects.id })
@@ -196,26 +209,37 @@ const refuseWorld = async (ctx: Context, tx: Transaction, size: Parameters<typeo
     .for('share')
   if (project === undefined) throw notFound()
   const limits = await lockLimits(ctx, tx)
-  refuseSize(size, { limits, ...ctx.principal })
-  const [counted] = await tx
-    .select({ present: count() })
+  checkWorldSize(size, { limits, ...ctx.principal })
+  const [existing] = await tx
+    .select({ worlds: count() })
     .from(worlds)
     .where(and(eq(worlds.organizationId, organizationId), isNull(worlds.deletingAt)))
-  if ((counted?.present ?? 0) >= limits.maxWorlds) {
-    throw new Problem('limit_reached', `The organization has its ${limits.maxWorlds} worlds (maxWorlds).`)
+  if ((existing?.worlds ?? 0) >= limits.maxWorlds) {
+    throw new Problem(
+      'limit_reached',
+      `The organization has ${limits.maxWorlds} worlds, its limit maxWorlds. Delete one first.`,
+    )
   }
 }
 
-/** Throws a 409 where the live bots of a world, whose row is locked, need more than this capacity. */
-const refuseFewerThanBots = async (ctx: Context, tx: Transaction, worldId: string, capacity: number): Promise<void> => {
+/** Throws a 409 if a world has more live bots than this capacity. The world's row must be locked. */
+const checkCapacityForBots = async (
+  ctx: Context,
+  tx: Transaction,
+  worldId: string,
+  capacity: number,
+): Promise<void> => {
   const live = await ctx.countLiveBots(tx, worldId)
   if (live > capacity) {
-    throw new Problem('limit_reached', `The world has ${live} bots, above the ${capacity} of this scaling profile.`)
+    throw new Problem(
+      'limit_reached',
+      `The world has ${live} bots, and the scaling profile allows ${capacity}. Remove bots first.`,
+    )
   }
 }
 
-/** Running worlds count with the capacity that their runs were started with: a PATCH takes effect at the next start. */
-const refuseRunning = async (ctx: Context, tx: Transaction, row: WorldRow): Promise<void> => {
+/** Throws a 409 if the start would exceed maxRunningCapacity. Other worlds count with the capacity at their start. */
+const checkRunningCapacity = async (ctx: Context, tx: Transaction, row: WorldRow): Promise<void> => {
   const { maxRunningCapacity } = await lockLimits(ctx, tx)
   const [running] = await tx
     .select({ capacity: sql<number>`coalesce(sum(${worlds.runningCapacity}), 0)::int` })
@@ -230,7 +254,7 @@ const refuseRunning = async (ctx: Context, tx: Transaction, row: WorldRow): Prom
     )
   const wanted = (running?.capacity ?? 0) + row.estimatedCapacity
   if (wanted > maxRunningCapacity) {
-    const detail = `Running worlds would have the capacity ${wanted}, above maxRunningCapacity ${maxRunningCapacity}.`
+    const detail = `Running worlds would have capacity ${wanted}, above maxRunningCapacity ${maxRunningCapacity}. Stop one first.`
     throw new Problem('limit_reached', detail)
   }
 }

@@ -1,34 +1,34 @@
 import { expect, test } from 'vitest'
-import { runSettings, waitingEdits } from './settings.ts'
+import { pendingEditsMessage, toRunSettings } from './settings.ts'
 
-const settled = {
+const source = {
   runtime: { mapName: 'hall', build: { channelId: 'c', tag: 't' } },
   networking: { strategy: 'Default', scaling: { profile: 'Capacity30', configuration: null } },
   admission: { policy: 'Open', capacity: 30 },
   compute: { group: 'production', region: 'Europe' },
 } as const
-const running = { ...settled, phase: 'Active' as const, startedWith: runSettings(settled) }
+const running = { ...source, phase: 'Active' as const, startedWith: toRunSettings(source) }
 
 test.each([
-  ['nothing changed', {}, ''],
-  ['a policy acts at once', { admission: { policy: 'Closed', capacity: 30 } }, ''],
-  ['a map', { runtime: { ...settled.runtime, mapName: 'roof' } }, 'another map takes effect'],
-  ['a build that is gone', { runtime: { mapName: 'hall' } }, 'another build takes effect'],
-  ['a place', { compute: { group: 'staging', region: 'Europe' } }, 'another place takes effect'],
+  ['no change', {}, ''],
+  ['a policy, which takes effect at once', { admission: { policy: 'Closed', capacity: 30 } }, ''],
+  ['a map', { runtime: { ...source.runtime, mapName: 'roof' } }, 'Changes of map take effect'],
+  ['a removed build', { runtime: { mapName: 'hall' } }, 'Changes of build take effect'],
+  ['a place', { compute: { group: 'staging', region: 'Europe' } }, 'Changes of place take effect'],
   [
-    'two things, in order',
+    'several settings, in order',
     {
       admission: { policy: 'Open', capacity: 5 },
       networking: { strategy: 'NodePort', scaling: { profile: 'Capacity60', configuration: null } },
     },
-    'another scaling profile, capacity, networking strategy takes effect',
+    'Changes of scaling profile, capacity, networking strategy take effect',
   ],
-] as const)('of a running world: %s', (_, changes, told) => {
-  const message = waitingEdits({ ...running, ...changes })
-  if (told === '') expect(message).toBe('')
-  else expect(message).toContain(told)
+] as const)('names pending edits of an active world: %s', (_, changes, expected) => {
+  const message = pendingEditsMessage({ ...running, ...changes })
+  if (expected === '') expect(message).toBe('')
+  else expect(message).toContain(expected)
 })
 
-test.each(['Inactive', 'Stopped', 'Error'] as const)('nothing waits while the world is %s', (phase) => {
-  expect(waitingEdits({ ...running, phase, runtime: { mapName: 'roof' } })).toBe('')
+test.each(['Inactive', 'Stopped', 'Error'] as const)('names no pending edits in phase %s', (phase) => {
+  expect(pendingEditsMessage({ ...running, phase, runtime: { mapName: 'roof' } })).toBe('')
 })

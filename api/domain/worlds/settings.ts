@@ -3,7 +3,7 @@ import type { BuildReference } from '#api/domain/builds/schema.ts'
 import type { WorldPhase } from '#shared/enumerations.ts'
 import type { Admission, Compute, Networking, Runtime } from './schema.ts'
 
-/** What a run is started with: an edit of one of these waits for the next start. */
+/** The settings that a run keeps from its start to its end. Edits of them take effect at the next start. */
 export type RunSettings = {
   readonly build: BuildReference | null
   readonly 'scaling profile': string
@@ -13,15 +13,15 @@ export type RunSettings = {
   readonly place: string
 }
 
-type Settled = {
+type SettingsSource = {
   readonly runtime: Runtime
   readonly networking: Networking
   readonly admission: Admission
   readonly compute: Compute
 }
 
-/** The settings that a run of this row would start with now. */
-export const runSettings = ({ runtime, networking, admission, compute }: Settled): RunSettings => ({
+/** Returns the settings with which a run of this row would start now. */
+export const toRunSettings = ({ runtime, networking, admission, compute }: SettingsSource): RunSettings => ({
   build: runtime.build ?? null,
   'scaling profile': networking.scaling.profile,
   capacity: admission.capacity,
@@ -30,14 +30,17 @@ export const runSettings = ({ runtime, networking, admission, compute }: Settled
   place: `${compute.group} in ${compute.region}`,
 })
 
-/** What is to be said of edits that wait for the next start; empty where nothing waits. */
-export const waitingEdits = (
-  row: Settled & { readonly phase: WorldPhase; readonly startedWith: RunSettings | null },
+/**
+ * Returns the part of the status message that names pending edits: those that take effect at the next start. Empty if
+ * there are none.
+ */
+export const pendingEditsMessage = (
+  row: SettingsSource & { readonly phase: WorldPhase; readonly startedWith: RunSettings | null },
 ): string => {
   if (row.startedWith === null || (row.phase !== 'Starting' && row.phase !== 'Active')) return ''
-  const now: Record<string, unknown> = runSettings(row)
+  const current: Record<string, unknown> = toRunSettings(row)
   const changed = Object.entries(row.startedWith).flatMap(([name, value]) =>
-    isDeepStrictEqual(now[name], value) ? [] : [name],
+    isDeepStrictEqual(current[name], value) ? [] : [name],
   )
-  return changed.length === 0 ? '' : `At the next start another ${changed.join(', ')} takes effect.`
+  return changed.length === 0 ? '' : `Changes of ${changed.join(', ')} take effect at the next start.`
 }

@@ -2,22 +2,38 @@ import type { Limits } from '#api/domain/access/limits.ts'
 import { Problem } from '#api/platform/http/problem.ts'
 import { type ScalingProfileName, scalingProfiles } from '#shared/scalingProfiles.ts'
 
-/** Above this capacity a world needs the claim largeWorlds. */
-const largestWithoutClaim = 1_000
+/** The largest profile that needs no claim. */
+const maxCapacityWithoutClaim = 1_000
 
-/** Throws a 403 where a caller may not have a world of this size in this organization. */
-export const refuseSize = (
+/**
+ * Throws a 403 if the organization's limit, the caller's claims or the profile's capacity do not allow the size of a
+ * world.
+ */
+export const checkWorldSize = (
   { profile, capacity }: { profile: ScalingProfileName; capacity: number },
   { limits, claims }: { limits: Pick<Limits, 'maxWorldCapacity'>; claims: readonly string[] },
 ): void => {
-  const most = scalingProfiles[profile].capacity
-  const fault =
-    most > limits.maxWorldCapacity
-      ? `${profile} is above the organization's maxWorldCapacity of ${limits.maxWorldCapacity}`
-      : most > largestWithoutClaim && !claims.includes('largeWorlds')
-        ? `${profile} needs the claim largeWorlds, as all above Capacity${largestWithoutClaim} do`
-        : capacity > most
-          ? `a capacity of ${capacity} needs a larger scaling profile than ${profile}`
-          : undefined
-  if (fault !== undefined) throw new Problem('size_not_allowed', `This is not allowed: ${fault}.`)
+  const largest = scalingProfiles[profile].capacity
+  if (largest > limits.maxWorldCapacity) {
+    refuse(
+      `${profile} is larger than maxWorldCapacity of the organization, which is ${limits.maxWorldCapacity}. ` +
+        'Choose a smaller scaling profile.',
+    )
+  }
+  if (largest > maxCapacityWithoutClaim && !claims.includes('largeWorlds')) {
+    refuse(
+      `${profile} requires the claim largeWorlds, as every profile above Capacity${maxCapacityWithoutClaim} does. ` +
+        'Choose a smaller scaling profile or use a key with the claim.',
+    )
+  }
+  if (capacity > largest) {
+    refuse(
+      `The capacity ${capacity} exceeds that of ${profile}, which is ${largest}. ` +
+        'Lower it or choose a larger scaling profile.',
+    )
+  }
+}
+
+const refuse = (detail: string): never => {
+  throw new Problem('size_not_allowed', detail)
 }

@@ -17,7 +17,7 @@ import type {
 } from './schema.ts'
 import type { RunSettings } from './settings.ts'
 
-/** The worlds: what is wanted of each, what is observed of it, and what is known of its resource. */
+/** The worlds: desired state, observed state, and the resource as last applied. */
 export const worlds = pgTable(
   'worlds',
   {
@@ -38,32 +38,32 @@ export const worlds = pgTable(
     state: text({ enum: worldStates }).notNull().default('Stopped'),
     runId: text(),
     startedAt: instant(),
-    /** The build of the run, fixed at its start, with what the server is made of. */
+    /** The build of the run with its image, fixed at the start of the run. */
     resolvedBuild: jsonb().$type<ResolvedBuild & BuildPackage>(),
-    /** What the run was started with; where a row differs from it, the next start makes the difference. */
+    /** The settings of the last start. Columns that differ from them take effect at the next start. */
     startedWith: jsonb().$type<RunSettings>(),
     /** The capacity of the scaling profile. */
     estimatedCapacity: integer().notNull(),
-    /** The capacity of the profile that the current run was started with; 0 before the first run. */
+    /** The capacity of the scaling profile at the last start, or 0 before the first run. */
     runningCapacity: integer().notNull().default(0),
-    /** Rises with each change of what is wanted. */
+    /** Grows by one with each change of the desired state. */
     revision: integer().notNull().default(1),
-    /** The revision of the last start or stop: an observation older than it is about an earlier run. */
+    /** The revision of the last start or stop. Observations with a lower revision belong to an earlier run. */
     runRevision: integer().notNull().default(0),
     phase: text({ enum: worldPhases }).notNull().default('Inactive'),
     statusMessage: text().notNull().default(''),
     queueQueued: integer().notNull().default(0),
     queueActive: integer().notNull().default(0),
-    /** Rises with each change of what is observed. */
+    /** Grows by one with each change of the observed state. */
     statusVersion: integer().notNull().default(0),
-    /** The version of the status for those who follow it: a trigger sets it with each change that they are told of. */
+    /** The version of the status for realtime subscribers. A trigger sets it with each change record. */
     followedVersion: instant().notNull().default(sql`now()`),
     cluster: text().notNull().default('default'),
-    /** The canonical spec that was applied or adopted last, and the resource that it is of. */
+    /** The canonical spec that was last applied or adopted. */
     applied: jsonb().$type<WorldSpec>(),
     appliedResourceVersion: text(),
     resourceUid: text(),
-    /** A row marked so is absent from every answer; it goes when its resource is gone. */
+    /** The time of the deletion request. From then on no response shows the row. It is removed after its resource. */
     deletingAt: instant(),
     createdAt: instant().notNull(),
     updatedAt: instant().notNull(),
@@ -79,7 +79,10 @@ export const worlds = pgTable(
   ],
 )
 
-/** How people get into a world: made with it, deleted with it. */
+/**
+ * The launch contexts of worlds, one for each: how users enter it. A launch context is created and deleted with its
+ * world.
+ */
 export const launchContexts = pgTable(
   'launch_contexts',
   {
@@ -105,7 +108,7 @@ export const launchContexts = pgTable(
   ],
 )
 
-/** The history of a world's runs: one deployment a run. */
+/** The history of worlds: one row for each run. */
 export const deployments = pgTable(
   'deployments',
   {

@@ -1,8 +1,8 @@
-import { runSettings } from './settings.ts'
+import { toRunSettings } from './settings.ts'
 import type { WorldRow } from './table.ts'
 
-/** What a start changes in a row: a new run, from any state. The cluster follows by itself. */
-export const startColumns = (
+/** Returns the columns that a start sets: a new run, whatever the previous state. */
+export const toStartColumns = (
   row: WorldRow,
   { runId, now, build }: { runId: string; now: Date; build: WorldRow['resolvedBuild'] },
 ) => ({
@@ -10,7 +10,7 @@ export const startColumns = (
   runId,
   startedAt: now,
   resolvedBuild: build,
-  startedWith: runSettings(row),
+  startedWith: toRunSettings(row),
   runningCapacity: row.estimatedCapacity,
   phase: 'Starting' as const,
   statusMessage: '',
@@ -20,8 +20,8 @@ export const startColumns = (
   updatedAt: now,
 })
 
-/** What a stop changes in a row: Stopped at once; the server drains afterwards. */
-export const stopColumns = (row: WorldRow, { now }: { now: Date }) => ({
+/** Returns the columns that a stop sets. The phase is Stopped at once; the server drains afterwards. */
+export const toStopColumns = (row: WorldRow, { now }: { now: Date }) => ({
   state: 'Stopped' as const,
   phase: 'Stopped' as const,
   statusMessage: '',

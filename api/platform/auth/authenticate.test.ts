@@ -8,11 +8,11 @@ import { anonymous } from './principal.ts'
 
 test('a text without the checksum of a key is refused without a look at the database', async () => {
   const asked: string[] = []
-  const find = async (fingerprint: string) => {
+  const find = async ([fingerprint = '']: readonly string[]) => {
     asked.push(fingerprint)
-    return undefined
+    return { ids: [], principal: undefined }
   }
-  const keys = createKeyCache({ clock: createFakeClock(), pepper: 'pepper', find })
+  const keys = createKeyCache({ clock: createFakeClock(), peppers: ['pepper'], find })
   const authenticate = createAuthenticator({
     rootApiKey: 'root',
     platform: anonymous(''),

@@ -1,5 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Context as HonoContext } from 'hono'
+import { isInNetworks } from '#api/platform/http/clientAddress.ts'
+import { toBlockList } from '#api/platform/http/networks.ts'
 import { Problem } from '#api/platform/http/problem.ts'
 import type { KeyCache } from './keyCache.ts'
 import { anonymous, type Principal } from './principal.ts'
@@ -11,9 +13,13 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
 
 type Options = {
   rootApiKey: string
-  /** The principal of the root API key. */
+  /** A second platform key, valid while the first is introduced. */
+  previousRootApiKey?: string | undefined
+  /** The principal of the platform keys. */
   platform: Principal
   keys: KeyCache
+  /** Called with the id of each key that authenticated a request. */
+  onUse?: (apiKeyId: string) => void
   verify: (token: string) => Promise<Principal | undefined>
   /** The address of the client of a request. */
   addressOf: (c: HonoContext) => string
@@ -22,17 +28,23 @@ type Options = {
 }
 
 /** Tells who makes a request, by what the endpoint accepts; throws a 401 where that is missing or not valid. */
-export const createAuthenticator = ({ rootApiKey, platform, keys, verify, addressOf, countFailure }: Options) => {
-  const root = digest(rootApiKey)
+export const createAuthenticator = (options: Options) => {
+  const { rootApiKey, previousRootApiKey, platform, keys, onUse, verify, addressOf, countFailure } = options
+  const platformKeys = [rootApiKey, previousRootApiKey].filter((each) => each !== undefined).map(digest)
   const refusal = (c: HonoContext, detail: string, challenge: string): Problem => {
     countFailure(addressOf(c))
     return new Problem('unauthenticated', detail, { headers: { 'www-authenticate': challenge } })
   }
   const ofKey = async (c: HonoContext, apiKey: string): Promise<Principal> => {
     const found = await keys.lookup(apiKey)
-    if (found !== undefined) return found
-    // The time of this comparison does not depend on how much of the key is right.
-    if (timingSafeEqual(digest(apiKey), root)) return platform
+    // A key outside of its networks is refused like an unknown one, so that a thief does not learn that it is valid.
+    if (found !== undefined && isAllowedFrom(found, addressOf(c))) {
+      onUse?.(found.id)
+      return found
+    }
+    const given = digest(apiKey)
+    // Every comparison is made, each in a time that does not depend on how much of the key is right.
+    if (platformKeys.filter((each) => timingSafeEqual(given, each)).length > 0) return platform
     throw refusal(c, 'The API key in the header x-api-key is not valid.', 'ApiKey')
   }
   const ofToken = async (c: HonoContext, authorization: string): Promise<Principal> => {
@@ -52,3 +64,6 @@ export const createAuthenticator = ({ rootApiKey, platform, keys, verify, addres
       : refusal(c, 'Give an API key in the header x-api-key.', 'ApiKey')
   }
 }
+
+const isAllowedFrom = ({ allowedNetworks }: Principal, address: string): boolean =>
+  allowedNetworks === undefined || isInNetworks(toBlockList(allowedNetworks), address)

@@ -13,12 +13,12 @@ const aCache = () => {
   const clock = createFakeClock()
   let [asked, fails, known] = [0, false, true]
   const cache = createKeyCache({
-    ...{ clock, pepper: 'pepper' },
-    find: async (fingerprint) => {
+    ...{ clock, peppers: ['pepper'] },
+    find: async ([fingerprint = '']) => {
       asked += 1
       if (fails) throw new Error('away')
       const id = keyOf.get(fingerprint) ?? ''
-      return { id, principal: known ? { ...owner, id } : undefined }
+      return { ids: [id], principal: known ? { ...owner, id } : undefined }
     },
   })
   return {

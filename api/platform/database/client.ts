@@ -30,7 +30,3 @@ export const openDatabase = (options: DatabaseOptions) => {
 export type Database = ReturnType<typeof openDatabase>['db']
 /** An open transaction. */
 export type Transaction = Parameters<Parameters<Database['transaction']>[0]>[0]
-
-/** Reports whether a query violated a unique constraint. */
-export const isUniqueViolation = (error: unknown): boolean =>
-  error instanceof Error && error.cause instanceof Error && 'code' in error.cause && error.cause.code === '23505'

@@ -39,7 +39,7 @@ describe('a world that runs', () => {
     const path = `/api/worlds/${id}/`
     const patch = async (body: object) => (await tenant.rest.call<World>('PATCH', path, body)).body.status.message
     expect(await patch({ name: 'Foyer' })).toBe('')
-    expect(await patch({ runtime: { mapName: 'roof' } })).toBe('At the next start another map takes effect.')
+    expect(await patch({ runtime: { mapName: 'roof' } })).toBe('Changes of map take effect at the next start.')
     expect(await patch({ runtime: { mapName: 'hall' } })).toBe('')
     await patch({ runtime: { mapName: 'roof' } })
     await tenant.rest.call('POST', `${path}start/`)

@@ -61,7 +61,7 @@ beforeAll(async () => {
   first = await aPair('first')
   issuer.shows(first)
   const file = join(getServers().logDir, `issuers-${process.pid}.json`)
-  writeFileSync(file, JSON.stringify([{ ...trusted, jwksUrl: issuer.url }]))
+  writeFileSync(file, JSON.stringify([{ ...trusted, jwksUrl: issuer.url, organizations: ['*'] }]))
   api = await startApi({ databaseUrl: await aDatabase(), settings: { ORRERY_JWT_ISSUERS_FILE: file } })
   tenant = await aTenant(api.url)
   worldId = await tenant.world()
@@ -234,7 +234,7 @@ test('accepts tokens of both keys during a rotation with overlap', async () => {
   const [old, next] = [await aPair('old'), await aPair('next', 'ES256')]
   rotating.shows(old, next)
   const file = join(getServers().logDir, `issuers-rotating-${process.pid}.json`)
-  writeFileSync(file, JSON.stringify([{ ...trusted, jwksUrl: rotating.url }]))
+  writeFileSync(file, JSON.stringify([{ ...trusted, jwksUrl: rotating.url, organizations: ['*'] }]))
   const other = await startApi({ databaseUrl: await aDatabase(), settings: { ORRERY_JWT_ISSUERS_FILE: file } })
   const { scope } = await aTenant(other.url)
   for (const { kid, privateKey, jwk } of [old, next]) {

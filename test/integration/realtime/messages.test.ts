@@ -201,7 +201,7 @@ describe('a world', () => {
     client.subscribe('world', body.worldId)
     await rest.call('POST', `/api/worlds/${body.worldId}/start/`)
     await rest.call('PATCH', `/api/worlds/${body.worldId}/`, { runtime: { mapName: 'hall' } })
-    await client.hears('the message', ({ data }) => String(data?.message).includes('map takes effect'))
+    await client.hears('the message', ({ data }) => String(data?.message).includes('Changes of map take effect'))
   })
 
   test('of another project or organization is reported as absent, without updates', async () => {

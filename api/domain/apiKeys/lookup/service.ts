@@ -1,38 +1,131 @@
-import { eq, sql } from 'drizzle-orm'
-import { permissionsOfBot } from '#api/domain/access/claims.ts'
+import { eq, inArray, sql } from 'drizzle-orm'
+import { permissionsOfBot, platform } from '#api/domain/access/claims.ts'
+import { mayGrant } from '#api/domain/access/permissions.ts'
 import { type ApiKeyRow, apiKeys } from '#api/domain/apiKeys/table.ts'
-import type { FoundKey } from '#api/platform/auth/keyCache.ts'
-import type { Principal } from '#api/platform/auth/principal.ts'
+import { revokedTokens, signingKeys } from '#api/domain/users/table.ts'
+import type { Found } from '#api/platform/auth/freshCache.ts'
+import type { IssuedToken, Principal } from '#api/platform/auth/principal.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
+import { withDefined } from '#shared/optional.ts'
 
-/** The columns of a key that its principal is made of. */
-export const principalColumns = {
+type KeyRow = Pick<
+  ApiKeyRow,
+  | 'id'
+  | 'organizationId'
+  | 'isActive'
+  | 'permissions'
+  | 'claims'
+  | 'rotation'
+  | 'previousValidUntil'
+  | 'expiresAt'
+  | 'allowedNetworks'
+>
+const keyColumns = {
   id: apiKeys.id,
   organizationId: apiKeys.organizationId,
+  isActive: apiKeys.isActive,
   permissions: apiKeys.permissions,
   claims: apiKeys.claims,
+  rotation: apiKeys.rotation,
+  previousValidUntil: apiKeys.previousValidUntil,
+  expiresAt: apiKeys.expiresAt,
+  allowedNetworks: apiKeys.allowedNetworks,
 }
 
-/** Returns a look-up of keys by fingerprint. An inactive key is found without a principal. */
-export const createKeyLookup = (db: Database) => {
+/** Returns a look-up of keys by their possible fingerprints. An invalid key is found without a principal. */
+export const createKeyLookup = (db: Database, now: () => number) => {
+  const fingerprints = sql`any(${sql.placeholder('fingerprints')}::text[])`
   const query = db
-    .select({ ...principalColumns, isActive: apiKeys.isActive })
+    .select({ ...keyColumns, isCurrent: sql<boolean>`${apiKeys.fingerprint} = ${fingerprints}` })
     .from(apiKeys)
-    .where(eq(apiKeys.fingerprint, sql.placeholder('fingerprint')))
+    .where(sql`${apiKeys.fingerprint} = ${fingerprints} or ${apiKeys.previousFingerprint} = ${fingerprints}`)
     .prepare('key_by_fingerprint')
-  return async (fingerprint: string): Promise<FoundKey | undefined> => {
-    const [row] = await query.execute({ fingerprint })
-    return row && { id: row.id, principal: row.isActive ? principalOfKey(row) : undefined }
+  return async (possible: readonly string[]): Promise<Found> => {
+    const [row] = await query.execute({ fingerprints: [...possible] })
+    if (row === undefined) return { ids: [], principal: undefined }
+    return { ids: [row.id], principal: principalOfKey(row, row.isCurrent ? row.rotation : row.rotation - 1, now()) }
   }
 }
 
-/** Returns the principal of an active key. */
-export const principalOfKey = (row: Pick<ApiKeyRow, keyof typeof principalColumns>): Principal => {
+/**
+ * Returns the principal of a key string, by the row of the key and the rotation that made the string; undefined where
+ * the key is inactive or expired, or where the overlap of its rotation is over.
+ */
+const principalOfKey = (row: KeyRow, rotation: number, nowMs: number): Principal | undefined => {
+  const replaced = rotation === row.rotation - 1 ? row.previousValidUntil?.getTime() : undefined
+  if (!row.isActive || (rotation !== row.rotation && replaced === undefined)) return undefined
+  const ends = [row.expiresAt?.getTime(), replaced].filter((each) => each !== undefined)
+  const expiresAtMs = ends.length === 0 ? undefined : Math.min(...ends)
+  if (expiresAtMs !== undefined && expiresAtMs <= nowMs) return undefined
   const claims = Object.entries(row.claims).flatMap(([claim, granted]) => (granted ? [claim] : []))
-  const who = { kind: 'key', id: row.id, bucket: `${row.organizationId} key ${row.id}` } as const
-  // A bot's key has no other ability beside its one, whatever claims it was given.
-  if (claims.includes('bot')) return { ...who, permissions: permissionsOfBot(row.permissions), claims: ['bot'] }
-  return { ...who, permissions: row.permissions, claims }
+  const isBot = claims.includes('bot')
+  return withDefined({
+    kind: 'key' as const,
+    id: row.id,
+    bucket: `${row.organizationId} key ${row.id}`,
+    // A bot's key has no other ability, whatever claims it was given.
+    permissions: isBot ? permissionsOfBot(row.permissions) : row.permissions,
+    claims: isBot ? ['bot'] : claims,
+    expiresAtMs,
+    allowedNetworks: row.allowedNetworks ?? undefined,
+    rotation,
+  })
+}
+
+/** Reads keys and tokens again. Each principal as it is now, in the order given; undefined is not valid any more. */
+export const createCredentialReader =
+  (db: Database, now: () => number) =>
+  async (principals: readonly Principal[]): Promise<(Principal | undefined)[]> => {
+    const keys = principals.filter(({ kind }) => kind === 'key')
+    const tokens = principals.flatMap(({ token }) => token ?? [])
+    const [keyRows, minters] = await Promise.all([readKeyRows(db, keys), readMinters(db, tokens)])
+    return principals.map((principal) => {
+      const { kind, token, rotation = 0 } = principal
+      if (kind === 'key') {
+        const row = keyRows.get(principal.id)
+        return row && principalOfKey(row, rotation, now())
+      }
+      if (token === undefined) return principal
+      const minter = minters.get(token.id)
+      const maker = minter === 'platform' ? platform : minter && principalOfKey(minter, minter.rotation, now())
+      return (
+        maker && { ...principal, permissions: token.permissions.filter((each) => mayGrant(maker.permissions, each)) }
+      )
+    })
+  }
+
+const readKeyRows = async (db: Database, keys: readonly Principal[]): Promise<Map<string, KeyRow>> => {
+  if (keys.length === 0) return new Map()
+  const ids = [...new Set(keys.map(({ id }) => id))]
+  const rows = await db.select(keyColumns).from(apiKeys).where(inArray(apiKeys.id, ids))
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+/** Reads the keys that minted tokens, by the ids of the tokens. A revoked token, and one of a retired signing key, has none. */
+const readMinters = async (db: Database, tokens: readonly IssuedToken[]): Promise<Map<string, KeyRow | 'platform'>> => {
+  if (tokens.length === 0) return new Map()
+  const wanted = sql`jsonb_to_recordset(${JSON.stringify(tokens)}::text::jsonb)
+    as t(id text, "keyId" text, "signingKeyId" text, "tenantId" text, "userId" text)`
+  const rows = await db
+    .select({ tokenId: sql<string>`t.id`, keyId: sql<string>`t."keyId"`, key: keyColumns })
+    .from(wanted)
+    .leftJoin(apiKeys, sql`${apiKeys.id} = t."keyId"`)
+    .where(
+      sql`exists (select from ${signingKeys} s where s.id = t."signingKeyId") and not exists (select from
+        ${revokedTokens} r where r.organization_id = t."tenantId" and r.user_id = t."userId" and r.id = t.id)`,
+    )
+  return new Map(
+    rows.flatMap(({ tokenId, keyId, key }): [string, KeyRow | 'platform'][] =>
+      keyId === platform.id ? [[tokenId, 'platform']] : key === null ? [] : [[tokenId, key]],
+    ),
+  )
+}
+
+/** Returns the first key in the chain of keys that leads to what a caller makes; null where the platform key makes it. */
+export const ancestorOf = async (tx: Transaction, { kind, id }: Principal): Promise<string | null> => {
+  if (kind !== 'key') return null
+  const [maker] = await tx.select({ ancestorId: apiKeys.ancestorId }).from(apiKeys).where(eq(apiKeys.id, id))
+  return maker?.ancestorId ?? id
 }
 
 /** Adds a permission to an API key. A principal that is no key is left as it is. */

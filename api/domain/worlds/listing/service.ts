@@ -13,15 +13,15 @@ import { notFound } from '#api/platform/http/problem.ts'
 export const listWorlds = async (ctx: Context, page: Page): Promise<Paged<WorldAnswer>> => {
   authoriseListing(ctx)
   const { items, ...next } = await readWorlds(ctx, page, and(whereInScope(ctx), whereReadable(ctx)))
-  if (items.length === 0) await refuseAbsentScope(ctx)
-  return { ...next, items: items.map(({ world, context }) => presentWorld(world, context, verbOn(ctx, world))) }
+  if (items.length === 0) await checkScopeExists(ctx)
+  return { ...next, items: items.map(({ world, context }) => presentWorld(world, context, verbOnWorld(ctx, world))) }
 }
 
-/** Returns the caller's strongest verb on a world; a world that is readable for everybody gives `r`. */
-export const verbOn = ({ principal }: Context, world: { organizationId: string; projectId: string; id: string }) =>
+/** Returns the caller's strongest verb on a world, or `r` if the caller has none, as for public worlds of others. */
+export const verbOnWorld = ({ principal }: Context, world: { organizationId: string; projectId: string; id: string }) =>
   strongestVerb(principal.permissions, pathOf(world.organizationId, world.projectId, world.id)) ?? 'r'
 
-/** A page of worlds with their launch contexts, oldest first. Worlds that are being deleted are left out. */
+/** Reads a page of worlds with their launch contexts, oldest first, without worlds that are being deleted. */
 export const readWorlds = async (ctx: Context, page: Page, where: SQL | undefined) => {
   const rows = await ctx.db
     .select({ world: worlds, context: launchContexts })
@@ -36,7 +36,7 @@ export const readWorlds = async (ctx: Context, page: Page, where: SQL | undefine
   )
 }
 
-/** Restricts worlds to the organization and project of the headers, as far as they are given. */
+/** Restricts worlds to the organization and the project of the headers. An absent header restricts nothing. */
 export const whereInScope = ({ organizationId, projectId }: Context): SQL | undefined =>
   and(
     organizationId === '' ? undefined : eq(worlds.organizationId, organizationId),
@@ -59,8 +59,11 @@ export const whereReadable = ({ principal }: Context): SQL | undefined => {
 const whereProject = ({ organizationId, projectId }: { organizationId: string; projectId: string }): SQL | undefined =>
   and(eq(worlds.organizationId, organizationId), eq(worlds.projectId, projectId))
 
-/** Throws a 404 where the organization or the project of the headers does not exist. Only an empty list needs it. */
-export const refuseAbsentScope = async (ctx: Context): Promise<void> => {
+/**
+ * Throws a 404 if the project of the headers, or without one the organization, does not exist. Only empty lists need
+ * the check.
+ */
+export const checkScopeExists = async (ctx: Context): Promise<void> => {
   const kind = ctx.projectId === '' ? 'organization' : 'project'
   const { organizationId, projectId } = ctx
   if (!(await ctx.scopeExists(kind, { organizationId, projectId, worldId: '' }))) throw notFound()

@@ -1,0 +1,321 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { decodeJwt, decodeProtectedHeader } from 'jose'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readApiConfig } from '#api/config.ts'
+import { type ApiProcess, aDatabase, apiSecrets, logLines, rootApiKey, startApi } from '#test/support/processes.ts'
+import { createRest, send } from '#test/support/rest.ts'
+import { getServers } from '#test/support/servers.ts'
+import { openSocket } from '#test/support/socket.ts'
+import { aTenant, type Tenant } from '#test/support/tenant.ts'
+import { eventually } from '#test/support/wait.ts'
+
+const previousRootApiKey = 'ork_previous-platform-key-0123456789'
+let apis: ApiProcess[]
+let urls: string[]
+let url: string
+beforeAll(async () => {
+  const databaseUrl = await aDatabase()
+  // The replicas are one issuer.
+  const settings = {
+    ORRERY_PUBLIC_URL: 'http://127.0.0.1:9',
+    ORRERY_LIMIT_ORGANIZATIONS_PER_KEY: '2',
+    ORRERY_ROOT_API_KEY_PREVIOUS: previousRootApiKey,
+  }
+  apis = [await startApi({ databaseUrl, settings }), await startApi({ databaseUrl, settings })]
+  urls = apis.map((api) => api.url)
+  url = urls[0] ?? ''
+})
+afterAll(async () => {
+  await Promise.all(apis?.map((api) => api.stop()) ?? [])
+})
+
+type Key = {
+  documentId: string
+  keyString: string
+  expiresAt?: string
+  lastUsedAt?: string
+  allowedNetworks?: string[]
+}
+const keys = '/api/organizations/apiKeys/'
+const inSeconds = (seconds: number): string => new Date(Date.now() + seconds * 1_000).toISOString()
+
+/** Makes a key of a tenant with more fields than a permission; returns its string and its path. */
+const aKeyOf = async (tenant: Tenant, permissions: string[], more: object = {}) => {
+  const made = await tenant.rest.call<{ apiKey: string }>('POST', keys, { displayName: 'Test', permissions, ...more })
+  expect([made.status, made.body]).toEqual([200, { apiKey: expect.any(String) }])
+  const { apiKey } = made.body
+  const listed = await tenant.rest.call<Key[]>('GET', keys)
+  const path = `${keys}${listed.body.find(({ keyString }) => keyString === apiKey)?.documentId}/`
+  const shown = async () => (await tenant.rest.call<Key>('PATCH', path, {})).body
+  return { apiKey, path, shown, rest: createRest(url, tenant.scope, apiKey) }
+}
+const statusesOfKey = ({ scope }: Tenant, apiKey: string): Promise<number[]> =>
+  Promise.all(urls.map(async (each) => (await createRest(each, scope, apiKey).call('GET', keys)).status))
+const statusesOfToken = ({ scope }: Tenant, token: string, userId = 'ann'): Promise<number[]> =>
+  Promise.all(
+    urls.map(async (each) => {
+      const answer = await send(each, {
+        method: 'GET',
+        path: `/api/worlds/wld-${'0'.repeat(26)}/users/${userId}/access/`,
+        headers: {
+          authorization: `Bearer ${token}`,
+          'x-svc-organization-id': scope.organizationId,
+          'x-svc-project-id': scope.projectId,
+        },
+      })
+      return answer.status
+    }),
+  )
+const within = (what: string, look: () => Promise<boolean>) => eventually(what, look, { timeoutMs: 1_000 })
+
+describe('a token of the built-in issuer', () => {
+  /** A key that mints, and a token of it. */
+  const aMinter = async (more: object = {}) => {
+    const tenant = await aTenant(url)
+    const everything = [`${tenant.paths.organization}/**:*`]
+    const key = await aKeyOf(tenant, everything, more)
+    const mint = async (userId = 'ann') =>
+      (
+        await key.rest.call<{ accessToken: string; tokenId: string }>('POST', `/api/users/${userId}/tokens/`, {
+          permissions: everything,
+        })
+      ).body
+    const made = await mint()
+    expect(await statusesOfToken(tenant, made.accessToken)).toEqual([200, 200])
+    return { tenant, key, mint, ...made }
+  }
+
+  test('names itself and the key that minted it', async () => {
+    const { accessToken, tokenId, key } = await aMinter()
+    expect(tokenId).toMatch(/^tok-/)
+    expect(decodeJwt(accessToken)).toMatchObject({ jti: tokenId, key_id: key.path.split('/').at(-2) })
+  })
+
+  test.each(['deleted', 'deactivated', 'expired'])(
+    'ends within a second when its key is %s, on every replica and open socket',
+    async (how) => {
+      const { tenant, key, accessToken } = await aMinter()
+      const sockets = await Promise.all(urls.map((each) => openSocket(each, { ...tenant.scope, token: accessToken })))
+      if (how === 'deleted') await tenant.rest.call('DELETE', key.path)
+      else
+        await tenant.rest.call('PATCH', key.path, how === 'expired' ? { expiresAt: inSeconds(0) } : { isActive: false })
+      const atMs = performance.now()
+      for (const socket of sockets) expect((await socket.closes()).code).toBe(4401)
+      expect(performance.now() - atMs).toBeLessThan(1_000)
+      await within('401 everywhere', async () =>
+        (await statusesOfToken(tenant, accessToken)).every((status) => status === 401),
+      )
+    },
+  )
+
+  test('that is revoked ends within a second everywhere, and no other token ends', async () => {
+    const { tenant, key, mint, accessToken, tokenId } = await aMinter()
+    const other = await mint()
+    const stranger = await aTenant(url)
+    const sockets = await Promise.all(urls.map((each) => openSocket(each, { ...tenant.scope, token: accessToken })))
+    const bystander = await openSocket(url, { ...tenant.scope, token: other.accessToken })
+    const path = `/api/users/ann/tokens/${tokenId}/`
+    // Neither another organization nor another user's path reaches the token.
+    expect((await stranger.rest.call('DELETE', path)).status).toBe(204)
+    expect((await key.rest.call('DELETE', path.replace('ann', 'bob'))).status).toBe(204)
+    expect(await statusesOfToken(tenant, accessToken)).toEqual([200, 200])
+    expect((await key.rest.call('DELETE', path)).status).toBe(204)
+    expect((await key.rest.call('DELETE', path)).status).toBe(204)
+    for (const socket of sockets) expect((await socket.closes()).code).toBe(4401)
+    await within('401 everywhere', async () =>
+      (await statusesOfToken(tenant, accessToken)).every((status) => status === 401),
+    )
+    expect(await statusesOfToken(tenant, other.accessToken)).toEqual([200, 200])
+    expect(bystander.isOpen()).toBe(true)
+  })
+
+  test('permits no more than its key holds now', async () => {
+    const { tenant, key, accessToken } = await aMinter()
+    expect(await statusesOfToken(tenant, accessToken, 'bob')).toEqual([200, 200])
+    await tenant.rest.call('PATCH', key.path, { permissions: [`${tenant.paths.organization}:r`] })
+    await within('403 for another user', async () =>
+      (await statusesOfToken(tenant, accessToken, 'bob')).every((status) => status === 403),
+    )
+    expect(await statusesOfToken(tenant, accessToken)).toEqual([200, 200])
+  })
+
+  test('that the platform key minted stays valid', async () => {
+    const tenant = await aTenant(url)
+    expect(await statusesOfToken(tenant, await tenant.token('ann'))).toEqual([200, 200])
+  })
+})
+
+describe('an API key', () => {
+  test('with an expiry ends then, on every replica and open socket', async () => {
+    const tenant = await aTenant(url)
+    const permissions = [`${tenant.paths.organization}/**:r`]
+    const key = await aKeyOf(tenant, permissions, { expiresAt: inSeconds(60) })
+    expect(await statusesOfKey(tenant, key.apiKey)).toEqual([200, 200])
+    const socket = await openSocket(urls[1] ?? '', { ...tenant.scope, apiKey: key.apiKey })
+    const expiresAt = inSeconds(2)
+    expect(await tenant.rest.call('PATCH', key.path, { expiresAt })).toMatchObject({ status: 200, body: { expiresAt } })
+    expect(await statusesOfKey(tenant, key.apiKey)).toEqual([200, 200])
+    expect((await socket.closes()).code).toBe(4401)
+    expect(Date.now() - Date.parse(expiresAt)).toBeLessThan(1_000)
+    await within('401 everywhere', async () =>
+      (await statusesOfKey(tenant, key.apiKey)).every((status) => status === 401),
+    )
+    expect((await tenant.rest.call('PATCH', key.path, { expiresAt: null })).status).toBe(200)
+    expect(await key.shown()).not.toHaveProperty('expiresAt')
+    await within('200 again', async () => (await statusesOfKey(tenant, key.apiKey)).every((status) => status === 200))
+  })
+
+  test('shows when it was last used', async () => {
+    const tenant = await aTenant(url)
+    const key = await aKeyOf(tenant, [`${tenant.paths.organization}:r`])
+    expect(await key.shown()).not.toHaveProperty('lastUsedAt')
+    await key.rest.call('GET', keys)
+    await eventually('lastUsedAt', async () => (await key.shown()).lastUsedAt !== undefined)
+    const { lastUsedAt = '' } = await key.shown()
+    expect(Math.abs(Date.now() - Date.parse(lastUsedAt))).toBeLessThan(30_000)
+  })
+
+  test('with allowed networks is refused from elsewhere like an unknown key', async () => {
+    const tenant = await aTenant(url)
+    const permissions = [`${tenant.paths.organization}/**:r`]
+    const inside = await aKeyOf(tenant, permissions, { allowedNetworks: ['127.0.0.0/8', '::1/128'] })
+    const outside = await aKeyOf(tenant, permissions, { allowedNetworks: ['192.0.2.0/24'] })
+    expect(await statusesOfKey(tenant, inside.apiKey)).toEqual([200, 200])
+    const refused = await outside.rest.call<{ detail: string }>('GET', keys)
+    const unknown = await createRest(url, tenant.scope, 'unknown').call<{ detail: string }>('GET', keys)
+    expect([refused.status, refused.body.detail]).toEqual([401, unknown.body.detail])
+    const socket = await openSocket(urls[1] ?? '', { ...tenant.scope, apiKey: inside.apiKey })
+    await tenant.rest.call('PATCH', inside.path, { allowedNetworks: ['192.0.2.0/24'] })
+    expect((await socket.closes()).code).toBe(4401)
+    expect((await tenant.rest.call('PATCH', inside.path, { allowedNetworks: ['10.0.0.0/99'] })).status).toBe(400)
+  })
+
+  test('is rotated in one call; the old string ends with the overlap', async () => {
+    const tenant = await aTenant(url)
+    const key = await aKeyOf(tenant, [`${tenant.paths.organization}/**:*`])
+    const socket = await openSocket(urls[1] ?? '', { ...tenant.scope, apiKey: key.apiKey })
+    const rotate = (overlapSeconds: number) =>
+      key.rest.call<{ apiKey: string; previousValidUntil: string }>('POST', `${key.path}rotate/`, { overlapSeconds })
+    const rotated = await rotate(2)
+    expect(rotated.status).toBe(200)
+    const next = rotated.body.apiKey
+    expect(await statusesOfKey(tenant, next)).toEqual([200, 200])
+    expect(await statusesOfKey(tenant, key.apiKey)).toEqual([200, 200])
+    expect((await key.shown()).keyString).toBe(next)
+    expect((await socket.closes()).code).toBe(4401)
+    await within('401 everywhere', async () =>
+      (await statusesOfKey(tenant, key.apiKey)).every((status) => status === 401),
+    )
+    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(rotated.body.previousValidUntil))
+    expect(await statusesOfKey(tenant, next)).toEqual([200, 200])
+  })
+
+  test('is rotated only by callers who hold all of it', async () => {
+    const tenant = await aTenant(url)
+    const strong = await aKeyOf(tenant, [`${tenant.paths.organization}/**:*`])
+    const manager = await tenant.withKey([`${tenant.paths.organization}:*`])
+    expect((await manager.call('POST', `${strong.path}rotate/`, { overlapSeconds: 0 })).status).toBe(403)
+  })
+
+  test('leaves an audit line for each reading of its full string, and none for a masked one', async () => {
+    const tenant = await aTenant(url)
+    const key = await aKeyOf(tenant, [`${tenant.paths.organization}:r`])
+    const documentId = key.path.split('/').at(-2)
+    const audits = () =>
+      logLines(apis[0]?.logFile ?? '').filter(
+        ({ audit, apiKeyIds }) => audit === true && Array.isArray(apiKeyIds) && apiKeyIds.includes(documentId),
+      ).length
+    await eventually('the line of the first reading', async () => audits() === 1)
+    await key.rest.call('GET', keys)
+    await key.shown()
+    await eventually('the line of the second reading', async () => audits() === 2)
+  })
+})
+
+describe('an organization', () => {
+  test('does not tell another tenant that its tenantId is in use', async () => {
+    const [first, second] = [await aTenant(url), await aTenant(url)]
+    const path = '/api/organizations/current/'
+    const patchAs = async (tenant: Tenant, tenantId: string) => {
+      const owner = await tenant.withKey([`${tenant.paths.organization}/**:*`])
+      const { status, body } = await owner.call('PATCH', path, { tenantId })
+      return { status, body }
+    }
+    expect(await patchAs(first, 'shared-name')).toEqual({ status: 204, body: undefined })
+    expect(await patchAs(second, 'shared-name')).toEqual(await patchAs(second, 'free-name'))
+    expect((await second.rest.call('PATCH', path, { tenantId: 'shared-name' })).status).toBe(409)
+  })
+
+  test('is made by a key and the keys that descend from it up to the limit; the platform key has none', async () => {
+    const tenant = await aTenant(url)
+    const claims = { createOrganization: true }
+    const key = await aKeyOf(tenant, [`${tenant.paths.organization}/**:*`], { claims })
+    const make = (rest: Tenant['rest']) => rest.call<{ code?: string }>('POST', '/api/organizations/', { name: 'More' })
+    expect((await make(key.rest)).status).toBe(200)
+    const child = await key.rest.call<{ apiKey: string }>('POST', keys, { displayName: 'Child', claims })
+    const childRest = createRest(url, tenant.scope, child.body.apiKey)
+    expect((await make(childRest)).status).toBe(200)
+    for (const rest of [key.rest, childRest]) {
+      expect(await make(rest)).toMatchObject({ status: 409, body: { code: 'limit_reached' } })
+    }
+    for (const _ of [1, 2, 3]) expect((await make(createRest(url))).status).toBe(200)
+  })
+})
+
+test('two platform keys are valid at once', async () => {
+  for (const apiKey of [rootApiKey, previousRootApiKey]) {
+    expect((await createRest(url, {}, apiKey).call('GET', '/api/organizations/')).status).toBe(200)
+  }
+})
+
+describe('a configuration is refused', () => {
+  const configOf = (settings: Record<string, string>) => () =>
+    readApiConfig({
+      ORRERY_DATABASE_URL: 'postgres://u:p@127.0.0.1/d',
+      ORRERY_ROOT_API_KEY: rootApiKey,
+      ORRERY_PUBLIC_URL: 'https://api.example.com',
+      ...apiSecrets(),
+      ...settings,
+    })
+  const issuersFile = (entry: object): string => {
+    const file = join(getServers().logDir, `issuers-${process.pid}-${Math.random()}.json`)
+    writeFileSync(file, JSON.stringify([{ issuer: 'https://id.example.com', audience: 'orrery', ...entry }]))
+    return file
+  }
+  const organizations = [`org-${'0'.repeat(26)}`]
+
+  test.each<[string, object, string]>([
+    ['an issuer without organizations', { jwksUrl: 'https://id.example.com/jwks' }, 'organizations'],
+    ['an issuer with no organization', { jwksUrl: 'https://id.example.com/jwks', organizations: [] }, 'organizations'],
+    ['an http JWKS URL', { jwksUrl: 'http://id.example.com/jwks', organizations }, 'loopback'],
+    ['an http JWKS URL that looks local', { jwksUrl: 'http://127.0.0.1.example.com/jwks', organizations }, 'loopback'],
+  ])('with %s', (_, entry, message) => {
+    expect(configOf({ ORRERY_JWT_ISSUERS_FILE: issuersFile(entry) })).toThrow(message)
+  })
+
+  test.each([
+    { jwksUrl: 'https://id.example.com/jwks', organizations },
+    { jwksUrl: 'https://id.example.com/jwks', organizations: ['*'] },
+    { jwksUrl: 'http://127.0.0.1:8080/jwks', organizations },
+    { jwksUrl: 'http://[::1]:8080/jwks', organizations },
+    { jwksUrl: 'http://localhost:8080/jwks', organizations },
+  ])('but not with the issuer %j', (entry) => {
+    expect(configOf({ ORRERY_JWT_ISSUERS_FILE: issuersFile(entry) })).not.toThrow()
+  })
+
+  test.each(['a'.repeat(64), 'abcabcabcabcabcabcabcabcabc', '123456789012345678901234', 'changeme-changeme-changeme'])(
+    'with the weak platform key %s, now or previous',
+    (weak) => {
+      expect(configOf({ ORRERY_ROOT_API_KEY: weak })).toThrow('ORRERY_ROOT_API_KEY')
+      expect(configOf({ ORRERY_ROOT_API_KEY_PREVIOUS: weak })).toThrow('ORRERY_ROOT_API_KEY_PREVIOUS')
+    },
+  )
+})
+
+test('a signing key is named by each token and by the key set', async () => {
+  const tenant = await aTenant(url)
+  const { kid } = decodeProtectedHeader(await tenant.token('ann'))
+  const set = await tenant.rest.call<{ keys: { kid: string }[] }>('GET', '/.well-known/jwks.json')
+  expect(set.body.keys.map((key) => key.kid)).toContain(kid)
+})
