@@ -1,12 +1,13 @@
-/** A field that both sides may change, with the revision of the row that it belongs to. */
+/** The value of a field that REST and kubectl can change, at a revision of the row. */
 type Revisioned<T> = { readonly revision: number; readonly value: T }
 
 /**
- * What somebody else wrote into a field of a live resource; undefined where nobody did, or where the row changed it too
- * and so wins. A resource carries the revision that push wrote it at, so that the comparison is with that revision: the
- * watch often shows what push wrote before the answer of that push is recorded, and a start, a stop and a start in quick
- * succession must not be taken for a stop by another door. At a revision that is neither the row's nor the one recorded
- * last, what push wrote is not known, and a newer push is on its way anyway.
+ * Returns the value to adopt from a live resource, or undefined if it was not edited or the row changed the field too.
+ *
+ * The live value is compared with the value that push wrote at the resource's revision, because the watch may show an apply
+ * before its response is recorded. Otherwise a quick start, stop and start over REST would look like a stop with kubectl.
+ * If the resource is at neither the row's revision nor the last recorded one, the pushed value is unknown and nothing is
+ * adopted; a newer push is pending in this case.
  */
 export const adoptEdit = <T>(
   live: Revisioned<T>,

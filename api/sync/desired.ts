@@ -12,7 +12,7 @@ import {
 import { type WorldSpec, worldSpecSchema } from '#shared/resources/world.ts'
 import type { SyncedRow } from './synced.ts'
 
-/** A resource as push applies it: the whole intent, always. */
+/** A resource as push applies it. It always contains the full intent. */
 export type Desired<Spec> = {
   apiVersion: string
   kind: string
@@ -27,7 +27,7 @@ export type Desired<Spec> = {
   spec: Spec
 }
 
-/** The World that a row stands for, in canonical form. */
+/** Returns the World of a row, in canonical form. */
 export const desiredWorld = (row: WorldRow, namespacePrefix: string): Desired<WorldSpec> => ({
   apiVersion: groupVersion,
   kind: worldResource.kind,
@@ -35,7 +35,7 @@ export const desiredWorld = (row: WorldRow, namespacePrefix: string): Desired<Wo
   spec: desiredSpec(row),
 })
 
-/** The BotDeployment that a row stands for, in canonical form. */
+/** Returns the BotDeployment of a row, in canonical form. */
 export const desiredBots = (row: BotRow, namespacePrefix: string): Desired<BotDeploymentSpec> => ({
   apiVersion: groupVersion,
   kind: botDeploymentResource.kind,
@@ -44,8 +44,8 @@ export const desiredBots = (row: BotRow, namespacePrefix: string): Desired<BotDe
 })
 
 /**
- * Where a row knows its resource, uid and resourceVersion are sent, so that the API server refuses to bring back a
- * deleted resource or to overwrite what was not looked at.
+ * Returns the metadata to apply. It contains the recorded uid and resourceVersion, so that the API server refuses to
+ * recreate a deleted resource or to overwrite an unseen change.
  */
 const metadataOf = (
   row: SyncedRow & { readonly projectId: string },
@@ -67,7 +67,7 @@ const metadataOf = (
     : { resourceVersion: row.appliedResourceVersion }),
 })
 
-/** The canonical spec of a world's row. */
+/** Returns the canonical spec of a world's row. */
 export const desiredSpec = (row: WorldRow): WorldSpec =>
   worldSpecSchema.parse({
     displayName: row.name,
@@ -96,7 +96,7 @@ export const desiredSpec = (row: WorldRow): WorldSpec =>
     metadata: row.metadata,
   })
 
-/** The canonical spec of a bot deployment's row. */
+/** Returns the canonical spec of a bot deployment's row. */
 export const desiredBotSpec = (row: BotRow): BotDeploymentSpec =>
   botDeploymentSpecSchema.parse({
     worldName: row.worldId,

@@ -12,7 +12,7 @@ import type { SyncedRow } from './synced.ts'
  */
 export type Identity = 'own' | 'successor' | 'stranger'
 
-/** Tells whether a live resource is the one of a row. Compares by namespace first, then by uid. */
+/** Classifies a live resource by namespace and then by uid. */
 export const identify = (
   row: Pick<SyncedRow, 'organizationId' | 'resourceUid'>,
   { namespace, uid }: Pick<ObjectMeta, 'namespace' | 'uid'>,

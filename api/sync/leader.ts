@@ -2,13 +2,13 @@ import { openSession, type Session } from '#api/platform/database/pool.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
 
-/** The advisory lock of the one replica that pulls from a cluster; any constant that nothing else uses. */
+/** The key of the advisory lock of the replica that pulls. It must differ from all other advisory locks of the product. */
 const pullLock = 7_211_404
 const retryMs = 2_000
 
 /**
- * Runs `lead` in one replica at a time, elected by a session advisory lock of Postgres: the lock goes when the session
- * goes, so a replica that dies is followed within the retry time. `lead` is aborted when the session is lost.
+ * Runs `lead` in one replica at a time, elected by a session-level advisory lock of Postgres. The lock ends with the session,
+ * so another replica takes over within the retry interval. `lead` is aborted when the session is lost.
  */
 export const whileLeader = async (
   options: { databaseUrl: string; clock: Clock; log: Log; signal: AbortSignal },
@@ -24,11 +24,11 @@ export const whileLeader = async (
         pullLock,
       ])
       if (rows[0]?.locked) {
-        log.info({}, 'pull: this replica follows the cluster')
+        log.info({}, 'pull: this replica is the leader')
         await lead(AbortSignal.any([signal, lost.signal]))
       }
     } catch (error) {
-      log.warn({ err: error }, 'pull: the election failed and is tried again')
+      log.warn({ err: error }, 'pull: election failed, retrying')
     } finally {
       await session?.close()
     }

@@ -92,7 +92,7 @@ describe('a status', () => {
   })
 })
 
-describe('an edit by another door', () => {
+describe('an edit with kubectl', () => {
   test('of the state is adopted where the row did not change it', () => {
     const row = aRow()
     expect(observeWorld(row, aLive(row, { state: 'Stopped' }), false).adoptState).toBe('Stopped')

@@ -5,34 +5,31 @@ import { pausedAnnotation } from '#shared/resources/group.ts'
 import { isDrained, type World, type WorldDeploymentStatus } from '#shared/resources/world.ts'
 import { adoptEdit } from './adopt.ts'
 
-/** The columns of a world that are observed rather than wanted. */
+/** The columns of the observed state of a world. */
 export type ObservedColumns = Pick<WorldRow, 'phase' | 'statusMessage' | 'queueQueued' | 'queueActive'>
 
-/** What a look at a live World asks of its row. Everything in it is done in one transaction. */
+/** The changes to a row that follow from a live World. All are applied in one transaction. */
 export type Verdict = {
-  /** The resource is ahead of the row: the database was restored. Nothing may be written. */
+  /** The resource has a higher revision than the row, as after a restore of the database. Nothing is written. */
   readonly frozen?: true
-  /** Somebody deleted the resource: that is a deletion of the world. */
+  /** The resource was deleted with kubectl, which deletes the world. */
   readonly markDeleting?: true
-  /** The deletion is recorded and no server is left: the API's finalizer may go. */
+  /** The deletion is recorded and no server is left, so the API's finalizer can be removed. */
   readonly release?: true
-  /** Somebody changed spec.state: a start or a stop by another door. */
+  /** The new spec.state, if it was changed with kubectl. */
   readonly adoptState?: WorldState
-  /** The resource is behind a row of which nothing waits to be pushed. */
+  /** The resource has a lower revision than the row, and no push is pending. */
   readonly pushAgain?: true
   readonly observed?: ObservedColumns
-  /** The deployments that the status speaks of, newest first; older open ones of the world are over. */
+  /** The deployments in the status, newest first. Older open deployments of the world have ended. */
   readonly deployments: readonly WorldDeploymentStatus[]
 }
 
-/**
- * Compares a live World with its row. `dirty` says whether a push of the row is pending. Decides only; a row of an
- * unknown world is none of its business.
- */
+/** Compares a live World with its row and decides the changes to the row. `dirty` is true if a push is pending. */
 export const observeWorld = (row: WorldRow, live: World, dirty: boolean): Verdict => {
   const liveRevision = live.spec.revision ?? 0
   if (liveRevision > row.revision) return { frozen: true, deployments: [] }
-  const seen = observed(row, live)
+  const seen = observedState(row, live)
   if (live.metadata.deletionTimestamp !== undefined) {
     const marked = row.deletingAt !== null
     return { ...seen, ...(marked ? {} : { markDeleting: true }), ...(isDrained(live) ? { release: true } : {}) }
@@ -47,22 +44,22 @@ export const observeWorld = (row: WorldRow, live: World, dirty: boolean): Verdic
   return liveRevision < row.revision && !dirty ? { ...seen, pushAgain: true } : seen
 }
 
-/** A paused resource is not acted on, so its status stays behind; that it is paused is told all the same. */
-const paused = (row: WorldRow, { metadata, status }: World): Pick<Verdict, 'observed'> => {
+/** Returns the message of a paused resource. Its status may be outdated, but REST shows that it is paused. */
+const pausedMessage = (row: WorldRow, { metadata, status }: World): Pick<Verdict, 'observed'> => {
   const statusMessage = status?.message ?? ''
   if (metadata.annotations?.[pausedAnnotation] !== 'true' || row.statusMessage === statusMessage) return {}
   const { phase, queueQueued, queueActive } = row
   return { observed: { phase, statusMessage, queueQueued, queueActive } }
 }
 
-/** A status that was written before the operator saw the last start or stop says nothing about the present. */
-const observed = (row: WorldRow, live: World): Pick<Verdict, 'observed' | 'deployments'> => {
+/** Returns the observed state. A status from before the last start or stop is ignored. */
+const observedState = (row: WorldRow, live: World): Pick<Verdict, 'observed' | 'deployments'> => {
   const status = live.status
   if (status?.phase === undefined || (status.observedRevision ?? 0) < row.runRevision) {
-    return { deployments: [], ...paused(row, live) }
+    return { deployments: [], ...pausedMessage(row, live) }
   }
   const columns: ObservedColumns = {
-    // Inactive is a world that never ran; the row knows better whether it was stopped since.
+    // The operator reports Inactive for a world that never ran. The row may already be Stopped.
     phase: status.phase === 'Inactive' ? row.phase : status.phase,
     statusMessage: status.message ?? '',
     queueQueued: status.queue?.queued ?? 0,

@@ -25,7 +25,7 @@ const seen = {
 test.each<[string, BotRow, BotDeployment, boolean, object]>([
   ['nothing to do', row, live, false, {}],
   ['a resource ahead of the row freezes', row, { ...live, spec: { ...spec, revision: 3 } }, false, { frozen: true }],
-  ['a deletion by another door is recorded, and waits for the bots', row, going, false, { markDeleting: true }],
+  ['records a deletion with kubectl and waits for the bots', row, going, false, { markDeleting: true }],
   ['a deletion is let go once no bot is left', row, drained, false, { markDeleting: true, release: true, ...over }],
   ['a deletion that is recorded waits for the bots', { ...row, deletingAt: new Date(0) }, going, false, {}],
   [
@@ -36,7 +36,7 @@ test.each<[string, BotRow, BotDeployment, boolean, object]>([
     over,
   ],
   ['a row that is being deleted waits', { ...row, deletingAt: new Date(0) }, live, false, {}],
-  ['a count by another door is adopted', row, { ...live, spec: { ...spec, count: 5 } }, false, { adoptCount: 5 }],
+  ['adopts a count set with kubectl', row, { ...live, spec: { ...spec, count: 5 } }, false, { adoptCount: 5 }],
   [
     'a count that push wrote, and nobody recorded yet, is no edit',
     { ...row, revision: 4 },

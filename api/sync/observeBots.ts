@@ -3,29 +3,29 @@ import type { BotRow } from '#api/domain/bots/table.ts'
 import { type BotDeployment, isBotsDrained } from '#shared/resources/botDeployment.ts'
 import { adoptEdit } from './adopt.ts'
 
-/** The columns of a bot deployment that are observed rather than wanted. */
+/** The columns of the observed state of a bot deployment. */
 type ObservedColumns = Pick<BotRow, 'phase' | 'statusMessage' | 'startedAt'>
 
-/** What a look at a live BotDeployment asks of its row. Everything in it is done in one transaction. */
+/** The changes to a row that follow from a live BotDeployment. All are applied in one transaction. */
 export type BotVerdict = {
-  /** The resource is ahead of the row: the database was restored. Nothing may be written. */
+  /** The resource has a higher revision than the row, as after a restore of the database. Nothing is written. */
   readonly frozen?: true
-  /** Somebody deleted the resource: that is a deletion of the bots. */
+  /** The resource was deleted with kubectl, which deletes the bot deployment. */
   readonly markDeleting?: true
-  /** The deletion is recorded and the bots are gone: the API's finalizer may go. */
+  /** The deletion is recorded and no bot is left, so the API's finalizer can be removed. */
   readonly release?: true
-  /** Somebody scaled the resource. */
+  /** The new count, if the resource was scaled with kubectl. */
   readonly adoptCount?: number
-  /** The resource is behind a row of which nothing waits to be pushed. */
+  /** The resource has a lower revision than the row, and no push is pending. */
   readonly pushAgain?: true
   readonly observed?: ObservedColumns
 }
 
-/** Compares a live BotDeployment with its row. `dirty` says whether a push of the row is pending. Decides only. */
+/** Compares a live BotDeployment with its row and decides the changes to the row. `dirty` is true if a push is pending. */
 export const observeBots = (row: BotRow, live: BotDeployment, dirty: boolean): BotVerdict => {
   const liveRevision = live.spec.revision ?? 0
   if (liveRevision > row.revision) return { frozen: true }
-  const seen = observed(row, live)
+  const seen = observedState(row, live)
   if (live.metadata.deletionTimestamp !== undefined) {
     return {
       ...seen,
@@ -43,7 +43,7 @@ export const observeBots = (row: BotRow, live: BotDeployment, dirty: boolean): B
   return liveRevision < row.revision && !dirty ? { ...seen, pushAgain: true } : seen
 }
 
-const observed = (row: BotRow, { status }: BotDeployment): Pick<BotVerdict, 'observed'> => {
+const observedState = (row: BotRow, { status }: BotDeployment): Pick<BotVerdict, 'observed'> => {
   if (status?.phase === undefined) return {}
   const columns: ObservedColumns = {
     phase: status.phase,

@@ -39,13 +39,13 @@ export type PullDeps = {
   readonly clock: Clock
   readonly newId: NewId
   readonly log: Log
-  /** Called after a commit that left something to push. */
+  /** Called after a commit that marked a row dirty. */
   readonly wake: () => void
 }
 
 /**
- * Takes one World as the cache shows it (undefined: it is gone) into its row. Worlds without a row are left alone.
- * `key` is `namespace/name`.
+ * Reads one World from the cache into its row. Undefined means that it was deleted. A World without a row is ignored. `key` is
+ * `namespace/name`.
  */
 export const pullWorld = (deps: PullDeps, key: string, live: World | undefined): Promise<void> =>
   pullResource(deps, { kind: 'world', key, live, client: deps.worlds, apply: applyWorldObservation })
@@ -54,7 +54,7 @@ export const pullWorld = (deps: PullDeps, key: string, live: World | undefined):
 export type Outcome = {
   readonly frozen?: true
   readonly release?: true
-  /** Something is to be pushed. */
+  /** A row was marked dirty. */
   readonly wake?: boolean
   /** The resource belongs to another namespace. */
   readonly stranger?: true
@@ -70,7 +70,7 @@ export type ApplyObservation<T> = (
   replacedUid: string | undefined,
 ) => Promise<Outcome | undefined>
 
-/** Takes one resource of either kind into its row. */
+/** Reads one resource of either kind into its row. */
 export const pullResource = async <T extends KubeObject>(
   deps: PullDeps,
   options: { kind: Kind; key: string; live: T | undefined; client: Client<T>; apply: ApplyObservation<T> },
@@ -88,7 +88,7 @@ export const pullResource = async <T extends KubeObject>(
   const { replacedUid } = outcome
   deps.log.warn(
     { [kind]: key, uid: now.metadata.uid, replacedUid },
-    'pull: the resource on record was replaced by another of its name',
+    'pull: the recorded resource was replaced by another with the same name',
   )
   return finishPull(deps, now, client, await deps.db.transaction((tx) => apply(deps, tx, now, replacedUid)))
 }
@@ -114,7 +114,7 @@ const finishPull = async <T extends KubeObject>(
   if (outcome.frozen) {
     deps.log.error(
       { resource: live.metadata.name },
-      'pull: the resource is newer than the database, which was perhaps restored; nothing is written',
+      'pull: row frozen: the resource has a higher revision, the database may have been restored',
     )
   }
   if (outcome.release) await release(deps, live, client)
@@ -122,8 +122,8 @@ const finishPull = async <T extends KubeObject>(
 }
 
 /**
- * Removes the finalizer of a deleted resource that has no row, so that nothing holds it up. Only in the namespace of an
- * organization of this database: elsewhere the finalizer may be that of another API, whose record waits for this end.
+ * Removes the finalizer of a deleted resource without a row. It does so only in the namespace of an organization of this
+ * database; elsewhere the finalizer may belong to another API installation.
  */
 const releaseWithoutRow = async <T extends KubeObject>(deps: PullDeps, live: T, client: Client<T>): Promise<void> => {
   if (live.metadata.deletionTimestamp === undefined || !live.metadata.finalizers?.includes(apiFinalizer)) return
@@ -145,7 +145,7 @@ const applyWorldObservation: ApplyObservation<World> = async (deps, tx, seen, re
     .update(worlds)
     .set({
       ...newestVersion(row, live.metadata),
-      // What was adopted is common ground from now on; the next edit is compared with it, even before it is pushed back.
+      // The adopted spec becomes the base for the next comparison, even before it is pushed.
       ...(verdict.adoptState ? { applied: live.spec } : {}),
       ...intentOf(deps, row, verdict),
     })
@@ -161,11 +161,11 @@ const applyWorldObservation: ApplyObservation<World> = async (deps, tx, seen, re
   return { wake, ...(verdict.release ? { release: true } : {}) }
 }
 
-/** What an edit by another door changes in the row. */
+/** Returns the changes of desired state that an edit with kubectl causes in the row. */
 const intentOf = (deps: PullDeps, row: WorldRow, verdict: Verdict): Partial<WorldRow> => {
   const now = new Date(deps.clock.now())
   if (verdict.markDeleting) return { deletingAt: now, revision: row.revision + 1 }
-  // A start by kubectl runs what the last start over REST resolved; a build is resolved anew by a start over REST.
+  // A start with kubectl uses the build of the last start over REST. Only REST resolves builds.
   if (verdict.adoptState === 'Running') {
     return toStartColumns(row, { runId: deps.newId('run'), now, build: row.resolvedBuild })
   }
@@ -174,21 +174,21 @@ const intentOf = (deps: PullDeps, row: WorldRow, verdict: Verdict): Partial<Worl
 }
 
 /**
- * A resource that the cache does not show. The cache may be behind, so nothing ends here: push looks at the cluster
- * itself, lets the row of a deleted thing go, and makes a resource that vanished without the finalizer again.
+ * Handles a resource that is missing in the cache. The cache may be outdated, so this only marks the row. Push then reads the
+ * cluster, deletes the row of a deleted resource, and recreates a resource that vanished without its finalizer.
  */
 export const pullGone = async (deps: PullDeps, kind: Kind, key: string): Promise<void> => {
   const { namespace, name: id } = parseKey(key)
   const row = await deps.db.transaction(async (tx): Promise<SyncedRow | undefined> => {
-    const found = await lockSynced(tx, kind, id)
-    if (found === undefined || (found.deletingAt === null && found.resourceUid === null)) return undefined
-    if (namespace !== namespaceOf(deps.namespacePrefix, found.organizationId)) return undefined
-    if (found.deletingAt === null) await forgetResource(tx, kind, id)
-    await markRow(tx, kind, found, deps.clock.now())
-    return found
+    const locked = await lockSynced(tx, kind, id)
+    if (locked === undefined || (locked.deletingAt === null && locked.resourceUid === null)) return undefined
+    if (namespace !== namespaceOf(deps.namespacePrefix, locked.organizationId)) return undefined
+    if (locked.deletingAt === null) await forgetResource(tx, kind, id)
+    await markRow(tx, kind, locked, deps.clock.now())
+    return locked
   })
   if (row === undefined) return
-  if (row.deletingAt === null) deps.log.warn({ [kind]: id }, 'pull: the resource vanished and is made again')
+  if (row.deletingAt === null) deps.log.warn({ [kind]: id }, 'pull: resource vanished, recreating it')
   deps.wake()
 }
 
@@ -198,7 +198,7 @@ const release = async <T extends KubeObject>(deps: PullDeps, live: T, client: Cl
   const metadata = { uid, resourceVersion, finalizers: finalizers.filter((each) => each !== apiFinalizer) }
   try {
     await client.patch({ name, ...(namespace === undefined ? {} : { namespace }) }, { metadata })
-    deps.log.info({ resource: name }, 'pull: the end is recorded and the finalizer removed')
+    deps.log.info({ resource: name }, 'pull: deletion recorded, finalizer removed')
   } catch (error) {
     if (!isNotFound(error)) throw error
   }
@@ -212,7 +212,7 @@ export const pullVanished = async (deps: PullDeps, kind: Kind, present: Readonly
   }
 }
 
-/** Counts the rows that wait to be pushed. */
+/** Returns the number of dirty rows. */
 export const outboxDepth = async (db: Database): Promise<number> => {
   const { rows } = await db.execute<{ depth: number }>(sql`select count(*)::int as depth from cluster_outbox`)
   return rows[0]?.depth ?? 0

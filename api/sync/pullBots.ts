@@ -8,8 +8,8 @@ import { type ApplyObservation, type PullDeps, pullResource } from './pull.ts'
 import { isOutdated, newestVersion } from './synced.ts'
 
 /**
- * Takes one BotDeployment as the cache shows it (undefined: it is gone) into its row; one without a row is left alone.
- * `key` is `namespace/name`.
+ * Reads one BotDeployment from the cache into its row. Undefined means that it was deleted. A BotDeployment without a row is
+ * ignored. `key` is `namespace/name`.
  */
 export const pullBots = (deps: PullDeps, key: string, live: BotDeployment | undefined): Promise<void> =>
   pullResource(deps, { kind: 'bot', key, live, client: deps.bots, apply: applyBotsObservation })

@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import { botDeployments } from '#api/domain/bots/table.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
 import type { Database } from '#api/platform/database/client.ts'
-import { type Claimed, claim, retryLater, settle } from '#api/platform/outbox/outbox.ts'
+import { type Claimed, claimMarks, retryLater, settleClaim } from '#api/platform/outbox/outbox.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { Client } from '#shared/kube/client.ts'
 import { isConflict, isNotFound, KubeError } from '#shared/kube/errors.ts'
@@ -13,7 +13,14 @@ import { fieldManagers, isPaused, namespaceOf } from '#shared/resources/group.ts
 import type { World } from '#shared/resources/world.ts'
 import { type Desired, desiredBots, desiredWorld } from './desired.ts'
 import type { createNamespaces } from './namespace.ts'
-import { clearWaiting, type Kind, recordApplied, removeRow, type SyncedRow, sayWaiting } from './synced.ts'
+import {
+  clearWaitingMessage,
+  type Kind,
+  recordApplied,
+  removeRow,
+  type SyncedRow,
+  setWaitingMessage,
+} from './synced.ts'
 
 export type PushDeps = {
   readonly db: Database
@@ -24,30 +31,30 @@ export type PushDeps = {
   readonly clock: Clock
   readonly random: () => number
   readonly log: Log
-  /** The longest wait before a failed push is tried again. */
+  /** The longest delay before a failed push is retried. */
   readonly maxBackoffMs: number
 }
 
 const batchSize = 32
-/** A push that outlasts its lease is done twice at worst, which the fence and the whole intent make harmless. */
+/** If a push outlasts its lease, another replica repeats it. The fence and the full intent make this harmless. */
 const leaseMs = 5_000
 const pollMs = 500
 const firstBackoffMs = 100
-/** Pull sees what was in the way within milliseconds. */
+/** The delay after a conflict. Pull sees the newer version within milliseconds. */
 const conflictMs = 20
-/** A deletion that waits for its server is looked at this often, should no event tell of its end. */
+/** The interval for checking a deletion that waits for its server, in case its event is missed. */
 const deletionPollMs = 2_000
-/** A paused resource is looked at this often: what its row asks for waits for the end of the pause. */
+/** The interval for checking a paused resource. Changes of its row wait for the end of the pause. */
 const pausedPollMs = 2_000
-/** A world whose resource is gone waits this long for the rows of its bots, which go by themselves. */
+/** The interval for checking whether the bot rows of a deleted world are gone. */
 const botsPollMs = 200
 
 /**
- * Brings dirty rows to the cluster until the signal is aborted; `wake` ends a wait early. Any number of replicas may
- * run it: a row is claimed by one at a time, and what is applied is always the row as it is then.
+ * Applies dirty rows to the cluster until the signal is aborted. `wake` ends a wait early. Any number of replicas can run
+ * it: one replica at a time claims a row, and it applies the row as it is after the claim.
  */
 export const createPush = (deps: PushDeps) => {
-  // One controller a wait, made before the claim: a wake that comes during the claim is not lost.
+  // The controller is created before the claim, so that a wake during the claim is not lost.
   let woken = new AbortController()
   return {
     wake: (): void => woken.abort(),
@@ -76,18 +83,18 @@ export const createPush = (deps: PushDeps) => {
 
 const claimSome = async (deps: PushDeps, limit: number): Promise<Claimed[]> => {
   try {
-    return await claim(deps.db, { limit, leaseMs, nowMs: deps.clock.now() })
+    return await claimMarks(deps.db, { limit, leaseMs, nowMs: deps.clock.now() })
   } catch (error) {
-    deps.log.warn({ err: error }, 'push: the dirty rows cannot be read')
+    deps.log.warn({ err: error }, 'push: dirty rows cannot be read')
     return []
   }
 }
 
-/** Pushes one claimed row; what is returned is when it is due again, in milliseconds. It never rejects. */
+/** Pushes one claimed row. Returns the delay in milliseconds after which it is due again. It never rejects. */
 const pushOne = async (deps: PushDeps, claimed: Claimed): Promise<number | undefined> => {
   try {
     const again = claimed.kind === 'world' ? await pushWorld(deps, claimed.id) : await pushBots(deps, claimed.id)
-    if (again === undefined) await settle(deps.db, claimed)
+    if (again === undefined) await settleClaim(deps.db, claimed)
     else await retryLater(deps.db, claimed, { delayMs: again, nowMs: deps.clock.now() })
     return again
   } catch (error) {
@@ -105,31 +112,31 @@ const pushBots = async (deps: PushDeps, id: string): Promise<number | undefined>
   return row && pushRow(deps, 'bot', row, deps.bots, () => desiredBots(row, deps.namespacePrefix))
 }
 
-/** Does what the row asks of the cluster; a number is how long to wait before looking again. */
+/** Applies or deletes the resource of a row. Returns a delay in milliseconds if the row must be checked again. */
 const pushRow = async <T extends KubeObject, Spec extends { readonly revision?: number }>(
   deps: PushDeps,
   kind: Kind,
   row: SyncedRow,
   client: Client<T>,
-  desire: () => Desired<Spec>,
+  toDesired: () => Desired<Spec>,
 ): Promise<number | undefined> => {
   if (row.deletingAt !== null) return remove(deps, kind, row, client)
   if (await isPausedNow(deps, row, client)) return pausedPollMs
   await deps.namespaces.ensure(row.organizationId)
-  const desired = desire()
+  const desired = toDesired()
   const live = await client.apply(desired, { fieldManager: fieldManagers.api, force: true }).catch((error: unknown) => {
     if (isNotFound(error)) deps.namespaces.forget(row.organizationId)
     throw error
   })
   await recordApplied(deps.db, kind, row, { spec: desired.spec, metadata: live.metadata })
-  await clearWaiting(deps.db, kind, row)
+  await clearWaitingMessage(deps.db, kind, row)
   deps.log.info({ [kind]: row.id, revision: row.revision }, 'push: applied')
   return undefined
 }
 
 /**
- * Whether somebody asked that nobody touches the resource. One that is paused between this look and the apply has another
- * version than the row knows, so that the apply is refused.
+ * Reports whether the resource is paused now. If it is paused between this check and the apply, its version has changed and
+ * the API server refuses the apply.
  */
 const isPausedNow = async <T extends KubeObject>(
   deps: PushDeps,
@@ -150,7 +157,7 @@ const referenceOf = (deps: PushDeps, row: SyncedRow) => ({
   name: row.id,
 })
 
-/** A resource that is gone lets its row go; one that exists is deleted, and its end is seen by pull or the next look. */
+/** Deletes the resource, or deletes the row if the resource no longer exists. */
 const remove = async <T extends KubeObject>(
   deps: PushDeps,
   kind: Kind,
@@ -178,18 +185,18 @@ const postpone = async (deps: PushDeps, claimed: Claimed, error: unknown): Promi
   const backoffMs = Math.min(deps.maxBackoffMs, firstBackoffMs * 2 ** Math.min(claimed.attempts, 20))
   const delayMs = Math.max(backoffMs * (0.5 + deps.random() / 2), retryAfterMs(error))
   try {
-    // A conflict means that pull has something newer to look at first; the row stays dirty and comes soon.
+    // After a conflict, pull must process the newer version first. The row stays dirty and is retried soon.
     if (isConflict(error)) {
       await retryLater(deps.db, claimed, { delayMs: conflictMs, nowMs: deps.clock.now() })
       return conflictMs
     }
     deps.log.warn({ [claimed.kind]: claimed.id, attempts: claimed.attempts, delayMs, err: error }, 'push: postponed')
     await retryLater(deps.db, claimed, { delayMs, nowMs: deps.clock.now() })
-    if (error instanceof KubeError) await sayWaiting(deps.db, claimed.kind, claimed.id, error)
+    if (error instanceof KubeError) await setWaitingMessage(deps.db, claimed.kind, claimed.id, error)
     return delayMs
   } catch (again) {
-    // The lease ends by itself, and the row is claimed again.
-    deps.log.warn({ [claimed.kind]: claimed.id, err: again }, 'push: the wait could not be recorded')
+    // The lease expires and the row is claimed again.
+    deps.log.warn({ [claimed.kind]: claimed.id, err: again }, 'push: delay could not be recorded')
     return undefined
   }
 }

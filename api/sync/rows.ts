@@ -5,13 +5,13 @@ import type { World, WorldRun } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
 import type { Verdict } from './observe.ts'
 
-/** The row, locked until the transaction ends; undefined where it is gone. */
+/** Returns the row, locked until the end of the transaction, or undefined if it does not exist. */
 export const lockRow = async (tx: Transaction, id: string): Promise<WorldRow | undefined> => {
   const [row] = await tx.select().from(worlds).where(eq(worlds.id, id)).for('update')
   return row
 }
 
-/** Writes what was observed: the row's columns and the history of deployments, which change together or not at all. */
+/** Writes the observed state to the row and to the history of deployments, in one transaction. */
 export const recordObserved = async (tx: Transaction, row: WorldRow, live: World, verdict: Verdict): Promise<void> => {
   const runningCapacity = frozenCapacity(row, live) ?? row.runningCapacity
   if (runningCapacity !== row.runningCapacity) {
@@ -26,7 +26,7 @@ export const recordObserved = async (tx: Transaction, row: WorldRow, live: World
   await recordDeployments(tx, row, live, verdict)
 }
 
-/** The operator freezes a run from the resource, which a PATCH right after the start may have changed. */
+/** Returns the capacity of the frozen run, which may differ from the row's after a PATCH during the start. */
 const frozenCapacity = (row: WorldRow, { status }: World): number | undefined =>
   status?.run !== undefined && status.run.id === row.runId ? scalingProfiles[status.run.profile].capacity : undefined
 
@@ -58,14 +58,14 @@ const recordDeployments = async (tx: Transaction, row: WorldRow, live: World, ve
       .onConflictDoUpdate({
         target: deployments.id,
         set: { externalId: current.externalId, status: current.status, updatedAt: sql`now()` },
-        // The id comes from a run id that kubectl can write: a deployment of another world stays as it is.
+        // The id derives from a run id that kubectl can set, so a deployment of another world must not change.
         setWhere: sql`${deployments.worldId} = ${row.id} and (${deployments.status}, ${deployments.externalId}) is distinct from (${current.status}, ${current.externalId})`,
       })
     await closeOlder(tx, row, verdict)
   }
 }
 
-/** The build that the row resolved for this run; a run of another door is known by its content alone. */
+/** Returns the build of a run. For a run that kubectl started only the content id is known. */
 const buildOf = ({ runId, resolvedBuild }: WorldRow, run: WorldRun): DeploymentRow['runtime']['build'] => ({
   ...(runId === run.id && resolvedBuild !== null ? { channelId: resolvedBuild.channelId, id: resolvedBuild.id } : {}),
   ...(run.contentId === undefined ? {} : { content: { id: run.contentId } }),

@@ -3,14 +3,14 @@ import type { EventRecorder } from '#shared/kube/events.ts'
 import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import type { Log } from '#shared/log.ts'
 
-/** The most strangers that are remembered. Later ones are reported each time they change. */
+/** The limit of remembered strangers. Further ones are reported each time they change. */
 const maxRemembered = 10_000
 
-/** Reports resources that bear the name of a row and do not belong to it. */
+/** Reports resources that have the name of a row but do not belong to it. */
 export type Strangers = {
   /** Logs the resource and records an event on it, once for each uid. */
   report(live: KubeObject): void
-  /** Forgets a resource that is gone. */
+  /** Removes a deleted resource from the record. */
   forget(kind: string, key: string): void
 }
 

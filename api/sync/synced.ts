@@ -8,11 +8,11 @@ import type { KubeError } from '#shared/kube/errors.ts'
 import type { ObjectMeta } from '#shared/kube/objects.ts'
 import { isOlder } from '#shared/kube/versions.ts'
 
-/** What has a row here and a resource in the cluster. */
+/** A kind of row that has a resource in the cluster. */
 export type Kind = Mark['kind']
 const tables = { world: worlds, bot: botDeployments } as const
 
-/** What both kinds know of their resource: what both sides last agreed on, of which resource, at which of its versions. */
+/** The columns that both kinds share: the last spec that both sides agreed on, and the uid and version of the resource. */
 export type SyncedRow = {
   readonly id: string
   readonly organizationId: string
@@ -24,7 +24,7 @@ export type SyncedRow = {
   readonly deletingAt: Date | null
 }
 
-/** The row, locked until the transaction ends; undefined where it is gone. */
+/** Returns the row, locked until the end of the transaction, or undefined if it does not exist. */
 export const lockSynced = async (tx: Transaction, kind: Kind, id: string): Promise<SyncedRow | undefined> => {
   const table = tables[kind]
   const [row] = await tx
@@ -46,22 +46,22 @@ export const lockSynced = async (tx: Transaction, kind: Kind, id: string): Promi
 
 type Seen = { uid?: string | undefined; resourceVersion?: string | undefined }
 
-/** Whether the row has already seen a later version of the same resource. */
+/** Reports whether the row has recorded a later version of the same resource. */
 export const isOutdated = (row: SyncedRow, { uid, resourceVersion }: Seen): boolean =>
   row.resourceUid === uid &&
   row.appliedResourceVersion !== null &&
   resourceVersion !== undefined &&
   isOlder(resourceVersion, row.appliedResourceVersion)
 
-/** The columns that name the resource, with the later of the two versions. */
+/** Returns the columns for uid and resourceVersion, with the later of both versions. */
 export const newestVersion = (row: SyncedRow, seen: Seen) => ({
   resourceUid: seen.uid ?? null,
   appliedResourceVersion: isOutdated(row, seen) ? row.appliedResourceVersion : (seen.resourceVersion ?? null),
 })
 
 /**
- * Remembers what was applied, unless something newer was remembered meanwhile. The version never goes back: pull may
- * have seen a later one than the answer of the apply, and a push that sent the earlier one would conflict for ever.
+ * Records an applied spec, unless a newer one is recorded. The recorded version never decreases: pull may have seen a later
+ * one than the response of the apply, and a push with the earlier version would conflict forever.
  */
 export const recordApplied = (
   db: Database,
@@ -73,21 +73,21 @@ export const recordApplied = (
     const now = await lockSynced(tx, kind, row.id)
     if (now === undefined || (now.applied?.revision ?? 0) > row.revision) return
     const { resourceUid, appliedResourceVersion } = newestVersion(now, metadata)
-    // At the same revision pull has already adopted an edit of what this push wrote.
+    // At the same revision, pull has already adopted an edit of this apply.
     const common = now.applied?.revision === row.revision ? now.applied : spec
     await tx.execute(sql`
       update ${tables[kind]} set applied = ${JSON.stringify(common)}::jsonb, resource_uid = ${resourceUid},
         applied_resource_version = ${appliedResourceVersion} where id = ${row.id}`)
   })
 
-/** How a status message starts that push wrote; it goes with the first push that succeeds. */
-const waitingPrefix = 'waiting for the cluster: '
+/** The prefix of a status message that push wrote. The first successful push clears the message. */
+const waitingPrefix = 'Waiting for the cluster: '
 
-/** Tells the readers of a row that its cluster does not take it, and why; writes only what is not there already. */
-export const sayWaiting = async (db: Database, kind: Kind, id: string, error: KubeError): Promise<void> => {
-  const why = error.status === 0 || error.status >= 500 ? 'its API server does not answer' : error.message
+/** Sets the status message of a row to the reason why the cluster refuses it. Writes only if the message changes. */
+export const setWaitingMessage = async (db: Database, kind: Kind, id: string, error: KubeError): Promise<void> => {
+  const why = error.status === 0 || error.status >= 500 ? 'the API server does not respond.' : error.message
   const statusMessage = `${waitingPrefix}${why}`.slice(0, 1024)
-  await say(
+  await setMessage(
     db,
     kind,
     statusMessage,
@@ -95,13 +95,18 @@ export const sayWaiting = async (db: Database, kind: Kind, id: string, error: Ku
   )
 }
 
-/** Takes back what `sayWaiting` said. */
-export const clearWaiting = async (db: Database, kind: Kind, row: SyncedRow): Promise<void> => {
+/** Clears the message of `setWaitingMessage`. */
+export const clearWaitingMessage = async (db: Database, kind: Kind, row: SyncedRow): Promise<void> => {
   if (!row.statusMessage.startsWith(waitingPrefix)) return
-  await say(db, kind, '', and(eq(tables[kind].id, row.id), like(tables[kind].statusMessage, `${waitingPrefix}%`)))
+  await setMessage(
+    db,
+    kind,
+    '',
+    and(eq(tables[kind].id, row.id), like(tables[kind].statusMessage, `${waitingPrefix}%`)),
+  )
 }
 
-const say = async (db: Database, kind: Kind, message: string, where: SQL | undefined): Promise<void> => {
+const setMessage = async (db: Database, kind: Kind, message: string, where: SQL | undefined): Promise<void> => {
   await db.execute(sql`
     update ${tables[kind]} set status_message = ${message}, status_version = status_version + 1 where ${where}`)
 }
@@ -119,21 +124,21 @@ export const appliedRows = (
     .where(and(eq(table.cluster, cluster), sql`${table.resourceUid} is not null`))
 }
 
-/** Forgets the resource of a row, so that the next push makes it anew. */
+/** Clears the recorded resource of a row, so that the next push creates it again. */
 export const forgetResource = async (tx: Transaction, kind: Kind, id: string): Promise<void> => {
   await tx.execute(sql`
     update ${tables[kind]} set applied = null, applied_resource_version = null, resource_uid = null where id = ${id}`)
 }
 
 /**
- * Lets a row go whose resource is gone; false where it has to wait for the bots of its world. A project that waits for
- * the last of its worlds goes with it.
+ * Deletes a row whose resource no longer exists. Returns false if bots of the world still exist. Also deletes a project that
+ * waits for its last world.
  */
 export const removeRow = (db: Database, kind: Kind, { id }: SyncedRow): Promise<boolean> =>
   db.transaction(async (tx) => {
-    const free = kind === 'bot' ? sql`true` : sql`not exists (select from bot_deployments where world_id = ${id})`
+    const canDelete = kind === 'bot' ? sql`true` : sql`not exists (select from bot_deployments where world_id = ${id})`
     const { rows } = await tx.execute<{ project_id: string }>(
-      sql`delete from ${tables[kind]} where id = ${id} and ${free} returning project_id`,
+      sql`delete from ${tables[kind]} where id = ${id} and ${canDelete} returning project_id`,
     )
     const [gone] = rows
     if (gone === undefined) return (await lockSynced(tx, kind, id)) === undefined
@@ -141,6 +146,6 @@ export const removeRow = (db: Database, kind: Kind, { id }: SyncedRow): Promise<
     return true
   })
 
-/** Marks a row dirty as it is. */
+/** Marks a row dirty at its current revision. */
 export const markRow = (tx: Transaction, kind: Kind, row: SyncedRow, nowMs: number): Promise<void> =>
   markDirty(tx, { kind, id: row.id, revision: row.revision }, nowMs)

@@ -37,14 +37,14 @@ describe('a cluster that cannot be reached', () => {
       expect((await world.rest.call('POST', `${world.path}start/`)).status).toBe(200)
       const waiting = await eventually('the reason', async () => {
         const status = await world.status()
-        return status.message.startsWith('waiting for the cluster') && status
+        return status.message.startsWith('Waiting for the cluster') && status
       })
       expect(waiting.phase).toBe('Starting')
       gate.open()
       expect((await world.resource.exists()).spec).toMatchObject({ state: 'Running', revision: 2 })
       await eventually(
         'no reason any more',
-        async () => !(await world.status()).message.startsWith('waiting for the cluster'),
+        async () => !(await world.status()).message.startsWith('Waiting for the cluster'),
       )
     } finally {
       await api.stop()

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Database, openDatabase } from '#api/platform/database/client.ts'
 import { migrateDatabase } from '#api/platform/database/migrate.ts'
-import { claim, markDirty, retryLater, settle } from '#api/platform/outbox/outbox.ts'
+import { claimMarks, markDirty, retryLater, settleClaim } from '#api/platform/outbox/outbox.ts'
 import { clusterOutbox } from '#api/platform/outbox/table.ts'
 import { aDatabase } from '#test/support/processes.ts'
 
@@ -21,7 +21,7 @@ beforeEach(() => db.delete(clusterOutbox))
 const nowMs = Date.UTC(2026, 0, 1)
 const mark = (id: string, revision = 1, atMs = nowMs) =>
   db.transaction((tx) => markDirty(tx, { kind: 'world', id, revision }, atMs))
-const claimAt = (atMs: number, limit = 100) => claim(db, { limit, leaseMs: 1_000, nowMs: atMs })
+const claimAt = (atMs: number, limit = 100) => claimMarks(db, { limit, leaseMs: 1_000, nowMs: atMs })
 const ids = (claimed: { id: string }[]) => claimed.map(({ id }) => id).sort()
 
 test('merges many changes of one row into one mark with the newest revision', async () => {
@@ -54,7 +54,7 @@ test('keeps a change that is marked while the mark is claimed', async () => {
   const [held] = await claimAt(nowMs)
   await mark('a', 2)
   expect(await claimAt(nowMs)).toEqual([])
-  if (held) await settle(db, held)
+  if (held) await settleClaim(db, held)
   expect(await claimAt(nowMs)).toMatchObject([{ id: 'a', revision: 2 }])
 })
 
@@ -62,7 +62,7 @@ test('removes a completed mark, and reclaims one whose lease has expired', async
   await mark('a')
   await mark('b')
   const [first, second] = await claimAt(nowMs)
-  if (first) await settle(db, first)
+  if (first) await settleClaim(db, first)
   expect(await claimAt(nowMs + 999)).toEqual([])
   expect(ids(await claimAt(nowMs + 1_000))).toEqual([second?.id])
 })

@@ -2,29 +2,29 @@ import { and, asc, eq, inArray, isNull, lte, or, sql } from 'drizzle-orm'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { clusterOutbox } from './table.ts'
 
-/** A thing whose resource is to be brought to a revision. */
+/** A dirty row: its kind, id and revision. */
 export type Mark = { readonly kind: 'world' | 'bot'; readonly id: string; readonly revision: number }
 
-/** A mark that this process alone works on until its lease is over. */
+/** A mark that this process has claimed until its lease expires. */
 export type Claimed = typeof clusterOutbox.$inferSelect
 
 /**
- * Marks a thing dirty in the transaction that changed it, so that the change and the mark are there together or not at
- * all. A push that is under way keeps its lease and sees by the epoch that something came.
+ * Marks a row dirty in the transaction that changes it. A push in progress keeps its lease and detects the new mark by the
+ * epoch.
  */
-export const markDirty = (tx: Transaction, { kind, ...thing }: Mark, nowMs: number): Promise<void> =>
-  markAllDirty(tx, kind, [thing], nowMs)
+export const markDirty = (tx: Transaction, { kind, ...row }: Mark, nowMs: number): Promise<void> =>
+  markAllDirty(tx, kind, [row], nowMs)
 
-/** Marks many things of a kind, a thousand at a time. */
+/** Marks many rows of a kind, in statements of a thousand rows. */
 export const markAllDirty = async (
   tx: Transaction,
   kind: Mark['kind'],
-  things: readonly { id: string; revision: number }[],
+  marked: readonly { id: string; revision: number }[],
   nowMs: number,
 ): Promise<void> => {
   const nextAt = new Date(nowMs)
-  for (let at = 0; at < things.length; at += maxRowsAtOnce) {
-    const rows = things.slice(at, at + maxRowsAtOnce).map(({ id, revision }) => ({ kind, id, revision, nextAt }))
+  for (let at = 0; at < marked.length; at += rowsPerStatement) {
+    const rows = marked.slice(at, at + rowsPerStatement).map(({ id, revision }) => ({ kind, id, revision, nextAt }))
     await tx
       .insert(clusterOutbox)
       .values(rows)
@@ -36,19 +36,19 @@ export const markAllDirty = async (
 }
 
 /** A statement has at most 65,535 parameters. */
-const maxRowsAtOnce = 1_000
+const rowsPerStatement = 1_000
 
-/** Whether a push of the thing is pending. */
+/** Reports whether a push of the row is pending. */
 export const isDirty = async (tx: Transaction, kind: Mark['kind'], id: string): Promise<boolean> => {
-  const found = await tx
+  const rows = await tx
     .select({ id: clusterOutbox.id })
     .from(clusterOutbox)
     .where(and(eq(clusterOutbox.kind, kind), eq(clusterOutbox.id, id)))
-  return found.length > 0
+  return rows.length > 0
 }
 
-/** Claims due marks, the longest due first, that nobody holds; what others claim at the same moment is passed over. */
-export const claim = (
+/** Claims due marks without a valid lease, the oldest first. Marks that others claim at the same time are skipped. */
+export const claimMarks = (
   db: Database,
   { limit, leaseMs, nowMs }: { limit: number; leaseMs: number; nowMs: number },
 ): Promise<Claimed[]> => {
@@ -69,18 +69,20 @@ export const claim = (
     .returning()
 }
 
-const same = (claimed: Claimed) => and(eq(clusterOutbox.kind, claimed.kind), eq(clusterOutbox.id, claimed.id))
+const whereMark = (claimed: Claimed) => and(eq(clusterOutbox.kind, claimed.kind), eq(clusterOutbox.id, claimed.id))
 
-/** Ends a claim whose work is done: the mark goes, unless it was set again meanwhile; then it is due at once. */
-export const settle = async (db: Database, claimed: Claimed): Promise<void> => {
+/** Ends a successful claim. Deletes the mark, unless the row was marked again; then it is due at once. */
+export const settleClaim = async (db: Database, claimed: Claimed): Promise<void> => {
   const gone = await db
     .delete(clusterOutbox)
-    .where(and(same(claimed), eq(clusterOutbox.epoch, claimed.epoch), eq(clusterOutbox.revision, claimed.revision)))
+    .where(
+      and(whereMark(claimed), eq(clusterOutbox.epoch, claimed.epoch), eq(clusterOutbox.revision, claimed.revision)),
+    )
     .returning({ id: clusterOutbox.id })
-  if (gone.length === 0) await db.update(clusterOutbox).set({ leaseUntil: null }).where(same(claimed))
+  if (gone.length === 0) await db.update(clusterOutbox).set({ leaseUntil: null }).where(whereMark(claimed))
 }
 
-/** Ends a claim whose work is to be tried again after a while, or at once if the mark was set again meanwhile. */
+/** Ends a failed claim. The mark is due again after the delay, or at once if the row was marked again. */
 export const retryLater = async (
   db: Database,
   claimed: Claimed,
@@ -95,5 +97,5 @@ export const retryLater = async (
       nextAt: sql`case when ${unchanged} then ${later}::timestamptz else ${clusterOutbox.nextAt} end`,
       attempts: sql`case when ${unchanged} then ${clusterOutbox.attempts} + 1 else 0 end`,
     })
-    .where(same(claimed))
+    .where(whereMark(claimed))
 }

@@ -2,8 +2,8 @@ import { index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { instant } from '#api/platform/database/columns.ts'
 
 /**
- * The dirty set: one row for each thing whose resource is not as its row wants. It is a set and not a log, so a reader
- * can skip nothing and many changes of one thing are one push.
+ * The dirty set: one mark for each row with changes to push. It is a set rather than a log, so no change can be skipped, and
+ * several changes of one row need one push.
  */
 export const clusterOutbox = pgTable(
   'cluster_outbox',
@@ -12,9 +12,9 @@ export const clusterOutbox = pgTable(
     id: text().notNull(),
     revision: integer().notNull(),
     nextAt: instant().notNull(),
-    /** Until when a claim keeps others away; null where there is none. */
+    /** The end of the claim's lease, or null without a claim. */
     leaseUntil: instant(),
-    /** Rises with each mark, so that a push can tell whether something came while it was under way. */
+    /** Incremented with each mark, so that a push detects marks that were set while it was in progress. */
     epoch: integer().notNull().default(1),
     attempts: integer().notNull().default(0),
   },
