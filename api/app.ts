@@ -57,7 +57,7 @@ export const createApp = (options: AppOptions) => {
     verify,
     addressOf,
     onUse: deps.keyUsage.note,
-    countFailure: limits.takeForFailure,
+    countFailure: limits.countFailure,
   })
   const runtime = { deps, authenticate, limits }
   const metrics = createHttpMetrics(registry)

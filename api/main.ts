@@ -22,9 +22,9 @@ import { sweepRevokedTokens } from './domain/users/service.ts'
 import { type PeriodicTask, runPeriodicTasks } from './housekeeping.ts'
 import { type Database, openDatabase } from './platform/database/client.ts'
 import { migrateDatabase } from './platform/database/migrate.ts'
-import { acceptSpeakers } from './platform/http/accept.ts'
+import { deferSilentConnections } from './platform/http/accept.ts'
 import { createClientAddress, isInNetworks } from './platform/http/clientAddress.ts'
-import { isDatabaseAway } from './platform/http/problem.ts'
+import { isDatabaseUnavailable } from './platform/http/problem.ts'
 import { shareAnswer } from './platform/http/readiness.ts'
 import { readTls, reloadTls } from './platform/http/tls.ts'
 import { deleteExpiredIdempotencyKeys } from './platform/idempotency/service.ts'
@@ -51,7 +51,7 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
   const objects = await openObjectStore(config.objectStoreUrl)
   const tls = config.tls && (await readTls(config.tls))
   const server = openServer(tls)
-  const endSilent = acceptSpeakers(server, {
+  const endSilent = deferSilentConnections(server, {
     silentMs: headersMs,
     clock: systemClock,
     limits: config.connectionLimits,
@@ -156,7 +156,7 @@ const migrateWhenAvailable = async (url: string, log: Log): Promise<void> => {
       return await migrateDatabase(url)
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
-      if (!isDatabaseAway(error) || systemClock.monotonic() > deadlineMs) {
+      if (!isDatabaseUnavailable(error) || systemClock.monotonic() > deadlineMs) {
         throw new Error(
           `The database of ORRERY_DATABASE_URL cannot be used: ${why}. Check the URL and that Postgres is running.`,
           { cause: error },

@@ -24,7 +24,7 @@ export const connect = async (runtime: Runtime, options: ConnectOptions, c: Hono
   const upgrade = c.env?.upgrade
   if (upgrade?.fault !== undefined) throw invalidHeader('sec-websocket-protocol', upgrade.fault)
   const principal = await runtime.authenticate(c, 'keyOrToken')
-  runtime.limits.take(principal)
+  runtime.limits.countRequest(principal)
   const scope = await scopeOf(runtime, options, c, principal)
   c.set('context', { ...runtime.deps, ...scope, principal, idempotency: undefined, verb: undefined })
   const origin = c.req.header('origin')

@@ -1,9 +1,8 @@
 import type { Principal } from '#api/platform/auth/principal.ts'
 
-/** The claims that have a meaning. Others are stored and returned as they are. */
+/** The claims that the API interprets. Other claims are stored and returned unchanged. */
 export const knownClaims = ['createOrganization', 'largeWorlds', 'worldServer', 'bot'] as const
 
-/** A claim that has a meaning. */
 export type KnownClaim = (typeof knownClaims)[number]
 
 /** The platform key. It has full access and no limits. */

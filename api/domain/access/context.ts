@@ -14,7 +14,7 @@ import type { Limits } from './limits.ts'
 import type { Verb } from './permissions.ts'
 import type { ScopeIds, ScopeKind } from './scope.ts'
 
-/** What verbs work with; made once a process. */
+/** The dependencies of verbs, created once per process. */
 export type Deps = {
   readonly db: Database
   readonly clock: Clock
@@ -22,42 +22,42 @@ export type Deps = {
   readonly log: Log
   readonly publicUrl: string
   readonly sealer: Sealer
-  /** New keys are stored under the first; keys are found under each. */
+  /** New keys are stored under the first pepper. Look-ups try every pepper. */
   readonly peppers: readonly [string, ...string[]]
   readonly keys: KeyCache
   readonly tokens: TokenCache
   readonly keyUsage: KeyUsage
-  /** Reads principals again, in the order given; undefined is not valid any more. */
+  /** Reads the current state of principals, in the given order. An invalid credential yields undefined. */
   readonly readCredentials: (principals: readonly Principal[]) => Promise<(Principal | undefined)[]>
-  /** How many organizations a key and the keys that descend from it may make. */
+  /** The maximum number of organizations that a key and its descendant keys may create. */
   readonly maxOrganizationsPerKey: number
   readonly issuer: TokenIssuer
   readonly objects: ObjectStore
-  /** What holds for an organization for which the platform set nothing else. */
+  /** The limits of an organization without limits of its own. */
   readonly defaultLimits: Limits
   /** The login providers that the platform offers. */
   readonly supportedProviders: readonly string[]
-  /** The cluster that a place leads to; undefined is nowhere. */
+  /** Returns the id of the cluster that serves a group and region, or undefined if none does. */
   readonly clusterOf: (place: { group: string; region: string }) => string | undefined
-  /** Whether the whole chain of ids exists and belongs together. */
+  /** Reports whether every id of the scope exists under the one above it. A scope that is being deleted does not exist. */
   readonly scopeExists: (kind: ScopeKind, ids: ScopeIds) => Promise<boolean>
-  /** Adds a permission to an API key. A principal that is no key is left as it is. */
+  /** Adds a permission to an API key. Does nothing if no key has this id. */
   readonly grantToKey: (tx: Transaction, keyId: string, permission: string, now: Date) => Promise<void>
-  /** Returns the first key in the chain of keys that leads to what a caller makes; null for the platform key. */
+  /** Returns the id of the first key in the caller's chain of keys, or null for the platform key. */
   readonly ancestorOf: (tx: Transaction, principal: Principal) => Promise<string | null>
-  /** Counts the bots that a world's bot deployments want, without those that have ended. */
+  /** Returns the sum of the bot counts of a world's bot deployments, without bots that have ended. */
   readonly countLiveBots: (tx: Transaction, worldId: string) => Promise<number>
-  /** Wakes the push to the cluster; called after a commit that left something dirty. */
+  /** Wakes the push to the cluster. Call it after a commit that wrote dirty marks. */
   readonly wakeSync: () => void
 }
 
-/** What one request adds: who asks, and in which scope. A header that was not given is ''. */
+/** The dependencies with the principal and the scope of one request. The id of a missing scope header is ''. */
 export type Context = Deps & {
   readonly principal: Principal
   readonly organizationId: string
   readonly projectId: string
   readonly worldId: string
-  /** The caller's strongest verb on the endpoint's scope; undefined where the endpoint names none. */
+  /** The caller's strongest verb on the endpoint's scope; undefined if the endpoint declares no scope. */
   readonly verb: Verb | undefined
   readonly idempotency: Idempotency | undefined
 }

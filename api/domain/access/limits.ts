@@ -1,13 +1,16 @@
 import { z } from 'zod'
 
-const most = (maximum: number) => z.int().min(0).max(maximum)
-/** What an organization may have and run. */
+const count = (maximum: number) => z.int().min(0).max(maximum)
+
+/** The limits of one organization. */
 export const limits = z
   .object({
-    maxWorlds: most(1_000_000).meta({ description: 'How many worlds there may be.' }),
-    maxBotDeployments: most(1_000_000).meta({ description: 'How many bot deployments there may be.' }),
-    maxWorldCapacity: most(10_000).meta({ description: 'The largest estimatedCapacity of one world.' }),
-    maxRunningCapacity: most(100_000_000).meta({ description: 'The sum of estimatedCapacity of running worlds.' }),
+    maxWorlds: count(1_000_000).meta({ description: 'Maximum number of worlds.' }),
+    maxBotDeployments: count(1_000_000).meta({ description: 'Maximum number of bot deployments.' }),
+    maxWorldCapacity: count(10_000).meta({ description: 'Maximum estimatedCapacity of one world.' }),
+    maxRunningCapacity: count(100_000_000).meta({
+      description: 'Maximum sum of estimatedCapacity over the running worlds.',
+    }),
   })
   .meta({
     id: 'Limits',

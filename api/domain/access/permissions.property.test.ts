@@ -4,9 +4,9 @@ import { mayGrant, readableWorlds, strongestVerb, strongestVerbBeneath, type Ver
 
 const strength = (verb: Verb | undefined): number => (verb === undefined ? 0 : ['r', 'w', '*'].indexOf(verb) + 1)
 
-// Few ids, so that nodes of different permissions meet.
+// Few ids, so that the scopes of different permissions overlap.
 const id = fc.constantFrom('1', '2', '11')
-const node = fc
+const scope = fc
   .tuple(id, fc.option(fc.tuple(id, fc.option(id))))
   .map(([organization, beneath]) =>
     [
@@ -20,16 +20,16 @@ const permission = fc.oneof(
   {
     weight: 30,
     arbitrary: fc
-      .tuple(node, fc.constantFrom('', '/**'), fc.constantFrom('r', 'w', '*'))
+      .tuple(scope, fc.constantFrom('', '/**'), fc.constantFrom('r', 'w', '*'))
       .map(([path, all, verb]) => `${path}${all}:${verb}`),
   },
   { weight: 2, arbitrary: fc.constantFrom('', ':r', '**:*', '/**:*', 'organizations/org-1:x') },
 )
 const permissions = fc.array(permission, { maxLength: 5 })
 
-test('no holder derives a permission that is stronger than its own, on any node or subtree', () => {
+test('a grantable permission is never stronger than those of its granter, on any scope or subtree', () => {
   fc.assert(
-    fc.property(permissions, permission, node, (held, granted, path) => {
+    fc.property(permissions, permission, scope, (held, granted, path) => {
       fc.pre(mayGrant(held, granted))
       expect(strength(strongestVerb([granted], path))).toBeLessThanOrEqual(strength(strongestVerb(held, path)))
       expect(strength(strongestVerbBeneath([granted], path))).toBeLessThanOrEqual(
@@ -40,28 +40,28 @@ test('no holder derives a permission that is stronger than its own, on any node 
   )
 })
 
-test('what is derived derives nothing stronger in turn', () => {
+test('a chain of grants never adds a permission', () => {
   fc.assert(
     fc.property(permissions, permissions, permission, (held, middle, last) => {
-      const handedOn = middle.filter((each) => mayGrant(held, each))
-      if (mayGrant(handedOn, last)) expect(mayGrant(held, last)).toBe(true)
+      const granted = middle.filter((each) => mayGrant(held, each))
+      if (mayGrant(granted, last)) expect(mayGrant(held, last)).toBe(true)
     }),
     { numRuns: 5_000 },
   )
 })
 
-test('a holder may hand on each permission that means something, and none that does not', () => {
+test('a holder may grant each of its own valid permissions', () => {
   fc.assert(
     fc.property(permissions, (held) => {
       for (const each of held) {
-        const means = each === '*' || /^organizations\/org-.*:[rw*]$/.test(each)
-        if (means) expect(mayGrant(held, each)).toBe(true)
+        const isValid = each === '*' || /^organizations\/org-.*:[rw*]$/.test(each)
+        if (isValid) expect(mayGrant(held, each)).toBe(true)
       }
     }),
   )
 })
 
-test('a list shows exactly the worlds on which there is a verb', () => {
+test('readableWorlds matches exactly the worlds on which there is a verb', () => {
   const world = fc.tuple(id, id, id).map(([organization, project, each]) => ({
     organizationId: `org-${organization}`,
     projectId: `prj-${project}`,

@@ -5,15 +5,20 @@ const organization = 'organizations/org-1'
 const project = `${organization}/projects/prj-1`
 
 test.each([
-  ['the platform permission is everything', ['*'], project, '*'],
-  ['a node is itself and not what is beneath it', [`${organization}:w`], project, undefined],
-  ['a node is itself', [`${organization}:w`], organization, 'w'],
-  ['a subtree is its node', [`${organization}/**:r`], organization, 'r'],
-  ['a subtree is all beneath it', [`${organization}/**:r`], project, 'r'],
-  ['a longer id is another node', [`${organization}/**:r`], `${organization}2/projects/prj-1`, undefined],
-  ['the strongest of several counts', [`${project}:r`, `${organization}/**:*`, `${project}:w`], project, '*'],
-  ['an unknown verb is none', [`${project}:x`], project, undefined],
-  ['a permission without a verb is none', [project], project, undefined],
+  ['* grants every verb on every scope', ['*'], project, '*'],
+  ['a permission without /** does not reach the scopes below', [`${organization}:w`], project, undefined],
+  ['a permission without /** grants its own scope', [`${organization}:w`], organization, 'w'],
+  ['/** grants the scope itself', [`${organization}/**:r`], organization, 'r'],
+  ['/** grants the scopes below', [`${organization}/**:r`], project, 'r'],
+  [
+    'an id with the same prefix is another scope',
+    [`${organization}/**:r`],
+    `${organization}2/projects/prj-1`,
+    undefined,
+  ],
+  ['the strongest of several verbs wins', [`${project}:r`, `${organization}/**:*`, `${project}:w`], project, '*'],
+  ['an unknown verb grants nothing', [`${project}:x`], project, undefined],
+  ['a permission without a verb grants nothing', [project], project, undefined],
 ])('%s', (_, permissions, path, verb) => {
   expect(strongestVerb(permissions, path)).toBe(verb)
 })

@@ -1,18 +1,19 @@
 import { idPattern } from '#shared/ids.ts'
 
-/** What a permission allows on a node: read, write (and read), or all (and keys). */
+/** A level of access to a scope: `r` reads, `w` reads and writes, `*` also manages API keys. */
 export type Verb = 'r' | 'w' | '*'
 
 const order: readonly Verb[] = ['r', 'w', '*']
-/** Whether holding one verb is enough where another is needed. */
+
+/** Reports whether one verb includes another. Each verb includes itself. */
 export const includes = (held: Verb, needed: Verb): boolean => order.indexOf(held) >= order.indexOf(needed)
 
-/** A permission taken apart: a node of the tree, whether all beneath it too, and what may be done there. */
+/** A parsed permission. With `subtree` it also applies to all scopes below. */
 type Grant = { readonly path: string; readonly subtree: boolean; readonly verb: Verb }
 
 const anyId = (kind: 'organization' | 'project' | 'world'): string => idPattern(kind).slice(1, -1)
 
-/** The grammar of a permission, as a pattern for the API reference. */
+/** The syntax of a permission, also used in the API reference. */
 export const permissionPattern = new RegExp(
   `^(\\*|organizations/${anyId('organization')}(/projects/${anyId('project')}(/worlds/${anyId('world')})?)?(/\\*\\*)?:[rw*])$`,
 )
@@ -30,8 +31,8 @@ const reaches = (grant: Grant, path: string): boolean =>
   grant.path === path || (grant.subtree && path.startsWith(`${grant.path}/`))
 
 /**
- * The strongest verb that permissions give on a node such as `organizations/{id}/projects/{id}`; undefined is none.
- * `path:verb` is the node itself, `path/**:verb` the node and all beneath it, `*` alone is everything.
+ * Returns the strongest verb that permissions grant on a path such as `organizations/{id}/projects/{id}`, or undefined.
+ * `path:verb` grants the scope alone, `path/**:verb` the scope and all scopes below, and `*` everything.
  */
 export const strongestVerb = (permissions: readonly string[], path: string): Verb | undefined => {
   let strongest: Verb | undefined
@@ -44,14 +45,14 @@ export const strongestVerb = (permissions: readonly string[], path: string): Ver
   return strongest
 }
 
-/** The strongest verb on a node and all beneath it. */
+/** Returns the strongest verb that permissions grant on a scope and all scopes below it, or undefined. */
 export const strongestVerbBeneath = (permissions: readonly string[], path: string): Verb | undefined =>
   strongestVerb(
     permissions.filter((each) => each === '*' || parse(each)?.subtree === true),
     path,
   )
 
-/** Whether who holds some permissions may hand on another: never one that gives more than they do, on any node. */
+/** Reports whether a holder of permissions may grant another: only if it gives no more than they do, on every scope. */
 export const mayGrant = (held: readonly string[], permission: string): boolean => {
   if (held.includes('*')) return true
   const grant = parse(permission)
@@ -63,9 +64,9 @@ export const mayGrant = (held: readonly string[], permission: string): boolean =
 type ProjectIds = { readonly organizationId: string; readonly projectId: string }
 
 /**
- * The worlds that permissions let one read: everything, or those of whole organizations and projects, and single ones.
- * Each comes with the ids above it, and counts only there: anybody may hold a permission that puts another tenant's
- * project or world beneath an organization of their own.
+ * The worlds that permissions make readable: all, those of whole organizations and projects, and single ones. Match every
+ * id with the ids above it: a tenant may hold a permission that names another tenant's project or world under its own
+ * organization.
  */
 export type ReadableWorlds = {
   readonly all: boolean
@@ -74,30 +75,30 @@ export type ReadableWorlds = {
   readonly worlds: readonly (ProjectIds & { readonly worldId: string })[]
 }
 
-/** Sorts permissions by what they let one list; every verb reads. */
+/** Returns the worlds that permissions make readable. Every verb includes reading. */
 export const readableWorlds = (permissions: readonly string[]): ReadableWorlds => {
-  const nodes = permissions.flatMap((each) => {
+  const scopes = permissions.flatMap((each) => {
     const grant = parse(each)
     if (grant === undefined) return []
     const [, organizationId = '', , projectId = '', , worldId = ''] = grant.path.split('/')
     return [{ organizationId, projectId, worldId, subtree: grant.subtree }]
   })
-  const whole = nodes.filter(({ subtree, worldId }) => subtree && worldId === '')
+  const wholeScopes = scopes.filter(({ subtree, worldId }) => subtree && worldId === '')
   return {
     all: permissions.includes('*'),
-    organizations: whole.flatMap(({ organizationId, projectId }) => (projectId === '' ? [organizationId] : [])),
-    projects: whole.filter(({ projectId }) => projectId !== ''),
-    worlds: nodes.filter(({ worldId }) => worldId !== ''),
+    organizations: wholeScopes.flatMap(({ organizationId, projectId }) => (projectId === '' ? [organizationId] : [])),
+    projects: wholeScopes.filter(({ projectId }) => projectId !== ''),
+    worlds: scopes.filter(({ worldId }) => worldId !== ''),
   }
 }
 
-/** The ids of the organizations, or of an organization's projects, on which or beneath which there is a verb. */
+/** Returns the ids of the organizations (`parent` '') or of an organization's projects with a verb on or below them. */
 export const reachableChildren = (permissions: readonly string[], parent: string): readonly string[] | 'all' => {
   if (parent === '' ? permissions.includes('*') : strongestVerbBeneath(permissions, parent) !== undefined) return 'all'
   const prefix = parent === '' ? 'organizations/' : `${parent}/projects/`
-  const found = permissions.flatMap((each) => {
+  const ids = permissions.flatMap((each) => {
     const path = parse(each)?.path ?? ''
     return path.startsWith(prefix) ? [path.slice(prefix.length).split('/')[0] ?? ''] : []
   })
-  return [...new Set(found)]
+  return [...new Set(ids)]
 }

@@ -4,7 +4,7 @@ import { createGate } from '#api/realtime/gate.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { createTokenVerifier } from './token.ts'
 
-/** An unsigned token; the stand-in for the issuer below takes its word. */
+/** An unsigned token. The fake issuer below accepts it. */
 const tokenOf = (organizationId: string): string =>
   [{ alg: 'none' }, { iss: 'issuer', sub: 'ann', organization_id: organizationId }]
     .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
@@ -30,16 +30,16 @@ const aUserOf = async (organizationId: string) => {
   return user
 }
 
-test("a tenant does not use up the requests of another tenant's user of the same name and issuer", async () => {
+test('users of two tenants with the same issuer and subject have separate request limits', async () => {
   const options = { requestsPerSecond: 1, burst: 1, startsPerMinute: 1, failedCredentialsPerMinute: 1 }
-  const { take } = createRateLimits(createFakeClock(), options)
+  const { countRequest } = createRateLimits(createFakeClock(), options)
   const [ours, theirs] = [await aUserOf('org-1'), await aUserOf('org-2')]
-  take(ours)
-  expect(() => take(ours)).toThrow()
-  expect(() => take(theirs)).not.toThrow()
+  countRequest(ours)
+  expect(() => countRequest(ours)).toThrow()
+  expect(() => countRequest(theirs)).not.toThrow()
 })
 
-test("a tenant does not use up the connections of another tenant's user of the same name and issuer", async () => {
+test('users of two tenants with the same issuer and subject have separate connection limits', async () => {
   const gate = createGate({ socketsPerKey: 1, socketsPerAddress: 10 })
   const [ours, theirs] = [await aUserOf('org-1'), await aUserOf('org-2')]
   gate.enter(ours, '::1')

@@ -4,85 +4,88 @@ import type { IssuedToken, Principal } from '#api/platform/auth/principal.ts'
 import type { Clock } from '#shared/clock.ts'
 import { isId } from '#shared/ids.ts'
 
-/** The signatures that are trusted: never `none`, never a shared secret. */
+/** The accepted signature algorithms: never `none`, never one with a shared secret. */
 export const allowedAlgorithms = ['RS256', 'ES256', 'EdDSA']
-/** How far the clocks of an issuer and of this process may be apart. */
+
+/** The tolerated difference between the clocks of an issuer and of this process. */
 export const clockToleranceSeconds = 30
 
-/** Reports whether keys fetched from a URL cannot be replaced on the way. */
+/** Reports whether keys fetched from a URL cannot be replaced in transit. */
 const isSecureOrLoopback = (text: string): boolean => {
   const url = URL.parse(text)
   return url?.protocol === 'https:' || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url?.hostname ?? '')
 }
 
-/** An issuer outside, as the configuration names it. */
+const organizationsMessage = 'must list the organizations for which the issuer may sign tokens; ["*"] means all'
+
+/** The configuration of an external issuer. */
 export const issuerSchema = z.strictObject({
   issuer: z.string().min(1),
   audience: z.string().min(1),
   jwksUrl: z
     .url({ protocol: /^https?$/ })
     .refine(isSecureOrLoopback, 'must be https; http is allowed on loopback only'),
-  /** The organizations that it may speak for; `*` is all of them. */
+  /** The organizations for which the issuer may sign tokens; `*` means all. */
   organizations: z
     .array(
-      z.string().refine((id) => id === '*' || isId('organization', id), 'must be ids of organizations, or "*"'),
-      {
-        error: 'must list the organizations that the issuer may speak for; ["*"] is all of them',
-      },
+      z.string().refine((id) => id === '*' || isId('organization', id), 'must be an organization id or "*"'),
+      { error: organizationsMessage },
     )
-    .min(1, 'must list the organizations that the issuer may speak for; ["*"] is all of them'),
+    .min(1, organizationsMessage),
 })
 export type ExternalIssuer = z.output<typeof issuerSchema>
 
-/** What a token says, once its signature is known to be right. */
+/** The claims of a token whose signature is valid. */
 export type VerifiedToken = { userId: string; organizationId: string; permissions: string[]; expiresAtMs: number }
 
-/** The ids of a token, of the key that minted it and of the key that signed it. */
+/** The ids of a token, of the API key that minted it and of the key that signed it. */
 export type TokenOrigin = Pick<IssuedToken, 'id' | 'keyId' | 'signingKeyId'>
 
-const claims = z.object({
+const claimsSchema = z.object({
   sub: z.string().min(1).max(128),
   organization_id: z.string().refine((id) => isId('organization', id)),
   permissions: z.array(z.string().max(512)).max(256).default([]),
 })
 
-/** Reads the claims; permissions outside the token's own organization are not taken over from any issuer. */
-export const verified = (payload: JWTPayload): VerifiedToken => {
-  const { sub, organization_id: organizationId, permissions } = claims.parse(payload)
+/** Reads the claims of a token. Drops permissions outside the token's organization. Throws if a claim is invalid. */
+export const toVerifiedToken = (payload: JWTPayload): VerifiedToken => {
+  const { sub, organization_id: organizationId, permissions } = claimsSchema.parse(payload)
   const own = `organizations/${organizationId}`
   const within = permissions.filter((each) => [`${own}:`, `${own}/`].some((prefix) => each.startsWith(prefix)))
   const expiresAtMs = ((payload.exp ?? 0) + clockToleranceSeconds) * 1_000
   return { userId: sub, organizationId, permissions: within, expiresAtMs }
 }
 
-/** An unknown key id asks the issuer again at most this often. */
+/** The minimum interval between fetches that are caused by unknown key ids. */
 const cooldownMs = 30_000
 const refreshMs = 300_000
 const fetchTimeoutMs = 5_000
 
 /**
- * Verifies Bearer tokens of the built-in issuer and of those that are configured. Keys come from the issuer's JWKS URL
- * alone: a key in a token, or an address of one, is never looked at. What was fetched is used for as long as the issuer
- * cannot be reached, and is asked for anew every five minutes.
+ * Verifies Bearer tokens of the built-in issuer and of configured issuers. Keys come only from the issuer's JWKS URL: a
+ * key or a key URL in a token is ignored. Keys are fetched again every five minutes, and stay in use while the issuer is
+ * unreachable.
  */
 export const createTokenVerifier = (options: {
   issuer: { verify(token: string): Promise<VerifiedToken & { issued: TokenOrigin }> }
   external: readonly ExternalIssuer[]
   clock: Clock
-  /** Returns a token's principal as its key allows it now, or undefined where key or token were revoked. */
+  /** Returns the principal with the permissions that its key still has, or undefined if key or token are revoked. */
   confirm: (principal: Principal) => Promise<Principal | undefined>
 }) => {
   const { issuer, external, clock, confirm } = options
-  const others = new Map(external.map((each) => [each.issuer, { ...each, keys: remoteKeys(each.jwksUrl, clock) }]))
+  const externalIssuers = new Map(
+    external.map((each) => [each.issuer, { ...each, keys: remoteKeys(each.jwksUrl, clock) }]),
+  )
   return async (token: string): Promise<Principal | undefined> => {
     try {
       const { iss = '' } = decodeJwt(token)
-      const other = others.get(iss)
-      if (other !== undefined) return userOf(iss, await ofOther(other))
-      const { issued, ...found } = await issuer.verify(token)
-      const { userId, organizationId, permissions } = found
+      const externalIssuer = externalIssuers.get(iss)
+      if (externalIssuer !== undefined) return toPrincipal(iss, await verifyExternal(externalIssuer))
+      const { issued, ...claims } = await issuer.verify(token)
+      const { userId, organizationId, permissions } = claims
       return await confirm({
-        ...userOf(iss, found),
+        ...toPrincipal(iss, claims),
         token: { ...issued, userId, tenantId: organizationId, permissions },
       })
     } catch (error) {
@@ -90,7 +93,7 @@ export const createTokenVerifier = (options: {
       return undefined
     }
 
-    async function ofOther({ keys, ...trusted }: ExternalIssuer & { keys: ReturnType<typeof remoteKeys> }) {
+    async function verifyExternal({ keys, ...trusted }: ExternalIssuer & { keys: ReturnType<typeof remoteKeys> }) {
       const { payload } = await jwtVerify(token, keys(), {
         issuer: trusted.issuer,
         audience: trusted.audience,
@@ -99,17 +102,17 @@ export const createTokenVerifier = (options: {
         currentDate: new Date(clock.now()),
         requiredClaims: ['sub', 'exp'],
       })
-      const found = verified(payload)
+      const claims = toVerifiedToken(payload)
       const { organizations } = trusted
-      if (!organizations.includes('*') && !organizations.includes(found.organizationId)) {
-        throw new Error('not of its organizations')
+      if (!organizations.includes('*') && !organizations.includes(claims.organizationId)) {
+        throw new Error(`The issuer may not sign tokens for the organization ${claims.organizationId}.`)
       }
-      return found
+      return claims
     }
   }
 }
 
-const userOf = (iss: string, { userId, organizationId, permissions, expiresAtMs }: VerifiedToken): Principal => ({
+const toPrincipal = (iss: string, { userId, organizationId, permissions, expiresAtMs }: VerifiedToken): Principal => ({
   ...{ kind: 'user', id: userId, bucket: `${organizationId} user ${iss} ${userId}`, claims: [] },
   ...{ permissions, tenantId: organizationId, expiresAtMs },
 })
@@ -120,11 +123,11 @@ const remoteKeys = (url: string, clock: Clock) => {
     cacheMaxAge: Number.POSITIVE_INFINITY,
     timeoutDuration: fetchTimeoutMs,
   })
-  let askedMs = clock.monotonic()
+  let fetchedMs = clock.monotonic()
   return () => {
-    if (clock.monotonic() - askedMs > refreshMs) {
-      askedMs = clock.monotonic()
-      // An issuer that is away keeps its keys here.
+    if (clock.monotonic() - fetchedMs > refreshMs) {
+      fetchedMs = clock.monotonic()
+      // The last keys stay in use while the issuer is unreachable.
       set.reload().catch(() => undefined)
     }
     return set

@@ -21,7 +21,7 @@ const forget = (ctx: Context, apiKeyId: string): void => {
 
 const newString = (ctx: Context, apiKey: string, ids: Pick<ApiKeyRow, 'id' | 'organizationId'>) => ({
   fingerprint: fingerprintOf(apiKey, ctx.peppers[0]),
-  sealed: ctx.sealer.seal(apiKey, aboutKey(ids)),
+  sealed: ctx.sealer.seal(apiKey, apiKeyContext(ids)),
 })
 
 const toColumns = <T extends PatchApiKey>({ expiresAt, ...changes }: T) => ({
@@ -38,7 +38,7 @@ const refuseStronger = (ctx: Context, row: ApiKeyRow): void => {
 const maxKeys = 1_000
 
 /** What a key's sealed text is bound to. */
-export const aboutKey = ({ id, organizationId }: Pick<ApiKeyRow, 'id' | 'organizationId'>): string =>
+export const apiKeyContext = ({ id, organizationId }: Pick<ApiKeyRow, 'id' | 'organizationId'>): string =>
   `api-key/${organizationId}/${id}`
 
 /** Makes a key that grants no more than its maker holds. The key itself is in the answer. */
@@ -191,7 +191,7 @@ const presentAll = (ctx: Context, rows: readonly ApiKeyRow[]): ApiKeyAnswer[] =>
     ctx,
     [...shown].map(({ id }) => id),
   )
-  return rows.map((row) => present(row, shown.has(row) ? ctx.sealer.open(row.sealed, aboutKey(row)) : maskedApiKey))
+  return rows.map((row) => present(row, shown.has(row) ? ctx.sealer.open(row.sealed, apiKeyContext(row)) : maskedApiKey))
 }
 
 /** Records who read the full strings of keys. */

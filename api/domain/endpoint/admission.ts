@@ -1,12 +1,13 @@
 import type { ScopeIds } from '#api/domain/access/scope.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
 
-/** Who connects, and in which scope. A user's token is kept, so that it can be verified again. */
+/** The principal and scope of an accepted connection. A user's token is kept, so that it can be verified again. */
 export type Admission = { readonly principal: Principal; readonly scope: ScopeIds; readonly token: string | undefined }
 
-/** What an upgrade brings to its route: what is wrong with its protocol header, and who takes it when it is admitted. */
+/** A pending WebSocket upgrade. */
 export type Upgrade = {
+  /** The fault of the protocol header, if it has one. */
   readonly fault: string | undefined
-  /** Takes a place; throws a problem where there is none. */
+  /** Accepts the connection. Throws a problem if a connection limit is reached. */
   readonly admit: (admission: Admission) => void
 }

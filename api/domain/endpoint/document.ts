@@ -22,13 +22,13 @@ const problem = z
   })
   .meta({
     id: 'Problem',
-    description: 'A fault (RFC 9457); `code` is for programs, `errors` names every faulty part.',
+    description: 'An error (RFC 9457). `code` is stable and meant for programs; `errors` lists the validation errors.',
     examples: [
       {
         type: '/problems/invalid_request',
-        title: 'The request is invalid',
+        title: 'Invalid request',
         status: 400,
-        detail: 'One thing is not as the API reference says; see errors.',
+        detail: 'The request has 1 validation error.',
         code: 'invalid_request',
         requestId: 'a1f6c7de-6b1c-4f0e-9d0b-0d7b2f4f3c55',
         errors: [{ path: '/name', message: 'Invalid input: expected string, received undefined' }],
@@ -37,38 +37,37 @@ const problem = z
   })
 
 const descriptions: Record<number, string> = {
-  400: 'The request is malformed or invalid; every fault is listed.',
-  401: 'No valid credential.',
-  403: 'The credential does not permit this.',
-  404: 'It does not exist, or is out of reach of the credential and the headers.',
-  409: 'The present state does not allow this.',
-  412: 'If-Match does not hold.',
+  400: 'The request is malformed or invalid. `errors` lists the validation errors.',
+  401: 'The credential is missing or invalid.',
+  403: 'The credential has no permission for the request.',
+  404: 'The resource does not exist, or the credential or the scope headers give no access to it.',
+  409: 'The request conflicts with the current state.',
+  412: 'The entity tag in If-Match is not current.',
   413: 'The body is too large.',
-  415: 'The body has a type that is not served.',
+  415: 'The content type is not supported.',
   422: 'The build cannot be resolved.',
-  426: 'This path speaks WebSocket.',
-  429: 'Too many requests; try again after Retry-After seconds.',
-  500: 'An unexpected fault, with a request id that finds it in the log.',
-  503: 'The database is out; try again after Retry-After seconds.',
+  426: 'The path accepts WebSocket connections only.',
+  429: 'Too many requests. Retry after Retry-After seconds.',
+  500: 'An unexpected error. The log has an entry with the request id.',
+  503: 'A dependency, such as the database, is unavailable. Retry after Retry-After seconds.',
 }
 
 const answerHeader = (description: string) => ({ description, required: true, schema: { type: 'string' } })
-/** Headers that answers always bear, by their name here. */
+
+/** The headers of every response with the given status, by component name. */
 const namedHeaders = {
-  RequestId: answerHeader(
-    'What finds the request in the log: X-Request-Id of the request if that is safe, or a new one.',
-  ),
-  Challenge: answerHeader('Which kind of credential is missing (RFC 9110, 11.6.1).'),
-  RetryAfter: answerHeader('In how many seconds to try again.'),
+  RequestId: answerHeader('The id of the request in the log: its X-Request-Id if valid, otherwise a new id.'),
+  Challenge: answerHeader('The kind of credential that is needed (RFC 9110, section 11.6.1).'),
+  RetryAfter: answerHeader('The number of seconds to wait before a retry.'),
 }
-const named = (name: keyof typeof namedHeaders): Json => ({ $ref: `#/components/headers/${name}` })
+const headerRef = (name: keyof typeof namedHeaders): Json => ({ $ref: `#/components/headers/${name}` })
 const headersOf = (status: number): Json => ({
-  'x-request-id': named('RequestId'),
-  ...(status === 401 ? { 'www-authenticate': named('Challenge') } : {}),
-  ...(status === 429 || status === 503 ? { 'retry-after': named('RetryAfter') } : {}),
+  'x-request-id': headerRef('RequestId'),
+  ...(status === 401 ? { 'www-authenticate': headerRef('Challenge') } : {}),
+  ...(status === 429 || status === 503 ? { 'retry-after': headerRef('RetryAfter') } : {}),
 })
 
-/** The OpenAPI 3.1 document of a table of endpoints; its schemas are those that validate. */
+/** Returns the OpenAPI 3.1 document of endpoints. Its schemas are generated from those that validate requests. */
 export const openApiDocument = (endpoints: readonly Endpoint[]): Json => {
   const components: Json = {}
   const paths: Record<string, Json> = {}
@@ -117,10 +116,10 @@ const operation = (endpoint: Endpoint, components: Json): Json => ({
 })
 
 const success = (endpoint: Endpoint, components: Json): Json => ({
-  description: endpoint.answerDescription ?? 'Done.',
+  description: endpoint.answerDescription ?? 'The request succeeded.',
   headers: {
     ...headersOf(endpoint.status ?? 200),
-    // A Link leads to the next page, and the last page has none.
+    // The last page has no Link header.
     ...Object.fromEntries(
       (endpoint.answerHeaders ?? []).map((name) => [name, { required: name !== 'link', schema: { type: 'string' } }]),
     ),
@@ -136,15 +135,15 @@ const failure = (status: number, components: Json): Json => ({
   content: { 'application/problem+json': { schema: schemaOf(problem, 'output', components) } },
 })
 
-/** The problems that follow from an entry of the table. */
+/** Returns the error statuses that an endpoint may answer with. */
 const statusesOf = (endpoint: Endpoint): number[] => {
   const { scope = 'none', credential = 'key', needs, body, upload, query, params, ifMatch, idempotent } = endpoint
-  const scoped = scope !== 'none' && scope !== 'optional'
-  const input = scoped || body || upload || query || params || idempotent
-  const found = [
+  const needsScope = scope !== 'none' && scope !== 'optional'
+  const hasInput = needsScope || body || upload || query || params || idempotent
+  const statuses = [
     ...[429, 500, 503],
     ...(credential === 'none' ? [] : [401]),
-    ...(input ? [400] : []),
+    ...(hasInput ? [400] : []),
     ...(scope === 'none' && !endpoint.path.includes('{') ? [] : [404]),
     ...(needs && needs[1] !== 'r' ? [403] : []),
     ...(body || upload ? [413, 415] : []),
@@ -152,7 +151,7 @@ const statusesOf = (endpoint: Endpoint): number[] => {
     ...(idempotent ? [409] : []),
     ...(endpoint.problems ?? []),
   ]
-  return [...new Set(found)].sort((a, b) => a - b)
+  return [...new Set(statuses)].sort((a, b) => a - b)
 }
 
 const requestBody = (endpoint: Endpoint, components: Json): Json => {
@@ -162,7 +161,7 @@ const requestBody = (endpoint: Endpoint, components: Json): Json => {
       type: 'object',
       required: ['file'],
       properties: { file: { type: 'string', contentMediaType: 'application/octet-stream' } },
-      description: `One file of at most 10 MiB, with at most ${multipartOverheadBytes} bytes around it.`,
+      description: `One file of at most 10 MiB. The form may add ${multipartOverheadBytes} bytes.`,
     }
     return { requestBody: { required: true, content: { ...raw, 'multipart/form-data': { schema: form } } } }
   }
@@ -175,21 +174,21 @@ const idSchema = (kind: IdKind): Json => ({ pattern: idPattern(kind), examples: 
 
 const pathParameters = (endpoint: Endpoint, components: Json): Json[] =>
   [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
-    const known = endpoint.params?.shape[name] as z.ZodType | undefined
+    const declared = endpoint.params?.shape[name] as z.ZodType | undefined
     const kind = idParams[name]
     const text = { type: 'string', ...(kind === undefined ? {} : idSchema(kind)) }
     return {
       name,
       in: 'path',
       required: true,
-      schema: known === undefined ? text : schemaOf(known, 'input', components),
+      schema: declared === undefined ? text : schemaOf(declared, 'input', components),
     }
   })
 
 const queryParameters = ({ query }: Endpoint, components: Json): Json[] =>
   Object.entries(query?.shape ?? {}).map(([name, schema]) => {
     const { description, ...rest } = schemaOf(schema as z.ZodType, 'input', components)
-    // What is parsed further loses its examples: for zod they are of what comes out.
+    // Zod omits the examples of a transformed schema from its input schema.
     const { examples } = z.globalRegistry.get(schema as z.ZodType) ?? {}
     return { name, in: 'query', required: false, description, schema: { ...rest, ...(examples ? { examples } : {}) } }
   })
@@ -221,7 +220,8 @@ const scopeKinds: Record<string, IdKind> = {
   [projectHeader]: 'project',
   [worldHeader]: 'world',
 }
-/** A header that may be missing may be empty as well. */
+
+/** Returns the schema of a scope header. An optional header may be empty. */
 const scopePattern = (name: string, required: boolean): Json => {
   const kind = scopeKinds[name]
   if (kind === undefined) return {}
@@ -244,30 +244,31 @@ const headers = ({ scope = 'none', ifMatch, idempotent }: Endpoint): Json[] => {
   ]
 }
 
-/** The JSON Schema of a zod schema; what has an id goes to the components and is referred to. */
+/** Returns the JSON Schema of a zod schema. Schemas with an id are added to the components and referenced. */
 const schemaOf = (schema: z.ZodType, io: 'input' | 'output', components: Json): Json => {
   const { $defs = {}, properties } = z.toJSONSchema(z.object({ root: schema }), {
     io,
     unrepresentable: 'any',
     override: ({ jsonSchema }) => {
-      // A description of its own type stands for a text that is parsed further, whose pattern would say the wrong thing.
+      // The pattern of a transformed string does not apply to the type that the description declares.
       if (jsonSchema.type === 'integer' && 'pattern' in jsonSchema) delete jsonSchema.pattern
       if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
     },
   })
   for (const [id, definition] of Object.entries($defs)) {
     const { id: _, ...rest } = definition
-    components[id] = pointed(rest)
+    components[id] = rewriteRefs(rest)
   }
-  return pointed(properties?.root) as Json
+  return rewriteRefs(properties?.root) as Json
 }
 
-const pointed = (node: unknown): unknown => {
-  if (Array.isArray(node)) return node.map(pointed)
+/** Makes references point to the components of the document. */
+const rewriteRefs = (node: unknown): unknown => {
+  if (Array.isArray(node)) return node.map(rewriteRefs)
   if (typeof node !== 'object' || node === null) return node
   return Object.fromEntries(
     Object.entries(node).map(([key, value]) =>
-      key === '$ref' ? [key, String(value).replace('#/$defs/', '#/components/schemas/')] : [key, pointed(value)],
+      key === '$ref' ? [key, String(value).replace('#/$defs/', '#/components/schemas/')] : [key, rewriteRefs(value)],
     ),
   )
 }

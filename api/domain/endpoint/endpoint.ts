@@ -6,7 +6,7 @@ import type { ScopeKind, ScopeRef } from '#api/domain/access/scope.ts'
 import type { Credential } from '#api/platform/auth/authenticate.ts'
 import { createFaultList, type FaultList } from '#api/platform/http/faults.ts'
 
-/** Which scope headers an endpoint reads; `optional` takes both or neither, `?project` may be left out. */
+/** The scope headers that an endpoint reads. `?` marks an optional header; `optional` accepts both or neither. */
 export type Scope =
   | 'none'
   | 'optional'
@@ -18,12 +18,12 @@ export type Scope =
 /** Returns the scope of a request whose headers and path do not name it directly. */
 export type ScopeResolver = (ctx: Context, params: Readonly<Record<string, string>>) => ScopeRef
 
-/** The names in braces of a path. */
+/** The parameter names in a path template. */
 type ParamNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? Name | ParamNames<Rest>
   : never
 
-/** What a handler gets: everything that the table names, parsed. `ifMatch` is there where the endpoint honours it. */
+/** The parsed input of a handler. `ifMatch` is undefined unless the endpoint declares it. */
 export type Input<Path extends string, Query, Body> = {
   readonly params: Record<ParamNames<Path>, string>
   readonly query: Query
@@ -31,10 +31,10 @@ export type Input<Path extends string, Query, Body> = {
   readonly ifMatch: string | undefined
 }
 
-/** What a handler returns; the status is the endpoint's. */
+/** The result of a handler. The endpoint declares the status. */
 export type Reply<Body> = { readonly body?: Body; readonly headers?: Readonly<Record<string, string>> }
 
-/** What the table says of an endpoint, for the router, the checks and the documentation. */
+/** The declaration of an endpoint, used by the router, the checks and the API reference. */
 export type Description = {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   readonly path: string
@@ -45,41 +45,41 @@ export type Description = {
   readonly credential?: Credential
   /** Default: none. */
   readonly scope?: Scope
-  /** The verb that is needed, and on which scope; left out where the handler lists or decides. */
+  /** The verb that the caller needs and its scope. Omitted if the handler authorises. */
   readonly needs?: readonly [ScopeKind | ScopeResolver, Verb]
-  /** The claim that is needed as well; checked, like the verb, before the body is read. */
+  /** The claim that the caller needs. Like the verb, it is checked before the body is read. */
   readonly claim?: KnownClaim
   /** Only the platform key may call it. */
   readonly platformOnly?: true
-  /** The verb is needed on all scopes below too. */
+  /** The caller needs the verb on all scopes below as well. */
   readonly subtree?: true
-  /** What the path names beyond the scope; absent is 404 before anything is said of the body. */
+  /** Reports whether the resource of the path exists. If not, a faulty request is answered with 404. */
   readonly exists?: (ctx: Context, params: Readonly<Record<string, string>>) => Promise<boolean>
-  /** What the path names that is no id: another value is a 400. */
+  /** The path parameters that are not ids. An invalid value is a 400. */
   readonly params?: z.ZodObject
   readonly query?: z.ZodObject
-  /** A JSON body that must be given. */
+  /** The required JSON body. */
   readonly body?: z.ZodType
-  /** How many JSON values the body may hold. Default: `maxJsonValues`. */
+  /** The maximum number of JSON values in the body. Default: `maxJsonValues`. */
   readonly maxValues?: number
-  /** The body is a picture, multipart or raw; the handler gets its bytes. */
+  /** The body is a picture, multipart or raw. The handler gets its bytes. */
   readonly upload?: true
   readonly answer?: z.ZodType
   /** Default: 200. */
   readonly status?: 200 | 204
   readonly answerDescription?: string
-  /** Headers of the answer that are worth naming. */
+  /** The response headers to document. */
   readonly answerHeaders?: readonly ('etag' | 'link' | 'location')[]
   readonly ifMatch?: true
-  /** Honours Idempotency-Key: the handler makes its rows by `createOnce`. */
+  /** Supports Idempotency-Key: the handler creates its rows with `createOnce`. */
   readonly idempotent?: true
-  /** Counts against the starts and stops of one world. */
+  /** Counts against the rate limit for starts and stops of one world. */
   readonly throttled?: 'world'
-  /** Statuses beyond those that follow from the rest of the entry. */
+  /** Error statuses that do not follow from the other fields. */
   readonly problems?: readonly number[]
 }
 
-/** What came in, unparsed. */
+/** The unparsed input of a request. */
 export type RawInput = {
   readonly params: Record<string, string>
   readonly query: Record<string, string | string[]>
@@ -87,9 +87,9 @@ export type RawInput = {
   readonly ifMatch: string | undefined
 }
 
-/** One line of the table of routes. */
+/** An endpoint of the API. */
 export type Endpoint = Description & {
-  /** Parses the input; throws a 400 that lists its faults, or returns what is left to do. */
+  /** Parses the input and returns the call of the handler. Throws a 400 that lists the validation errors. */
   readonly prepare: (raw: RawInput) => (ctx: Context) => Promise<Reply<unknown>>
 }
 
@@ -107,8 +107,7 @@ type Options<Path extends string, Query extends z.ZodObject, Body extends z.ZodT
 const anyQuery = z.object({})
 
 /**
- * Declares an endpoint. All that is known of it stands in this one entry: the router, the order of checks, the OpenAPI
- * document and the client follow from it.
+ * Declares an endpoint. The router, the checks, the OpenAPI document and the client are all derived from the declaration.
  */
 export const endpoint = <
   const Path extends string,
@@ -133,10 +132,10 @@ export const endpoint = <
   },
 })
 
-/** Adds the issues that zod found. An unknown field is a fault of its own, at its own place. */
+/** Adds the issues of zod. Each unknown field is a fault at its own path. */
 const addIssues = (faults: FaultList, issues: readonly z.core.$ZodIssue[], prefix: string): void => {
   for (const issue of issues) {
     if (issue.code !== 'unrecognized_keys') faults.add(issue.path, issue.message, prefix)
-    else for (const key of issue.keys) faults.add([...issue.path, key], 'this field is not known here', prefix)
+    else for (const key of issue.keys) faults.add([...issue.path, key], 'unknown field', prefix)
   }
 }

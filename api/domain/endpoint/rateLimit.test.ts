@@ -10,10 +10,10 @@ const refused = expect.objectContaining({
   headers: expect.objectContaining({ 'retry-after': '1' }),
 })
 
-test('a key has its burst, then as much as time brings, never more than its burst', () => {
+test('a key has its burst, refills over time and never exceeds its burst', () => {
   const clock = createFakeClock()
-  const { take } = createRateLimits(clock, options)
-  const left = () => take(aKey('a'))['ratelimit-remaining']
+  const { countRequest } = createRateLimits(clock, options)
+  const left = () => countRequest(aKey('a'))['ratelimit-remaining']
   expect([left(), left(), left(), left()]).toEqual(['3', '2', '1', '0'])
   expect(left).toThrow(refused)
   clock.advance(499)
@@ -22,36 +22,36 @@ test('a key has its burst, then as much as time brings, never more than its burs
   expect(left()).toBe('0')
   clock.advance(3_600_000)
   expect(left()).toBe('3')
-  expect(take(aKey('b'))['ratelimit-remaining']).toBe('3')
+  expect(countRequest(aKey('b'))['ratelimit-remaining']).toBe('3')
 })
 
-test('a wall clock that is set back changes nothing', () => {
+test('a wall clock that is set back has no effect', () => {
   const clock = createFakeClock(1_000_000)
-  const { take } = createRateLimits(clock, options)
-  for (let at = 0; at < 4; at += 1) take(aKey('a'))
+  const { countRequest } = createRateLimits(clock, options)
+  for (let at = 0; at < 4; at += 1) countRequest(aKey('a'))
   clock.jump(-600_000)
   clock.advance(500)
-  take(aKey('a'))
-  expect(() => take(aKey('a'))).toThrow(refused)
+  countRequest(aKey('a'))
+  expect(() => countRequest(aKey('a'))).toThrow(refused)
 })
 
-test('starts are counted by the world beneath its scope, and the platform is not counted', () => {
-  const { take, takeForWorld } = createRateLimits(createFakeClock(), options)
+test('counts starts per world and scope, and not for the platform key', () => {
+  const { countRequest, countStart } = createRateLimits(createFakeClock(), options)
   const scope = { organizationId: 'org-1', projectId: 'prj-1', principal: aKey('a') }
-  takeForWorld(scope, 'wld-1')
-  takeForWorld({ ...scope, principal: aKey('b') }, 'wld-1')
-  expect(() => takeForWorld({ ...scope, principal: aKey('c') }, 'wld-1')).toThrow('2 starts and stops a minute')
-  takeForWorld({ ...scope, organizationId: 'org-2' }, 'wld-1')
-  takeForWorld(scope, 'wld-2')
-  takeForWorld({ ...scope, principal: platform }, 'wld-1')
-  for (let at = 0; at < 100; at += 1) expect(take(platform)).toEqual({})
+  countStart(scope, 'wld-1')
+  countStart({ ...scope, principal: aKey('b') }, 'wld-1')
+  expect(() => countStart({ ...scope, principal: aKey('c') }, 'wld-1')).toThrow('2 starts and stops per minute')
+  countStart({ ...scope, organizationId: 'org-2' }, 'wld-1')
+  countStart(scope, 'wld-2')
+  countStart({ ...scope, principal: platform }, 'wld-1')
+  for (let at = 0; at < 100; at += 1) expect(countRequest(platform)).toEqual({})
 })
 
-test('failed credentials are counted by address', () => {
-  const { takeForFailure } = createRateLimits(createFakeClock(), options)
-  for (let at = 0; at < 3; at += 1) takeForFailure('192.0.2.1')
-  expect(() => takeForFailure('192.0.2.1')).toThrow(
+test('counts failed credentials per address', () => {
+  const { countFailure } = createRateLimits(createFakeClock(), options)
+  for (let at = 0; at < 3; at += 1) countFailure('192.0.2.1')
+  expect(() => countFailure('192.0.2.1')).toThrow(
     expect.objectContaining({ code: 'rate_limited', headers: { 'retry-after': '20' } }),
   )
-  takeForFailure('192.0.2.2')
+  countFailure('192.0.2.2')
 })

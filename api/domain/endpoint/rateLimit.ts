@@ -4,32 +4,35 @@ import type { AnswerHeaders } from '#api/platform/http/answer.ts'
 import { Problem } from '#api/platform/http/problem.ts'
 import type { Clock } from '#shared/clock.ts'
 
-/** What one key, and the starts and stops of one world, may use; the limits are each replica's own. */
+/** The rate limits of one replica. */
 export type RateLimitOptions = {
+  /** Per credential, as is `burst`. */
   readonly requestsPerSecond: number
   readonly burst: number
+  /** The starts and stops per world. */
   readonly startsPerMinute: number
-  /** Of one client address. */
+  /** Per client address. */
   readonly failedCredentialsPerMinute: number
 }
 
 type Scoped = Pick<Context, 'principal' | 'organizationId' | 'projectId'>
 type Bucket = { tokens: number; atMs: number }
-/** Buckets that are full again are forgotten first; this many are remembered. */
+
+/** The maximum number of buckets. The bucket that was unused longest is dropped first. */
 const maxBuckets = 50_000
 
-/** Token buckets (in memory; a restart refills them). */
+/** Token buckets by name. They are kept in memory, so a restart refills them. */
 const createBuckets = (clock: Clock, { perSecond, burst }: { perSecond: number; burst: number }) => {
   const buckets = new Map<string, Bucket>()
   return {
-    /** Takes one token; what is left, and in how many seconds one or all will be there. */
+    /** Takes one token. Returns the tokens left and the seconds until one token and all tokens are available. */
     take: (name: string): { taken: boolean; left: number; oneInSeconds: number; fullInSeconds: number } => {
       const nowMs = clock.monotonic()
       const { tokens, atMs } = buckets.get(name) ?? { tokens: burst, atMs: nowMs }
-      const present = Math.min(burst, tokens + ((nowMs - atMs) / 1000) * perSecond)
-      const taken = present >= 1
-      const left = taken ? present - 1 : present
-      // The one that was used last stands last, so that the first to go is the one that was idle longest.
+      const available = Math.min(burst, tokens + ((nowMs - atMs) / 1000) * perSecond)
+      const taken = available >= 1
+      const left = taken ? available - 1 : available
+      // The map is in the order of last use.
       buckets.delete(name)
       if (buckets.size >= maxBuckets) buckets.delete(buckets.keys().next().value ?? '')
       buckets.set(name, { tokens: left, atMs: nowMs })
@@ -42,8 +45,8 @@ const createBuckets = (clock: Clock, { perSecond, burst }: { perSecond: number; 
 export type RateLimits = ReturnType<typeof createRateLimits>
 
 /**
- * Limits requests by who asks, and starts and stops by world. The platform key has no limits. The headers are those of
- * the IETF's draft "RateLimit header fields for HTTP" (draft-ietf-httpapi-ratelimit-headers-07).
+ * Limits requests per credential, and starts and stops per world. The platform key has no limits. The headers follow the
+ * IETF draft "RateLimit header fields for HTTP" (draft-ietf-httpapi-ratelimit-headers-07).
  */
 export const createRateLimits = (clock: Clock, options: RateLimitOptions) => {
   const requests = createBuckets(clock, { perSecond: options.requestsPerSecond, burst: options.burst })
@@ -52,8 +55,8 @@ export const createRateLimits = (clock: Clock, options: RateLimitOptions) => {
   const failures = createBuckets(clock, { perSecond: perMinute / 60, burst: perMinute })
   const policy = `${options.burst};w=${Math.ceil(options.burst / options.requestsPerSecond)}`
   return {
-    /** Counts a request; the headers that its answer bears. Throws a 429 for one too many. */
-    take: (principal: Principal): AnswerHeaders => {
+    /** Counts a request and returns the headers of its response. Throws a 429 above the limit. */
+    countRequest: (principal: Principal): AnswerHeaders => {
       if (principal.kind === 'platform') return {}
       const { taken, left, oneInSeconds, fullInSeconds } = requests.take(principal.bucket)
       const headers = {
@@ -63,26 +66,30 @@ export const createRateLimits = (clock: Clock, options: RateLimitOptions) => {
         'ratelimit-policy': policy,
       }
       if (taken) return headers
-      throw tooMany(`${options.requestsPerSecond} requests a second, ${options.burst} at once`, oneInSeconds, headers)
+      throw tooMany(
+        `${options.requestsPerSecond} requests per second with a burst of ${options.burst}`,
+        oneInSeconds,
+        headers,
+      )
     },
-    /** Counts a credential that is missing or not valid, by the address that it came from. */
-    takeForFailure: (address: string): void => {
+    /** Counts a missing or invalid credential by client address. Throws a 429 above the limit. */
+    countFailure: (address: string): void => {
       const { taken, oneInSeconds } = failures.take(address)
-      if (!taken) throw tooMany(`${perMinute} failed credentials a minute from an address`, oneInSeconds, {})
+      if (!taken) throw tooMany(`${perMinute} failed credentials per minute and address`, oneInSeconds, {})
     },
     /**
-     * Counts a start or a stop of a world, beneath the ids that the headers name: nobody has looked yet whether the
-     * world is there, and who names it from another scope must not use up what its owner may do.
+     * Counts a start or stop of a world by the ids of the request. Throws a 429 above the limit. The world may not exist
+     * in this scope, so a request from another scope does not use up the limit of the world's owner.
      */
-    takeForWorld: ({ principal, organizationId, projectId }: Scoped, worldId: string): void => {
+    countStart: ({ principal, organizationId, projectId }: Scoped, worldId: string): void => {
       if (principal.kind === 'platform') return
       const { taken, oneInSeconds } = starts.take(`${organizationId}/${projectId}/${worldId}`)
-      if (!taken) throw tooMany(`${options.startsPerMinute} starts and stops a minute a world`, oneInSeconds, {})
+      if (!taken) throw tooMany(`${options.startsPerMinute} starts and stops per minute and world`, oneInSeconds, {})
     },
   }
 }
 
-const tooMany = (what: string, inSeconds: number, headers: AnswerHeaders): Problem =>
-  new Problem('rate_limited', `The limit is ${what}.`, {
+const tooMany = (limit: string, inSeconds: number, headers: AnswerHeaders): Problem =>
+  new Problem('rate_limited', `The rate limit is ${limit}. Retry after the time in Retry-After.`, {
     headers: { ...headers, 'retry-after': String(Math.max(1, Math.ceil(inSeconds))) },
   })

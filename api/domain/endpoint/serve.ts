@@ -24,16 +24,15 @@ import type { Endpoint, RawInput, Reply, Scope, ScopeResolver } from './endpoint
 import type { RateLimits } from './rateLimit.ts'
 
 /**
- * What middleware leaves for handlers and for the log line (`headers`: what the answer will bear, whatever it is), and
- * what the server gives: `upgrade` where the request is
- * answered by a WebSocket when its route admits it, which the route says by `upgraded`.
+ * Per-request state. The server sets `upgrade` for a WebSocket handshake. Middleware sets the variables: `headers` are
+ * added to every response, and `upgraded` is set by the route that accepts the WebSocket.
  */
 export type Env = {
   Bindings: { incoming?: IncomingMessage; upgrade?: Upgrade }
   Variables: { requestId: string; headers: Record<string, string>; context: Context; upgraded?: boolean }
 }
 
-/** Everything that serving an endpoint needs beside the endpoint. */
+/** The dependencies of `serve`. */
 export type Runtime = {
   readonly deps: Deps
   readonly authenticate: (c: HonoContext<Env>, accepted: Credential) => Promise<Principal>
@@ -41,23 +40,23 @@ export type Runtime = {
 }
 
 /**
- * Serves one endpoint. The order of the checks is the same everywhere: credential, rate, headers, scope (404),
- * permission (403), input (400, 413, 415). A fault of the input is told only once the scope is known to exist, so that
- * a foreign scope and an absent one cannot be told apart; a good request pays no query for that.
+ * Serves one endpoint. The order of the checks is always: credential, rate, headers, scope (404), permission (403), input
+ * (400, 413, 415). Before a 4xx is sent, the scope is looked up: if it does not exist, the answer is 404. So another
+ * tenant's scope and an absent one look the same, and a valid request needs no query for it.
  */
 export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext<Env>): Promise<Response> => {
   const principal = await runtime.authenticate(c, endpoint.credential ?? 'key')
   const { faults, ...ids } = scopeOf(c, endpoint.scope ?? 'none')
   const ctx: Context = { ...runtime.deps, ...ids, principal, idempotency: undefined, verb: undefined }
   c.set('context', ctx)
-  Object.assign(c.get('headers'), runtime.limits.take(principal))
+  Object.assign(c.get('headers'), runtime.limits.countRequest(principal))
   if (faults.length > 0) {
     const names = faults.map(({ path }) => path).join(', ')
-    throw new Problem('invalid_request', `Headers are missing: ${names}.`, { errors: faults })
+    throw new Problem('invalid_request', `The request has no value for the headers ${names}.`, { errors: faults })
   }
   const params = paramsOf(c, ctx)
-  const { verb, raw, run } = await admit(ctx, endpoint, c, params)
-  if (endpoint.throttled) runtime.limits.takeForWorld(ctx, params.worldId ?? '')
+  const { verb, raw, run } = await authoriseAndPrepare(ctx, endpoint, c, params)
+  if (endpoint.throttled) runtime.limits.countStart(ctx, params.worldId ?? '')
   const key = endpoint.idempotent ? c.req.header('idempotency-key') : undefined
   const idempotency = parseIdempotencyKey(key, endpoint, [ctx.organizationId, ctx.projectId], raw)
   const reply = await run({ ...ctx, idempotency, verb })
@@ -67,8 +66,8 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
   return answer(c, JSON.stringify(reply.body), { status, headers: { ...headers, 'content-type': 'application/json' } })
 }
 
-/** Permission, then input. */
-const admit = async (
+/** Checks permissions, then reads and parses the input. */
+const authoriseAndPrepare = async (
   ctx: Context,
   endpoint: Endpoint,
   c: HonoContext<Env>,
@@ -90,7 +89,7 @@ const isClientError = (error: unknown): boolean => error instanceof Problem && e
 
 type Prepared = { raw: RawInput; run: (ctx: Context) => Promise<Reply<unknown>> }
 
-/** Reads and parses the input; throws a problem that lists its faults. */
+/** Reads and parses the input. Throws a problem that lists the validation errors. */
 const prepare = async (c: HonoContext<Env>, endpoint: Endpoint, params: Record<string, string>): Promise<Prepared> => {
   const raw: RawInput = {
     params,
@@ -105,14 +104,14 @@ const prepare = async (c: HonoContext<Env>, endpoint: Endpoint, params: Record<s
   return { raw, run: endpoint.prepare(raw) }
 }
 
-/** Parameters are texts; one that is given several times is a list. */
+/** Returns the query parameters. A repeated parameter is an array. */
 const queryOf = (c: HonoContext<Env>): RawInput['query'] =>
   Object.fromEntries(
     Object.entries(c.req.queries()).map(([name, values]) => [name, values.length === 1 ? (values[0] ?? '') : values]),
   )
 
 const scopeOf = (c: HonoContext<Env>, scope: Scope): ScopeIds & { faults: InputFault[] } => {
-  const read = (header: string, reads: boolean): string => (reads ? (c.req.header(header) ?? '') : '')
+  const read = (header: string, isRead: boolean): string => (isRead ? (c.req.header(header) ?? '') : '')
   const organizationId = read(organizationHeader, scope !== 'none')
   const projectId = read(projectHeader, scope !== 'none' && scope !== 'organization')
   const worldId = read(worldHeader, scope === 'organization?project?world')
@@ -122,11 +121,11 @@ const scopeOf = (c: HonoContext<Env>, scope: Scope): ScopeIds & { faults: InputF
       : []),
     ...(scope === 'project' && projectId === '' ? [projectHeader] : []),
   ]
-  const faults = missing.map((path) => ({ path, message: 'this header is missing' }))
+  const faults = missing.map((path) => ({ path, message: 'required header' }))
   return { organizationId, projectId, worldId, faults }
 }
 
-/** The names in paths that are ids, and of what. */
+/** The path parameters that are ids, with the kind of the id. */
 export const idParams: Partial<Record<string, IdKind>> = {
   organizationId: 'organization',
   worldId: 'world',
@@ -135,19 +134,19 @@ export const idParams: Partial<Record<string, IdKind>> = {
   tokenId: 'token',
 }
 
-/** An id that no source could have made names nothing. An organization in the path must be that of the header. */
+/** Returns the path parameters. A malformed id is a 404, and so is an organization other than that of the header. */
 const paramsOf = (c: HonoContext<Env>, ctx: Context): Record<string, string> => {
   const params: Record<string, string> = c.req.param()
-  const wellFormed = Object.entries(params).every(([name, value]) => {
+  const areParamsValid = Object.entries(params).every(([name, value]) => {
     const kind = idParams[name]
     return kind === undefined ? isStorable(value) : isId(kind, value)
   })
-  const scoped =
+  const areHeadersValid =
     (ctx.organizationId === '' || isId('organization', ctx.organizationId)) &&
     (ctx.projectId === '' || isId('project', ctx.projectId)) &&
     (ctx.worldId === '' || isId('world', ctx.worldId))
-  const agreed = params.organizationId === undefined || params.organizationId === ctx.organizationId
-  if (!wellFormed || !scoped || !agreed) throw notFound()
+  const isSameOrganization = params.organizationId === undefined || params.organizationId === ctx.organizationId
+  if (!areParamsValid || !areHeadersValid || !isSameOrganization) throw notFound()
   return params
 }
 

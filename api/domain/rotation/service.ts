@@ -1,6 +1,6 @@
 import { and, asc, eq, gt } from 'drizzle-orm'
-import { aboutSigningKey, type KeyStore, newSigningKey } from '#api/domain/access/issuer.ts'
-import { aboutKey } from '#api/domain/apiKeys/service.ts'
+import { signingKeyContext, type KeyStore, newSigningKey } from '#api/domain/access/issuer.ts'
+import { apiKeyContext } from '#api/domain/apiKeys/service.ts'
 import { apiKeys } from '#api/domain/apiKeys/table.ts'
 import { signingKeys } from '#api/domain/users/table.ts'
 import type { Database } from '#api/platform/database/client.ts'
@@ -33,7 +33,7 @@ const rewrapApiKeys = async (db: Database, sealer: Sealer): Promise<number> => {
   for (;;) {
     const rows = await db.select().from(apiKeys).where(gt(apiKeys.id, after)).orderBy(asc(apiKeys.id)).limit(batchSize)
     for (const row of rows) {
-      const sealed = sealer.rewrap(row.sealed, aboutKey(row))
+      const sealed = sealer.rewrap(row.sealed, apiKeyContext(row))
       if (sealed === undefined) continue
       await db.update(apiKeys).set({ sealed }).where(eq(apiKeys.id, row.id))
       rewrapped += 1
@@ -46,7 +46,7 @@ const rewrapApiKeys = async (db: Database, sealer: Sealer): Promise<number> => {
 const rewrapSigningKeys = async (db: Database, sealer: Sealer): Promise<number> => {
   let rewrapped = 0
   for (const { id, sealed: before } of await db.select().from(signingKeys)) {
-    const sealed = sealer.rewrap(before, aboutSigningKey(id))
+    const sealed = sealer.rewrap(before, signingKeyContext(id))
     if (sealed === undefined) continue
     await db.update(signingKeys).set({ sealed }).where(eq(signingKeys.id, id))
     rewrapped += 1
@@ -64,7 +64,7 @@ export const rotatePepper = async (db: Database, sealer: Sealer, pepper: string)
   for (;;) {
     const rows = await db.select().from(apiKeys).where(gt(apiKeys.id, after)).orderBy(asc(apiKeys.id)).limit(batchSize)
     for (const row of rows) {
-      const fingerprint = fingerprintOf(sealer.open(row.sealed, aboutKey(row)), pepper)
+      const fingerprint = fingerprintOf(sealer.open(row.sealed, apiKeyContext(row)), pepper)
       if (fingerprint === row.fingerprint) continue
       // A key that is rotated at this moment has a fingerprint under the current pepper already.
       const unchanged = and(eq(apiKeys.id, row.id), eq(apiKeys.fingerprint, row.fingerprint))

@@ -13,7 +13,7 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
 
 type Options = {
   rootApiKey: string
-  /** A second platform key, valid while the first is introduced. */
+  /** The platform key before a rotation. Both keys are valid. */
   previousRootApiKey?: string | undefined
   /** The principal of the platform keys. */
   platform: Principal
@@ -21,13 +21,13 @@ type Options = {
   /** Called with the id of each key that authenticated a request. */
   onUse?: (apiKeyId: string) => void
   verify: (token: string) => Promise<Principal | undefined>
-  /** The address of the client of a request. */
+  /** Returns the client address of a request. */
   addressOf: (c: HonoContext) => string
-  /** Counts a failed credential; throws a 429 for one too many from an address. */
+  /** Counts a failed credential. Throws a 429 above the limit of the address. */
   countFailure: (address: string) => void
 }
 
-/** Tells who makes a request, by what the endpoint accepts; throws a 401 where that is missing or not valid. */
+/** Returns a function that authenticates a request. It throws a 401 if an accepted credential is missing or invalid. */
 export const createAuthenticator = (options: Options) => {
   const { rootApiKey, previousRootApiKey, platform, keys, onUse, verify, addressOf, countFailure } = options
   const platformKeys = [rootApiKey, previousRootApiKey].filter((each) => each !== undefined).map(digest)
@@ -35,33 +35,33 @@ export const createAuthenticator = (options: Options) => {
     countFailure(addressOf(c))
     return new Problem('unauthenticated', detail, { headers: { 'www-authenticate': challenge } })
   }
-  const ofKey = async (c: HonoContext, apiKey: string): Promise<Principal> => {
-    const found = await keys.lookup(apiKey)
+  const authenticateKey = async (c: HonoContext, apiKey: string): Promise<Principal> => {
+    const principal = await keys.lookup(apiKey)
     // A key outside of its networks is refused like an unknown one, so that a thief does not learn that it is valid.
-    if (found !== undefined && isAllowedFrom(found, addressOf(c))) {
-      onUse?.(found.id)
-      return found
+    if (principal !== undefined && isAllowedFrom(principal, addressOf(c))) {
+      onUse?.(principal.id)
+      return principal
     }
     const given = digest(apiKey)
-    // Every comparison is made, each in a time that does not depend on how much of the key is right.
+    // All comparisons run in constant time, so that the timing reveals nothing about the platform keys.
     if (platformKeys.filter((each) => timingSafeEqual(given, each)).length > 0) return platform
-    throw refusal(c, 'The API key in the header x-api-key is not valid.', 'ApiKey')
+    throw refusal(c, 'The API key in the header x-api-key is invalid.', 'ApiKey')
   }
-  const ofToken = async (c: HonoContext, authorization: string): Promise<Principal> => {
+  const authenticateToken = async (c: HonoContext, authorization: string): Promise<Principal> => {
     const [, token] = /^Bearer +([\w.~+/-]+=*)$/i.exec(authorization) ?? []
-    const found = token === undefined ? undefined : await verify(token)
-    if (found !== undefined) return found
-    throw refusal(c, 'The Bearer token in the header Authorization is not valid.', 'Bearer error="invalid_token"')
+    const principal = token === undefined ? undefined : await verify(token)
+    if (principal !== undefined) return principal
+    throw refusal(c, 'The Bearer token in the header Authorization is invalid.', 'Bearer error="invalid_token"')
   }
   return async (c: HonoContext, accepted: Credential): Promise<Principal> => {
     if (accepted === 'none') return anonymous(addressOf(c))
     const apiKey = accepted === 'token' ? undefined : c.req.header('x-api-key')
-    if (apiKey !== undefined) return ofKey(c, apiKey)
+    if (apiKey !== undefined) return authenticateKey(c, apiKey)
     const authorization = accepted === 'key' ? undefined : c.req.header('authorization')
-    if (authorization !== undefined) return ofToken(c, authorization)
+    if (authorization !== undefined) return authenticateToken(c, authorization)
     throw accepted === 'token'
-      ? refusal(c, 'Give a token as Authorization: Bearer <token>.', 'Bearer')
-      : refusal(c, 'Give an API key in the header x-api-key.', 'ApiKey')
+      ? refusal(c, 'The request has no token. Send the header Authorization: Bearer <token>.', 'Bearer')
+      : refusal(c, 'The request has no API key. Send the header x-api-key.', 'ApiKey')
   }
 }
 

@@ -11,8 +11,8 @@ export type Found = { readonly ids: readonly string[]; readonly principal: Princ
 type Entry = { readonly atMs: number; readonly found: Promise<Found>; ids: readonly string[] | undefined }
 
 /**
- * Caches look-ups of credentials for half a second, failed ones too. Under load a credential costs two queries a second
- * instead of one a request. A credential that has expired meanwhile has no principal.
+ * Caches look-ups of credentials for half a second, including those without a result. Under load a credential costs two
+ * queries per second instead of one per request. A credential that expires while cached has no principal.
  */
 export const createFreshCache = ({ clock, load }: { clock: Clock; load: (name: string) => Promise<Found> }) => {
   const entries = new Map<string, Entry>()
@@ -40,11 +40,11 @@ export const createFreshCache = ({ clock, load }: { clock: Clock; load: (name: s
   }
   return {
     lookup: async (name: string): Promise<Principal | undefined> => {
-      const known = entries.get(name)
-      const { principal } = await (known !== undefined && isFresh(known) ? known.found : add(name))
+      const cached = entries.get(name)
+      const { principal } = await (cached !== undefined && isFresh(cached) ? cached.found : add(name))
       return principal?.expiresAtMs !== undefined && principal.expiresAtMs <= clock.now() ? undefined : principal
     },
-    /** Drops what a change of one id concerns, so that the next request of this replica sees the change. */
+    /** Drops the entries that depend on an id, so that the next request of this replica sees its change. */
     forget: (id: string): void => {
       for (const [name, { ids }] of entries) {
         // A look-up that is still running may have read the state before the change.

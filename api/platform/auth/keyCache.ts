@@ -5,7 +5,7 @@ import type { Principal } from './principal.ts'
 
 type Options = {
   readonly clock: Clock
-  /** The current pepper first; keys are found under each. */
+  /** The current pepper first. Look-ups try every pepper. */
   readonly peppers: readonly string[]
   readonly find: (fingerprints: readonly string[]) => Promise<Found>
 }

@@ -1,10 +1,10 @@
-/** At most this many keys are remembered between two writes; later ones are noted at their next use. */
+/** The maximum number of keys between two writes. Further keys are recorded at their next use. */
 const maxNoted = 10_000
 
-/** Collects the use of keys between two writes. */
+/** The ids of the keys that were used since the last write. */
 export type KeyUsage = ReturnType<typeof createKeyUsage>
 
-/** Notes which keys are used, so that no request waits for a write. */
+/** Creates an empty record of key usage. It is kept in memory, so that no request waits for a write. */
 export const createKeyUsage = () => {
   let noted = new Set<string>()
   return {

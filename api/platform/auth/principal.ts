@@ -1,21 +1,21 @@
-/** Who makes a request, with what it may do. Platform and key come from x-api-key, a user from a Bearer token. */
+/** The authenticated caller. The kinds `platform` and `key` come from x-api-key, `user` comes from a Bearer token. */
 export type Principal = {
   readonly kind: 'anonymous' | 'platform' | 'key' | 'user'
-  /** The id of the key, or the user's own. */
+  /** The id of the key, or the subject of the token. */
   readonly id: string
-  /** The name under which its requests and connections are counted; it begins with the credential's tenant. */
+  /** The key under which requests and connections are counted. It begins with the tenant of the credential. */
   readonly bucket: string
   readonly permissions: readonly string[]
   readonly claims: readonly string[]
   /** The tenant of a user's token. */
   readonly tenantId?: string
-  /** The end of the credential, in epoch milliseconds. */
+  /** The expiry of the credential, in epoch milliseconds. */
   readonly expiresAtMs?: number
   /** The CIDR blocks from which a key may be used. */
   readonly allowedNetworks?: readonly string[]
-  /** The rotation that made the key string of this caller. */
+  /** The number of the rotation that created the caller's key string. */
   readonly rotation?: number
-  /** A token of the built-in issuer, with its permissions as they were signed. */
+  /** The caller's token, if the built-in issuer signed it, with its original permissions. */
   readonly token?: IssuedToken
 }
 
@@ -29,11 +29,11 @@ export type IssuedToken = {
   readonly permissions: readonly string[]
 }
 
-/** The ids whose changes end or change a principal: those of its key, or of its token and what made the token. */
+/** Returns the ids whose changes affect a principal: its API key, or its token with the keys that minted and signed it. */
 export const credentialIds = ({ kind, id, token }: Principal): readonly string[] =>
   kind === 'key' ? [id] : token === undefined ? [] : [token.id, token.keyId, token.signingKeyId]
 
-/** Somebody without a credential, known by the address alone. */
+/** Returns the principal of a request without a credential, identified by the client address. */
 export const anonymous = (address: string): Principal => ({
   kind: 'anonymous',
   id: 'anonymous',

@@ -10,19 +10,19 @@ type Options = {
 /** A cache of the state of tokens of the built-in issuer, at most half a second old. */
 export type TokenCache = ReturnType<typeof createTokenCache>
 
-/** Confirms tokens whose signature was verified: the key that minted a token and the token itself must still be valid. */
+/** Confirms tokens with a verified signature: neither the token nor the keys that minted and signed it may be revoked. */
 export const createTokenCache = ({ clock, read }: Options) => {
   const cache = createFreshCache({
     clock,
     load: async (name) => {
-      const asked = JSON.parse(name) as Principal & { token: IssuedToken }
-      const [principal] = await read([asked])
-      return { ids: credentialIds(asked), principal }
+      const cached = JSON.parse(name) as Principal & { token: IssuedToken }
+      const [principal] = await read([cached])
+      return { ids: credentialIds(cached), principal }
     },
   })
   return {
     confirm: (principal: Principal): Promise<Principal | undefined> => cache.lookup(JSON.stringify(principal)),
-    /** Drops the tokens that a change of a key, a token or a signing key concerns. */
+    /** Drops the tokens that depend on an API key, a token or a signing key. */
     forget: cache.forget,
   }
 }

@@ -3,7 +3,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { eventually } from '#test/support/wait.ts'
-import { acceptSpeakers } from './accept.ts'
+import { deferSilentConnections } from './accept.ts'
 
 const started: (() => void)[] = []
 afterEach(() => {
@@ -14,7 +14,7 @@ afterEach(() => {
 const aServer = async () => {
   const clock = createFakeClock(0)
   const server = createServer((request, response) => response.end(`asked ${request.url};`))
-  const endSilent = acceptSpeakers(server, {
+  const endSilent = deferSilentConnections(server, {
     ...{ silentMs: 15_000, clock, isTrusted: () => false },
     limits: { connections: 100, connectionsPerAddress: 100 },
   })

@@ -2,26 +2,29 @@ import type { Server, Socket } from 'node:net'
 import type { Clock, Timer } from '#shared/clock.ts'
 import { plainAddress } from './clientAddress.ts'
 
-/** How many connections a process may have, and how many of them from one address. */
+/** The maximum numbers of connections of a process and of one client address. */
 export type ConnectionLimits = { readonly connections: number; readonly connectionsPerAddress: number }
 
 type Options = {
   readonly silentMs: number
   readonly clock: Clock
   readonly limits: ConnectionLimits
-  /** Reports whether the limit by address does not hold for an address: many clients come through one proxy. */
+  /** Reports whether an address is a trusted proxy, which is exempt from the limit per address. */
   readonly isTrusted: (address: string) => boolean
 }
 
 /**
- * Gives a connection to HTTP, which takes 10 KB for it, once its client says something: of ten thousand that come back
- * at once hardly any has spoken when it is accepted. One that says nothing for `silentMs` is ended, which HTTP would do
- * otherwise. Returns what ends all those that have said nothing yet.
+ * Passes a connection to the HTTP server only when its first data arrives. An HTTP connection costs 10 KB, and when ten
+ * thousand clients reconnect at once, most have sent nothing yet. Closes a connection that sends nothing for `silentMs`.
+ * Returns a function that closes all connections that have sent nothing.
  */
-export const acceptSpeakers = (server: Server, { silentMs, clock, limits, isTrusted }: Options): (() => void) => {
+export const deferSilentConnections = (
+  server: Server,
+  { silentMs, clock, limits, isTrusted }: Options,
+): (() => void) => {
   const serve = server.listeners('connection')
   server.removeAllListeners('connection')
-  /** Those that have said nothing, since when: in the order in which they came. */
+  /** The connections without data and their start times, in the order of arrival. */
   const silent = new Map<Socket, number>()
   let timer: Timer | undefined
   const endSilent = (beforeMs: number): void => {
@@ -36,10 +39,10 @@ export const acceptSpeakers = (server: Server, { silentMs, clock, limits, isTrus
     const [oldestMs] = silent.values()
     timer = oldestMs === undefined ? undefined : clock.setTimeout(sweep, oldestMs + silentMs - clock.monotonic())
   }
-  // One function for all: what is made beside a socket is kept with it.
-  function speak(this: Socket): void {
+  // Shared functions, since a closure per socket would stay in memory with the socket.
+  function passToHttp(this: Socket): void {
     if (!silent.delete(this)) return
-    this.off('readable', speak)
+    this.off('readable', passToHttp)
     this.off('close', forget)
     for (const listener of serve) listener.call(server, this)
     this.off('error', ignore)
@@ -54,7 +57,7 @@ export const acceptSpeakers = (server: Server, { silentMs, clock, limits, isTrus
     timer ??= clock.setTimeout(sweep, silentMs)
     socket.on('error', ignore)
     socket.on('close', forget)
-    socket.on('readable', speak)
+    socket.on('readable', passToHttp)
   })
   return () => {
     timer?.cancel()
@@ -62,7 +65,7 @@ export const acceptSpeakers = (server: Server, { silentMs, clock, limits, isTrus
   }
 }
 
-/** Counts connections until they close; one above a limit is ended without an answer, which would cost memory itself. */
+/** Counts open connections. A connection above a limit is closed without a response, since that would cost memory. */
 const countConnections = (
   { connections, connectionsPerAddress }: ConnectionLimits,
   isTrusted: Options['isTrusted'],
@@ -77,7 +80,7 @@ const countConnections = (
     else perAddress.set(address, left)
   }
   return {
-    /** Takes a place for a connection; ends it and returns false where there is none. */
+    /** Counts a connection. Closes it and returns false if a limit is reached. */
     enter: (socket: Socket): boolean => {
       const address = plainAddress(socket.remoteAddress ?? '')
       const count = perAddress.get(address) ?? 0

@@ -1,24 +1,29 @@
 import { createFaultList, type FaultList } from './faults.ts'
 import { Problem } from './problem.ts'
 
-/** The largest JSON body. */
+/** The maximum size of a JSON body, in bytes. */
 export const maxJsonBytes = 1024 * 1024
-/** How many values a JSON body may hold: arrays, objects, their elements and members, each counted once. */
+
+/** The maximum number of values in a JSON body. Every array, object, element and member counts as one. */
 export const maxJsonValues = 2_500
-/** The largest upload; a multipart body may add this much around its one file. */
+
+/** The maximum size of an uploaded file, in bytes. */
 export const maxUploadBytes = 10 * 1024 * 1024
+
+/** The bytes that a multipart body may add to its file. */
 export const multipartOverheadBytes = 64 * 1024
 
 /**
- * Reads a whole body, however it is framed. One over the limit is a 413 as soon as that is known; the rest of it is not
- * read.
+ * Reads a whole body, with or without a Content-Length. Throws a 413 as soon as the body exceeds the limit, without
+ * reading the rest.
  */
 export const readBytes = async (request: Request, maxBytes: number): Promise<Buffer> => {
-  const tooLarge = (): Problem => new Problem('body_too_large', `A body has at most ${maxBytes} bytes here.`)
+  const tooLarge = (): Problem =>
+    new Problem('body_too_large', `The body is too large. The limit is ${maxBytes} bytes.`)
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge()
   const chunks: Uint8Array[] = []
   let bytes = 0
-  // To leave a loop over the body itself would cancel it, and with it the connection that the answer needs.
+  // Leaving a `for await` loop over the body would cancel it and close the connection before the response is sent.
   const reader = request.body?.getReader()
   for (let next = await reader?.read(); next !== undefined && !next.done; next = await reader?.read()) {
     bytes += next.value.byteLength
@@ -28,11 +33,11 @@ export const readBytes = async (request: Request, maxBytes: number): Promise<Buf
   return Buffer.concat(chunks)
 }
 
-/** Reads a JSON body; 415, 413 and 400 say what is wrong with it. */
+/** Reads and checks a JSON body. Throws a 415, 413 or 400. */
 export const readJson = async (request: Request, { maxValues = maxJsonValues } = {}): Promise<unknown> => {
   const type = request.headers.get('content-type') ?? ''
   if (!/^application\/([a-z.-]+\+)?json\s*(;|$)/i.test(type)) {
-    throw new Problem('unsupported_media_type', 'Send the body as application/json.')
+    throw new Problem('unsupported_media_type', 'The content type of the body is not JSON. Send application/json.')
   }
   const bytes = await readBytes(request, maxJsonBytes)
   refuseLargeStructure(bytes, maxValues)
@@ -45,7 +50,7 @@ export const readJson = async (request: Request, { maxValues = maxJsonValues } =
 
 const maxDepth = 33
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
-/** Each opening bracket with the one that closes it. */
+/** The closing bracket for each opening bracket. */
 const closing = new Map([
   [0x5b, 0x5d],
   [0x7b, 0x7d],
@@ -53,8 +58,8 @@ const closing = new Map([
 const closings = new Set(closing.values())
 
 /**
- * Counts the values and the nesting of a JSON text before anything is made of them, in one pass that ends at the first
- * one too many. Commas, and the openings of arrays and objects that are not empty, each bring one more value.
+ * Checks the number of values and the nesting of JSON text before it is parsed, in one pass. Every comma and every opening
+ * bracket of a non-empty array or object adds one value.
  */
 const refuseLargeStructure = (bytes: Uint8Array, maxValues: number): void => {
   let values = 1
@@ -68,10 +73,10 @@ const refuseLargeStructure = (bytes: Uint8Array, maxValues: number): void => {
       if (bytes[at + 1] !== closing.get(byte)) values += 1
     } else if (closings.has(byte)) depth -= 1
     if (depth > maxDepth) {
-      throw new Problem('invalid_request', `The body is nested more than ${maxDepth} levels deep, which is the limit.`)
+      throw new Problem('invalid_request', `The body is nested too deeply. The limit is ${maxDepth} levels.`)
     }
     if (values > maxValues) {
-      throw new Problem('body_too_large', `The body has more than ${maxValues} JSON values, which is the limit here.`)
+      throw new Problem('body_too_large', `The body has too many JSON values. The limit is ${maxValues}.`)
     }
   }
 }
@@ -86,16 +91,16 @@ const parse = (bytes: Buffer): unknown => {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch (cause) {
-    throw new Problem('malformed_json', 'The body cannot be parsed as JSON in UTF-8 (RFC 8259).', { cause })
+    throw new Problem('malformed_json', 'The body is not valid JSON in UTF-8 (RFC 8259).', { cause })
   }
 }
 
 const refusedKeys = ['__proto__', 'constructor', 'prototype']
 
 /**
- * Finds what no body may hold: keys that reach a prototype in careless code, which validation would drop without an
- * error, and text that Postgres cannot keep (U+0000, lone surrogates). `path` leads to the value and is the same array
- * throughout, so that a body without faults costs no allocation.
+ * Adds a fault for each key that could pollute a prototype, which validation would drop silently, and for text that
+ * Postgres cannot store (U+0000, lone surrogates). `path` is the path of the value. The array is reused, so that a valid
+ * body costs no allocation.
  */
 const findUnsafeParts = (value: unknown, path: PropertyKey[], faults: FaultList): void => {
   if (typeof value === 'string') {
@@ -107,12 +112,13 @@ const findUnsafeParts = (value: unknown, path: PropertyKey[], faults: FaultList)
   for (const key of keys) {
     path.push(key)
     if (typeof key === 'string' && !isStorable(key)) faults.add(path, unstorable)
-    if (typeof key === 'string' && refusedKeys.includes(key)) faults.add(path, 'this key is refused')
+    if (typeof key === 'string' && refusedKeys.includes(key)) faults.add(path, 'key is not allowed')
     else findUnsafeParts(value[key as keyof typeof value], path, faults)
     path.pop()
   }
 }
 
-const unstorable = 'must not contain U+0000 or half of a surrogate pair'
-/** Whether Postgres can keep a text as it is. */
+const unstorable = 'must not contain U+0000 or a lone surrogate'
+
+/** Reports whether Postgres can store text unchanged. */
 export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()

@@ -1,18 +1,21 @@
 import { type InputFault, Problem, pointer } from './problem.ts'
 
-/** How many faults an answer lists, and the longest JSON Pointer that it names: an answer never outgrows its request. */
+/** The maximum number of faults in a response. */
 export const maxListedFaults = 32
+
+/** The maximum length of a fault's path, so that the response stays small. */
 const maxPointerLength = 256
 
-/** Collects the faults of a request: keeps the first 32 and counts the others. */
+/** The faults of a request. It keeps the first 32 and counts the rest. */
 export type FaultList = {
-  /** Adds a fault at a place in the body; with a prefix such as `query:` elsewhere. */
+  /** Adds a fault at a path in the body or, with a prefix such as `query:`, in another part of the request. */
   readonly add: (path: readonly PropertyKey[], message: string, prefix?: string) => void
   readonly total: () => number
-  /** A 400 that lists the kept faults and says how many there are. */
+  /** Returns a 400 that lists the kept faults and states the total. */
   readonly toProblem: () => Problem
 }
 
+/** Returns an empty list of faults. */
 export const createFaultList = (): FaultList => {
   const listed: InputFault[] = []
   let total = 0
@@ -25,7 +28,7 @@ export const createFaultList = (): FaultList => {
     total: () => total,
     toProblem: () => {
       const count = total === 1 ? '1 validation error' : `${total} validation errors`
-      const rest = total > listed.length ? `; the first ${listed.length} are listed` : ''
+      const rest = total > listed.length ? `. The first ${listed.length} are listed` : ''
       return new Problem('invalid_request', `The request has ${count}${rest}.`, { errors: listed })
     },
   }

@@ -1,36 +1,36 @@
 import { ObjectStoreError } from '#api/platform/objects/errors.ts'
 
-/** One fault of a request's input; the path is a JSON Pointer (RFC 6901) into the body, or names a header or parameter. */
+/** A validation error. The path is a JSON Pointer (RFC 6901) into the body, or the name of a header or parameter. */
 export type InputFault = { readonly path: string; readonly message: string }
 
-/** A JSON Pointer to a place in a body. */
+/** Returns the JSON Pointer (RFC 6901) of a path in a body. */
 export const pointer = (path: readonly PropertyKey[]): string =>
   path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 
 const titles = {
-  malformed_json: [400, 'The body is not JSON'],
-  invalid_request: [400, 'The request is invalid'],
-  unauthenticated: [401, 'No valid credential was given'],
-  forbidden: [403, 'The credential does not permit this'],
-  size_not_allowed: [403, 'This size is not allowed'],
-  not_found: [404, 'There is nothing here'],
-  method_not_allowed: [405, 'This method is not served here'],
-  conflict: [409, 'The present state does not allow this'],
-  limit_reached: [409, 'A limit is reached'],
-  precondition_failed: [412, 'The thing has changed meanwhile'],
-  body_too_large: [413, 'The body is too large'],
-  unsupported_media_type: [415, 'The body has a type that is not served here'],
-  build_unresolved: [422, 'The build cannot be resolved'],
-  upgrade_required: [426, 'This path speaks WebSocket'],
+  malformed_json: [400, 'Malformed JSON'],
+  invalid_request: [400, 'Invalid request'],
+  unauthenticated: [401, 'Missing or invalid credential'],
+  forbidden: [403, 'Permission denied'],
+  size_not_allowed: [403, 'Size not allowed'],
+  not_found: [404, 'Not found'],
+  method_not_allowed: [405, 'Method not allowed'],
+  conflict: [409, 'Conflict with the current state'],
+  limit_reached: [409, 'Limit reached'],
+  precondition_failed: [412, 'Precondition failed'],
+  body_too_large: [413, 'Body too large'],
+  unsupported_media_type: [415, 'Unsupported content type'],
+  build_unresolved: [422, 'Build cannot be resolved'],
+  upgrade_required: [426, 'WebSocket upgrade required'],
   rate_limited: [429, 'Too many requests'],
-  internal_error: [500, 'Something went wrong here'],
-  unavailable: [503, 'Something that this needs cannot be reached'],
+  internal_error: [500, 'Internal error'],
+  unavailable: [503, 'Dependency unavailable'],
 } as const
 
-/** The one word of a fault, for programs; `/problems/<code>` is its type. */
+/** The stable code of a problem, for programs. The problem type is `/problems/<code>`. */
 export type ProblemCode = keyof typeof titles
 
-/** A fault that is told to the client as it stands. Whatever else is thrown is told as an opaque 500. */
+/** An error whose message is sent to the client. Any other error becomes an opaque 500. */
 export class Problem extends Error {
   override name = 'Problem'
   readonly code: ProblemCode
@@ -53,14 +53,14 @@ export class Problem extends Error {
   }
 }
 
-/** Absent, or another tenant's: the two are told alike. */
+/** Returns the 404 for a resource that is absent or belongs to another tenant. Both get the same answer. */
 export const notFound = (): Problem =>
-  new Problem('not_found', 'It does not exist, or the credential and the headers do not lead to it.')
+  new Problem('not_found', 'The resource does not exist, or the credential or the scope headers give no access to it.')
 
-/** The longest detail: some name what the caller sent, of which an answer repeats no more than this. */
+/** The maximum length of `detail`, since some details quote the request. */
 const maxDetailLength = 1_024
 
-/** Returns the body (RFC 9457), status and headers of the answer to a problem. */
+/** Returns the body (RFC 9457), status and headers of the response for a problem. */
 export const problemResponse = (problem: Problem, requestId: string) => {
   const [status, title] = titles[problem.code]
   const body = {
@@ -79,22 +79,30 @@ export const problemResponse = (problem: Problem, requestId: string) => {
   }
 }
 
-/** The problem that an error stands for; an unknown one is an opaque 500 with the error as its cause. */
+/** Returns the problem for an error. An unexpected error becomes an opaque 500 with the error as its cause. */
 export const toProblem = (error: unknown): Problem => {
   if (error instanceof Problem) return error
-  if (isDatabaseAway(error)) {
+  if (isDatabaseUnavailable(error)) {
     const headers = { 'retry-after': '2' }
-    return new Problem('unavailable', 'The database does not answer; try again.', { headers, cause: error })
+    return new Problem('unavailable', 'The database is unavailable. Retry after the time in Retry-After.', {
+      headers,
+      cause: error,
+    })
   }
   if (error instanceof ObjectStoreError) {
     const headers = { 'retry-after': '5' }
-    return new Problem('unavailable', 'The object store does not answer; try again.', { headers, cause: error })
+    return new Problem('unavailable', 'The object store is unavailable. Retry after the time in Retry-After.', {
+      headers,
+      cause: error,
+    })
   }
-  return new Problem('internal_error', 'The request id finds the cause in the log.', { cause: error })
+  return new Problem('internal_error', 'An unexpected error occurred. The log has an entry with the request id.', {
+    cause: error,
+  })
 }
 
-/** Of sockets, and of Postgres (its manual, appendix A): too many connections, cancelled, ended for idling, shut down. */
-const awayCodes = [
+/** Socket errors, and SQLSTATE codes of a lost or refused session or a cancelled query (Postgres manual, appendix A). */
+const unavailableCodes = [
   'ECONNREFUSED',
   'ECONNRESET',
   'EHOSTUNREACH',
@@ -109,16 +117,16 @@ const awayCodes = [
   '57P03',
 ]
 
-/** What pg says, without a code, of a session that was lost or could not be had in time. */
-const awayMessage =
+/** Messages of pg errors without a code: the session was lost or not available in time. */
+const unavailableMessage =
   /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Client (has encountered|was closed))/
 
-/** Whether a failed query failed because the database is out, rather than by what was asked of it. */
-export const isDatabaseAway = (error: unknown): boolean => {
+/** Reports whether a query failed because the database is unavailable, not because of the query itself. */
+export const isDatabaseUnavailable = (error: unknown): boolean => {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
-    if ('code' in at && awayCodes.includes(String(at.code))) return true
-    if (awayMessage.test(at.message)) return true
-    if (at instanceof AggregateError && at.errors.some(isDatabaseAway)) return true
+    if ('code' in at && unavailableCodes.includes(String(at.code))) return true
+    if (unavailableMessage.test(at.message)) return true
+    if (at instanceof AggregateError && at.errors.some(isDatabaseUnavailable)) return true
   }
   return false
 }

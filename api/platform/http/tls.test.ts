@@ -10,7 +10,7 @@ import { openPki } from '#dev/kubernetes/pki.ts'
 import { createLog } from '#shared/log.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { eventually } from '#test/support/wait.ts'
-import { acceptSpeakers } from './accept.ts'
+import { deferSilentConnections } from './accept.ts'
 import { readTls, reloadTls } from './tls.ts'
 
 const ended: (() => void)[] = []
@@ -43,7 +43,7 @@ const aServer = async () => {
   const present = await readTls(volume.files)
   const server = createServer(present, (_, response) => response.end('hello'))
   const limits = { connections: 10, connectionsPerAddress: 10 }
-  ended.push(acceptSpeakers(server, { silentMs: 15_000, clock, limits, isTrusted: () => false }))
+  ended.push(deferSilentConnections(server, { silentMs: 15_000, clock, limits, isTrusted: () => false }))
   const log = createLog({ name: 'test', level: 'silent' })
   ended.push(reloadTls(server, { files: volume.files, present, clock, log }))
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
