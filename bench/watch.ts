@@ -35,7 +35,7 @@ export const watchReady = async (transport: Transport, resource: Resource, names
   await cache.synced({ timeoutMs: limitMs })
   return {
     made,
-    /** When each was Ready; rejects after two minutes. */
+    /** Resolves to the time at which each became Ready. Rejects after two minutes. */
     all: async (): Promise<Map<string, number>> => {
       const timer = setTimeout(
         () => done.reject(new Error(`${ready.size} of ${wanted.size} were Ready in time`)),

@@ -61,7 +61,7 @@ export type CreateApiKey = {
   claims?: { [key: string]: boolean }
   isActive?: boolean
   permissions?: string[]
-  /** When the key ends. */
+  /** The expiry of the key. */
   expiresAt?: string
   /** The CIDR blocks from which the key may be used. */
   allowedNetworks?: string[]
@@ -353,13 +353,13 @@ export type LaunchContext = {
 }
 
 export type Limits = {
-  /** How many worlds there may be. */
+  /** Maximum number of worlds. */
   maxWorlds: number
-  /** How many bot deployments there may be. */
+  /** Maximum number of bot deployments. */
   maxBotDeployments: number
-  /** The largest estimatedCapacity of one world. */
+  /** Maximum estimatedCapacity of one world. */
   maxWorldCapacity: number
-  /** The sum of estimatedCapacity of running worlds. */
+  /** Maximum sum of estimatedCapacity over the running worlds. */
   maxRunningCapacity: number
 }
 
@@ -444,19 +444,19 @@ export type PatchBotDeployment = {
 }
 
 export type PatchLimits = {
-  /** How many worlds there may be. */
+  /** Maximum number of worlds. */
   maxWorlds?: number
-  /** How many bot deployments there may be. */
+  /** Maximum number of bot deployments. */
   maxBotDeployments?: number
-  /** The largest estimatedCapacity of one world. */
+  /** Maximum estimatedCapacity of one world. */
   maxWorldCapacity?: number
-  /** The sum of estimatedCapacity of running worlds. */
+  /** Maximum sum of estimatedCapacity over the running worlds. */
   maxRunningCapacity?: number
 }
 
 export type PatchOrganization = {
   name?: string
-  /** A label that the tenant chooses; it is not unique. organizationId identifies an organization. */
+  /** A label that the tenant chooses. It is not unique; organizationId identifies the organization. */
   tenantId?: string
   featuredEventId?: string
   features?: {
@@ -584,7 +584,7 @@ export type PatchedProject = {
   name: string
 }
 
-/** A fault (RFC 9457); `code` is for programs, `errors` names every faulty part. */
+/** An error (RFC 9457). `code` is stable and meant for programs; `errors` lists the validation errors. */
 export type Problem = {
   type: string
   title: string
@@ -822,7 +822,7 @@ export type PutLiveConfig = {
 }
 
 export type RotateApiKey = {
-  /** How long the replaced string stays valid. */
+  /** The time for which the replaced string stays valid, in seconds. */
   overlapSeconds?: number
 }
 
@@ -1000,7 +1000,7 @@ type None = { [name: string]: never }
 
 /** The input and response of each operation. */
 export type Operations = {
-  /** Make a key that grants no more than the key that makes it */
+  /** Create an API key with at most the permissions of the caller */
   createApiKey: {
     params: None
     query: None
@@ -1022,7 +1022,7 @@ export type Operations = {
     body: CreateBotDeployment
     answer: undefined
   }
-  /** Make an organization */
+  /** Create an organization */
   createOrganization: {
     params: None
     query: None
@@ -1042,7 +1042,7 @@ export type Operations = {
     body: CreateProject
     answer: CreatedProject
   }
-  /** Make a short-lived token for a user */
+  /** Create a short-lived token for a user */
   createToken: {
     params: {
       userId: string
@@ -1062,7 +1062,7 @@ export type Operations = {
     body: CreateWorld
     answer: CreatedWorld
   }
-  /** Delete a key */
+  /** Delete an API key */
   deleteApiKey: {
     params: {
       apiKeyId: string
@@ -1182,7 +1182,7 @@ export type Operations = {
     body: undefined
     answer: Document
   }
-  /** The keys by which tokens of the built-in issuer are verified */
+  /** Read the public keys that verify tokens of the built-in issuer */
   getJsonWebKeySet: {
     params: None
     query: None
@@ -1214,7 +1214,7 @@ export type Operations = {
     body: undefined
     answer: Document
   }
-  /** Read what anybody may know of an organization */
+  /** Read the public fields of an organization */
   getOrganization: {
     params: None
     query: None
@@ -1222,7 +1222,7 @@ export type Operations = {
     body: undefined
     answer: PublicOrganization
   }
-  /** Read what anybody may know of an organization */
+  /** Read the public fields of an organization */
   getOrganizationById: {
     params: {
       organizationId: string
@@ -1261,7 +1261,7 @@ export type Operations = {
     body: undefined
     answer: WorldAccess
   }
-  /** List the keys of an organization; key strings are masked for those who may not manage keys */
+  /** List the API keys of an organization; key strings are masked unless the caller may manage them */
   listApiKeys: {
     params: None
     query: {
@@ -1379,7 +1379,7 @@ export type Operations = {
     body: undefined
     answer: World[]
   }
-  /** Change a key */
+  /** Change an API key */
   patchApiKey: {
     params: {
       apiKeyId: string
@@ -1402,7 +1402,7 @@ export type Operations = {
     body: PatchBotDeployment
     answer: undefined
   }
-  /** Set limits of an organization: what is left out stays */
+  /** Set limits of an organization; omitted limits stay unchanged */
   patchLimits: {
     params: {
       organizationId: string
@@ -1463,7 +1463,7 @@ export type Operations = {
     body: PutBuild
     answer: Build
   }
-  /** Write a collection document whole */
+  /** Create or replace a collection document */
   putCollection: {
     params: {
       id: string
@@ -1475,7 +1475,7 @@ export type Operations = {
     body: PutCollection
     answer: Document
   }
-  /** Write a kvStore document whole */
+  /** Create or replace a kvStore document */
   putKvStore: {
     params: {
       id: string
@@ -1487,7 +1487,7 @@ export type Operations = {
     body: PutKvStore
     answer: Document
   }
-  /** Write a liveConfig document whole */
+  /** Create or replace a liveConfig document */
   putLiveConfig: {
     params: {
       id: string
@@ -1548,7 +1548,7 @@ export type Operations = {
     }
     answer: undefined
   }
-  /** Revoke a token before its end */
+  /** Revoke a token */
   revokeToken: {
     params: {
       userId: string
@@ -1559,7 +1559,7 @@ export type Operations = {
     body: undefined
     answer: undefined
   }
-  /** Give a key a new string; the replaced string stays valid for the overlap */
+  /** Replace the string of an API key; the old string stays valid for the overlap */
   rotateApiKey: {
     params: {
       apiKeyId: string

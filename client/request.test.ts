@@ -5,7 +5,7 @@ import type { Operation } from './types.ts'
 const taking = (...body: string[]): Operation => ({ method: 'PUT', path: '/', body })
 const bytes = new Uint8Array([1, 2, 3])
 
-/** What `fetch` sends. */
+/** Returns the content type and the body that `fetch` sends. */
 const sent = async (operation: Operation, input: { body?: unknown; headers?: Record<string, unknown> }) => {
   const request = new Request('http://localhost/', { method: 'PUT', ...contentOf(operation, input) })
   return { type: request.headers.get('content-type'), body: new Uint8Array(await request.arrayBuffer()) }

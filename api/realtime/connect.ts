@@ -8,7 +8,7 @@ import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { isId } from '#shared/ids.ts'
 import { mayRead } from './topic.ts'
 
-/** What the route needs beside what every route has. */
+/** The dependencies of the realtime route. */
 export type ConnectOptions = {
   /** Origins whose pages may connect, that of the API among them. */
   readonly allowedOrigins: ReadonlySet<string>

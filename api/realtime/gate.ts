@@ -1,10 +1,10 @@
 import type { Principal } from '#api/platform/auth/principal.ts'
 import { Problem } from '#api/platform/http/problem.ts'
 
-/** How many connections one key or user, and one address, may have to a replica. */
+/** The maximum numbers of connections to one replica, per credential and per client address. */
 export type SocketLimits = { readonly socketsPerKey: number; readonly socketsPerAddress: number }
 
-/** All connections of a replica: a limit of memory and of file descriptors. */
+/** The maximum number of connections to one replica. It bounds memory and file descriptors. */
 const maxConnections = 50_000
 
 /** Counts connections from the moment they are admitted. The platform key has no limit of its own. */

@@ -63,7 +63,7 @@ const aHub = () => {
       hub.publish([change], 0)
     },
     wants: (): number => queue.size,
-    /** How many subscriptions are counted. */
+    /** Returns the number of subscriptions in the metrics. */
     counted: async (): Promise<number | undefined> =>
       /^\S*subscriptions (-?\d+)$/m
         .exec(await registry.metrics())

@@ -36,7 +36,7 @@ export const openTailSession = async (databaseUrl: string): Promise<TailSession>
   }
 }
 
-/** One statement, so that the rows are read with the snapshot that it returns. */
+/** A single statement, so that the rows are read with the returned snapshot. */
 const pollText = `
   select s.snapshot::text as snapshot, c.*
   from (select pg_current_snapshot() as snapshot) s left join lateral (

@@ -2,7 +2,7 @@ import { pathOf } from '#api/domain/access/authorise.ts'
 import { strongestVerb } from '#api/domain/access/permissions.ts'
 import type { ScopeIds } from '#api/domain/access/scope.ts'
 import { documentParams } from '#api/domain/documents/schema.ts'
-import { placeOf } from '#api/domain/documents/scope.ts'
+import { resolveDocument } from '#api/domain/documents/scope.ts'
 import { Problem } from '#api/platform/http/problem.ts'
 import { isId } from '#shared/ids.ts'
 import { type Fault, type ResourceName, type ResourceType, resourceTypes } from './protocol.ts'
@@ -41,7 +41,7 @@ export const readTopic = (
   if (!parsed.success)
     return { fault: 'id', message: `The id is invalid: ${parsed.error.issues[0]?.message ?? 'unknown form'}.` }
   try {
-    const { organizationId, projectId, worldId, id: localId } = placeOf(scope, id)
+    const { organizationId, projectId, worldId, id: localId } = resolveDocument(scope, id)
     const isOwn = (scopeId: string, topicId: string): boolean => topicId === '' || topicId === scopeId
     return {
       topic: { type: resourceType, organizationId, projectId, worldId, id: localId },

@@ -18,10 +18,12 @@ const handshakesAtOnce = 64
 const maxWaiting = 20_000
 const path = '/api/realtime/connect/'
 
-/** Whether a request is answered by an upgrade; every other request is answered as HTTP, whatever it offers. */
+/** Reports whether a request is a WebSocket handshake. Every other request is answered as HTTP. */
 export const isUpgrade = ({ method, url = '', headers }: IncomingMessage): boolean => {
-  const [asked = ''] = url.split('?')
-  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && (asked === path || `${asked}/` === path)
+  const [pathname = ''] = url.split('?')
+  return (
+    method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && (pathname === path || `${pathname}/` === path)
+  )
 }
 
 export type UpgradeOptions = {
@@ -39,7 +41,7 @@ export type UpgradeOptions = {
   readonly log: Log
 }
 
-/** What ws is told: nothing is compressed (430 KB a connection), and what a client can make it keep is bounded. */
+/** The options of ws. Compression is off, since it costs 430 KB per connection, and buffers are bounded. */
 const wsOptions: ServerOptions<typeof ClientSocket> & { maxBufferedChunks: number; closeTimeout: number } = {
   noServer: true,
   WebSocket: ClientSocket,

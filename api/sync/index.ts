@@ -42,7 +42,7 @@ type SyncConfig = {
   readonly pushBackoffMaxMs: number
 }
 
-/** What the sync works with. */
+/** The dependencies of the sync. */
 export type SyncOptions = {
   readonly db: Database
   readonly credentials: Credentials
@@ -187,5 +187,5 @@ const pullKind = async <T extends KubeObject>(
   await Promise.all([caching, working])
 }
 
-/** How often rows are compared with a cache that should have told every deletion; a safety net, not the way. */
+/** The interval for comparing rows with the cache, in case an event of a deletion was missed. */
 const sweepMs = 300_000

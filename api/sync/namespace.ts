@@ -28,7 +28,7 @@ export type NamespaceOptions = {
   readonly clock: Clock
 }
 
-/** How long a new RoleBinding may take to act before the push is postponed. It is milliseconds as a rule. */
+/** The time to wait for a new RoleBinding to take effect before the push is postponed. It usually takes milliseconds. */
 const rightsTimeoutMs = 4_000
 const firstPollMs = 20
 const as = { fieldManager: fieldManagers.api, force: true }

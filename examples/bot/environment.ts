@@ -7,7 +7,7 @@ export type BotEnvironment = {
   readonly healthPort: number
   /** The interval between the bot's messages. */
   readonly talkMs: number
-  /** How long the world may be out of reach before the bot exits, so that it is replaced. */
+  /** The time without a connection to the world after which the bot exits, so that it is replaced. */
   readonly giveUpMs: number
 }
 

@@ -5,7 +5,7 @@ import { scalingProfiles } from '#shared/scalingProfiles.ts'
 /** The number of bots that a deployment may run beside the other deployments of its world. */
 export type Share = {
   readonly allowed: number
-  /** Why that is less than the count, if it is. */
+  /** The reason if that is less than the count. */
   readonly excess?: string
 }
 

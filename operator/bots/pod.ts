@@ -6,7 +6,7 @@ import { apiGroup, labels } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import type { BotSettings } from './settings.ts'
 
-/** One bot that is to be created. */
+/** A bot to create. */
 export type Bot = {
   readonly index: number
   /** The number of restarts of this bot so far. Its pod carries it, so the status does not have to. */

@@ -5,7 +5,7 @@ import type { World } from '#shared/resources/world.ts'
 import type { Bot } from './pod.ts'
 import type { BotSettings } from './settings.ts'
 
-/** One write to the cluster. The executor decides nothing. */
+/** A write to the cluster. The executor decides nothing. */
 export type Step = { readonly verb: 'createPod'; readonly bot: Bot } | { readonly verb: 'deletePod'; readonly pod: Pod }
 
 /** The result of planning a BotDeployment. */

@@ -12,17 +12,17 @@ export const maxMessageLength = 4_096
 
 /** The part of a plan's outcome that the conditions show. */
 export type Verdict = {
-  /** One CamelCase word for programs. */
+  /** A CamelCase word for programs. */
   readonly reason: string
   readonly message: string
   /** `Unknown` while the node of a server does not report. */
   readonly ready?: boolean | 'Unknown'
   readonly progressing?: boolean
-  /** Why the resource is Degraded, if it is. */
+  /** The reason if the resource is Degraded. */
   readonly trouble?: Pick<Diagnosis, 'reason' | 'message' | 'detail'> | undefined
 }
 
-/** One condition, before its time and generation are set. */
+/** A condition without its transition time and generation. */
 export type ConditionState = {
   readonly type: string
   readonly holds: boolean | 'Unknown'

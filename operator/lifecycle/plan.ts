@@ -7,7 +7,7 @@ export type PlanOf<Step, Status> = {
   readonly requeueAfterMs?: number
 }
 
-/** One case of a plan: returns its plan if it applies, otherwise undefined. */
+/** A case of a plan. Returns the plan if it applies, otherwise undefined. */
 export type Case<Input, Plan> = (input: Input) => Plan | undefined
 
 /** Returns the plan of the first case that applies. Throws if none does, so the last case of a list always applies. */

@@ -3,11 +3,11 @@ import { containerStatusOf } from './podState.ts'
 
 /** The reason why an object is not in its desired state. */
 export type Diagnosis = {
-  /** One CamelCase word for programs. */
+  /** A CamelCase word for programs. */
   readonly reason: string
   /** Fixed sentences for the tenant, without words of the kubelet, a registry or the API server. */
   readonly message: string
-  /** Those words, for the Kubernetes event and the log. */
+  /** The original words, for the Kubernetes event and the log. */
   readonly detail?: string
   /** Waiting alone may not resolve it; it makes the object Degraded. */
   readonly serious: boolean

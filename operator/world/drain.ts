@@ -14,7 +14,7 @@ export type Drain =
       readonly message: string
       /** Unknown while the server's node does not report. */
       readonly deployment: 'Stopping' | 'Unknown'
-      /** What blocks the end. */
+      /** The reason why the drain is blocked. */
       readonly trouble?: Diagnosis
       readonly requeueAfterMs?: number
     }

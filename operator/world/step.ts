@@ -5,7 +5,7 @@ import type { Service } from '#operator/pods/service.ts'
 import type { World, WorldQueue, WorldRun, WorldStatus } from '#shared/resources/world.ts'
 import type { WorldSettings } from './settings.ts'
 
-/** One write to the cluster. The executor decides nothing. */
+/** A write to the cluster. The executor decides nothing. */
 export type Step =
   | { readonly verb: 'createPod'; readonly run: WorldRun }
   | { readonly verb: 'deletePod'; readonly pod: Pod }

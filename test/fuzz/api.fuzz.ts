@@ -15,7 +15,7 @@ const schemathesis = await obtainSchemathesis({ env: process.env, progress: say 
 const python = 'python' in schemathesis ? schemathesis.python : ''
 const needs = 'missing' in schemathesis ? ` (needs ${schemathesis.missing})` : ''
 
-/** What the process may take, of which the runtime has most; a leak in one of thousands of requests is far beyond it. */
+/** The memory limit of the process. Most of it is for the runtime; a leak over thousands of requests far exceeds it. */
 const maxMemoryBytes = 512 * 1024 * 1024
 const noLimit = '1000000'
 /** A few minutes of work, and the time that was asked for; a busy machine takes ten times as long. */

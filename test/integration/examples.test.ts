@@ -81,7 +81,7 @@ test('every example in the document fits the schema beside it', () => {
   expect(checked).toBeGreaterThan(100)
 })
 
-/** What is done first, so that everything else is there as in the examples, and what ends it. */
+/** The operations that run first and create the objects of the examples. */
 const begins = [
   ...['createOrganization', 'putOrganizationPicture', 'createProject', 'createApiKey', 'putBuild', 'createWorld'],
   ...['startWorld', 'putWorldPicture', 'patchWorld', 'createBotDeployment', 'putKvStore', 'putCollection'],
@@ -139,7 +139,7 @@ const createTraveller = () => {
     const endpoint = endpoints.find((each) => each.operationId === operationId)
     return endpoint === undefined ? '' : (await ask(endpoint)).text
   }
-  /** What is learnt from the answers to the requests that make something. */
+  /** Records the ids in the responses of operations that create something. */
   const lessons: Record<string, (answer: Json, location: string) => unknown> = {
     createOrganization: ({ organizationId }) => Object.assign(ids, { organization: organizationId }),
     createProject: ({ projectId }) => Object.assign(ids, { project: projectId }),

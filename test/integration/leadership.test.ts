@@ -20,7 +20,7 @@ const namespaces = createClient(transport, { group: '', version: 'v1', plural: '
 const namespace = `leadership-${Date.now()}`
 const ref = { namespace: 'default', name: 'orrery-operator' }
 const waitMs = { timeoutMs: 40_000 }
-/** How long a lease holds that nobody renews. */
+/** The duration of a lease that is not renewed. */
 const leaseMs = 15_000
 
 const undo: (() => Promise<void>)[] = []

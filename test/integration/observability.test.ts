@@ -42,7 +42,7 @@ const aWorld = async (name: string, annotations: Record<string, string> = {}) =>
     pod: cluster.pod(namespace, name),
     phase: (phase: string) =>
       eventually(`phase ${phase}`, async () => (await cluster.worlds.get({ namespace, name })).status?.phase === phase),
-    /** What `kubectl get events` shows of it, as `type reason`, oldest first. */
+    /** Returns its events from `kubectl get events` as `type reason`, oldest first. */
     events: () =>
       cluster
         .kubectl(

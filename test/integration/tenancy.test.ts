@@ -166,7 +166,7 @@ const request = async (endpoint: Endpoint, of: Things, credential: Credential, m
   })
 }
 
-/** What a client can tell two answers apart by: all of them but for what every request has of its own. */
+/** Returns the parts of a response that could reveal something: all but those that differ for every request. */
 const told = ({ status, headers, text }: Awaited<ReturnType<typeof send>>) => ({
   status,
   text: text.replace(/"requestId":"[^"]+"/, '"requestId":""'),
@@ -338,7 +338,7 @@ describe('the owner of another organization', () => {
   const as = ({ credential: accepted }: Endpoint): Credential =>
     accepted === 'token' ? { token: credential.token } : { apiKey: credential.apiKey }
 
-  /** What needs no right in any organization; none of it is about the victim. */
+  /** Operations that need no permission in an organization. None of them is about the victim. */
   const forAll: Record<string, number> = {
     listOrganizations: 200,
     createOrganization: 403,
@@ -531,7 +531,7 @@ describe('the owner of another organization', () => {
 })
 
 describe('a key of another project of the same organization', () => {
-  /** What is asked without a project, or about all of them. */
+  /** Operations without a project, or on all projects. */
   const forAll: Record<string, number> = {
     listOrganizations: 200,
     createOrganization: 403,

@@ -4,7 +4,7 @@ export type ScopeIds = { readonly organizationId: string; readonly projectId: st
 /** A level of the permission tree. */
 export type ScopeKind = 'organization' | 'project' | 'world'
 
-/** One scope of the permission tree. */
+/** A scope of the permission tree. */
 export type ScopeRef = { readonly kind: ScopeKind } & ScopeIds
 
 /** The request headers that name a scope. */

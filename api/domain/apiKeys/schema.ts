@@ -24,7 +24,7 @@ const permissions = () =>
   z.array(boundedText(256).regex(permissionPattern, 'must be <path>:<verb>, such as organizations/{id}/**:w')).max(256)
 
 const expiresAt = () =>
-  z.iso.datetime({ precision: 3 }).meta({ examples: [exampleInstant], description: 'When the key ends.' })
+  z.iso.datetime({ precision: 3 }).meta({ examples: [exampleInstant], description: 'The expiry of the key.' })
 const allowedNetworks = () =>
   z
     .array(boundedText(64).refine(isNetwork, 'must be a CIDR block, such as 192.0.2.0/24'))
@@ -44,12 +44,12 @@ export const createApiKeyBody = z
   })
   .meta({ id: 'CreateApiKey', examples: [example] })
 
-/** The answer of `POST /api/organizations/apiKeys/`: the key itself. */
+/** The answer of `POST /api/organizations/apiKeys/`, with the key string. */
 export const createdApiKey = z
   .object({ apiKey: z.string() })
   .meta({ id: 'CreatedApiKey', examples: [{ apiKey: maskedApiKey }] })
 
-/** The body of `PATCH /api/organizations/apiKeys/{apiKeyId}/`; fields that are left out stay, and null clears a restriction. */
+/** The body of `PATCH /api/organizations/apiKeys/{apiKeyId}/`. Omitted fields stay unchanged; null removes a restriction. */
 export const patchApiKeyBody = z
   .strictObject({
     displayName: displayName().exactOptional(),
@@ -61,7 +61,7 @@ export const patchApiKeyBody = z
   })
   .meta({ id: 'PatchApiKey', examples: [{ displayName: 'Old matchmaker', isActive: false }] })
 
-/** A key as answers show it; the key string is masked for those who may not hold it. */
+/** An API key in a response. The key string is masked unless the caller may read it. */
 export const apiKeyAnswer = z
   .object({
     documentId: shownId('apiKey'),
@@ -95,12 +95,12 @@ const maxOverlapSeconds = 30 * 24 * 3_600
 export const rotateApiKeyBody = z
   .strictObject({
     overlapSeconds: z.int().min(0).max(maxOverlapSeconds).default(3_600).meta({
-      description: 'How long the replaced string stays valid.',
+      description: 'The time for which the replaced string stays valid, in seconds.',
     }),
   })
   .meta({ id: 'RotateApiKey', examples: [{ overlapSeconds: 3_600 }] })
 
-/** The answer of `POST /api/organizations/apiKeys/{apiKeyId}/rotate/`: the new string, and the end of the replaced one. */
+/** The answer of `POST /api/organizations/apiKeys/{apiKeyId}/rotate/`: the new string and the expiry of the old one. */
 export const rotatedApiKey = z
   .object({ apiKey: z.string(), previousValidUntil: shownInstant() })
   .meta({ id: 'RotatedApiKey', examples: [{ apiKey: maskedApiKey, previousValidUntil: exampleInstant }] })

@@ -19,7 +19,7 @@ const forget = (ctx: Context, apiKeyId: string): void => {
   ctx.tokens.forget(apiKeyId)
 }
 
-const newString = (ctx: Context, apiKey: string, ids: Pick<ApiKeyRow, 'id' | 'organizationId'>) => ({
+const newStringColumns = (ctx: Context, apiKey: string, ids: Pick<ApiKeyRow, 'id' | 'organizationId'>) => ({
   fingerprint: fingerprintOf(apiKey, ctx.peppers[0]),
   sealed: ctx.sealer.seal(apiKey, apiKeyContext(ids)),
 })
@@ -31,17 +31,20 @@ const toColumns = <T extends PatchApiKey>({ expiresAt, ...changes }: T) => ({
 
 const refuseStronger = (ctx: Context, row: ApiKeyRow): void => {
   if (holdsAllOf(ctx, row)) return
-  throw new Problem('forbidden', 'This key holds more than the credential, which may only deactivate or delete it.')
+  throw new Problem(
+    'forbidden',
+    'The key has permissions or claims that the credential lacks. The credential may only deactivate or delete it.',
+  )
 }
 
-/** How many keys an organization may have. */
+/** The maximum number of API keys in an organization. */
 const maxKeys = 1_000
 
-/** What a key's sealed text is bound to. */
+/** Returns the context to which a sealed key string is bound. */
 export const apiKeyContext = ({ id, organizationId }: Pick<ApiKeyRow, 'id' | 'organizationId'>): string =>
   `api-key/${organizationId}/${id}`
 
-/** Makes a key that grants no more than its maker holds. The key itself is in the answer. */
+/** Creates an API key with at most the permissions of the caller. Returns the key string. */
 export const createApiKey = async (ctx: Context, input: CreateApiKey): Promise<{ apiKey: string }> => {
   refuseEscalation(ctx, input)
   return createOnce(ctx, async (tx, now) => {
@@ -51,7 +54,7 @@ export const createApiKey = async (ctx: Context, input: CreateApiKey): Promise<{
     await tx.insert(apiKeys).values({
       ...ids,
       ...toColumns(input),
-      ...newString(ctx, apiKey, ids),
+      ...newStringColumns(ctx, apiKey, ids),
       ancestorId: await ctx.ancestorOf(tx, ctx.principal),
       createdAt: now,
       updatedAt: now,
@@ -60,7 +63,7 @@ export const createApiKey = async (ctx: Context, input: CreateApiKey): Promise<{
   })
 }
 
-/** Lists the keys of the organization, oldest first. */
+/** Returns a page of the organization's API keys, oldest first. */
 export const listApiKeys = async (ctx: Context, page: Page): Promise<Paged<ApiKeyAnswer>> => {
   const rows = await ctx.db
     .select()
@@ -73,14 +76,14 @@ export const listApiKeys = async (ctx: Context, page: Page): Promise<Paged<ApiKe
 }
 
 /**
- * Changes a key; fields that are left out stay. Re-activating or changing a key needs everything that the key holds,
- * since a weaker caller could otherwise restore a revoked key, or strip a stronger one until its string is shown.
- * Deactivating needs only `*` on the organization.
+ * Changes an API key. Omitted fields stay unchanged. Deactivating needs only `*` on the organization. Any other change
+ * needs all permissions of the key: a weaker caller could otherwise restore a revoked key, or remove permissions from a
+ * stronger key until its string is shown.
  */
 export const patchApiKey = async (ctx: Context, apiKeyId: string, changes: PatchApiKey): Promise<ApiKeyAnswer> => {
   refuseEscalation(ctx, changes)
   const row = await ctx.db.transaction(async (tx) => {
-    const before = await changeable(ctx, tx, apiKeyId)
+    const before = await lockForChange(ctx, tx, apiKeyId)
     if (!isDeactivation(changes)) refuseStronger(ctx, before)
     const columns = { ...toColumns(changes), updatedAt: new Date(ctx.clock.now()) }
     const [changed] = await tx.update(apiKeys).set(columns).where(whereKey(ctx, apiKeyId)).returning()
@@ -93,8 +96,8 @@ export const patchApiKey = async (ctx: Context, apiKeyId: string, changes: Patch
 }
 
 /**
- * Gives a key a new string. The string that it replaces stays valid for the overlap; a string that an earlier rotation
- * replaced ends at once. Needs everything that the key holds, since the answer shows the new string.
+ * Replaces the string of an API key. The old string stays valid for the overlap; the string before it becomes invalid at
+ * once. Needs all permissions of the key, since the response contains the new string.
  */
 export const rotateApiKey = async (
   ctx: Context,
@@ -102,14 +105,14 @@ export const rotateApiKey = async (
   { overlapSeconds }: RotateApiKey,
 ): Promise<RotatedApiKey> => {
   const answer = await createOnce(ctx, async (tx, now) => {
-    const before = await changeable(ctx, tx, apiKeyId)
+    const before = await lockForChange(ctx, tx, apiKeyId)
     refuseStronger(ctx, before)
     const apiKey = newApiKey()
     const previousValidUntil = new Date(now.getTime() + overlapSeconds * 1_000)
     await tx
       .update(apiKeys)
       .set({
-        ...newString(ctx, apiKey, before),
+        ...newStringColumns(ctx, apiKey, before),
         rotation: before.rotation + 1,
         previousFingerprint: before.fingerprint,
         previousValidUntil,
@@ -123,26 +126,27 @@ export const rotateApiKey = async (
   return answer
 }
 
-/** Deletes a key: it fails from the next half second on, in every replica. */
+/** Deletes an API key. Every replica refuses it within half a second. */
 export const deleteApiKey = async (ctx: Context, apiKeyId: string): Promise<void> => {
   await ctx.db.transaction(async (tx) => {
-    await changeable(ctx, tx, apiKeyId)
+    await lockForChange(ctx, tx, apiKeyId)
     await tx.delete(apiKeys).where(whereKey(ctx, apiKeyId))
   })
   forget(ctx, apiKeyId)
 }
 
-/** Whether the organization of the headers has such a key. */
+/** Reports whether the organization of the headers has an API key with this id. */
 export const apiKeyExists = async (ctx: Context, apiKeyId: string): Promise<boolean> =>
   (await ctx.db.select({ id: apiKeys.id }).from(apiKeys).where(whereKey(ctx, apiKeyId))).length > 0
 
 const whereKey = (ctx: Context, apiKeyId: string) =>
   and(eq(apiKeys.organizationId, ctx.organizationId), eq(apiKeys.id, apiKeyId))
 
-const changeable = async (ctx: Context, tx: Transaction, apiKeyId: string): Promise<ApiKeyRow> => {
+const lockForChange = async (ctx: Context, tx: Transaction, apiKeyId: string): Promise<ApiKeyRow> => {
   const [row] = await tx.select().from(apiKeys).where(whereKey(ctx, apiKeyId)).for('update')
   if (row === undefined) throw notFound()
-  if (row.isManagedByProvisioner) throw new Problem('forbidden', 'This key is managed by the provisioner.')
+  if (row.isManagedByProvisioner)
+    throw new Problem('forbidden', 'The provisioner manages this key. It cannot be changed through the API.')
   return row
 }
 
@@ -152,37 +156,49 @@ const refuseTooMany = async (ctx: Context, tx: Transaction): Promise<void> => {
     .from(organizations)
     .where(eq(organizations.id, ctx.organizationId))
     .for('no key update')
-  const [found] = await tx.select({ keys: count() }).from(apiKeys).where(eq(apiKeys.organizationId, ctx.organizationId))
-  if ((found?.keys ?? 0) >= maxKeys) throw new Problem('limit_reached', `An organization has at most ${maxKeys} keys.`)
+  const [counted] = await tx
+    .select({ keys: count() })
+    .from(apiKeys)
+    .where(eq(apiKeys.organizationId, ctx.organizationId))
+  if ((counted?.keys ?? 0) >= maxKeys)
+    throw new Problem(
+      'limit_reached',
+      `The organization has ${maxKeys} API keys, which is the limit. Delete a key first.`,
+    )
 }
 
-/** The claims that a key may only get from one who has them; the others come with the right to manage keys. */
-const handedOn: readonly string[] = ['createOrganization', 'largeWorlds'] satisfies (typeof knownClaims)[number][]
+/** The claims that only a caller with the claim may grant. Every caller that manages keys may grant the others. */
+const restrictedClaims: readonly string[] = [
+  'createOrganization',
+  'largeWorlds',
+] satisfies (typeof knownClaims)[number][]
 
 const refuseEscalation = (ctx: Context, { permissions = [], claims = {} }: PatchApiKey): void => {
   const excess = permissions.filter((each) => !mayGrant(ctx.principal.permissions, each))
-  if (excess.length > 0) throw new Problem('forbidden', `The credential does not hold ${excess.join(', ')} itself.`)
+  if (excess.length > 0)
+    throw new Problem('forbidden', `The credential cannot grant permissions that it lacks: ${excess.join(', ')}.`)
   const lacking = grantedClaims(claims).filter(
-    (each) => handedOn.includes(each) && !ctx.principal.claims.includes(each),
+    (each) => restrictedClaims.includes(each) && !ctx.principal.claims.includes(each),
   )
-  if (lacking.length > 0) throw new Problem('forbidden', `The credential has no claim ${lacking.join(', ')} itself.`)
+  if (lacking.length > 0)
+    throw new Problem('forbidden', `The credential cannot grant claims that it lacks: ${lacking.join(', ')}.`)
 }
 
 const grantedClaims = (claims: Record<string, boolean>): string[] =>
   Object.entries(claims).flatMap(([claim, granted]) => (granted ? [claim] : []))
 
-/** Reports whether a change does nothing but deactivate the key. */
+/** Reports whether a change only deactivates the key. */
 const isDeactivation = ({ isActive, ...others }: PatchApiKey): boolean =>
   isActive !== true && Object.keys(others).length === 0
 
-/** Reports whether the caller holds every permission and could grant every claim that a key holds. */
+/** Reports whether the caller has every permission, and could grant every claim, of a key. */
 const holdsAllOf = ({ principal }: Context, { permissions, claims }: ApiKeyRow): boolean =>
   permissions.every((each) => mayGrant(principal.permissions, each)) &&
-  grantedClaims(claims).every((each) => !handedOn.includes(each) || principal.claims.includes(each))
+  grantedClaims(claims).every((each) => !restrictedClaims.includes(each) || principal.claims.includes(each))
 
 /**
- * A key string is shown to those who manage keys and could have made this very key: to read a stronger key would be
- * to become it.
+ * Converts rows to responses. Key strings are shown to callers that manage keys and could have created the same key,
+ * since reading a stronger key would give its permissions to the caller.
  */
 const presentAll = (ctx: Context, rows: readonly ApiKeyRow[]): ApiKeyAnswer[] => {
   const manages = strongestVerb(ctx.principal.permissions, pathOf(ctx.organizationId)) === '*'
@@ -191,10 +207,12 @@ const presentAll = (ctx: Context, rows: readonly ApiKeyRow[]): ApiKeyAnswer[] =>
     ctx,
     [...shown].map(({ id }) => id),
   )
-  return rows.map((row) => present(row, shown.has(row) ? ctx.sealer.open(row.sealed, apiKeyContext(row)) : maskedApiKey))
+  return rows.map((row) =>
+    present(row, shown.has(row) ? ctx.sealer.open(row.sealed, apiKeyContext(row)) : maskedApiKey),
+  )
 }
 
-/** Records who read the full strings of keys. */
+/** Logs which caller got the full strings of which keys. */
 const auditReading = ({ log, principal, organizationId }: Context, apiKeyIds: readonly string[]): void => {
   if (apiKeyIds.length === 0) return
   log.info({ audit: true, action: 'readKeyString', principal: principal.id, organizationId, apiKeyIds }, 'audit')

@@ -2,7 +2,7 @@ import { boolean, index, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-co
 import { organizations } from '#api/domain/organizations/table.ts'
 import { instant } from '#api/platform/database/columns.ts'
 
-/** The API keys of an organization. The key itself stands here only sealed, and is found only by its fingerprint. */
+/** The API keys of organizations. The key string is stored sealed and is looked up by its fingerprint. */
 export const apiKeys = pgTable(
   'api_keys',
   {
@@ -19,14 +19,14 @@ export const apiKeys = pgTable(
     sealed: text().notNull(),
     /** The number of rotations so far. */
     rotation: integer().notNull().default(0),
-    /** Finds the key by the string that the last rotation replaced, which is valid until `previousValidUntil`. */
+    /** The fingerprint of the string before the last rotation. It is valid until `previousValidUntil`. */
     previousFingerprint: text().unique(),
     previousValidUntil: instant(),
     expiresAt: instant(),
     lastUsedAt: instant(),
-    /** The CIDR blocks from which the key may be used; null is everywhere. */
+    /** The CIDR blocks from which the key may be used; null means all. */
     allowedNetworks: jsonb().$type<string[]>(),
-    /** The first key in the chain of keys that made this one; null for keys that the platform key made. */
+    /** The first key in the chain of keys that created this one; null if the platform key created it. */
     ancestorId: text(),
     createdAt: instant().notNull(),
     updatedAt: instant().notNull(),

@@ -1,7 +1,7 @@
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import { botDeployments } from '#api/domain/bots/table.ts'
-import { endDocuments } from '#api/domain/documents/sweep/service.ts'
+import { deleteDocumentsOfScope } from '#api/domain/documents/sweep/service.ts'
 import { projects } from '#api/domain/projects/table.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
@@ -51,7 +51,7 @@ export const deleteWorldContents = async (
   now: Date,
 ): Promise<void> => {
   await markBotsDeleting(tx, [worldId], now)
-  await endDocuments(tx, { organizationId, projectId, worldId }, now)
+  await deleteDocumentsOfScope(tx, { organizationId, projectId, worldId }, now)
 }
 
 /** Removes the row of a project that is being deleted and has no worlds left. */
@@ -88,7 +88,7 @@ const markWorldsDeleting = async (
     deleted.map(({ id }) => id),
     now,
   )
-  await endDocuments(tx, { organizationId, projectId, worldId: worldId ?? '' }, now)
+  await deleteDocumentsOfScope(tx, { organizationId, projectId, worldId: worldId ?? '' }, now)
   return { worlds: deleted.length }
 }
 

@@ -14,7 +14,7 @@ import { deleteDocument, getDocument, putDocument } from './service.ts'
 
 const nameOf = (type: DocumentType): string => `${type.charAt(0).toUpperCase()}${type.slice(1)}`
 
-/** The endpoints of one type of document. */
+/** Returns the endpoints of one document type. */
 const endpointsOf = (type: DocumentType) => {
   const onDocument = {
     path: `/api/documents/${type}/{id}/`,
@@ -38,7 +38,7 @@ const endpointsOf = (type: DocumentType) => {
       ...onDocument,
       method: 'put',
       operationId: `put${nameOf(type)}`,
-      summary: `Write a ${type} document whole`,
+      summary: `Create or replace a ${type} document`,
       needs: [scopeOfDocument, 'w'],
       maxValues: maxDocumentValues,
       body: z
@@ -63,5 +63,5 @@ const endpointsOf = (type: DocumentType) => {
   ]
 }
 
-/** The endpoints of the documents behind realtime. */
+/** The endpoints of all document types. */
 export const documentEndpoints = documentTypes.flatMap(endpointsOf)

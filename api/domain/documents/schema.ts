@@ -5,10 +5,11 @@ import { documentTypes, kvStores } from '#shared/enumerations.ts'
 
 const key = () => boundedText(256).min(1)
 const anything = z.unknown()
-/** How many JSON values the body of a document may hold. */
+
+/** The maximum number of JSON values in the body of a document. */
 export const maxDocumentValues = 20_000
 
-/** What the documents of each type hold. */
+/** The schema of the data of each document type. */
 export const documentData = {
   kvStore: z.strictObject({ key: key(), store: z.enum(kvStores), data: anything }),
   collection: z.strictObject({
@@ -20,7 +21,8 @@ export const documentData = {
 } as const
 
 const exampleDocumentId = 'Project:settings'
-/** What is written of a document of each type. */
+
+/** An example body for each document type. */
 export const documentExamples = {
   kvStore: { data: { key: 'score', store: 'kvstoreClient', data: { best: 42 } }, userId: 'user-7' },
   collection: {
@@ -30,17 +32,20 @@ export const documentExamples = {
   liveConfig: { data: { id: 'settings', config: { music: true } }, userId: 'user-7' },
 } as const
 
-/** Who a document belongs to. */
+/** The schema of the owner of a document. */
 export const userIdField = () => boundedText(128).regex(/^[\x21-\x7e]*$/, 'must be visible ASCII characters')
 
-/** The id of a document in a path; a first part `Organization:`, `Project:` or `World:` names its scope. */
+/** The path parameter for a document. A prefix `Organization:`, `Project:` or `World:` names the level of its scope. */
 export const documentParams = z.object({
   id: boundedText(256)
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._:@~-]*$/, 'must begin with a letter or digit, then also . _ : @ ~ -')
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9._:@~-]*$/,
+      'must start with a letter or digit and contain only letters, digits and . _ : @ ~ -',
+    )
     .meta({ examples: [exampleDocumentId] }),
 })
 
-/** A document of any type, as realtime sends it too. */
+/** A document of any type. Realtime messages contain the same fields. */
 export const documentAnswer = z
   .object({
     userId: z.string(),

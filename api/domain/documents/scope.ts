@@ -4,18 +4,21 @@ import { Problem } from '#api/platform/http/problem.ts'
 import { isId } from '#shared/ids.ts'
 
 const kinds: Partial<Record<string, ScopeKind>> = { Organization: 'organization', Project: 'project', World: 'world' }
-/** Where a document is: its scope, and its own id there. */
-export type Place = ScopeRef & { readonly id: string }
+
+/** The scope of a document and its id in the scope. */
+export type DocumentRef = ScopeRef & { readonly id: string }
 
 /**
- * Where an id leads from a scope. Its first part may name the scope (`World:settings`); without one it is the narrowest
- * scope that the headers give. Where the headers name no project or world, an id that is one itself names it.
+ * Returns the document that an id names in the scope of the headers. The first part of the id may name the level of the
+ * scope (`World:settings`). Without it, the document is in the narrowest scope of the headers. If the headers name no
+ * project or world, the id may be the id of one and then names it. Throws a 400 if an id of the scope is missing.
  */
-export const placeOf = (scope: ScopeIds, given: string): Place => {
+export const resolveDocument = (scope: ScopeIds, given: string): DocumentRef => {
   const { kind, id } = namedScope(scope, given)
-  const worldId = kind === 'world' ? scope.worldId || itself('world', id) : ''
-  const projectId = kind === 'organization' ? '' : scope.projectId || (kind === 'project' ? itself('project', id) : '')
-  refuseUnknown({ kind, projectId, worldId, id })
+  const worldId = kind === 'world' ? scope.worldId || idOfKind('world', id) : ''
+  const projectId =
+    kind === 'organization' ? '' : scope.projectId || (kind === 'project' ? idOfKind('project', id) : '')
+  refuseIncomplete({ kind, projectId, worldId, id })
   return { kind, organizationId: scope.organizationId, projectId, worldId, id }
 }
 
@@ -27,21 +30,21 @@ const namedScope = (scope: ScopeIds, given: string): { kind: ScopeKind; id: stri
   return { kind: scope.projectId === '' ? 'organization' : 'project', id: given }
 }
 
-const itself = (kind: 'project' | 'world', id: string): string => (isId(kind, id) ? id : '')
+const idOfKind = (kind: 'project' | 'world', id: string): string => (isId(kind, id) ? id : '')
 
-const refuseUnknown = ({ kind, projectId, worldId, id }: Omit<Place, 'organizationId'>): void => {
+const refuseIncomplete = ({ kind, projectId, worldId, id }: Omit<DocumentRef, 'organizationId'>): void => {
   const missing = [
     ...(kind !== 'organization' && projectId === '' ? ['x-svc-project-id'] : []),
     ...(kind === 'world' && worldId === '' ? ['x-svc-world-id'] : []),
     ...(id === '' ? ['path:/id'] : []),
   ]
   if (missing.length === 0) return
-  const errors = missing.map((path) => ({ path, message: `is needed for a document of the scope ${kind}` }))
-  throw new Problem('invalid_request', 'The scope of the document is not known.', { errors })
+  const errors = missing.map((path) => ({ path, message: `required for a document in a scope of kind ${kind}` }))
+  throw new Problem('invalid_request', 'The request does not name the scope of the document.', { errors })
 }
 
-/** Returns the scope whose permissions count for a document. */
+/** Returns the scope that decides who may access a document. */
 export const scopeOfDocument = (ctx: Context, { id = '' }: Readonly<Record<string, string>>): ScopeRef => {
-  const { id: _, ...scope } = placeOf(ctx, id)
+  const { id: _, ...scope } = resolveDocument(ctx, id)
   return scope
 }

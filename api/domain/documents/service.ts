@@ -5,84 +5,84 @@ import { scopeExistsIn } from '#api/domain/scopes/service.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import type { DocumentType } from '#shared/enumerations.ts'
 import type { DocumentAnswer } from './schema.ts'
-import { type Place, placeOf } from './scope.ts'
-import { shareScope } from './sweep/service.ts'
+import { type DocumentRef, resolveDocument } from './scope.ts'
+import { lockScopeShared } from './sweep/service.ts'
 import { type DocumentRow, documents } from './table.ts'
 
-/** What a write works with. */
+/** The part of a context that a write needs. */
 type WriteContext = Pick<Context, 'db' | 'clock' | 'principal' | keyof ScopeIds>
-type Named = { readonly type: DocumentType; readonly id: string }
+type DocumentName = { readonly type: DocumentType; readonly id: string }
 
-/** Reads a document. */
-export const getDocument = async (ctx: Context, named: Named): Promise<DocumentAnswer> => {
-  const place = placeOf(ctx, named.id)
+/** Returns a document. Throws a 404 if it or its scope does not exist. */
+export const getDocument = async (ctx: Context, name: DocumentName): Promise<DocumentAnswer> => {
+  const document = resolveDocument(ctx, name.id)
   const [row] = await ctx.db
     .select()
     .from(documents)
-    .where(and(whereDocument(place, named.type), isNull(documents.deletedAt)))
-  // A project or world that is being deleted is absent with all that is in it; of very many documents some end later.
-  if (row === undefined || !(await ctx.scopeExists(place.kind, place))) throw notFound()
-  return present(named, row)
+    .where(and(whereDocument(document, name.type), isNull(documents.deletedAt)))
+  // The documents of a deleted project or world are deleted in batches, some of them later.
+  if (row === undefined || !(await ctx.scopeExists(document.kind, document))) throw notFound()
+  return present(name, row)
 }
 
 /**
- * Writes a document whole. Its version is later than any that it had. Who may not write what it holds now may not
- * replace it either.
+ * Creates or replaces a document. Its version is later than all its previous versions. Throws a 403 if the caller may not
+ * write the new or the current content, and a 404 if the scope does not exist.
  */
 export const putDocument = async (
   ctx: WriteContext,
-  named: Named,
+  name: DocumentName,
   input: { data: Record<string, unknown>; userId?: string },
 ): Promise<DocumentAnswer> => {
-  const userId = ownerOf(ctx, named.type, input)
-  return present(named, await write(ctx, named, { userId, data: input.data, deletedAt: null }))
+  const userId = ownerOf(ctx, name.type, input)
+  return present(name, await write(ctx, name, { userId, data: input.data, deletedAt: null }))
 }
 
-/** Deletes a document: it is absent, and its followers get empty data with a new version. */
-export const deleteDocument = async (ctx: Context, named: Named): Promise<void> => {
-  await write(ctx, named, { userId: '', data: {}, deletedAt: new Date(ctx.clock.now()) })
+/** Deletes a document. Subscribers get empty data with a new version. Throws like `putDocument`, and a 404 if absent. */
+export const deleteDocument = async (ctx: Context, name: DocumentName): Promise<void> => {
+  await write(ctx, name, { userId: '', data: {}, deletedAt: new Date(ctx.clock.now()) })
 }
 
-/** Who a document belongs to, or will; throws a 403 where the caller may not write it. */
+/** Returns the owner of a document. Throws a 403 if the caller may not write it. */
 const ownerOf = (
   { principal }: WriteContext,
   type: DocumentType,
   { data, userId }: { data: Record<string, unknown>; userId?: string },
 ): string => {
   if (type === 'kvStore' && data.store === 'kvstoreServer' && !principal.claims.includes('worldServer')) {
-    throw new Problem('forbidden', 'The store kvstoreServer is written by keys with the claim worldServer.')
+    throw new Problem('forbidden', 'Only keys with the claim worldServer may write the store kvstoreServer.')
   }
   if (principal.kind === 'user' && userId !== undefined && userId !== principal.id) {
-    throw new Problem('forbidden', "A user's token writes documents of its own subject alone.")
+    throw new Problem('forbidden', 'The token may only write documents of its own user.')
   }
   return userId ?? principal.id
 }
 
 const write = async (
   ctx: WriteContext,
-  named: Named,
+  name: DocumentName,
   row: Pick<DocumentRow, 'userId' | 'data' | 'deletedAt'>,
 ): Promise<DocumentRow> => {
-  const place = placeOf(ctx, named.id)
+  const document = resolveDocument(ctx, name.id)
   const now = new Date(ctx.clock.now())
-  const { organizationId, projectId, worldId, id } = place
-  // Two writes within a millisecond, or a clock that stepped back, still give two versions in order.
+  const { organizationId, projectId, worldId, id } = document
+  // Versions grow even for two writes within a millisecond or after a clock was set back.
   const version = sql`greatest(${now.toISOString()}::timestamptz, ${documents.version} + interval '1 millisecond')`
   return ctx.db.transaction(async (tx) => {
-    // Writes of one document take turns, also while it has no row that could be locked: of two first writes the second
-    // sees the first. Each is one statement, since followers are told of every change of the row.
-    const key = JSON.stringify([organizationId, projectId, worldId, named.type, id])
+    // Serializes the writes of a document. A row lock is not enough, since a new document has no row yet. The write itself
+    // is one statement, since subscribers get every change of the row.
+    const key = JSON.stringify([organizationId, projectId, worldId, name.type, id])
     await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`)
-    await shareScope(tx, place)
-    // Asked only now: who deletes the scope has either not begun, and waits, or is done.
-    if (!(await scopeExistsIn(tx, place.kind, place))) throw notFound()
-    const [before] = await tx.select().from(documents).where(whereDocument(place, named.type))
+    await lockScopeShared(tx, document)
+    // Checked under the lock: a deletion of the scope has either finished or not begun.
+    if (!(await scopeExistsIn(tx, document.kind, document))) throw notFound()
+    const [before] = await tx.select().from(documents).where(whereDocument(document, name.type))
     const isAbsent = before === undefined || before.deletedAt !== null
     if (isAbsent && row.deletedAt !== null) throw notFound()
-    if (!isAbsent) ownerOf(ctx, named.type, before)
+    if (!isAbsent) ownerOf(ctx, name.type, before)
     const [written] = await tx
       .insert(documents)
-      .values({ organizationId, projectId, worldId, type: named.type, id, ...row, version: now })
+      .values({ organizationId, projectId, worldId, type: name.type, id, ...row, version: now })
       .onConflictDoUpdate({
         target: [documents.organizationId, documents.projectId, documents.worldId, documents.type, documents.id],
         set: { ...row, version },
@@ -93,7 +93,7 @@ const write = async (
   })
 }
 
-const whereDocument = ({ organizationId, projectId, worldId, id }: Place, type: DocumentType) =>
+const whereDocument = ({ organizationId, projectId, worldId, id }: DocumentRef, type: DocumentType) =>
   and(
     eq(documents.organizationId, organizationId),
     eq(documents.projectId, projectId),
@@ -102,7 +102,7 @@ const whereDocument = ({ organizationId, projectId, worldId, id }: Place, type: 
     eq(documents.id, id),
   )
 
-const present = ({ type, id }: Named, { userId, data, version }: DocumentRow): DocumentAnswer => ({
+const present = ({ type, id }: DocumentName, { userId, data, version }: DocumentRow): DocumentAnswer => ({
   userId,
   resource: { type, id },
   data,

@@ -4,8 +4,8 @@ import { instant } from '#api/platform/database/columns.ts'
 import { documentTypes } from '#shared/enumerations.ts'
 
 /**
- * The documents behind realtime, each in a scope: '' for a project or world is the scope above it. A deleted document
- * keeps its row, so that a version is never given twice, for as long as there is its scope.
+ * Documents by scope. An empty project or world id means a scope of a higher level. A deleted document keeps its row while
+ * its scope exists, so that versions never repeat.
  */
 export const documents = pgTable(
   'documents',

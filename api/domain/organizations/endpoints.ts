@@ -22,7 +22,7 @@ import {
 
 const tag = 'Organizations'
 
-/** The two ways to name an organization: by the header alone, and by the path as well. */
+/** The organization is named by the header alone or by the path as well. */
 const bothForms = [
   { path: '/api/organizations/current/', suffix: '' },
   { path: '/api/organizations/{organizationId}/', suffix: 'ById' },
@@ -49,7 +49,7 @@ export const organizationEndpoints = [
     method: 'post',
     path: '/api/organizations/',
     operationId: 'createOrganization',
-    summary: 'Make an organization',
+    summary: 'Create an organization',
     tag,
     claim: 'createOrganization',
     body: createOrganizationBody,
@@ -63,7 +63,7 @@ export const organizationEndpoints = [
       method: 'get',
       path,
       operationId: `getOrganization${suffix}`,
-      summary: 'Read what anybody may know of an organization',
+      summary: 'Read the public fields of an organization',
       tag,
       credential: 'none',
       scope: 'organization',
@@ -106,7 +106,7 @@ export const organizationEndpoints = [
     method: 'patch',
     path: '/api/organizations/{organizationId}/limits/',
     operationId: 'patchLimits',
-    summary: 'Set limits of an organization: what is left out stays',
+    summary: 'Set limits of an organization; omitted limits stay unchanged',
     tag,
     scope: 'organization',
     needs: ['organization', 'r'],

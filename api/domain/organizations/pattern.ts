@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js'
 
-/** Whether a text is a regular expression that RE2 takes: such a one runs in time linear in what it is run on. */
+/** Reports whether text is a regular expression in RE2 syntax. Such an expression matches in linear time. */
 export const isLinearPattern = (text: string): boolean => {
   try {
     RE2JS.compile(text)

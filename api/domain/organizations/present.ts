@@ -14,7 +14,7 @@ const shared = (row: OrganizationRow) => ({
   hasEventEnabled: row.hasEventEnabled,
 })
 
-/** An organization as its members read it. */
+/** Converts a row to the response for members. */
 export const presentOrganization = (row: OrganizationRow, verb: Verb): OrganizationAnswer => ({
   documentId: row.id,
   ...shared(row),
@@ -22,7 +22,7 @@ export const presentOrganization = (row: OrganizationRow, verb: Verb): Organizat
   isSlot: false,
 })
 
-/** An organization as anybody may read it. */
+/** Converts a row to the public response. */
 export const presentPublicly = (row: OrganizationRow, supported: readonly string[]): PublicOrganization => ({
   organizationId: row.id,
   ...shared(row),

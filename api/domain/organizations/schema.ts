@@ -64,7 +64,7 @@ const features = z.strictObject({
     .strictObject({
       unique: z.boolean().exactOptional(),
       pattern: text(256)
-        .refine(isLinearPattern, 'must be a regular expression in the syntax of RE2, which runs in linear time')
+        .refine(isLinearPattern, 'must be a regular expression in RE2 syntax')
         .exactOptional()
         .meta({ format: 'regex', examples: ['^[a-z][a-z0-9_]{2,15}$'] }),
     })
@@ -81,13 +81,16 @@ const name = () =>
 const featuredEventId = () => text(256)
 const tenantId = () =>
   boundedText(63)
-    .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 of a-z, 0-9 and -, no - at either end')
+    .regex(
+      /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/,
+      'must be 1 to 63 of a-z, 0-9 and -, and must not start or end with -',
+    )
     .meta({
-      description: 'A label that the tenant chooses; it is not unique. organizationId identifies an organization.',
+      description: 'A label that the tenant chooses. It is not unique; organizationId identifies the organization.',
       examples: [shownExample.tenantId],
     })
 
-/** The body of `POST /api/organizations/`; only the name must be given. */
+/** The body of `POST /api/organizations/`. Only the name is required. */
 export const createOrganizationBody = z
   .strictObject({
     name: name(),
@@ -105,7 +108,7 @@ export const createdOrganization = z.object({ organizationId: shownId('organizat
   examples: [{ organizationId: exampleId('organization'), features: example.features }],
 })
 
-/** The body of `PATCH /api/organizations/current/`; what is left out stays, features are replaced whole. */
+/** The body of `PATCH /api/organizations/current/`. Omitted fields stay unchanged; `features` is replaced as a whole. */
 export const patchOrganizationBody = z
   .strictObject({
     name: name().exactOptional(),
@@ -129,7 +132,7 @@ const shared = {
 /** The login providers that the platform may offer. */
 export const providers = ['providerA', 'providerB', 'providerC', 'providerD'] as const
 
-/** An organization as anybody may read it. */
+/** The public fields of an organization. */
 export const publicOrganization = z
   .object({
     organizationId: shownId('organization'),
@@ -152,7 +155,7 @@ export const publicOrganization = z
     ],
   })
 
-/** An organization as its members read it. */
+/** The fields of an organization for its members. */
 export const organizationAnswer = z
   .object({
     documentId: shownId('organization'),

@@ -19,27 +19,27 @@ import type {
 } from './schema.ts'
 import { type OrganizationRow, organizations } from './table.ts'
 
-/** Makes an organization. The key that makes it may do everything in it from then on. */
+/** Creates an organization. Gives the caller's key full access to it. */
 export const createOrganization = async (
   ctx: Context,
   input: CreateOrganization,
 ): Promise<{ organizationId: string; features: Features }> => {
   authoriseCall(ctx.principal, { claim: 'createOrganization' })
   const { features = {}, ...rest } = input
-  const made = await createOnce(ctx, async (tx, now) => {
+  const created = await createOnce(ctx, async (tx, now) => {
     const id = ctx.newId('organization')
     const createdBy = await ctx.ancestorOf(tx, ctx.principal)
     if (createdBy !== null) await refuseTooMany(ctx, tx, createdBy)
-    const made = { id, tenantId: id, ...rest, features, createdBy, createdAt: now, updatedAt: now }
-    await tx.insert(organizations).values(made)
+    const row = { id, tenantId: id, ...rest, features, createdBy, createdAt: now, updatedAt: now }
+    await tx.insert(organizations).values(row)
     await ctx.grantToKey(tx, ctx.principal.id, `${pathOf(id)}/**:*`, now)
     return { organizationId: id, features }
   })
   ctx.keys.forget(ctx.principal.id)
-  return made
+  return created
 }
 
-/** Lists the organizations on which the caller has a verb, oldest first. */
+/** Returns a page of the organizations on which the caller has a verb, oldest first. */
 export const listOrganizations = async (ctx: Context, page: Page): Promise<Paged<OrganizationAnswer>> => {
   const { permissions } = ctx.principal
   const reachable = reachableChildren(permissions, '')
@@ -55,26 +55,26 @@ export const listOrganizations = async (ctx: Context, page: Page): Promise<Paged
   return { ...next, items: items.map((row) => presentOrganization(row, verbOn(row.id))) }
 }
 
-/** Reads what anybody may know of the organization of the headers. */
+/** Returns the public fields of the organization of the headers. */
 export const getPublicOrganization = async (ctx: Context): Promise<PublicOrganization> =>
   presentPublicly(await find(ctx), ctx.supportedProviders)
 
 /**
- * Changes an organization; fields that are left out stay. A tenantId that another organization has is refused to callers
- * who can read every organization; a tenant's own choice always succeeds, so that it tells nothing about other tenants.
+ * Changes an organization. Omitted fields stay unchanged. A tenantId in use is a 409 only for callers that can read every
+ * organization. For other callers it succeeds, so that it reveals nothing about other tenants.
  */
 export const patchOrganization = async (ctx: Context, changes: PatchOrganization): Promise<void> => {
   const { tenantId } = changes
   if (tenantId !== undefined && ctx.principal.permissions.includes('*')) {
     const others = and(eq(organizations.tenantId, tenantId), ne(organizations.id, ctx.organizationId))
     if ((await ctx.db.$count(organizations, others)) > 0) {
-      throw new Problem('conflict', `Another organization has the tenantId ${tenantId}.`)
+      throw new Problem('conflict', `Another organization has the tenantId ${tenantId}. Choose another one.`)
     }
   }
   await update(ctx, changes)
 }
 
-/** Saves where the picture of an organization is; the address of the one before, if it had one. */
+/** Saves the URL of an organization's picture. `previous` is the previous URL, or null. */
 export const setOrganizationPicture = async (
   ctx: Context,
   pictureUrl: string,
@@ -90,14 +90,14 @@ export const setOrganizationPicture = async (
     return { answer: presentOrganization(row, ctx.verb ?? 'r'), previous: before.pictureUrl }
   })
 
-/** Sets some limits of an organization: for the platform alone. */
+/** Sets limits of an organization. Only the platform key may. Returns all its limits. */
 export const patchLimits = async (ctx: Context, changes: PatchLimits): Promise<Limits> => {
   authoriseCall(ctx.principal, { platformOnly: true })
   const row = await update(ctx, { limits: sql`${organizations.limits} || ${JSON.stringify(changes)}::jsonb` })
   return limitsOf(ctx, row)
 }
 
-/** Returns the limits of the organization of the headers, whose row stays locked until the transaction ends. */
+/** Returns the limits of the organization of the headers. Locks its row until the transaction ends. */
 export const lockLimits = async (ctx: Context, tx: Transaction): Promise<Limits> => {
   const [row] = await tx
     .select({ limits: organizations.limits })
@@ -108,19 +108,22 @@ export const lockLimits = async (ctx: Context, tx: Transaction): Promise<Limits>
   return limitsOf(ctx, row)
 }
 
-/** What holds for an organization. */
+/** Returns an organization's own limits, and the defaults for the others. */
 const limitsOf = ({ defaultLimits }: Deps, { limits }: Pick<OrganizationRow, 'limits'>): Limits => ({
   ...defaultLimits,
   ...limits,
 })
 
-/** The lock makes creations by the same chain of keys wait for each other. */
+/** Throws a 409 if the chain of keys has reached its limit. The lock serializes creations by the same chain. */
 const refuseTooMany = async (ctx: Context, tx: Transaction, ancestorId: string): Promise<void> => {
   await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`organizations of ${ancestorId}`}, 0))`)
-  const made = await tx.$count(organizations, eq(organizations.createdBy, ancestorId))
+  const existing = await tx.$count(organizations, eq(organizations.createdBy, ancestorId))
   const limit = ctx.maxOrganizationsPerKey
-  if (made < limit) return
-  throw new Problem('limit_reached', `A key, with the keys that it made, creates at most ${limit} organizations.`)
+  if (existing < limit) return
+  throw new Problem(
+    'limit_reached',
+    `The key and its descendant keys have created ${existing} organizations. The limit is ${limit}.`,
+  )
 }
 
 const whereOrganization = (ctx: Context) => eq(organizations.id, ctx.organizationId)

@@ -17,9 +17,9 @@ export const organizations = pgTable(
     features: jsonb().$type<Features>().notNull(),
     legalPolicies: jsonb().$type<LegalPolicies>(),
     hasEventEnabled: boolean().notNull().default(false),
-    /** What the platform set for this organization; the configuration's defaults hold for the rest. */
+    /** The limits that the platform set for this organization. The configured defaults apply to the others. */
     limits: jsonb().$type<Partial<Limits>>().notNull().default({}),
-    /** The first key in the chain of keys that made this organization; null where the platform key made it. */
+    /** The first key in the chain of keys that created the organization; null if the platform key created it. */
     createdBy: text(),
     revision: integer().notNull().default(1),
     createdAt: instant().notNull(),

@@ -1,5 +1,5 @@
 import { and, asc, eq, gt } from 'drizzle-orm'
-import { signingKeyContext, type KeyStore, newSigningKey } from '#api/domain/access/issuer.ts'
+import { type KeyStore, newSigningKey, signingKeyContext } from '#api/domain/access/issuer.ts'
 import { apiKeyContext } from '#api/domain/apiKeys/service.ts'
 import { apiKeys } from '#api/domain/apiKeys/table.ts'
 import { signingKeys } from '#api/domain/users/table.ts'
@@ -10,20 +10,20 @@ import type { Sealer } from '#api/platform/secrets/seal.ts'
 
 const batchSize = 200
 
-/** What a rotation did. */
+/** The result of a rotation: the numbers of rows that it changed or deleted. */
 export type Rotation = { readonly apiKeys: number; readonly signingKeys: number; readonly forgottenAnswers: number }
 
 /**
- * Seals everything that is sealed under the current key-encryption key, row by row, so that it can be ended and begun
- * again at any moment. A row that is changed meanwhile is already under the current key. Answers that are kept for
- * Idempotency-Keys are forgotten instead: they would be within a day.
+ * Reseals all sealed columns under the current key-encryption key, row by row. It may be interrupted and repeated at any
+ * time. A row that changes concurrently is sealed under the current key already. Stored responses for Idempotency-Keys are
+ * deleted instead, since they expire within a day.
  */
 export const rotateEncryption = async (db: Database, sealer: Sealer): Promise<Rotation> => {
-  const forgotten = await db.delete(idempotencyKeys).returning({ key: idempotencyKeys.key })
+  const deleted = await db.delete(idempotencyKeys).returning({ key: idempotencyKeys.key })
   return {
     apiKeys: await rewrapApiKeys(db, sealer),
     signingKeys: await rewrapSigningKeys(db, sealer),
-    forgottenAnswers: forgotten.length,
+    forgottenAnswers: deleted.length,
   }
 }
 
@@ -55,8 +55,8 @@ const rewrapSigningKeys = async (db: Database, sealer: Sealer): Promise<number> 
 }
 
 /**
- * Writes the fingerprints of all keys anew under a pepper, so that the previous pepper can be taken away. The strings
- * that rotations replaced are not stored and keep their fingerprint until their overlap ends.
+ * Rewrites the fingerprints of all API keys under a pepper, so that the previous pepper can be removed. Returns the number
+ * of changed keys. Strings that a rotation replaced are not stored, so they keep their fingerprint until the overlap ends.
  */
 export const rotatePepper = async (db: Database, sealer: Sealer, pepper: string): Promise<number> => {
   let after = ''
@@ -66,7 +66,7 @@ export const rotatePepper = async (db: Database, sealer: Sealer, pepper: string)
     for (const row of rows) {
       const fingerprint = fingerprintOf(sealer.open(row.sealed, apiKeyContext(row)), pepper)
       if (fingerprint === row.fingerprint) continue
-      // A key that is rotated at this moment has a fingerprint under the current pepper already.
+      // A key that is rotated concurrently has a fingerprint under the current pepper already.
       const unchanged = and(eq(apiKeys.id, row.id), eq(apiKeys.fingerprint, row.fingerprint))
       const written = await db.update(apiKeys).set({ fingerprint }).where(unchanged).returning({ id: apiKeys.id })
       rewritten += written.length
@@ -77,8 +77,8 @@ export const rotatePepper = async (db: Database, sealer: Sealer, pepper: string)
 }
 
 /**
- * Retires a signing key at once: within a second no replica accepts its tokens or serves its public half. Returns false
- * where no such key exists. The last key is replaced by a new one first.
+ * Deletes a signing key. Within a second, no replica accepts its tokens or publishes its public half. The only key is
+ * replaced by a new one first. Returns false if no key has this id.
  */
 export const retireSigningKey = async (db: Database, store: KeyStore, sealer: Sealer, id: string): Promise<boolean> => {
   const keys = await store.list()
@@ -88,6 +88,6 @@ export const retireSigningKey = async (db: Database, store: KeyStore, sealer: Se
   return true
 }
 
-/** Makes a new signing key, which signs two seconds later; the older ones go on verifying. */
+/** Adds a signing key. It signs after two seconds; older keys still verify. */
 export const addSigningKey = async (store: KeyStore, sealer: Sealer): Promise<void> =>
   store.add(await newSigningKey(sealer))

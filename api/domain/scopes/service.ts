@@ -5,7 +5,7 @@ import { projects } from '#api/domain/projects/table.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
 import type { Database } from '#api/platform/database/client.ts'
 
-/** What both the database and a transaction of it can do. */
+/** The database or a transaction. */
 type Reader = Pick<Database, 'select'>
 
 const organizationId = sql.placeholder('organizationId')
@@ -34,7 +34,10 @@ const scopeQueries = {
   world: (db: Reader) => db.select({ id: worlds.id }).from(worlds).where(whereWorld).prepare('scope_world'),
 }
 
-/** Looks whether the whole chain of ids exists and belongs together; what is being deleted does not exist. */
+/**
+ * Returns a function that reports whether every id of a scope exists under the one above it. A scope that is being deleted
+ * does not exist.
+ */
 export const createScopeLookup = (db: Reader) => {
   const queries = {
     organization: scopeQueries.organization(db),
@@ -45,6 +48,6 @@ export const createScopeLookup = (db: Reader) => {
     (await queries[kind].execute({ ...ids })).length > 0
 }
 
-/** The same look in a transaction. */
+/** Reports the same in a transaction. */
 export const scopeExistsIn = async (tx: Reader, kind: ScopeKind, ids: ScopeIds): Promise<boolean> =>
   (await scopeQueries[kind](tx).execute({ ...ids })).length > 0

@@ -3,14 +3,17 @@ import { permissionPattern } from '#api/domain/access/permissions.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
 import { boundedText, shownId, shownInstant } from '#api/platform/http/fields.ts'
 
-/** A user in a path: whatever the tenant calls them. */
+/** The path parameter for a user. The tenant chooses its user ids. */
 export const userParams = z.object({
   userId: boundedText(128)
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._@~-]*$/, 'must begin with a letter or digit, then also . _ @ ~ -')
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9._@~-]*$/,
+      'must start with a letter or digit and contain only letters, digits and . _ @ ~ -',
+    )
     .meta({ examples: ['user-7'] }),
 })
 
-/** The longest life of a token. */
+/** The maximum lifetime of a token. */
 export const maxTokenMinutes = 60
 
 const createExample = { durationMinutes: 15, permissions: [`organizations/${exampleId('organization')}/**:r`] }

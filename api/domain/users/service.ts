@@ -10,17 +10,19 @@ import { type CreatedToken, type CreateToken, maxTokenMinutes } from './schema.t
 import { revokedTokens, signingKeys } from './table.ts'
 
 const maxTokenMs = maxTokenMinutes * 60_000
-/** Revocations that an organization may have at a time. */
+
+/** The maximum number of unexpired revocations of an organization. */
 const maxRevoked = 10_000
 
-/** Makes a token of the built-in issuer for a user; it permits no more than the key that asks for it. */
+/** Creates a token of the built-in issuer for a user, with at most the permissions of the caller. */
 export const createToken = async (
   ctx: Context,
   userId: string,
   { durationMinutes, permissions }: CreateToken,
 ): Promise<CreatedToken> => {
   const excess = permissions.filter((each) => !mayGrant(ctx.principal.permissions, each))
-  if (excess.length > 0) throw new Problem('forbidden', `The credential does not hold ${excess.join(', ')} itself.`)
+  if (excess.length > 0)
+    throw new Problem('forbidden', `The credential cannot grant permissions that it lacks: ${excess.join(', ')}.`)
   const expiresAt = new Date(ctx.clock.now() + durationMinutes * 60_000)
   const { organizationId, principal } = ctx
   const tokenId = ctx.newId('token')
@@ -30,30 +32,33 @@ export const createToken = async (
 }
 
 /**
- * Revokes a token of a user: it fails within a second on every replica, and its sockets end. An id that no token has is
- * accepted too, since minted tokens are not recorded.
+ * Revokes a token of a user. Within a second, every replica refuses it and closes its realtime connections. An unknown id
+ * is accepted, since minted tokens are not recorded.
  */
 export const revokeToken = async (ctx: Context, userId: string, tokenId: string): Promise<void> => {
   const { organizationId } = ctx
-  // Any token that exists now has ended by then, also by a clock that is slow.
+  // Every existing token has expired by then, even on a replica with a slow clock.
   const expiresAt = new Date(ctx.clock.now() + maxTokenMs + 2 * clockToleranceSeconds * 1_000)
   await ctx.db.transaction(async (tx) => {
     await tx.select().from(organizations).where(eq(organizations.id, organizationId)).for('no key update')
     const revoked = await tx.$count(revokedTokens, eq(revokedTokens.organizationId, organizationId))
     if (revoked >= maxRevoked) {
-      throw new Problem('limit_reached', `${maxRevoked} tokens are revoked; deactivate the key that minted them.`)
+      throw new Problem(
+        'limit_reached',
+        `The organization has ${maxRevoked} revoked tokens, which is the limit. Deactivate the key that minted them.`,
+      )
     }
     await tx.insert(revokedTokens).values({ organizationId, userId, id: tokenId, expiresAt }).onConflictDoNothing()
   })
   ctx.tokens.forget(tokenId)
 }
 
-/** Deletes revocations whose tokens have ended. */
+/** Deletes the revocations of expired tokens. */
 export const sweepRevokedTokens = async (db: Database, nowMs: number): Promise<void> => {
   await db.delete(revokedTokens).where(lt(revokedTokens.expiresAt, new Date(nowMs)))
 }
 
-/** The table of signing keys, the newest first. */
+/** Returns the store of signing keys in the database. */
 export const createKeyStore = (db: Database, now: () => number): KeyStore => ({
   list: () => db.select().from(signingKeys).orderBy(desc(signingKeys.generation)),
   add: async (key) => {

@@ -3,17 +3,17 @@ import type { PublicJwk } from '#api/domain/access/issuer.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
 import { instant } from '#api/platform/database/columns.ts'
 
-/** The keys that sign the tokens of the built-in issuer; the newest signs, the others still verify. */
+/** The signing keys of the built-in issuer. The newest signs; all verify. */
 export const signingKeys = pgTable('signing_keys', {
   id: text().primaryKey(),
   publicJwk: jsonb().$type<PublicJwk>().notNull(),
   sealed: text().notNull(),
-  /** Numbers the keys, so that two replicas that make one at the same moment make one. */
+  /** The sequence number. It is unique, so that of two replicas that add a key concurrently, one succeeds. */
   generation: integer().notNull().unique(),
   createdAt: instant().notNull(),
 })
 
-/** Tokens of the built-in issuer that were revoked before their end; each is deleted after it. */
+/** Revoked tokens of the built-in issuer. A row is deleted once its token has expired. */
 export const revokedTokens = pgTable(
   'revoked_tokens',
   {

@@ -49,7 +49,7 @@ describe('the faults of a JSON body', () => {
 
   test('are counted, and the first 32 listed', async () => {
     const { detail, errors } = await faultsOf(`[${Array(1_000).fill(half).join()}]`)
-    expect(detail).toBe('The request has 1000 validation errors; the first 32 are listed.')
+    expect(detail).toBe('The request has 1000 validation errors. The first 32 are listed.')
     expect(errors).toHaveLength(32)
   })
 

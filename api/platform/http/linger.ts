@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock } from '#shared/clock.ts'
 
-/** How much of a refused body is read away, and for how long, so that its sender can read the answer. */
+/** Limits for reading the rest of a refused body, so that the client can read the response. */
 const maxLingerBytes = 256 * 1024
 const lingerMs = 1_000
 

@@ -8,7 +8,7 @@ import type { Log } from '#shared/log.ts'
 export type TlsFiles = { readonly certFile: string; readonly keyFile: string }
 type Pair = { readonly cert: string; readonly key: string }
 
-/** How often the files are looked at: a Secret's volume changes as a symlink that is swapped, which no watch reports. */
+/** The interval at which the files are read again. A Secret's volume swaps a symlink, which file watches do not report. */
 const reloadMs = 10_000
 
 /** Reads a certificate and its key; throws an Error that names the files where they cannot serve together. */

@@ -13,7 +13,7 @@ const firstListMs = 3_600_000
 /** The part of a cache that a controller needs to wait for it. */
 type Cache = Pick<Reflector<KubeObject>, 'run' | 'hasSynced' | 'synced'>
 
-/** One controller of the process. */
+/** A controller of the process. */
 export type ResourceController = {
   /** Reports whether all caches are filled. */
   ready(): boolean

@@ -7,7 +7,7 @@ import { withDefined } from '#shared/optional.ts'
 import { fieldManagers, groupVersion } from '#shared/resources/group.ts'
 import { ownConditions } from '../conditions.ts'
 
-/** One kind of resource: the client that writes it and the cache that it is read from. */
+/** The client that writes a kind of resource and the cache that it is read from. */
 export type Source<T extends KubeObject> = { readonly client: Client<T>; readonly cache: Reflector<T> }
 
 /** The limit for the cache to show a reconcile's own write. After it, a conflict would reveal a stale cache. */

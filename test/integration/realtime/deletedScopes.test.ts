@@ -36,7 +36,7 @@ const aFollowedProject = async () => {
     ...{ rest, scope, worldId, ids, client, put, pathOf },
     hearsOfEnd: (id: string) =>
       client.hears('the deletion', ({ resource, data }) => resource?.id === id && JSON.stringify(data) === '{}'),
-    /** What was heard of each document: the numbers in it, and `gone` for its deletion. */
+    /** Returns the updates of each document: the number in it, or `gone` for a deletion. */
     heard: () =>
       Object.values(ids).map((id) =>
         client.updatesOf(id).map(({ data }) => (data?.config as { n: number } | undefined)?.n ?? 'gone'),

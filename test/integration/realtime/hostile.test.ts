@@ -45,7 +45,7 @@ const rawSocket = async (scope: { organizationId?: string; projectId?: string })
   }
 }
 
-/** Whether the server ended a connection; what it still says is read away. */
+/** Reports whether the server closed a connection. Discards unread data. */
 const isOver = (socket: Socket): boolean => {
   socket.resume()
   return socket.destroyed || socket.readableEnded

@@ -32,7 +32,7 @@ const keyColumns = {
   allowedNetworks: apiKeys.allowedNetworks,
 }
 
-/** Returns a look-up of keys by their possible fingerprints. An invalid key is found without a principal. */
+/** Returns a look-up of a key by its possible fingerprints. An invalid key has an id and no principal. */
 export const createKeyLookup = (db: Database, now: () => number) => {
   const fingerprints = sql`any(${sql.placeholder('fingerprints')}::text[])`
   const query = db
@@ -48,8 +48,8 @@ export const createKeyLookup = (db: Database, now: () => number) => {
 }
 
 /**
- * Returns the principal of a key string, by the row of the key and the rotation that made the string; undefined where
- * the key is inactive or expired, or where the overlap of its rotation is over.
+ * Returns the principal of a key string that the given rotation created. Returns undefined if the key is inactive or
+ * expired, or if the string was replaced and its overlap has ended.
  */
 const principalOfKey = (row: KeyRow, rotation: number, nowMs: number): Principal | undefined => {
   const replaced = rotation === row.rotation - 1 ? row.previousValidUntil?.getTime() : undefined
@@ -63,7 +63,7 @@ const principalOfKey = (row: KeyRow, rotation: number, nowMs: number): Principal
     kind: 'key' as const,
     id: row.id,
     bucket: `${row.organizationId} key ${row.id}`,
-    // A bot's key has no other ability, whatever claims it was given.
+    // A bot's key can only read worlds, whatever its other claims are.
     permissions: isBot ? permissionsOfBot(row.permissions) : row.permissions,
     claims: isBot ? ['bot'] : claims,
     expiresAtMs,
@@ -72,7 +72,7 @@ const principalOfKey = (row: KeyRow, rotation: number, nowMs: number): Principal
   })
 }
 
-/** Reads keys and tokens again. Each principal as it is now, in the order given; undefined is not valid any more. */
+/** Returns a reader of the current state of principals, in the given order. An invalid credential yields undefined. */
 export const createCredentialReader =
   (db: Database, now: () => number) =>
   async (principals: readonly Principal[]): Promise<(Principal | undefined)[]> => {
@@ -101,7 +101,7 @@ const readKeyRows = async (db: Database, keys: readonly Principal[]): Promise<Ma
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-/** Reads the keys that minted tokens, by the ids of the tokens. A revoked token, and one of a retired signing key, has none. */
+/** Returns the keys that minted tokens, by token id. Revoked tokens and tokens of a retired signing key are left out. */
 const readMinters = async (db: Database, tokens: readonly IssuedToken[]): Promise<Map<string, KeyRow | 'platform'>> => {
   if (tokens.length === 0) return new Map()
   const wanted = sql`jsonb_to_recordset(${JSON.stringify(tokens)}::text::jsonb)
@@ -121,14 +121,14 @@ const readMinters = async (db: Database, tokens: readonly IssuedToken[]): Promis
   )
 }
 
-/** Returns the first key in the chain of keys that leads to what a caller makes; null where the platform key makes it. */
+/** Returns the id of the first key in the caller's chain of keys, or null for the platform key. */
 export const ancestorOf = async (tx: Transaction, { kind, id }: Principal): Promise<string | null> => {
   if (kind !== 'key') return null
   const [maker] = await tx.select({ ancestorId: apiKeys.ancestorId }).from(apiKeys).where(eq(apiKeys.id, id))
   return maker?.ancestorId ?? id
 }
 
-/** Adds a permission to an API key. A principal that is no key is left as it is. */
+/** Adds a permission to an API key. Does nothing if no key has this id. */
 export const grantToKey = async (tx: Transaction, keyId: string, permission: string, now: Date): Promise<void> => {
   const granted = JSON.stringify([permission])
   await tx
