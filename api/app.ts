@@ -26,7 +26,7 @@ import { type ConnectOptions, connect } from './realtime/connect.ts'
 const documentPath = '/api/openapi.json'
 const safeRequestId = /^[A-Za-z0-9._-]{1,64}$/
 
-/** Everything that the API's routes need from the process. */
+/** The dependencies of the API's routes. */
 export type AppOptions = {
   readonly deps: Deps
   readonly rootApiKey: string
@@ -38,19 +38,24 @@ export type AppOptions = {
   readonly registry: Registry
   readonly projectOfWorld: ConnectOptions['projectOfWorld']
   readonly clientAddress: ClientAddress
-  /** Whether the process can do its work now; asked by /readyz. */
-  readonly ready: () => Promise<boolean>
+  /** Reports whether the database can be reached. It decides the status of /readyz. */
+  readonly isReady: () => Promise<boolean>
 }
 
-/** The API as one Hono application. */
+/** Returns the API as a Hono application: the endpoints, the OpenAPI document, pictures, realtime and the probes. */
 export const createApp = (options: AppOptions) => {
-  const { deps, registry, ready } = options
-  const app = new Hono<Env>({ getPath: withSlash })
+  const { deps, registry, isReady } = options
+  const app = new Hono<Env>({ getPath: pathWithSlash })
   const { rootApiKey, previousRootApiKey, verifyToken: verify } = options
   const limits = createRateLimits(deps.clock, options.rateLimits)
   const addressOf = (c: HonoContext<Env>): string => (c.env?.incoming ? options.clientAddress(c.env.incoming) : '')
   const authenticate = createAuthenticator({
-    ...{ rootApiKey, previousRootApiKey, platform, keys: deps.keys, verify, addressOf },
+    rootApiKey,
+    previousRootApiKey,
+    platform,
+    keys: deps.keys,
+    verify,
+    addressOf,
     onUse: deps.keyUsage.note,
     countFailure: limits.takeForFailure,
   })
@@ -61,8 +66,8 @@ export const createApp = (options: AppOptions) => {
 
   app.use(async (c, next) => {
     const startedMs = deps.clock.monotonic()
-    const given = c.req.header('x-request-id')
-    const requestId = given !== undefined && safeRequestId.test(given) ? given : randomUUID()
+    const clientRequestId = c.req.header('x-request-id') ?? ''
+    const requestId = safeRequestId.test(clientRequestId) ? clientRequestId : randomUUID()
     c.set('requestId', requestId)
     c.set('headers', { 'x-request-id': requestId, ...security })
     if (cors(c)) await next()
@@ -71,40 +76,43 @@ export const createApp = (options: AppOptions) => {
       c.res.headers.set('connection', 'close')
       closeAfterAnswer(incoming, deps.clock)
     }
-    // The route that ran, which need not be the last one that fits; this middleware itself where none did.
-    const ran = routePath(c)
-    const route = ran === '/*' ? 'unmatched' : ran
+    // The path of the route whose handler ran. It is that of this middleware if no route matched.
+    const matchedPath = routePath(c)
+    const route = matchedPath === '/*' ? 'unmatched' : matchedPath
     const durationMs = deps.clock.monotonic() - startedMs
     const status = c.get('upgraded') ? 101 : c.res.status
     metrics.observe({ method: c.req.method, route, status }, durationMs / 1000)
     logRequest(deps, c, { route, status, durationMs })
   })
-  app.onError((error, c) => refuse(c, toProblem(error)))
+  app.onError((error, c) => respondWithProblem(c, toProblem(error)))
   app.notFound((c) => {
-    const served = methodsOf(app, c.req.path)
-    // The path of a route that serves this method, but for a slash.
-    return refuse(c, notServed(served.includes(c.req.method) ? [] : served))
+    const methods = allowedMethods(app, c.req.path)
+    // A route with this method exists, but its path differs in the trailing slash.
+    return respondWithProblem(c, toRoutingProblem(methods.includes(c.req.method) ? [] : methods))
   })
 
   app.get('/livez', (c) => answer(c, 'ok\n', plain))
   app.get('/readyz', async (c) =>
-    (await ready()) ? answer(c, 'ok\n', plain) : answer(c, 'the database does not answer\n', { ...plain, status: 503 }),
+    (await isReady())
+      ? answer(c, 'ok\n', plain)
+      : answer(c, 'The database does not answer.\n', { ...plain, status: 503 }),
   )
   const document = JSON.stringify(openApiDocument(endpoints))
   app.get(documentPath, (c) => answer(c, document, { headers: { 'content-type': 'application/json' } }))
   app.get('/api/docs/', referencePage)
   app.get('/api/docs/:file/', referencePage)
   app.get('/api/files/*', (c) => serveFile(deps.objects, c))
-  const mayConnect = new Set([...options.allowedOrigins, new URL(deps.publicUrl).origin])
-  const connecting = { allowedOrigins: mayConnect, projectOfWorld: options.projectOfWorld }
-  app.get('/api/realtime/connect/', (c) => connect(runtime, connecting, c))
+  const allowedOrigins = new Set([...options.allowedOrigins, new URL(deps.publicUrl).origin])
+  app.get('/api/realtime/connect/', (c) =>
+    connect(runtime, { allowedOrigins, projectOfWorld: options.projectOfWorld }, c),
+  )
   const withParameters = endpoints.filter(({ path }) => path.includes('{'))
   const fixed = endpoints.filter((endpoint) => !withParameters.includes(endpoint))
   for (const each of fixed) app.on(each.method.toUpperCase(), each.path, (c) => serve(runtime, each, c))
-  // A name such as `current` is never taken for an id, whatever the method.
+  // Segments such as `current` are never parsed as ids, whatever the method.
   for (const path of new Set(fixed.map((each) => each.path))) {
     app.all(path, () => {
-      throw notServed(methodsOf(app, path))
+      throw toRoutingProblem(allowedMethods(app, path))
     })
   }
   for (const each of withParameters) {
@@ -114,14 +122,15 @@ export const createApp = (options: AppOptions) => {
   return app
 }
 
-const notServed = (served: readonly string[]): Problem => {
-  const allow = served.join(', ')
-  if (allow === '') return new Problem('not_found', 'No route has this path; /api/openapi.json lists them all.')
-  return new Problem('method_not_allowed', `Served here: ${allow}.`, { headers: { allow } })
+/** Returns a 405 with the allowed methods of a path, or a 404 if there are none. */
+const toRoutingProblem = (methods: readonly string[]): Problem => {
+  const allow = methods.join(', ')
+  if (allow === '') return new Problem('not_found', 'No route has this path. /api/openapi.json lists all routes.')
+  return new Problem('method_not_allowed', `This path supports ${allow}.`, { headers: { allow } })
 }
 
-/** Both slash forms are served: routes have the trailing slash of the contract, and a request without gets it here. */
-const withSlash = (request: Request): string => {
+/** Adds the trailing slash that the paths of all routes have, so that clients may leave it out. */
+const pathWithSlash = (request: Request): string => {
   const path = getPath(request)
   return path.endsWith('/') || path === documentPath || !path.startsWith('/api/') ? path : `${path}/`
 }
@@ -136,12 +145,12 @@ const securityHeaders = (publicUrl: string): AnswerHeaders => ({
   ...(publicUrl.startsWith('https:') && { 'strict-transport-security': 'max-age=31536000; includeSubDomains' }),
 })
 
-const refuse = (c: HonoContext<Env>, problem: Problem): Response => {
+const respondWithProblem = (c: HonoContext<Env>, problem: Problem): Response => {
   const { body, ...rest } = problemResponse(problem, c.get('requestId'))
   return answer(c, body, rest)
 }
 
-/** A body that is not worth a connection: the server reads it away, and ends the connection if it does not come at once. */
+/** Unread bodies up to this size do not close the connection: the server reads and discards them. */
 const smallBodyBytes = 64 * 1024
 
 const mayCarryLargeBody = (c: HonoContext<Env>): boolean =>
@@ -160,18 +169,18 @@ const logRequest = (
       route,
       status,
       durationMs: Math.round(durationMs * 10) / 10,
-      ...(context ? { principal: context.principal.id, organizationId: context.organizationId } : {}),
-      ...(c.error ? { error: describe(c.error) } : {}),
+      ...(context && { principal: context.principal.id, organizationId: context.organizationId }),
+      ...(c.error && { error: describeError(c.error) }),
     },
     'request',
   )
 }
 
 /**
- * An unexpected fault is logged with its cause; one that was told to the client needs no stack. A failed query is told
- * by its text alone: its parameters may be secrets, and drizzle puts them into the message.
+ * Returns the log text of an error: the problem code below status 500, otherwise the stack and the cause. For a failed
+ * query it is the SQL text, because the message of drizzle contains the parameters, which may be secrets.
  */
-const describe = (error: Error): string => {
+const describeError = (error: Error): string => {
   const problem = toProblem(error)
   if (problem.status < 500) return problem.code
   const query = 'query' in error ? `Failed query: ${String(error.query)}` : undefined
@@ -179,15 +188,18 @@ const describe = (error: Error): string => {
   return `${query ?? error.stack ?? error.message}${cause}`
 }
 
-/** The methods of the routes whose path this is, with or without the trailing slash; its own name goes before an id. */
-const methodsOf = (app: Hono<Env>, path: string): string[] => {
+/**
+ * Returns the methods of the routes that match a path, with or without its trailing slash. Routes without parameters
+ * take precedence.
+ */
+const allowedMethods = (app: Hono<Env>, path: string): string[] => {
   const parts = path.replace(/\/$/, '').split('/')
-  const fits = (pattern: string): boolean => {
+  const matches = (pattern: string): boolean => {
     const steps = pattern.replace(/\/$/, '').split('/')
-    const isLong = steps.at(-1) === '*' ? parts.length >= steps.length : parts.length === steps.length
-    return isLong && steps.every((step, at) => step === '*' || step.startsWith(':') || step === parts[at])
+    const hasLength = steps.at(-1) === '*' ? parts.length >= steps.length : parts.length === steps.length
+    return hasLength && steps.every((step, at) => step === '*' || step.startsWith(':') || step === parts[at])
   }
-  const found = app.routes.filter((route) => route.method !== 'ALL' && fits(route.path))
-  const named = found.filter((route) => !route.path.includes(':'))
-  return [...new Set((named.length > 0 ? named : found).map((route) => route.method))].sort()
+  const routes = app.routes.filter((route) => route.method !== 'ALL' && matches(route.path))
+  const fixed = routes.filter((route) => !route.path.includes(':'))
+  return [...new Set((fixed.length > 0 ? fixed : routes).map((route) => route.method))].sort()
 }

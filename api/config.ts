@@ -14,7 +14,7 @@ import type { RateLimitOptions } from './domain/endpoint/rateLimit.ts'
 import { providers } from './domain/organizations/schema.ts'
 import type { EncryptionKey } from './platform/secrets/seal.ts'
 
-/** A place that worlds may ask for, and the cluster that serves it. */
+/** A cluster and the places that it serves: groups and regions of compute. */
 export type Cluster = { readonly name: string; readonly places: readonly { group: string; region: string }[] }
 
 /** The API's configuration. */
@@ -23,35 +23,35 @@ export type ApiConfig = {
   readonly port: number
   readonly metricsPort: number
   readonly metricsAddress: string | undefined
-  /** The API's own certificate and key; undefined where something in front of it ends TLS. */
+  /** The API's own certificate and key; undefined if a proxy terminates TLS. */
   readonly tls: TlsFiles | undefined
   readonly database: { readonly url: string; readonly poolSize: number }
   readonly rootApiKey: string
-  /** A second platform key, valid while the first is introduced. */
+  /** The previous platform key, still valid during its rotation. */
   readonly previousRootApiKey: string | undefined
-  /** Make the fingerprints of keys. The first is current; keys are found under each. */
+  /** The secrets of the key hashes. The first one hashes new keys; lookups try each. */
   readonly keyPeppers: readonly [string, ...string[]]
-  /** How many organizations a key and the keys that descend from it may make. */
+  /** The maximum number of organizations that a key and its descendants may create. */
   readonly maxOrganizationsPerKey: number
-  /** The first seals, the others only open. */
+  /** The first key encrypts. All keys decrypt. */
   readonly encryptionKeys: readonly [EncryptionKey, ...EncryptionKey[]]
   readonly objectStoreUrl: string
-  /** Where clients and servers reach the API. */
+  /** The URL at which clients and servers reach the API. */
   readonly publicUrl: string
-  /** The origins whose pages may call the API from a browser. */
+  /** The origins of web pages that may call the API. */
   readonly allowedOrigins: readonly string[]
   readonly namespacePrefix: string
-  /** The users of the cluster that api and operator are, as RBAC knows them. */
+  /** The Kubernetes users of api and operator. */
   readonly clusterUsers: { readonly api: string; readonly operator: string }
-  /** Networks (CIDR) that servers may reach beside the pods of the API and of DNS. */
+  /** Networks (CIDR) that servers may reach in addition to the pods of the API and of DNS. */
   readonly network: { readonly apiNetworks: readonly string[]; readonly dnsNetworks: readonly string[] }
-  /** The longest wait before a failed push to the cluster is tried again. */
+  /** The maximum delay before a failed push is retried. */
   readonly pushBackoffMaxMs: number
   readonly limits: Limits
   readonly rateLimits: RateLimitOptions
   readonly socketLimits: SocketLimits
   readonly connectionLimits: ConnectionLimits
-  /** Proxies whose word about the address of a client counts, and whose connections are not limited by address. */
+  /** Proxies whose forwarding headers are trusted. The limit of connections per address does not apply to them. */
   readonly trustedProxies: BlockList
   readonly issuers: readonly ExternalIssuer[]
   readonly cluster: Cluster
@@ -64,14 +64,14 @@ const clustersSchema = z
   .tuple([z.strictObject({ name: z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/), places })])
   .describe('[{"name": "default", "places": [{"group": "production", "region": "Europe"}]}]; one cluster is served')
 
-/** A variable that names a JSON file, which is read and checked with the rest of the environment. */
+/** Parses a variable that is the path of a JSON file, and checks the content. */
 const jsonFile = <S extends z.ZodType>(schema: S) =>
   z.string().transform((path, context): z.output<S> => {
     try {
       const result = schema.safeParse(JSON.parse(readFileSync(path, 'utf8')))
       if (result.success) return result.data
-      const faults = result.error.issues.map((issue) => `${issue.path.join('.') || 'the whole'} ${issue.message}`)
-      context.addIssue({ code: 'custom', message: `names a file that is not as it should be: ${faults.join('; ')}` })
+      const faults = result.error.issues.map((issue) => `${issue.path.join('.') || 'the document'} ${issue.message}`)
+      context.addIssue({ code: 'custom', message: `names a file with invalid content: ${faults.join('; ')}` })
     } catch (error) {
       const why = error instanceof SyntaxError ? 'is not JSON' : 'cannot be read'
       context.addIssue({ code: 'custom', message: `names a file that ${why}` })
@@ -80,9 +80,8 @@ const jsonFile = <S extends z.ZodType>(schema: S) =>
   })
 
 /**
- * Reports whether a secret can be random: its letters carry at least 80 bits (by Shannon's entropy of their frequencies),
- * it is not an ascending or repeated sequence, and it does not name itself as a placeholder. The format of API keys and
- * 24 random base64 characters pass.
+ * Reports whether a secret looks random: at least 80 bits by the Shannon entropy of its characters, no ascending or
+ * repeated sequence, and no placeholder such as "changeme". API keys and 24 random base64 characters pass.
  */
 const isUnpredictable = (text: string): boolean => {
   const counts = [...Map.groupBy(text, (letter) => letter).values()].map((letters) => letters.length)
@@ -91,14 +90,14 @@ const isUnpredictable = (text: string): boolean => {
   return bits >= 80 && steps.size >= 6 && !/change-?me|password|placeholder/i.test(text)
 }
 
-/** A list with commas. */
+/** Parses a comma-separated list. */
 const list = <S extends z.ZodType<string, string>>(each: S) =>
   z
     .string()
     .transform((text) => text.split(',').map((part) => part.trim()))
     .pipe(z.array(each))
 
-/** Networks such as `10.0.0.0/8`, with commas; an address alone is a network of its own. */
+/** Parses a comma-separated list of networks such as `10.0.0.0/8`. An address without a prefix matches itself. */
 const networks = z.string().transform((text, context): BlockList => {
   const list = new BlockList()
   for (const network of text.split(',').map((part) => part.trim())) {
@@ -107,7 +106,10 @@ const networks = z.string().transform((text, context): BlockList => {
     const longest = family === 6 ? 128 : 32
     const bits = prefix === undefined ? longest : Number(/^\d{1,3}$/.test(prefix) ? prefix : Number.NaN)
     if (family === 0 || Number.isNaN(bits) || bits > longest) {
-      context.addIssue({ code: 'custom', message: 'must be networks such as 10.0.0.0/8 or fd00::/8, with commas' })
+      context.addIssue({
+        code: 'custom',
+        message: 'must be a comma-separated list of networks such as 10.0.0.0/8 or fd00::/8',
+      })
       return z.NEVER
     }
     list.addSubnet(address, bits, family === 6 ? 'ipv6' : 'ipv4')
@@ -122,14 +124,14 @@ const encryptionKeys = z.string().transform((text, context): [EncryptionKey, ...
   })
   const isGood = ({ id, key }: EncryptionKey) => /^[A-Za-z0-9_-]{1,32}$/.test(id) && key.length === 32
   if (first !== undefined && [first, ...rest].every(isGood)) return [first, ...rest]
-  context.addIssue({ code: 'custom', message: 'must be id:base64, each key of 32 bytes, several with commas' })
+  context.addIssue({ code: 'custom', message: 'must be a comma-separated list of id:base64, each key of 32 bytes' })
   return z.NEVER
 })
 
 const platformKey = z
   .string()
   .min(24, 'must have at least 24 characters')
-  .refine(isUnpredictable, 'is too easy to guess; make one with: openssl rand -base64 32')
+  .refine(isUnpredictable, 'is too easy to guess; create one with: openssl rand -base64 32')
 const pepper = z.string().min(32, 'must have at least 32 characters')
 
 const origin = z
@@ -149,18 +151,25 @@ const variables = {
   ORRERY_TLS_KEY_FILE: z.string().optional(),
   ORRERY_DATABASE_URL: url('postgres', 'postgresql').describe('postgres://user:password@host:5432/orrery'),
   ORRERY_DATABASE_POOL_SIZE: decimal(2, 1_000).default(16),
-  ORRERY_ROOT_API_KEY: platformKey.describe('the platform key; make one with: openssl rand -base64 32'),
+  ORRERY_ROOT_API_KEY: platformKey.describe('the platform key; create one with: openssl rand -base64 32'),
   ORRERY_ROOT_API_KEY_PREVIOUS: platformKey.optional(),
-  ORRERY_KEY_PEPPER: pepper.describe('keeps API keys unfindable in a dump; make one with: openssl rand -base64 32'),
+  ORRERY_KEY_PEPPER: pepper.describe('the secret of the key hashes; create one with: openssl rand -base64 32'),
   ORRERY_KEY_PEPPER_PREVIOUS: pepper.optional(),
-  ORRERY_KEY_ENCRYPTION_KEYS: encryptionKeys.describe('k1:<base64>, the current one first; openssl rand -base64 32'),
+  ORRERY_KEY_ENCRYPTION_KEYS: encryptionKeys.describe(
+    'k1:<base64>, the current key first; create one with: openssl rand -base64 32',
+  ),
   ORRERY_OBJECT_STORE_URL: url('file', 's3').describe('file:///var/lib/orrery/objects or s3://bucket?region=…'),
-  ORRERY_PUBLIC_URL: url('http', 'https').describe('where clients reach the API, such as https://api.example.com'),
+  ORRERY_PUBLIC_URL: url('http', 'https').describe(
+    'the URL at which clients reach the API, such as https://api.example.com',
+  ),
   ORRERY_ALLOW_INSECURE_PUBLIC_URL: z.enum(['true', 'false']).default('false'),
   ORRERY_ALLOWED_ORIGINS: list(origin).default([]),
   ORRERY_NAMESPACE_PREFIX: z
     .string()
-    .regex(/^[a-z]([a-z0-9-]{0,29}[a-z0-9])?$/, 'must be at most 31 of a-z, 0-9 and -, and begin with a letter')
+    .regex(
+      /^[a-z]([a-z0-9-]{0,29}[a-z0-9])?$/,
+      'must have at most 31 characters of a-z, 0-9 and -, begin with a letter and not end with -',
+    )
     .default('orrery'),
   ORRERY_API_USER: clusterUser().default('orrery-api'),
   ORRERY_OPERATOR_USER: clusterUser().default('orrery-operator'),
@@ -196,7 +205,7 @@ const requireBothTlsFiles: Rule = (given) => {
   return missing.length === 1 ? missing.map((name) => [name, 'is missing: TLS needs the certificate and its key']) : []
 }
 
-/** Reads the API's environment; throws an `EnvironmentError` that lists every fault. */
+/** Reads the API's configuration from the environment. Throws an `EnvironmentError` that lists all faults. */
 export const readApiConfig = (env: NodeJS.ProcessEnv): ApiConfig => {
   const values = parseEnvironment(variables, env, [refuseInsecurePublicUrl, requireBothTlsFiles])
   const { ORRERY_TLS_CERT_FILE: certFile, ORRERY_TLS_KEY_FILE: keyFile } = values
@@ -246,7 +255,7 @@ export const readApiConfig = (env: NodeJS.ProcessEnv): ApiConfig => {
   }
 }
 
-/** What `npm run rotate-keys` needs of the API's environment. */
+/** Reads the configuration of `npm run rotate-keys` from the environment. Throws an `EnvironmentError`. */
 export const readRotationConfig = (env: NodeJS.ProcessEnv) => {
   const { ORRERY_DATABASE_URL, ORRERY_KEY_ENCRYPTION_KEYS, ORRERY_KEY_PEPPER } = variables
   // Without a pepper the fingerprints stay as they are.

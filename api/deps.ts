@@ -16,7 +16,7 @@ type Settings = Pick<
   'publicUrl' | 'keyPeppers' | 'encryptionKeys' | 'limits' | 'cluster' | 'supportedProviders' | 'maxOrganizationsPerKey'
 >
 
-/** What verbs work with, made of what the process has opened and what the configuration says. */
+/** Builds the dependencies of the verbs from the resources of the process and its configuration. */
 export const createDeps = (parts: Parts, config: Settings): Deps => {
   const { db, clock } = parts
   const sealer = createSealer(config.encryptionKeys)

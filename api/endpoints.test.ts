@@ -4,7 +4,7 @@ import { endpoints } from './endpoints.ts'
 
 type Found = { readonly where: string; readonly schema: z.core.$ZodType }
 
-/** Every string of a schema, the keys of records included. */
+/** Returns all strings of a schema, including the keys of records. */
 const stringsOf = (schema: z.core.$ZodType, where: string): Found[] => {
   const { def } = (schema as z.core.$ZodTypes)._zod
   switch (def.type) {
@@ -34,7 +34,7 @@ const stringsOf = (schema: z.core.$ZodType, where: string): Found[] => {
     case 'unknown':
       return []
     default:
-      throw new Error(`${where} has a schema of the type ${def.type}, which this test does not look into.`)
+      throw new Error(`${where} has a schema of type ${def.type}, which this test does not support.`)
   }
 }
 
@@ -57,7 +57,7 @@ const shapes: Record<string, (length: number) => string> = {
   quantifiers: (length) => '(a*)*'.repeat(length / 5),
 }
 
-/** The least of several runs: what the machine does beside them only ever adds. */
+/** Returns the shortest time of several runs, since other load only adds to it. */
 const leastMs = (run: () => void): number => {
   let leastMs = Number.POSITIVE_INFINITY
   for (let at = 0; at < 5; at += 1) {
@@ -68,21 +68,21 @@ const leastMs = (run: () => void): number => {
   return leastMs
 }
 
-/** Twice the length takes about twice the time, where a quadratic check takes four times. */
+/** Reports whether twice the length takes about twice the time; a quadratic check takes four times as long. */
 const isLinear = (run: (text: string) => void, shape: (length: number) => string, length: number): boolean => {
   const [short, long] = [shape(length), shape(2 * length)]
   const [shortMs, longMs] = [leastMs(() => run(short)), leastMs(() => run(long))]
-  // Below this the clock decides.
+  // Shorter times are noise.
   return longMs < 1 || longMs < 3 * shortMs
 }
 
-describe('every text and every key of every request', () => {
-  test('is found', () => {
+describe('string limits of all requests', () => {
+  test('covers every string and record key of the endpoints', () => {
     expect(strings.length).toBeGreaterThan(80)
     expect(strings.map(({ where }) => where)).toContain('createApiKey body/claims/(key)')
   })
 
-  test.each(Object.keys(shapes))('is refused at 1 MiB of %s, in linear time', (name) => {
+  test.each(Object.keys(shapes))('reject 1 MiB of %s in linear time', (name) => {
     const shape = shapes[name] ?? String
     const megabyte = shape(1024 * 1024)
     const parse = (schema: z.core.$ZodType) => (text: string) => (schema as z.ZodType).safeParse(text)
@@ -99,7 +99,7 @@ describe('every text and every key of every request', () => {
       return pattern === undefined ? [] : [[String(pattern), pattern] as const]
     }),
   )
-  test.each([...patterns])('has a pattern that is linear by itself: %s', (_, pattern) => {
+  test.each([...patterns])('match in linear time: %s', (_, pattern) => {
     const slow = Object.keys(shapes).filter(
       (name) => !isLinear((text) => pattern.test(text), shapes[name] ?? String, 16 * 1024),
     )

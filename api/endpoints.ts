@@ -11,8 +11,8 @@ import { userEndpoints } from './domain/users/endpoints.ts'
 import { worldEndpoints } from './domain/worlds/endpoints.ts'
 
 /**
- * The one table of routes: router, checks, OpenAPI document and client all follow from it. Paths without parameters
- * stand before those with one, so that a name such as `current` or `public` is never taken for an id.
+ * The endpoints of the REST API, from which router, validation, OpenAPI document and client are derived. Paths without
+ * parameters come first, so that segments such as `current` and `public` are not parsed as ids.
  */
 export const endpoints: readonly Endpoint[] = [
   ...organizationEndpoints,

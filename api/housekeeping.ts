@@ -1,24 +1,24 @@
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
 
-/** Something that is done once in a while, so that what is over does not stay. */
-export type Chore = {
+/** A task that runs at an interval, such as the removal of expired rows. */
+export type PeriodicTask = {
   readonly name: string
-  readonly everyMs: number
+  readonly intervalMs: number
   readonly run: (signal: AbortSignal) => Promise<void>
 }
 
-/** Does chores until the signal is aborted; one that fails is logged and done again when its time comes. */
-export const keepHouse = async (
-  chores: readonly Chore[],
+/** Runs tasks at their intervals until the signal aborts. A failure is logged and does not stop the task. */
+export const runPeriodicTasks = async (
+  tasks: readonly PeriodicTask[],
   { clock, log, signal }: { clock: Clock; log: Log; signal: AbortSignal },
 ): Promise<void> => {
   await Promise.all(
-    chores.map(async ({ name, everyMs, run }) => {
+    tasks.map(async ({ name, intervalMs, run }) => {
       while (!signal.aborted) {
-        await sleep(clock, everyMs, signal)
+        await sleep(clock, intervalMs, signal)
         if (signal.aborted) return
-        await run(signal).catch((error: unknown) => log.warn({ chore: name, err: error }, 'a chore failed'))
+        await run(signal).catch((error: unknown) => log.warn({ task: name, err: error }, 'periodic task failed'))
       }
     }),
   )

@@ -19,7 +19,7 @@ import { writeKeyUsage } from './domain/apiKeys/usage/service.ts'
 import { sweepPictures } from './domain/deletion/sweep/service.ts'
 import { sweepDocuments } from './domain/documents/sweep/service.ts'
 import { sweepRevokedTokens } from './domain/users/service.ts'
-import { type Chore, keepHouse } from './housekeeping.ts'
+import { type PeriodicTask, runPeriodicTasks } from './housekeeping.ts'
 import { type Database, openDatabase } from './platform/database/client.ts'
 import { migrateDatabase } from './platform/database/migrate.ts'
 import { acceptSpeakers } from './platform/http/accept.ts'
@@ -35,15 +35,15 @@ import { projectOfWorld } from './realtime/service.ts'
 import { isUpgrade } from './realtime/upgrade.ts'
 import { startClusterSync } from './sync/index.ts'
 
-/** How long the start waits for a database that is not there yet. */
+/** The time that the start waits for the database. */
 const databaseWaitMs = 60_000
-/** How long a shutdown waits for requests under way; a container is killed 30 s after SIGTERM. */
+/** The time that a shutdown waits for open requests. Kubernetes kills a container 30 s after SIGTERM. */
 const drainMs = 15_000
-/** How long a client may take to say what it wants. */
+/** The time limit for the headers of a request, and for the TLS handshake. */
 const headersMs = 15_000
-/** How long a client may take to send a whole request. */
+/** The time limit for a request with its body. */
 const requestMs = 60_000
-/** How old an answer of /readyz may be. */
+/** The maximum age of a readiness result. */
 const readyFreshMs = 1_000
 
 const run = async (config: ApiConfig, log: Log): Promise<void> => {
@@ -52,11 +52,13 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
   const tls = config.tls && (await readTls(config.tls))
   const server = openServer(tls)
   const endSilent = acceptSpeakers(server, {
-    ...{ silentMs: headersMs, clock: systemClock, limits: config.connectionLimits },
+    silentMs: headersMs,
+    clock: systemClock,
+    limits: config.connectionLimits,
     isTrusted: (address) => isInNetworks(config.trustedProxies, address),
   })
   const clientAddress = createClientAddress(config.trustedProxies)
-  await migrateWhenThere(config.database.url, log)
+  await migrateWhenAvailable(config.database.url, log)
   const { db, close } = openDatabase(config.database)
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -80,14 +82,19 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
     allowedOrigins: config.allowedOrigins,
     registry,
     clientAddress,
-    ready: shareAnswer(systemClock, readyFreshMs, () => answers(db)),
+    isReady: shareAnswer(systemClock, readyFreshMs, () => isDatabaseReachable(db)),
   })
-  const ending = new AbortController()
-  const housekeeping = keepHouse(choresOf(deps), { clock: systemClock, log, signal: ending.signal })
+  const shutdown = new AbortController()
+  const housekeeping = runPeriodicTasks(createPeriodicTasks(deps), { clock: systemClock, log, signal: shutdown.signal })
   const listener = getRequestListener(app.fetch)
   server.on('request', (request, response) => void listener(request, response))
   const realtime = startRealtime({
-    ...{ deps, verifyToken, registry, fetch: app.fetch, random: Math.random, clientAddress },
+    deps,
+    verifyToken,
+    registry,
+    fetch: app.fetch,
+    random: Math.random,
+    clientAddress,
     databaseUrl: config.database.url,
     limits: config.socketLimits,
   })
@@ -105,7 +112,7 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
   endSilent()
   endReload?.()
   await Promise.all([drain(server), realtime.stop()])
-  ending.abort()
+  shutdown.abort()
   await housekeeping
   await sync.stop()
   await operations.close()
@@ -128,21 +135,21 @@ const openServer = (tls: { cert: string; key: string } | undefined): HttpServer 
 const hourMs = 3_600_000
 const minuteMs = 60_000
 
-const choresOf = (deps: Deps): Chore[] => [
-  { name: 'idempotency keys', everyMs: hourMs, run: () => deleteExpiredIdempotencyKeys(deps.db, deps.clock.now()) },
-  { name: 'revoked tokens', everyMs: minuteMs, run: () => sweepRevokedTokens(deps.db, deps.clock.now()) },
-  { name: 'key usage', everyMs: 5_000, run: () => writeKeyUsage(deps.db, deps.keyUsage, deps.clock.now()) },
-  { name: 'documents', everyMs: minuteMs, run: (signal) => sweepDocuments(deps, signal) },
+const createPeriodicTasks = (deps: Deps): PeriodicTask[] => [
+  { name: 'idempotency keys', intervalMs: hourMs, run: () => deleteExpiredIdempotencyKeys(deps.db, deps.clock.now()) },
+  { name: 'revoked tokens', intervalMs: minuteMs, run: () => sweepRevokedTokens(deps.db, deps.clock.now()) },
+  { name: 'key usage', intervalMs: 5_000, run: () => writeKeyUsage(deps.db, deps.keyUsage, deps.clock.now()) },
+  { name: 'documents', intervalMs: minuteMs, run: (signal) => sweepDocuments(deps, signal) },
   {
     name: 'partitions',
-    everyMs: 5 * minuteMs,
+    intervalMs: 5 * minuteMs,
     run: async () => void (await maintainPartitions(deps, deps.clock.now())),
   },
-  { name: 'pictures', everyMs: hourMs, run: async (signal) => void (await sweepPictures(deps, signal)) },
+  { name: 'pictures', intervalMs: hourMs, run: async (signal) => void (await sweepPictures(deps, signal)) },
 ]
 
-/** Waits for a database that starts beside the API; any other fault of it ends the start. */
-const migrateWhenThere = async (url: string, log: Log): Promise<void> => {
+/** Migrates the database. Waits for one that is still starting; throws on any other error. */
+const migrateWhenAvailable = async (url: string, log: Log): Promise<void> => {
   const deadlineMs = systemClock.monotonic() + databaseWaitMs
   for (;;) {
     try {
@@ -150,7 +157,10 @@ const migrateWhenThere = async (url: string, log: Log): Promise<void> => {
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
       if (!isDatabaseAway(error) || systemClock.monotonic() > deadlineMs) {
-        throw new Error(`The database of ORRERY_DATABASE_URL cannot be used: ${why}`, { cause: error })
+        throw new Error(
+          `The database of ORRERY_DATABASE_URL cannot be used: ${why}. Check the URL and that Postgres is running.`,
+          { cause: error },
+        )
       }
       log.warn({ why }, 'waiting for the database')
       await sleep(systemClock, 1_000)
@@ -158,7 +168,7 @@ const migrateWhenThere = async (url: string, log: Log): Promise<void> => {
   }
 }
 
-const answers = async (db: Database): Promise<boolean> => {
+const isDatabaseReachable = async (db: Database): Promise<boolean> => {
   try {
     await db.execute(sql`select 1`)
     return true
@@ -167,7 +177,7 @@ const answers = async (db: Database): Promise<boolean> => {
   }
 }
 
-/** Lets requests under way finish; idle keep-alive connections would hold the server open for nothing. */
+/** Closes the server and waits for open requests. Closes idle keep-alive connections, which would delay it. */
 const drain = async (server: HttpServer | HttpsServer): Promise<void> => {
   const closed = new Promise((resolve) => server.close(resolve))
   const idle = setInterval(() => server.closeIdleConnections(), 50)

@@ -144,8 +144,11 @@ export type CreateToken = {
 }
 
 export type CreateWorld = {
+  /** The name that users see. It does not have to be unique. */
   name: string
+  /** Deletes the world after durationMinutes, once its server has stopped. Without a duration it is kept. */
   transient: boolean
+  /** Text that describes the world to users. */
   description?: string
   pictureUrl?: string
   metadata?: {
@@ -158,6 +161,7 @@ export type CreateWorld = {
   }
   admission?: {
     policy?: 'Open' | 'Queued' | 'Closed'
+    /** Maximum number of players in the world. If absent, it is the capacity of the scaling profile. */
     capacity?: number
   }
   sessions?: {
@@ -172,13 +176,17 @@ export type CreateWorld = {
     forceTravelWorldId?: string
   }
   compute?: {
+    /** Kind of compute to run on. Group and region select the cluster. */
     group?: 'production' | 'staging' | 'development'
+    /** Region to run in. Group and region select the cluster. */
     region?: 'Europe' | 'NorthAmerica' | 'AsiaPacific'
     version?: string
   }
   networking?: {
+    /** How players reach the game port: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default. */
     strategy?: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
     scaling?: {
+      /** Scaling profile: the CPU, the memory and the capacity of the server. */
       profile?: 'Capacity10' | 'Capacity30' | 'Capacity60' | 'Capacity100' | 'Capacity250' | 'Capacity500' | 'Capacity1000' | 'Capacity1500' | 'Capacity2500' | 'Capacity5000' | 'Capacity7500' | 'Capacity10000'
       configuration?: null
     }
@@ -192,8 +200,11 @@ export type CreateWorld = {
         id: string
       }
     }
+    /** Name of the map that the server loads. */
     mapName?: string
+    /** Minutes from the start of a run until it is stopped. If absent, a run has no time limit. */
     durationMinutes?: number
+    /** Maximum number of players in the world. If absent, it is the capacity of the scaling profile. */
     capacity?: number
     admissionPolicy?: 'Open' | 'Queued' | 'Closed'
   }
@@ -488,7 +499,9 @@ export type PatchProject = {
 }
 
 export type PatchWorld = {
+  /** The name that users see. It does not have to be unique. */
   name?: string
+  /** Text that describes the world to users. */
   description?: string
   pictureUrl?: string
   isPublic?: boolean
@@ -502,16 +515,21 @@ export type PatchWorld = {
   }
   admission?: {
     policy: 'Open' | 'Queued' | 'Closed'
+    /** Maximum number of players in the world. If absent, it is the capacity of the scaling profile. */
     capacity?: number
   }
   compute?: {
+    /** Kind of compute to run on. Group and region select the cluster. */
     group: 'production' | 'staging' | 'development'
+    /** Region to run in. Group and region select the cluster. */
     region: 'Europe' | 'NorthAmerica' | 'AsiaPacific'
     version?: string
   }
   networking?: {
+    /** How players reach the game port: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default. */
     strategy: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
     scaling: {
+      /** Scaling profile: the CPU, the memory and the capacity of the server. */
       profile: 'Capacity10' | 'Capacity30' | 'Capacity60' | 'Capacity100' | 'Capacity250' | 'Capacity500' | 'Capacity1000' | 'Capacity1500' | 'Capacity2500' | 'Capacity5000' | 'Capacity7500' | 'Capacity10000'
       configuration?: null
     }
@@ -525,8 +543,11 @@ export type PatchWorld = {
         id: string
       }
     }
+    /** Name of the map that the server loads. */
     mapName?: string
+    /** Minutes from the start of a run until it is stopped. If absent, a run has no time limit. */
     durationMinutes?: number
+    /** Maximum number of players in the world. If absent, it is the capacity of the scaling profile. */
     capacity?: number
     admissionPolicy?: 'Open' | 'Queued' | 'Closed'
   }
@@ -700,13 +721,17 @@ export type PublicWorld = {
     labels: { [key: string]: string }
   }
   compute: {
+    /** Kind of compute to run on. Group and region select the cluster. */
     group: 'production' | 'staging' | 'development'
+    /** Region to run in. Group and region select the cluster. */
     region: 'Europe' | 'NorthAmerica' | 'AsiaPacific'
     version?: string
   }
   networking: {
+    /** How players reach the game port: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default. */
     strategy: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
     scaling: {
+      /** Scaling profile: the CPU, the memory and the capacity of the server. */
       profile: 'Capacity10' | 'Capacity30' | 'Capacity60' | 'Capacity100' | 'Capacity250' | 'Capacity500' | 'Capacity1000' | 'Capacity1500' | 'Capacity2500' | 'Capacity5000' | 'Capacity7500' | 'Capacity10000'
       configuration: null
     }
@@ -720,8 +745,11 @@ export type PublicWorld = {
         id: string
       }
     }
+    /** Name of the map that the server loads. */
     mapName: string
+    /** Minutes from the start of a run until it is stopped. If absent, a run has no time limit. */
     durationMinutes?: number
+    /** Maximum number of players in the world. If absent, it is the capacity of the scaling profile. */
     capacity?: number
     admissionPolicy?: 'Open' | 'Queued' | 'Closed'
   }
@@ -858,13 +886,17 @@ export type World = {
     labels: { [key: string]: string }
   }
   compute: {
+    /** Kind of compute to run on. Group and region select the cluster. */
     group: 'production' | 'staging' | 'development'
+    /** Region to run in. Group and region select the cluster. */
     region: 'Europe' | 'NorthAmerica' | 'AsiaPacific'
     version?: string
   }
   networking: {
+    /** How players reach the game port: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default. */
     strategy: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
     scaling: {
+      /** Scaling profile: the CPU, the memory and the capacity of the server. */
       profile: 'Capacity10' | 'Capacity30' | 'Capacity60' | 'Capacity100' | 'Capacity250' | 'Capacity500' | 'Capacity1000' | 'Capacity1500' | 'Capacity2500' | 'Capacity5000' | 'Capacity7500' | 'Capacity10000'
       configuration: null
     }
@@ -878,8 +910,11 @@ export type World = {
         id: string
       }
     }
+    /** Name of the map that the server loads. */
     mapName: string
+    /** Minutes from the start of a run until it is stopped. If absent, a run has no time limit. */
     durationMinutes?: number
+    /** Maximum number of players in the world. If absent, it is the capacity of the scaling profile. */
     capacity?: number
     admissionPolicy?: 'Open' | 'Queued' | 'Closed'
   }

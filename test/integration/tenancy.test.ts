@@ -263,7 +263,7 @@ test('the matrix knows every route of the live router', async () => {
     clientAddress: () => '',
     projectOfWorld: async () => undefined,
     registry: new Registry(),
-    ready: async () => true,
+    isReady: async () => true,
   })
   const routed = routes.filter(({ method }) => method !== 'ALL').map(({ method, path }) => `${method} ${path}`)
   const inTable = endpoints.map(({ method, path }) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`)

@@ -2,18 +2,16 @@ import { z } from 'zod'
 import { buildReference, resolvedBuild } from '#api/domain/builds/schema.ts'
 import { boundedText, linkText, shownId, shownInstant, textMap, urlOrEmpty } from '#api/platform/http/fields.ts'
 import { withinMetadataLimit } from '#shared/domain/common.ts'
+import { worldDefaults, worldFields } from '#shared/domain/world.ts'
 import {
   admissionPolicies,
   buildTypes,
-  computeGroups,
-  computeRegions,
   controlPolicies,
   deploymentStatuses,
   launchModes,
-  networkingStrategies,
   worldPhases,
 } from '#shared/enumerations.ts'
-import { defaultScalingProfile, scalingProfileNames } from '#shared/scalingProfiles.ts'
+import { scalingProfileNames } from '#shared/scalingProfiles.ts'
 import {
   createWorldExample,
   deploymentExample,
@@ -28,36 +26,31 @@ const text = (max = 256) => boundedText(max)
 const flag = () => z.boolean().default(false)
 
 const name = () =>
-  boundedText(64)
+  worldFields.displayName
     // Matches the same texts as ^.+\S.*$ without its quadratic backtracking.
     .regex(/^.[^\S\n\r\u2028\u2029]*\S.*$/u, 'must have at least two characters, and a visible one after the first')
     .meta({ minLength: 1, maxLength: 64, examples: [createWorldExample.name] })
-const description = () => boundedText(256)
 
 const maps = { annotations: textMap(), labels: textMap() }
 const metadata = withinMetadataLimit(
   z.strictObject({ annotations: maps.annotations.default({}), labels: maps.labels.default({}) }),
 )
-const group = z.enum(computeGroups)
-const region = z.enum(computeRegions)
+const { group, region, strategy, profile, capacity } = worldFields
 const compute = z.strictObject({
-  group: group.default('production'),
-  region: region.default('Europe'),
+  group: group.default(worldDefaults.group),
+  region: region.default(worldDefaults.region),
   version: text().exactOptional(),
 })
-const strategy = z.enum(networkingStrategies)
-const profile = z.enum(scalingProfileNames)
 const configuration = z.null().default(null)
 const networking = z.strictObject({
-  strategy: strategy.default('Default'),
-  scaling: z.strictObject({ profile: profile.default(defaultScalingProfile), configuration }).prefault({}),
+  strategy: strategy.default(worldDefaults.strategy),
+  scaling: z.strictObject({ profile: profile.default(worldDefaults.profile), configuration }).prefault({}),
 })
-const capacity = () => z.int().min(1).max(10_000)
 const runtime = z.strictObject({
   build: buildReference.exactOptional(),
-  mapName: text().default(''),
-  durationMinutes: z.number().gt(0).max(5_256_000).exactOptional(),
-  capacity: capacity().exactOptional(),
+  mapName: worldFields.mapName.default(''),
+  durationMinutes: worldFields.durationMinutes.exactOptional(),
+  capacity: capacity.exactOptional(),
   admissionPolicy: z.enum(admissionPolicies).exactOptional(),
 })
 const permissions = z.array(text()).max(256)
@@ -67,7 +60,7 @@ const manifest = z.strictObject({
 })
 const admission = z.strictObject({
   policy: z.enum(admissionPolicies).exactOptional(),
-  capacity: capacity().exactOptional(),
+  capacity: capacity.exactOptional(),
 })
 const sessions = z.strictObject({
   controlPolicy: z.enum(controlPolicies).default('Unlimited'),
@@ -107,8 +100,8 @@ const streaming = z.strictObject({
 export const createWorldBody = z
   .strictObject({
     name: name(),
-    transient: z.boolean(),
-    description: description().exactOptional(),
+    transient: worldFields.transient,
+    description: worldFields.description.exactOptional(),
     pictureUrl: urlOrEmpty().exactOptional(),
     metadata: metadata.prefault({}),
     manifest: manifest.prefault({}),
@@ -138,7 +131,7 @@ const publicDownload = z.strictObject({
 export const patchWorldBody = z
   .strictObject({
     name: name().exactOptional(),
-    description: description().exactOptional(),
+    description: worldFields.description.exactOptional(),
     pictureUrl: urlOrEmpty().exactOptional(),
     isPublic: z.boolean().exactOptional(),
     metadata: withinMetadataLimit(z.strictObject(maps)).exactOptional(),
