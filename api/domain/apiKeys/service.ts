@@ -3,7 +3,7 @@ import { pathOf } from '#api/domain/access/authorise.ts'
 import type { knownClaims } from '#api/domain/access/claims.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import { mayGrant, strongestVerb } from '#api/domain/access/permissions.ts'
-import { organizations } from '#api/domain/organizations/table.ts'
+import { lockLimits } from '#api/domain/organizations/service.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { optional } from '#api/platform/http/fields.ts'
@@ -33,9 +33,6 @@ const refuseStronger = (ctx: Context, row: ApiKeyRow): void => {
   if (holdsAllOf(ctx, row)) return
   throw new Problem('forbidden', 'This key holds more than the credential, which may only deactivate or delete it.')
 }
-
-/** How many keys an organization may have. */
-const maxKeys = 1_000
 
 /** What a key's sealed text is bound to. */
 export const aboutKey = ({ id, organizationId }: Pick<ApiKeyRow, 'id' | 'organizationId'>): string =>
@@ -147,13 +144,11 @@ const changeable = async (ctx: Context, tx: Transaction, apiKeyId: string): Prom
 }
 
 const refuseTooMany = async (ctx: Context, tx: Transaction): Promise<void> => {
-  await tx
-    .select({ id: organizations.id })
-    .from(organizations)
-    .where(eq(organizations.id, ctx.organizationId))
-    .for('no key update')
+  const { maxApiKeys } = await lockLimits(ctx, tx)
   const [found] = await tx.select({ keys: count() }).from(apiKeys).where(eq(apiKeys.organizationId, ctx.organizationId))
-  if ((found?.keys ?? 0) >= maxKeys) throw new Problem('limit_reached', `An organization has at most ${maxKeys} keys.`)
+  if ((found?.keys ?? 0) >= maxApiKeys) {
+    throw new Problem('limit_reached', `The organization has its ${maxApiKeys} API keys (maxApiKeys).`)
+  }
 }
 
 /** The claims that a key may only get from one who has them; the others come with the right to manage keys. */

@@ -1,5 +1,6 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
+import type { DocumentUsage, Limits } from '#api/domain/access/limits.ts'
 import type { ScopeIds } from '#api/domain/access/scope.ts'
 import { scopeExistsIn } from '#api/domain/scopes/service.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
@@ -10,7 +11,10 @@ import { shareScope } from './sweep/service.ts'
 import { type DocumentRow, documents } from './table.ts'
 
 /** What a write works with. */
-type WriteContext = Pick<Context, 'db' | 'clock' | 'principal' | keyof ScopeIds>
+type WriteContext = Pick<Context, 'db' | 'clock' | 'principal' | 'documentCounts' | keyof ScopeIds> & {
+  readonly cachedLimits: (organizationId: string) => DocumentLimits
+}
+type DocumentLimits = Pick<Limits, 'maxDocuments' | 'maxDocumentBytes'>
 type Named = { readonly type: DocumentType; readonly id: string }
 
 /** Reads a document. */
@@ -68,7 +72,8 @@ const write = async (
   const { organizationId, projectId, worldId, id } = place
   // Two writes within a millisecond, or a clock that stepped back, still give two versions in order.
   const version = sql`greatest(${now.toISOString()}::timestamptz, ${documents.version} + interval '1 millisecond')`
-  return ctx.db.transaction(async (tx) => {
+  const counted = row.deletedAt === null ? await ctx.documentCounts.of(organizationId) : undefined
+  const { written, change } = await ctx.db.transaction(async (tx) => {
     // Writes of one document take turns, also while it has no row that could be locked: of two first writes the second
     // sees the first. Each is one statement, since followers are told of every change of the row.
     const key = JSON.stringify([organizationId, projectId, worldId, named.type, id])
@@ -76,10 +81,11 @@ const write = async (
     await shareScope(tx, place)
     // Asked only now: who deletes the scope has either not begun, and waits, or is done.
     if (!(await scopeExistsIn(tx, place.kind, place))) throw notFound()
-    const [before] = await tx.select().from(documents).where(whereDocument(place, named.type))
+    const [before] = await tx.select(sized).from(documents).where(whereDocument(place, named.type))
     const isAbsent = before === undefined || before.deletedAt !== null
     if (isAbsent && row.deletedAt !== null) throw notFound()
     if (!isAbsent) ownerOf(ctx, named.type, before)
+    if (counted !== undefined) refuseAbove(ctx.cachedLimits(organizationId), counted, isAbsent)
     const [written] = await tx
       .insert(documents)
       .values({ organizationId, projectId, worldId, type: named.type, id, ...row, version: now })
@@ -87,10 +93,36 @@ const write = async (
         target: [documents.organizationId, documents.projectId, documents.worldId, documents.type, documents.id],
         set: { ...row, version },
       })
-      .returning()
+      .returning(sized)
     if (written === undefined) throw notFound()
-    return written
+    return { written, change: changeOf(isAbsent ? undefined : before, row.deletedAt === null ? written : undefined) }
   })
+  ctx.documentCounts.add(organizationId, change)
+  return written
+}
+
+const sized = { ...getTableColumns(documents), bytes: sql<number>`pg_column_size(${documents.data})` }
+
+type Sized = { readonly bytes: number }
+
+const changeOf = (before: Sized | undefined, after: Sized | undefined): DocumentUsage => ({
+  documents: (after ? 1 : 0) - (before ? 1 : 0),
+  bytes: (after?.bytes ?? 0) - (before?.bytes ?? 0),
+})
+
+/** Refuses a write in an organization that has all its documents or bytes. */
+const refuseAbove = (
+  { maxDocuments, maxDocumentBytes }: DocumentLimits,
+  counted: DocumentUsage,
+  isNew: boolean,
+): void => {
+  if (isNew && counted.documents >= maxDocuments) {
+    throw new Problem('limit_reached', `The organization has its ${maxDocuments} documents (maxDocuments).`)
+  }
+  if (counted.bytes >= maxDocumentBytes) {
+    const detail = `The documents of the organization have ${counted.bytes} bytes, the most are ${maxDocumentBytes} (maxDocumentBytes). Delete documents first.`
+    throw new Problem('limit_reached', detail)
+  }
 }
 
 const whereDocument = ({ organizationId, projectId, worldId, id }: Place, type: DocumentType) =>

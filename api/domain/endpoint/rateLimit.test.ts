@@ -47,6 +47,26 @@ test('starts are counted by the world beneath its scope, and the platform is not
   for (let at = 0; at < 100; at += 1) expect(take(platform)).toEqual({})
 })
 
+test('an organization has its share for all of its keys, beyond which another organization goes on', () => {
+  const clock = createFakeClock()
+  const { take } = createRateLimits(clock, { ...options, burst: 100 }, () => 1)
+  const keyOf = (organizationId: string, id: string) => ({ ...aKey(id), homeTenantId: organizationId })
+  for (let at = 0; at < 10; at += 1) take(keyOf('org-1', `key-${at}`))
+  expect(() => take(keyOf('org-1', 'key-10'))).toThrow('maxRequestsPerSecond')
+  take(keyOf('org-2', 'key-11'))
+  clock.advance(1_000)
+  take(keyOf('org-1', 'key-10'))
+  expect(() => take(keyOf('org-1', 'key-10'))).toThrow('maxRequestsPerSecond')
+})
+
+test('what exceeds the limit of one key does not count against the others of its organization', () => {
+  const { take } = createRateLimits(createFakeClock(), { ...options, burst: 1 }, () => 1)
+  const keyOf = (id: string) => ({ ...aKey(id), homeTenantId: 'org-1' })
+  take(keyOf('a'))
+  for (let at = 0; at < 50; at += 1) expect(() => take(keyOf('a'))).toThrow('requests a second')
+  for (let at = 0; at < 9; at += 1) take(keyOf(`b-${at}`))
+})
+
 test('failed credentials are counted by address', () => {
   const { takeForFailure } = createRateLimits(createFakeClock(), options)
   for (let at = 0; at < 3; at += 1) takeForFailure('192.0.2.1')

@@ -17,13 +17,20 @@ type Scoped = Pick<Context, 'principal' | 'organizationId' | 'projectId'>
 type Bucket = { tokens: number; atMs: number }
 /** Buckets that are full again are forgotten first; this many are remembered. */
 const maxBuckets = 50_000
+/** An organization may use so many seconds of its share at once: all its clients reconnect after a restart. */
+const shareSeconds = 10
+
+type Rate = { readonly perSecond: number; readonly burst: number }
 
 /** Token buckets (in memory; a restart refills them). */
-const createBuckets = (clock: Clock, { perSecond, burst }: { perSecond: number; burst: number }) => {
+const createBuckets = (clock: Clock) => {
   const buckets = new Map<string, Bucket>()
   return {
     /** Takes one token; what is left, and in how many seconds one or all will be there. */
-    take: (name: string): { taken: boolean; left: number; oneInSeconds: number; fullInSeconds: number } => {
+    take: (
+      name: string,
+      { perSecond, burst }: Rate,
+    ): { taken: boolean; left: number; oneInSeconds: number; fullInSeconds: number } => {
       const nowMs = clock.monotonic()
       const { tokens, atMs } = buckets.get(name) ?? { tokens: burst, atMs: nowMs }
       const present = Math.min(burst, tokens + ((nowMs - atMs) / 1000) * perSecond)
@@ -38,36 +45,61 @@ const createBuckets = (clock: Clock, { perSecond, burst }: { perSecond: number; 
   }
 }
 
+/** Returns a function that counts a request against its organization and throws a 429 for one too many. */
+const createShares = (clock: Clock, requestsPerSecondOf: (organizationId: string) => number) => {
+  const shares = createBuckets(clock)
+  return (organizationId: string, headers: AnswerHeaders): void => {
+    const perSecond = requestsPerSecondOf(organizationId)
+    if (perSecond === Number.POSITIVE_INFINITY) return
+    const { taken, oneInSeconds } = shares.take(organizationId, { perSecond, burst: perSecond * shareSeconds })
+    if (taken) return
+    throw tooMany(`${perSecond} requests a second for the organization (maxRequestsPerSecond)`, oneInSeconds, headers)
+  }
+}
+
 /** The rate limits of a replica. */
 export type RateLimits = ReturnType<typeof createRateLimits>
 
 /**
- * Limits requests by who asks, and starts and stops by world. The platform key has no limits. The headers are those of
- * the IETF's draft "RateLimit header fields for HTTP" (draft-ietf-httpapi-ratelimit-headers-07).
+ * Limits requests by credential and by its organization, and starts and stops by world. The platform key has no limits.
+ * The headers are those of the IETF's draft "RateLimit header fields for HTTP" (draft-ietf-httpapi-ratelimit-headers-07).
  */
-export const createRateLimits = (clock: Clock, options: RateLimitOptions) => {
-  const requests = createBuckets(clock, { perSecond: options.requestsPerSecond, burst: options.burst })
-  const starts = createBuckets(clock, { perSecond: options.startsPerMinute / 60, burst: options.startsPerMinute })
+export const createRateLimits = (
+  clock: Clock,
+  options: RateLimitOptions,
+  requestsPerSecondOf: (organizationId: string) => number = () => Number.POSITIVE_INFINITY,
+) => {
+  const requests = createBuckets(clock)
+  const starts = createBuckets(clock)
+  const requestRate = { perSecond: options.requestsPerSecond, burst: options.burst }
+  const startRate = { perSecond: options.startsPerMinute / 60, burst: options.startsPerMinute }
+  const failures = createBuckets(clock)
   const perMinute = options.failedCredentialsPerMinute
-  const failures = createBuckets(clock, { perSecond: perMinute / 60, burst: perMinute })
+  const failureRate = { perSecond: perMinute / 60, burst: perMinute }
+  const takeShare = createShares(clock, requestsPerSecondOf)
   const policy = `${options.burst};w=${Math.ceil(options.burst / options.requestsPerSecond)}`
   return {
     /** Counts a request; the headers that its answer bears. Throws a 429 for one too many. */
     take: (principal: Principal): AnswerHeaders => {
       if (principal.kind === 'platform') return {}
-      const { taken, left, oneInSeconds, fullInSeconds } = requests.take(principal.bucket)
+      const { taken, left, oneInSeconds, fullInSeconds } = requests.take(principal.bucket, requestRate)
       const headers = {
         'ratelimit-limit': String(options.burst),
         'ratelimit-remaining': String(Math.floor(left)),
         'ratelimit-reset': String(Math.ceil(fullInSeconds)),
         'ratelimit-policy': policy,
       }
-      if (taken) return headers
-      throw tooMany(`${options.requestsPerSecond} requests a second, ${options.burst} at once`, oneInSeconds, headers)
+      if (!taken) {
+        const rate = `${options.requestsPerSecond} requests a second, ${options.burst} at once`
+        throw tooMany(rate, oneInSeconds, headers)
+      }
+      // What exceeds a credential's own limit does not count against the others of its organization.
+      if (principal.homeTenantId !== undefined) takeShare(principal.homeTenantId, headers)
+      return headers
     },
     /** Counts a credential that is missing or not valid, by the address that it came from. */
     takeForFailure: (address: string): void => {
-      const { taken, oneInSeconds } = failures.take(address)
+      const { taken, oneInSeconds } = failures.take(address, failureRate)
       if (!taken) throw tooMany(`${perMinute} failed credentials a minute from an address`, oneInSeconds, {})
     },
     /**
@@ -76,7 +108,7 @@ export const createRateLimits = (clock: Clock, options: RateLimitOptions) => {
      */
     takeForWorld: ({ principal, organizationId, projectId }: Scoped, worldId: string): void => {
       if (principal.kind === 'platform') return
-      const { taken, oneInSeconds } = starts.take(`${organizationId}/${projectId}/${worldId}`)
+      const { taken, oneInSeconds } = starts.take(`${organizationId}/${projectId}/${worldId}`, startRate)
       if (!taken) throw tooMany(`${options.startsPerMinute} starts and stops a minute a world`, oneInSeconds, {})
     },
   }

@@ -63,6 +63,7 @@ const principalOfKey = (row: KeyRow, rotation: number, nowMs: number): Principal
     kind: 'key' as const,
     id: row.id,
     bucket: `${row.organizationId} key ${row.id}`,
+    homeTenantId: row.organizationId,
     // A bot's key has no other ability, whatever claims it was given.
     permissions: isBot ? permissionsOfBot(row.permissions) : row.permissions,
     claims: isBot ? ['bot'] : claims,
