@@ -47,7 +47,11 @@ export const createApp = (options: AppOptions) => {
   const { deps, registry, isReady } = options
   const app = new Hono<Env>({ getPath: pathWithSlash })
   const { rootApiKey, previousRootApiKey, verifyToken: verify } = options
-  const limits = createRateLimits(deps.clock, options.rateLimits)
+  const limits = createRateLimits(
+    deps.clock,
+    options.rateLimits,
+    (tenantId) => deps.cachedLimits(tenantId).maxRequestsPerSecond,
+  )
   const addressOf = (c: HonoContext<Env>): string => (c.env?.incoming ? options.clientAddress(c.env.incoming) : '')
   const authenticate = createAuthenticator({
     rootApiKey,

@@ -180,6 +180,11 @@ const variables = {
   ORRERY_LIMIT_MAX_BOT_DEPLOYMENTS: decimal(0, 1_000_000).default(1_000),
   ORRERY_LIMIT_MAX_WORLD_CAPACITY: decimal(0, 10_000).default(10_000),
   ORRERY_LIMIT_MAX_RUNNING_CAPACITY: decimal(0, 100_000_000).default(20_000),
+  ORRERY_LIMIT_MAX_API_KEYS: decimal(0, 1_000_000).default(1_000),
+  ORRERY_LIMIT_MAX_DOCUMENTS: decimal(0, 1_000_000_000).default(100_000),
+  ORRERY_LIMIT_MAX_DOCUMENT_BYTES: decimal(0, 2 ** 50).default(2 ** 30),
+  ORRERY_LIMIT_MAX_CONNECTIONS: decimal(1, 1_000_000).default(25_000),
+  ORRERY_LIMIT_MAX_REQUESTS_PER_SECOND: decimal(1, 1_000_000).default(2_000),
   ORRERY_LIMIT_ORGANIZATIONS_PER_KEY: decimal(0, 1_000_000).default(100),
   ORRERY_LIMIT_REQUESTS_PER_SECOND: decimal(1, 1_000_000).default(50),
   ORRERY_LIMIT_REQUEST_BURST: decimal(1, 1_000_000).default(100),
@@ -233,6 +238,15 @@ export const readApiConfig = (env: NodeJS.ProcessEnv): ApiConfig => {
       maxBotDeployments: values.ORRERY_LIMIT_MAX_BOT_DEPLOYMENTS,
       maxWorldCapacity: values.ORRERY_LIMIT_MAX_WORLD_CAPACITY,
       maxRunningCapacity: values.ORRERY_LIMIT_MAX_RUNNING_CAPACITY,
+      maxApiKeys: values.ORRERY_LIMIT_MAX_API_KEYS,
+      maxDocuments: values.ORRERY_LIMIT_MAX_DOCUMENTS,
+      maxDocumentBytes: values.ORRERY_LIMIT_MAX_DOCUMENT_BYTES,
+      // An organization has at least what one of its keys has.
+      maxConnections: Math.max(values.ORRERY_LIMIT_MAX_CONNECTIONS, values.ORRERY_LIMIT_SOCKETS_PER_KEY),
+      maxRequestsPerSecond: Math.max(
+        values.ORRERY_LIMIT_MAX_REQUESTS_PER_SECOND,
+        values.ORRERY_LIMIT_REQUESTS_PER_SECOND,
+      ),
     },
     rateLimits: {
       requestsPerSecond: values.ORRERY_LIMIT_REQUESTS_PER_SECOND,

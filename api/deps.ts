@@ -3,6 +3,8 @@ import type { Deps } from './domain/access/context.ts'
 import { createIssuer } from './domain/access/issuer.ts'
 import { ancestorOf, createCredentialReader, createKeyLookup, grantToKey } from './domain/apiKeys/lookup/service.ts'
 import { countLiveBots } from './domain/bots/service.ts'
+import { createDocumentCounts } from './domain/documents/usage/service.ts'
+import { createLimitCache } from './domain/organizations/limits/service.ts'
 import { createScopeLookup } from './domain/scopes/service.ts'
 import { createKeyStore } from './domain/users/service.ts'
 import { createKeyCache } from './platform/auth/keyCache.ts'
@@ -22,6 +24,7 @@ export const createDeps = (parts: Parts, config: Settings): Deps => {
   const sealer = createSealer(config.encryptionKeys)
   const readCredentials = createCredentialReader(db, clock.now)
   const { name, places } = config.cluster
+  const defaultLimits = config.limits
   return {
     ...parts,
     publicUrl: config.publicUrl,
@@ -33,7 +36,10 @@ export const createDeps = (parts: Parts, config: Settings): Deps => {
     readCredentials,
     maxOrganizationsPerKey: config.maxOrganizationsPerKey,
     issuer: createIssuer({ store: createKeyStore(db, clock.now), sealer, clock, url: config.publicUrl }),
-    defaultLimits: config.limits,
+    defaultLimits,
+    cachedLimits: createLimitCache({ ...parts, defaultLimits }),
+    documentCounts: createDocumentCounts(parts),
+    connectionCounts: new Map(),
     supportedProviders: config.supportedProviders,
     clusterOf: ({ group, region }) =>
       places.some((place) => place.group === group && place.region === region) ? name : undefined,

@@ -7,6 +7,7 @@ import { documentEndpoints } from './domain/documents/endpoints.ts'
 import type { Endpoint } from './domain/endpoint/endpoint.ts'
 import { organizationEndpoints } from './domain/organizations/endpoints.ts'
 import { projectEndpoints } from './domain/projects/endpoints.ts'
+import { usageEndpoints } from './domain/usage/endpoints.ts'
 import { userEndpoints } from './domain/users/endpoints.ts'
 import { worldEndpoints } from './domain/worlds/endpoints.ts'
 
@@ -16,6 +17,7 @@ import { worldEndpoints } from './domain/worlds/endpoints.ts'
  */
 export const endpoints: readonly Endpoint[] = [
   ...organizationEndpoints,
+  ...usageEndpoints,
   ...apiKeyEndpoints,
   ...projectEndpoints,
   ...discoveryEndpoints,

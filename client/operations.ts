@@ -355,12 +355,22 @@ export type LaunchContext = {
 export type Limits = {
   /** Maximum number of worlds. */
   maxWorlds: number
-  /** Maximum number of bot deployments. */
-  maxBotDeployments: number
   /** Maximum estimatedCapacity of one world. */
   maxWorldCapacity: number
-  /** Maximum sum of estimatedCapacity over the running worlds. */
+  /** Maximum sum of the capacities with which running worlds were started. */
   maxRunningCapacity: number
+  /** Maximum number of bot deployments. */
+  maxBotDeployments: number
+  /** Maximum number of API keys. */
+  maxApiKeys: number
+  /** Maximum number of documents. */
+  maxDocuments: number
+  /** Maximum size of the data of all documents, in bytes as stored. */
+  maxDocumentBytes: number
+  /** Maximum number of realtime connections to one replica of the API. */
+  maxConnections: number
+  /** Maximum requests per second to one replica of the API, averaged over 10 s. */
+  maxRequestsPerSecond: number
 }
 
 export type Organization = {
@@ -446,12 +456,22 @@ export type PatchBotDeployment = {
 export type PatchLimits = {
   /** Maximum number of worlds. */
   maxWorlds?: number
-  /** Maximum number of bot deployments. */
-  maxBotDeployments?: number
   /** Maximum estimatedCapacity of one world. */
   maxWorldCapacity?: number
-  /** Maximum sum of estimatedCapacity over the running worlds. */
+  /** Maximum sum of the capacities with which running worlds were started. */
   maxRunningCapacity?: number
+  /** Maximum number of bot deployments. */
+  maxBotDeployments?: number
+  /** Maximum number of API keys. */
+  maxApiKeys?: number
+  /** Maximum number of documents. */
+  maxDocuments?: number
+  /** Maximum size of the data of all documents, in bytes as stored. */
+  maxDocumentBytes?: number
+  /** Maximum number of realtime connections to one replica of the API. */
+  maxConnections?: number
+  /** Maximum requests per second to one replica of the API, averaged over 10 s. */
+  maxRequestsPerSecond?: number
 }
 
 export type PatchOrganization = {
@@ -873,6 +893,44 @@ export type TravelLocations = {
   worlds: TravelLocation[]
 }
 
+export type Usage = {
+  maxWorlds: {
+    limit: number
+    used: number
+  }
+  maxWorldCapacity: {
+    limit: number
+    used: number
+  }
+  maxRunningCapacity: {
+    limit: number
+    used: number
+  }
+  maxBotDeployments: {
+    limit: number
+    used: number
+  }
+  maxApiKeys: {
+    limit: number
+    used: number
+  }
+  maxDocuments: {
+    limit: number
+    used: number
+  }
+  maxDocumentBytes: {
+    limit: number
+    used: number
+  }
+  maxConnections: {
+    limit: number
+    used: number
+  }
+  maxRequestsPerSecond: {
+    limit: number
+  }
+}
+
 export type World = {
   documentId: string
   organizationId: string
@@ -1239,6 +1297,14 @@ export type Operations = {
     headers: None
     body: undefined
     answer: Project
+  }
+  /** Read the limits of an organization with their use */
+  getUsage: {
+    params: None
+    query: None
+    headers: None
+    body: undefined
+    answer: Usage
   }
   /** Read a world with its launch context */
   getWorld: {
@@ -1618,6 +1684,7 @@ export const operations = {
   getOrganization: { method: 'GET', path: '/api/organizations/current/' },
   getOrganizationById: { method: 'GET', path: '/api/organizations/{organizationId}/' },
   getProject: { method: 'GET', path: '/api/organizations/projects/current/' },
+  getUsage: { method: 'GET', path: '/api/organizations/current/usage/' },
   getWorld: { method: 'GET', path: '/api/worlds/{worldId}/' },
   getWorldAccess: { method: 'GET', path: '/api/worlds/{worldId}/users/{userId}/access/' },
   listApiKeys: { method: 'GET', path: '/api/organizations/apiKeys/' },

@@ -40,3 +40,16 @@ test('refuses every connection after close', () => {
   gate.close()
   expect(() => gate.enter(platform, '::1')).toThrow(expect.objectContaining({ code: 'unavailable' }))
 })
+
+test('one organization has its connections for all of its keys, until one of them ends', () => {
+  const counts = new Map<string, number>()
+  const gate = createGate({ socketsPerKey: 10, socketsPerAddress: 10 }, { counts, maxOf: () => 2 })
+  const keyOf = (id: string, homeTenantId: string) => ({ ...key(id), homeTenantId })
+  const leave = gate.enter(keyOf('a', 'org-1'), '::1')
+  gate.enter(keyOf('b', 'org-1'), '::2')
+  expect(() => gate.enter(keyOf('c', 'org-1'), '::3')).toThrow(limited)
+  gate.enter(keyOf('d', 'org-2'), '::1')
+  leave()
+  gate.enter(keyOf('c', 'org-1'), '::3')
+  expect(Object.fromEntries(counts)).toEqual({ 'org-1': 2, 'org-2': 1 })
+})

@@ -4,27 +4,40 @@ import { Problem } from '#api/platform/http/problem.ts'
 /** The maximum numbers of connections to one replica, per credential and per client address. */
 export type SocketLimits = { readonly socketsPerKey: number; readonly socketsPerAddress: number }
 
+/** The open connections by organization and the maximum of each organization. */
+export type OrganizationLimit = {
+  readonly counts: Map<string, number>
+  readonly maxOf: (organizationId: string) => number
+}
+
 /** The maximum number of connections to one replica. It bounds memory and file descriptors. */
 const maxConnections = 50_000
 
 /** Counts connections from the moment they are admitted. The platform key has no limit of its own. */
-export const createGate = ({ socketsPerKey, socketsPerAddress }: SocketLimits) => {
+export const createGate = (
+  { socketsPerKey, socketsPerAddress }: SocketLimits,
+  organizations: OrganizationLimit = { counts: new Map(), maxOf: () => Number.POSITIVE_INFINITY },
+) => {
   const perKey = new Map<string, number>()
   const perAddress = new Map<string, number>()
   let all = 0
   let closed = false
   return {
-    /** Takes a place, which is given back by calling what is returned. Throws a 429 or 503 where there is none. */
-    enter: ({ kind, bucket }: Principal, address: string): (() => void) => {
+    /** Counts a connection and returns a function that ends the count. Throws a 429 or 503 if a limit is reached. */
+    enter: ({ kind, bucket, homeTenantId: home }: Principal, address: string): (() => void) => {
       if (closed || all >= maxConnections) {
-        throw new Problem('unavailable', 'This server takes no more connections; connect again.', {
+        throw new Problem('unavailable', 'The replica accepts no more connections. Connect again.', {
           headers: { 'retry-after': '1' },
         })
       }
       if (kind !== 'platform') refuseAbove(perKey, bucket, socketsPerKey, 'of a credential')
+      if (home !== undefined) {
+        refuseAbove(organizations.counts, home, organizations.maxOf(home), 'of the organization (maxConnections)')
+      }
       refuseAbove(perAddress, address, socketsPerAddress, 'from an address')
       const name = kind === 'platform' ? undefined : bucket
       if (name !== undefined) count(perKey, name, 1)
+      if (home !== undefined) count(organizations.counts, home, 1)
       count(perAddress, address, 1)
       all += 1
       let left = false
@@ -33,10 +46,11 @@ export const createGate = ({ socketsPerKey, socketsPerAddress }: SocketLimits) =
         left = true
         all -= 1
         if (name !== undefined) count(perKey, name, -1)
+        if (home !== undefined) count(organizations.counts, home, -1)
         count(perAddress, address, -1)
       }
     },
-    /** Admits nobody any more. */
+    /** Refuses all further connections. */
     close: (): void => {
       closed = true
     },

@@ -5,7 +5,7 @@ import type { ClientAddress } from '#api/platform/http/clientAddress.ts'
 import { createBatcher } from './batcher.ts'
 import type { Connection, Entry } from './connection.ts'
 import { createFlusher } from './flusher.ts'
-import { createGate, type SocketLimits } from './gate.ts'
+import { createGate, type OrganizationLimit, type SocketLimits } from './gate.ts'
 import { createHub } from './hub.ts'
 import { createRealtimeMetrics } from './metrics.ts'
 import { createRecheck } from './recheck.ts'
@@ -34,7 +34,7 @@ export const startRealtime = (options: RealtimeOptions) => {
   const { db, clock, log, scopeExists } = deps
   const stopping = new AbortController()
   const { signal } = stopping
-  const gate = createGate(options.limits)
+  const gate = createGate(options.limits, limitOf(deps))
   const connections = new Set<Connection>()
   const metrics = createRealtimeMetrics(registry, clock.monotonic, () =>
     connections.values().reduce((bytes, { peer, pending }) => bytes + peer.buffered() + pending.bytes, 0),
@@ -127,3 +127,8 @@ export const startRealtime = (options: RealtimeOptions) => {
     },
   }
 }
+
+const limitOf = ({ connectionCounts, cachedLimits }: Deps): OrganizationLimit => ({
+  counts: connectionCounts,
+  maxOf: (organizationId) => cachedLimits(organizationId).maxConnections,
+})

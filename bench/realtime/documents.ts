@@ -1,9 +1,11 @@
 import pg from 'pg'
 import { putDocument } from '#api/domain/documents/service.ts'
+import { createDocumentCounts } from '#api/domain/documents/usage/service.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
 import { openDatabase } from '#api/platform/database/client.ts'
 import { createClient } from '#client/client.ts'
 import { systemClock } from '#shared/clock.ts'
+import { createLog } from '#shared/log.ts'
 import { rootApiKey } from '../api.ts'
 
 /** The scope and documents of a load. */
@@ -65,12 +67,19 @@ export const openWriters = (place: Place, count: number): Promise<Writer[]> =>
     }),
   )
 
+const unlimited = { maxDocuments: Number.POSITIVE_INFINITY, maxDocumentBytes: Number.POSITIVE_INFINITY }
+const log = createLog({ name: 'bench', level: 'warn' })
+
 /** Writers that write as the API does on a PUT, with its locks and checks, but without a request. */
 export const openVerbs = ({ databaseUrl, organizationId, projectId }: Place, count: number): Writer[] =>
   Array.from({ length: count }, () => {
     const { db, close } = openDatabase({ url: databaseUrl, poolSize: 1 })
     const principal: Principal = { kind: 'key', id: 'bench', bucket: 'bench', permissions: [], claims: [] }
-    const ctx = { db, clock: systemClock, principal, organizationId, projectId, worldId: '' }
+    const ctx = {
+      ...{ db, clock: systemClock, principal, organizationId, projectId, worldId: '' },
+      cachedLimits: () => unlimited,
+      documentCounts: createDocumentCounts({ db, clock: systemClock, log }),
+    }
     return {
       query: (statement) => db.execute(statement),
       write: (document, n) => putDocument(ctx, { type: 'liveConfig', id: `doc-${document}` }, { data: dataOf(n) }),

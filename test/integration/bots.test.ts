@@ -223,7 +223,7 @@ describe('a BotDeployment by kubectl alone', () => {
     expect(cluster.kubectl('-n', namespace, 'get', 'bots')).toMatch(
       /NAME +WORLD +PHASE +COUNT +READY +AGE\nguests +later +Running +2 +2/,
     )
-    expect(cluster.kubectl('explain', 'botdeployment.status.run.failedIndexes')).toContain('failed too often')
+    expect(cluster.kubectl('explain', 'botdeployment.status.run.failedIndexes')).toContain('used up their restarts')
 
     cluster.kubectl('-n', namespace, 'delete', 'bots', 'guests', '--cascade=foreground', '--wait=false')
     await guests.are([])

@@ -137,7 +137,8 @@ test('returns 503 with Retry-After while the database is down, and recovers with
       expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } })
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
     }
-    expect((await fetch(`${api.url}/readyz`)).status).toBe(503)
+    // The result of the readiness check is kept for a second.
+    await eventually('503 of /readyz', async () => (await fetch(`${api.url}/readyz`)).status === 503)
     expect((await fetch(`${api.url}/livez`)).status).toBe(200)
     await postgres.start()
     await eventually('an answer', async () => (await rest.call('GET', `/api/worlds/${body.worldId}/`)).status === 200)

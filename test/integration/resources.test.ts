@@ -58,7 +58,9 @@ describe('a World made by hand', () => {
       observedGeneration: world.metadata.generation,
     })
     expect(world.metadata.finalizers).toBeUndefined()
-    expect(cluster.kubectl('get', 'wld', '-n', 'default')).toMatch(/NAME +DISPLAY +PHASE +PROFILE +CAPACITY +RUN +AGE/)
+    expect(cluster.kubectl('get', 'wld', '-n', 'default')).toMatch(
+      /NAME +DISPLAY +PHASE +READY +ADDRESS +PLAYERS +PROFILE +AGE/,
+    )
     cluster.kubectl('wait', '--for=condition=Ready', '--timeout=5s', 'world/by-hand', '-n', 'default')
   })
 

@@ -64,6 +64,7 @@ const bodies: Record<string, (of: Things) => unknown> = {
   putOrganizationPicture: () => png,
   putOrganizationPictureById: () => png,
   patchLimits: () => ({ maxWorlds: 0 }),
+  getUsage: () => undefined,
   listApiKeys: () => undefined,
   createApiKey: (of) => ({ displayName: 'Mine', permissions: [`organizations/${of.organizationId}/**:r`] }),
   patchApiKey: () => ({ displayName: 'Mine', isActive: false }),

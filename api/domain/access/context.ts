@@ -10,7 +10,7 @@ import type { Clock } from '#shared/clock.ts'
 import type { NewId } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
 import type { TokenIssuer } from './issuer.ts'
-import type { Limits } from './limits.ts'
+import type { DocumentCounts, Limits } from './limits.ts'
 import type { Verb } from './permissions.ts'
 import type { ScopeIds, ScopeKind } from './scope.ts'
 
@@ -35,6 +35,11 @@ export type Deps = {
   readonly objects: ObjectStore
   /** The limits of an organization without limits of its own. */
   readonly defaultLimits: Limits
+  /** Returns the limits of an organization without I/O, at most about 5 s old. */
+  readonly cachedLimits: (organizationId: string) => Limits
+  readonly documentCounts: DocumentCounts
+  /** The open connections of this replica by organization. */
+  readonly connectionCounts: Map<string, number>
   /** The login providers that the platform offers. */
   readonly supportedProviders: readonly string[]
   /** Returns the id of the cluster that serves a group and region, or undefined if none does. */

@@ -114,7 +114,7 @@ export const createTokenVerifier = (options: {
 
 const toPrincipal = (iss: string, { userId, organizationId, permissions, expiresAtMs }: VerifiedToken): Principal => ({
   ...{ kind: 'user', id: userId, bucket: `${organizationId} user ${iss} ${userId}`, claims: [] },
-  ...{ permissions, tenantId: organizationId, expiresAtMs },
+  ...{ permissions, tenantId: organizationId, homeTenantId: organizationId, expiresAtMs },
 })
 
 const remoteKeys = (url: string, clock: Clock) => {

@@ -3,7 +3,7 @@ import { pathOf } from '#api/domain/access/authorise.ts'
 import type { knownClaims } from '#api/domain/access/claims.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import { mayGrant, strongestVerb } from '#api/domain/access/permissions.ts'
-import { organizations } from '#api/domain/organizations/table.ts'
+import { lockLimits } from '#api/domain/organizations/service.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { optional } from '#api/platform/http/fields.ts'
@@ -36,9 +36,6 @@ const refuseStronger = (ctx: Context, row: ApiKeyRow): void => {
     'The key has permissions or claims that the credential lacks. The credential may only deactivate or delete it.',
   )
 }
-
-/** The maximum number of API keys in an organization. */
-const maxKeys = 1_000
 
 /** Returns the context to which a sealed key string is bound. */
 export const apiKeyContext = ({ id, organizationId }: Pick<ApiKeyRow, 'id' | 'organizationId'>): string =>
@@ -151,20 +148,17 @@ const lockForChange = async (ctx: Context, tx: Transaction, apiKeyId: string): P
 }
 
 const refuseTooMany = async (ctx: Context, tx: Transaction): Promise<void> => {
-  await tx
-    .select({ id: organizations.id })
-    .from(organizations)
-    .where(eq(organizations.id, ctx.organizationId))
-    .for('no key update')
+  const { maxApiKeys } = await lockLimits(ctx, tx)
   const [counted] = await tx
     .select({ keys: count() })
     .from(apiKeys)
     .where(eq(apiKeys.organizationId, ctx.organizationId))
-  if ((counted?.keys ?? 0) >= maxKeys)
+  if ((counted?.keys ?? 0) >= maxApiKeys) {
     throw new Problem(
       'limit_reached',
-      `The organization has ${maxKeys} API keys, which is the limit. Delete a key first.`,
+      `The organization has ${maxApiKeys} API keys, which is its limit (maxApiKeys). Delete a key first.`,
     )
+  }
 }
 
 /** The claims that only a caller with the claim may grant. Every caller that manages keys may grant the others. */

@@ -45,6 +45,7 @@ const endpointsOf = (type: DocumentType) => {
         .strictObject({ data: documentData[type], userId: userIdField().exactOptional() })
         .meta({ id: `Put${nameOf(type)}`, examples: [documentExamples[type]] }),
       answer: documentAnswer,
+      problems: [409],
       handle: async (ctx, { params: { id }, body }) => ({ body: await putDocument(ctx, { type, id }, body) }),
     }),
     endpoint({

@@ -1,5 +1,6 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
+import type { DocumentUsage, Limits } from '#api/domain/access/limits.ts'
 import type { ScopeIds } from '#api/domain/access/scope.ts'
 import { scopeExistsIn } from '#api/domain/scopes/service.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
@@ -10,7 +11,10 @@ import { lockScopeShared } from './sweep/service.ts'
 import { type DocumentRow, documents } from './table.ts'
 
 /** The part of a context that a write needs. */
-type WriteContext = Pick<Context, 'db' | 'clock' | 'principal' | keyof ScopeIds>
+type WriteContext = Pick<Context, 'db' | 'clock' | 'principal' | 'documentCounts' | keyof ScopeIds> & {
+  readonly cachedLimits: (organizationId: string) => DocumentLimits
+}
+type DocumentLimits = Pick<Limits, 'maxDocuments' | 'maxDocumentBytes'>
 type DocumentName = { readonly type: DocumentType; readonly id: string }
 
 /** Returns a document. Throws a 404 if it or its scope does not exist. */
@@ -68,7 +72,8 @@ const write = async (
   const { organizationId, projectId, worldId, id } = document
   // Versions grow even for two writes within a millisecond or after a clock was set back.
   const version = sql`greatest(${now.toISOString()}::timestamptz, ${documents.version} + interval '1 millisecond')`
-  return ctx.db.transaction(async (tx) => {
+  const counted = row.deletedAt === null ? await ctx.documentCounts.of(organizationId) : undefined
+  const { written, change } = await ctx.db.transaction(async (tx) => {
     // Serializes the writes of a document. A row lock is not enough, since a new document has no row yet. The write itself
     // is one statement, since subscribers get every change of the row.
     const key = JSON.stringify([organizationId, projectId, worldId, name.type, id])
@@ -76,10 +81,11 @@ const write = async (
     await lockScopeShared(tx, document)
     // Checked under the lock: a deletion of the scope has either finished or not begun.
     if (!(await scopeExistsIn(tx, document.kind, document))) throw notFound()
-    const [before] = await tx.select().from(documents).where(whereDocument(document, name.type))
+    const [before] = await tx.select(columnsWithSize).from(documents).where(whereDocument(document, name.type))
     const isAbsent = before === undefined || before.deletedAt !== null
     if (isAbsent && row.deletedAt !== null) throw notFound()
     if (!isAbsent) ownerOf(ctx, name.type, before)
+    if (counted !== undefined) refuseAbove(ctx.cachedLimits(organizationId), counted, isAbsent)
     const [written] = await tx
       .insert(documents)
       .values({ organizationId, projectId, worldId, type: name.type, id, ...row, version: now })
@@ -87,10 +93,39 @@ const write = async (
         target: [documents.organizationId, documents.projectId, documents.worldId, documents.type, documents.id],
         set: { ...row, version },
       })
-      .returning()
+      .returning(columnsWithSize)
     if (written === undefined) throw notFound()
-    return written
+    return { written, change: changeOf(isAbsent ? undefined : before, row.deletedAt === null ? written : undefined) }
   })
+  ctx.documentCounts.add(organizationId, change)
+  return written
+}
+
+const columnsWithSize = { ...getTableColumns(documents), bytes: sql<number>`pg_column_size(${documents.data})` }
+
+type Sized = { readonly bytes: number }
+
+const changeOf = (before: Sized | undefined, after: Sized | undefined): DocumentUsage => ({
+  documents: (after ? 1 : 0) - (before ? 1 : 0),
+  bytes: (after?.bytes ?? 0) - (before?.bytes ?? 0),
+})
+
+/** Throws a 409 if the organization has reached its limit of documents or bytes. */
+const refuseAbove = (
+  { maxDocuments, maxDocumentBytes }: DocumentLimits,
+  counted: DocumentUsage,
+  isNew: boolean,
+): void => {
+  if (isNew && counted.documents >= maxDocuments) {
+    throw new Problem(
+      'limit_reached',
+      `The organization has ${maxDocuments} documents, which is its limit (maxDocuments). Delete documents first.`,
+    )
+  }
+  if (counted.bytes >= maxDocumentBytes) {
+    const detail = `The documents of the organization have ${counted.bytes} bytes. The limit is ${maxDocumentBytes} (maxDocumentBytes). Delete documents first.`
+    throw new Problem('limit_reached', detail)
+  }
 }
 
 const whereDocument = ({ organizationId, projectId, worldId, id }: DocumentRef, type: DocumentType) =>

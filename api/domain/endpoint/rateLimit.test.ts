@@ -47,6 +47,26 @@ test('counts starts per world and scope, and not for the platform key', () => {
   for (let at = 0; at < 100; at += 1) expect(countRequest(platform)).toEqual({})
 })
 
+test('the keys of an organization share its limit, and another organization has its own', () => {
+  const clock = createFakeClock()
+  const { countRequest } = createRateLimits(clock, { ...options, burst: 100 }, () => 1)
+  const keyOf = (organizationId: string, id: string) => ({ ...aKey(id), homeTenantId: organizationId })
+  for (let at = 0; at < 10; at += 1) countRequest(keyOf('org-1', `key-${at}`))
+  expect(() => countRequest(keyOf('org-1', 'key-10'))).toThrow('maxRequestsPerSecond')
+  countRequest(keyOf('org-2', 'key-11'))
+  clock.advance(1_000)
+  countRequest(keyOf('org-1', 'key-10'))
+  expect(() => countRequest(keyOf('org-1', 'key-10'))).toThrow('maxRequestsPerSecond')
+})
+
+test('a request above the limit of its key does not count against the organization', () => {
+  const { countRequest } = createRateLimits(createFakeClock(), { ...options, burst: 1 }, () => 1)
+  const keyOf = (id: string) => ({ ...aKey(id), homeTenantId: 'org-1' })
+  countRequest(keyOf('a'))
+  for (let at = 0; at < 50; at += 1) expect(() => countRequest(keyOf('a'))).toThrow('requests per second')
+  for (let at = 0; at < 9; at += 1) countRequest(keyOf(`b-${at}`))
+})
+
 test('counts failed credentials per address', () => {
   const { countFailure } = createRateLimits(createFakeClock(), options)
   for (let at = 0; at < 3; at += 1) countFailure('192.0.2.1')

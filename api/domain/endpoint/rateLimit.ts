@@ -21,12 +21,20 @@ type Bucket = { tokens: number; atMs: number }
 /** The maximum number of buckets. The bucket that was unused longest is dropped first. */
 const maxBuckets = 50_000
 
+/** The burst of an organization, in seconds of its rate. All its clients reconnect at once after a restart. */
+const shareSeconds = 10
+
+type Rate = { readonly perSecond: number; readonly burst: number }
+
 /** Token buckets by name. They are kept in memory, so a restart refills them. */
-const createBuckets = (clock: Clock, { perSecond, burst }: { perSecond: number; burst: number }) => {
+const createBuckets = (clock: Clock) => {
   const buckets = new Map<string, Bucket>()
   return {
     /** Takes one token. Returns the tokens left and the seconds until one token and all tokens are available. */
-    take: (name: string): { taken: boolean; left: number; oneInSeconds: number; fullInSeconds: number } => {
+    take: (
+      name: string,
+      { perSecond, burst }: Rate,
+    ): { taken: boolean; left: number; oneInSeconds: number; fullInSeconds: number } => {
       const nowMs = clock.monotonic()
       const { tokens, atMs } = buckets.get(name) ?? { tokens: burst, atMs: nowMs }
       const available = Math.min(burst, tokens + ((nowMs - atMs) / 1000) * perSecond)
@@ -41,40 +49,61 @@ const createBuckets = (clock: Clock, { perSecond, burst }: { perSecond: number; 
   }
 }
 
+/** Returns a function that counts a request of an organization. It throws a 429 above the limit. */
+const createShares = (clock: Clock, requestsPerSecondOf: (organizationId: string) => number) => {
+  const shares = createBuckets(clock)
+  return (organizationId: string, headers: AnswerHeaders): void => {
+    const perSecond = requestsPerSecondOf(organizationId)
+    if (perSecond === Number.POSITIVE_INFINITY) return
+    const { taken, oneInSeconds } = shares.take(organizationId, { perSecond, burst: perSecond * shareSeconds })
+    if (taken) return
+    throw tooMany(`${perSecond} requests per second for the organization (maxRequestsPerSecond)`, oneInSeconds, headers)
+  }
+}
+
 /** The rate limits of a replica. */
 export type RateLimits = ReturnType<typeof createRateLimits>
 
 /**
- * Limits requests per credential, and starts and stops per world. The platform key has no limits. The headers follow the
- * IETF draft "RateLimit header fields for HTTP" (draft-ietf-httpapi-ratelimit-headers-07).
+ * Limits requests per credential and organization, and starts and stops per world. The platform key has no limits. The
+ * headers follow the IETF draft "RateLimit header fields for HTTP" (draft-ietf-httpapi-ratelimit-headers-07).
  */
-export const createRateLimits = (clock: Clock, options: RateLimitOptions) => {
-  const requests = createBuckets(clock, { perSecond: options.requestsPerSecond, burst: options.burst })
-  const starts = createBuckets(clock, { perSecond: options.startsPerMinute / 60, burst: options.startsPerMinute })
+export const createRateLimits = (
+  clock: Clock,
+  options: RateLimitOptions,
+  requestsPerSecondOf: (organizationId: string) => number = () => Number.POSITIVE_INFINITY,
+) => {
+  const requests = createBuckets(clock)
+  const starts = createBuckets(clock)
+  const requestRate = { perSecond: options.requestsPerSecond, burst: options.burst }
+  const startRate = { perSecond: options.startsPerMinute / 60, burst: options.startsPerMinute }
+  const failures = createBuckets(clock)
   const perMinute = options.failedCredentialsPerMinute
-  const failures = createBuckets(clock, { perSecond: perMinute / 60, burst: perMinute })
+  const failureRate = { perSecond: perMinute / 60, burst: perMinute }
+  const takeShare = createShares(clock, requestsPerSecondOf)
   const policy = `${options.burst};w=${Math.ceil(options.burst / options.requestsPerSecond)}`
   return {
     /** Counts a request and returns the headers of its response. Throws a 429 above the limit. */
     countRequest: (principal: Principal): AnswerHeaders => {
       if (principal.kind === 'platform') return {}
-      const { taken, left, oneInSeconds, fullInSeconds } = requests.take(principal.bucket)
+      const { taken, left, oneInSeconds, fullInSeconds } = requests.take(principal.bucket, requestRate)
       const headers = {
         'ratelimit-limit': String(options.burst),
         'ratelimit-remaining': String(Math.floor(left)),
         'ratelimit-reset': String(Math.ceil(fullInSeconds)),
         'ratelimit-policy': policy,
       }
-      if (taken) return headers
-      throw tooMany(
-        `${options.requestsPerSecond} requests per second with a burst of ${options.burst}`,
-        oneInSeconds,
-        headers,
-      )
+      if (!taken) {
+        const rate = `${options.requestsPerSecond} requests per second with a burst of ${options.burst}`
+        throw tooMany(rate, oneInSeconds, headers)
+      }
+      // A request above the limit of its credential does not count against its organization.
+      if (principal.homeTenantId !== undefined) takeShare(principal.homeTenantId, headers)
+      return headers
     },
     /** Counts a missing or invalid credential by client address. Throws a 429 above the limit. */
     countFailure: (address: string): void => {
-      const { taken, oneInSeconds } = failures.take(address)
+      const { taken, oneInSeconds } = failures.take(address, failureRate)
       if (!taken) throw tooMany(`${perMinute} failed credentials per minute and address`, oneInSeconds, {})
     },
     /**
@@ -83,7 +112,7 @@ export const createRateLimits = (clock: Clock, options: RateLimitOptions) => {
      */
     countStart: ({ principal, organizationId, projectId }: Scoped, worldId: string): void => {
       if (principal.kind === 'platform') return
-      const { taken, oneInSeconds } = starts.take(`${organizationId}/${projectId}/${worldId}`)
+      const { taken, oneInSeconds } = starts.take(`${organizationId}/${projectId}/${worldId}`, startRate)
       if (!taken) throw tooMany(`${options.startsPerMinute} starts and stops per minute and world`, oneInSeconds, {})
     },
   }

@@ -172,9 +172,14 @@ export const organizationAnswer = z
 export const patchLimitsBody = z
   .strictObject({
     maxWorlds: limits.shape.maxWorlds.exactOptional(),
-    maxBotDeployments: limits.shape.maxBotDeployments.exactOptional(),
     maxWorldCapacity: limits.shape.maxWorldCapacity.exactOptional(),
     maxRunningCapacity: limits.shape.maxRunningCapacity.exactOptional(),
+    maxBotDeployments: limits.shape.maxBotDeployments.exactOptional(),
+    maxApiKeys: limits.shape.maxApiKeys.exactOptional(),
+    maxDocuments: limits.shape.maxDocuments.exactOptional(),
+    maxDocumentBytes: limits.shape.maxDocumentBytes.exactOptional(),
+    maxConnections: limits.shape.maxConnections.exactOptional(),
+    maxRequestsPerSecond: limits.shape.maxRequestsPerSecond.exactOptional(),
   })
   .meta({ id: 'PatchLimits', examples: [{ maxWorlds: 5_000 }] })
 

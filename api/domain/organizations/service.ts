@@ -1,6 +1,6 @@
 import { and, eq, inArray, ne, sql } from 'drizzle-orm'
 import { authoriseCall, pathOf } from '#api/domain/access/authorise.ts'
-import type { Context, Deps } from '#api/domain/access/context.ts'
+import type { Context } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
 import { reachableChildren, strongestVerb } from '#api/domain/access/permissions.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
@@ -8,6 +8,7 @@ import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
+import { limitsOf } from './limits/service.ts'
 import { presentOrganization, presentPublicly } from './present.ts'
 import type {
   CreateOrganization,
@@ -94,7 +95,7 @@ export const setOrganizationPicture = async (
 export const patchLimits = async (ctx: Context, changes: PatchLimits): Promise<Limits> => {
   authoriseCall(ctx.principal, { platformOnly: true })
   const row = await update(ctx, { limits: sql`${organizations.limits} || ${JSON.stringify(changes)}::jsonb` })
-  return limitsOf(ctx, row)
+  return limitsOf(ctx.defaultLimits, row)
 }
 
 /** Returns the limits of the organization of the headers. Locks its row until the transaction ends. */
@@ -105,14 +106,8 @@ export const lockLimits = async (ctx: Context, tx: Transaction): Promise<Limits>
     .where(whereOrganization(ctx))
     .for('no key update')
   if (row === undefined) throw notFound()
-  return limitsOf(ctx, row)
+  return limitsOf(ctx.defaultLimits, row)
 }
-
-/** Returns an organization's own limits, and the defaults for the others. */
-const limitsOf = ({ defaultLimits }: Deps, { limits }: Pick<OrganizationRow, 'limits'>): Limits => ({
-  ...defaultLimits,
-  ...limits,
-})
 
 /** Throws a 409 if the chain of keys has reached its limit. The lock serializes creations by the same chain. */
 const refuseTooMany = async (ctx: Context, tx: Transaction, ancestorId: string): Promise<void> => {

@@ -5,6 +5,8 @@ export type Principal = {
   readonly id: string
   /** The key under which requests and connections are counted. It begins with the tenant of the credential. */
   readonly bucket: string
+  /** The tenant whose limits count this credential; absent for the platform key and without a credential. */
+  readonly homeTenantId?: string
   readonly permissions: readonly string[]
   readonly claims: readonly string[]
   /** The tenant of a user's token. */

@@ -36,13 +36,13 @@ test.each(snippets.map((snippet, at) => [at + 1, snippet] as const))(
     const put = (level: number) =>
       rest.call('PUT', '/api/documents/liveConfig/settings/', { data: { id: 'settings', config: { level } } })
     const { said } = run(snippet, { ...scope, apiKey: await key([`${paths.project}/**:r`]) })
-    await eventually('that there is nothing', async () => /no settings yet|resource_not_found/.test(said()))
+    await eventually('that there is nothing', async () => /do not exist yet|resource_not_found/.test(said()))
     for (const level of [41, 42]) {
       await put(level)
       await eventually(`${level} in ${said()}`, async () => new RegExp(`level\\W+${level}`).test(said()))
     }
     await rest.call('DELETE', '/api/documents/liveConfig/settings/')
-    await eventually(`the end in ${said()}`, async () => /are gone|"data":\{\}/.test(said()))
+    await eventually(`the end in ${said()}`, async () => /were deleted|"data":\{\}/.test(said()))
   },
 )
 

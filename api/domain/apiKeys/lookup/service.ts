@@ -63,6 +63,7 @@ const principalOfKey = (row: KeyRow, rotation: number, nowMs: number): Principal
     kind: 'key' as const,
     id: row.id,
     bucket: `${row.organizationId} key ${row.id}`,
+    homeTenantId: row.organizationId,
     // A bot's key can only read worlds, whatever its other claims are.
     permissions: isBot ? permissionsOfBot(row.permissions) : row.permissions,
     claims: isBot ? ['bot'] : claims,

@@ -1,0 +1,18 @@
+import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { usageAnswer } from './schema.ts'
+import { getUsage } from './service.ts'
+
+/** The endpoint of an organization's limits and their use. */
+export const usageEndpoints = [
+  endpoint({
+    method: 'get',
+    path: '/api/organizations/current/usage/',
+    operationId: 'getUsage',
+    summary: 'Read the limits of an organization with their use',
+    tag: 'Organizations',
+    scope: 'organization',
+    needs: ['organization', 'r'],
+    answer: usageAnswer,
+    handle: async (ctx) => ({ body: await getUsage(ctx) }),
+  }),
+]
