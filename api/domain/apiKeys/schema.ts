@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { permissionPattern } from '#api/domain/access/permissions.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
 import { boundedText, shownId, shownInstant } from '#api/platform/http/fields.ts'
-import { isNetwork } from '#api/platform/http/networks.ts'
+import { networkPattern } from '#api/platform/http/networks.ts'
 import { maskedApiKey } from '#api/platform/secrets/apiKey.ts'
 
 const example = {
@@ -27,7 +27,7 @@ const expiresAt = () =>
   z.iso.datetime({ precision: 3 }).meta({ examples: [exampleInstant], description: 'The expiry of the key.' })
 const allowedNetworks = () =>
   z
-    .array(boundedText(64).refine(isNetwork, 'must be a CIDR block, such as 192.0.2.0/24'))
+    .array(boundedText(64).regex(networkPattern, 'must be a CIDR block, such as 192.0.2.0/24'))
     .min(1)
     .max(64)
     .meta({ examples: [['192.0.2.0/24']], description: 'The CIDR blocks from which the key may be used.' })

@@ -7,7 +7,7 @@ const key = () => boundedText(256).min(1)
 const anything = z.unknown()
 
 /** The maximum number of JSON values in the body of a document. */
-export const maxDocumentValues = 20_000
+export const maxDocumentValues = 50_000
 
 /** The schema of the data of each document type. */
 export const documentData = {
