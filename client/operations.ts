@@ -183,7 +183,7 @@ export type CreateWorld = {
     version?: string
   }
   networking?: {
-    /** How players reach the game port: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default. */
+    /** Access to the game port for players: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default. */
     strategy?: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
     scaling?: {
       /** Scaling profile: the CPU, the memory and the capacity of the server. */
@@ -546,7 +546,7 @@ export type PatchWorld = {
     version?: string
   }
   networking?: {
-    /** How players reach the game port: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default. */
+    /** Access to the game port for players: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default. */
     strategy: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
     scaling: {
       /** Scaling profile: the CPU, the memory and the capacity of the server. */
@@ -748,7 +748,7 @@ export type PublicWorld = {
     version?: string
   }
   networking: {
-    /** How players reach the game port: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default. */
+    /** Access to the game port for players: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default. */
     strategy: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
     scaling: {
       /** Scaling profile: the CPU, the memory and the capacity of the server. */
@@ -811,7 +811,7 @@ export type PutBuild = {
   image: string
   contentId: string
   digest?: string
-  /** Whether the image serves the probes of the server contract. */
+  /** True if the image serves the probes of the server contract. */
   probes?: boolean
 }
 
@@ -951,7 +951,7 @@ export type World = {
     version?: string
   }
   networking: {
-    /** How players reach the game port: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default. */
+    /** Access to the game port for players: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default. */
     strategy: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
     scaling: {
       /** Scaling profile: the CPU, the memory and the capacity of the server. */

@@ -17,6 +17,7 @@ const aRecheck = () => {
   const connections = new Set<Connection>()
   const keys = new Map<string, Principal>()
   const tokens = new Set<string>()
+  const unverifiable = new Set<string>()
   const told: string[] = []
   const state = { scopeExists: true, isAway: false }
   const refuseAway = (): void => {
@@ -28,7 +29,10 @@ const aRecheck = () => {
       refuseAway()
       return principals.map(({ id, token }) => keys.get(token?.id ?? id))
     },
-    verifyToken: async (token) => (tokens.has(token) ? platform : undefined),
+    verifyToken: async (token) => {
+      if (unverifiable.has(token)) throw new Error('the issuer is unavailable')
+      return tokens.has(token) ? platform : undefined
+    },
     scopeExists: async () => {
       refuseAway()
       return state.scopeExists
@@ -41,7 +45,7 @@ const aRecheck = () => {
     for (let turn = 0; turn < 50; turn += 1) await undefined
   }
   return {
-    ...{ recheck, keys, tokens, told, state, settle, nowMs: clock.now },
+    ...{ recheck, keys, tokens, unverifiable, told, state, settle, nowMs: clock.now },
     open: (more: Parameters<typeof aConnection>[1]): Connection => {
       const connection = aConnection(aFakePeer().peer, more)
       connections.add(connection)
@@ -105,6 +109,18 @@ test('ends a connection within a minute of its token becoming invalid', async ()
   tokens.delete('short')
   await pass(60_000)
   expect(told).toEqual(['short ended: credential'])
+  await stop()
+})
+
+test('keeps connections whose token cannot be verified, and checks the other tokens and scopes', async () => {
+  const { open, unverifiable, state, pass, told, stop } = aRecheck()
+  unverifiable.add('outage')
+  for (const token of ['outage', 'invalid']) open({ principal: { ...platform, kind: 'user', id: 'ann' }, token })
+  await pass(60_000)
+  expect(told).toEqual(['invalid ended: credential'])
+  state.scopeExists = false
+  await pass(60_000)
+  expect(told).toContain('outage ended: scope')
   await stop()
 })
 

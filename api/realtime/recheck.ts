@@ -69,6 +69,20 @@ export const createRecheck = (options: RecheckOptions) => {
     if (connection.token === undefined) return
     if ((await options.verifyToken(connection.token)) === undefined) end(connection, 'credential')
   }
+  const checkTokens = async (): Promise<void> => {
+    let failure: unknown
+    let failed = 0
+    for (const connection of connections) {
+      try {
+        await checkToken(connection)
+      } catch (error) {
+        // The issuer may be unavailable, which says nothing about the token.
+        failure = error
+        failed += 1
+      }
+    }
+    if (failed > 0) log.warn({ err: failure, failed }, 'realtime: could not verify tokens, retrying in a minute')
+  }
   const checkScopes = async (): Promise<void> => {
     const scopes = Map.groupBy(
       connections,
@@ -108,10 +122,10 @@ export const createRecheck = (options: RecheckOptions) => {
         await sleep(clock, everyMs, signal)
         for (const connection of connections) addFirst(connection)
         try {
-          for (const connection of connections) await checkToken(connection)
+          await checkTokens()
           await checkScopes()
         } catch (error) {
-          log.warn({ err: error }, 'realtime: credentials could not be looked at and are in a minute')
+          log.warn({ err: error }, 'realtime: could not check scopes, retrying in a minute')
         }
       }
       await expiring

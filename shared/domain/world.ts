@@ -22,7 +22,7 @@ export const worldFields = {
   strategy: z
     .enum(networkingStrategies)
     .describe(
-      "How players reach the game port: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default.",
+      "Access to the game port for players: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default.",
     ),
   image: boundedText(1024)
     .min(1)

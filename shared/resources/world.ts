@@ -87,7 +87,7 @@ const frozenFields = {
   probes: worldFields.probes,
   args: worldFields.args,
   strategy: worldFields.strategy.describe(
-    'How players reach the game port. Default means the address of the pod, without a Service.',
+    'Access to the game port for players. Default means the address of the pod, without a Service.',
   ),
   resources: z
     .object({

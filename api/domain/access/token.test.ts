@@ -30,6 +30,17 @@ const aUserOf = async (organizationId: string) => {
   return user
 }
 
+test('throws a 503 if the keys of an external issuer cannot be fetched', async () => {
+  const verify = createTokenVerifier({
+    issuer: { verify: () => Promise.reject(new Error('not called')) },
+    external: [{ issuer: 'issuer', audience: 'orrery', jwksUrl: 'http://127.0.0.1:1/jwks', organizations: ['*'] }],
+    clock: createFakeClock(),
+    confirm: async (principal) => principal,
+  })
+  const token = `${Buffer.from('{"alg":"ES256","kid":"key-1"}').toString('base64url')}.${tokenOf('org-1').split('.')[1]}.AA`
+  await expect(verify(token)).rejects.toMatchObject({ code: 'unavailable', headers: { 'retry-after': '5' } })
+})
+
 test('users of two tenants with the same issuer and subject have separate request limits', async () => {
   const options = { requestsPerSecond: 1, burst: 1, startsPerMinute: 1, failedCredentialsPerMinute: 1 }
   const { countRequest } = createRateLimits(createFakeClock(), options)

@@ -1,6 +1,7 @@
-import { createRemoteJWKSet, decodeJwt, type JWTPayload, jwtVerify } from 'jose'
+import { createRemoteJWKSet, customFetch, decodeJwt, type JWTPayload, jwtVerify } from 'jose'
 import { z } from 'zod'
 import type { IssuedToken, Principal } from '#api/platform/auth/principal.ts'
+import { Problem } from '#api/platform/http/problem.ts'
 import type { Clock } from '#shared/clock.ts'
 import { isId } from '#shared/ids.ts'
 
@@ -64,7 +65,7 @@ const fetchTimeoutMs = 5_000
 /**
  * Verifies Bearer tokens of the built-in issuer and of configured issuers. Keys come only from the issuer's JWKS URL: a
  * key or a key URL in a token is ignored. Keys are fetched again every five minutes, and stay in use while the issuer is
- * unreachable.
+ * unreachable. Returns undefined for an invalid token. Throws a 503 if a key is needed and cannot be fetched.
  */
 export const createTokenVerifier = (options: {
   issuer: { verify(token: string): Promise<VerifiedToken & { issued: TokenOrigin }> }
@@ -89,7 +90,7 @@ export const createTokenVerifier = (options: {
         token: { ...issued, userId, tenantId: organizationId, permissions },
       })
     } catch (error) {
-      if (error instanceof Error && error.name === 'DrizzleQueryError') throw error
+      if (error instanceof Problem || (error instanceof Error && error.name === 'DrizzleQueryError')) throw error
       return undefined
     }
 
@@ -117,11 +118,22 @@ const toPrincipal = (iss: string, { userId, organizationId, permissions, expires
   ...{ permissions, tenantId: organizationId, homeTenantId: organizationId, expiresAtMs },
 })
 
+const fetchKeys = async (url: string, init: RequestInit): Promise<Response> => {
+  const response = await fetch(url, init).catch((cause: unknown) => issuerUnavailable(cause))
+  return response.status === 200 ? response : issuerUnavailable(new Error(`HTTP status ${response.status}`))
+}
+
+const issuerUnavailable = (cause: unknown): never => {
+  const detail = 'The keys of the token issuer cannot be fetched. Retry after the time in Retry-After.'
+  throw new Problem('unavailable', detail, { headers: { 'retry-after': '5' }, cause })
+}
+
 const remoteKeys = (url: string, clock: Clock) => {
   const set = createRemoteJWKSet(new URL(url), {
     cooldownDuration: cooldownMs,
     cacheMaxAge: Number.POSITIVE_INFINITY,
     timeoutDuration: fetchTimeoutMs,
+    [customFetch]: fetchKeys,
   })
   let fetchedMs = clock.monotonic()
   return () => {

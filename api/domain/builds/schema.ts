@@ -60,7 +60,7 @@ export const putBuildBody = z
     probes: z
       .boolean()
       .default(true)
-      .meta({ description: 'Whether the image serves the probes of the server contract.' }),
+      .meta({ description: 'True if the image serves the probes of the server contract.' }),
   })
   .meta({ id: 'PutBuild', examples: [putExample] })
 

@@ -47,9 +47,14 @@ export const createAuthenticator = (options: Options) => {
     if (platformKeys.filter((each) => timingSafeEqual(given, each)).length > 0) return platform
     throw refusal(c, 'The API key in the header x-api-key is invalid.', 'ApiKey')
   }
+  // Counted like a failure: each attempt may cause a fetch of the issuer's keys.
+  const countUnavailable = (c: HonoContext) => (error: unknown) => {
+    if (error instanceof Problem) countFailure(addressOf(c))
+    throw error
+  }
   const authenticateToken = async (c: HonoContext, authorization: string): Promise<Principal> => {
     const [, token] = /^Bearer +([\w.~+/-]+=*)$/i.exec(authorization) ?? []
-    const principal = token === undefined ? undefined : await verify(token)
+    const principal = token === undefined ? undefined : await verify(token).catch(countUnavailable(c))
     if (principal !== undefined) return principal
     throw refusal(c, 'The Bearer token in the header Authorization is invalid.', 'Bearer error="invalid_token"')
   }
