@@ -10,15 +10,15 @@ import { mayRead } from './topic.ts'
 
 /** The dependencies of the realtime route. */
 export type ConnectOptions = {
-  /** Origins whose pages may connect, that of the API among them. */
+  /** The origins whose pages may connect, including that of the API. */
   readonly allowedOrigins: ReadonlySet<string>
   readonly projectOfWorld: (ids: { organizationId: string; worldId: string }) => Promise<string | undefined>
 }
 
 /**
- * Decides about an upgrade before it is answered. The order of the checks is that of all routes: credential, rate,
- * headers, scope (404, also where the credential has no verb on it), origin (403), places (429). A request that is no
- * upgrade is checked alike, so that a page, which does not see why its upgrade was refused, can ask: 426 is no refusal.
+ * Admits or refuses a realtime connection before the upgrade. The checks have the same order as for all routes: credential,
+ * rate limit, headers, scope (404, also without a permission on it), origin (403) and connection limits (429). A request
+ * without an upgrade gets the same checks, and 426 if it passes, so that a page can learn why its upgrade was refused.
  */
 export const connect = async (runtime: Runtime, options: ConnectOptions, c: HonoContext<Env>): Promise<Response> => {
   const upgrade = c.env?.upgrade
@@ -29,7 +29,7 @@ export const connect = async (runtime: Runtime, options: ConnectOptions, c: Hono
   c.set('context', { ...runtime.deps, ...scope, principal, idempotency: undefined, verb: undefined })
   const origin = c.req.header('origin')
   if (origin !== undefined && !options.allowedOrigins.has(origin)) {
-    throw new Problem('forbidden', 'Pages of this origin may not connect.')
+    throw new Problem('forbidden', 'Pages of this origin may not connect. Add the origin to ORRERY_ALLOWED_ORIGINS.')
   }
   if (upgrade === undefined) {
     throw new Problem('upgrade_required', 'Connect with WebSocket.', { headers: { upgrade: 'websocket' } })

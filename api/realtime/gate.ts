@@ -13,7 +13,7 @@ export type OrganizationLimit = {
 /** The maximum number of connections to one replica. It bounds memory and file descriptors. */
 const maxConnections = 50_000
 
-/** Counts connections from the moment they are admitted. The platform key has no limit of its own. */
+/** Counts connections from their admission on. The platform key has no limit per credential. */
 export const createGate = (
   { socketsPerKey, socketsPerAddress }: SocketLimits,
   organizations: OrganizationLimit = { counts: new Map(), maxOf: () => Number.POSITIVE_INFINITY },

@@ -5,15 +5,15 @@ import type { Log } from '#shared/log.ts'
 import { type Batcher, createBatcher } from './batcher.ts'
 import type { Connection } from './connection.ts'
 
-/** Every credential and scope is looked at this often, whatever was told of changes meanwhile. */
+/** The interval at which every credential and scope is checked, in addition to checks after changes. */
 const everyMs = 60_000
 const idsAtOnce = 500
-/** Credentials whose time is over are ended this often. */
+/** The interval at which connections with expired credentials are ended. */
 const expiryMs = 250
 
 type RecheckOptions = {
   readonly connections: ReadonlySet<Connection>
-  /** Reads principals again, in the order given; undefined is not valid any more. */
+  /** Reads principals again, in the given order. Undefined means that the credential is no longer valid. */
   readonly readCredentials: (principals: readonly Principal[]) => Promise<readonly (Principal | undefined)[]>
   readonly verifyToken: (token: string) => Promise<Principal | undefined>
   readonly scopeExists: (kind: ScopeKind, ids: ScopeIds) => Promise<boolean>
@@ -24,7 +24,7 @@ type RecheckOptions = {
   readonly signal: AbortSignal
 }
 
-/** Keeps what open connections may do in step with what their credentials may. */
+/** Applies changes of credentials and permissions to open connections. */
 export const createRecheck = (options: RecheckOptions) => {
   const { connections, clock, log, signal, end, permit } = options
   const byCredential = new Map<string, Set<Connection>>()
@@ -115,7 +115,7 @@ export const createRecheck = (options: RecheckOptions) => {
     all: (): void => {
       for (const connection of connections) addFirst(connection)
     },
-    /** Looks at everything once a minute until the signal is aborted. */
+    /** Checks all credentials and scopes once a minute until the signal is aborted. */
     run: async (): Promise<void> => {
       const expiring = endExpired()
       while (!signal.aborted) {

@@ -10,10 +10,10 @@ import type { Log } from '#shared/log.ts'
 import { readHandshake } from './handshake.ts'
 import { ClientSocket } from './socket.ts'
 
-/** No HTTP timeout holds for a connection that asked for an upgrade: these are for its turn, and from then on. */
+/** HTTP timeouts do not apply to upgrade requests. These limit the wait in the queue and the handshake itself. */
 const turnMs = 20_000
 const handshakeMs = 5_000
-/** So many are answered at a time, and so many wait for their turn: all come back at once when a replica went. */
+/** The concurrent handshakes and the length of the queue. All clients reconnect at once when a replica stops. */
 const handshakesAtOnce = 64
 const maxWaiting = 20_000
 const path = '/api/realtime/connect/'
@@ -27,14 +27,14 @@ export const isUpgrade = ({ method, url = '', headers }: IncomingMessage): boole
 }
 
 export type UpgradeOptions = {
-  /** Answers the request as the route says. */
+  /** Runs the route of the request and returns its response. */
   readonly fetch: (
     request: Request,
     env: { incoming: IncomingMessage; upgrade: Upgrade },
   ) => Response | Promise<Response>
-  /** Takes a place for a connection; returns how to give it back. */
+  /** Counts a connection against the limits and returns a function that ends the count. */
   readonly enter: (admission: Admission, address: string) => () => void
-  /** Takes the open connection over. */
+  /** Registers the open connection. */
   readonly open: (ws: ClientSocket, socket: Duplex, admission: Admission) => void
   readonly clientAddress: ClientAddress
   readonly clock: Clock
@@ -54,7 +54,7 @@ const wsOptions: ServerOptions<typeof ClientSocket> & { maxBufferedChunks: numbe
   closeTimeout: 5_000,
 }
 
-/** Answers upgrades: with 101 where the route admits them, else with the route's own answer. */
+/** Returns a handler of upgrade requests. It responds with 101 if the route admits the connection, else with the response of the route. */
 export const createUpgrade = ({ fetch, clientAddress, enter, open, clock, log }: UpgradeOptions) => {
   const answers = new WeakMap<IncomingMessage, string>()
   const server = new WebSocketServer({
@@ -84,7 +84,7 @@ export const createUpgrade = ({ fetch, clientAddress, enter, open, clock, log }:
 
   const settle = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
     try {
-      const wrong = wrongHandshake(request)
+      const wrong = handshakeProblem(request)
       if (wrong !== undefined) return await answer(socket, responseTo(wrong))
       const decision = await decide(request, clientAddress(request))
       if ('response' in decision) return await answer(socket, decision.response)
@@ -99,7 +99,7 @@ export const createUpgrade = ({ fetch, clientAddress, enter, open, clock, log }:
     }
   }
 
-  /** Destroys the socket after the time, unless `over` comes first; resolves then. */
+  /** Waits for `over`. Destroys the socket if that takes longer than the limit. */
   const within = async (limitMs: number, socket: Duplex, over: Promise<void>): Promise<void> => {
     const late = Promise.withResolvers<void>()
     const deadline = clock.setTimeout(() => {
@@ -111,7 +111,7 @@ export const createUpgrade = ({ fetch, clientAddress, enter, open, clock, log }:
   }
 
   return async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
-    // A reset before anybody listens would end the process.
+    // An unhandled error event of the socket would end the process.
     socket.on('error', ignore)
     const turn = Promise.withResolvers<void>()
     const answered = takeTurn(async () => {
@@ -119,7 +119,12 @@ export const createUpgrade = ({ fetch, clientAddress, enter, open, clock, log }:
       if (!socket.destroyed) await within(handshakeMs, socket, settle(request, socket, head))
     })
     if (answered === undefined) {
-      return await answer(socket, responseTo(new Problem('unavailable', 'Too many connect at once.', again)))
+      return await answer(
+        socket,
+        responseTo(
+          new Problem('unavailable', 'Too many clients are connecting. Retry after the time in Retry-After.', again),
+        ),
+      )
     }
     await within(turnMs, socket, turn.promise)
     await answered
@@ -129,30 +134,30 @@ export const createUpgrade = ({ fetch, clientAddress, enter, open, clock, log }:
 type Decision = { admission: Admission; leave: () => void } | { response: Response }
 const again = { headers: { 'retry-after': '1' } }
 
-/** ws answers these in plain text, so they are looked at before it does (RFC 6455, 4.2.1). */
-const wrongHandshake = ({ headers }: IncomingMessage): Problem | undefined => {
+/** Returns the problem of an invalid handshake (RFC 6455, section 4.2.1). ws would respond in plain text. */
+const handshakeProblem = ({ headers }: IncomingMessage): Problem | undefined => {
   if (headers['sec-websocket-version'] !== '13') {
     const more = { headers: { upgrade: 'websocket', 'sec-websocket-version': '13' } }
     return new Problem('upgrade_required', 'Connect with WebSocket, version 13.', more)
   }
   if (/^[+/0-9A-Za-z]{22}==$/.test(headers['sec-websocket-key'] ?? '')) return undefined
-  return new Problem('invalid_request', 'The header sec-websocket-key is not as RFC 6455 says.')
+  return new Problem('invalid_request', 'The header sec-websocket-key is invalid (RFC 6455).')
 }
 
-/** The headers that the route reads; the protocol header is not among them, so that nobody can log it. */
+/** Returns the headers that the route reads. The protocol header is left out, since it contains a credential. */
 const headersOf = ({ headers }: IncomingMessage): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
-      typeof value === 'string' && passedOn.has(name) ? [[name, value]] : [],
+      typeof value === 'string' && forwardedHeaders.has(name) ? [[name, value]] : [],
     ),
   )
 
-const passedOn = new Set([
+const forwardedHeaders = new Set([
   ...['x-api-key', 'authorization', 'origin', 'x-request-id', 'user-agent'],
   ...['x-svc-organization-id', 'x-svc-project-id', 'x-svc-world-id'],
 ])
 
-/** Outside of all others: one made beside the request would keep the request for as long as the socket lives. */
+/** Defined at module level, because a closure in the handler would keep the request in memory as long as the socket. */
 const ignore = (): void => undefined
 
 const responseTo = (problem: Problem): Response => {
@@ -160,7 +165,7 @@ const responseTo = (problem: Problem): Response => {
   return new Response(body, rest)
 }
 
-/** Writes an answer to a connection that HTTP has let go of, and ends it. */
+/** Writes a response to a socket that the HTTP server has released, and closes it. */
 const answer = async (socket: Duplex, response: Response): Promise<void> => {
   const body = Buffer.from(await response.arrayBuffer())
   const headers = new Headers(response.headers)

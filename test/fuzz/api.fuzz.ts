@@ -7,6 +7,7 @@ import { type Fixture, makeFixture } from '#dev/fuzz/fixture.ts'
 import { obtainSchemathesis } from '#dev/fuzz/install.ts'
 import { type FuzzOptions, fuzz } from '#dev/fuzz/run.ts'
 import { type ApiProcess, aDatabase, logLines, rootApiKey, startApi } from '#test/support/processes.ts'
+import { eventually } from '#test/support/wait.ts'
 
 const seed = Number(process.env.ORRERY_FUZZ_SEED ?? 1)
 const minutes = process.env.ORRERY_FUZZ_MINUTES === undefined ? undefined : Number(process.env.ORRERY_FUZZ_MINUTES)
@@ -50,6 +51,11 @@ describe.skipIf(needs !== '')(`every request that the OpenAPI document leads to$
         body: JSON.stringify({ maxRequestsPerSecond: 1_000_000, maxDocuments: 100_000, maxApiKeys: 1_000 }),
       })
       expect(answer.status).toBe(200)
+      const headers = { 'x-api-key': fixture.organizationKey, 'x-svc-organization-id': id }
+      const list = async () => (await fetch(`${api.url}/api/organizations/projects/`, { headers })).status
+      await eventually('the new rate limit', async () =>
+        (await Promise.all(Array.from({ length: 50 }, list))).every((status) => status !== 429),
+      )
     }
   }
   const run = async (more: Pick<FuzzOptions, 'apiKey' | 'phases' | 'maxExamples'>) => {

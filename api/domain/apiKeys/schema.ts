@@ -24,7 +24,7 @@ const permissions = () =>
   z.array(boundedText(256).regex(permissionPattern, 'must be <path>:<verb>, such as organizations/{id}/**:w')).max(256)
 
 const expiresAt = () =>
-  z.iso.datetime({ precision: 3 }).meta({ examples: [exampleInstant], description: 'The expiry of the key.' })
+  z.iso.datetime({ offset: true }).meta({ examples: [exampleInstant], description: 'The expiry of the key.' })
 const allowedNetworks = () =>
   z
     .array(boundedText(64).regex(networkPattern, 'must be a CIDR block, such as 192.0.2.0/24'))
