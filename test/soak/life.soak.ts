@@ -13,6 +13,10 @@ import { eventually } from '#test/support/wait.ts'
 import { seeded } from '#test/support/writers.ts'
 
 const minutes = Number(process.env.ORRERY_SOAK_MINUTES ?? 20)
+/** The memory goal of the operator. */
+const maxMemoryMib = 300
+/** The shortest run whose memory is compared with itself. */
+const minMinutesForFlatMemory = 10
 const seed = Number(process.env.ORRERY_SOAK_SEED ?? 1)
 const worlds = 12
 const mostBots = 3
@@ -98,7 +102,7 @@ const kill = async (): Promise<void> => {
   operator = await start()
 }
 
-test(`after ${minutes} minutes of edits, starts, stops and kills, pods are what was asked for last, and memory is flat`, async () => {
+test(`after ${minutes} minutes of edits, starts, stops and kills, pods match the last request and memory is bounded`, async () => {
   const lives = await Promise.all(Array.from({ length: worlds }, (_, at) => aLife(at)))
   const startedMs = performance.now()
   const passed = (): number => (performance.now() - startedMs) / (minutes * 60_000)
@@ -132,5 +136,7 @@ test(`after ${minutes} minutes of edits, starts, stops and kills, pods are what 
   const figures = `${early.toFixed(0)} MiB, later ${late.toFixed(0)} MiB`
   process.stdout.write(`soak: seed ${seed}, ${did.acts} acts, ${kills.count} kills, ${figures}\n`)
   expect(kills.count).toBeGreaterThan(0)
-  expect(late).toBeLessThan(early * 1.15 + 5)
+  expect(late).toBeLessThan(maxMemoryMib)
+  // A process that has run for a minute or two is still filling its heap, so a short run says nothing about a leak.
+  if (minutes >= minMinutesForFlatMemory) expect(late).toBeLessThan(early * 1.15 + 5)
 })
