@@ -25,8 +25,8 @@ import { limitSteps, type Plan, type PlanInput, type Step } from './step.ts'
  *   expired       their duration has passed                    end them
  *   underWay      none of these                                create and delete bots, one decision each (bot.ts)
  *
- * What a crash must not lose is recorded before it is acted upon: the run before its first bot is created, and the end
- * of a bot before the pod that shows it is deleted.
+ * State is recorded before any action that depends on it, so a crash loses nothing: the run before its first bot is created,
+ * and the end of a bot before its pod is deleted.
  */
 export const plan = (input: PlanInput): Plan => limitSteps(planFirst([paused, deleted, withoutHost, withHost], input))
 

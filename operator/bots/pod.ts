@@ -66,7 +66,7 @@ export const buildBotPod = (
     },
   })
 
-// A node runs many bots and nobody waits for a single one, so they are probed less often than servers.
+// A node runs many bots, and no user waits for a single bot, so bots are probed less often than servers.
 const probes = buildProbes({ readyEvery: 2, aliveAfter: 30, aliveEvery: 20 })
 
 const podLabels = (bots: BotDeployment, world: World, { runId }: Bot): Record<string, string> => ({

@@ -186,7 +186,7 @@ describe('a server that is lost', () => {
   })
 })
 
-test('a restarted server is told from its predecessor that was ready within the same second', () => {
+test('distinguishes a restarted server from one that was Ready within the same second', () => {
   const next = aPod({ uid: 'next', metadata: { creationTimestamp: at(startMs) }, status: { phase: 'Running' } })
   const { status } = planFor(active(), next, startMs + 5_000)
   expect(status.deployment?.status).toBe('Restarting')

@@ -28,8 +28,8 @@ import type { Plan, PlanInput } from './step.ts'
  *   expired       the duration of the run has passed           end the run
  *   underWay      none of these                                server and network of the run, with its start deadline
  *
- * What a crash must not lose is recorded before it is acted upon. A run has its id in the spec or the status before its
- * first pod is created. A run, a failure or an end is in the status before the pod that shows it is deleted.
+ * State is recorded before any action that depends on it, so a crash loses nothing. A run has its id in the spec or the
+ * status before its first pod is created. A run, a failure or an end is in the status before its pod is deleted.
  */
 export const plan = (input: PlanInput): Plan => planFirst([paused, deleted, stopped, running], input)
 

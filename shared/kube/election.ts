@@ -141,7 +141,7 @@ export const createElection = (options: Options): Election => {
         metrics?.setLeading(true)
         const ended = new AbortController()
         const leading = lead(AbortSignal.any([signal, closed.signal])).finally(() => ended.abort())
-        // After a loss nobody waits for the work any more, nor for how it fails.
+        // After a loss, the result and the errors of the work are ignored.
         leading.catch(() => undefined)
         await keep(ended.signal)
         await leading.finally(hold.release)

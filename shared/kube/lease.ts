@@ -3,7 +3,7 @@ import { withDefined } from '#shared/optional.ts'
 import type { ObjectInput, Resource } from './client.ts'
 import type { KubeObjectOf, ObjectRef } from './objects.ts'
 
-/** A Lease of coordination.k8s.io/v1. An empty or absent `holderIdentity` means that nobody leads. */
+/** A Lease of coordination.k8s.io/v1. An empty or absent `holderIdentity` means that there is no leader. */
 export type Lease = KubeObjectOf<V1Lease>
 
 /** The Lease resource. */
