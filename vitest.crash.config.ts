@@ -7,9 +7,8 @@ export default defineConfig({
     include: ['test/crash/*.crash.ts'],
     // The plans of both writers wait more than they work.
     maxWorkers: 2,
-    globalSetup: ['test/crash/bundle.ts', 'test/support/globalSetup.ts'],
+    globalSetup: ['test/support/globalSetup.ts'],
     setupFiles: ['test/support/connectServers.ts'],
-    env: { ORRERY_TEST_BUNDLED: 'yes' },
     testTimeout: 3_600_000,
     hookTimeout: 120_000,
   },

@@ -3,17 +3,18 @@ import { Hono, type Context as HonoContext } from 'hono'
 import { routePath } from 'hono/route'
 import { getPath } from 'hono/utils/url'
 import type { Registry } from 'prom-client'
+import { parseTraceparent } from '#shared/tracing/traceparent.ts'
+import { apiDocument } from './document.ts'
 import { platform } from './domain/access/claims.ts'
 import type { Deps } from './domain/access/context.ts'
 import { organizationHeader, projectHeader, worldHeader } from './domain/access/scope.ts'
-import { openApiDocument } from './domain/endpoint/document.ts'
 import type { RateLimitOptions } from './domain/endpoint/rateLimit.ts'
 import { createRateLimits } from './domain/endpoint/rateLimit.ts'
 import { type Env, serve } from './domain/endpoint/serve.ts'
 import { serveFile } from './domain/pictures/files.ts'
 import { endpoints } from './endpoints.ts'
 import { createAuthenticator } from './platform/auth/authenticate.ts'
-import type { Principal } from './platform/auth/principal.ts'
+import { anonymous, type Principal } from './platform/auth/principal.ts'
 import { type AnswerHeaders, answer } from './platform/http/answer.ts'
 import type { ClientAddress } from './platform/http/clientAddress.ts'
 import { createCors } from './platform/http/cors.ts'
@@ -21,9 +22,13 @@ import { closeAfterAnswer } from './platform/http/linger.ts'
 import { createHttpMetrics } from './platform/http/metrics.ts'
 import { Problem, problemResponse, toProblem } from './platform/http/problem.ts'
 import { referencePage } from './platform/http/reference.ts'
+import { endRequestSpan, type RequestTracing, startRequestSpan } from './platform/http/requestSpan.ts'
+import { platformKeyIdOf } from './platform/secrets/apiKey.ts'
+import { asyncApiDocument } from './realtime/asyncApi.ts'
 import { type ConnectOptions, connect } from './realtime/connect.ts'
 
 const documentPath = '/api/openapi.json'
+const asyncApiPath = '/api/asyncapi.json'
 const safeRequestId = /^[A-Za-z0-9._-]{1,64}$/
 
 /** The dependencies of the API's routes. */
@@ -38,6 +43,7 @@ export type AppOptions = {
   readonly registry: Registry
   readonly projectOfWorld: ConnectOptions['projectOfWorld']
   readonly clientAddress: ClientAddress
+  readonly requestTracing: RequestTracing
   /** Reports whether the database can be reached. It decides the status of /readyz. */
   readonly isReady: () => Promise<boolean>
 }
@@ -57,13 +63,14 @@ export const createApp = (options: AppOptions) => {
     rootApiKey,
     previousRootApiKey,
     platform,
+    platformKeyIdOf: (key) => platformKeyIdOf(key, deps.peppers[0]),
     keys: deps.keys,
     verify,
     addressOf,
     onUse: deps.keyUsage.note,
     countFailure: limits.countFailure,
   })
-  const runtime = { deps, authenticate, limits }
+  const runtime = { deps, authenticate, limits, addressOf }
   const metrics = createHttpMetrics(registry)
   const cors = createCors(options.allowedOrigins, [organizationHeader, projectHeader, worldHeader])
   const security = securityHeaders(deps.publicUrl)
@@ -74,9 +81,11 @@ export const createApp = (options: AppOptions) => {
     const requestId = safeRequestId.test(clientRequestId) ? clientRequestId : randomUUID()
     c.set('requestId', requestId)
     c.set('headers', { 'x-request-id': requestId, ...security })
+    const span = startRequestSpan(options.requestTracing, c.req)
+    c.set('traceparent', span.traceparent)
     if (cors(c)) await next()
     const incoming = c.env?.incoming
-    if (incoming !== undefined && !incoming.complete && mayCarryLargeBody(c)) {
+    if (incoming !== undefined && !incoming.complete && (mayCarryLargeBody(c) || c.res.status === 408)) {
       c.res.headers.set('connection', 'close')
       closeAfterAnswer(incoming, deps.clock)
     }
@@ -86,6 +95,7 @@ export const createApp = (options: AppOptions) => {
     const durationMs = deps.clock.monotonic() - startedMs
     const status = c.get('upgraded') ? 101 : c.res.status
     metrics.observe({ method: c.req.method, route, status }, durationMs / 1000)
+    endRequestSpan(span, { method: c.req.method, route, status })
     logRequest(deps, c, { route, status, durationMs })
   })
   app.onError((error, c) => respondWithProblem(c, toProblem(error)))
@@ -101,11 +111,22 @@ export const createApp = (options: AppOptions) => {
       ? answer(c, 'ok\n', plain)
       : answer(c, 'The database does not answer.\n', { ...plain, status: 503 }),
   )
-  const document = JSON.stringify(openApiDocument(endpoints))
-  app.get(documentPath, (c) => answer(c, document, { headers: { 'content-type': 'application/json' } }))
+  for (const [path, document] of [
+    [documentPath, apiDocument(deps.publicUrl)],
+    [asyncApiPath, asyncApiDocument(deps.publicUrl)],
+  ] as const) {
+    const text = JSON.stringify(document)
+    app.get(path, (c) => answer(c, text, { headers: { 'content-type': 'application/json' } }))
+  }
+  for (const path of ['/', '/api/']) {
+    app.get(path, (c) => answer(c, null, { status: 302, headers: { location: '/api/docs/' } }))
+  }
   app.get('/api/docs/', referencePage)
   app.get('/api/docs/:file/', referencePage)
-  app.get('/api/files/*', (c) => serveFile(deps.objects, c))
+  app.get('/api/files/*', (c) => {
+    Object.assign(c.get('headers'), runtime.limits.countRequest(anonymous(runtime.addressOf(c))))
+    return serveFile(deps.objects, c)
+  })
   const allowedOrigins = new Set([...options.allowedOrigins, new URL(deps.publicUrl).origin])
   app.get('/api/realtime/connect/', (c) =>
     connect(runtime, { allowedOrigins, projectOfWorld: options.projectOfWorld }, c),
@@ -136,7 +157,9 @@ const toRoutingProblem = (methods: readonly string[]): Problem => {
 /** Adds the trailing slash that the paths of all routes have, so that clients may leave it out. */
 const pathWithSlash = (request: Request): string => {
   const path = getPath(request)
-  return path.endsWith('/') || path === documentPath || !path.startsWith('/api/') ? path : `${path}/`
+  return path.endsWith('/') || path === documentPath || path === asyncApiPath || !/^\/api(\/|$)/.test(path)
+    ? path
+    : `${path}/`
 }
 
 const plain = { headers: { 'content-type': 'text/plain; charset=utf-8' } }
@@ -165,7 +188,7 @@ const logRequest = (
   c: HonoContext<Env>,
   { route, status, durationMs }: { route: string; status: number; durationMs: number },
 ) => {
-  const context = c.get('context')
+  const caller = c.get('caller')
   log[status >= 500 ? 'error' : 'info'](
     {
       requestId: c.get('requestId'),
@@ -173,8 +196,10 @@ const logRequest = (
       route,
       status,
       durationMs: Math.round(durationMs * 10) / 10,
-      ...(context && { principal: context.principal.id, organizationId: context.organizationId }),
-      ...(c.error && { error: describeError(c.error) }),
+      principal: caller?.principal.id,
+      organizationId: caller?.organizationId,
+      traceId: parseTraceparent(c.get('traceparent'))?.traceId,
+      error: c.error && describeError(c.error),
     },
     'request',
   )

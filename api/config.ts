@@ -1,21 +1,33 @@
-import { readFileSync } from 'node:fs'
-import { BlockList, isIP } from 'node:net'
+import { BlockList } from 'node:net'
 import { z } from 'zod'
 import type { ConnectionLimits } from '#api/platform/http/accept.ts'
-import type { TlsFiles } from '#api/platform/http/tls.ts'
+import { forwardingHeaders } from '#api/platform/http/clientAddress.ts'
 import type { SocketLimits } from '#api/realtime/gate.ts'
-import { computeGroups, computeRegions } from '#shared/enumerations.ts'
-import { decimal, listenAddress, parseEnvironment, port, type Rule, url } from '#shared/environment.ts'
+import {
+  type ConfigMapName,
+  configMap,
+  decimal,
+  list,
+  listenAddress,
+  parseEnvironment,
+  port,
+  type Rule,
+  url,
+} from '#shared/environment.ts'
+import { anyRegistry, registryEntry } from '#shared/images.ts'
 import { logLevels } from '#shared/log.ts'
 import { refuseInsecurePublicUrl } from '#shared/publicUrl.ts'
+import type { TlsFiles } from '#shared/tls.ts'
+import { checkSampler, type TracingSettings, toTracing, tracingVariables } from '#shared/tracing/settings.ts'
+import { type Cluster, clusterVariables, requireLogKey, toClusters } from './clusterConfig.ts'
 import type { Limits } from './domain/access/limits.ts'
 import { type ExternalIssuer, issuerSchema } from './domain/access/token.ts'
 import type { RateLimitOptions } from './domain/endpoint/rateLimit.ts'
 import { providers } from './domain/organizations/schema.ts'
+import type { LogLimits } from './platform/logs/slots.ts'
 import type { EncryptionKey } from './platform/secrets/seal.ts'
-
-/** A cluster and the places that it serves: groups and regions of compute. */
-export type Cluster = { readonly name: string; readonly places: readonly { group: string; region: string }[] }
+import { clusterUser, encryptionKeys, jsonFile, network, networks, origin, pepper, platformKey } from './variables.ts'
+import { toWebhooks, type WebhookConfig, webhookVariables } from './webhookConfig.ts'
 
 /** The API's configuration. */
 export type ApiConfig = {
@@ -25,7 +37,13 @@ export type ApiConfig = {
   readonly metricsAddress: string | undefined
   /** The API's own certificate and key; undefined if a proxy terminates TLS. */
   readonly tls: TlsFiles | undefined
-  readonly database: { readonly url: string; readonly poolSize: number }
+  /** `ownerUrl` is for migrations and partitions; it is `url` where one role does everything. */
+  readonly database: { readonly url: string; readonly ownerUrl: string; readonly poolSize: number }
+  /** False if no webhook can be created and no message is sent. */
+  readonly areWebhooksOn: boolean
+  readonly webhooks: WebhookConfig
+  /** The time for which audit records are kept. */
+  readonly auditRetentionDays: number
   readonly rootApiKey: string
   /** The previous platform key, still valid during its rotation. */
   readonly previousRootApiKey: string | undefined
@@ -45,104 +63,52 @@ export type ApiConfig = {
   readonly clusterUsers: { readonly api: string; readonly operator: string }
   /** Networks (CIDR) that servers may reach in addition to the pods of the API and of DNS. */
   readonly network: { readonly apiNetworks: readonly string[]; readonly dnsNetworks: readonly string[] }
+  /** The ConfigMap that overrides scaling profiles, if there is one. */
+  readonly scalingProfiles: ConfigMapName | undefined
   /** The maximum delay before a failed push is retried. */
   readonly pushBackoffMaxMs: number
+  /** The time for which deleted worlds, projects and organizations are kept and can be restored. */
+  readonly keepDeletedMs: number
+  readonly logLimits: LogLimits
   readonly limits: Limits
   readonly rateLimits: RateLimitOptions
   readonly socketLimits: SocketLimits
   readonly connectionLimits: ConnectionLimits
+  /** The time for which a connection without a request is kept. */
+  readonly keepAliveMs: number
   /** Proxies whose forwarding headers are trusted. The limit of connections per address does not apply to them. */
   readonly trustedProxies: BlockList
+  /** The header in which trusted proxies pass on the address of the client. */
+  readonly forwardingHeader: (typeof forwardingHeaders)[number]
   readonly issuers: readonly ExternalIssuer[]
-  readonly cluster: Cluster
+  readonly clusters: readonly [Cluster, ...Cluster[]]
   readonly supportedProviders: readonly string[]
+  /** Undefined if no traces are exported. */
+  readonly tracing: TracingSettings | undefined
+  /** Requests continue the trace of their client, with its decision to sample. */
+  readonly trustsTraceparent: boolean
 }
 
-const places = z.array(z.strictObject({ group: z.enum(computeGroups), region: z.enum(computeRegions) })).min(1)
-const everyPlace = computeGroups.flatMap((group) => computeRegions.map((region) => ({ group, region })))
-const clustersSchema = z
-  .tuple([z.strictObject({ name: z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/), places })])
-  .describe('[{"name": "default", "places": [{"group": "production", "region": "Europe"}]}]; one cluster is served')
-
-/** Parses a variable that is the path of a JSON file, and checks the content. */
-const jsonFile = <S extends z.ZodType>(schema: S) =>
-  z.string().transform((path, context): z.output<S> => {
-    try {
-      const result = schema.safeParse(JSON.parse(readFileSync(path, 'utf8')))
-      if (result.success) return result.data
-      const faults = result.error.issues.map((issue) => `${issue.path.join('.') || 'the document'} ${issue.message}`)
-      context.addIssue({ code: 'custom', message: `names a file with invalid content: ${faults.join('; ')}` })
-    } catch (error) {
-      const why = error instanceof SyntaxError ? 'is not JSON' : 'cannot be read'
-      context.addIssue({ code: 'custom', message: `names a file that ${why}` })
-    }
-    return z.NEVER
-  })
-
-/**
- * Reports whether a secret looks random: at least 80 bits by the Shannon entropy of its characters, no ascending or
- * repeated sequence, and no placeholder such as "changeme". API keys and 24 random base64 characters pass.
- */
-const isUnpredictable = (text: string): boolean => {
-  const counts = [...Map.groupBy(text, (letter) => letter).values()].map((letters) => letters.length)
-  const bits = counts.reduce((sum, count) => sum - count * Math.log2(count / text.length), 0)
-  const steps = new Set(Array.from(text.slice(1), (letter, at) => letter.charCodeAt(0) - text.charCodeAt(at)))
-  return bits >= 80 && steps.size >= 6 && !/change-?me|password|placeholder/i.test(text)
+const limitVariables = {
+  ORRERY_IMAGE_REGISTRIES: list(registryEntry).default([anyRegistry]),
+  ORRERY_LIMIT_MAX_WORLDS: decimal(0, 1_000_000).default(1_000),
+  ORRERY_LIMIT_MAX_BOT_DEPLOYMENTS: decimal(0, 1_000_000).default(1_000),
+  ORRERY_LIMIT_MAX_WORLD_CAPACITY: decimal(0, 10_000).default(10_000),
+  ORRERY_LIMIT_MAX_RUNNING_CAPACITY: decimal(0, 100_000_000).default(20_000),
+  ORRERY_LIMIT_MAX_NODE_PORTS: decimal(0, 1_000_000).default(200),
+  ORRERY_LIMIT_MAX_LOAD_BALANCERS: decimal(0, 1_000_000).default(20),
+  ORRERY_LIMIT_MAX_BOT_CPU_MILLICORES: decimal(0, 1_000_000).default(16_000),
+  ORRERY_LIMIT_MAX_BOT_MEMORY_BYTES: decimal(0, 2 ** 50).default(32 * 2 ** 30),
+  ORRERY_LIMIT_MAX_API_KEYS: decimal(0, 1_000_000).default(1_000),
+  ORRERY_LIMIT_MAX_WEBHOOKS: decimal(0, 1_000).default(10),
+  ORRERY_LIMIT_MAX_DOCUMENTS: decimal(0, 1_000_000_000).default(100_000),
+  ORRERY_LIMIT_MAX_DOCUMENT_BYTES: decimal(0, 2 ** 50).default(2 ** 30),
+  ORRERY_LIMIT_MAX_CONNECTIONS: decimal(1, 1_000_000).default(25_000),
+  ORRERY_LIMIT_MAX_REQUESTS_PER_SECOND: decimal(1, 1_000_000).default(2_000),
 }
 
-/** Parses a comma-separated list. */
-const list = <S extends z.ZodType<string, string>>(each: S) =>
-  z
-    .string()
-    .transform((text) => text.split(',').map((part) => part.trim()))
-    .pipe(z.array(each))
-
-/** Parses a comma-separated list of networks such as `10.0.0.0/8`. An address without a prefix matches itself. */
-const networks = z.string().transform((text, context): BlockList => {
-  const list = new BlockList()
-  for (const network of text.split(',').map((part) => part.trim())) {
-    const [address = '', prefix] = network.split('/')
-    const family = isIP(address)
-    const longest = family === 6 ? 128 : 32
-    const bits = prefix === undefined ? longest : Number(/^\d{1,3}$/.test(prefix) ? prefix : Number.NaN)
-    if (family === 0 || Number.isNaN(bits) || bits > longest) {
-      context.addIssue({
-        code: 'custom',
-        message: 'must be a comma-separated list of networks such as 10.0.0.0/8 or fd00::/8',
-      })
-      return z.NEVER
-    }
-    list.addSubnet(address, bits, family === 6 ? 'ipv6' : 'ipv4')
-  }
-  return list
-})
-
-const encryptionKeys = z.string().transform((text, context): [EncryptionKey, ...EncryptionKey[]] => {
-  const [first, ...rest] = text.split(',').map((part) => {
-    const [id = '', encoded = ''] = part.trim().split(':')
-    return { id, key: Buffer.from(encoded, 'base64') }
-  })
-  const isGood = ({ id, key }: EncryptionKey) => /^[A-Za-z0-9_-]{1,32}$/.test(id) && key.length === 32
-  if (first !== undefined && [first, ...rest].every(isGood)) return [first, ...rest]
-  context.addIssue({ code: 'custom', message: 'must be a comma-separated list of id:base64, each key of 32 bytes' })
-  return z.NEVER
-})
-
-const platformKey = z
-  .string()
-  .min(24, 'must have at least 24 characters')
-  .refine(isUnpredictable, 'is too easy to guess; create one with: openssl rand -base64 32')
-const pepper = z.string().min(32, 'must have at least 32 characters')
-
-const origin = z
-  .string()
-  .refine((text) => URL.parse(text)?.origin === text, 'must be origins such as https://play.example.com')
-
-const network = z.union([z.cidrv4(), z.cidrv6()], 'must be networks such as 203.0.113.0/24')
-const clusterUser = () =>
-  z.string().regex(/^[\w.:@-]{1,253}$/, 'must be a user name such as system:serviceaccount:orrery:api')
-
-const variables = {
+/** The schemas of the API's environment variables, by name. */
+export const apiVariables = {
   ORRERY_LOG_LEVEL: z.enum(logLevels).default('info'),
   ORRERY_PORT: port().default(8080),
   ORRERY_METRICS_PORT: port().default(9090),
@@ -150,6 +116,8 @@ const variables = {
   ORRERY_TLS_CERT_FILE: z.string().optional(),
   ORRERY_TLS_KEY_FILE: z.string().optional(),
   ORRERY_DATABASE_URL: url('postgres', 'postgresql').describe('postgres://user:password@host:5432/orrery'),
+  ORRERY_DATABASE_OWNER_URL: url('postgres', 'postgresql').optional(),
+  ORRERY_AUDIT_RETENTION_DAYS: decimal(1, 36_500).default(365),
   ORRERY_DATABASE_POOL_SIZE: decimal(2, 1_000).default(16),
   ORRERY_ROOT_API_KEY: platformKey.describe('the platform key; create one with: openssl rand -base64 32'),
   ORRERY_ROOT_API_KEY_PREVIOUS: platformKey.optional(),
@@ -175,16 +143,11 @@ const variables = {
   ORRERY_OPERATOR_USER: clusterUser().default('orrery-operator'),
   ORRERY_API_NETWORKS: list(network).default([]),
   ORRERY_DNS_NETWORKS: list(network).default([]),
+  ORRERY_SCALING_PROFILES: configMap().optional(),
+  ...limitVariables,
   ORRERY_PUSH_BACKOFF_MAX_MS: decimal(10, 3_600_000).default(30_000),
-  ORRERY_LIMIT_MAX_WORLDS: decimal(0, 1_000_000).default(1_000),
-  ORRERY_LIMIT_MAX_BOT_DEPLOYMENTS: decimal(0, 1_000_000).default(1_000),
-  ORRERY_LIMIT_MAX_WORLD_CAPACITY: decimal(0, 10_000).default(10_000),
-  ORRERY_LIMIT_MAX_RUNNING_CAPACITY: decimal(0, 100_000_000).default(20_000),
-  ORRERY_LIMIT_MAX_API_KEYS: decimal(0, 1_000_000).default(1_000),
-  ORRERY_LIMIT_MAX_DOCUMENTS: decimal(0, 1_000_000_000).default(100_000),
-  ORRERY_LIMIT_MAX_DOCUMENT_BYTES: decimal(0, 2 ** 50).default(2 ** 30),
-  ORRERY_LIMIT_MAX_CONNECTIONS: decimal(1, 1_000_000).default(25_000),
-  ORRERY_LIMIT_MAX_REQUESTS_PER_SECOND: decimal(1, 1_000_000).default(2_000),
+  ORRERY_KEEP_DELETED_HOURS: decimal(0, 24 * 365).default(7 * 24),
+  ...webhookVariables,
   ORRERY_LIMIT_ORGANIZATIONS_PER_KEY: decimal(0, 1_000_000).default(100),
   ORRERY_LIMIT_REQUESTS_PER_SECOND: decimal(1, 1_000_000).default(50),
   ORRERY_LIMIT_REQUEST_BURST: decimal(1, 1_000_000).default(100),
@@ -195,10 +158,18 @@ const variables = {
   ORRERY_LIMIT_FAILED_CREDENTIALS_PER_MINUTE: decimal(1, 1_000_000).default(300),
   ORRERY_LIMIT_CONNECTIONS: decimal(1, 1_000_000).default(60_000),
   ORRERY_LIMIT_CONNECTIONS_PER_ADDRESS: decimal(1, 1_000_000).default(12_000),
+  // Longer than the 60 s for which load balancers keep idle connections, so that they close them first.
+  ORRERY_KEEP_ALIVE_MS: decimal(1_000, 3_600_000).default(65_000),
   ORRERY_TRUSTED_PROXIES: networks.default(new BlockList()),
+  ORRERY_FORWARDING_HEADER: z.enum(forwardingHeaders).default('x-forwarded-for'),
   ORRERY_JWT_ISSUERS_FILE: jsonFile(z.array(issuerSchema)).default([]),
-  ORRERY_CLUSTERS_FILE: jsonFile(clustersSchema).default([{ name: 'default', places: everyPlace }]),
+  ...clusterVariables,
+  ORRERY_LIMIT_LOGS_PER_KEY: decimal(1, 10_000).default(5),
+  ORRERY_LIMIT_LOGS_PER_ORGANIZATION: decimal(1, 10_000).default(20),
+  ORRERY_LIMIT_LOGS: decimal(1, 10_000).default(50),
   ORRERY_SUPPORTED_PROVIDERS: list(z.enum(providers)).default([]),
+  ...tracingVariables('api'),
+  ORRERY_TRUST_TRACEPARENT: z.enum(['true', 'false']).default('false'),
 }
 
 const peppersOf = (values: { ORRERY_KEY_PEPPER: string; ORRERY_KEY_PEPPER_PREVIOUS?: string | undefined }) =>
@@ -210,9 +181,30 @@ const requireBothTlsFiles: Rule = (given) => {
   return missing.length === 1 ? missing.map((name) => [name, 'is missing: TLS needs the certificate and its key']) : []
 }
 
+const toLimits = (values: z.output<z.ZodObject<typeof limitVariables>>): Limits => ({
+  maxWorlds: values.ORRERY_LIMIT_MAX_WORLDS,
+  maxBotDeployments: values.ORRERY_LIMIT_MAX_BOT_DEPLOYMENTS,
+  maxWorldCapacity: values.ORRERY_LIMIT_MAX_WORLD_CAPACITY,
+  maxRunningCapacity: values.ORRERY_LIMIT_MAX_RUNNING_CAPACITY,
+  maxNodePorts: values.ORRERY_LIMIT_MAX_NODE_PORTS,
+  maxLoadBalancers: values.ORRERY_LIMIT_MAX_LOAD_BALANCERS,
+  maxBotCpuMillicores: values.ORRERY_LIMIT_MAX_BOT_CPU_MILLICORES,
+  maxBotMemoryBytes: values.ORRERY_LIMIT_MAX_BOT_MEMORY_BYTES,
+  imageRegistries: values.ORRERY_IMAGE_REGISTRIES,
+  imagePullSecrets: [],
+  maxApiKeys: values.ORRERY_LIMIT_MAX_API_KEYS,
+  maxWebhooks: values.ORRERY_LIMIT_MAX_WEBHOOKS,
+  maxDocuments: values.ORRERY_LIMIT_MAX_DOCUMENTS,
+  maxDocumentBytes: values.ORRERY_LIMIT_MAX_DOCUMENT_BYTES,
+  maxConnections: values.ORRERY_LIMIT_MAX_CONNECTIONS,
+  maxRequestsPerSecond: values.ORRERY_LIMIT_MAX_REQUESTS_PER_SECOND,
+})
+
+const rules = [refuseInsecurePublicUrl, requireBothTlsFiles, requireLogKey, checkSampler]
+
 /** Reads the API's configuration from the environment. Throws an `EnvironmentError` that lists all faults. */
 export const readApiConfig = (env: NodeJS.ProcessEnv): ApiConfig => {
-  const values = parseEnvironment(variables, env, [refuseInsecurePublicUrl, requireBothTlsFiles])
+  const values = parseEnvironment(apiVariables, env, rules)
   const { ORRERY_TLS_CERT_FILE: certFile, ORRERY_TLS_KEY_FILE: keyFile } = values
   return {
     logLevel: values.ORRERY_LOG_LEVEL,
@@ -220,7 +212,14 @@ export const readApiConfig = (env: NodeJS.ProcessEnv): ApiConfig => {
     metricsPort: values.ORRERY_METRICS_PORT,
     metricsAddress: values.ORRERY_METRICS_ADDRESS,
     tls: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile },
-    database: { url: values.ORRERY_DATABASE_URL, poolSize: values.ORRERY_DATABASE_POOL_SIZE },
+    database: {
+      url: values.ORRERY_DATABASE_URL,
+      ownerUrl: values.ORRERY_DATABASE_OWNER_URL ?? values.ORRERY_DATABASE_URL,
+      poolSize: values.ORRERY_DATABASE_POOL_SIZE,
+    },
+    areWebhooksOn: values.ORRERY_WEBHOOKS === 'true',
+    webhooks: toWebhooks(values),
+    auditRetentionDays: values.ORRERY_AUDIT_RETENTION_DAYS,
     rootApiKey: values.ORRERY_ROOT_API_KEY,
     previousRootApiKey: values.ORRERY_ROOT_API_KEY_PREVIOUS,
     keyPeppers: peppersOf(values),
@@ -232,15 +231,16 @@ export const readApiConfig = (env: NodeJS.ProcessEnv): ApiConfig => {
     namespacePrefix: values.ORRERY_NAMESPACE_PREFIX,
     clusterUsers: { api: values.ORRERY_API_USER, operator: values.ORRERY_OPERATOR_USER },
     network: { apiNetworks: values.ORRERY_API_NETWORKS, dnsNetworks: values.ORRERY_DNS_NETWORKS },
+    scalingProfiles: values.ORRERY_SCALING_PROFILES,
     pushBackoffMaxMs: values.ORRERY_PUSH_BACKOFF_MAX_MS,
+    keepDeletedMs: values.ORRERY_KEEP_DELETED_HOURS * 3_600_000,
+    logLimits: {
+      perKey: values.ORRERY_LIMIT_LOGS_PER_KEY,
+      perOrganization: values.ORRERY_LIMIT_LOGS_PER_ORGANIZATION,
+      perReplica: values.ORRERY_LIMIT_LOGS,
+    },
     limits: {
-      maxWorlds: values.ORRERY_LIMIT_MAX_WORLDS,
-      maxBotDeployments: values.ORRERY_LIMIT_MAX_BOT_DEPLOYMENTS,
-      maxWorldCapacity: values.ORRERY_LIMIT_MAX_WORLD_CAPACITY,
-      maxRunningCapacity: values.ORRERY_LIMIT_MAX_RUNNING_CAPACITY,
-      maxApiKeys: values.ORRERY_LIMIT_MAX_API_KEYS,
-      maxDocuments: values.ORRERY_LIMIT_MAX_DOCUMENTS,
-      maxDocumentBytes: values.ORRERY_LIMIT_MAX_DOCUMENT_BYTES,
+      ...toLimits(values),
       // An organization has at least what one of its keys has.
       maxConnections: Math.max(values.ORRERY_LIMIT_MAX_CONNECTIONS, values.ORRERY_LIMIT_SOCKETS_PER_KEY),
       maxRequestsPerSecond: Math.max(
@@ -262,16 +262,20 @@ export const readApiConfig = (env: NodeJS.ProcessEnv): ApiConfig => {
       connections: values.ORRERY_LIMIT_CONNECTIONS,
       connectionsPerAddress: values.ORRERY_LIMIT_CONNECTIONS_PER_ADDRESS,
     },
+    keepAliveMs: values.ORRERY_KEEP_ALIVE_MS,
     trustedProxies: values.ORRERY_TRUSTED_PROXIES,
+    forwardingHeader: values.ORRERY_FORWARDING_HEADER,
     issuers: values.ORRERY_JWT_ISSUERS_FILE,
-    cluster: values.ORRERY_CLUSTERS_FILE[0],
+    clusters: toClusters(values),
     supportedProviders: values.ORRERY_SUPPORTED_PROVIDERS,
+    tracing: toTracing(values),
+    trustsTraceparent: values.ORRERY_TRUST_TRACEPARENT === 'true',
   }
 }
 
-/** Reads the configuration of `npm run rotate-keys` from the environment. Throws an `EnvironmentError`. */
+/** Reads the configuration of `orrery rotate-keys` from the environment. Throws an `EnvironmentError`. */
 export const readRotationConfig = (env: NodeJS.ProcessEnv) => {
-  const { ORRERY_DATABASE_URL, ORRERY_KEY_ENCRYPTION_KEYS, ORRERY_KEY_PEPPER } = variables
+  const { ORRERY_DATABASE_URL, ORRERY_KEY_ENCRYPTION_KEYS, ORRERY_KEY_PEPPER } = apiVariables
   // Without a pepper the fingerprints stay as they are.
   const used = { ORRERY_DATABASE_URL, ORRERY_KEY_ENCRYPTION_KEYS, ORRERY_KEY_PEPPER: ORRERY_KEY_PEPPER.optional() }
   const values = parseEnvironment(used, env)
@@ -279,5 +283,25 @@ export const readRotationConfig = (env: NodeJS.ProcessEnv) => {
     databaseUrl: values.ORRERY_DATABASE_URL,
     encryptionKeys: values.ORRERY_KEY_ENCRYPTION_KEYS,
     pepper: values.ORRERY_KEY_PEPPER,
+  }
+}
+
+/** Reads the configuration of `orrery sync` and `orrery doctor` from the environment. Throws an `EnvironmentError`. */
+export const readSyncConfig = (env: NodeJS.ProcessEnv) => {
+  const { ORRERY_DATABASE_URL, ORRERY_NAMESPACE_PREFIX, ORRERY_SCALING_PROFILES } = apiVariables
+  const used = {
+    ORRERY_DATABASE_URL,
+    ORRERY_NAMESPACE_PREFIX,
+    ORRERY_SCALING_PROFILES,
+    ORRERY_CLUSTERS_FILE: clusterVariables.ORRERY_CLUSTERS_FILE,
+    ...limitVariables,
+  }
+  const values = parseEnvironment(used, env)
+  return {
+    databaseUrl: values.ORRERY_DATABASE_URL,
+    clusters: values.ORRERY_CLUSTERS_FILE,
+    namespacePrefix: values.ORRERY_NAMESPACE_PREFIX,
+    scalingProfiles: values.ORRERY_SCALING_PROFILES,
+    limits: toLimits(values),
   }
 }

@@ -7,23 +7,49 @@ import { createDocumentCounts } from './domain/documents/usage/service.ts'
 import { createLimitCache } from './domain/organizations/limits/service.ts'
 import { createScopeLookup } from './domain/scopes/service.ts'
 import { createKeyStore } from './domain/users/service.ts'
+import type { ClusterDirectory } from './domain/worlds/place.ts'
+import { createRecentNames } from './platform/audit/recentNames.ts'
 import { createKeyCache } from './platform/auth/keyCache.ts'
 import { createKeyUsage } from './platform/auth/keyUsage.ts'
 import { createTokenCache } from './platform/auth/tokenCache.ts'
+import { createShares } from './platform/fairness/shares.ts'
+import { createLogSlots } from './platform/logs/slots.ts'
+import { platformKeyIdOf } from './platform/secrets/apiKey.ts'
 import { createSealer } from './platform/secrets/seal.ts'
 
-type Parts = Pick<Deps, 'db' | 'clock' | 'newId' | 'log' | 'objects' | 'wakeSync'>
+type Parts = Pick<Deps, 'db' | 'clock' | 'newId' | 'log' | 'objects' | 'logs' | 'wakeSync'> & {
+  readonly clusters: ClusterDirectory
+}
 type Settings = Pick<
   ApiConfig,
-  'publicUrl' | 'keyPeppers' | 'encryptionKeys' | 'limits' | 'cluster' | 'supportedProviders' | 'maxOrganizationsPerKey'
+  | 'publicUrl'
+  | 'rootApiKey'
+  | 'previousRootApiKey'
+  | 'keyPeppers'
+  | 'keepDeletedMs'
+  | 'encryptionKeys'
+  | 'limits'
+  | 'logLimits'
+  | 'namespacePrefix'
+  | 'supportedProviders'
+  | 'issuers'
+  | 'maxOrganizationsPerKey'
+  | 'database'
+  | 'areWebhooksOn'
 >
 
-/** Builds the dependencies of the verbs from the resources of the process and its configuration. */
-export const createDeps = (parts: Parts, config: Settings): Deps => {
+/** The longest time that a request waits for the earlier ones of its organization. */
+const maxRequestWaitMs = 15_000
+/** The number of requests of an organization that may wait. */
+const maxWaitingRequests = 1_000
+
+/** Builds the dependencies of the service functions from the resources of the process and its configuration. */
+export const createDeps = ({ clusters, ...parts }: Parts, config: Settings): Deps => {
   const { db, clock } = parts
   const sealer = createSealer(config.encryptionKeys)
-  const readCredentials = createCredentialReader(db, clock.now)
-  const { name, places } = config.cluster
+  const platformKeys = [config.rootApiKey, config.previousRootApiKey].filter((each) => each !== undefined)
+  const platformKeyIds = platformKeys.flatMap((key) => config.keyPeppers.map((pepper) => platformKeyIdOf(key, pepper)))
+  const readCredentials = createCredentialReader(db, clock.now, new Set(platformKeyIds))
   const defaultLimits = config.limits
   return {
     ...parts,
@@ -35,14 +61,27 @@ export const createDeps = (parts: Parts, config: Settings): Deps => {
     keyUsage: createKeyUsage(),
     readCredentials,
     maxOrganizationsPerKey: config.maxOrganizationsPerKey,
+    logSlots: createLogSlots(config.logLimits),
+    namespacePrefix: config.namespacePrefix,
     issuer: createIssuer({ store: createKeyStore(db, clock.now), sealer, clock, url: config.publicUrl }),
+    externalIssuers: config.issuers,
     defaultLimits,
+    keepDeletedMs: config.keepDeletedMs,
     cachedLimits: createLimitCache({ ...parts, defaultLimits }),
     documentCounts: createDocumentCounts(parts),
+    recentAudits: createRecentNames(clock),
     connectionCounts: new Map(),
+    runRequest: createShares(clock, {
+      // An organization whose requests wait for locks leaves the other half of the pool to others.
+      maxConcurrent: Math.max(1, Math.floor(config.database.poolSize / 2)),
+      maxWaiting: maxWaitingRequests,
+      maxWaitMs: maxRequestWaitMs,
+    }),
+    runBulk: createShares(clock, { maxConcurrent: 1, maxWaiting: 0, maxWaitMs: 0 }),
+    areWebhooksOn: config.areWebhooksOn,
     supportedProviders: config.supportedProviders,
-    clusterOf: ({ group, region }) =>
-      places.some((place) => place.group === group && place.region === region) ? name : undefined,
+    clusterOf: clusters.clusterOf,
+    clusterNames: clusters.names,
     scopeExists: createScopeLookup(db),
     grantToKey,
     ancestorOf,

@@ -1,14 +1,20 @@
 import { apiKeyEndpoints } from './domain/apiKeys/endpoints.ts'
+import { auditEndpoints } from './domain/audit/endpoints.ts'
 import { botEndpoints } from './domain/bots/endpoints.ts'
 import { buildEndpoints } from './domain/builds/endpoints.ts'
+import { bulkEndpoints } from './domain/bulk/endpoints.ts'
+import { clusterEndpoints } from './domain/clusters/endpoints.ts'
 import { deletionEndpoints } from './domain/deletion/endpoints.ts'
 import { discoveryEndpoints } from './domain/discovery/endpoints.ts'
 import { documentEndpoints } from './domain/documents/endpoints.ts'
 import type { Endpoint } from './domain/endpoint/endpoint.ts'
+import { groupEndpoints } from './domain/groups/endpoints.ts'
+import { logEndpoints } from './domain/logs/endpoints.ts'
 import { organizationEndpoints } from './domain/organizations/endpoints.ts'
 import { projectEndpoints } from './domain/projects/endpoints.ts'
 import { usageEndpoints } from './domain/usage/endpoints.ts'
 import { userEndpoints } from './domain/users/endpoints.ts'
+import { webhookEndpoints } from './domain/webhooks/endpoints.ts'
 import { worldEndpoints } from './domain/worlds/endpoints.ts'
 
 /**
@@ -18,13 +24,19 @@ import { worldEndpoints } from './domain/worlds/endpoints.ts'
 export const endpoints: readonly Endpoint[] = [
   ...organizationEndpoints,
   ...usageEndpoints,
+  ...auditEndpoints,
+  ...clusterEndpoints,
   ...apiKeyEndpoints,
+  ...webhookEndpoints,
   ...projectEndpoints,
   ...discoveryEndpoints,
   ...worldEndpoints,
   ...deletionEndpoints,
+  ...bulkEndpoints,
   ...botEndpoints,
+  ...logEndpoints,
   ...buildEndpoints,
   ...documentEndpoints,
   ...userEndpoints,
+  ...groupEndpoints,
 ].sort((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')))

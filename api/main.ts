@@ -1,44 +1,57 @@
-import { createServer, type Server as HttpServer } from 'node:http'
-import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import type { Server as HttpServer } from 'node:http'
+import type { Server as HttpsServer } from 'node:https'
+import { type AddressInfo, Server as NetServer } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { sql } from 'drizzle-orm'
-import { collectDefaultMetrics, Registry } from 'prom-client'
+import { Registry } from 'prom-client'
 import { sleep, systemClock } from '#shared/clock.ts'
 import { createIdSource } from '#shared/ids.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
+import { createTransport } from '#shared/kube/transport.ts'
 import { createLog, type Log } from '#shared/log.ts'
-import { listen, serveOperations } from '#shared/operations.ts'
+import { listen, registerProcessMetrics, serveOperations } from '#shared/operations.ts'
+import { withDefined } from '#shared/optional.ts'
 import { startOrExit, untilSignal } from '#shared/process.ts'
+import { loadProfiles } from '#shared/resources/loadProfiles.ts'
+import { readTls, reloadTls } from '#shared/tls.ts'
+import { openTracing } from '#shared/tracing/open.ts'
 import { createApp } from './app.ts'
+import { startClusters } from './clusters.ts'
 import { type ApiConfig, readApiConfig } from './config.ts'
 import { createDeps } from './deps.ts'
 import type { Deps } from './domain/access/context.ts'
 import { createTokenVerifier } from './domain/access/token.ts'
 import { writeKeyUsage } from './domain/apiKeys/usage/service.ts'
-import { sweepPictures } from './domain/deletion/sweep/service.ts'
-import { sweepDocuments } from './domain/documents/sweep/service.ts'
-import { sweepRevokedTokens } from './domain/users/service.ts'
+import { removeUnusedPictures } from './domain/deletion/cleanup/service.ts'
+import { purgeDeleted } from './domain/deletion/purge/service.ts'
+import { eraseDeletedDocuments } from './domain/documents/cleanup/service.ts'
+import { deleteExpiredRevocations } from './domain/users/service.ts'
 import { type PeriodicTask, runPeriodicTasks } from './housekeeping.ts'
+import { auditPartitions } from './platform/audit/service.ts'
 import { type Database, openDatabase } from './platform/database/client.ts'
 import { migrateDatabase } from './platform/database/migrate.ts'
+import { maintainPartitions } from './platform/database/partitions/service.ts'
 import { deferSilentConnections } from './platform/http/accept.ts'
 import { createClientAddress, isInNetworks } from './platform/http/clientAddress.ts'
 import { isDatabaseUnavailable } from './platform/http/problem.ts'
 import { shareAnswer } from './platform/http/readiness.ts'
-import { readTls, reloadTls } from './platform/http/tls.ts'
+import { openServer } from './platform/http/server.ts'
 import { deleteExpiredIdempotencyKeys } from './platform/idempotency/service.ts'
+import { observeLogSlots } from './platform/logs/metrics.ts'
+import { recheckLogs } from './platform/logs/recheck.ts'
 import { openObjectStore } from './platform/objects/open.ts'
 import { startRealtime } from './realtime/index.ts'
-import { maintainPartitions } from './realtime/partitions/service.ts'
 import { projectOfWorld } from './realtime/service.ts'
+import { changePartitions } from './realtime/table.ts'
 import { isUpgrade } from './realtime/upgrade.ts'
-import { startClusterSync } from './sync/index.ts'
+import { createWebhookTasks, startWebhooks } from './webhooks.ts'
 
 /** The time that the start waits for the database. */
 const databaseWaitMs = 60_000
 /** The time that a shutdown waits for open requests. Kubernetes kills a container 30 s after SIGTERM. */
 const drainMs = 15_000
+/** The time in which clients of kept connections learn that these end. */
+const farewellMs = 3_000
 /** The time limit for the headers of a request, and for the TLS handshake. */
 const headersMs = 15_000
 /** The time limit for a request with its body. */
@@ -47,25 +60,32 @@ const requestMs = 60_000
 const readyFreshMs = 1_000
 
 const run = async (config: ApiConfig, log: Log): Promise<void> => {
-  const credentials = loadCredentials(process.env)
   const objects = await openObjectStore(config.objectStoreUrl)
   const tls = config.tls && (await readTls(config.tls))
-  const server = openServer(tls)
+  const server = openServer({ tls, headersMs, requestMs, keepAliveMs: config.keepAliveMs, checkMs: 5_000, isUpgrade })
   const endSilent = deferSilentConnections(server, {
     silentMs: headersMs,
     clock: systemClock,
     limits: config.connectionLimits,
     isTrusted: (address) => isInNetworks(config.trustedProxies, address),
   })
-  const clientAddress = createClientAddress(config.trustedProxies)
-  await migrateWhenAvailable(config.database.url, log)
+  const clientAddress = createClientAddress(config.trustedProxies, config.forwardingHeader)
+  await migrateWhenAvailable(config.database, log)
   const { db, close } = openDatabase(config.database)
+  const owner = openDatabase({ url: config.database.ownerUrl, poolSize: 1 })
+  const partitions = () => maintainAllPartitions({ db: owner.db, log }, config)
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  registerProcessMetrics(registry)
   const newId = createIdSource({ now: systemClock.now })
-  const sync = startClusterSync({ db, credentials, config, clock: systemClock, newId, log, registry })
-  const deps = createDeps({ db, clock: systemClock, newId, log, objects, wakeSync: sync.wake }, config)
-  await maintainPartitions(deps, systemClock.now())
+  const profiles = await loadApiProfiles(config, log)
+  const tracing = await openTracing(config.tracing, log)
+  const common = { db, clock: systemClock, newId, log }
+  const connection = { ...common, env: process.env, config, profiles, registry, tracing }
+  const clusters = startClusters(config.clusters, connection)
+  const { logs, directory } = clusters
+  const deps = createDeps({ ...common, logs, clusters: directory, objects, wakeSync: clusters.wake }, config)
+  observeLogSlots(registry, deps.logSlots)
+  await partitions()
   const verifyToken = createTokenVerifier({
     issuer: deps.issuer,
     external: config.issuers,
@@ -82,10 +102,14 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
     allowedOrigins: config.allowedOrigins,
     registry,
     clientAddress,
+    requestTracing: { tracing, trustsTraceparent: config.trustsTraceparent },
     isReady: shareAnswer(systemClock, readyFreshMs, () => isDatabaseReachable(db)),
   })
   const shutdown = new AbortController()
-  const housekeeping = runPeriodicTasks(createPeriodicTasks(deps), { clock: systemClock, log, signal: shutdown.signal })
+  const tasks = [...createPeriodicTasks(deps, partitions), ...createWebhookTasks(deps, config)]
+  const housekeeping = runPeriodicTasks(tasks, { clock: systemClock, log, signal: shutdown.signal })
+  const { logSlots: slots, readCredentials } = deps
+  const rechecking = recheckLogs({ slots, readCredentials, clock: systemClock, log, signal: shutdown.signal })
   const listener = getRequestListener(app.fetch)
   server.on('request', (request, response) => void listener(request, response))
   const realtime = startRealtime({
@@ -98,6 +122,7 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
     databaseUrl: config.database.url,
     limits: config.socketLimits,
   })
+  const webhooks = startWebhooks({ deps, registry, random: Math.random }, config)
   server.on('upgrade', realtime.upgrade)
   await listen(server, config.port)
   const endReload =
@@ -111,49 +136,56 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
   log.info({ signal: await untilSignal() }, 'stopping')
   endSilent()
   endReload?.()
-  await Promise.all([drain(server), realtime.stop()])
+  deps.logSlots.endAll()
+  await Promise.all([drain(server), realtime.stop(), webhooks.stop()])
   shutdown.abort()
-  await housekeeping
-  await sync.stop()
+  await Promise.all([housekeeping, rechecking])
+  await clusters.stop()
+  await tracing.stop()
   await operations.close()
-  await close()
+  await Promise.all([close(), owner.close()])
   log.info({}, 'stopped')
 }
 
-const serverOptions = {
-  requestTimeout: requestMs,
-  headersTimeout: headersMs,
-  connectionsCheckingInterval: 5_000,
-  shouldUpgradeCallback: isUpgrade,
+/** Loads the profiles from the first cluster. */
+const loadApiProfiles = async ({ scalingProfiles, clusters: [{ kubeconfig }] }: ApiConfig, log: Log) => {
+  const credentials = loadCredentials(process.env, withDefined({ path: kubeconfig }))
+  const transport = createTransport({ credentials, userAgent: 'orrery-api' })
+  try {
+    return await loadProfiles(transport, scalingProfiles, systemClock, log)
+  } finally {
+    await transport.close()
+  }
 }
-
-const openServer = (tls: { cert: string; key: string } | undefined): HttpServer | HttpsServer =>
-  tls === undefined
-    ? createServer(serverOptions)
-    : createHttpsServer({ ...serverOptions, ...tls, handshakeTimeout: headersMs })
 
 const hourMs = 3_600_000
 const minuteMs = 60_000
 
-const createPeriodicTasks = (deps: Deps): PeriodicTask[] => [
+const maintainAllPartitions = async (
+  owner: { readonly db: Database; readonly log: Log },
+  { auditRetentionDays }: ApiConfig,
+): Promise<void> => {
+  for (const table of [changePartitions, auditPartitions(auditRetentionDays)]) {
+    await maintainPartitions(owner, table, systemClock.now())
+  }
+}
+
+const createPeriodicTasks = (deps: Deps, partitions: () => Promise<void>): PeriodicTask[] => [
   { name: 'idempotency keys', intervalMs: hourMs, run: () => deleteExpiredIdempotencyKeys(deps.db, deps.clock.now()) },
-  { name: 'revoked tokens', intervalMs: minuteMs, run: () => sweepRevokedTokens(deps.db, deps.clock.now()) },
+  { name: 'revoked tokens', intervalMs: minuteMs, run: () => deleteExpiredRevocations(deps.db, deps.clock.now()) },
   { name: 'key usage', intervalMs: 5_000, run: () => writeKeyUsage(deps.db, deps.keyUsage, deps.clock.now()) },
-  { name: 'documents', intervalMs: minuteMs, run: (signal) => sweepDocuments(deps, signal) },
-  {
-    name: 'partitions',
-    intervalMs: 5 * minuteMs,
-    run: async () => void (await maintainPartitions(deps, deps.clock.now())),
-  },
-  { name: 'pictures', intervalMs: hourMs, run: async (signal) => void (await sweepPictures(deps, signal)) },
+  { name: 'documents', intervalMs: minuteMs, run: (signal) => eraseDeletedDocuments(deps, signal) },
+  { name: 'partitions', intervalMs: 5 * minuteMs, run: partitions },
+  { name: 'purge', intervalMs: minuteMs, run: (signal) => purgeDeleted(deps, signal) },
+  { name: 'pictures', intervalMs: hourMs, run: async (signal) => void (await removeUnusedPictures(deps, signal)) },
 ]
 
 /** Migrates the database. Waits for one that is still starting; throws on any other error. */
-const migrateWhenAvailable = async (url: string, log: Log): Promise<void> => {
+const migrateWhenAvailable = async (urls: ApiConfig['database'], log: Log): Promise<void> => {
   const deadlineMs = systemClock.monotonic() + databaseWaitMs
   for (;;) {
     try {
-      return await migrateDatabase(url)
+      return await migrateDatabase(urls)
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
       if (!isDatabaseUnavailable(error) || systemClock.monotonic() > deadlineMs) {
@@ -177,12 +209,26 @@ const isDatabaseReachable = async (db: Database): Promise<boolean> => {
   }
 }
 
-/** Closes the server and waits for open requests. Closes idle keep-alive connections, which would delay it. */
+/**
+ * Stops accepting connections and waits for open requests. For `farewellMs`, responses on kept connections tell clients to
+ * close them. After that, idle connections are closed.
+ */
 const drain = async (server: HttpServer | HttpsServer): Promise<void> => {
-  const closed = new Promise((resolve) => server.close(resolve))
-  const idle = setInterval(() => server.closeIdleConnections(), 50)
+  // The method of HTTP servers closes idle connections at once, also those on which a request is under way to it.
+  const closed = new Promise((resolve) => NetServer.prototype.close.call(server, resolve))
+  server.prependListener('request', (_, response) => response.setHeader('connection', 'close'))
+  const drained = new AbortController()
+  const closeIdle = async (): Promise<void> => {
+    await sleep(systemClock, farewellMs, drained.signal)
+    while (!drained.signal.aborted) {
+      server.closeIdleConnections()
+      await sleep(systemClock, 50, drained.signal)
+    }
+  }
+  const closing = closeIdle()
   await Promise.race([closed, sleep(systemClock, drainMs)])
-  clearInterval(idle)
+  drained.abort()
+  await closing
   server.closeAllConnections()
 }
 

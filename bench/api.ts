@@ -12,14 +12,12 @@ export type Target = { service: Service; url: string; metricsUrl: string }
 export const rootApiKey = 'bench-platform-key-of-the-run'
 
 /**
- * Starts the bundle that ships, as it is run, with no cluster at hand and no limit in the way. With
- * ORRERY_BENCH_PROFILE=folder it leaves a CPU profile there.
+ * Starts the API bundle that ships, with limits that no load reaches, and without a cluster unless a kubeconfig is given. With
+ * ORRERY_BENCH_PROFILE=folder, the process writes a CPU profile to that folder.
  */
-export const startApi = async (dir: string, databaseUrl: string): Promise<Target> => {
-  const [port, metricsPort, nowhere] = [await freePort(), await freePort(), await freePort()]
+export const startApi = async (dir: string, databaseUrl: string, kubeconfig?: string): Promise<Target> => {
+  const [port, metricsPort] = [await freePort(), await freePort()]
   const url = `http://127.0.0.1:${port}`
-  const kubeconfig = join(dir, 'kubeconfig')
-  writeFileSync(kubeconfig, nobody(nowhere))
   const { ORRERY_BENCH_PROFILE: profile } = process.env
   const service = await startService({
     name: 'api',
@@ -29,7 +27,9 @@ export const startApi = async (dir: string, databaseUrl: string): Promise<Target
     ready: async (signal) => (await fetch(`${url}/readyz`, { signal })).ok,
     readyTimeoutMs: 30_000,
     env: {
-      KUBECONFIG: kubeconfig,
+      KUBECONFIG: kubeconfig ?? noCluster(dir),
+      // Without a cluster, pushes soon back off so far that they do not affect the measurement.
+      ...(kubeconfig === undefined ? { ORRERY_PUSH_BACKOFF_MAX_MS: '3600000' } : {}),
       ORRERY_PORT: String(port),
       ORRERY_METRICS_PORT: String(metricsPort),
       ORRERY_DATABASE_URL: databaseUrl,
@@ -38,8 +38,6 @@ export const startApi = async (dir: string, databaseUrl: string): Promise<Target
       ORRERY_KEY_PEPPER: 'bench-pepper-of-at-least-32-bytes-',
       ORRERY_KEY_ENCRYPTION_KEYS: `bench:${Buffer.alloc(32, 7).toString('base64')}`,
       ORRERY_OBJECT_STORE_URL: pathToFileURL(join(dir, 'objects')).href,
-      // Nobody answers the pushes, so that each is soon tried seldom and takes no part in what is measured.
-      ORRERY_PUSH_BACKOFF_MAX_MS: '3600000',
       ORRERY_LIMIT_MAX_WORLDS: '1000000',
       ORRERY_LIMIT_REQUESTS_PER_SECOND: '1000000',
       ORRERY_LIMIT_REQUEST_BURST: '1000000',
@@ -48,19 +46,23 @@ export const startApi = async (dir: string, databaseUrl: string): Promise<Target
   return { service, url, metricsUrl: `http://127.0.0.1:${metricsPort}/metrics` }
 }
 
-/** The values of metrics without labels, by their names; 0 for one that is not there. */
+/** Returns the values of metrics without labels by name; 0 for a missing metric. */
 export const readMetrics = async (metricsUrl: string): Promise<(name: string) => number> => {
   const text = await (await fetch(metricsUrl)).text()
   return (name) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? 0)
 }
 
-/** A kubeconfig of a cluster that is away. */
-const nobody = (port: number): string =>
-  JSON.stringify({
+/** Writes a kubeconfig of an unreachable cluster: nothing listens on the port of tcpmux. */
+const noCluster = (dir: string): string => {
+  const file = join(dir, 'kubeconfig')
+  const config = {
     apiVersion: 'v1',
     kind: 'Config',
     'current-context': 'away',
     contexts: [{ name: 'away', context: { cluster: 'away', user: 'away' } }],
-    clusters: [{ name: 'away', cluster: { server: `http://127.0.0.1:${port}` } }],
+    clusters: [{ name: 'away', cluster: { server: 'http://127.0.0.1:1' } }],
     users: [{ name: 'away', user: {} }],
-  })
+  }
+  writeFileSync(file, JSON.stringify(config))
+  return file
+}

@@ -1,12 +1,12 @@
 import { readOperatorConfig } from '#operator/config.ts'
 import { buildPod } from '#operator/world/pod.ts'
-import { freezeRun } from '#operator/world/run.ts'
+import { captureRun } from '#operator/world/run.ts'
 import type { Resource } from '#shared/kube/client.ts'
 import { groupVersion, worldResource } from '#shared/resources/group.ts'
 import { worldSpecSchema } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
 
-/** Pods, as clients name them. */
+/** The Pod resource. */
 export const podResource: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' }
 
 const settings = {
@@ -19,15 +19,19 @@ const settings = {
   profiles: scalingProfiles,
 }
 const world = {
-  ...{ apiVersion: groupVersion, kind: worldResource.kind },
+  apiVersion: groupVersion,
+  kind: worldResource.kind,
   metadata: { name: 'wld-00000000000000000000000000', namespace: 'bench', uid: 'none' },
   spec: worldSpecSchema.parse({}),
 }
-const { spec } = buildPod(world, freezeRun(world, 'run-00000000000000000000000000', settings, 0), settings)
+const { spec } = buildPod(world, captureRun(world, 'run-00000000000000000000000000', settings, 0), settings)
 
-/** The server pod of a world without its world: what the same pods cost by themselves. No operator knows it. */
+/**
+ * Returns the server pod of a world, but without a World. No operator acts on it, so it shows what the pods alone cost.
+ */
 export const barePod = (namespace: string, name: string) => ({
-  ...{ apiVersion: 'v1', kind: 'Pod' },
+  apiVersion: 'v1',
+  kind: 'Pod',
   metadata: { namespace, name },
   spec,
 })

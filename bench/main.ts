@@ -5,7 +5,7 @@ import { startOrExit } from '#shared/process.ts'
 import { benchOperator, operatorParts } from './operator/main.ts'
 import { benchStart } from './start.ts'
 
-// `npm run bench [part…]`: figures of a system that runs, beside those of a baseline in the same run.
+// `npm run bench [part…]`: measures a running system and a baseline in the same run.
 const parts = ['start', ...operatorParts] as const
 const chosen = process.argv.slice(2)
 const isChosen = (part: string): boolean => chosen.length === 0 || chosen.includes(part)

@@ -4,13 +4,14 @@ import { loadCredentials } from '#shared/kube/config.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import { createTransport } from '#shared/kube/transport.ts'
 import { barePod, podResource } from './barePod.ts'
+import { describeCpu, readProcessCpu } from './processCpu.ts'
 import type { Row } from './report.ts'
 import { watchReady } from './watch.ts'
 
 const namespace = 'bench-pods'
 let round = 0
 
-/** Makes bare pods with the same client and the same shape as the operator's, all at once, until each is Ready. */
+/** Creates bare pods all at once, with the operator's client and the same shape, and waits until each is Ready. */
 export const startPods = async (stack: StackInfo, count: number, what: string): Promise<Row> => {
   const transport = createTransport({
     credentials: loadCredentials({ KUBECONFIG: stack.kubeconfig }),
@@ -31,15 +32,17 @@ export const startPods = async (stack: StackInfo, count: number, what: string): 
   })
   const as = { fieldManager: 'orrery-bench', force: true }
   await namespaces.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }, as)
-  // Pods are refused until the controller-manager has made this one.
+  // The API server rejects pods until this account exists, which the controller-manager creates later.
   await accounts.apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace } }, as)
   round += 1
   const names = Array.from({ length: count }, (_, at) => `bare-${round}-${at}`)
   const ready = await watchReady(transport, podResource, names)
+  const before = readProcessCpu()
   const startedMs = performance.now()
   await Promise.all(names.map((name) => pods.create(barePod(namespace, name))))
   const times = await ready.all()
+  const usage = describeCpu(before, readProcessCpu(), count)
   await Promise.all(names.map((name) => pods.delete({ namespace, name }, { gracePeriodSeconds: 0 })))
   await transport.close()
-  return { what: `${what}: create → Ready`, timesMs: names.map((name) => (times.get(name) ?? 0) - startedMs) }
+  return { what: `${what}: create → Ready`, timesMs: names.map((name) => (times.get(name) ?? 0) - startedMs), usage }
 }

@@ -9,7 +9,7 @@ const quiet = { debug: () => undefined, info: () => undefined, warn: () => undef
 
 type Seen = KubeObject & { status?: { conditions?: { type: string; status: string }[] } }
 
-/** Follows objects by name: when each was first seen, and when it was first seen Ready, on this process's clock. */
+/** Watches objects by name. Records when each was first seen and when it was first Ready, by this process's clock. */
 export const watchReady = async (transport: Transport, resource: Resource, names: readonly string[]) => {
   const stop = new AbortController()
   const wanted = new Set(names)
@@ -35,7 +35,7 @@ export const watchReady = async (transport: Transport, resource: Resource, names
   await cache.synced({ timeoutMs: limitMs })
   return {
     made,
-    /** Resolves to the time at which each became Ready. Rejects after two minutes. */
+    /** Resolves with the time at which each became Ready. Rejects after two minutes. */
     all: async (): Promise<Map<string, number>> => {
       const timer = setTimeout(
         () => done.reject(new Error(`${ready.size} of ${wanted.size} were Ready in time`)),

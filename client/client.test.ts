@@ -64,7 +64,7 @@ const aClient = (more: object = {}) => createClient({ baseUrl: server.url, apiKe
 const aWorld = { name: 'Lobby', transient: false, description: 'A hall', pictureUrl: 'https://example.com/a.png' }
 const inWorld = (worldId: string) => ({ params: { worldId } })
 
-/** A clock whose waits end at once, and that keeps how long they would have been. */
+/** Creates a clock whose waits end at once and are recorded. */
 const aClock = (): Clock & { waitsMs: number[] } => {
   const waitsMs: number[] = []
   return { now: () => 0, sleep: async (delayMs) => void waitsMs.push(delayMs), waitsMs }
@@ -222,7 +222,7 @@ describe('an error response', () => {
     expect(() => aClient({ apiKey: `${apiKey}\n` })).toThrow(/^apiKey must contain only visible ASCII/)
   })
 
-  test('is also a redirect, so that the credential is sent nowhere else', async () => {
+  test('includes a redirect, so that the credential is sent nowhere else', async () => {
     const other = await startServer()
     server.answer({ status: 307, headers: { location: other.url } })
     expect(await failure(aClient().listWorlds())).toMatchObject({ status: 307, code: 'redirected' })
@@ -269,7 +269,7 @@ describe('the pages of a list', () => {
 })
 
 describe('a request that the API cannot serve now', () => {
-  test.each([503, 429])('is retried after the seconds in Retry-After, on %i', async (status) => {
+  test.each([503, 429])('is retried after the seconds in Retry-After for the status %i', async (status) => {
     const clock = aClock()
     server.answer({ ...busy, status }, json([]))
     expect(await aClient({ clock }).listWorlds()).toEqual([])
@@ -363,7 +363,7 @@ describe('a request that takes too long', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  test('is rejected for a timeout that no timer can wait', () => {
+  test('is rejected for a timeout beyond the limit of a timer', () => {
     expect(() => aClient({ timeoutMs: 2 ** 31 })).toThrow(RangeError)
   })
 })

@@ -10,14 +10,14 @@ type ErrorFields = {
   readonly retryAfterSeconds: number | undefined
 }
 
-/** A response other than 2xx. It holds nothing of the request, and no credential even if the response echoes one. */
+/** A response other than 2xx. It contains nothing of the request, and no credential even if the response echoes one. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly status: number
   /** The error code, for programs; `unknown` if the response has none, such as one of a proxy. */
   readonly code: string
   readonly detail: string
-  /** Finds the request in the log of the API. */
+  /** The id of the request in the log of the API. */
   readonly requestId: string | undefined
   readonly errors: readonly InputFault[]
   /** The value of Retry-After, if the response has one. */

@@ -21,7 +21,11 @@ const createServer = () => {
     const say = (message: unknown): void =>
       fire('message', { data: typeof message === 'string' ? message : JSON.stringify(message) })
     return {
-      ...{ url, protocols, sent, say, isClosed: false },
+      url,
+      protocols,
+      sent,
+      say,
+      isClosed: false,
       addEventListener(type: string, listener: (event: SocketEvent) => void): void {
         listeners.set(type, [...(listeners.get(type) ?? []), listener])
       },
@@ -69,7 +73,10 @@ beforeEach(() => {
 
 const createClient = (more: Partial<RealtimeOptions> = {}) =>
   createRealtime({
-    ...{ baseUrl: 'https://orrery.example.com', apiKey: 'key', organizationId: 'org-1', random: () => 0.5 },
+    baseUrl: 'https://orrery.example.com',
+    apiKey: 'key',
+    organizationId: 'org-1',
+    random: () => 0.5,
     clock: { sleep: (delayMs, signal) => sleep(clock, delayMs, signal) },
     WebSocket: server.WebSocket,
     fetch: async () => new Response(null, { status: 426 }),
@@ -79,17 +86,17 @@ const createClient = (more: Partial<RealtimeOptions> = {}) =>
 
 /** Waits until all pending promises have settled. */
 const settle = () => new Promise((resolve) => setImmediate(resolve))
-const pass = async (ms: number): Promise<void> => {
+const advance = async (ms: number): Promise<void> => {
   clock.advance(ms)
   await settle()
 }
-/** Passes more time than any backoff. */
+/** Advances the clock beyond any backoff. */
 const backoff = async (): Promise<void> => {
   await settle()
-  await pass(30_000)
+  await advance(30_000)
 }
 
-/** A listener, and what it was events: the version of an update, and a word for all else. */
+/** Creates a listener that records its events: the version of an update, or a word for any other event. */
 const createListener = () => {
   const events: string[] = []
   const listener: Listener<'liveConfig'> = {
@@ -172,13 +179,13 @@ describe('a connection', () => {
     await opened({ random: () => 0.5 })
     server.latest().cut()
     await settle()
-    await pass(999)
+    await advance(999)
     expect(server.connections).toHaveLength(1)
-    await pass(1)
+    await advance(1)
     expect(server.connections).toHaveLength(2)
   })
 
-  test('that lasted resets the backoff', async () => {
+  test('that was open long enough resets the backoff', async () => {
     await opened()
     for (let attempt = 0; attempt < 5; attempt += 1) {
       server.latest().cut()
@@ -186,7 +193,7 @@ describe('a connection', () => {
       await backoff()
     }
     server.latest().accept()
-    await pass(10_000)
+    await advance(10_000)
     server.latest().cut(1012, 'again')
     await settle()
     expect(states.at(-1)).toEqual({ state: 'waiting', delayMs: 500, code: 1012, reason: 'again' })
@@ -194,7 +201,7 @@ describe('a connection', () => {
 
   test('that does not open within 10 s is closed', async () => {
     subscribe(createClient())
-    await pass(10_000)
+    await advance(10_000)
     expect(server.latest().isClosed).toBe(true)
     expect(states.at(-1)).toMatchObject({ state: 'waiting', code: 1006 })
   })
@@ -202,19 +209,19 @@ describe('a connection', () => {
   test('that is silent is probed, and closed if the probe gets no answer', async () => {
     const { events } = await opened()
     const first = server.latest()
-    await pass(10_000)
-    await pass(30_000)
+    await advance(10_000)
+    await advance(30_000)
     const probe = { action: 'unsubscribe', resource: { type: 'none', id: '' } }
     expect(first.sent.at(-1)).toEqual(probe)
     first.say({ error: 'Unknown resource type', message: '', resource: probe.resource })
     for (let time = 0; time < 3; time += 1) {
-      await pass(30_000)
+      await advance(30_000)
       first.update('a', `${time}`)
     }
     expect(first.sent).toEqual([createRequest('subscribe', 'a'), probe])
-    for (let time = 0; time < 2; time += 1) await pass(30_000)
+    for (let time = 0; time < 2; time += 1) await advance(30_000)
     expect(first.isClosed).toBe(false)
-    await pass(30_000)
+    await advance(30_000)
     expect(first.isClosed).toBe(true)
     expect(states.at(-1)).toMatchObject({ state: 'waiting', code: 1006 })
     expect(events).toEqual(['0', '1', '2'])
@@ -342,12 +349,12 @@ describe('a listener', () => {
       server.latest().missing('c')
     }
     expect([events, same.events, gone.events]).toEqual([['1', '5'], ['1'], ['1', 'missing']])
-    // It was out of reach and not deleted, so that it comes back as it was.
+    // The document was inaccessible and not deleted, so it returns with the same version.
     server.latest().update('c', '1')
     expect(gone.events).toEqual(['1', 'missing', '1'])
   })
 
-  test('receives nothing from a connection that was given up', async () => {
+  test('receives nothing from a connection that was abandoned', async () => {
     const { events } = await opened()
     const [first] = server.connections
     first?.cut()
@@ -424,10 +431,73 @@ describe('a listener', () => {
   })
 })
 
+describe('a listener of all worlds', () => {
+  const world = (worldId: string, version: string) => ({
+    worldId,
+    projectId: 'prj-1',
+    version,
+    name: worldId,
+    status: {},
+  })
+  const page = (version: string, worlds: unknown[], snapshot?: { isFirst: boolean; isLast: boolean }) =>
+    server.latest().say({ userId: '', resource: { type: 'worlds', id: 'prj-1' }, data: { worlds, snapshot }, version })
+  const whole = { isFirst: true, isLast: true }
+  const follow = (client: ReturnType<typeof createClient>) => {
+    const events: string[] = []
+    client.subscribe('worlds', 'prj-1', {
+      onUpdate: ({ data, version }) => events.push(`${version}: ${[...data.keys()]}`),
+      onMissing: () => events.push('missing'),
+      onError: ({ code }) => events.push(code),
+    })
+    return events
+  }
+
+  test('receives the table after each message that changes it, also after a reconnect', async () => {
+    const client = createClient()
+    const events = follow(client)
+    server.latest().accept()
+    page('3', [world('a', '1'), world('b', '1')], { isFirst: true, isLast: false })
+    page('3', [world('c', '1')], { isFirst: false, isLast: true })
+    page('3', [world('d', '1')])
+    page('2', [{ worldId: 'a', isDeleted: true }])
+    server.latest().cut()
+    await backoff()
+    server.latest().accept()
+    page('4', [world('b', '1'), world('c', '1'), world('d', '1')], whole)
+    page('5', [world('c', '1'), world('e', '1')], whole)
+    expect(events).toEqual(['3: a,b,c', '3: a,b,c,d', '3: b,c,d', '5: c,e'])
+    const late = follow(client)
+    await settle()
+    expect(late).toEqual(['5: c,e'])
+  })
+
+  test('receives that the project is missing, and its worlds once it exists', async () => {
+    const events = follow(createClient())
+    server.latest().accept()
+    page('1', [world('a', '1')], whole)
+    server.latest().say({ warning: 'resource_not_found', message: '', resource: { type: 'worlds', id: 'prj-1' } })
+    page('2', [world('b', '1')])
+    expect(events).toEqual(['1: a', 'missing', '2: b'])
+  })
+
+  test.each([[{}], [{ worlds: {} }], [{ worlds: [null] }], [{ worlds: [{}] }]])('ignores the data %j', (data) => {
+    const events = follow(createClient())
+    server.latest().accept()
+    server.latest().say({ userId: '', resource: { type: 'worlds', id: 'prj-1' }, data, version: '1' })
+    page('2', [], whole)
+    expect(events).toEqual(['2: '])
+  })
+})
+
 test('the browser bundle contains only the client and bs58', async () => {
   const { metafile } = await build({
-    ...{ entryPoints: ['client/realtime.ts'], bundle: true, platform: 'browser', format: 'esm' },
-    ...{ write: false, metafile: true, logLevel: 'silent' },
+    entryPoints: ['client/realtime.ts'],
+    bundle: true,
+    platform: 'browser',
+    format: 'esm',
+    write: false,
+    metafile: true,
+    logLevel: 'silent',
   })
   const foreign = Object.keys(metafile.inputs).filter((file) => !/^(client|node_modules\/(bs58|base-x))\//.test(file))
   expect(foreign).toEqual([])
@@ -505,7 +575,7 @@ describe('for any order of messages and disconnections', () => {
       const client = createClient()
       const subscribers = [subscribe(client)]
       await play(client, subscribers, steps)
-      // One who came last, so that there is one, and a server that is back.
+      // A last subscriber ensures that there is at least one, and the server accepts connections again.
       subscribers.push(subscribe(client))
       server.latest().cut()
       await backoff()

@@ -34,8 +34,16 @@ export type Reply<Body> = { readonly status: number; readonly headers: Headers; 
 /** `maxPages`: the pages after which a list counts as endless. Default: 1,000. */
 export type PageLimit = { readonly maxPages?: number }
 
+/** The method of an operation. A list whose query names fields returns items that have only those. */
+type Method<Id extends OperationId> = Operations[Id] extends { sparse: infer Sparse; query: { fields?: infer Fields } }
+  ? {
+      (input: Input<Id> & { readonly query: { readonly fields: Exclude<Fields, undefined> } }): Promise<Sparse>
+      (...input: Arguments<Id>): Promise<Answer<Id>>
+    }
+  : (...input: Arguments<Id>) => Promise<Answer<Id>>
+
 /** The client: one method for each operation, with one scope and one credential. */
-export type Client = { readonly [Id in keyof Operations]: (...input: Arguments<Id>) => Promise<Answer<Id>> } & {
+export type Client = { readonly [Id in keyof Operations]: Method<Id> } & {
   /** Returns a client with the same options and another scope. It sends only the ids that are given. */
   in(scope: Scope): Client
   /** Runs an operation and returns status and headers with the body. */

@@ -3,7 +3,7 @@ import { openApiDocument } from '#api/domain/endpoint/document.ts'
 import { endpoints } from '#api/endpoints.ts'
 import { renderClient } from './client/render.ts'
 
-// `npm run client` writes client/operations.ts; with --check it writes nothing and fails where the API says otherwise.
+// `npm run client` writes client/operations.ts. With --check, it writes nothing and fails if the file is outdated.
 const file = new URL('../client/operations.ts', import.meta.url)
 const wanted = renderClient(openApiDocument(endpoints))
 

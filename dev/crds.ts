@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { stringify } from 'yaml'
 import { customResourceDefinitions } from '#shared/resources/crds.ts'
 
-// `npm run crds` writes crds/; with --check it writes nothing and fails where a file is not what the schemas give.
+// `npm run crds` writes crds/. With --check, it writes nothing and fails if a file is outdated.
 const folder = new URL('../crds/', import.meta.url)
 const check = process.argv.includes('--check')
 const header = '# Generated from shared/resources by `npm run crds`; change the schemas there.\n'

@@ -10,7 +10,7 @@ import { stateVariable } from './process.ts'
 import type { StackInfo } from './stack.ts'
 import { until } from './until.ts'
 
-// The life of a world on a running stack. Each step is printed as the command that a user would type, then its answer.
+// Shows the life of a world on a running stack. Prints each step as the command that a user would type, and its output.
 const stepMs = 60_000
 
 const readStack = (): StackInfo => {
@@ -24,7 +24,7 @@ const readStack = (): StackInfo => {
 const say = (text = ''): void => void process.stdout.write(`${text}\n`)
 const show = (value: unknown): void => say(typeof value === 'string' ? value.trimEnd() : JSON.stringify(value, null, 2))
 
-/** Sends a request and prints it as curl would make it, with its answer; the key is named, not shown. */
+/** Sends a request. Prints it as a curl command without the key, and then its response. */
 const printed: typeof fetch = async (input, init) => {
   const shown = [...new Headers(init?.headers)].filter(([name]) => name !== 'accept')
   const headers = shown.map(([name, value]) => `-H "${name}: ${name === 'x-api-key' ? '$KEY' : value}"`)
@@ -47,7 +47,7 @@ const kubectl = (stack: StackInfo, ...args: string[]): string => {
 const isGone = (stack: StackInfo, namespace: string, what: string) => async (): Promise<true | undefined> =>
   run(stack, ['get', what, '-n', namespace, '-o', 'name']) === '' ? true : undefined
 
-/** The first line that the world's own port says. */
+/** Returns the first data that the world's game port sends. */
 const greet = (host: string, port: number): Promise<string> =>
   new Promise((done, fail) => {
     const socket = connect({ host, port, timeout: 5_000 })
@@ -59,7 +59,7 @@ const greet = (host: string, port: number): Promise<string> =>
     socket.once('error', fail)
   })
 
-/** Resolves when the world is Active, and prints each status that is told of it over WebSocket until then. */
+/** Resolves when the world is Active. Prints each status received over WebSocket until then. */
 const becomesActive = (realtime: Realtime, worldId: string): Promise<Update<'world'>['data']> =>
   new Promise((done, fail) => {
     const timer = setTimeout(() => fail(new Error('Waited too long for the world to be Active')), stepMs)
@@ -89,7 +89,7 @@ const visit = async (stack: StackInfo, namespace: string, worldId: string): Prom
   show(kubectl(stack, 'get', 'worlds,pods', '-n', namespace))
   const address = kubectl(stack, 'get', 'world', worldId, '-n', namespace, '-o', 'jsonpath={.status.address}')
   show(address)
-  if (stack.node === 'kwok') return say('# a simulated node runs no container, so there is nobody to greet')
+  if (stack.node === 'kwok') return say('# a simulated node runs no container, so no server accepts connections')
   if (stack.node !== 'containerd') return say('# the address is one of the cluster, which this machine need not reach')
   const { host, port } = JSON.parse(address) as { host: string; port: number }
   say(`\n$ nc ${host} ${port}`)

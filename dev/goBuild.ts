@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { accessSync, constants, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Progress } from './progress.ts'
@@ -20,8 +20,8 @@ export const hasGo = (env: NodeJS.ProcessEnv): boolean => {
 }
 
 /**
- * Where programs are kept between runs and checkouts: outside of both, by a name with their version in it and by what
- * they are built from, which is the lock file (`go.sum` if nothing else is said) in the folder of the module.
+ * Returns the cache folder of built programs, outside the checkout. Its name contains the version and a hash of the
+ * lock file in the folder of the module, by default `go.sum`.
  */
 export const programCacheDir = (options: {
   env: NodeJS.ProcessEnv
@@ -38,7 +38,7 @@ export const programCacheDir = (options: {
   return join(base, 'orrery', `${name}-${key}`)
 }
 
-/** Reports whether the path is a program that this account may run. */
+/** Reports whether the path is a program that this account can run. */
 export const isExecutable = (path: string): boolean => {
   try {
     accessSync(path, constants.X_OK)
@@ -48,24 +48,47 @@ export const isExecutable = (path: string): boolean => {
   }
 }
 
-/** A program to build: its Go package, the folder of the module that pins it, and the question it answers if it works. */
+/**
+ * A program to build: its Go package, the folder of the module that pins it, and the arguments that print its version.
+ */
 export type GoProgram = {
   name: string
   goPackage: string
   moduleDir: string
   cache: string
   ldflags: readonly string[]
+  /** Build tags. */
+  tags?: readonly string[]
   versionArgs: readonly string[]
   env: NodeJS.ProcessEnv
   progress: Progress
-  /** A note about the build for people who wait for it. */
+  /** A note for users who wait for the build. */
   remark: string
 }
 
+/** A program that a Go module of this repository pins, with the version in the name of its cache. */
+export type PinnedProgram = Omit<GoProgram, 'cache'> & { readonly version: string }
+
+/** Returns the path of the program in the cache. Builds it first if it is not there; without Go that is an error. */
+export const resolveGoProgram = async ({ version, ...program }: PinnedProgram): Promise<string> => {
+  const { name, env, moduleDir } = program
+  const cache = programCacheDir({ env, name: `${name}-${version}`, moduleDir })
+  const path = join(cache, name)
+  if (isExecutable(path)) return path
+  if (!hasGo(env)) {
+    throw new Error(`There is no ${path} on this machine: provide Go 1.26 or newer on the PATH, to build it (once)`)
+  }
+  mkdirSync(cache, { recursive: true })
+  const failure = await buildGoProgram({ ...program, cache })
+  if (failure !== undefined) throw new Error(`There is no ${name}: ${failure}`)
+  return path
+}
+
 /**
- * Builds one program from the module proxy into the cache. It is written aside, asked for its version, and only then
- * renamed into place, so that a half-written one is never used; Go's own cache lets an interrupted build go on. Returns
- * undefined when it is built, else why not; a build that a signal ends is an error, since somebody wants to stop.
+ * Builds one program from the module proxy into the cache. The program is built beside its target, run once to print
+ * its version, and then renamed, so that a partial one is never used. Go's own cache lets an interrupted build
+ * continue. Returns undefined, or the reason of a failure. Throws if a signal ends the build, since the user wants to
+ * stop.
  */
 export const buildGoProgram = async (program: GoProgram): Promise<string | undefined> => {
   const { name, cache } = program
@@ -83,14 +106,16 @@ export const buildGoProgram = async (program: GoProgram): Promise<string | undef
 }
 
 const goBuild = (
-  { name, goPackage, moduleDir, ldflags, env, progress, remark }: GoProgram,
+  { name, goPackage, moduleDir, ldflags, tags = [], env, progress, remark }: GoProgram,
   output: string,
 ): Promise<string | undefined> =>
   new Promise((resolve, reject) => {
     const startedMs = Date.now()
     const seconds = (): number => Math.round((Date.now() - startedMs) / 1000)
     progress(`building ${name} from the Go module proxy (${remark})`)
-    const child = spawn('go', ['build', '-ldflags', ldflags.join(' '), '-o', output, goPackage], {
+    const flags = tags.length > 0 ? ['-tags', tags.join(',')] : []
+    const args = ['build', ...flags, '-ldflags', ldflags.join(' '), '-o', output, goPackage]
+    const child = spawn('go', args, {
       cwd: moduleDir,
       env: { ...env, CGO_ENABLED: '0' },
       stdio: ['ignore', 'ignore', 'pipe'],

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-// Part of `npm run lint`: fails where the tables say something that no committed migration does.
+// Part of `npm run lint`: fails if the tables differ from the result of the committed migrations.
 const committed = fileURLToPath(new URL('../api/platform/database/migrations', import.meta.url))
 const scratch = mkdtempSync(join(tmpdir(), 'orrery-migrations-'))
 try {

@@ -5,8 +5,8 @@ import { stackMark } from './process.ts'
 const waitMs = 10_000
 
 /**
- * Ends the processes of an earlier stack with that state folder, one that was killed and could not end them itself.
- * They are known by a mark in their environment that nothing else has. Only Linux shows it; elsewhere nothing happens.
+ * Ends the processes that a killed stack with that state folder left behind, and returns their number. They are found
+ * by a variable in their environment, which only Linux shows; elsewhere nothing happens.
  */
 export const endOrphans = async (stateDir: string): Promise<number> => {
   const found = orphansOf(stateDir)
@@ -18,7 +18,7 @@ export const endOrphans = async (stateDir: string): Promise<number> => {
   return found.length
 }
 
-/** The process that runs the stack of that state folder now, if any: it says so by a variable of its own. */
+/** Returns the pid of a pid file if that process still runs a stack. */
 export const runnerOf = (pidText: string | undefined, stateDir: string): number | undefined => {
   const pid = Number(pidText)
   return Number.isInteger(pid) &&
@@ -53,6 +53,6 @@ const kill = (pid: number, signal: NodeJS.Signals): void => {
   try {
     process.kill(pid, signal)
   } catch {
-    // It ended by itself meanwhile.
+    // The process has ended meanwhile.
   }
 }

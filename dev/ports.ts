@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 
 /**
- * The range is below the one from which Linux and macOS take the ports of outgoing connections (32768 and 49152 up), so
- * that no client holds the port of a server that is being restarted, and below that of NodePorts (30000 up).
+ * The range is below the ephemeral ports of Linux and macOS (from 32768 and 49152), so that no client takes the port of
+ * a restarting server, and below the NodePorts (from 30000).
  */
 const range = { first: 15_000, last: 29_999 }
 const attempts = 200

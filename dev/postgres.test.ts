@@ -7,7 +7,7 @@ import { createDatabase, startPostgres } from './postgres.ts'
 let dir: string
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'orrery-postgres-'))
-  // Reachable by every account, so that the data stays here also for root.
+  // Accessible to every account, so that the data stays here even if root runs the test.
   chmodSync(dir, 0o755)
 })
 afterEach(() => rmSync(dir, { recursive: true, force: true }))

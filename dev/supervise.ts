@@ -31,7 +31,7 @@ export const supervise = async (
   const { name } = service
 
   const untilEnd = async (): Promise<string> => {
-    // A start that was under way when `stop` was called.
+    // The service started while `stop` was called.
     if (stopping.signal.aborted) await service.stop()
     return describeExit(await service.exited)
   }

@@ -20,6 +20,6 @@ const files = selectIntegrationFiles(changed.split('\n').filter((file) => file !
 const results = [
   ...runLint(),
   ...runVitest(['--project', 'unit']),
-  ...(files.length > 0 ? runVitest(['--project', 'integration', ...files]) : []),
+  ...(files.length > 0 ? runVitest(['--project', 'integration', '--project', 'faults', ...files]) : []),
 ]
 finish(results, summarize(results))

@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 const pollMs = 200
 
 /**
- * Looks again and again until there is something to see, and returns it. After the time it is an error that says what
- * was waited for and, where the look itself failed, why it last did.
+ * Calls `look` until it returns something other than undefined, and returns that. Throws after the timeout an error
+ * that names what was awaited and the last error of `look`.
  */
 export const until = async <T>(what: string, look: () => Promise<T | undefined>, timeoutMs: number): Promise<T> => {
   const deadlineMs = performance.now() + timeoutMs

@@ -6,7 +6,7 @@ afterEach(() => void vi.useRealTimers())
 
 const dayMs = 86_400_000
 
-test('a timer of forty days, more than Node can wait in one, fires after forty days', () => {
+test('fires a timer of forty days on time, although one Node timer cannot wait that long', () => {
   const fired = vi.fn()
   systemClock.setTimeout(fired, 40 * dayMs)
   vi.advanceTimersByTime(40 * dayMs - 1)
@@ -15,7 +15,7 @@ test('a timer of forty days, more than Node can wait in one, fires after forty d
   expect(fired).toHaveBeenCalledOnce()
 })
 
-test('a timer that is called off does not fire, also in its second part', () => {
+test('does not fire a cancelled timer, even after its first Node timer', () => {
   const fired = vi.fn()
   const timer = systemClock.setTimeout(fired, 40 * dayMs)
   vi.advanceTimersByTime(30 * dayMs)
@@ -24,7 +24,7 @@ test('a timer that is called off does not fire, also in its second part', () => 
   expect([fired.mock.calls.length, vi.getTimerCount()]).toEqual([0, 0])
 })
 
-test('a sleeper wakes after the time or at once when told, and leaves no timer behind', async () => {
+test('ends a sleep after its delay or when its signal aborts, and leaves no timer', async () => {
   const slept = sleep(systemClock, 500)
   vi.advanceTimersByTime(500)
   await slept
@@ -32,6 +32,7 @@ test('a sleeper wakes after the time or at once when told, and leaves no timer b
   const woken = sleep(systemClock, 500, stop.signal)
   stop.abort()
   await woken
-  await sleep(systemClock, 500, stop.signal)
+  const skipped = sleep(systemClock, 500, stop.signal)
+  await skipped
   expect(vi.getTimerCount()).toBe(0)
 })

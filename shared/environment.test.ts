@@ -12,7 +12,7 @@ const shape = {
   ORRERY_ROOT_API_KEY: z.string().min(16, 'must have at least 16 characters'),
 }
 
-test('a complete environment is typed, and an empty variable counts as absent', () => {
+test('parses the environment into typed values and treats an empty variable as absent', () => {
   const env = { ORRERY_PORT: '', ORRERY_DATABASE_URL: 'postgres://h/d', ORRERY_ROOT_API_KEY: 'x'.repeat(16) }
   expect(parseEnvironment(shape, env)).toEqual({
     ORRERY_DATABASE_URL: 'postgres://h/d',
@@ -21,7 +21,7 @@ test('a complete environment is typed, and an empty variable counts as absent', 
   })
 })
 
-test('all faults are named at once, with what would be right, and no value is shown', () => {
+test('lists all errors together with the valid form, and shows no value', () => {
   const env = { ORRERY_PORT: '70000', ORRERY_RATIO: '2', ORRERY_ROOT_API_KEY: 'hunter2' }
   const fault = (): unknown => parseEnvironment(shape, env)
   expect(fault).toThrow(EnvironmentError)
@@ -37,7 +37,7 @@ test('all faults are named at once, with what would be right, and no value is sh
   expect(fault).not.toThrow(/hunter2/)
 })
 
-test('a value is read from the file that its _FILE names, without the line break at its end', () => {
+test('reads a value from the file that its _FILE variable names, without the final line break', () => {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-environment-'))
   const file = join(dir, 'key')
   writeFileSync(file, `${'k'.repeat(16)}\n`)
@@ -49,7 +49,7 @@ test('a value is read from the file that its _FILE names, without the line break
   rmSync(dir, { recursive: true })
 })
 
-test('a file that cannot be read is listed with all other faults, those of rules too', () => {
+test('lists an unreadable file together with all other errors, including those of rules', () => {
   const env = { ORRERY_ROOT_API_KEY_FILE: '/nowhere/key', ORRERY_PORT: 'x' }
   const rule = () => [['ORRERY_PORT', 'does not go with ORRERY_RATIO']] as const
   expect(() => parseEnvironment(shape, env, [rule])).toThrow(

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { z } from 'zod'
+import { withDefined } from './optional.ts'
 
 /** The environment is invalid. The message lists every fault on its own line and never shows a value. */
 export class EnvironmentError extends Error {
@@ -43,7 +44,7 @@ const readVariable = (name: string, shape: object, env: NodeJS.ProcessEnv): { va
   const value = env[name] || undefined
   const fileName = `${name}_FILE`
   const file = name.endsWith('_FILE') || fileName in shape ? undefined : env[fileName] || undefined
-  if (file === undefined) return value === undefined ? {} : { value }
+  if (file === undefined) return withDefined({ value })
   if (value !== undefined) return { value, fault: `is set twice: unset it or ${fileName}` }
   try {
     return { value: readFileSync(file, 'utf8').replace(/[\r\n]+$/, '') }
@@ -60,6 +61,13 @@ const hint = (schema: unknown): string => {
 /** An IP address to listen on. */
 export const listenAddress = (): z.ZodType<string, string> =>
   z.string().refine((value) => isIP(value) !== 0, 'must be an IP address, such as 127.0.0.1 or ::')
+
+/** The secret with which the API signs tickets for logs and the operator verifies them. */
+export const logKey = (): z.ZodType<string, string> =>
+  z
+    .string()
+    .min(32, 'must have at least 32 characters')
+    .describe('the secret of the tickets for logs; create one with: openssl rand -base64 32')
 
 /** A TCP port. With 0, the system chooses a free port. */
 export const port = (): z.ZodType<number, string> =>
@@ -86,3 +94,23 @@ export const url = (...schemes: string[]): z.ZodType<string, string> =>
     },
     `must be a URL of the scheme ${schemes.join(' or ')}`,
   )
+
+/** The name of a ConfigMap. */
+export type ConfigMapName = { readonly namespace: string; readonly name: string }
+
+/** A ConfigMap as `namespace/name`. */
+export const configMap = (): z.ZodType<ConfigMapName, string> =>
+  z
+    .string()
+    .regex(/^[a-z0-9-]{1,63}\/[a-z0-9.-]{1,253}$/, 'must be a ConfigMap as namespace/name')
+    .transform((text) => {
+      const [namespace = '', name = ''] = text.split('/')
+      return { namespace, name }
+    })
+
+/** Parses a comma-separated list. */
+export const list = <S extends z.ZodType<string, string>>(each: S) =>
+  z
+    .string()
+    .transform((text) => text.split(',').map((part) => part.trim()))
+    .pipe(z.array(each))

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createIdSource, deploymentIdOfRun, isId } from './ids.ts'
 
-test('identifiers of one source sort by creation, within a millisecond and when the clock steps back', () => {
+test('sorts identifiers of one source by creation, within a millisecond and when the clock steps back', () => {
   const times = [1000, 1000, 1000, 999, 1000, 1001, 5000]
   let index = 0
   const newId = createIdSource({ now: () => times[Math.min(index++, times.length - 1)] ?? 0 })
@@ -11,7 +11,7 @@ test('identifiers of one source sort by creation, within a millisecond and when 
   expect(new Set(ids).size).toBe(ids.length)
 })
 
-test('an identifier is a prefix and 26 characters, and is known by its kind alone', () => {
+test('creates identifiers of a prefix and 26 characters, which isId accepts for their own kind only', () => {
   const newId = createIdSource({ now: () => Date.UTC(2026, 0, 1) })
   const id = newId('launchContext')
   expect(id).toMatch(/^lctx-[0-9a-hjkmnp-tv-z]{26}$/)
@@ -20,7 +20,7 @@ test('an identifier is a prefix and 26 characters, and is known by its kind alon
   expect(isId('world', 'wld-UPPER00000000000000000000')).toBe(false)
 })
 
-test('an identifier carries its time, and the version and variant of a UUIDv7 (RFC 9562)', () => {
+test('encodes the time and the version and variant of a UUIDv7 (RFC 9562)', () => {
   const nowMs = 0x017f22e279b0
   const newId = createIdSource({ now: () => nowMs, random: (size) => Buffer.alloc(size, 0xff) })
   const digits = [...newId('run').slice(4)].map((digit) => '0123456789abcdefghjkmnpqrstvwxyz'.indexOf(digit))
@@ -30,11 +30,11 @@ test('an identifier carries its time, and the version and variant of a UUIDv7 (R
   expect((uuid >> 62n) & 0b11n).toBe(0b10n)
 })
 
-test('the deployment of a run keeps the characters of the run', () => {
+test('derives the id of a deployment from the characters of its run id', () => {
   expect(deploymentIdOfRun('run-01fwhe4ydggrzr3z7zzzzzzzzz')).toBe('dep-01fwhe4ydggrzr3z7zzzzzzzzz')
 })
 
-test('identifiers sort by creation however the clock steps, and their random part', () => {
+test('sorts identifiers by creation for any clock steps and any random part', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 2 ** 47 }), { maxLength: 50 }), fc.nat(255), (times, fill) => {
       let at = 0

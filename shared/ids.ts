@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 
 /** The prefix of each kind of identifier. Prefixes are unique. */
 export const idPrefixes = {
@@ -12,6 +12,12 @@ export const idPrefixes = {
   run: 'run',
   deployment: 'dep',
   build: 'bld',
+  audit: 'aud',
+  finding: 'fnd',
+  event: 'evt',
+  webhook: 'whk',
+  delivery: 'dlv',
+  message: 'msg',
 } as const
 
 /** A kind of entity that has its own identifier. */
@@ -65,6 +71,16 @@ export const createIdSource = (options: { now: () => number; random?: (size: num
 /** Returns the id of a run's deployment: `dep-` and the run's characters, so that API and operator derive the same id. */
 export const deploymentIdOfRun = (runId: string): string =>
   `${idPrefixes.deployment}-${runId.slice(idPrefixes.run.length + 1)}`
+
+/**
+ * Returns the id that follows from a Kubernetes uid: the prefix and the 128 bits of the UUID. Every process derives the same
+ * id. A uid that is no UUID is hashed.
+ */
+export const idOfUid = (kind: IdKind, uid: string): string => {
+  const digits = uid.replaceAll('-', '').toLowerCase()
+  const hex = /^[0-9a-f]{32}$/.test(digits) ? digits : createHash('sha256').update(uid).digest('hex').slice(0, 32)
+  return `${idPrefixes[kind]}-${encode(BigInt(`0x${hex}`))}`
+}
 
 const encode = (value: bigint): string => {
   let rest = value

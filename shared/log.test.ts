@@ -3,25 +3,25 @@ import { DrizzleQueryError } from 'drizzle-orm/errors'
 import { expect, test } from 'vitest'
 import { createLog } from './log.ts'
 
-const logged = (error: Error): string => {
+const logLineOf = (error: Error): string => {
   const lines: string[] = []
   const log = createLog({ name: 'test', level: 'info', destination: { write: (line) => void lines.push(line) } })
   log.error({ err: error }, 'it failed')
   return lines.join('')
 }
 
-test('a failed query is logged with its text and its cause, and without its parameters, which may be secrets', () => {
+test('logs a failed query with its text and cause, but without its parameters', () => {
   const failed = new DrizzleQueryError('select 1 where key = $1', ['sec\nret', '$&'], new Error('the server is away'))
   for (const error of [failed, new Error('a request failed', { cause: failed })]) {
-    const line = logged(error)
+    const line = logLineOf(error)
     expect(line).toContain('select 1 where key = $1')
     expect(line).toContain('the server is away')
     expect(line).not.toContain('sec')
   }
 })
 
-test('on standard output no line is lost, however the process ends by itself, and lines keep their order', () => {
-  const told = (ends: string, count: number): number[] => {
+test('writes every line to standard output in order, whether the process exits, throws or returns', () => {
+  const loggedNumbers = (ends: string, count: number): number[] => {
     const program = `
       import { createLog } from '#shared/log.ts'
       const log = createLog({ name: 'test', level: 'info' })
@@ -32,6 +32,6 @@ test('on standard output no line is lost, however the process ends by itself, an
     return stdout.split('\n').flatMap((line) => (line === '' ? [] : [(JSON.parse(line) as { at: number }).at]))
   }
   for (const ends of ['', 'process.exit(1)', "throw new Error('unforeseen')"]) {
-    expect(told(ends, 4_000), ends).toEqual([...Array(4_000).keys()])
+    expect(loggedNumbers(ends, 4_000), ends).toEqual([...Array(4_000).keys()])
   }
 })

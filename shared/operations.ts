@@ -1,6 +1,17 @@
 import { createServer } from 'node:http'
 import type { AddressInfo, Server } from 'node:net'
-import type { Registry } from 'prom-client'
+import { collectDefaultMetrics, type Registry } from 'prom-client'
+import { withDefined } from '#shared/optional.ts'
+
+/**
+ * The interval in milliseconds at which the delay of the event loop is measured. The default of prom-client, 10 ms, costs an
+ * idle process 0.14 s of CPU a minute.
+ */
+const eventLoopMonitoringPrecision = 100
+
+/** Registers the metrics of the process: CPU, memory, garbage collection, event loop. */
+export const registerProcessMetrics = (registry: Registry): void =>
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision })
 
 /**
  * Serves `/metrics`, and with `ready` also `/livez` and `/readyz`. `/livez` answers 503 while `alive` returns false, so that
@@ -39,7 +50,7 @@ export const serveOperations = async (options: {
   }
 }
 
-/** Connections that can wait to be accepted: when a replica ends, thousands reconnect at once. The system may allow fewer. */
+/** The number of connections that can wait to be accepted, since thousands reconnect when a replica ends. The system may allow fewer. */
 const backlog = 4_096
 
 /** Listens on the port, of one address or of all. Rejects with an Error that names the port and the remedy. */
@@ -56,5 +67,5 @@ export const listen = (server: Server, port: number, host?: string): Promise<voi
         ),
       )
     })
-    server.listen({ port, backlog, ...(host === undefined ? {} : { host }) }, resolve)
+    server.listen({ port, backlog, ...withDefined({ host }) }, resolve)
   })

@@ -10,7 +10,10 @@ test.each([
   ['http://127.0.0.1.example.com', undefined, false],
   ['http://api.example.com', 'false', false],
   ['http://api.example.com', 'true', true],
-])('the public URL %s with the permission %s is accepted: %s', (ORRERY_PUBLIC_URL, permission, isAccepted) => {
-  const faults = refuseInsecurePublicUrl({ ORRERY_PUBLIC_URL, ORRERY_ALLOW_INSECURE_PUBLIC_URL: permission })
-  expect(faults.map(([name]) => name)).toEqual(isAccepted ? [] : ['ORRERY_PUBLIC_URL'])
-})
+])(
+  'accepts the public URL %s with ORRERY_ALLOW_INSECURE_PUBLIC_URL=%s: %s',
+  (ORRERY_PUBLIC_URL, permission, isAccepted) => {
+    const faults = refuseInsecurePublicUrl({ ORRERY_PUBLIC_URL, ORRERY_ALLOW_INSECURE_PUBLIC_URL: permission })
+    expect(faults.map(([name]) => name)).toEqual(isAccepted ? [] : ['ORRERY_PUBLIC_URL'])
+  },
+)

@@ -2,8 +2,8 @@ import { isIP } from 'node:net'
 import type { Rule } from './environment.ts'
 
 /**
- * Refuses a public URL without TLS: credentials would cross the network in the clear. Loopback addresses are free, and
- * `ORRERY_ALLOW_INSECURE_PUBLIC_URL=true` permits others, where a network is trusted.
+ * Refuses a public URL without TLS, because credentials would cross the network in clear text. Loopback addresses are
+ * allowed, and `ORRERY_ALLOW_INSECURE_PUBLIC_URL=true` allows others on a trusted network.
  */
 export const refuseInsecurePublicUrl: Rule = (given) => {
   const parsed = URL.parse(given.ORRERY_PUBLIC_URL ?? '')
@@ -14,5 +14,6 @@ export const refuseInsecurePublicUrl: Rule = (given) => {
   return [['ORRERY_PUBLIC_URL', message]]
 }
 
-const isLoopback = (hostname: string): boolean =>
-  hostname === 'localhost' || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.'))
+/** Reports whether a host name of a URL, or an address, is this machine. */
+export const isLoopback = (hostname: string): boolean =>
+  ['localhost', '[::1]', '::1'].includes(hostname) || (isIP(hostname) === 4 && hostname.startsWith('127.'))

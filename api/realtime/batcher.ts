@@ -1,3 +1,4 @@
+import { createFairQueue } from '#api/platform/fairness/queue.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
 
@@ -9,23 +10,25 @@ export type Batcher<T> = { add(item: T): void }
 /**
  * Processes added items, one batch at a time. An item that is added during a batch belongs to a later batch, so its work
  * always starts after it was added. A failed batch is retried, together with new items, until it succeeds or the signal
- * is aborted. The queue holds each item once.
+ * is aborted. The queue holds each item once. A batch takes one item of each group in turn, so that a group with many
+ * items does not delay the others.
  */
 export const createBatcher = <T>(options: {
   name: string
   limit: number
+  /** Returns the group of an item, such as its organization. */
+  groupOf: (item: T) => string
   work: (items: readonly T[]) => Promise<void>
   clock: Clock
   log: Log
   signal: AbortSignal
 }): Batcher<T> => {
   const { name, limit, work, clock, log, signal } = options
-  const queue = new Set<T>()
+  const queue = createFairQueue(options.groupOf)
   let running = false
   const run = async (): Promise<void> => {
-    while (queue.size > 0 && !signal.aborted) {
-      const batch = [...queue.values().take(limit)]
-      for (const item of batch) queue.delete(item)
+    while (!queue.isEmpty && !signal.aborted) {
+      const batch = queue.take(limit)
       try {
         await work(batch)
       } catch (error) {

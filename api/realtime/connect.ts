@@ -26,7 +26,7 @@ export const connect = async (runtime: Runtime, options: ConnectOptions, c: Hono
   const principal = await runtime.authenticate(c, 'keyOrToken')
   runtime.limits.countRequest(principal)
   const scope = await scopeOf(runtime, options, c, principal)
-  c.set('context', { ...runtime.deps, ...scope, principal, idempotency: undefined, verb: undefined })
+  c.set('caller', { principal, organizationId: scope.organizationId })
   const origin = c.req.header('origin')
   if (origin !== undefined && !options.allowedOrigins.has(origin)) {
     throw new Problem('forbidden', 'Pages of this origin may not connect. Add the origin to ORRERY_ALLOWED_ORIGINS.')

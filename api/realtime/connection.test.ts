@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aConnection, aFakePeer } from '#test/support/fakePeer.ts'
+import { aConnection, createFakePeer } from '#test/support/fakePeer.ts'
 import { flush, highWaterBytes } from './connection.ts'
 import { createFrameJoiner } from './join.ts'
 import { type Frame, isEmpty, offerUpdate } from './pending.ts'
@@ -9,9 +9,9 @@ const aFrame = (of: string | number): Frame => ({
   writtenMs: undefined,
 })
 
-/** A connection for which these frames wait, and what was written to it. */
+/** Creates a connection with pending frames, and records what is written to it. */
 const waitingFor = (frames: readonly Frame[]) => {
-  const wire = aFakePeer()
+  const wire = createFakePeer()
   const written: Buffer[] = []
   const connection = aConnection({ ...wire.peer, write: (bytes) => void written.push(bytes) })
   for (const frame of frames) offerUpdate(connection.pending, {} as never, frame, false)

@@ -23,7 +23,7 @@ export type Peer = {
 }
 
 /**
- * One client: its principal, its subscriptions and its pending frames. A replica holds tens of thousands of connections,
+ * The state of a client: its principal, its subscriptions and its pending frames. A replica holds tens of thousands of connections,
  * so the lists are arrays, which need little memory while they are empty.
  */
 export type Connection = {

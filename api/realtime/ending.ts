@@ -1,9 +1,9 @@
-/** The reason why the server ended a connection, as the value of the metric's `reason` label. */
+/** The reason why the API ended a connection, as the value of the metric's `reason` label. */
 export type Ending = keyof typeof endings
 
 /** The close codes and reasons: a code of RFC 6455, section 7.4, or an application code from 4000. */
 export const endings = {
-  restart: [1012, 'The server is restarting. Connect again.'],
+  restart: [1012, 'The API is restarting. Connect again.'],
   malformed: [1008, 'Too many malformed messages.'],
   rate: [1008, 'Too many messages per second.'],
   unread: [1008, 'Too many unread messages.'],

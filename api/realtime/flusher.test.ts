@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
 import { createFakeClock } from '#test/support/fakeClock.ts'
-import { aConnection, aFakePeer } from '#test/support/fakePeer.ts'
+import { aConnection, createFakePeer } from '#test/support/fakePeer.ts'
 import { createFlusher } from './flusher.ts'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
-const aFlusher = () => {
+const createTestFlusher = () => {
   const clock = createFakeClock()
   const flushed: unknown[] = []
   return { clock, flushed, flusher: createFlusher(clock, (connection) => flushed.push(connection)) }
 }
-const one = () => aConnection(aFakePeer().peer)
+const one = () => aConnection(createFakePeer().peer)
 
 test('flushes each connection once for all requests within two milliseconds', () => {
-  const { clock, flushed, flusher } = aFlusher()
+  const { clock, flushed, flusher } = createTestFlusher()
   const [a, b] = [one(), one()]
   for (const each of [a, b, a, a]) flusher.schedule(each)
   clock.advance(1)
@@ -24,7 +24,7 @@ test('flushes each connection once for all requests within two milliseconds', ()
 })
 
 test('does not flush a connection that waits for a drain', () => {
-  const { clock, flushed, flusher } = aFlusher()
+  const { clock, flushed, flusher } = createTestFlusher()
   const full = one()
   full.waitsForDrain = true
   flusher.schedule(full)
@@ -37,7 +37,7 @@ test('does not flush a connection that waits for a drain', () => {
 })
 
 test('yields to the event loop after a thousand connections', async () => {
-  const { clock, flushed, flusher } = aFlusher()
+  const { clock, flushed, flusher } = createTestFlusher()
   for (let at = 0; at < 2_500; at += 1) flusher.schedule(one())
   clock.advance(2)
   expect(flushed).toHaveLength(1_000)

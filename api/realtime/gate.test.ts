@@ -13,7 +13,7 @@ test('refuses connections above the limit of a credential until one ends', () =>
   expect(() => gate.enter(key('a'), '::2')).toThrow(limited)
   gate.enter(key('b'), '::1')
   leave()
-  // Leaving twice gives one place back.
+  // A second call of leave has no effect.
   leave()
   gate.enter(key('a'), '::1')
   expect(() => gate.enter(key('a'), '::1')).toThrow(limited)
@@ -25,7 +25,7 @@ test('refuses connections above the limit of an address for every credential', (
   const leave = gate.enter(platform, '::1')
   expect(() => gate.enter(key('b'), '::1')).toThrow(limited)
   expect(() => gate.enter(platform, '::1')).toThrow(limited)
-  gate.enter(key('b'), '::2')
+  gate.enter(key('b'), '2001:db8::1')
   leave()
   gate.enter(key('b'), '::1')
 })
@@ -41,7 +41,7 @@ test('refuses every connection after close', () => {
   expect(() => gate.enter(platform, '::1')).toThrow(expect.objectContaining({ code: 'unavailable' }))
 })
 
-test('one organization has its connections for all of its keys, until one of them ends', () => {
+test('limits the connections of an organization over all of its keys, until one ends', () => {
   const counts = new Map<string, number>()
   const gate = createGate({ socketsPerKey: 10, socketsPerAddress: 10 }, { counts, maxOf: () => 2 })
   const keyOf = (id: string, homeTenantId: string) => ({ ...key(id), homeTenantId })
@@ -52,4 +52,11 @@ test('one organization has its connections for all of its keys, until one of the
   leave()
   gate.enter(keyOf('c', 'org-1'), '::3')
   expect(Object.fromEntries(counts)).toEqual({ 'org-1': 2, 'org-2': 1 })
+})
+
+test('counts IPv6 clients by their /64 network', () => {
+  const gate = createGate({ socketsPerKey: 10, socketsPerAddress: 2 })
+  for (const address of ['2001:db8::1', '2001:db8::2']) gate.enter(key('a'), address)
+  expect(() => gate.enter(key('b'), '2001:db8::3')).toThrow(limited)
+  gate.enter(key('b'), '2001:db8:0:1::3')
 })

@@ -1,4 +1,5 @@
 import type { Principal } from '#api/platform/auth/principal.ts'
+import { addressBlock } from '#api/platform/http/clientAddress.ts'
 import { Problem } from '#api/platform/http/problem.ts'
 
 /** The maximum numbers of connections to one replica, per credential and per client address. */
@@ -24,7 +25,8 @@ export const createGate = (
   let closed = false
   return {
     /** Counts a connection and returns a function that ends the count. Throws a 429 or 503 if a limit is reached. */
-    enter: ({ kind, bucket, homeTenantId: home }: Principal, address: string): (() => void) => {
+    enter: ({ kind, bucket, homeTenantId: home }: Principal, clientAddress: string): (() => void) => {
+      const address = addressBlock(clientAddress)
       if (closed || all >= maxConnections) {
         throw new Problem('unavailable', 'The replica accepts no more connections. Connect again.', {
           headers: { 'retry-after': '1' },

@@ -3,7 +3,7 @@ import { consumeToken, countMalformed, createHealth, messagesPerSecond, nextActi
 
 const seen = { ended: false, behind: false, buffered: 0, subscriptions: 1 }
 const ping = { ping: true }
-/** The actions for a client, second by second. */
+/** Returns the actions for a client with their times, checked once per second. */
 const needs = (health: ReturnType<typeof createHealth>, { fromMs = 0, toMs = 0, more = {} }) => {
   const all: [number, unknown][] = []
   for (let nowMs = fromMs; nowMs <= toMs; nowMs += 1_000) {

@@ -1,4 +1,4 @@
-import type { Histogram, Registry } from 'prom-client'
+import { Histogram, type Registry } from 'prom-client'
 
 type Options = { readonly name: string; readonly help: string; readonly buckets: readonly number[] }
 
@@ -21,15 +21,12 @@ export const createHistogram = (registry: Registry, { name, help, buckets }: Opt
       { metricName: `${name}_count`, labels: {}, value: below },
     ]
   }
-  const metric = {
-    name,
-    help,
-    type: 'histogram',
-    aggregator: 'sum',
-    get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: values() }),
-  }
-  // The registry uses no other members of a metric.
-  registry.registerMetric(metric as unknown as Histogram)
+  const get = async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: values() })
+  // The registry reads a metric by `getForPromString`, others by `get`.
+  Object.assign(new Histogram({ name, help, buckets: [...buckets], registers: [registry] }), {
+    get,
+    getForPromString: get,
+  })
   return (value) => {
     let at = 0
     while (at < buckets.length && value > (buckets[at] ?? 0)) at += 1

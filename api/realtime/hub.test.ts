@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
 import { platform } from '#api/domain/access/claims.ts'
-import { aConnection, aFakePeer, aScope } from '#test/support/fakePeer.ts'
+import { aConnection, aScope, createFakePeer } from '#test/support/fakePeer.ts'
 import type { Connection, Entry, Subscription } from './connection.ts'
 import { createHub, type Snapshot } from './hub.ts'
 import { createRealtimeMetrics } from './metrics.ts'
@@ -12,8 +12,8 @@ type Reading = { entry: Entry; awaiting: Set<Subscription> }
 const named = { type: 'liveConfig', id: 'a' }
 const textOf = (version: number): string => new Date(version).toISOString()
 
-/** A hub whose readings a test begins and ends, over rows that it sets. */
-const aHub = () => {
+/** Creates a hub over rows that the test sets. The test starts and ends its reads. */
+const createTestHub = () => {
   const queue = new Set<Entry>()
   const ended: string[] = []
   const keys: string[] = []
@@ -25,12 +25,18 @@ const aHub = () => {
       () => 0,
     ),
     read: (entry) => void queue.add(entry),
+    feedChanged: () => undefined,
+    restartFeed: () => undefined,
     keyChanged: (id) => void keys.push(id),
     scheduleFlush: (connection) => hub.flush(connection, 0),
     end: (connection, why) => void ended.push(`${connection.principal.id} ${why}`),
   })
   const row = (versionMs: number, more: Partial<Snapshot> = {}): Snapshot => ({
-    ...{ ...aScope, userId: 'u', data: `{"n":${versionMs}}`, versionMs, deleted: false },
+    ...aScope,
+    userId: 'u',
+    data: `{"n":${versionMs}}`,
+    versionMs,
+    deleted: false,
     ...more,
   })
   const begin = (): Reading[] => {
@@ -47,17 +53,23 @@ const aHub = () => {
     keys,
     row,
     gone: (versionMs: number): Snapshot => row(versionMs, { data: '{}', deleted: true }),
-    /** Begins to read what is wanted; `end` brings what was found. */
+    /** Starts the requested reads; `end` delivers their result. */
     begin,
     end,
-    /** Reads what is wanted until nothing is. */
+    /** Runs all requested reads. */
     read: (found: Snapshot | undefined): void => {
       for (let at = 0; at < 5 && queue.size > 0; at += 1) end(begin(), found)
       expect(queue.size).toBe(0)
     },
     change: (versionMs: number, more: Partial<Change> = {}): void => {
       const change: Change = {
-        ...{ ...aScope, type: 'liveConfig', id: 'a', userId: 'u', data: `{"n":${versionMs}}`, versionMs, ageMs: 0 },
+        ...aScope,
+        type: 'liveConfig',
+        id: 'a',
+        userId: 'u',
+        data: `{"n":${versionMs}}`,
+        versionMs,
+        ageMs: 0,
         ...more,
       }
       hub.publish([change], 0)
@@ -70,14 +82,14 @@ const aHub = () => {
         ?.slice(1)
         .map(Number)[0],
     client: (more: Parameters<typeof aConnection>[1] = {}) => {
-      const wire = aFakePeer()
+      const wire = createFakePeer()
       const connection: Connection = aConnection(wire.peer, more)
       return {
         ...wire,
         connection,
         subscribe: (id = 'a'): void => hub.subscribe(connection, { ...named, id }),
-        /** The versions that it was told, and what it was told instead of one. */
-        versions: (): unknown[] => wire.told().map(({ version, warning, error }) => version ?? warning ?? error),
+        /** Returns the versions that it received, and the warning or error in messages without one. */
+        versions: (): unknown[] => wire.messages().map(({ version, warning, error }) => version ?? warning ?? error),
       }
     },
   }
@@ -85,17 +97,17 @@ const aHub = () => {
 
 describe('a subscription', () => {
   test('gets the snapshot and then each newer version', () => {
-    const { client, row, read, change } = aHub()
+    const { client, row, read, change } = createTestHub()
     const one = client()
     one.subscribe()
     read(row(5))
     for (const version of [6, 7]) change(version)
     expect(one.versions()).toEqual([5, 6, 7].map(textOf))
-    expect(one.told()[0]).toEqual({ userId: 'u', resource: named, data: { n: 5 }, version: textOf(5) })
+    expect(one.messages()[0]).toEqual({ userId: 'u', resource: named, data: { n: 5 }, version: textOf(5) })
   })
 
   test('never gets the same or an older version, in any order of snapshot and change', () => {
-    const { client, row, read, begin, end, change, hub } = aHub()
+    const { client, row, read, begin, end, change, hub } = createTestHub()
     const one = client()
     one.subscribe()
     read(row(5))
@@ -108,11 +120,11 @@ describe('a subscription', () => {
   })
 
   test('gets the snapshot before changes that are older than the snapshot', () => {
-    const { client, row, read, begin, end, change } = aHub()
+    const { client, row, read, begin, end, change } = createTestHub()
     const one = client()
     one.subscribe()
     const reading = begin()
-    // The tail is late: these were committed before the row was read.
+    // The tail is late: these changes were committed before the row was read.
     for (const version of [2, 3]) change(version)
     expect(one.versions()).toEqual([])
     end(reading, row(5))
@@ -121,7 +133,7 @@ describe('a subscription', () => {
   })
 
   test('ignores a snapshot whose read began before the subscription', () => {
-    const { client, row, read, begin, end } = aHub()
+    const { client, row, read, begin, end } = createTestHub()
     const [one, two] = [client(), client()]
     one.subscribe()
     const early = begin()
@@ -133,7 +145,7 @@ describe('a subscription', () => {
   })
 
   test('gets a change that its snapshot does not contain', () => {
-    const { client, row, read, begin, end, change } = aHub()
+    const { client, row, read, begin, end, change } = createTestHub()
     const [one, two] = [client(), client()]
     one.subscribe()
     two.subscribe()
@@ -146,7 +158,7 @@ describe('a subscription', () => {
   })
 
   test('gets a warning and then the document if it is created during the read', () => {
-    const { client, row, read, begin, end, change } = aHub()
+    const { client, row, read, begin, end, change } = createTestHub()
     const one = client()
     one.subscribe()
     const early = begin()
@@ -157,7 +169,7 @@ describe('a subscription', () => {
   })
 
   test('gets only a warning for a deleted document, in any order of snapshot and deletion', () => {
-    const { client, gone, read, begin, end, change } = aHub()
+    const { client, gone, read, begin, end, change } = createTestHub()
     const deletion = { data: '{}' }
     const [one, two] = [client(), client()]
     one.subscribe()
@@ -172,18 +184,18 @@ describe('a subscription', () => {
   })
 
   test('gets a deletion that its snapshot does not contain', () => {
-    const { client, row, gone, read, begin, end, change } = aHub()
+    const { client, row, gone, read, begin, end, change } = createTestHub()
     const one = client()
     one.subscribe()
     const early = begin()
     change(6, { data: '{}' })
     end(early, row(5))
     read(gone(6))
-    expect(one.told().map(({ data }) => data)).toEqual([{ n: 5 }, {}])
+    expect(one.messages().map(({ data }) => data)).toEqual([{ n: 5 }, {}])
   })
 
   test('gets one snapshot per subscribe message', () => {
-    const { client, row, read, change } = aHub()
+    const { client, row, read, change } = createTestHub()
     const one = client()
     one.subscribe()
     read(row(5))
@@ -194,7 +206,7 @@ describe('a subscription', () => {
   })
 
   test('gets nothing after it ends, and causes no reads', () => {
-    const { client, row, read, begin, end, change, hub, wants } = aHub()
+    const { client, row, read, begin, end, change, hub, wants } = createTestHub()
     const [one, two] = [client(), client()]
     one.subscribe()
     two.subscribe()
@@ -214,7 +226,7 @@ describe('a subscription', () => {
 
 describe('a change', () => {
   test('without data is read from the row', () => {
-    const { client, row, read, change } = aHub()
+    const { client, row, read, change } = createTestHub()
     const one = client()
     one.subscribe()
     read(row(5))
@@ -225,19 +237,19 @@ describe('a change', () => {
   })
 
   test('of an API key is reported to the recheck and to no subscriber', () => {
-    const { change, keys } = aHub()
+    const { change, keys } = createTestHub()
     change(6, { type: 'apiKey', id: 'key-1' })
     expect(keys).toEqual(['key-1'])
   })
 
   test('is delivered with the id as each subscriber wrote it', () => {
-    const { client, row, read, change } = aHub()
+    const { client, row, read, change } = createTestHub()
     const [plain, scoped] = [client(), client()]
     plain.subscribe('a')
     scoped.subscribe('Project:a')
     read(row(5))
     change(6)
-    expect([plain, scoped].map((each) => each.told().map(({ resource }) => resource))).toEqual([
+    expect([plain, scoped].map((each) => each.messages().map(({ resource }) => resource))).toEqual([
       [named, named],
       [1, 2].map(() => ({ ...named, id: 'Project:a' })),
     ])
@@ -246,7 +258,7 @@ describe('a change', () => {
 
 describe('a client that is behind', () => {
   test('gets only the newest version when it reads again', () => {
-    const { client, row, read, change } = aHub()
+    const { client, row, read, change } = createTestHub()
     const one = client()
     one.subscribe()
     read(row(5))
@@ -259,7 +271,7 @@ describe('a client that is behind', () => {
   })
 
   test('gets dropped updates from the row when it has room', () => {
-    const { client, row, read, change, wants } = aHub()
+    const { client, row, read, change, wants } = createTestHub()
     const one = client()
     for (const id of ['a', 'b']) one.subscribe(id)
     read(row(5))
@@ -277,7 +289,7 @@ describe('a client that is behind', () => {
   })
 
   test('is disconnected if too many notices are unread', () => {
-    const { client, hub, ended } = aHub()
+    const { client, hub, ended } = createTestHub()
     const one = client()
     one.fill(1_000_000)
     for (let at = 0; at < 258; at += 1) hub.refuseMalformed(one.connection)
@@ -294,7 +306,7 @@ describe('permissions', () => {
   }
 
   test('that are revoked end their subscriptions with an error', () => {
-    const { client, row, read, change, hub } = aHub()
+    const { client, row, read, change, hub } = createTestHub()
     const one = client({ principal })
     one.subscribe()
     read(row(5))
@@ -304,7 +316,7 @@ describe('permissions', () => {
   })
 
   test('that are revoked end each subscription once if the client disconnects meanwhile', async () => {
-    const { client, hub, counted } = aHub()
+    const { client, hub, counted } = createTestHub()
     const [one, two] = [client({ principal }), client()]
     for (const id of ['a', 'b', 'c']) one.subscribe(id)
     two.subscribe()
@@ -315,7 +327,7 @@ describe('permissions', () => {
 
   test('that are missing make a world absent until they are granted', () => {
     const world = 'wld-00000000000000000000000000'
-    const { client, row, read, change, hub } = aHub()
+    const { client, row, read, change, hub } = createTestHub()
     const one = client({ principal })
     hub.subscribe(one.connection, { type: 'world', id: world })
     const found = row(5, { worldId: world })

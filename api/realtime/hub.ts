@@ -1,12 +1,13 @@
 import type { ScopeIds } from '#api/domain/access/scope.ts'
 import { type Connection, type Entry, flush, type Subscription } from './connection.ts'
 import { createDelivery, type DeliveryOptions } from './delivery.ts'
+import type { ChangedWorld } from './feed.ts'
 import { createFrameJoiner } from './join.ts'
 import { frameCount, removeUpdates } from './pending.ts'
 import { type DocumentContent, errorText, notFoundText, type ResourceName } from './protocol.ts'
 import { canRead, clearStale, decideSubscribe, findSubscription, permissionEffect } from './subscription.ts'
 import type { Change } from './tail.ts'
-import { readTopic, type SubscriptionTarget, topicKey, topicOfWorld } from './topic.ts'
+import { readTopic, type SubscriptionTarget, topicKey, topicOfFeed, topicOfWorld } from './topic.ts'
 
 /** A document as read from its row, with the ids of its scope. */
 export type Snapshot = DocumentContent & ScopeIds & { readonly deleted: boolean }
@@ -14,6 +15,10 @@ export type Snapshot = DocumentContent & ScopeIds & { readonly deleted: boolean 
 type HubOptions = DeliveryOptions & {
   /** Schedules reading the topic; the result is passed to `publishSnapshot`. */
   readonly read: (entry: Entry) => void
+  /** Called for each change of a world of a feed. */
+  readonly feedChanged: (entry: Entry, world: ChangedWorld) => void
+  /** Called for a feed that must send its snapshot again. */
+  readonly restartFeed: (subscription: Subscription) => void
   /** Called for each change of an API key. */
   readonly keyChanged: (apiKeyId: string) => void
 }
@@ -73,8 +78,23 @@ export const createHub = (options: HubOptions) => {
   const { sendNotice, deliver } = createDelivery(options)
   const registry = createRegistry(options)
   const join = createFrameJoiner()
+  const changeFeeds = ({ id, organizationId, projectId, versionMs, ageMs }: Change, nowMs: number): void => {
+    for (const feed of ['', projectId]) {
+      const entry = registry.entries.get(topicKey(topicOfFeed(organizationId, feed)))
+      if (entry !== undefined) options.feedChanged(entry, { id, projectId, versionMs, writtenMs: nowMs - ageMs })
+    }
+  }
   return {
     ...createRequests(options, registry, sendNotice),
+    /** Queues a warning or an error for a connection. */
+    sendNotice,
+    /** Ends the subscriptions of a feed whose project does not exist. */
+    refuseAbsent: (entry: Entry): void => {
+      for (const subscription of [...entry.subscriptions]) {
+        registry.remove(subscription)
+        sendNotice(subscription.connection, notFoundText(subscription.resource))
+      }
+    },
     /** Removes a closed connection and its subscriptions. */
     remove: (connection: Connection): void => {
       metrics.addDropped(frameCount(connection.pending))
@@ -88,6 +108,7 @@ export const createHub = (options: HubOptions) => {
           options.keyChanged(change.id)
           continue
         }
+        if (type === 'world') changeFeeds(change, nowMs)
         const topic = type === 'world' ? topicOfWorld(change.organizationId, change.id) : { ...change, type }
         const entry = registry.entries.get(topicKey(topic))
         if (entry === undefined) continue
@@ -119,7 +140,10 @@ export const createHub = (options: HubOptions) => {
     },
     /** Reads every topic again. Call it when changes may have been missed. */
     refresh: (): void => {
-      for (const entry of registry.entries.values()) read(entry)
+      for (const entry of registry.entries.values()) {
+        if (entry.topic.type === 'worlds') entry.subscriptions.forEach(options.restartFeed)
+        else read(entry)
+      }
     },
     /** Writes a connection's pending frames, and reads the documents again whose updates were dropped. */
     flush: (connection: Connection, nowMs: number): void => {
@@ -136,7 +160,7 @@ export const createHub = (options: HubOptions) => {
 
 /** The requests of clients, and changes of their permissions. */
 const createRequests = (
-  { read }: HubOptions,
+  { read, restartFeed }: HubOptions,
   registry: ReturnType<typeof createRegistry>,
   sendNotice: (connection: Connection, text: string) => void,
 ) => ({
@@ -147,8 +171,11 @@ const createRequests = (
   subscribe: (connection: Connection, resource: ResourceName): void => {
     const existing = findSubscription(connection, resource)
     if (existing !== undefined) {
-      existing.needsSnapshot = true
-      read(existing.entry)
+      if (existing.entry.topic.type === 'worlds') restartFeed(existing)
+      else {
+        existing.needsSnapshot = true
+        read(existing.entry)
+      }
       return
     }
     const target = decideSubscribe(connection, resource)
@@ -172,7 +199,8 @@ const createRequests = (
     for (const subscription of [...connection.subscriptions]) {
       const effect = permissionEffect(subscription, permissions)
       subscription.grant = undefined
-      if (effect === 'read') read(subscription.entry)
+      if (effect === 'read' && subscription.entry.topic.type === 'worlds') restartFeed(subscription)
+      else if (effect === 'read') read(subscription.entry)
       if (effect !== 'end') continue
       registry.remove(subscription)
       const message = 'The credential no longer has permission to read this resource.'

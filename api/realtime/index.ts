@@ -4,12 +4,13 @@ import type { Principal } from '#api/platform/auth/principal.ts'
 import type { ClientAddress } from '#api/platform/http/clientAddress.ts'
 import { createBatcher } from './batcher.ts'
 import type { Connection, Entry } from './connection.ts'
+import { createFeed, type FeedOptions } from './feed.ts'
 import { createFlusher } from './flusher.ts'
 import { createGate, type OrganizationLimit, type SocketLimits } from './gate.ts'
-import { createHub } from './hub.ts'
+import { createHub, type Hub } from './hub.ts'
 import { createRealtimeMetrics } from './metrics.ts'
 import { createRecheck } from './recheck.ts'
-import { openTailSession, readTopics } from './service.ts'
+import { openTailSession, readExistingFeeds, readFeedPage, readFeedWorlds, readTopics } from './service.ts'
 import { createSessions } from './sessions.ts'
 import { tailChanges } from './tail.ts'
 import { createUpgrade, type UpgradeOptions } from './upgrade.ts'
@@ -31,37 +32,29 @@ type RealtimeOptions = {
 /** Serves the WebSocket connections of this replica and delivers the changes that all replicas commit. */
 export const startRealtime = (options: RealtimeOptions) => {
   const { deps, registry, random } = options
-  const { db, clock, log, scopeExists } = deps
+  const { db, clock, log } = deps
   const stopping = new AbortController()
   const { signal } = stopping
   const gate = createGate(options.limits, limitOf(deps))
   const connections = new Set<Connection>()
-  const metrics = createRealtimeMetrics(registry, clock.monotonic, () =>
-    connections.values().reduce((bytes, { peer, pending }) => bytes + peer.buffered() + pending.bytes, 0),
-  )
+  const presence = createPresence(connections)
+  const metrics = createRealtimeMetrics(registry, clock.monotonic, () => sumQueuedBytes(connections))
 
   const flusher = createFlusher(clock, (connection) => hub.flush(connection, clock.monotonic()))
   const reader = createBatcher<Entry>({
     name: 'topics',
     limit: topicsPerQuery,
+    groupOf: ({ topic }) => topic.organizationId,
     clock,
     log,
     signal,
-    work: async (entries) => {
-      const requested = entries.filter(({ subscriptions }) => subscriptions.size > 0)
-      const receivers = requested.map(hub.subscriptionsForSnapshot)
-      const snapshots = await readTopics(
-        db,
-        requested.map(({ topic }) => topic),
-      )
-      for (const [at, entry] of requested.entries()) {
-        hub.publishSnapshot(entry, snapshots.get(entry.key), receivers[at] ?? new Set())
-      }
-    },
+    work: (entries) => readEntries(db, hub, entries),
   })
   const hub = createHub({
     metrics,
-    read: reader.add,
+    read: (entry) => (entry.topic.type === 'worlds' ? feed.read(entry) : reader.add(entry)),
+    feedChanged: (entry, world) => feed.change(entry, world),
+    restartFeed: (subscription) => feed.restart(subscription),
     keyChanged: (id) => {
       // The REST API of this replica sees the change as soon as realtime does.
       deps.keys.forget(id)
@@ -71,10 +64,12 @@ export const startRealtime = (options: RealtimeOptions) => {
     scheduleFlush: flusher.schedule,
     end: (connection, why) => sessions.end(connection, why),
   })
+  const feedSinks = { refuse: hub.refuseAbsent, scheduleFlush: flusher.schedule }
+  const feed = createFeed({ ...feedReads(deps), ...feedSinks, metrics, clock, log, signal })
   const recheck = createRecheck({
     connections,
     verifyToken: options.verifyToken,
-    scopeExists,
+    scopeExists: deps.scopeExists,
     clock,
     log,
     signal,
@@ -87,7 +82,10 @@ export const startRealtime = (options: RealtimeOptions) => {
     metrics,
     clock,
     random,
-    onOpen: recheck.add,
+    onOpen: (connection) => {
+      recheck.add(connection)
+      presence.begin()
+    },
     onClose: recheck.remove,
   })
   const running = Promise.all([
@@ -99,6 +97,7 @@ export const startRealtime = (options: RealtimeOptions) => {
         hub.refresh()
         recheck.all()
       },
+      untilWatched: presence.begun,
       onPoll: metrics.recordPoll,
       clock,
       log,
@@ -127,6 +126,44 @@ export const startRealtime = (options: RealtimeOptions) => {
     },
   }
 }
+
+/** Returns the bytes that wait to be sent. */
+const sumQueuedBytes = (connections: ReadonlySet<Connection>): number =>
+  connections.values().reduce((bytes, { peer, pending }) => bytes + peer.buffered() + pending.bytes, 0)
+
+/** Signals that a replica without connections gets one. */
+const createPresence = (connections: ReadonlySet<Connection>) => {
+  let beginning = new AbortController()
+  return {
+    /** Call it when a connection opens. */
+    begin: (): void => beginning.abort(),
+    /** Returns a signal that is aborted when there are connections. */
+    begun: (): AbortSignal => {
+      if (connections.size > 0) return AbortSignal.abort()
+      beginning = new AbortController()
+      return beginning.signal
+    },
+  }
+}
+
+/** Reads the documents of entries and publishes them as snapshots. */
+const readEntries = async (db: Deps['db'], hub: Hub, entries: readonly Entry[]): Promise<void> => {
+  const requested = entries.filter(({ subscriptions }) => subscriptions.size > 0)
+  const receivers = requested.map(hub.subscriptionsForSnapshot)
+  const snapshots = await readTopics(
+    db,
+    requested.map(({ topic }) => topic),
+  )
+  for (const [at, entry] of requested.entries()) {
+    hub.publishSnapshot(entry, snapshots.get(entry.key), receivers[at] ?? new Set())
+  }
+}
+
+const feedReads = ({ db }: Deps): Pick<FeedOptions, 'readPage' | 'readWorlds' | 'readExisting'> => ({
+  readPage: (topic, after) => readFeedPage(db, topic, after),
+  readWorlds: (topic, changed) => readFeedWorlds(db, topic, changed),
+  readExisting: (topics) => readExistingFeeds(db, topics),
+})
 
 const limitOf = ({ connectionCounts, cachedLimits }: Deps): OrganizationLimit => ({
   counts: connectionCounts,

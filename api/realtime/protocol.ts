@@ -1,12 +1,20 @@
+import type { WorldAnswer } from '#api/domain/worlds/schema.ts'
 import { documentTypes } from '#shared/enumerations.ts'
 
-/** The types that a client can subscribe to: documents, and the status of worlds. */
-export const resourceTypes = [...documentTypes, 'world'] as const
+/** The types that a client can subscribe to: documents, the status of a world, and all worlds of a scope. */
+export const resourceTypes = [...documentTypes, 'world', 'worlds'] as const
 export type ResourceType = (typeof resourceTypes)[number]
 /** A resource as the client named it. */
 export type ResourceName = { readonly type: string; readonly id: string }
 /** A message from a client. */
 export type ClientMessage = { readonly action: 'subscribe' | 'unsubscribe'; readonly resource: ResourceName }
+
+/** A world in a feed. A deleted world has no name and no status. */
+export type FeedWorld = {
+  readonly worldId: string
+  readonly projectId: string
+  readonly version: string
+} & ({ readonly isDeleted: true } | { readonly name: string; readonly status: WorldAnswer['status'] })
 
 /** A string that contains valid JSON. */
 export type Json = string & { readonly json?: true }
@@ -41,13 +49,21 @@ export const updateText = ({ type, id }: ResourceName, { versionMs, userId, data
   `{"userId":${JSON.stringify(userId)},"resource":${JSON.stringify({ type, id })},"data":${data},` +
   `"version":"${new Date(versionMs).toISOString()}"}`
 
-/** Returns the warning for a resource that does not exist or that the client may not read. */
+/** Returns the warning for a resource that does not exist or that the client may not read. A feed does not wait for its project. */
 export const notFoundText = (resource: ResourceName): string =>
   JSON.stringify({
     warning: 'resource_not_found',
-    message: `The ${resource.type} resource does not exist. The subscription is active and waits for it.`,
+    message: `The ${resource.type} resource does not exist. ${
+      resource.type === 'worlds' ? 'The subscription has ended.' : 'The subscription is active and waits for it.'
+    }`,
     resource,
   })
+
+/** The worlds of one message of a feed. `snapshot` marks a page of the present worlds. */
+export type FeedData = {
+  readonly worlds: readonly FeedWorld[]
+  readonly snapshot?: { readonly isFirst: boolean; readonly isLast: boolean }
+}
 
 /** The errors of the protocol, with the text that the client receives. */
 export const faults = {
@@ -66,6 +82,13 @@ export const errorText = (fault: Fault, about?: { message: string; resource: Res
   const resource = { type: type.slice(0, 256), id: id.slice(0, 256) }
   return JSON.stringify({ error: faults[fault], message: about.message, resource })
 }
+
+/** The error that precedes the end of a connection. */
+export const closingError = 'Connection closed'
+
+/** Returns the frame of the error that tells a client why its connection ends. */
+export const closingFrame = (reason: string): Buffer =>
+  textFrame(JSON.stringify({ error: closingError, message: reason }))
 
 /** Encodes a complete unmasked text frame (RFC 6455, section 5.2), which can be written to many sockets. */
 export const textFrame = (text: string): Buffer => {

@@ -1,12 +1,18 @@
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
+import { projects } from '#api/domain/projects/table.ts'
 import { presentStatus } from '#api/domain/worlds/present.ts'
-import { worlds } from '#api/domain/worlds/table.ts'
+import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
 import type { Database } from '#api/platform/database/client.ts'
+import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { openSession } from '#api/platform/database/pool.ts'
+import { toPaged } from '#api/platform/http/page.ts'
+import { withDefined } from '#shared/optional.ts'
+import { type ChangedWorld, type FeedCursor, type FeedPage, feedPageSize } from './feed.ts'
 import type { Snapshot } from './hub.ts'
 import { maxChangesAtOnce } from './pgSnapshot.ts'
+import type { FeedWorld } from './protocol.ts'
 import type { Change, TailSession } from './tail.ts'
-import { type Topic, topicKey, topicOfWorld } from './topic.ts'
+import { type Topic, topicKey, topicOfFeed, topicOfWorld } from './topic.ts'
 
 const pollTimeoutMs = 5_000
 
@@ -135,6 +141,64 @@ const readWorlds = async (db: Database, topics: readonly Topic[]): Promise<[stri
       { organizationId, projectId, worldId, userId: '', data, deleted, versionMs },
     ]
   })
+}
+
+/** Reads a page of the worlds of a feed, oldest first. */
+export const readFeedPage = async (db: Database, topic: Topic, after: FeedCursor | undefined): Promise<FeedPage> => {
+  const page = { limit: feedPageSize, ...withDefined({ after }) }
+  const rows = await db
+    .select()
+    .from(worlds)
+    .where(and(whereInFeed(topic), isNull(worlds.deletingAt), whereAfterCursor(worlds, page)))
+    .orderBy(...listOrder(worlds))
+    .limit(feedPageSize + 1)
+  const { items, next } = toPaged(rows, page)
+  return { worlds: items.map(toFeedWorld), next }
+}
+
+/** Reads the present state of changed worlds of a feed. A world without a row is deleted. */
+export const readFeedWorlds = async (
+  db: Database,
+  topic: Topic,
+  changed: readonly ChangedWorld[],
+): Promise<FeedWorld[]> => {
+  const ids = changed.map(({ id }) => id)
+  const rows = await db
+    .select()
+    .from(worlds)
+    .where(and(whereInFeed(topic), inArray(worlds.id, ids)))
+  const rowOf = new Map(rows.map((row) => [row.id, row]))
+  return changed.map(({ id, projectId, versionMs }) => {
+    const row = rowOf.get(id)
+    if (row !== undefined) return toFeedWorld(row)
+    return { worldId: id, projectId, isDeleted: true, version: new Date(versionMs).toISOString() }
+  })
+}
+
+/** Returns the keys of those feeds of projects whose project exists in its organization. */
+export const readExistingFeeds = async (db: Database, topics: readonly Topic[]): Promise<Set<string>> => {
+  const rows = await db
+    .select({ organizationId: projects.organizationId, id: projects.id })
+    .from(projects)
+    .where(
+      and(
+        inArray(
+          projects.id,
+          topics.map(({ projectId }) => projectId),
+        ),
+        isNull(projects.deletingAt),
+      ),
+    )
+  return new Set(rows.map(({ organizationId, id }) => topicKey(topicOfFeed(organizationId, id))))
+}
+
+const whereInFeed = ({ organizationId, projectId }: Topic) =>
+  and(eq(worlds.organizationId, organizationId), projectId === '' ? undefined : eq(worlds.projectId, projectId))
+
+const toFeedWorld = (row: WorldRow): FeedWorld => {
+  const { id: worldId, projectId, name, followedVersion } = row
+  const common = { worldId, projectId, version: followedVersion.toISOString() }
+  return row.deletingAt === null ? { ...common, name, status: presentStatus(row) } : { ...common, isDeleted: true }
 }
 
 /** Returns the project of a world, or undefined if the organization has no such world. */

@@ -6,7 +6,7 @@ import { type Ending, endings } from './ending.ts'
 import { consumeToken, countMalformed, createHealth, nextAction, recordActivity } from './health.ts'
 import type { Hub } from './hub.ts'
 import type { RealtimeMetrics } from './metrics.ts'
-import { readMessage } from './protocol.ts'
+import { closingFrame, readMessage } from './protocol.ts'
 import type { ClientEvents, ClientSocket } from './socket.ts'
 
 const checkIntervalMs = 1_000
@@ -34,9 +34,11 @@ export const createSessions = (
     if (connection.ended !== undefined) return
     // Pending frames go out before the close frame.
     hub.flush(connection, clock.monotonic())
+    const [code, reason] = endings[why]
+    // Clients that are silent or do not read get no reason.
+    if (reason !== '') connection.peer.write(closingFrame(reason))
     connection.ended = why
     connection.health.endedMs = clock.monotonic()
-    const [code, reason] = endings[why]
     connection.peer.close(code, reason)
   }
   const terminate = (connection: Connection, why: Ending | undefined): void => {
@@ -49,8 +51,10 @@ export const createSessions = (
     const message = text === undefined ? undefined : readMessage(text)
     if (!consumeToken(connection.health, clock.monotonic())) end(connection, 'rate')
     else if (message !== undefined) hub[message.action](connection, message.resource)
-    else if (countMalformed(connection.health)) hub.refuseMalformed(connection)
-    else end(connection, 'malformed')
+    else {
+      hub.refuseMalformed(connection)
+      if (!countMalformed(connection.health)) end(connection, 'malformed')
+    }
   }
   const checkHealth = (connection: Connection, nowMs: number): void => {
     const { peer, health, subscriptions, ended } = connection

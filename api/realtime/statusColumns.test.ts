@@ -3,10 +3,11 @@ import { getTableColumns } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { presentStatus } from '#api/domain/worlds/present.ts'
 import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
+import { serverSettings } from '#shared/domain/world.ts'
 
 const migrations = new URL('../platform/database/migrations/', import.meta.url)
 
-/** The columns of worlds that the newest definition of the trigger compares. */
+/** Returns the columns of worlds that the newest definition of the trigger compares. */
 const triggerColumns = (): string[] => {
   const files = readdirSync(migrations).filter((file) => file.endsWith('.sql'))
   const text = files
@@ -14,28 +15,27 @@ const triggerColumns = (): string[] => {
     .map((file) => readFileSync(new URL(file, migrations), 'utf8'))
     .join('\n')
   const definition = text.slice(text.lastIndexOf('CREATE TRIGGER realtime_world_changed'))
-  return [...definition.slice(0, definition.indexOf('EXECUTE')).matchAll(/\bNEW\.(\w+)/g)].flatMap(
-    ([, column]) => column ?? [],
-  )
+  const columns = definition.slice(0, definition.indexOf('EXECUTE')).matchAll(/\bNEW\.(\w+)/g)
+  return [...new Set([...columns].flatMap(([, column]) => column ?? []))]
 }
 
 const toSnakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** The columns that a status is made from, recorded while one is presented. */
+/** Returns the columns that presenting a status reads. */
 const columnsOfStatus = (): string[] => {
   const read = new Set<string>()
-  const compute = { group: 'production', region: 'Europe' }
   const row: Partial<WorldRow> = {
     phase: 'Active',
     statusMessage: '',
     startedAt: new Date(0),
     resolvedBuild: null,
     runId: null,
+    address: null,
+    conditions: [],
     startedWith: { build: null, 'scaling profile': '', capacity: 1, map: '', 'networking strategy': '', place: '' },
-    runtime: { mapName: '' },
+    ...serverSettings.parse({}),
     networking: { strategy: 'Default', scaling: { profile: 'Capacity30', configuration: null } },
     admission: { policy: 'Open', capacity: 1 },
-    compute: compute as WorldRow['compute'],
   }
   presentStatus(
     new Proxy(row as WorldRow, {
@@ -48,6 +48,6 @@ const columnsOfStatus = (): string[] => {
   return [...read].map(toSnakeCase)
 }
 
-test('the trigger on worlds compares every column that a status is made from, and the deletion', () => {
-  expect(triggerColumns().sort()).toEqual([...columnsOfStatus(), 'deleting_at'].sort())
+test('compares every column of a world status, the name and the deletion, in the trigger on worlds', () => {
+  expect(triggerColumns().sort()).toEqual([...columnsOfStatus(), 'name', 'deleting_at'].sort())
 })

@@ -1,7 +1,7 @@
 import type { ScopeIds } from '#api/domain/access/scope.ts'
 import type { Connection, Subscription } from './connection.ts'
 import type { Fault, ResourceName } from './protocol.ts'
-import { mayRead, permissionPath, readTopic, type SubscriptionTarget } from './topic.ts'
+import { mayListFeed, mayRead, permissionPath, readTopic, type SubscriptionTarget } from './topic.ts'
 
 /** The highest number of subscriptions of one connection. */
 export const maxSubscriptions = 128
@@ -23,7 +23,11 @@ export const decideSubscribe = (
 ): SubscriptionTarget | { fault: Fault; message: string } => {
   const target = readTopic(connection.scope, resource)
   if ('fault' in target) return target
-  if (target.isOwnScope && !mayRead(connection.principal.permissions, permissionPath(target.topic))) {
+  const { permissions } = connection.principal
+  const { topic } = target
+  const isAllowed =
+    topic.type === 'worlds' ? mayListFeed(permissions, topic) : mayRead(permissions, permissionPath(topic))
+  if (target.isOwnScope && !isAllowed) {
     return { fault: 'permission', message: 'The credential has no permission to read this scope.' }
   }
   if (connection.subscriptions.length >= maxSubscriptions) {
@@ -51,8 +55,9 @@ export const permissionEffect = (
   { grant, entry, isOwnScope }: Subscription,
   permissions: readonly string[],
 ): 'end' | 'read' | 'nothing' => {
+  if (entry.topic.type === 'worlds') return mayListFeed(permissions, entry.topic) ? 'read' : 'end'
   const path = grant?.path ?? (isOwnScope ? permissionPath(entry.topic) : undefined)
   if (path === undefined || mayRead(permissions, path)) return grant?.canRead === true ? 'nothing' : 'read'
-  // The client was told that the resource is absent, and that stays true for it.
+  // The client got the warning that the resource does not exist. It may still not know of the resource.
   return grant?.canRead === false ? 'nothing' : 'end'
 }

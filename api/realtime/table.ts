@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { customType, index, jsonb, pgTable, text } from 'drizzle-orm/pg-core'
 import { instant } from '#api/platform/database/columns.ts'
+import type { PartitionedTable } from '#api/platform/database/partitions/plan.ts'
 
 /** A 64-bit transaction id, which does not wrap around, represented as text. */
 const xid8 = customType<{ data: string }>({ dataType: () => 'xid8' })
@@ -29,3 +30,14 @@ export const realtimeChanges = pgTable(
   },
   (table) => [index().on(table.xid)],
 )
+
+const quarterMs = 15 * 60_000
+
+/** The partitions of the change records. Readers never look back further than one minute. */
+export const changePartitions: PartitionedTable = {
+  name: 'realtime_changes',
+  column: 'at',
+  partitionMs: quarterMs,
+  retentionMs: quarterMs,
+  isUnlogged: true,
+}

@@ -4,15 +4,24 @@ import { maxChangesAtOnce, type UnseenTransactions } from './pgSnapshot.ts'
 import { type Change, type TailSession, tailChanges } from './tail.ts'
 
 const change = (id: string): Change => ({
-  ...{ organizationId: 'org-1', projectId: 'prj-1', worldId: '', type: 'liveConfig', id },
-  ...{ userId: 'u', data: '{}', versionMs: 1, ageMs: 0 },
+  organizationId: 'org-1',
+  projectId: 'prj-1',
+  worldId: '',
+  type: 'liveConfig',
+  id,
+  userId: 'u',
+  data: '{}',
+  versionMs: 1,
+  ageMs: 0,
 })
 type Polled = Awaited<ReturnType<TailSession['poll']>>
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 const log = { ...quiet, child: () => log }
 
-/** A tail over sessions that a test answers for, by hand. */
-const aTail = () => {
+/** Starts a tail over fake sessions, whose responses the test sends. */
+const startTail = ({ isWatched = true } = {}) => {
+  const watched = new AbortController()
+  if (isWatched) watched.abort()
   const clock = createFakeClock()
   let stalledMs = 0
   const stopping = new AbortController()
@@ -35,7 +44,11 @@ const aTail = () => {
     }
   }
   const running = tailChanges({
-    ...{ open, log, signal: stopping.signal, onPoll: () => undefined },
+    open,
+    log,
+    signal: stopping.signal,
+    untilWatched: () => watched.signal,
+    onPoll: () => undefined,
     clock: { ...clock, monotonic: () => clock.monotonic() + stalledMs },
     publish: (changes) => void seen.push(...changes.map(({ id }) => id)),
     refresh: () => void seen.push('refresh'),
@@ -47,6 +60,8 @@ const aTail = () => {
     seen,
     sessions,
     settle,
+    /** Opens the first connection. */
+    watch: (): void => watched.abort(),
     answer: async (polled: Polled): Promise<void> => {
       await settle()
       waiting?.resolve(polled)
@@ -57,12 +72,12 @@ const aTail = () => {
       waiting?.reject(new Error('the session is lost'))
       await settle()
     },
-    pass: async (ms: number): Promise<void> => {
+    advance: async (ms: number): Promise<void> => {
       await settle()
       clock.advance(ms)
       await settle()
     },
-    /** The process stands still: time passes, and no timer fires. */
+    /** Simulates a suspended process: time passes, and no timer fires. */
     stall: (ms: number): void => {
       stalledMs += ms
     },
@@ -76,10 +91,10 @@ const aTail = () => {
 
 describe('the tail', () => {
   test('reads all topics after the first pg_snapshot and then polls for unseen transactions', async () => {
-    const tail = aTail()
+    const tail = startTail()
     await tail.answer({ snapshot: '12:30:13', changes: [change('a'), change('b')] })
     expect(tail.seen).toEqual(['refresh', 'a', 'b'])
-    await tail.pass(5)
+    await tail.advance(5)
     await tail.answer({ snapshot: '30:30:', changes: [] })
     expect(tail.sessions.map(({ polls }) => polls)).toEqual([
       [
@@ -92,27 +107,45 @@ describe('the tail', () => {
   })
 
   test('polls 200 times a second during changes and 20 times a second otherwise', async () => {
-    const tail = aTail()
+    const tail = startTail()
     const polls = () => tail.sessions[0]?.polls.length
     await tail.answer({ snapshot: '30:30:', changes: [change('a')] })
-    await tail.pass(5)
+    await tail.advance(5)
     expect(polls()).toBe(2)
-    await tail.pass(1_000)
+    await tail.advance(1_000)
     await tail.answer({ snapshot: '30:30:', changes: [] })
-    await tail.pass(49)
+    await tail.advance(49)
     expect(polls()).toBe(2)
-    await tail.pass(1)
+    await tail.advance(1)
+    expect(polls()).toBe(3)
+    await tail.stop()
+  })
+
+  test('polls less often without connections, and at once when the first one opens', async () => {
+    const tail = startTail({ isWatched: false })
+    const polls = () => tail.sessions[0]?.polls.length
+    await tail.answer({ snapshot: '30:30:', changes: [change('a')] })
+    expect(tail.seen).toEqual(['refresh', 'a'])
+    await tail.advance(5)
+    await tail.advance(249)
+    expect(polls()).toBe(1)
+    await tail.advance(1)
+    expect(polls()).toBe(2)
+    await tail.answer({ snapshot: '30:30:', changes: [] })
+    await tail.advance(5)
+    tail.watch()
+    await tail.settle()
     expect(polls()).toBe(3)
     await tail.stop()
   })
 
   test('reads all topics again after a lost session', async () => {
-    const tail = aTail()
+    const tail = startTail()
     await tail.answer({ snapshot: '40:50:', changes: [change('a')] })
-    await tail.pass(5)
+    await tail.advance(5)
     await tail.lose()
     expect(tail.sessions[0]?.isClosed).toBe(true)
-    await tail.pass(250)
+    await tail.advance(250)
     await tail.answer({ snapshot: '20:20:', changes: [change('b')] })
     expect(tail.seen).toEqual(['refresh', 'a', 'refresh', 'b'])
     expect(tail.sessions[1]?.polls).toEqual([{ xmax: '20', inProgress: ['11', '12'] }])
@@ -120,35 +153,35 @@ describe('the tail', () => {
   })
 
   test('treats a session without response for ten seconds as lost and ignores its late response', async () => {
-    const tail = aTail()
-    await tail.pass(9_999)
+    const tail = startTail()
+    await tail.advance(9_999)
     expect(tail.sessions).toHaveLength(1)
-    await tail.pass(1)
+    await tail.advance(1)
     await tail.answer({ snapshot: '30:30:', changes: [change('late')] })
-    await tail.pass(250)
+    await tail.advance(250)
     expect(tail.sessions).toHaveLength(2)
     expect(tail.seen).toEqual(['refresh', 'refresh'])
     await tail.stop()
   })
 
   test('reads all topics if one poll returns too many changes', async () => {
-    const tail = aTail()
+    const tail = startTail()
     const many = Array.from({ length: maxChangesAtOnce + 1 }, () => change('many'))
     await tail.answer({ snapshot: '30:30:', changes: many })
-    await tail.pass(5)
+    await tail.advance(5)
     await tail.answer({ snapshot: '31:31:', changes: [change('next')] })
     expect(tail.seen).toEqual(['refresh', 'refresh', 'next'])
     await tail.stop()
   })
 
   test('reads all topics after a pause of more than a minute', async () => {
-    const tail = aTail()
+    const tail = startTail()
     await tail.answer({ snapshot: '30:30:', changes: [] })
     tail.stall(59_000)
-    await tail.pass(50)
+    await tail.advance(50)
     await tail.answer({ snapshot: '31:31:', changes: [change('a')] })
     tail.stall(61_000)
-    await tail.pass(5)
+    await tail.advance(5)
     await tail.answer({ snapshot: '32:32:', changes: [change('b')] })
     expect(tail.seen).toEqual(['refresh', 'a', 'refresh'])
     await tail.stop()

@@ -29,6 +29,8 @@ type TailOptions = {
   readonly publish: (changes: readonly Change[]) => void
   /** Called when changes may have been missed and every topic must be read again. */
   readonly refresh: () => void
+  /** Returns a signal that is aborted when this replica has connections. */
+  readonly untilWatched: () => AbortSignal
   /** Called after each successful poll. */
   readonly onPoll: () => void
   readonly clock: Clock
@@ -38,6 +40,8 @@ type TailOptions = {
 
 const responseTimeoutMs = 10_000
 const retryMs = 250
+/** The additional delay without connections. Changes then only invalidate cached credentials, which must happen within a second. */
+const unwatchedMs = 250
 
 /**
  * Publishes committed changes until the signal is aborted. After a lost session it takes a new `pg_snapshot` and reads
@@ -79,6 +83,8 @@ const tailSession = async (session: TailSession, options: TailOptions): Promise<
       options.refresh()
     }
     await sleep(clock, nextPollMs({ sinceChangeMs: nowMs - changedMs }), signal)
+    const watched = options.untilWatched()
+    if (!watched.aborted) await sleep(clock, unwatchedMs, AbortSignal.any([watched, signal]))
   }
 }
 

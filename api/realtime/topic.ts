@@ -1,5 +1,5 @@
-import { pathOf } from '#api/domain/access/authorise.ts'
-import { strongestVerb } from '#api/domain/access/permissions.ts'
+import { canReach, pathOf } from '#api/domain/access/authorise.ts'
+import { strongestVerb, strongestVerbBeneath } from '#api/domain/access/permissions.ts'
 import type { ScopeIds } from '#api/domain/access/scope.ts'
 import { documentParams } from '#api/domain/documents/schema.ts'
 import { resolveDocument } from '#api/domain/documents/scope.ts'
@@ -37,6 +37,7 @@ export const readTopic = (
     if (!isId('world', id)) return { fault: 'id', message: 'The id of a world is wld- and 26 characters.' }
     return { topic: topicOfWorld(scope.organizationId, id), isOwnScope: false }
   }
+  if (resourceType === 'worlds') return readFeedTopic(scope, id)
   const parsed = documentParams.shape.id.safeParse(id)
   if (!parsed.success)
     return { fault: 'id', message: `The id is invalid: ${parsed.error.issues[0]?.message ?? 'unknown form'}.` }
@@ -53,6 +54,45 @@ export const readTopic = (
     return { fault: 'id', message: `${first?.path ?? 'The id'}: ${first?.message ?? 'is invalid'}.` }
   }
 }
+
+/** Resolves the id of a feed: the organization of the connection, or a project of it. */
+const readFeedTopic = (
+  { organizationId, projectId }: ScopeIds,
+  id: string,
+): SubscriptionTarget | { fault: Fault; message: string } => {
+  if (id !== organizationId && !isId('project', id)) {
+    return { fault: 'id', message: 'The id is that of the organization, or prj- and 26 characters.' }
+  }
+  if (projectId !== '' && id !== projectId) {
+    return { fault: 'id', message: `The connection is limited to the project ${projectId}.` }
+  }
+  return { topic: topicOfFeed(organizationId, id === organizationId ? '' : id), isOwnScope: true }
+}
+
+/** Returns the topic of all worlds of a project, or of an organization if `projectId` is ''. */
+export const topicOfFeed = (organizationId: string, projectId: string): Topic => ({
+  type: 'worlds',
+  organizationId,
+  projectId,
+  worldId: '',
+  id: '',
+})
+
+/** Reports whether the permissions allow reading a world of the feed. */
+export const mayListFeed = (permissions: readonly string[], { organizationId, projectId }: Topic): boolean =>
+  canReach(permissions, '', organizationId) &&
+  (projectId === '' || canReach(permissions, pathOf(organizationId), projectId))
+
+/** Reports whether the permissions allow reading every world of the feed. */
+export const mayReadWholeFeed = (permissions: readonly string[], topic: Topic): boolean =>
+  strongestVerbBeneath(permissions, permissionPath(topic)) !== undefined
+
+/** Reports whether the permissions allow reading this world of the feed. */
+export const mayReadWorld = (
+  permissions: readonly string[],
+  { organizationId }: Topic,
+  { projectId, worldId }: { readonly projectId: string; readonly worldId: string },
+): boolean => mayRead(permissions, pathOf(organizationId, projectId, worldId))
 
 /** Returns the permission path of the scope that these ids name. */
 export const permissionPath = ({ organizationId, projectId, worldId }: ScopeIds): string =>

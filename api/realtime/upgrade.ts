@@ -99,14 +99,14 @@ export const createUpgrade = ({ fetch, clientAddress, enter, open, clock, log }:
     }
   }
 
-  /** Waits for `over`. Destroys the socket if that takes longer than the limit. */
-  const within = async (limitMs: number, socket: Duplex, over: Promise<void>): Promise<void> => {
+  /** Waits for `done`. Destroys the socket if that takes longer than the limit. */
+  const within = async (limitMs: number, socket: Duplex, done: Promise<void>): Promise<void> => {
     const late = Promise.withResolvers<void>()
     const deadline = clock.setTimeout(() => {
       socket.destroy()
       late.resolve()
     }, limitMs)
-    await Promise.race([over, late.promise])
+    await Promise.race([done, late.promise])
     deadline.cancel()
   }
 

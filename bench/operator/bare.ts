@@ -7,7 +7,10 @@ const namespace = 'bench-bare'
 const readyMs = 600_000
 let round = 0
 
-/** Bare pods by the same client, all at once: when each was there, in milliseconds from the start, and pods a second. */
+/**
+ * Creates bare pods all at once with the same client, and waits until all are Ready. Returns the creation time of each
+ * in milliseconds from the start, and the rates per second.
+ */
 export const makeBarePods = async (transport: Transport, objects: Objects, count: number) => {
   await objects.namespace(namespace)
   round += 1
@@ -25,6 +28,6 @@ export const makeBarePods = async (transport: Transport, objects: Objects, count
   }
 }
 
-/** So many within the time until the last, a second. */
+/** Returns the rate per second: the number of times, divided by the last one. */
 export const rate = (timesMs: readonly number[]): number =>
   timesMs.length / (timesMs.reduce((last, ms) => Math.max(last, ms), 0) / 1000)

@@ -9,7 +9,7 @@ const namespace = 'bench-bots'
 const perDeployment = 200
 const readyMs = 1_800_000
 
-/** Many bots of many deployments, all asked for at once. */
+/** Measures many bots of many deployments that are created at once. */
 export const bots: Part = async ({ transport, objects, startOperator, say, count }) => {
   const wanted = count('ORRERY_BENCH_BOTS', 10_000)
   const deployments = Math.max(1, Math.ceil(wanted / perDeployment))

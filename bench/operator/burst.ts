@@ -5,11 +5,15 @@ import { makeBarePods, rate } from './bare.ts'
 import { worldName } from './objects.ts'
 import type { Bench, Part } from './part.ts'
 import { watchNamespace } from './seen.ts'
+import { describeRequests } from './usage.ts'
 
 const namespace = 'bench-burst'
-const readyMs = 600_000
+const untilReadyMs = 600_000
 
-/** Many worlds started at once, between two rounds of as many bare pods; then as many that an operator finds started. */
+/**
+ * Measures many worlds that start at once, compared with as many bare pods before and after, and then an operator that
+ * finds as many started worlds.
+ */
 export const burst: Part = async (bench) => {
   const { transport, objects, startOperator, say, count } = bench
   const worlds = count('ORRERY_BENCH_BURST_WORLDS', 1_000)
@@ -24,7 +28,7 @@ export const burst: Part = async (bench) => {
   const start = await operator.usage()
   const startedMs = performance.now()
   const appliedMs = await objects.startWorlds(namespace, worlds)
-  await live.untilReady(worlds, readyMs)
+  await live.untilReady(worlds, untilReadyMs)
   const end = await operator.usage()
   const after = await makeBarePods(transport, objects, worlds)
 
@@ -39,6 +43,10 @@ export const burst: Part = async (bench) => {
   say('World applied → pod made, ms', `p50 ${ms(waits, 0.5)}, p99 ${ms(waits, 0.99)}`)
   say('first apply → pod made, ms', `p50 ${ms(madeMs, 0.5)}, p99 ${ms(madeMs, 0.99)}; applies took ${ms(appliesMs, 1)}`)
   say('first apply → Active, ms', `p50 ${ms(activeMs, 0.5)}, p99 ${ms(activeMs, 0.99)}, last ${ms(activeMs, 1)}`)
+  const readyMs = names.map((name) => Math.max(0, (live.ready.get(name) ?? 0) - (appliedMs.get(name) ?? 0)))
+  const share = quantile(readyMs, 0.5) / quantile(readyMs, 0.99)
+  const spread = `p50 ${ms(readyMs, 0.5)}, p99 ${ms(readyMs, 0.99)}: ${share.toFixed(2)}`
+  say('World applied → Active, ms', spread, share <= 0.6, 'p50 <= 0.6 of p99')
   const rounds = `bare ${before.podsPerSecond.toFixed(0)} before, ${after.podsPerSecond.toFixed(0)} after`
   say('pods a second', `${own.toFixed(0)}; ${rounds}: ${(own / bare).toFixed(2)} of bare`, own / bare >= 0.6, '>= 0.6')
   const active = rate(activeMs)
@@ -48,8 +56,8 @@ export const burst: Part = async (bench) => {
     `${active.toFixed(0)}; bare pods Ready ${bareReady.toFixed(0)}: ${(active / bareReady).toFixed(2)} of bare`,
   )
   const writes = (end.writes - start.writes) / worlds
-  const events = ((end.events - start.events) / worlds).toFixed(2)
-  say('writes a world, start → Active', `${writes.toFixed(2)}, and ${events} of events`, writes <= 3, '<= 3')
+  say('writes a world, start → Active', writes.toFixed(2), writes <= 3, '<= 3')
+  say('requests a world', describeRequests(start, end, worlds))
   say('operator', `${(end.cpuSeconds - start.cpuSeconds).toFixed(1)} CPU s, ${end.rssMiB} MiB`)
   await pods.stop()
   await live.stop()
@@ -57,7 +65,7 @@ export const burst: Part = async (bench) => {
   await foundStarted(bench, worlds, bare)
 }
 
-/** Worlds whose applies are over when the operator comes: it alone makes their pods, as the client does the bare ones. */
+/** Measures an operator that starts after all worlds were applied, so that it alone limits the rate of new pods. */
 const foundStarted = async ({ transport, objects, startOperator, say }: Bench, worlds: number, bare: number) => {
   const found = `${namespace}-found`
   await objects.namespace(found)
@@ -67,7 +75,7 @@ const foundStarted = async ({ transport, objects, startOperator, say }: Bench, w
     await watchNamespace(transport, worldResource, found),
   ]
   const operator = await startOperator('burst-found')
-  await live.untilReady(worlds, readyMs)
+  await live.untilReady(worlds, untilReadyMs)
   const made = [...pods.made.values()]
   const startedMs = Math.min(...made)
   const own = rate(made.map((ms) => ms - startedMs))

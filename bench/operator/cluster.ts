@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startCluster } from '#dev/clusters/index.ts'
+import type { ClientLimits } from '#dev/kubernetes/controlPlane.ts'
 import { installManifests } from '#dev/kubernetes/manifests.ts'
-import { nodeFlags } from '#dev/nodeFlags.ts'
+import { operatorNodeFlags } from '#dev/nodeFlags.ts'
 import { freePort } from '#dev/ports.ts'
 import { startService } from '#dev/process.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
@@ -12,20 +13,26 @@ import { createTransport } from '#shared/kube/transport.ts'
 export type BenchCluster = Awaited<ReturnType<typeof openCluster>>
 export type Operator = Awaited<ReturnType<BenchCluster['startOperator']>>
 
-/** Reads from an operator's metrics what it has used and sent since its start. */
+/** The resources that an operator has used and the requests that it has sent since its start, from its metrics. */
 export type Usage = {
   readonly cpuSeconds: number
   readonly rssMiB: number
-  /** Requests that change something, without those of the lease and of events. */
+  /** Write requests, except those for the lease and for events. */
   readonly writes: number
+  /** Write requests by method. Events are POST requests, and PATCH requests for repeated ones. */
+  readonly posts: number
+  readonly patches: number
+  readonly deletes: number
+  /** Reads, also those that found nothing. */
+  readonly gets: number
   readonly events: number
   readonly leaseWrites: number
   /** Keys that wait for a worker. */
   readonly waiting: number
 }
 
-/** A control plane with a simulated node, and operators on demand; no api and no database. */
-export const openCluster = async (progress: (line: string) => void) => {
+/** Starts a control plane with a simulated node and no API or database. Operators are started on demand. */
+export const openCluster = async (progress: (line: string) => void, clientLimits: ClientLimits = 'default') => {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-bench-operator-'))
   const logDir = join(dir, 'logs')
   const parts: { stop(): Promise<void> }[] = []
@@ -35,21 +42,21 @@ export const openCluster = async (progress: (line: string) => void) => {
   }
   try {
     const env = { ...process.env, KUBECONFIG: '' }
-    const cluster = await startCluster({ stateDir: dir, logDir, node: 'kwok', env, progress, parts })
+    const cluster = await startCluster({ stateDir: dir, logDir, node: 'kwok', env, progress, parts, clientLimits })
     await installManifests(cluster)
     const transport = createTransport({
       credentials: loadCredentials({ KUBECONFIG: cluster.kubeconfig }),
       userAgent: 'orrery-bench',
     })
     parts.push({ stop: () => transport.close() })
-    const startOperator = async (identity: string) => {
+    const startOperator = async (identity: string, settings: Record<string, string> = {}) => {
       const port = await freePort()
       const url = `http://127.0.0.1:${port}`
       const service = await startService({
         name: 'operator',
         command: process.execPath,
-        // Bundled, as it is deployed; with the flag of `npm start`.
-        args: [...nodeFlags, 'dist/operator.mjs'],
+        // The bundle, as it is deployed, with the flags of `npm start`.
+        args: [...operatorNodeFlags, 'dist/operator.mjs'],
         logFile: join(logDir, `operator-${identity}.log`),
         env: {
           KUBECONFIG: cluster.operatorKubeconfig,
@@ -61,6 +68,7 @@ export const openCluster = async (progress: (line: string) => void) => {
           ORRERY_MEMORY_REQUEST_RATIO: '0.02',
           ORRERY_CPU_REQUEST_RATIO: '0.02',
           ORRERY_LEASE_IDENTITY: identity,
+          ...settings,
         },
         ready: async (signal) => (await fetch(`${url}/readyz`, { signal })).ok,
         readyTimeoutMs: 120_000,
@@ -68,7 +76,8 @@ export const openCluster = async (progress: (line: string) => void) => {
       parts.push(service)
       return { ...service, identity, usage: () => readUsage(`${url}/metrics`) }
     }
-    return { transport, startOperator, stop }
+    const { apiKubeconfig, operatorKubeconfig, kubeconfig, kubectl } = cluster
+    return { transport, startOperator, apiKubeconfig, operatorKubeconfig, kubeconfig, kubectl, dir, logDir, stop }
   } catch (error) {
     await stop()
     throw error
@@ -79,15 +88,20 @@ const readUsage = async (url: string): Promise<Usage> => {
   const text = await (await fetch(url)).text()
   const sum = (pattern: RegExp): number =>
     [...text.matchAll(pattern)].reduce((all, [, value]) => all + Number(value), 0)
-  const requests = (method: string): number =>
-    sum(new RegExp(`^rest_client_requests_total\\{code="2..",method="${method}",.*\\} (\\S+)$`, 'gm'))
+  const requests = (method: string, code = '2..'): number =>
+    sum(new RegExp(`^rest_client_requests_total\\{code="${code}",method="${method}",.*\\} (\\S+)$`, 'gm'))
   const events = sum(/^events_written_total (\S+)$/gm)
+  const [posts, patches, deletes] = [requests('POST'), requests('PATCH'), requests('DELETE')]
   return {
     cpuSeconds: sum(/^process_cpu_seconds_total (\S+)$/gm),
     rssMiB: Math.round(sum(/^process_resident_memory_bytes (\S+)$/gm) / 2 ** 20),
-    writes: requests('POST') + requests('PATCH') + requests('DELETE') - events,
+    writes: posts + patches + deletes - events,
+    posts,
+    patches,
+    deletes,
+    gets: requests('GET', '...'),
     events,
-    // Nothing else is written by PUT.
+    // Only the lease is written with PUT.
     leaseWrites: requests('PUT'),
     waiting: sum(/^workqueue_depth\{.*\} (\S+)$/gm),
   }

@@ -9,10 +9,10 @@ const namespace = 'bench-idle'
 const readyMs = 1_800_000
 const batch = 250
 const sampleMs = 5_000
-/** Events are told ten a second, so those of many starts go on for a while. */
+/** A busy operator writes ten events a second, so those of many starts take a while. */
 const settleMs = 600_000
 
-/** Makes sure that many worlds are Active, whatever earlier parts left. */
+/** Starts worlds until enough are Active, and returns their number. Worlds of earlier parts count. */
 const fill = async ({ transport, objects, count, say }: Bench, operator: Operator): Promise<number> => {
   const worlds = count('ORRERY_BENCH_IDLE_WORLDS', 5_000)
   await objects.namespace(namespace)
@@ -21,7 +21,7 @@ const fill = async ({ transport, objects, count, say }: Bench, operator: Operato
   const present = live.count()
   for (let from = present; from < worlds; from += batch) {
     await objects.startWorlds(namespace, Math.min(batch, worlds - from), from)
-    // Ahead of the operator by one batch at most.
+    // At most one batch ahead of the operator.
     await live.untilReady(Math.max(0, from - batch), readyMs)
   }
   await live.untilReady(worlds, readyMs)
@@ -37,7 +37,7 @@ const fill = async ({ transport, objects, count, say }: Bench, operator: Operato
 }
 
 /** Waits until the operator has written nothing for three samples. */
-const settled = async (operator: Operator): Promise<void> => {
+export const settled = async (operator: Operator): Promise<void> => {
   const deadlineMs = performance.now() + settleMs
   let last = -1
   for (let calm = 0; calm < 3; ) {
@@ -49,7 +49,7 @@ const settled = async (operator: Operator): Promise<void> => {
   }
 }
 
-/** Many worlds that run, and to which nothing happens. */
+/** Measures an operator of many running worlds that do not change. */
 export const idle: Part = async (bench) => {
   const { startOperator, say, count } = bench
   const minutes = count('ORRERY_BENCH_IDLE_MINUTES', 5)
@@ -74,7 +74,7 @@ export const idle: Part = async (bench) => {
   await operator.stop()
 }
 
-/** An operator that comes to many worlds that run. */
+/** Measures an operator that starts while many worlds run. */
 export const restart: Part = async (bench) => {
   const { startOperator, say } = bench
   const first = await startOperator('restart')
@@ -99,7 +99,7 @@ export const restart: Part = async (bench) => {
   await again.stop()
 }
 
-/** A leader that ends in order, and one that is killed, beside a standby that is full. */
+/** Measures the failover to a standby with warm caches, after the leader stops and after it is killed. */
 export const failover: Part = async (bench) => {
   const { startOperator, say } = bench
   for (const [signal, goalMs] of [
@@ -120,7 +120,7 @@ export const failover: Part = async (bench) => {
 
 let extra = 0
 
-/** Ends the leader while a new world waits; from then to the moment at which the status of that world is there. */
+/** Ends the leader and creates a world. Returns the milliseconds until the status of that world is written. */
 const takeOver = async (
   { objects }: Bench,
   leader: Operator,

@@ -1,16 +1,19 @@
+import { unlessStopped } from '../signal.ts'
 import { bots } from './bots.ts'
 import { burst } from './burst.ts'
 import { openCluster } from './cluster.ts'
+import { deletion } from './deletion.ts'
 import { failover, idle, restart } from './idle.ts'
 import { createObjects } from './objects.ts'
 import type { Part } from './part.ts'
+import { steady } from './steady.ts'
 
-/** In the order in which they run; the later ones use the worlds that the earlier ones left. */
-const all = { burst, idle, restart, failover, bots } satisfies Record<string, Part>
+/** The parts in the order in which they run. Later parts use the worlds of earlier ones. */
+const all = { deletion, steady, burst, idle, restart, failover, bots } satisfies Record<string, Part>
 
 export const operatorParts = Object.keys(all) as (keyof typeof all)[]
 
-/** Runs parts of the bench of the operator alone, on one control plane with a simulated node. */
+/** Runs parts of the operator bench on one control plane with a simulated node. */
 export const benchOperator = async (
   parts: readonly (keyof typeof all)[],
   print: (line: string) => void,
@@ -29,7 +32,7 @@ export const benchOperator = async (
   }
   const count = (variable: string, usual: number): number => Number(process.env[variable] ?? usual)
   try {
-    for (const part of parts) await all[part]({ transport, objects, startOperator, say, count })
+    for (const part of parts) await unlessStopped(all[part]({ transport, objects, startOperator, say, count }))
   } finally {
     await cluster.stop()
   }

@@ -12,14 +12,14 @@ const as = { fieldManager: 'orrery-bench', force: true }
 
 const newId = createIdSource({ now: Date.now })
 
-/** The name of the how-manieth world. */
+/** Returns the name of the world with that index. */
 export const worldName = (at: number): string => `wld-${String(at).padStart(26, '0')}`
 
-/** Requests under way: as many as a transport has connections, so that none waits for one with its time running. */
+/** The number of concurrent requests: one per connection of a transport, so that none spends its timeout in a queue. */
 const parallel = 32
 
-/** Does the work for all items, some at a time. */
-const forAll = async <T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> => {
+/** Runs `work` for all items, with limited concurrency. Returns the results in the order of the items. */
+export const forAll = async <T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> => {
   const results: R[] = []
   const left = [...items.entries()]
   const worker = async (): Promise<void> => {
@@ -41,8 +41,11 @@ export const createObjects = (transport: Transport) => {
       Array.from({ length: count }, (_, at) => from + at),
       work,
     )
-  const applyWorld = (namespace: string, at: number, spec: WorldSpecInput) =>
-    worlds.apply({ apiVersion: groupVersion, kind: 'World', metadata: { namespace, name: worldName(at) }, spec }, as)
+  const applyWorld = (namespace: string, at: number, spec: WorldSpecInput, labels = {}) =>
+    worlds.apply(
+      { apiVersion: groupVersion, kind: 'World', metadata: { namespace, name: worldName(at), labels }, spec },
+      as,
+    )
   return {
     worlds,
     namespace: async (name: string): Promise<void> => {
@@ -55,20 +58,26 @@ export const createObjects = (transport: Transport) => {
       const role = 'orrery-operator-tenant'
       await createClient(transport, { ...rbac, plural: 'rolebindings', kind: 'RoleBinding' }).apply(
         {
-          ...{ apiVersion: `${rbac.group}/v1`, kind: 'RoleBinding', metadata: { name: role, namespace: name } },
+          apiVersion: `${rbac.group}/v1`,
+          kind: 'RoleBinding',
+          metadata: { name: role, namespace: name },
           roleRef: { apiGroup: rbac.group, kind: 'ClusterRole', name: role },
           subjects: [{ apiGroup: rbac.group, kind: 'User', name: 'orrery-operator' }],
         },
         as,
       )
-      // Pods are refused until the controller-manager has made this one.
+      // The API server rejects pods until this account exists, which the controller-manager creates later.
       const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: name } }
       await core('serviceaccounts', 'ServiceAccount').apply(account, as)
     },
-    /** Worlds that are there and do not run. */
-    stoppedWorlds: (namespace: string, count: number, from = 0) =>
-      all(count, (at) => applyWorld(namespace, at, { displayName: `World ${at}` }), from),
-    /** Starts worlds as the API does, with the id of the run; the moments at which each was asked for and its apply answered, by name. */
+    /** Creates worlds that are stopped. */
+    stoppedWorlds: (
+      namespace: string,
+      count: number,
+      from = 0,
+      { spec = {}, labels = {} }: { spec?: WorldSpecInput; labels?: Record<string, string> } = {},
+    ) => all(count, (at) => applyWorld(namespace, at, { displayName: `World ${at}`, ...spec }, labels), from),
+    /** Starts worlds as the API does, with a run id. Returns the time at which each apply returned, by name. */
     startWorlds: async (namespace: string, count: number, from = 0, spec: WorldSpecInput = {}) => {
       const appliedMs = new Map<string, number>()
       const startedAt = new Date().toISOString()
@@ -83,6 +92,8 @@ export const createObjects = (transport: Transport) => {
       )
       return appliedMs
     },
+    removeWorlds: (namespace: string, count: number) =>
+      all(count, (at) => worlds.delete({ namespace, name: worldName(at) })),
     barePods: async (namespace: string, prefix: string, count: number): Promise<string[]> => {
       const names = Array.from({ length: count }, (_, at) => `${prefix}-${at}`)
       await forAll(names, (name) => pods.create(barePod(namespace, name)))
@@ -93,7 +104,9 @@ export const createObjects = (transport: Transport) => {
     bots: (namespace: string, name: string, world: string, count: number) =>
       bots.apply(
         {
-          ...{ apiVersion: groupVersion, kind: 'BotDeployment', metadata: { namespace, name } },
+          apiVersion: groupVersion,
+          kind: 'BotDeployment',
+          metadata: { namespace, name },
           spec: { worldName: world, count },
         },
         as,

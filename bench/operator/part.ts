@@ -7,9 +7,9 @@ export type Bench = {
   readonly transport: Transport
   readonly objects: Objects
   readonly startOperator: BenchCluster['startOperator']
-  /** A size from the environment. */
+  /** Returns a number from the environment, or the default `usual`. */
   count(variable: string, usual: number): number
-  /** Tells a figure, and whether the goal that it has was met. */
+  /** Prints a figure, and whether it meets its goal if there is one. */
   say(what: string, figure?: string, met?: boolean, goal?: string): void
 }
 

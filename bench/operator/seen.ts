@@ -5,43 +5,65 @@ import type { KubeObject } from '#shared/kube/objects.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
 import type { Transport } from '#shared/kube/transport.ts'
 
-type Seen = KubeObject & { status?: { phase?: string; conditions?: { type: string; status: string }[] } }
+/** An object with the parts of its status that show its progress. */
+export type Seen = KubeObject & {
+  status?: { phase?: string; state?: string; conditions?: { type: string; status: string }[] }
+}
 
 const firstListMs = 120_000
 const pollMs = 20
 
-/** Follows the objects of a namespace: when each was first there, and when first Ready, by this process's clock. */
-export const watchNamespace = async (transport: Transport, resource: Resource, namespace: string) => {
+/**
+ * Watches the objects of a namespace. Records when each was first seen, was first Ready, and began to be deleted, by this
+ * process's clock.
+ */
+export const watchNamespace = async (
+  transport: Transport,
+  resource: Resource,
+  namespace: string,
+  isReady: (object: Seen) => boolean = hasReadyCondition,
+) => {
   const stop = new AbortController()
   const made = new Map<string, number>()
   const ready = new Map<string, number>()
+  const leaving = new Map<string, number>()
   const client = createClient<Seen>(transport, resource)
   const cache = createReflector({ client, clock: systemClock, random: Math.random, log: silentLog, namespace })
   cache.onChange(({ type, object }) => {
-    const { name } = object.metadata
+    const { name, deletionTimestamp } = object.metadata
+    if ((type === 'deleted' || deletionTimestamp !== undefined) && !leaving.has(name))
+      leaving.set(name, performance.now())
     if (type === 'deleted') return
     if (!made.has(name)) made.set(name, performance.now())
-    const isReady = object.status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True')
-    if (isReady && !ready.has(name)) ready.set(name, performance.now())
+    if (!ready.has(name) && isReady(object)) ready.set(name, performance.now())
   })
   const running = cache.run(stop.signal)
   await cache.synced({ timeoutMs: firstListMs })
   return {
     made,
     ready,
+    leaving,
     /** Returns the number of objects that exist now. */
     count: (): number => cache.store.size,
-    /** Waits until so many were Ready; an error after the time. */
-    untilReady: async (count: number, timeoutMs: number): Promise<void> => {
-      const deadlineMs = performance.now() + timeoutMs
-      while (ready.size < count) {
-        if (performance.now() > deadlineMs) throw new Error(`${ready.size} of ${count} were Ready in ${timeoutMs} ms`)
-        await new Promise((resolve) => systemClock.setTimeout(() => resolve(undefined), pollMs))
-      }
-    },
+    /** Waits until `count` objects were seen. Throws after the timeout. */
+    untilMade: (count: number, timeoutMs: number): Promise<void> => untilSize(made, count, timeoutMs),
+    /** Waits until `count` objects were Ready. Throws after the timeout. */
+    untilReady: (count: number, timeoutMs: number): Promise<void> => untilSize(ready, count, timeoutMs),
     stop: async (): Promise<void> => {
       stop.abort()
       await running
     },
+  }
+}
+
+/** Reports whether the object has the condition Ready with the status True. */
+export const hasReadyCondition = ({ status }: Seen): boolean =>
+  status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True') ?? false
+
+const untilSize = async (seen: ReadonlyMap<string, number>, count: number, timeoutMs: number): Promise<void> => {
+  const deadlineMs = performance.now() + timeoutMs
+  while (seen.size < count) {
+    if (performance.now() > deadlineMs) throw new Error(`${seen.size} of ${count} were seen in ${timeoutMs} ms`)
+    await new Promise((resolve) => systemClock.setTimeout(() => resolve(undefined), pollMs))
   }
 }

@@ -2,9 +2,8 @@ import { createServer } from 'node:http'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { listen } from '#shared/operations.ts'
 
-// The baseline of `npm run bench:realtime`: what one writes first. Every client is sent every update, each as a message
-// that is made for it; there is no database, no subscription, no permission and no limit. `POST /?from=1&count=64` makes
-// so many updates.
+// The baseline of `npm run bench:realtime`: a minimal server that sends every update to every client as a message of
+// its own, without database, subscriptions, permissions or limits. `POST /?from=1&count=64` sends 64 updates.
 const sockets = new Set<WebSocket>()
 const wss = new WebSocketServer({ noServer: true, perMessageDeflate: false })
 const server = createServer(async (request, response) => {

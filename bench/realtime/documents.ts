@@ -17,12 +17,12 @@ export type Place = {
   readonly headers: Record<string, string>
 }
 
-/** The number of documents: `doc-0` and so on. */
+/** The number of documents, which are named `doc-0` and so on. */
 export const documentCount = 1_000
-/** With this an update has about 256 bytes. */
+/** Padding with which an update has about 256 bytes. */
 export const text = 'x'.repeat(90)
 
-/** A tenant with all documents. */
+/** Creates a tenant with all documents. */
 export const fill = async (baseUrl: string, databaseUrl: string): Promise<Place> => {
   const platform = createClient({ baseUrl, apiKey: rootApiKey })
   const { organizationId } = await platform.createOrganization({ body: { name: 'Bench' } })
@@ -39,7 +39,7 @@ export const fill = async (baseUrl: string, databaseUrl: string): Promise<Place>
   return place
 }
 
-/** Somebody who writes documents, one after the other, in a session of their own. */
+/** A writer of documents, which writes them in turn over its own database session. */
 export type Writer = {
   query(statement: string): Promise<unknown>
   write(document: number, n: number): Promise<unknown>
@@ -48,7 +48,7 @@ export type Writer = {
 
 const dataOf = (n: number) => ({ id: 'd', config: { n, text } })
 
-/** Writers whose every transaction is a single statement: the least that a write can be. */
+/** Creates writers that run a single statement per transaction, which is the cheapest possible write. */
 export const openWriters = (place: Place, count: number): Promise<Writer[]> =>
   Promise.all(
     Array.from({ length: count }, async () => {
@@ -70,13 +70,19 @@ export const openWriters = (place: Place, count: number): Promise<Writer[]> =>
 const unlimited = { maxDocuments: Number.POSITIVE_INFINITY, maxDocumentBytes: Number.POSITIVE_INFINITY }
 const log = createLog({ name: 'bench', level: 'warn' })
 
-/** Writers that write as the API does on a PUT, with its locks and checks, but without a request. */
+/** Creates writers that write as the API does on a PUT, with its locks and checks, but without an HTTP request. */
 export const openVerbs = ({ databaseUrl, organizationId, projectId }: Place, count: number): Writer[] =>
   Array.from({ length: count }, () => {
     const { db, close } = openDatabase({ url: databaseUrl, poolSize: 1 })
     const principal: Principal = { kind: 'key', id: 'bench', bucket: 'bench', permissions: [], claims: [] }
     const ctx = {
-      ...{ db, clock: systemClock, principal, organizationId, projectId, worldId: '' },
+      db,
+      clock: systemClock,
+      principal,
+      verb: undefined,
+      organizationId,
+      projectId,
+      worldId: '',
       cachedLimits: () => unlimited,
       documentCounts: createDocumentCounts({ db, clock: systemClock, log }),
     }
@@ -87,7 +93,7 @@ export const openVerbs = ({ databaseUrl, organizationId, projectId }: Place, cou
     }
   })
 
-/** The statement of `api/documents` by itself. */
+/** The write statement of the API. */
 const writeText = `
   insert into documents (organization_id, project_id, world_id, type, id, user_id, data, version)
   values ($1, $2, '', 'liveConfig', $3, 'bench', $4, date_trunc('milliseconds', clock_timestamp()))
@@ -104,7 +110,7 @@ export const readN = (update: Buffer): number => {
   return at < 0 ? -1 : Number.parseInt(update.toString('latin1', at + 4, at + 16).trimStart(), 10)
 }
 
-/** Counts what is heard, and tells when enough is. */
+/** Counts received updates and resolves waits for a number of them. */
 export const createTally = () => {
   let count = 0
   let wanted = Number.POSITIVE_INFINITY
@@ -115,7 +121,7 @@ export const createTally = () => {
       if (count >= wanted) reached.resolve()
     },
     count: (): number => count,
-    /** Waits until so many more than `from` are heard; rejects when that takes longer. */
+    /** Waits for `more` updates after the first `from`. Rejects after the timeout. */
     reach: async (more: number, timeoutMs: number, from = count): Promise<void> => {
       wanted = from + more
       reached = Promise.withResolvers<void>()

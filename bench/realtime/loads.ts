@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { readMetrics, type Target } from '../api.ts'
+import { actAtRate } from '../rate.ts'
 import {
   createTally,
   documentCount,
@@ -11,6 +12,7 @@ import {
   type Writer,
 } from './documents.ts'
 import { type LoadSocket, openSockets } from './sockets.ts'
+import { openRenames, readRenames, subscribeToWorlds } from './worlds.ts'
 
 const path = '/api/realtime/connect/'
 const patienceMs = 60_000
@@ -19,7 +21,7 @@ const closeAll = (sockets: readonly LoadSocket[]): void => {
   for (const socket of sockets) socket.end()
 }
 
-/** Opens sockets that follow a document each, and waits until each has heard of it. */
+/** Opens sockets that each subscribe to one document, and waits until each has its snapshot. */
 const follow = async (
   target: Target,
   place: Place,
@@ -27,7 +29,10 @@ const follow = async (
 ): Promise<LoadSocket[]> => {
   const tally = createTally()
   const opening = openSockets({
-    ...{ url: target.url, path, headers: place.headers, count },
+    url: target.url,
+    path,
+    headers: place.headers,
+    count,
     heard: (_, update) => {
       tally.add()
       heard?.(update)
@@ -39,10 +44,10 @@ const follow = async (
 }
 
 type FanOut = { readonly sockets: number; readonly seconds: number }
-/** Updates that are made before the next wait until everybody heard the last. */
+/** The number of updates to write before waiting until every socket has received them. */
 const burst = 32
 
-/** Deliveries a second of one document to all sockets; every update reaches every socket. */
+/** Measures deliveries per second of one document to all sockets. Every update reaches every socket. */
 export const fanOut = async (target: Target, place: Place, { sockets: count, seconds }: FanOut): Promise<number> => {
   const tally = createTally()
   const sockets = await follow(target, place, { count, document: () => 0, heard: tally.add })
@@ -57,7 +62,7 @@ export const fanOut = async (target: Target, place: Place, { sockets: count, sec
   }
 }
 
-/** The same of the baseline, which makes its updates itself. */
+/** Measures the same for the baseline, which creates its updates itself. */
 export const bareFanOut = async (url: string, { sockets: count, seconds }: FanOut): Promise<number> => {
   const tally = createTally()
   const sockets = await openSockets({ url, path: '/', headers: {}, count, heard: tally.add })
@@ -87,7 +92,9 @@ const bursts = async (
   return (tally.count() - before) / ((performance.now() - startedMs) / 1_000)
 }
 
-/** Milliseconds from commit to socket, at so many changes a second, each to one socket. */
+/**
+ * Measures the milliseconds from commit to socket at a fixed rate of changes per second, each delivered to one socket.
+ */
 export const latency = async (
   target: Target,
   place: Place,
@@ -122,21 +129,86 @@ export const latency = async (
     }),
   )
   const took = (performance.now() - startedMs) / 1_000
-  // Deliveries under way get a second. An update that has not arrived by then was merged into a later version.
+  // Waits a second for pending deliveries. An update that has not arrived by then was merged into a later version.
   await delay(1_000)
   closeAll(sockets)
   await Promise.all(writers.map((writer) => writer.close()))
   const counted = Array.from({ length: changes }, (_, at) => at + 1 + warmUp)
   const heard = counted.filter((n) => heardMs[n])
   return {
-    // A socket may hear of a commit before the writer does.
+    // A socket may receive a change before the writer's commit returns.
     timesMs: heard.map((n) => Math.max(0, (heardMs[n] ?? 0) - (committedMs[n] ?? 0))),
     changesPerSecond: (changes + warmUp) / took,
     unheard: counted.length - heard.length,
   }
 }
 
-/** Bytes of the server for each socket that is open, and for each that also follows a document. */
+/**
+ * Measures the milliseconds from commit to socket of changes of worlds at a fixed rate, each delivered to every subscriber of
+ * the project's feed. Changes that were merged into a later one of the same world count as unheard.
+ */
+export const feed = async (
+  target: Target,
+  place: Place,
+  { sockets: count, changesPerSecond, seconds }: { sockets: number; changesPerSecond: number; seconds: number },
+): Promise<{ timesMs: number[]; unheard: number }> => {
+  const { rename, close } = await openRenames(target.url, place)
+  const total = changesPerSecond * (seconds + 1)
+  const committedMs = new Float64Array(total)
+  const heardMs: { n: number; atMs: number }[] = []
+  const tally = createTally()
+  const opening = openSockets({
+    url: target.url,
+    path,
+    headers: place.headers,
+    count,
+    heard: (_, message) => {
+      tally.add()
+      const atMs = performance.now()
+      readRenames(message, (n) => void heardMs.push({ n, atMs }))
+    },
+    opened: ({ send }) => send(subscribeToWorlds(place)),
+  })
+  const [sockets] = await Promise.all([opening, tally.reach(count, patienceMs)])
+  await actAtRate({ count: total, perSecond: changesPerSecond }, async (n) => {
+    await rename(n)
+    committedMs[n] = performance.now()
+  })
+  await delay(1_000)
+  closeAll(sockets)
+  await close()
+  // The first second warms up.
+  const counted = heardMs.filter(({ n }) => n >= changesPerSecond)
+  return {
+    timesMs: counted.map(({ n, atMs }) => Math.max(0, atMs - (committedMs[n] ?? 0))),
+    unheard: (total - changesPerSecond) * count - counted.length,
+  }
+}
+
+/** Measures the milliseconds from the request to the socket for the baseline, at the same rate and to as many sockets. */
+export const bareFeed = async (
+  url: string,
+  { sockets: count, changesPerSecond, seconds }: { sockets: number; changesPerSecond: number; seconds: number },
+): Promise<number[]> => {
+  const total = changesPerSecond * (seconds + 1)
+  const sentMs = new Float64Array(total)
+  const timesMs: number[] = []
+  const heard = (_: LoadSocket, message: Buffer): void => {
+    const n = readN(message)
+    // The first second warms up.
+    if (n >= changesPerSecond) timesMs.push(performance.now() - (sentMs[n] ?? 0))
+  }
+  const sockets = await openSockets({ url, path: '/', headers: {}, count, heard })
+  await actAtRate({ count: total, perSecond: changesPerSecond }, async (n) => {
+    sentMs[n] = performance.now()
+    await fetch(`${url}/?from=${n}&count=1&text=${text}`, { method: 'POST' })
+  })
+  await delay(1_000)
+  closeAll(sockets)
+  return timesMs
+}
+
+/** Measures the server's memory per open socket, and per socket with a subscription, in bytes. */
 export const idle = async (
   target: Target,
   place: Place,
@@ -159,7 +231,7 @@ export const idle = async (
   return { open: (open - before) / count, following: (following - before) / count }
 }
 
-/** Seconds until all sockets, cut off and back at once, are open and have heard of their document. */
+/** Measures the seconds until all sockets have reconnected at once and have their snapshots again. */
 export const reconnect = async (
   target: Target,
   place: Place,
@@ -175,8 +247,8 @@ export const reconnect = async (
 }
 
 /**
- * Writes a second of documents, without and with the record of the change, in pairs of short turns: what a machine has for
- * a bench changes from second to second, and within a pair hardly.
+ * Measures document writes per second without and with the change record, in pairs of short turns. The speed of the
+ * machine varies from second to second, but little within a pair.
  */
 export const writeCost = async (
   writers: readonly Writer[],
@@ -199,10 +271,10 @@ export const writeCost = async (
     return writes / ((performance.now() - startedMs) / 1_000)
   }
   const seen: { without: number; with: number }[] = []
-  // A few pairs more than are counted: everything is slow the first time.
+  // The first pairs are not counted, because they are slow.
   for (let pair = -4; pair < pairs; pair += 1) {
     const rates = { without: 0, with: 0 }
-    // Each is first every other time.
+    // Alternates which of the two runs first.
     const order = pair % 2 === 0 ? (['without', 'with'] as const) : (['with', 'without'] as const)
     for (const how of order) rates[how] = await turn(how)
     if (pair >= 0) seen.push(rates)

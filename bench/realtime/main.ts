@@ -5,15 +5,16 @@ import { nodeFlags } from '#dev/nodeFlags.ts'
 import { freePort } from '#dev/ports.ts'
 import { createDatabase, forgetPostgres, startPostgres } from '#dev/postgres.ts'
 import { type Service, startService } from '#dev/process.ts'
-import { startOrExit, untilSignal } from '#shared/process.ts'
+import { startOrExit } from '#shared/process.ts'
 import { readMetrics, startApi, type Target } from '../api.ts'
 import { quantile } from '../report.ts'
+import { unlessStopped } from '../signal.ts'
 import { fill, openVerbs, openWriters, type Place } from './documents.ts'
-import { bareFanOut, fanOut, idle, latency, reconnect, writeCost } from './loads.ts'
+import { bareFanOut, bareFeed, fanOut, feed, idle, latency, reconnect, writeCost } from './loads.ts'
 
-// `npm run bench:realtime`: what realtime does, beside what one would write first. The API is the bundle that ships, and
-// like the baseline a process of its own beside this one, which is all clients. ORRERY_BENCH_ONLY=latency runs one part,
-// ORRERY_BENCH_SOCKETS=1000 a smaller crowd than 10,000.
+// `npm run bench:realtime` measures realtime beside a minimal baseline. The API is the bundle that ships. It and the
+// baseline are processes of their own, and this process holds all clients. ORRERY_BENCH_ONLY=latency runs one part.
+// ORRERY_BENCH_SOCKETS=1000 opens 1,000 sockets instead of 10,000.
 const rounds = 3
 const only = process.env.ORRERY_BENCH_ONLY
 const crowd = Math.min(Number(process.env.ORRERY_BENCH_SOCKETS ?? 10_000), 20_000)
@@ -41,7 +42,7 @@ const median = (values: readonly number[]): number => quantile(values, 0.5)
 
 const short = (figure: number): string => figure.toFixed(figure < 10 ? 2 : 0)
 
-/** The medians of both rates, and of the ratios of the pairs. */
+/** Returns the medians of both rates, and of the ratios of the pairs. */
 const ratioOfWrites = async (...load: Parameters<typeof writeCost>): Promise<[number, number, number]> => {
   const pairs = await writeCost(...load)
   return [
@@ -71,11 +72,26 @@ const parts: Record<string, (api: Target, bareUrl: string, place: Place) => Prom
     row(what, cells, 'p99 <= 50', p99 <= 50 && seen.unheard === 0)
     if (seen.unheard > 0) process.stdout.write(`  ${seen.unheard} changes were not heard\n`)
   },
+  feed: async (api, bareUrl, place) => {
+    const load = { sockets: 1_000, changesPerSecond: 100, seconds: 10 }
+    const bare = await bareFeed(bareUrl, load)
+    const { timesMs, unheard } = await feed(api, place, load)
+    const cellsOf = (times: readonly number[]): string[] => [0.5, 0.99, 1].map((at) => quantile(times, at).toFixed(1))
+    const p99 = quantile(timesMs, 0.99)
+    row(
+      'feed, 100 changes/s to 1,000 sockets: p50, p99, max',
+      cellsOf(timesMs),
+      'p99 <= 50',
+      p99 <= 50 && unheard === 0,
+    )
+    process.stdout.write(`  the baseline: ${cellsOf(bare).join(', ')}\n`)
+    if (unheard > 0) process.stdout.write(`  ${unheard} deliveries were not heard\n`)
+  },
   writes: async (_, __, place) => {
     const [without, recorded, ratio] = await ratioOfWrites(openVerbs(place, 8), { writes: 400, pairs: 40 })
     const cells = [without, recorded, ratio].map(short)
     row('documents written a second: without, with record', cells, '>= 0.8', ratio >= 0.8)
-    // No write of the API is as little as this one; it shows what the record itself costs.
+    // This write is smaller than any write of the API, so it shows the cost of the record itself.
     const least = await ratioOfWrites(await openWriters(place, 8), { writes: 1_500, pairs: 40 })
     process.stdout.write(`  of writes of one statement: ${least.map(short).join(', ')}\n`)
   },
@@ -96,22 +112,19 @@ await startOrExit(async () => {
   const progress = (line: string): void => void process.stderr.write(`[bench] ${line}\n`)
   const database = await startPostgres({ dir: join(dir, 'postgres'), logDir: dir, durable: true, progress })
   const running: Service[] = []
-  // Whoever ends the run early, by Ctrl-C too, leaves no process behind.
-  const stopped = untilSignal().then((signal) => {
-    throw new Error(`ended by ${signal}`)
-  })
+  // An early end, also by Ctrl-C, leaves no process behind.
   try {
     await createDatabase(database.adminUrl, 'bench')
     process.stdout.write(`${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)}, Node ${process.version}\n`)
     for (const [name, run] of Object.entries(parts)) {
       if (only !== undefined && only !== name) continue
-      // Each part has a server of its own, so that none inherits what another left in memory.
+      // Each part has its own server, so that it does not start with the memory use of an earlier part.
       const api = await startApi(dir, database.url('bench'))
       running.push(api.service)
       const bare = await startBare(dir)
       running.push(bare.service)
       const place = await fill(api.url, database.url('bench'))
-      await Promise.race([run(api, bare.url, place), stopped])
+      await unlessStopped(run(api, bare.url, place))
       const seconds = (await readMetrics(api.metricsUrl))('process_cpu_seconds_total')
       process.stdout.write(`  the api by then: ${seconds.toFixed(1)} CPU s\n`)
       for (const service of running.splice(0)) await service.stop()

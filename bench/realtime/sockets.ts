@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 
-/** A WebSocket that a load holds: as little of a client as there can be, so that the server is what is measured. */
+/** A minimal WebSocket client, so that the load measures the server. */
 export type LoadSocket = { readonly at: number; readonly socket: Socket; send(text: string): void; end(): void }
 
 type Options = {
@@ -8,17 +8,17 @@ type Options = {
   readonly path: string
   readonly headers: Record<string, string>
   readonly count: number
-  /** Called for each text that the server sends; the bytes hold only during the call. */
+  /** Called for each text message. The bytes are valid only during the call. */
   readonly heard: (socket: LoadSocket, text: Buffer) => void
   /** Called when a socket is open. */
   readonly opened?: (socket: LoadSocket) => void
 }
 
-/** Addresses of this machine have 28,000 free ports each, and a limit of connections. */
+/** Each loopback address has 28,000 free ports and the API's limit of connections per address. */
 const socketsPerAddress = 2_500
 const connectTimeoutMs = 60_000
 
-/** Opens so many sockets, all at once; rejects where one is refused or takes a minute. */
+/** Opens `count` sockets at once. Rejects if one is refused or not open after a minute. */
 export const openSockets = async (options: Options): Promise<LoadSocket[]> =>
   Promise.all(Array.from({ length: options.count }, (_, at) => open(at, options)))
 
@@ -65,11 +65,11 @@ const open = (at: number, { url, path, headers, heard, opened }: Options): Promi
     socket.on('data', handshake)
   })
 
-/** A whole frame of a client, masked by zeros (RFC 6455, 5.2); no message of a load has 126 bytes or more. */
+/** Builds a client frame, masked with zeros (RFC 6455, 5.2). The payload must be shorter than 126 bytes. */
 const maskedFrame = (first: number, payload: Buffer): Buffer =>
   Buffer.concat([Buffer.from([first, 0x80 | payload.length, 0, 0, 0, 0]), payload])
 
-/** Reads whole frames of a server out of whatever pieces come. */
+/** Reads whole server frames from chunks of any size. */
 const createReader = (take: (opcode: number, payload: Buffer) => void): ((bytes: Buffer) => void) => {
   let rest: Buffer | undefined
   return (bytes) => {

@@ -9,11 +9,11 @@ import { systemClock } from '#shared/clock.ts'
 import { createIdSource } from '#shared/ids.ts'
 import { listen } from '#shared/operations.ts'
 
-// The baseline of `npm run bench`: the same queries behind bare Hono routes. No credential, no permission, no
-// validation, no log line, no metrics; what the API costs beyond this is what it adds.
+// The baseline of `npm run bench:rest`: the same queries behind bare Hono routes, without credentials, permissions,
+// validation, log lines and metrics. The difference to the API is the cost of these.
 const { BENCH_PORT, BENCH_DATABASE_URL = '', BENCH_ORGANIZATION = '', BENCH_PROJECT = '' } = process.env
 const { db } = openDatabase({ url: BENCH_DATABASE_URL, poolSize: 16 })
-const raw = openPool({ connectionString: BENCH_DATABASE_URL, max: 16 })
+const raw = openPool({ connectionString: BENCH_DATABASE_URL, max: 16, silenceMs: 60_000 })
 const newId = createIdSource({ now: systemClock.now })
 const scope = { organizationId: BENCH_ORGANIZATION, projectId: BENCH_PROJECT }
 
@@ -41,7 +41,7 @@ const first = async (text: string, id: string): Promise<Record<string, unknown>>
 const model = await first('select * from worlds where organization_id = $1 order by id limit 1', BENCH_ORGANIZATION)
 const context = await first('select * from launch_contexts where world_id = $1', String(model.id))
 
-/** A prepared insert of a row like another, with some other values. */
+/** A prepared insert that copies a row, with some values replaced. */
 const insertInto = (table: string, like: Record<string, unknown>) => {
   const columns = Object.keys(like)
   const places = columns.map((_, at) => `$${at + 1}`)

@@ -1,4 +1,5 @@
 import { Pool } from 'undici'
+import { withDefined } from '#shared/optional.ts'
 
 /** A request of a load. */
 export type Ask = { readonly method: 'GET' | 'POST'; readonly path: string; readonly body?: string }
@@ -7,11 +8,11 @@ export type Ask = { readonly method: 'GET' | 'POST'; readonly path: string; read
 export type Load = {
   readonly requestsPerSecond: number
   readonly timesMs: number[]
-  /** Answers other than 200. */
+  /** The number of responses with a status other than 200. */
   readonly refused: number
 }
 
-/** Keeps so many connections busy with requests until all are answered. */
+/** Sends all requests over `connections` parallel connections. */
 export const load = async (options: {
   baseUrl: string
   headers: Record<string, string>
@@ -29,7 +30,7 @@ export const load = async (options: {
       const { method, path, body } = ask(next)
       next += 1
       const startedMs = performance.now()
-      const answer = await pool.request({ method, path, headers, ...(body === undefined ? {} : { body }) })
+      const answer = await pool.request({ method, path, headers, ...withDefined({ body }) })
       await answer.body.dump({ limit: 64 * 1024 * 1024 })
       timesMs.push(performance.now() - startedMs)
       if (answer.statusCode !== 200) refused += 1

@@ -3,23 +3,27 @@ import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from '#client/client.ts'
 import { freePort } from '#dev/ports.ts'
-import { createDatabase, forgetPostgres, startPostgres } from '#dev/postgres.ts'
+import { createDatabase, forgetPostgres, inSession, startPostgres } from '#dev/postgres.ts'
 import { type Service, startService } from '#dev/process.ts'
 import { startOrExit } from '#shared/process.ts'
 import { readMetrics, rootApiKey, startApi, type Target } from '../api.ts'
+import { cpuSeconds } from '../cpu.ts'
 import { quantile } from '../report.ts'
+import { unlessStopped } from '../signal.ts'
 import { type Ask, type Load, load } from './load.ts'
 
-// `npm run bench:rest`: what a request costs beyond the query that it makes. The API and the bare routes take turns in
-// one run, each a process of its own beside this one; the API is the bundle that ships. No cluster is at hand, so that
-// only REST is measured.
+// `npm run bench:rest` measures what a request costs beyond its query. The API and the bare routes take turns in one
+// run, each in a process of its own. The API is the bundle that ships, without a cluster, so that only REST is
+// measured.
 const worldsPerList = 1_000
 const connections = 64
-// Many short rounds in turns: what the machine does beside them meets both sides.
+// Many short alternating rounds, so that other load on the machine affects both sides.
 const rounds = 9
 const reads = Number(process.env.ORRERY_BENCH_READS ?? 10_000)
 const creates = Number(process.env.ORRERY_BENCH_CREATES ?? 200)
 const lists = 20
+/** The case to measure: the start of its name. Empty for all. */
+const only = process.env.ORRERY_BENCH_ONLY ?? ''
 
 type Scope = { organizationId: string; projectId: string; worldIds: string[]; apiKey: string }
 
@@ -43,7 +47,7 @@ async function startBare(dir: string, databaseUrl: string, scope: Scope): Promis
   return { service, url }
 }
 
-/** A tenant with a key of its own and a full page of worlds. */
+/** Creates a tenant with its own key and a full page of worlds. */
 async function fill(baseUrl: string): Promise<Scope> {
   const platform = createClient({ baseUrl, apiKey: rootApiKey })
   const { organizationId } = await platform.createOrganization({ body: { name: 'Bench' } })
@@ -57,6 +61,13 @@ async function fill(baseUrl: string): Promise<Scope> {
   }
   return { organizationId, projectId, worldIds, apiKey }
 }
+
+/** Postpones the pushes of all worlds by a day. Without a cluster, each would be retried during the measurement. */
+const postponePushes = (databaseUrl: string): Promise<void> =>
+  inSession(databaseUrl, async (sql) => {
+    // A push that is in progress leaves the time of a mark with a newer epoch.
+    await sql.query(`update cluster_outbox set next_at = now() + interval '1 day', epoch = epoch + 1`)
+  })
 
 const aWorld = { name: 'Lobby', transient: false, runtime: { mapName: 'hall' } }
 const anId = (ids: readonly string[], at: number): string => ids[at % ids.length] ?? ''
@@ -104,19 +115,14 @@ async function compare(api: Target, bare: Omit<Target, 'metricsUrl'>, { worldIds
   process.stdout.write(
     `${'requests a second'.padEnd(26)}    bare     api   ratio   bare p50/p99 ms    api p50/p99 ms\n`,
   )
-  for (const each of cases) {
-    const seen: { bare: Load[]; api: Load[] } = { bare: [], api: [] }
-    // An extra round that is not counted, because the first one is slow.
+  for (const each of cases.filter(({ what }) => what.startsWith(only))) {
+    const seen: { bare: Measured[]; api: Measured[] } = { bare: [], api: [] }
+    // The first round is not counted, because it is slow.
     for (let round = 0; round <= rounds; round += 1) {
       const { requests } = each
-      const ofBare = await load({
-        baseUrl: bare.url,
-        headers: {},
-        connections: each.connections,
-        requests,
-        ask: each.bare,
-      })
-      const ofApi = await load({ baseUrl: api.url, headers, connections: each.connections, requests, ask: each.api })
+      const common = { connections: each.connections, requests }
+      const ofBare = await withCpu(bare, () => load({ ...common, baseUrl: bare.url, headers: {}, ask: each.bare }))
+      const ofApi = await withCpu(api, () => load({ ...common, baseUrl: api.url, headers, ask: each.api }))
       if (ofApi.refused + ofBare.refused > 0) throw new Error(`${each.what}: ${ofApi.refused} answers were not 200`)
       if (round > 0) {
         seen.bare.push(ofBare)
@@ -128,12 +134,22 @@ async function compare(api: Target, bare: Omit<Target, 'metricsUrl'>, { worldIds
   }
 }
 
-function report(what: string, seen: { bare: Load[]; api: Load[] }): void {
-  const rate = (loads: Load[]): number =>
-    quantile(
-      loads.map(({ requestsPerSecond }) => requestsPerSecond),
-      0.5,
-    )
+type Measured = Load & {
+  /** The CPU time of the server for a request. */
+  readonly cpuMs: number
+}
+
+/** Runs a load, and adds the CPU time of the server. */
+const withCpu = async ({ service }: Pick<Target, 'service'>, run: () => Promise<Load>): Promise<Measured> => {
+  const before = cpuSeconds(service.pid)
+  const loaded = await run()
+  return { ...loaded, cpuMs: ((cpuSeconds(service.pid) - before) * 1_000) / loaded.timesMs.length }
+}
+
+function report(what: string, seen: { bare: Measured[]; api: Measured[] }): void {
+  const median = (loads: Measured[], of: (load: Measured) => number): number => quantile(loads.map(of), 0.5)
+  const rate = (loads: Measured[]): number => median(loads, ({ requestsPerSecond }) => requestsPerSecond)
+  const cpu = (loads: Measured[]): string => median(loads, ({ cpuMs }) => cpuMs).toFixed(2)
   const times = (loads: Load[]): string => {
     const all = loads.flatMap(({ timesMs }) => timesMs)
     return `${quantile(all, 0.5).toFixed(1)} / ${quantile(all, 0.99).toFixed(1)}`.padStart(18)
@@ -141,6 +157,7 @@ function report(what: string, seen: { bare: Load[]; api: Load[] }): void {
   const [bare, api] = [rate(seen.bare), rate(seen.api)]
   const numbers = `${bare.toFixed(0).padStart(8)}${api.toFixed(0).padStart(8)}${(api / bare).toFixed(2).padStart(8)}`
   process.stdout.write(`${what.padEnd(26)}${numbers}${times(seen.bare)}${times(seen.api)}\n`)
+  process.stdout.write(`  CPU of the server for a request: bare ${cpu(seen.bare)} ms, api ${cpu(seen.api)} ms\n`)
 }
 
 async function usage(metricsUrl: string): Promise<string> {
@@ -162,9 +179,10 @@ await startOrExit(async () => {
     const api = await startApi(dir, database.url('bench'))
     running.push(api.service)
     const scope = await fill(api.url)
+    await postponePushes(database.url('bench'))
     const bare = await startBare(dir, database.url('bench'), scope)
     running.push(bare.service)
-    await compare(api, bare, scope)
+    await unlessStopped(compare(api, bare, scope))
   } finally {
     for (const service of running) await service.stop()
     await database.stop()

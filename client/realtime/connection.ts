@@ -7,8 +7,8 @@ const openMs = 10_000
 const quietMs = 30_000
 
 /**
- * A request that the API answers with an error and that changes nothing. A page does not see pings, so it could not tell a
- * dead connection from an idle one.
+ * A request that the API answers with an error and that changes nothing. It distinguishes a dead connection from an idle one,
+ * because a page does not see pings.
  */
 const probe = JSON.stringify({ action: 'unsubscribe', resource: { type: 'none', id: '' } })
 

@@ -7,7 +7,7 @@ const timeoutMs = 10_000
 const finalCodes = ['unauthenticated', 'forbidden', 'not_found', 'invalid_request']
 
 /**
- * Asks over HTTP why the API refused a handshake, since a browser does not show a page the response to it. Returns
+ * Requests over HTTP the reason why the API refused a handshake, since a browser does not show the response to a page. Returns
  * undefined if a later attempt may succeed or the API cannot be reached.
  */
 export const fetchRefusal = async (options: {

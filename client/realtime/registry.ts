@@ -1,17 +1,20 @@
 import type { RealtimeError } from './error.ts'
 import type { Message } from './message.ts'
 import type { Resource } from './resource.ts'
+import { createTable } from './table.ts'
 import type { Listener } from './types.ts'
 
 /** The limit of the API for one connection. */
 export const maxResources = 128
 
 /** The last state of a resource. Errors are not kept, since they end the subscriptions. */
-type State = Exclude<Message, { kind: 'error' }>
+type State = Exclude<Message, { kind: 'error' | 'page' }>
 type Subscription = { readonly listener: Listener; delivered: State | undefined }
 type Entry = {
   readonly resource: Resource
   readonly subscriptions: Set<Subscription>
+  /** The worlds of a resource `worlds`. */
+  readonly table: ReturnType<typeof createTable>
   state: State | undefined
   /** The newest delivered version. It never goes back, whatever messages follow. */
   newest: string
@@ -27,12 +30,22 @@ const isNewer = ({ state, newest }: Entry, message: State): boolean => {
   return version > newest || (version === newest && state?.kind === 'missing')
 }
 
+/**
+ * Applies a page to the table and returns the table as an update, or undefined without a change. Clocks of replicas differ, so
+ * the version is at least the previous one.
+ */
+const toUpdate = ({ table, newest }: Entry, { event }: Extract<Message, { kind: 'page' }>): State | undefined => {
+  const data = table.apply(event.data)
+  const version = event.version > newest ? event.version : newest
+  return data && { kind: 'update', event: { ...event, data, version } }
+}
+
 /** Creates the registry of subscribed resources, which keeps the newest state of each. */
 export const createRegistry = () => {
   const entries = new Map<string, Entry>()
   const addEntry = (resource: Resource): Entry => {
     if (entries.size >= maxResources) throw new RangeError(`A connection has at most ${maxResources} resources.`)
-    const entry: Entry = { resource, subscriptions: new Set(), state: undefined, newest: '' }
+    const entry: Entry = { resource, subscriptions: new Set(), table: createTable(), state: undefined, newest: '' }
     entries.set(keyOf(resource), entry)
     return entry
   }
@@ -65,10 +78,11 @@ export const createRegistry = () => {
       if (message.kind === 'error') {
         entries.delete(key)
         end(entry, message.event.error)
+      } else if (message.kind === 'page') {
+        const update = toUpdate(entry, message)
+        if (update !== undefined) record(entry, update)
       } else if (isNewer(entry, message)) {
-        entry.state = message
-        if (message.kind !== 'missing') entry.newest = message.event.version
-        for (const subscription of entry.subscriptions) deliver(entry, subscription)
+        record(entry, message)
       }
     },
     /** Ends all subscriptions, with an error if one is given. */
@@ -87,6 +101,14 @@ const end = ({ subscriptions }: Entry, error: RealtimeError | undefined): void =
   subscriptions.clear()
   if (error === undefined) return
   for (const { listener } of ended) callGuarded(() => listener.onError(error))
+}
+
+/** Records the newest state of a resource and delivers it. */
+const record = (entry: Entry, state: State): void => {
+  entry.state = state
+  if (state.kind === 'missing') entry.table.clear()
+  else entry.newest = state.event.version
+  for (const subscription of entry.subscriptions) deliver(entry, subscription)
 }
 
 const deliver = ({ subscriptions, state }: Entry, subscription: Subscription): void => {

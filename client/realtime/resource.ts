@@ -1,12 +1,25 @@
 import type { PutCollection, PutKvStore, PutLiveConfig, World } from '../operations.ts'
 
-/** The data of each resource type. */
+/** A world in the resource `worlds`. Its versions sort as strings and never go back. */
+export type FeedWorld = {
+  readonly worldId: string
+  readonly projectId: string
+  readonly version: string
+  readonly name: string
+  readonly status: World['status']
+}
+
+/** The data of each resource type. That of `worlds` are all present worlds by id, in a new map for each change. */
 export type ResourceData = {
   readonly kvStore: PutKvStore['data']
   readonly collection: PutCollection['data']
   readonly liveConfig: PutLiveConfig['data']
   readonly world: World['status']
+  readonly worlds: ReadonlyMap<string, FeedWorld>
 }
 export type ResourceType = keyof ResourceData
-/** The name of a resource in a subscription: the id of a world, or the id of a document with its scope before it. */
+/**
+ * The name of a resource in a subscription. The id is that of a world, that of a project or organization for its `worlds`, or
+ * that of a document with its scope before it.
+ */
 export type Resource<Type extends ResourceType = ResourceType> = { readonly type: Type; readonly id: string }

@@ -3,15 +3,18 @@ import type { Clock } from '../retry.ts'
 import type { RealtimeError } from './error.ts'
 import type { Resource, ResourceData, ResourceType } from './resource.ts'
 
-/** The current state of a resource. Versions of one resource sort as strings and never go back. */
+/**
+ * The current state of a resource. Versions of one resource sort as strings and never go back. The version of `worlds` is the
+ * time of the newest message.
+ */
 export type Update<Type extends ResourceType = ResourceType> = {
   readonly resource: Resource<Type>
   readonly data: ResourceData[Type]
   readonly version: string
-  /** The user that owns the document, or the key that wrote it; empty for a world. */
+  /** The user that owns the document, or the key that wrote it; empty for worlds. */
   readonly userId: string
 }
-/** The deletion of a resource. It may be created again, with a later version. */
+/** The deletion of a resource. It may be recreated, with a later version. */
 export type Deletion = { readonly resource: Resource; readonly version: string }
 /** The resource does not exist or cannot be read. The subscription goes on and gets an update once it can. */
 export type Missing = { readonly resource: Resource; readonly message: string }

@@ -37,7 +37,7 @@ const shape = z.object({
 /** Bodies by media type. */
 export type Content = z.output<typeof content>
 export type Parameter = z.output<typeof parameter>
-/** An operation with where it is served. */
+/** An operation with its method and path. */
 export type Operation = z.output<typeof operation> & {
   readonly operationId: string
   readonly method: string
@@ -46,7 +46,7 @@ export type Operation = z.output<typeof operation> & {
 /** The schemas and operations of a document, sorted by name so that the order of the routes does not matter. */
 export type ApiDocument = { readonly schemas: readonly (readonly [string, Schema])[]; readonly operations: Operation[] }
 
-/** Reads an OpenAPI 3.1 document; throws an Error that names the first place that no client can be made of. */
+/** Reads an OpenAPI 3.1 document. Throws an Error that names the first part from which no client can be generated. */
 export const readDocument = (document: unknown): ApiDocument => {
   const parsed = shape.safeParse(inlined(document, document, 0))
   if (!parsed.success) throw new Error(`This is no OpenAPI 3.1 document: ${z.prettifyError(parsed.error)}`)
@@ -64,7 +64,7 @@ export const readDocument = (document: unknown): ApiDocument => {
   }
 }
 
-/** The operation with its place; throws where it has no name, or a path that cannot be filled in. */
+/** Returns the operation with its method and path. Throws if it has no operationId or an undescribed path parameter. */
 const located = (found: z.output<typeof operation>, method: string, at: string): Operation => {
   const { operationId, parameters } = found
   if (operationId === undefined) throw new Error(`${method} ${at} has no operationId to name its method after.`)
@@ -82,7 +82,7 @@ const byName =
 const maxDepth = 128
 const componentRef = /^#\/components\/(schemas|parameters|requestBodies|responses|pathItems)\/([^/]+)$/
 
-/** References to anything but a schema are replaced by what they name; those to schemas become names of types. */
+/** Replaces references by their targets, except those to schemas, which become type names. */
 const inlined = (value: unknown, document: unknown, depth: number): unknown => {
   if (depth > maxDepth) throw new Error(`The document is nested, or refers to itself, more than ${maxDepth} deep.`)
   if (Array.isArray(value)) return value.map((inner) => inlined(inner, document, depth + 1))

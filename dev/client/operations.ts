@@ -1,12 +1,12 @@
 import type { Content, Operation, Parameter } from './document.ts'
 import { docOf, keyOf, literal, type Member, objectType, typeOf } from './types.ts'
 
-/** The client sets these itself, of its credential and scope or of the body. */
+/** Headers that the client sets itself, from its credential and scope or from the body. */
 const ownHeaders = ['accept', 'authorization', 'content-type', 'x-api-key', 'x-svc-organization-id', 'x-svc-project-id']
-/** The client has members of these names; an object with `then` is taken for a promise. */
+/** Names of the client's own members. An object with `then` would be treated as a promise. */
 const takenNames = ['in', 'pages', 'request', 'then']
 
-/** The type of a part of the input that has no member, declared in the file that is written. */
+/** The type of an input part without members, which the generated file declares. */
 export const noneType = 'None'
 
 /** Returns the type of the inputs and responses of all operations. Throws if two have the same name. */
@@ -23,7 +23,7 @@ export const operationTypes = (operations: readonly Operation[]): string => {
   return `export type Operations = ${objectType(members, '', '{}')}\n`
 }
 
-/** The operations as a value: what a request of each is made of. */
+/** Returns the operations as a value: the method, path and body types of each. */
 export const operationTable = (operations: readonly Operation[]): string => {
   const rows = operations.map(({ operationId, method, path, requestBody }) => {
     const types = Object.keys(requestBody?.content ?? {}).map(literal)
@@ -37,9 +37,11 @@ const operationType = ({ parameters, requestBody, responses }: Operation): strin
   const indent = '    '
   const named = (place: Parameter['in']) => parameters.filter((parameter) => parameter.in === place)
   const body = requestBody && bodyType(requestBody.content, indent)
-  const answers = Object.entries(responses).flatMap(([status, { content }]) =>
-    /^2(\d\d|XX)$/.test(status) ? [answerType(content, indent)] : [],
+  const contents = Object.entries(responses).flatMap(([status, { content }]) =>
+    /^2(\d\d|XX)$/.test(status) ? [content] : [],
   )
+  const [sparse] = contents.flatMap((content) => sparseListOf(content) ?? [])
+  const answers = sparse === undefined ? contents.map((content) => answerType(content, indent)) : [sparse.whole]
   const part = (name: string, type: string) => ({ name, type, required: true })
   return objectType(
     [
@@ -48,10 +50,22 @@ const operationType = ({ parameters, requestBody, responses }: Operation): strin
       part('headers', objectType(headerMembers(named('header'), requestBody?.content ?? {}), indent, noneType)),
       part('body', requestBody?.required === false ? `${body} | undefined` : (body ?? 'undefined')),
       part('answer', [...new Set(answers)].join(' | ') || 'undefined'),
+      ...(sparse === undefined ? [] : [part('sparse', sparse.fields)]),
     ],
     '  ',
     '',
   )
+}
+
+/**
+ * Returns the types of a list whose query can name the fields of its items: with all fields, and with some of them. The
+ * schema of such an item is `anyOf` a component and the component of the same name with `Fields`.
+ */
+const sparseListOf = (content: Content): { whole: string; fields: string } | undefined => {
+  const list = content['application/json']?.schema
+  const items = typeof list === 'object' && typeof list.items === 'object' ? list.items : undefined
+  const [whole, fields] = (items?.anyOf ?? []).map((each) => typeOf(each))
+  return whole !== undefined && fields === `${whole}Fields` ? { whole: `${whole}[]`, fields: `${fields}[]` } : undefined
 }
 
 const parameterMember = ({ name, required, schema, description, ...parameter }: Parameter): Member => ({
@@ -61,7 +75,7 @@ const parameterMember = ({ name, required, schema, description, ...parameter }: 
   doc: description ?? docOf(schema),
 })
 
-/** A body of bytes does not tell its own type, so that the caller may name it. */
+/** A body of bytes has no type of its own, so the caller may name it. */
 const headerMembers = (headers: readonly Parameter[], content: Content): Member[] => {
   const bytes = Object.keys(content).filter((type) => kindOf(type) === 'bytes')
   const concrete = bytes.every((type) => !type.includes('*'))

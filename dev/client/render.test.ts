@@ -170,3 +170,10 @@ describe('an operation', () => {
 test('rejects a document other than OpenAPI 3.1 with the path of the error', () => {
   expect(() => renderClient({ openapi: '3.0.3' })).toThrow(/must be 3\.1[\s\S]*openapi/)
 })
+
+test('a list whose query can name fields has the type of whole items, and beside it that of items with some fields', () => {
+  const items = { anyOf: [{ $ref: '#/components/schemas/Thing' }, { $ref: '#/components/schemas/ThingFields' }] }
+  const get = { operationId: 'listThings', responses: { 200: json({ type: 'array', items }) } }
+  const text = withPaths({ '/things/': { get } }, { schemas: { Thing: {}, ThingFields: {} } })
+  expect(text).toContain('    answer: Thing[]\n    sparse: ThingFields[]\n')
+})

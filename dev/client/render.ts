@@ -9,8 +9,9 @@ const header = "// Generated from the API's OpenAPI document by `npm run client`
 const takenNames = ['Operations', 'operations', noneType]
 
 /**
- * The text of `client/operations.ts`: the types of all component schemas, and what goes in and comes out of each
- * operation. The same document gives the same text; one that no client can be made of is an Error that says where.
+ * Returns the text of `client/operations.ts`: the types of all component schemas, and the inputs and responses of all
+ * operations. The same document gives the same text. Throws an Error that names the part from which no client can be
+ * generated.
  */
 export const renderClient = (document: unknown): string => {
   const { schemas, operations } = readDocument(document)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** A JSON Schema of an OpenAPI 3.1 document, as far as types are made of it. */
+/** The keywords of a JSON Schema (OpenAPI 3.1) from which types are generated. */
 export type Schema = boolean | SchemaObject
 export type SchemaObject = {
   readonly $ref?: string
@@ -20,7 +20,7 @@ export type SchemaObject = {
   readonly not?: Schema
 }
 
-/** Reads one; keywords that no type is made of are dropped. */
+/** Parses a schema and drops all other keywords. */
 export const schema: z.ZodType<Schema> = z.lazy(() => z.union([z.boolean(), schemaObject]))
 const schemas = z.array(schema).exactOptional()
 const schemaObject: z.ZodType<SchemaObject> = z.object({

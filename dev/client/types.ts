@@ -11,7 +11,7 @@ export type Member = {
   readonly doc?: string | undefined
 }
 
-/** The TypeScript type of the values that a schema permits; throws on a schema that no type can be made of. */
+/** Returns the TypeScript type of a schema. Throws if the schema cannot be expressed as a type. */
 export const typeOf = (schema: Schema, indent = ''): string => {
   if (schema === true) return 'unknown'
   if (schema === false) return 'never'
@@ -21,12 +21,12 @@ export const typeOf = (schema: Schema, indent = ''): string => {
     ...(schema.oneOf ? [union(schema.oneOf, indent)] : []),
     ...(schema.allOf ?? []).map((each) => typeOf(each, indent)),
   ]
-  // `type: object` beside parts that say which object adds nothing, and as a type it would let any key through.
+  // A bare `type: object` adds nothing to other parts, and as a type it would allow any key.
   const plain = schema.type === 'object' && !schema.properties && typeof schema.additionalProperties !== 'object'
   return intersection(plain && parts.length > 0 ? parts : [ownType(schema, indent), ...parts])
 }
 
-/** An object type, a member a line, or `none` where there is no member. */
+/** Returns an object type with one member per line, or `none` without members. */
 export const objectType = (members: readonly Member[], indent: string, none: string): string => {
   if (members.length === 0) return none
   const lines = members.flatMap(({ name, type, required, doc }) => [
@@ -36,16 +36,16 @@ export const objectType = (members: readonly Member[], indent: string, none: str
   return `{\n${lines.join('\n')}\n${indent}}`
 }
 
-/** A key of an object type, in quotes where it must be. */
+/** Returns a key of an object type, quoted if necessary. */
 export const keyOf = (name: string): string => (identifier.test(name) ? name : literal(name))
 
-/** A value as a literal of TypeScript. */
+/** Returns a value as a TypeScript literal. */
 export const literal = (value: unknown): string =>
   typeof value === 'string'
     ? `'${JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
     : JSON.stringify(value)
 
-/** A doc comment, or nothing where there is nothing to say. */
+/** Returns the lines of a doc comment; none for an empty text. */
 export const docLines = (doc: string | undefined, indent: string): string[] => {
   const lines = (doc ?? '').trim().replaceAll('*/', '* /').split(/\r?\n/)
   if (lines.length > 1) return [`${indent}/**`, ...lines.map((line) => `${indent} * ${line}`.trimEnd()), `${indent} */`]
@@ -58,14 +58,14 @@ export const docOf = (schema: Schema): string | undefined => {
   return [schema.description, ...(schema.deprecated ? ['@deprecated'] : [])].filter(Boolean).join('\n')
 }
 
-/** The type that a reference names; throws for one that does not lead to a component schema. */
+/** Returns the type that a reference names. Throws if it is not a reference to a component schema. */
 const typeNameOf = (ref: string): string => {
   const name = componentRef.exec(ref)?.[1]
   if (name === undefined) throw new Error(`${ref} does not lead to a schema in #/components/schemas/.`)
   return componentName(name)
 }
 
-/** A component's name as that of a type; throws for one that cannot be it. */
+/** Returns the name of a component as a type name. Throws if it is not a valid one. */
 export const componentName = (name: string): string => {
   if (!identifier.test(name)) throw new Error(`The schema ${name} must be named as a TypeScript type can be.`)
   return name
@@ -99,7 +99,7 @@ const objectOf = ({ properties = {}, required = [], additionalProperties }: Sche
     doc: docOf(schema),
   }))
   if (members.length === 0) return `{ [key: string]: ${typeOf(additionalProperties ?? true, indent)} }`
-  // The members need not have the type of the others, and TypeScript wants an index signature to cover both.
+  // TypeScript requires an index signature to cover the named members too, whose types can differ.
   const open = additionalProperties !== undefined && additionalProperties !== false
   const others = open ? [{ name: '[key: string]', type: 'unknown', required: true }] : []
   return objectType([...members, ...others], indent, '')

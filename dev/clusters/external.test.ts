@@ -53,6 +53,6 @@ describe('KUBECONFIG', () => {
   })
 
   test('that names no existing file is an error', async () => {
-    await expect(use(join(dir, 'none'))).rejects.toThrow(`KUBECONFIG names ${join(dir, 'none')}, which is not there`)
+    await expect(use(join(dir, 'none'))).rejects.toThrow(`KUBECONFIG names ${join(dir, 'none')}, which does not exist`)
   })
 })

@@ -4,16 +4,16 @@ import { delimiter, join, resolve } from 'node:path'
 import { findKubectl } from './kubectl.ts'
 import type { Cluster, ClusterOptions } from './types.ts'
 
-/** A cluster that runs already: both processes are who its kubeconfig says, and its nodes must have the image. */
+/** Uses an existing cluster. Both processes act as the user of its kubeconfig, and its nodes must have the image. */
 export const useExternalCluster = async (options: ClusterOptions): Promise<Cluster> => {
   const { env, progress } = options
   const serverImage = env.ORRERY_DEFAULT_SERVER_IMAGE
   const botImage = env.ORRERY_DEFAULT_BOT_IMAGE ?? ''
-  if (botImage === '') progress('ORRERY_DEFAULT_BOT_IMAGE is not set: no bots are made in that cluster')
+  if (botImage === '') progress('ORRERY_DEFAULT_BOT_IMAGE is not set: no bots are created in that cluster')
   const files = (env.KUBECONFIG ?? '').split(delimiter).filter((file) => file !== '')
   const [only, ...more] = files.filter((file) => existsSync(file))
   if (only === undefined)
-    throw new Error(`KUBECONFIG names ${env.KUBECONFIG}, which is not there: correct or unset it.`)
+    throw new Error(`KUBECONFIG names ${env.KUBECONFIG}, which does not exist. Correct or unset it.`)
   if (!serverImage || !env.ORRERY_PUBLIC_URL) {
     throw new Error(
       'With KUBECONFIG, also set ORRERY_DEFAULT_SERVER_IMAGE to an image that the cluster can pull, and ' +
@@ -21,7 +21,7 @@ export const useExternalCluster = async (options: ClusterOptions): Promise<Clust
     )
   }
   progress(
-    `node: those of the cluster that KUBECONFIG names${options.node === 'auto' ? '' : '; --node has no say there'}`,
+    `node: those of the cluster that KUBECONFIG names${options.node === 'auto' ? '' : '; --node has no effect there'}`,
   )
   const kubectl = await findKubectl(options)
   const kubeconfig = more.length === 0 ? resolve(only) : joined(kubectl, options)
@@ -29,7 +29,7 @@ export const useExternalCluster = async (options: ClusterOptions): Promise<Clust
   return { kubeconfig, kubectl, ...own, serverImage, botImage, hostAddress: '127.0.0.1', node: 'external', ends: [] }
 }
 
-/** Several files as one, since `--kubeconfig` takes one. It holds what they hold. */
+/** Merges several kubeconfigs into one file, since `--kubeconfig` takes one. The file holds their credentials. */
 const joined = (kubectl: string, { stateDir, env }: ClusterOptions): string => {
   const file = join(stateDir, 'external.kubeconfig')
   try {

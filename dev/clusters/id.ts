@@ -9,12 +9,12 @@ import { isNotFound } from '#shared/kube/errors.ts'
 const namespaces = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' }
 const timeoutMs = 30_000
 
-/** Eight hexadecimal digits by which all that a stack has outside of its state folder is named. */
+/** Returns the eight hexadecimal digits in the name of everything that a stack creates outside its state folder. */
 export const idOf = (stateDir: string): string => createHash('sha256').update(stateDir).digest('hex').slice(0, 8)
 
 /**
- * Binds the state folder to the cluster, known by the uid of its oldest namespace. Another cluster is refused: the
- * worlds of the kept database are not in it, and would be taken for deleted.
+ * Binds the state folder to the cluster, which is identified by the uid of its oldest namespace. Throws for another
+ * cluster: it lacks the worlds of the kept database, so they would be treated as deleted.
  */
 export const keepToCluster = async (kubeconfig: string, stateDir: string): Promise<void> => {
   const file = join(stateDir, 'cluster')
@@ -29,7 +29,7 @@ export const keepToCluster = async (kubeconfig: string, stateDir: string): Promi
 
 const uidOf = (kubeconfig: string): Promise<string> =>
   asAdministrator(kubeconfig, async (client) => {
-    // A control plane that has just started makes its own namespaces a moment later; any other failure is told at once.
+    // A new control plane creates its namespaces a moment after its start. Any other failure is thrown at once.
     const look = () =>
       client(namespaces)
         .get({ name: 'kube-system' })

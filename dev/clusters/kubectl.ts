@@ -3,8 +3,8 @@ import { findIn, obtainBinaries } from '#dev/kubernetes/binaries.ts'
 import type { ClusterOptions } from './types.ts'
 
 /**
- * A kubectl for the people who look at the cluster: that of the PATH, else of any source of programs. The stack itself
- * needs none, so where there is none its bare name is given and said.
+ * Returns the path of the kubectl for users of the stack: that of the PATH, else one from any source of programs. The stack
+ * itself does not need it, so without one the bare name is returned and the reason is printed.
  */
 export const findKubectl = async ({ env, progress }: ClusterOptions): Promise<string> => {
   const own = findIn(

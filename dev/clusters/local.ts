@@ -5,6 +5,7 @@ import { startControlPlane } from '#dev/kubernetes/controlPlane.ts'
 import type { Binary } from '#dev/kubernetes/hosts.ts'
 import { startNode } from '#dev/node/index.ts'
 import type { NodeKind } from '#dev/node/types.ts'
+import { withDefined } from '#shared/optional.ts'
 import { idOf } from './id.ts'
 import type { Cluster, ClusterOptions } from './types.ts'
 
@@ -16,14 +17,21 @@ type Program = (typeof controlPlanePrograms)[number] | (typeof nodePrograms)[Nod
 /** Returns the programs of a cluster with that node. */
 export const programsFor = (kind: NodeKind): readonly Program[] => [...controlPlanePrograms, nodePrograms[kind]]
 
-/** A control plane and a node of this machine's own. */
+/** Starts a control plane and a node on this machine. */
 export const startLocalCluster = async (
   kind: NodeKind,
   binaries: Record<Program, string>,
-  { stateDir, logDir, env, progress, parts }: ClusterOptions,
+  { stateDir, logDir, env, progress, parts, define, clientLimits }: ClusterOptions,
 ): Promise<Cluster> => {
   const dir = join(stateDir, 'kubernetes')
-  const controlPlane = await startControlPlane({ dir, logDir, binaries, durable: true, progress })
+  const controlPlane = await startControlPlane({
+    dir,
+    logDir,
+    binaries,
+    durable: true,
+    progress,
+    ...withDefined({ define, clientLimits }),
+  })
   parts.push(controlPlane)
   const nodeDir = join(stateDir, 'node')
   mkdirSync(nodeDir, { recursive: true })
@@ -36,6 +44,7 @@ export const startLocalCluster = async (
     kubectl: binaries.kubectl,
     program: binaries[nodePrograms[kind]],
     progress,
+    env,
   })
   parts.push(node)
   return {

@@ -1,3 +1,4 @@
+import type { ClientLimits } from '#dev/kubernetes/controlPlane.ts'
 import type { NodeChoice, NodeKind } from '#dev/node/types.ts'
 import type { Progress } from '#dev/progress.ts'
 
@@ -7,12 +8,12 @@ export type ClusterNode = NodeKind | 'external'
 /** A cluster that a stack can use. */
 export type Cluster = {
   readonly kubeconfig: string
-  /** A path, or the bare name where this machine has no kubectl. */
+  /** A path, or the bare name if this machine has no kubectl. */
   readonly kubectl: string
   readonly apiKubeconfig: string
   readonly operatorKubeconfig: string
   readonly serverImage: string
-  /** Empty where there is none: then no bots are made. */
+  /** Empty if there is no bot image; then no bots are created. */
   readonly botImage: string
   /** The address by which pods reach this machine. */
   readonly hostAddress: string
@@ -26,6 +27,10 @@ export type ClusterOptions = {
   logDir: string
   node: NodeChoice
   env: NodeJS.ProcessEnv
+  /** Installs the definitions into a local cluster before its controllers start. */
+  define?: (adminKubeconfig: string) => Promise<void>
+  /** The client-side limits of the scheduler and the controller-manager of a local cluster. */
+  clientLimits?: ClientLimits
   progress: Progress
   /** Receives each started part. The parts are stopped in reverse order, also if a later one fails to start. */
   parts: { stop(): Promise<void> }[]

@@ -1,10 +1,11 @@
-"""What Schemathesis cannot know of the API from its document alone."""
+"""Facts about the API that its document cannot express."""
 
 import itertools
 import json
 import os
 import re
 import struct
+import time
 import zlib
 
 import requests
@@ -20,13 +21,13 @@ organization, project = "x-svc-organization-id", "x-svc-project-id"
 
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
-    """Parameters that are ids become a choice of such as exist: of those drawn at random none ever would, and every
-    answer be a 404. What is not of the choice is still sent, as invalid data. What a request deletes keeps its form."""
+    """Limits parameters that are ids to ids that exist, since every random id leads to a 404. Other values are still
+    sent, as invalid data. The id of a doomed resource stays a pattern."""
     for path in raw_schema["paths"].values():
         for operation in path.values():
             own = ids["operations"].get(operation["operationId"], {})
             for parameter in operation["parameters"]:
-                if parameter["name"] == doomed.get(operation["operationId"], ("", ""))[1]:
+                if parameter["name"] in [name for _, name in doomed.get(operation["operationId"], [None])[1:]]:
                     continue
                 known = own.get(parameter["name"]) or ids["parameters"].get(parameter["name"])
                 if known is not None:
@@ -35,84 +36,155 @@ def before_load_schema(context, raw_schema):
                     parameter["schema"] = {"type": "string", "enum": known + none}
 
 
-def made(path, body, method="POST"):
-    headers = {"x-api-key": platform_key, organization: ids["parameters"][organization][0]}
-    headers[project] = ids["parameters"][project][0]
-    answer = requests.request(method, base_url + path, json=body, headers=headers, timeout=20)
+def send(method, path, body=None, scope=None):
+    """Sends a request with the platform key, in the steady project unless `scope` has other headers."""
+    headers = {"x-api-key": platform_key}
+    for name in (organization, project):
+        headers[name] = ids["parameters"][name][0]
+    answer = requests.request(method, base_url + path, json=body, headers={**headers, **(scope or {})}, timeout=20)
     answer.raise_for_status()
     return answer
 
 
+def make_organization():
+    return send("POST", "/api/organizations/", {"name": "Doomed"}).json()["organizationId"]
+
+
+def make_deleted_organization():
+    organization_id = make_organization()
+    send("DELETE", f"/api/organizations/{organization_id}/", scope={organization: organization_id})
+    return organization_id
+
+
 def make_project():
-    return made("/api/organizations/projects/", {"name": "Doomed"}).json()["projectId"]
+    return send("POST", "/api/organizations/projects/", {"name": "Doomed"}).json()["projectId"]
+
+
+def make_deleted_project():
+    project_id = make_project()
+    send("DELETE", "/api/organizations/projects/current/", scope={project: project_id})
+    return project_id
 
 
 def make_world():
-    return made("/api/worlds/", {"name": "Doomed", "transient": False}).json()["worldId"]
+    return send("POST", "/api/worlds/", {"name": "Doomed", "transient": False}).json()["worldId"]
+
+
+def make_deleted_world():
+    world_id = make_world()
+    send("DELETE", f"/api/worlds/{world_id}/")
+    return world_id
+
+
+def make_restorable_world():
+    """Returns the id of a deleted world whose resource is gone from the cluster. It needs an operator."""
+    world_id = make_deleted_world()
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        if any(each["documentId"] == world_id and each["isRestorable"] for each in deleted_worlds()):
+            return world_id
+        time.sleep(0.1)
+    raise TimeoutError(f"The resource of {world_id} still exists after 60 seconds.")
+
+
+def deleted_worlds():
+    path = "/api/worlds/deleted/"
+    while path is not None:
+        answer = send("GET", path)
+        yield from answer.json()
+        path = answer.links.get("next", {}).get("url")
 
 
 def make_bots():
-    steady = ids["parameters"]["worldId"][0]
-    return made(f"/api/worlds/{steady}/bots/", {"count": 0}).headers["location"].split("/")[-2]
+    """Returns the id of a bot deployment. A world has at most 64, so those that the run created go first."""
+    path = f"/api/worlds/{ids['parameters']['worldId'][0]}/bots/"
+    made = [each["documentId"] for each in send("GET", path).json()]
+    if len(made) > 32:
+        for bots in set(made) - set(ids["parameters"]["botDeploymentId"]):
+            send("DELETE", f"{path}{bots}/")
+    return send("POST", path, {"count": 0}).headers["location"].split("/")[-2]
 
 
 def make_build():
-    made("/api/builds/main/doomed/", {"image": "registry.example/game/server:1", "contentId": "c"}, "PUT")
+    send("PUT", "/api/builds/main/doomed/", {"image": "registry.example/game/server:1", "contentId": "c"})
     return "doomed"
 
 
 def make_key():
-    made("/api/organizations/apiKeys/", {"displayName": "Doomed"})
-    keys = made("/api/organizations/apiKeys/", None, "GET").json()
+    send("POST", "/api/organizations/apiKeys/", {"displayName": "Doomed"})
+    keys = send("GET", "/api/organizations/apiKeys/").json()
     steady = ids["parameters"]["apiKeyId"]
     return next(each["documentId"] for each in reversed(keys) if each["documentId"] not in steady)
 
 
-# What is deleted by an operation: where its name stands in the request, and how another one is made.
+def make_webhook():
+    body = {"url": "https://hooks.example.com/", "events": ["api_key.deleted"]}
+    return send("POST", "/api/webhooks/", body).json()["documentId"]
+
+
+in_organization = (("path_parameters", "organizationId"), ("headers", organization))
+# Operations that delete, restore or purge a resource: a function that makes one for the operation, and the places of the
+# request that name it.
 doomed = {
-    "deleteProject": ("headers", project, make_project),
-    "deleteWorld": ("path_parameters", "worldId", make_world),
-    "deleteBotDeployment": ("path_parameters", "botDeploymentId", make_bots),
-    "deleteBuild": ("path_parameters", "tag", make_build),
-    "deleteApiKey": ("path_parameters", "apiKeyId", make_key),
+    "deleteOrganization": (make_organization, *in_organization),
+    "restoreOrganization": (make_deleted_organization, *in_organization),
+    "purgeOrganization": (make_deleted_organization, *in_organization),
+    "deleteProject": (make_project, ("headers", project)),
+    "restoreProject": (make_deleted_project, ("path_parameters", "projectId")),
+    "purgeProject": (make_deleted_project, ("path_parameters", "projectId")),
+    "deleteWorld": (make_world, ("path_parameters", "worldId")),
+    "restoreWorld": (make_restorable_world, ("path_parameters", "worldId")),
+    "purgeWorld": (make_deleted_world, ("path_parameters", "worldId")),
+    "deleteBotDeployment": (make_bots, ("path_parameters", "botDeploymentId")),
+    "deleteBuild": (make_build, ("path_parameters", "tag")),
+    "deleteApiKey": (make_key, ("path_parameters", "apiKeyId")),
+    "deleteWebhook": (make_webhook, ("path_parameters", "webhookId")),
 }
 steady = {"tag": ["stable"], **ids["parameters"]}
 well_formed = re.compile(r"[a-z]{3}-[0-7][0-9a-z]{25}")
 calls = itertools.count()
 
 
+def is_replaceable(value, name, drawn):
+    return isinstance(value, str) and (value in steady.get(name, []) or (drawn and well_formed.fullmatch(value)))
+
+
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Deletes what was made for it instead of what the rest of the run needs, and in three of four cases instead of what
-    never was; and lets three of four creations be no repetitions."""
+    """Gives each doomed operation a resource of its own: always instead of a steady one, and in three of four cases
+    instead of one that never existed. Makes three of four idempotency keys new."""
     rare = next(calls) % 4 == 0
-    container, name, make = doomed.get(case.operation.definition.raw.get("operationId"), (None, None, None))
-    values = getattr(case, container) if container is not None else None
-    value = (values or {}).get(name)
-    if isinstance(value, str):
-        drawn = well_formed.fullmatch(value) and case.meta is not None and case.meta.phase.name.value != "stateful"
-        if value in steady[name] or (drawn and not rare):
-            values[name] = make()
+    operation_id = case.operation.definition.raw.get("operationId")
+    if operation_id in doomed:
+        make, *places = doomed[operation_id]
+        named = [(getattr(case, container) or {}, name) for container, name in places]
+        drawn = case.meta is not None and case.meta.phase.name.value != "stateful" and not rare
+        if all(is_replaceable(values.get(name), name, drawn) for values, name in named):
+            value = make()
+            for values, name in named:
+                values[name] = value
     key = (case.headers or {}).get("idempotency-key")
     if isinstance(key, str) and 0 < len(key.strip()) < 200 and not rare:
         case.headers["idempotency-key"] = f"{key}-{next(calls)}"
 
 
-# Valid requests that the contract refuses with a 400, by the place that the answer names: a document cannot say that
-# one part of a request depends on another one.
+# Valid requests that the contract refuses with a 400, by the place that the response names. A document cannot express
+# that one part of a request depends on another.
 dependent = {
-    # The organization and the project are given together, or neither is.
-    "listTravelLocations": {organization},
-    # The project of the body is that of the header.
+    # The project of the body must be that of the header.
     "patchProject": {"/documentId"},
-    # The id names a scope that the headers must lead to; or it ends where the name of the scope does.
+    # The cursor must be one of the order that `sort` names.
+    "listWorlds": {"query:cursor"},
+    # The host of a registry is neither an IP address, in any notation, nor a loopback name.
+    "patchLimits": {"/imageRegistries"},
+    # The id names a scope that the headers must name as well, or it consists of the name of the scope alone.
     **{
         f"{verb}{kind}": {project, "x-svc-world-id", "path:/id"}
         for verb in ("get", "put", "delete")
         for kind in ("KvStore", "Collection", "LiveConfig")
     },
 }
-# No document can tell bytes that are a picture from others.
+# A document cannot describe which bytes are a picture.
 uploads = {"putOrganizationPicture", "putOrganizationPictureById", "putWorldPicture"}
 
 
@@ -125,7 +197,7 @@ def filter_failure(context, failure, case, response):
         return response.status_code not in (400, 415)
     if response.status_code != 400:
         return True
-    named = {each["path"] for each in response.json().get("errors", [])}
+    named = {re.sub(r"/\d+$", "", each["path"]) for each in response.json().get("errors", [])}
     return not named or not named <= dependent.get(operation_id, set())
 
 
@@ -140,6 +212,6 @@ def png(width, height):
 
 pictures = st.builds(png, st.integers(1, 64), st.integers(1, 64))
 damaged = st.tuples(pictures, st.integers(0, 60)).map(lambda drawn: drawn[0][: drawn[1]])
-# What a picture is, its bytes say, and not its type: one strategy serves the three.
+# The API looks at the bytes of a picture and not at its type, so one strategy serves all three types.
 for media_type in ("image/png", "image/jpeg", "image/webp"):
     schemathesis.openapi.media_type(media_type, pictures | damaged | st.binary(max_size=256))

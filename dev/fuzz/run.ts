@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Fixture } from './fixture.ts'
@@ -8,19 +8,19 @@ const fileBeside = (name: string): string => fileURLToPath(new URL(name, import.
 /** The output limit of a run. The end of a longer output is kept. */
 const maxOutputBytes = 64 * 1024 * 1024
 
-/** The size of a run: a number of requests for each operation, and more until the time is over if one is set. */
+/** The size of a run: requests per operation, and a minimum duration if one is set. */
 export type FuzzOptions = {
   readonly python: string
   readonly apiUrl: string
   readonly platformKey: string
-  /** The credential of the run. */
-  readonly apiKey: string
+  /** The key of the run; undefined for a run with the user's token alone. */
+  readonly apiKey: string | undefined
   readonly fixture: Fixture
   readonly seed: number
   readonly phases: readonly ('examples' | 'coverage' | 'fuzzing' | 'stateful')[]
   readonly maxExamples: number
   readonly maxSeconds: number | undefined
-  /** A run that is not over by then is ended, and has failed. */
+  /** After this time the run is ended and has failed. */
   readonly timeoutMs: number
   /** The folder for the files of the run. */
   readonly dir: string
@@ -29,7 +29,7 @@ export type FuzzOptions = {
 /** The result of a run. `failures` names the failed checks and how to reproduce them; undefined if there are none. */
 export type FuzzResult = { readonly failures: string | undefined; readonly summary: string; readonly requests: number }
 
-/** Lets Schemathesis loose on a running API, by the document that it serves. */
+/** Runs Schemathesis against a running API with the document that it serves. */
 export const fuzz = async (options: FuzzOptions): Promise<FuzzResult> => {
   const { apiUrl, platformKey, fixture, dir } = options
   const fixtureFile = join(dir, 'fixture.json')
@@ -37,7 +37,7 @@ export const fuzz = async (options: FuzzOptions): Promise<FuzzResult> => {
   const { passed, output } = await execute(options, {
     ORRERY_FUZZ_FIXTURE: fixtureFile,
     ORRERY_FUZZ_HOOKS: fileBeside('hooks.py'),
-    ORRERY_FUZZ_API_KEY: options.apiKey,
+    ORRERY_FUZZ_API_KEY: options.apiKey ?? '',
     ORRERY_FUZZ_TOKEN: fixture.token,
     PYTHONDONTWRITEBYTECODE: '1',
   })
@@ -46,10 +46,19 @@ export const fuzz = async (options: FuzzOptions): Promise<FuzzResult> => {
   return { failures: passed ? undefined : output.slice(0, 20_000), summary: summary.trim(), requests }
 }
 
+/** Returns the settings of a run. Without a key, they do not contain the scheme `apiKey`, since a key takes precedence. */
+const configFileOf = ({ apiKey, dir }: FuzzOptions): string => {
+  const file = fileBeside('schemathesis.toml')
+  if (apiKey !== undefined) return file
+  const withoutKey = join(dir, 'schemathesis-token.toml')
+  writeFileSync(withoutKey, readFileSync(file, 'utf8').replace(/^\[auth\.openapi\.apiKey\]\n.*\n/m, ''))
+  return withoutKey
+}
+
 const execute = (options: FuzzOptions, env: Record<string, string>): Promise<{ passed: boolean; output: string }> =>
   new Promise((resolve) => {
     const args = [
-      ...['-m', 'schemathesis.cli', '--config-file', fileBeside('schemathesis.toml')],
+      ...['-m', 'schemathesis.cli', '--config-file', configFileOf(options)],
       ...['run', `${options.apiUrl}/api/openapi.json`, '--no-color', '--seed', String(options.seed)],
       ...['--phases', options.phases.join(','), '--max-examples', String(options.maxExamples)],
       ...(options.maxSeconds === undefined ? [] : ['--max-time', String(options.maxSeconds)]),

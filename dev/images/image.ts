@@ -2,77 +2,91 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
+import { productVersion } from '#shared/version.ts'
+import { type ImageName, imageFiles, modules, nativeLibraries } from './files.ts'
 import { packTar, type TarEntry } from './tar.ts'
 
-/** An image as a file that a container runtime imports. */
+/** An image in a file that a container runtime can import. */
 export type PackedImage = { readonly reference: string; readonly tarFile: string }
 
-/** The static program that holds a pod's namespaces; Debian's package busybox-static. */
+/** The static program that holds the namespaces of a pod, from Debian's package busybox-static. */
 export const busybox = '/bin/busybox'
 
 const nonRoot = '65532:65532'
+const certificates = '/etc/ssl/certs/ca-certificates.crt'
 
-/** The programs of this repository that run in pods unless a user says otherwise. */
-export type ProgramImages = { readonly server: PackedImage; readonly bot: PackedImage }
-
-/**
- * The default world server and the default bot in one file, since what is large in them is the same: the Node binary that
- * runs this process, and that binary's libraries.
- */
-export const packProgramImages = async (outDir: string): Promise<ProgramImages> => {
-  const node = layerOf([
-    file('bin/node', readFileSync(process.execPath), 0o755),
-    ...librariesOf(process.execPath).map((path) => file(path.slice(1), readFileSync(path), 0o755)),
-  ])
-  const image = async (name: string): Promise<Image> => ({
-    name: `orrery.dev/${name}`,
-    layers: [node, layerOf([file('app/main.mjs', await bundle(name), 0o644)])],
-    config: { Entrypoint: ['/bin/node', '/app/main.mjs'], User: nonRoot, WorkingDir: '/app' },
-  })
-  const [server, bot] = pack(outDir, [await image('world-server'), await image('bot')])
-  if (server === undefined || bot === undefined) throw new Error('an image was packed and has no reference')
-  return { server, bot }
+/** Packs images of the product into one file, in which they share the Node binary and the libraries. */
+export const packProductImages = async <Name extends ImageName>(
+  outDir: string,
+  names: readonly Name[],
+): Promise<Record<Name, PackedImage>> => {
+  const contents = await Promise.all(names.map((name) => imageFiles(name, outDir)))
+  const base = layerOf(baseFiles([process.execPath, ...nativeLibraries()]))
+  const images = contents.map(({ node, files, title, entrypoint }, at) => ({
+    name: `orrery.dev/${names[at]}`,
+    layers: [base, layerOf([node]), layerOf(files)],
+    config: { Entrypoint: entrypoint, User: nonRoot, WorkingDir: '/opt/orrery', Labels: labelsOf(title) },
+  }))
+  const packed = pack(outDir, images)
+  return Object.fromEntries(names.map((name, at) => [name, packed[at]])) as Record<Name, PackedImage>
 }
 
-const bundle = async (program: string): Promise<Buffer> => {
-  const bundled = await build({
-    entryPoints: [fileURLToPath(new URL(`../../examples/${program}/main.ts`, import.meta.url))],
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node26',
-    write: false,
-  })
-  const [output] = bundled.outputFiles
-  if (output === undefined) throw new Error(`esbuild wrote no bundle of ${program}`)
-  return Buffer.from(output.contents)
-}
+/** The annotations of the OCI image specification. */
+const labelsOf = (title: string): Record<string, string> => ({
+  'org.opencontainers.image.title': title,
+  'org.opencontainers.image.version': productVersion,
+  'org.opencontainers.image.licenses': 'Apache-2.0',
+  'org.opencontainers.image.vendor': 'Orrery',
+})
+
+/** Returns the files that a base image would have: the C library and others that the programs load, and certificates. */
+export const baseFiles = (programs: readonly string[]): TarEntry[] => [
+  ...librariesOf(programs).map((path) => file(path.slice(1), readFileSync(path), 0o755)),
+  ...(existsSync(certificates) ? [file(certificates.slice(1), readFileSync(certificates), 0o644)] : []),
+  file('etc/passwd', Buffer.from('nonroot:x:65532:65532::/:/sbin/nologin\n'), 0o644),
+  file('etc/group', Buffer.from('nonroot:x:65532:\n'), 0o644),
+  file('etc/nsswitch.conf', Buffer.from('hosts: files dns\n'), 0o644),
+]
 
 /** Packs the image of pod sandboxes, a static program that sleeps, because no image can be pulled. */
 export const packPauseImage = async (outDir: string): Promise<PackedImage> =>
   packBusybox(outDir, { name: 'orrery.dev/pause', entrypoint: ['/bin/busybox', 'sleep', '1000000000'] })
 
-/** An image that runs what its arguments say, such as `sh -c …`: for tests of servers that misbehave. */
+/** Packs an image that runs its arguments, such as `sh -c …`, for tests of servers that misbehave. */
 export const packBusyboxImage = async (outDir: string): Promise<PackedImage> =>
   packBusybox(outDir, { name: 'orrery.dev/busybox', entrypoint: ['/bin/busybox'] })
 
-const packBusybox = (outDir: string, { name, entrypoint }: { name: string; entrypoint: string[] }): PackedImage => {
-  const layers = [layerOf([file('bin/busybox', readFileSync(busybox), 0o755)])]
-  const [image] = pack(outDir, [{ name, layers, config: { Entrypoint: entrypoint, User: nonRoot } }])
+const packBusybox = (outDir: string, { name, entrypoint }: { name: string; entrypoint: string[] }): PackedImage =>
+  packImage(outDir, { name, layers: [[file('bin/busybox', readFileSync(busybox), 0o755)]], entrypoint })
+
+/** An image of the tests: the files of each layer, and the command, which runs as an unprivileged account. */
+export type ImageContent = {
+  readonly name: string
+  readonly layers: readonly (readonly TarEntry[])[]
+  readonly entrypoint: readonly string[]
+  readonly env?: readonly string[]
+}
+
+/** Packs an image into a file of its own. */
+export const packImage = (outDir: string, { name, layers, entrypoint, env = [] }: ImageContent): PackedImage => {
+  const config = { Entrypoint: entrypoint, Env: env, User: nonRoot }
+  const [image] = pack(outDir, [{ name, layers: layers.map(layerOf), config }])
   if (image === undefined) throw new Error(`The image ${name} was packed and has no reference`)
   return image
 }
 
 const file = (path: string, content: Buffer, mode: number): TarEntry => ({ path, mode, content })
 
-/** The shared libraries of a program, by the paths under which its loader looks for them. */
-const librariesOf = (program: string): string[] =>
-  execFileSync('ldd', [program], { encoding: 'utf8' })
-    .split('\n')
-    .map((line) => /(?:=> )?(\/\S+) \(0x/.exec(line)?.[1])
-    .filter((path) => path !== undefined)
+/** Returns the shared libraries of programs, by the paths under which their loader looks for them. */
+const librariesOf = (programs: readonly string[]): string[] => {
+  const paths = programs.flatMap((program) =>
+    execFileSync('ldd', [program], { encoding: 'utf8' })
+      .split('\n')
+      .map((line) => /(?:=> )?(\/\S+) \(0x/.exec(line)?.[1])
+      .filter((path) => path !== undefined && !path.startsWith(modules)),
+  )
+  return [...new Set(paths as string[])].sort()
+}
 
 const sha256 = (content: Buffer | string): string => createHash('sha256').update(content).digest('hex')
 
@@ -84,7 +98,7 @@ const layerOf = (entries: readonly TarEntry[]): Layer => {
   return { digest: sha256(content), content }
 }
 
-/** Writes a docker-archive; tags are the hashes of what they name, so an archive that exists already is not written again. */
+/** Writes a docker-archive unless it exists. A tag is the hash of the content, so an existing archive is the same. */
 const pack = (outDir: string, images: readonly Image[]): PackedImage[] => {
   const described = images.map((image) => {
     const config = configOf(image)

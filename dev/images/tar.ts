@@ -1,12 +1,12 @@
-/** A file of an archive; the path is relative, and folders are made by the entries whose content is undefined. */
+/** A file or folder of an archive, with a relative path. An entry without content is a folder. */
 export type TarEntry = { readonly path: string; readonly mode: number; readonly content?: Buffer }
 
 const block = 512
 const octal = (value: number, length: number): string => `${value.toString(8).padStart(length - 1, '0')}\0`
 
 /**
- * A POSIX ustar archive with owner root and time 0, so that the same entries give the same bytes. Paths have at most
- * 255 bytes, of which the part after the last slash at most 100.
+ * Returns a POSIX ustar archive with owner root and time 0, so that the same entries give the same bytes. Paths have at
+ * most 255 bytes, and the part after the last slash at most 100.
  */
 export const packTar = (entries: readonly TarEntry[]): Buffer =>
   Buffer.concat([...entries.flatMap((entry) => [header(entry), ...padded(entry.content)]), Buffer.alloc(2 * block)])

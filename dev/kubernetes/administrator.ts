@@ -3,7 +3,9 @@ import { loadCredentials } from '#shared/kube/config.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import { createTransport } from '#shared/kube/transport.ts'
 
-/** Speaks to the cluster as whom the kubeconfig says; the connections are closed when `use` is over. */
+/**
+ * Calls `use` with a function that creates clients for the user of the kubeconfig. Closes their connections afterwards.
+ */
 export const asAdministrator = async <T>(
   kubeconfig: string,
   use: (client: <O extends KubeObject>(resource: Resource) => Client<O>) => Promise<T>,

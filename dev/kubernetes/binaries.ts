@@ -7,13 +7,15 @@ import { fromEnvtest } from './envtest.ts'
 import type { Binary, Source } from './hosts.ts'
 import { fromKubernetesRelease, fromKwokRelease } from './released.ts'
 
-/** The version of Kubernetes that everything here is made for. */
+/** The version of Kubernetes that the product supports and that this machine runs. */
 export const kubernetesVersion = '1.36.3'
 
-/** Downloads come before builds: they take seconds, and are asked only for what is missing. */
+/**
+ * Downloads come before builds, since they take seconds. Each source is tried only for programs that are still missing.
+ */
 const sources: readonly Source[] = [fromEnvtest, fromKubernetesRelease, fromKwokRelease, fromGo]
 
-/** The absolute path of each program that was found, and for the others why no source had them. */
+/** The absolute path of each program that was found, and the reasons why the others are missing. */
 export type Obtained<B extends Binary> = {
   readonly found: Partial<Record<B, string>>
   readonly missing: readonly B[]
@@ -21,8 +23,8 @@ export type Obtained<B extends Binary> = {
 }
 
 /**
- * Looks for each program in the folder that KUBEBUILDER_ASSETS names and in the cache; what neither has comes from the
- * official releases, their checksums verified, or from a build of the Go module proxy.
+ * Returns programs from the folder of KUBEBUILDER_ASSETS and from the cache. Missing ones are downloaded from the
+ * official releases, with verified checksums, or built from the Go module proxy.
  */
 export const obtainBinaries = async <B extends Binary>(
   names: readonly B[],
@@ -46,7 +48,7 @@ export const obtainBinaries = async <B extends Binary>(
   return { found: Object.fromEntries(paths), missing: missing(), tried }
 }
 
-/** As `obtainBinaries`, but one that is missing is an error that says what to provide. */
+/** Like `obtainBinaries`, but throws an error that says what to provide if a program is missing. */
 export const resolveBinaries = async <B extends Binary>(
   names: readonly B[],
   options: { env: NodeJS.ProcessEnv; progress: Progress },
@@ -56,7 +58,7 @@ export const resolveBinaries = async <B extends Binary>(
   return found as Record<B, string>
 }
 
-/** The first executable file of that name in the folders. */
+/** Returns the first executable file of that name in the folders. */
 export const findIn = (folders: readonly string[], name: string): string | undefined =>
   folders.map((dir) => join(dir, name)).find(isExecutable)
 
@@ -64,7 +66,7 @@ export const findIn = (folders: readonly string[], name: string): string | undef
 export const cacheDir = (env: NodeJS.ProcessEnv): string =>
   programCacheDir({ env, name: `kubernetes-${kubernetesVersion}`, moduleDir })
 
-/** The error of a machine without Kubernetes: what is missing, what was tried, and what would do. */
+/** Returns the error for a machine without Kubernetes: the missing programs, the tried sources and the alternatives. */
 const noSource = (names: readonly string[], missing: readonly string[], tried: readonly string[]): Error =>
   new Error(
     [

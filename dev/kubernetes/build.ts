@@ -10,6 +10,7 @@ const packages: Record<Binary, string> = {
   'kube-scheduler': 'k8s.io/kubernetes/cmd/kube-scheduler',
   kubectl: 'k8s.io/kubernetes/cmd/kubectl',
   kubelet: 'k8s.io/kubernetes/cmd/kubelet',
+  'kube-proxy': 'k8s.io/kubernetes/cmd/kube-proxy',
   kwok: 'sigs.k8s.io/kwok/cmd/kwok',
 }
 
@@ -17,8 +18,8 @@ const packages: Record<Binary, string> = {
 export const moduleDir = fileURLToPath(new URL('.', import.meta.url))
 
 /**
- * Builds the programs from the module proxy. Go's own cache lets an interrupted build go on. A proxy that does not
- * answer is no error here, since a later source may have what is missing.
+ * Builds the programs from the module proxy. Go's own cache lets an interrupted build continue. An unreachable proxy is
+ * returned as a reason and not thrown, since a later source may have the programs.
  */
 export const fromGo: Source = async ({ names, cache, version, env, progress }) => {
   if (!hasGo(env)) return 'Go: there is none on the PATH'

@@ -14,12 +14,12 @@ export type ControlPlane = {
   readonly url: string
   readonly caFile: string
   readonly adminKubeconfig: string
-  /** The address under which nodes reach it. */
+  /** The address at which nodes reach it. */
   readonly advertiseAddress: string
   readonly pki: Pki
   /** The path of a kubeconfig (mode 0600) with a client certificate for that identity. */
   kubeconfig(identity: { user: string; groups?: readonly string[] }): Promise<string>
-  /** For fault tests: the API server alone goes and comes back, on the same port and with the same data. */
+  /** Stops and restarts only the API server, with the same port and data, for fault tests. */
   stopApiServer(): Promise<void>
   startApiServer(): Promise<void>
   /** Resolves with the name of the first of its processes that ends, by itself or by `stop`. */
@@ -32,16 +32,29 @@ export type ControlPlaneOptions = {
   logDir: string
   binaries: Record<'etcd' | 'kube-apiserver', string> &
     Partial<Record<Extract<Binary, 'kube-controller-manager' | 'kube-scheduler'>, string>>
-  /** If true, data survives a crash of the machine. Otherwise etcd does not wait for the disk. */
+  /**
+   * Called with an administrator's kubeconfig before the controller-manager starts. The quota controller counts a kind
+   * that is defined later only after its next discovery, up to 30 s later.
+   */
+  define?: (adminKubeconfig: string) => Promise<void>
+  /** Makes data survive a crash of the machine. Otherwise etcd does not wait for the disk. */
   durable: boolean
+  /**
+   * The limits of the requests that the scheduler and the controller-manager send: their defaults (50 and 20 a second), or
+   * high ones for benches of other components. Default: 'default'.
+   */
+  clientLimits?: ClientLimits
   progress: Progress
 }
+
+/** The client-side limits of the scheduler and the controller-manager. */
+export type ClientLimits = 'default' | 'raised'
 
 const serviceRange = '10.255.0.0/24'
 
 /**
- * Starts etcd and kube-apiserver, and the controller-manager and the scheduler where their binaries are given. Data
- * and certificates in `dir` are found again by the next start; ports are chosen free each time.
+ * Starts etcd and kube-apiserver, and the controller-manager and the scheduler if their binaries are given. Data and
+ * certificates in `dir` are reused by the next start; ports are chosen anew.
  */
 export const startControlPlane = async (options: ControlPlaneOptions): Promise<ControlPlane> => {
   const { dir, binaries, progress } = options
@@ -54,8 +67,11 @@ export const startControlPlane = async (options: ControlPlaneOptions): Promise<C
     const pair = await pki.client(identity)
     const file = join(dir, `${identity.user.replaceAll(/[^a-z0-9-]/gi, '_')}.kubeconfig`)
     const text = kubeconfigText({
-      ...{ url, user: identity.user, ca: readFileSync(pki.caFile) },
-      ...{ certificate: readFileSync(pair.certFile), key: readFileSync(pair.keyFile) },
+      url,
+      user: identity.user,
+      ca: readFileSync(pki.caFile),
+      certificate: readFileSync(pair.certFile),
+      key: readFileSync(pair.keyFile),
     })
     writeFileSync(file, text, { mode: 0o600 })
     return file
@@ -75,6 +91,7 @@ export const startControlPlane = async (options: ControlPlaneOptions): Promise<C
     progress('starting kube-apiserver')
     let server = await apiServer()
     running.push(server)
+    await options.define?.(adminKubeconfig)
     for (const name of ['kube-controller-manager', 'kube-scheduler'] as const) {
       const command = binaries[name]
       if (command === undefined) continue
@@ -146,7 +163,7 @@ const startApiServer = (
   },
 ): Promise<Service> => {
   const { serving, pki, port } = options
-  // Without the controller-manager nobody makes the default service accounts that this plugin asks for.
+  // Without the controller-manager, the default service accounts that this plugin requires are not created.
   const alone = options.binaries['kube-controller-manager'] === undefined
   return startService({
     name: 'kube-apiserver',
@@ -178,7 +195,7 @@ const startApiServer = (
 }
 
 const startComponent = (
-  { logDir }: ControlPlaneOptions,
+  { logDir, clientLimits = 'default' }: ControlPlaneOptions,
   name: string,
   command: string,
   kubeconfig: string,
@@ -193,17 +210,18 @@ const startComponent = (
       `--authorization-kubeconfig=${kubeconfig}`,
       '--leader-elect=false',
       '--secure-port=0',
+      ...(clientLimits === 'raised' ? ['--kube-api-qps=2000', '--kube-api-burst=4000'] : []),
       ...(name === 'kube-controller-manager'
         ? [
             `--service-account-private-key-file=${join(pki.caFile, '..', 'service-account.key')}`,
             `--root-ca-file=${pki.caFile}`,
             '--use-service-account-credentials=true',
-            '--concurrent-gc-syncs=4',
+            ...(clientLimits === 'raised' ? [] : ['--concurrent-gc-syncs=4']),
           ]
         : []),
     ],
     logFile: join(logDir, `${name}.log`),
-    // These have nothing to ask without a port of their own; one that cannot start ends within this time.
+    // These have no port to query; one that cannot start ends within this time.
     ready: () => new Promise((resolve) => setTimeout(resolve, 300, true)),
     readyTimeoutMs: 5_000,
   })
@@ -232,7 +250,7 @@ const readyz = (port: number, caFile: string, pkiDir: string): Promise<boolean> 
     asked.end()
   })
 
-/** The machine's first address beside loopback, which pods and nodes can reach; loopback where there is none. */
+/** Returns the machine's first address other than loopback, which pods and nodes can reach, or the loopback address. */
 export const hostAddress = (): string => {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
   return all.find((address) => address.family === 'IPv4' && !address.internal)?.address ?? '127.0.0.1'

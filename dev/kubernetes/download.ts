@@ -7,16 +7,16 @@ const downloadTimeoutMs = 300_000
 const maxTextBytes = 16 * 1024 * 1024
 const maxFileBytes = 512 * 1024 * 1024
 
-/** A file's checksum as its release host states it, in hexadecimal digits. */
+/** The checksum of a file as its release host publishes it, in hexadecimal digits. */
 export type Checksum = { readonly algorithm: 'sha256' | 'sha512'; readonly hex: string }
 
-/** The text behind the URL; undefined where no host answers it in time and well. */
+/** Returns the text at a URL, or undefined if the host does not answer in time with success. */
 export const fetchText = async (url: string): Promise<string | undefined> =>
   (await read(url, answerTimeoutMs, maxTextBytes))?.toString('utf8')
 
 /**
- * All bytes of a file, checked. Undefined where the host does not answer or goes away before the end. Bytes of another
- * checksum are an error: then the host, or what is between, is not to be trusted.
+ * Returns the verified bytes of a file, or undefined if the host does not answer or the download breaks off. Throws if
+ * the checksum is wrong: then the host, or something on the way to it, cannot be trusted.
  */
 export const fetchFile = async (url: string, checksum: Checksum): Promise<Buffer | undefined> => {
   const bytes = await read(url, downloadTimeoutMs, maxFileBytes)
@@ -24,13 +24,13 @@ export const fetchFile = async (url: string, checksum: Checksum): Promise<Buffer
   const actual = createHash(checksum.algorithm).update(bytes).digest('hex')
   if (actual !== checksum.hex.toLowerCase()) {
     throw new Error(
-      `The ${checksum.algorithm} checksum of ${url} is ${actual}, its release says ${checksum.hex}: nothing of it was used.`,
+      `The ${checksum.algorithm} checksum of ${url} is ${actual}, and its release says ${checksum.hex}. The file was not used.`,
     )
   }
   return bytes
 }
 
-/** Puts a program into the cache. It is written aside and renamed, so a half-written one is never found there. */
+/** Puts a program into the cache. It is written beside its target and renamed, so that a partial one is never found. */
 export const cacheProgram = (cache: string, name: string, bytes: Buffer): void => {
   const aside = mkdtempSync(join(cache, `.${name}-`))
   try {

@@ -13,8 +13,8 @@ const indexSchema = z.object({
 })
 
 /**
- * etcd, kube-apiserver and kubectl of the official envtest archive. Not every patch of Kubernetes has one, so it is the
- * newest that the list has of the same minor version.
+ * Downloads etcd, kube-apiserver and kubectl from the official envtest archive. Not every patch of Kubernetes has one,
+ * so the newest one of the same minor version is used.
  */
 export const fromEnvtest: Source = async ({ names, cache, version, env, progress }) => {
   const wanted = names.filter((name) => inArchive.includes(name))
@@ -56,7 +56,7 @@ const newestOf = (index: string, version: string): { url: string; hash: string }
   return undefined
 }
 
-/** A page that is no list, such as that of a captive portal, is as good as no answer. */
+/** An invalid page, such as that of a captive portal, counts as no response. */
 const parsed = (text: string): unknown => {
   try {
     return parse(text)

@@ -6,13 +6,14 @@ export type Binary =
   | 'kube-scheduler'
   | 'kubectl'
   | 'kubelet'
+  | 'kube-proxy'
   | 'kwok'
 
 /** The hosts of the official programs. Each can be replaced by a mirror; checksums are verified in any case. */
 export type ReleaseHosts = {
   /** The list of envtest archives with their checksums. */
   readonly envtestIndex: string
-  /** Below it are `v<version>/bin/<platform>/<architecture>/<program>`, and the checksum beside each. */
+  /** The base URL of `v<version>/bin/<platform>/<architecture>/<program>` and the checksum beside each. */
   readonly kubernetes: string
   /** GitHub's description of the kwok release, with the digest of each file. */
   readonly kwokRelease: string
@@ -27,7 +28,7 @@ export const releaseHosts = (env: NodeJS.ProcessEnv): ReleaseHosts => ({
   kwokRelease: env.ORRERY_KWOK_RELEASE || 'https://api.github.com/repos/kubernetes-sigs/kwok/releases/tags/v0.8.0',
 })
 
-/** This machine in the words of the releases. */
+/** The platform of this machine, as the releases name it. */
 export const platform = {
   os: process.platform === 'win32' ? 'windows' : process.platform,
   architecture: process.arch === 'arm64' ? 'arm64' : 'amd64',
@@ -42,5 +43,5 @@ export type SourceRequest = {
   progress: (line: string) => void
 }
 
-/** Puts what it has of the programs into the cache; says why where that is not all of what it could have. */
+/** Puts the programs that it has into the cache. Returns the reason if it could not provide all of those. */
 export type Source = (request: SourceRequest) => Promise<string | undefined>

@@ -1,8 +1,8 @@
-/** A kubeconfig with one cluster and one user, complete in itself: it names no other file. It holds the user's key. */
+/** Returns a self-contained kubeconfig with one cluster and one user. It contains the user's key. */
 export const kubeconfigText = (of: {
   url: string
   user: string
-  /** In PEM, as the next two. */
+  /** PEM, like the next two. */
   ca: Buffer
   certificate: Buffer
   key: Buffer

@@ -33,7 +33,7 @@ export type ManifestParameters = {
   readonly operatorUser: string
   /** A prefix, or a regular expression of several. */
   readonly namespacePrefix: string
-  /** Groups that may restore resources with their revision and status, such as a backup tool's. */
+  /** Groups that may restore resources with their revision and status, such as that of a backup tool. */
   readonly restoreGroups: readonly string[]
 }
 
@@ -46,14 +46,14 @@ const defaultParameters: ManifestParameters = {
 
 export type InstallOptions = {
   readonly kubeconfig: string
-  /** False where api and operator are one user, whom the admission policies would refuse. */
+  /** False if API and operator are one user, whom the admission policies would refuse. */
   readonly hasAdmissionPolicies?: boolean
   readonly parameters?: Partial<ManifestParameters>
 }
 
 /**
- * Applies the product's own definitions, roles and admission policies to a cluster, and waits until the definitions are
- * served. It needs no kubectl.
+ * Applies the product's CRDs, roles and admission policies to a cluster, and waits until the CRDs are served. It does
+ * not need kubectl.
  */
 export const installManifests = ({
   kubeconfig,
@@ -66,7 +66,8 @@ export const installManifests = ({
     const objects = folders.flatMap((folder) => readObjects(folder, values))
     for (const object of objects) {
       const apply = () => client(resourceOf(object)).apply(object, { fieldManager: 'orrery-start', force: true })
-      // A control plane that has just started makes the namespace `default` a moment later; any other failure is told at once.
+      // A new control plane creates the namespace `default` a moment after its start. Any other failure is thrown at
+      // once.
       const applied = () =>
         apply().then(
           () => ({ failure: undefined }),

@@ -4,15 +4,15 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as x509 from '@peculiar/x509'
 
-/** A certificate and its key as PEM files; keys are readable by their owner alone. */
+/** A certificate and its key as PEM files. Only their owner can read the keys. */
 export type KeyPair = { readonly certFile: string; readonly keyFile: string }
 
-/** The certificate authority of one development control plane. Its files are made once and found again. */
+/** The certificate authority of one development control plane. Its files are created once and then reused. */
 export type Pki = {
   readonly caFile: string
-  /** A server's certificate, for these addresses and names. */
+  /** Returns a server certificate for these addresses and names. */
   server(name: string, alternatives: readonly string[]): Promise<KeyPair>
-  /** The identity for the API server: user and groups. */
+  /** Returns a client certificate with this user and these groups. */
   client(identity: { user: string; groups?: readonly string[] }): Promise<KeyPair>
   /** A key for signing service account tokens. */
   signingKey(): Promise<{ keyFile: string; publicFile: string }>
@@ -23,8 +23,8 @@ const validMs = 3650 * 24 * 3_600_000
 x509.cryptoProvider.set(webcrypto as Crypto)
 
 /**
- * The authority whose files are in `dir`; makes them where there are none. Files that are no certificate and key are an
- * error that says how to forget them.
+ * Opens the authority whose files are in `dir`, and creates it if there are none. Throws an error that says how to
+ * delete the files if they are invalid.
  */
 export const openPki = async (dir: string, nowMs: number): Promise<Pki> => {
   mkdirSync(dir, { recursive: true, mode: 0o700 })

@@ -3,16 +3,16 @@ import { type Checksum, cacheProgram, fetchFile, fetchText } from './download.ts
 import type { Binary } from './hosts.ts'
 import { platform, releaseHosts, type Source } from './hosts.ts'
 
-/** Kubernetes releases its servers for Linux alone. */
+/** Kubernetes releases its servers for Linux only. */
 const ofKubernetes: readonly Binary[] =
   platform.os === 'linux'
-    ? ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl', 'kubelet']
+    ? ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl', 'kubelet', 'kube-proxy']
     : ['kubectl']
 const kwokSchema = z.object({
   assets: z.array(z.object({ name: z.string(), browser_download_url: z.url(), digest: z.string().nullish() })),
 })
 
-/** The programs that Kubernetes itself releases, each with the checksum beside it. */
+/** Downloads the programs that Kubernetes releases, each with the checksum beside it. */
 export const fromKubernetesRelease: Source = async ({ names, cache, version, env, progress }) => {
   const base = `${releaseHosts(env).kubernetes}/v${version}/bin/${platform.os}/${platform.architecture}`
   for (const name of names.filter((each) => ofKubernetes.includes(each))) {
@@ -31,7 +31,7 @@ export const fromKubernetesRelease: Source = async ({ names, cache, version, env
   return undefined
 }
 
-/** kwok, with the digest that GitHub states; without a digest it is not used. */
+/** Downloads kwok, with the digest that GitHub publishes. Without a digest it is not used. */
 export const fromKwokRelease: Source = async ({ names, cache, env, progress }) => {
   if (!names.includes('kwok')) return undefined
   const { kwokRelease } = releaseHosts(env)

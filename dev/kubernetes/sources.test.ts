@@ -33,7 +33,7 @@ const anExecutable = (folder: string, name: string, text: string): void => {
   writeFileSync(join(dir, folder, name), text)
   chmodSync(join(dir, folder, name), 0o755)
 }
-/** A machine with an empty cache and without Go. */
+/** The environment of a machine with an empty cache and without Go. */
 const machine = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
   PATH: join(dir, 'bin'),
   XDG_CACHE_HOME: join(dir, 'cache'),
@@ -67,7 +67,7 @@ describe('the envtest archive', () => {
   test('with a wrong checksum is refused and not kept', async () => {
     host.hasEnvtest(['v1.36.3'])
     host.wrong.add('/v1.36.3.tar.gz')
-    await expect(resolve(['etcd'])).rejects.toThrow(/checksum of .*v1\.36\.3\.tar\.gz .*nothing of it was used/)
+    await expect(resolve(['etcd'])).rejects.toThrow(/checksum of .*v1\.36\.3\.tar\.gz .*The file was not used/)
     expect(cached()).toEqual([])
   })
 
@@ -122,7 +122,7 @@ describe('the official releases', () => {
 
 describe('without a release host', () => {
   const away = () => machine(noReleaseHost)
-  /** As Go builds: it writes the file that -o names. */
+  /** Replaces Go by a script that writes the file of the -o flag. */
   const aGo = (build: string): void =>
     anExecutable('bin', 'go', `#!/bin/sh\n[ "$1" = env ] && exit 0\nPATH=/usr/bin:/bin\n${build}\n`)
   const path = () => ({ ...away(), PATH: [join(dir, 'bin'), '/usr/bin', '/bin'].join(delimiter) })

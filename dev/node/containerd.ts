@@ -3,11 +3,12 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { type PackedImage, packPauseImage, packProgramImages } from '#dev/images/image.ts'
+import { type PackedImage, packPauseImage, packProductImages } from '#dev/images/image.ts'
 import { freePort } from '#dev/ports.ts'
 import { type Service, startService } from '#dev/process.ts'
 import { cgroupRoots, placesOf, removeLeftovers } from './leftovers.ts'
 import { isNodeReady, kubectlOf } from './ready.ts'
+import { createBridge, findServicePrograms, startDns, startKubeProxy } from './services.ts'
 import type { NodeOptions, StackNode } from './types.ts'
 
 const run = promisify(execFile)
@@ -15,43 +16,69 @@ const namespace = 'k8s.io'
 /** Pods have this long to end when the stack stops; an idle server needs less than two seconds. */
 const podStopSeconds = 3
 
-/** The real node: kubelet and containerd with folders, socket, network and cgroups of this stack alone. */
+/**
+ * Starts the real node: kubelet and containerd with folders, socket, network and cgroups of this stack alone. Where this
+ * machine can run them, kube-proxy and CoreDNS give services their addresses and names.
+ */
 export const startContainerdNode = async (options: NodeOptions): Promise<StackNode> => {
   const { id, dir, progress, controlPlane } = options
   const places = placesOf(id)
   const kubeletDir = join(dir, 'kubelet')
   const name = `orrery-${id}`
   const kubectl = kubectlOf(options.kubectl, controlPlane.adminKubeconfig)
-  await removeLeftovers(id, [kubeletDir])
+  await removeLeftovers(id, dir, [kubeletDir])
   for (const path of [places.runDir, kubeletDir, join(dir, 'cni')]) mkdirSync(path, { recursive: true })
 
   progress('packing the images of the node')
   const pause = await packPauseImage(join(options.cacheDir, 'images'))
-  const { server, bot } = await packProgramImages(join(options.cacheDir, 'images'))
+  const images = await packProductImages(join(options.cacheDir, 'images'), ['world-server', 'bot'])
+  const { 'world-server': server, bot } = images
+  const programs = await findServicePrograms(options)
+  const subnet = freeSubnet(id)
+  const gateway = subnet.replace(/0\/24$/, '1')
   const running: Service[] = []
   const stop = async (): Promise<void> => {
     await kubectl(['delete', 'pods', '-A', '--all', `--grace-period=${podStopSeconds}`, '--timeout=20s']).catch(
       () => '',
     )
     for (const service of running.splice(0).reverse()) await service.stop()
-    await removeLeftovers(id, [kubeletDir])
+    await removeLeftovers(id, dir, [kubeletDir])
     await kubectl(['delete', 'node', name]).catch(() => '')
   }
   try {
     progress('starting containerd')
-    running.push(await startContainerd(options, pause.reference))
+    running.push(await startContainerd(options, { pauseImage: pause.reference, subnet }))
     for (const image of [pause, server, bot]) await importImage(places.runDir, image)
+    await createBridge(places.bridge, gateway)
+    if (programs) {
+      progress('starting CoreDNS')
+      running.push(await startDns(options, { command: programs.coreDns, address: gateway }))
+    }
     progress('starting kubelet')
-    running.push(await startKubelet(options, name, kubeletDir, () => isNodeReady(kubectl, name)))
+    running.push(
+      await startKubelet(options, {
+        name,
+        kubeletDir,
+        clusterDns: programs && gateway,
+        ready: () => isNodeReady(kubectl, name),
+      }),
+    )
+    if (programs) {
+      progress('starting kube-proxy')
+      running.push(await startKubeProxy(options, { command: programs.kubeProxy, node: name }))
+    }
   } catch (error) {
     for (const service of running.reverse()) await service.stop()
-    await removeLeftovers(id, [kubeletDir])
+    await removeLeftovers(id, dir, [kubeletDir])
     throw error
   }
   return { kind: 'containerd', name, serverImage: server.reference, botImage: bot.reference, stop }
 }
 
-const startContainerd = ({ id, dir, logDir }: NodeOptions, pauseImage: string): Promise<Service> => {
+const startContainerd = (
+  { id, dir, logDir }: NodeOptions,
+  { pauseImage, subnet }: { pauseImage: string; subnet: string },
+): Promise<Service> => {
   const { runDir, bridge, network } = placesOf(id)
   const config = join(dir, 'containerd.toml')
   const cri = 'plugins."io.containerd.grpc.v1.cri"'
@@ -68,6 +95,9 @@ state = "${runDir}/containerd"
   sandbox_image = "${pauseImage}"
   # Without CAP_SYS_RESOURCE the score cannot be lowered, and every sandbox would fail.
   restrict_oom_score_adj = true
+  # In the state folder, whose mounts are all removed when the node ends. Otherwise they are in /var/run/netns, where
+  # nothing tells the node of a namespace.
+  netns_mounts_under_state_dir = true
   stream_server_address = "127.0.0.1"
 [${cri}.cni]
   bin_dir = "/usr/lib/cni"
@@ -78,7 +108,6 @@ state = "${runDir}/containerd"
   SystemdCgroup = false
 `,
   )
-  const subnet = freeSubnet(id)
   const cni = {
     cniVersion: '1.0.0',
     name: network,
@@ -87,7 +116,7 @@ state = "${runDir}/containerd"
         type: 'bridge',
         bridge,
         isGateway: true,
-        ipam: { type: 'host-local', dataDir: `${runDir}/ipam`, ranges: [[{ subnet }]] },
+        ipam: { type: 'host-local', dataDir: `${runDir}/ipam`, ranges: [[{ subnet }]], routes: [{ dst: '0.0.0.0/0' }] },
       },
     ],
   }
@@ -102,11 +131,17 @@ state = "${runDir}/containerd"
   })
 }
 
+type Kubelet = {
+  name: string
+  kubeletDir: string
+  /** The DNS server of pods. Without one, pods resolve names as this machine does. */
+  clusterDns: string | undefined
+  ready: () => Promise<boolean>
+}
+
 const startKubelet = async (
   { id, dir, logDir, controlPlane, program }: NodeOptions,
-  name: string,
-  kubeletDir: string,
-  ready: () => Promise<boolean>,
+  { name, kubeletDir, clusterDns, ready }: Kubelet,
 ): Promise<Service> => {
   const { runDir, cgroup } = placesOf(id)
   for (const root of cgroupRoots()) mkdirSync(join(root, cgroup), { recursive: true })
@@ -135,7 +170,10 @@ const startKubelet = async (
     evictionHard: {},
     imageGCHighThresholdPercent: 100,
     maxPods: 250,
-    // A node of one machine: what changes is told at once, since somebody watches.
+    // Nothing of the node needs the iptables chains of the kubelet, and the kubelet would leave them behind.
+    makeIPTablesUtilChains: false,
+    ...(clusterDns === undefined ? {} : { clusterDNS: [clusterDns], clusterDomain: 'cluster.local' }),
+    // The kubelet of a single machine reports changes at once, since a user may be watching.
     nodeStatusUpdateFrequency: '5s',
     syncFrequency: '10s',
   }
@@ -158,7 +196,8 @@ const startKubelet = async (
   })
 }
 
-const importImage = async (runDir: string, image: PackedImage): Promise<void> => {
+/** Imports an image into the containerd of a node, unless it is there. */
+export const importImage = async (runDir: string, image: PackedImage): Promise<void> => {
   const present = await ctr(runDir, ['images', 'ls', '-q'])
   if (present.split('\n').some((line) => line.endsWith(image.reference))) return
   await ctr(runDir, ['images', 'import', image.tarFile])
@@ -169,7 +208,7 @@ const ctr = async (runDir: string, args: readonly string[]): Promise<string> => 
   return (await run('ctr', all, { timeout: 120_000 })).stdout
 }
 
-/** A /24 of 10.0.0.0/8 that no interface of the machine is in; derived from the id, so that it stays the same. */
+/** Returns a /24 of 10.0.0.0/8 that no interface of the machine uses, derived from the id so that it stays the same. */
 const freeSubnet = (id: string): string => {
   const taken = Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address))
   const first = Number.parseInt(id.slice(0, 4), 16)

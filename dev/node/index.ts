@@ -13,7 +13,7 @@ const programs: readonly (readonly [file: string, debian: string])[] = [
   ['ip', 'iproute2'],
 ]
 
-/** Looks at the machine: what stands between it and the real node. */
+/** Returns what this machine lacks for the real node. */
 export const missingForContainerd = (env: NodeJS.ProcessEnv): string[] => {
   const packages = programs.filter(([file]) => findProgram(env, file) === undefined).map(([, debian]) => debian)
   return [
@@ -24,13 +24,16 @@ export const missingForContainerd = (env: NodeJS.ProcessEnv): string[] => {
   ]
 }
 
-/** Chooses the node, says why, and how to get the other. The real one, asked for by name, may be impossible: an error. */
+/**
+ * Returns the chosen node, with the reason and how to choose the other. Throws if the real node is requested and
+ * impossible.
+ */
 export const chooseNode = (choice: NodeChoice, missing: readonly string[]): { kind: NodeKind; why: string } => {
   const needs = `the real node needs ${missing.join(', and ')}`
   if (choice === 'containerd' && missing.length > 0) throw new Error(`--node containerd: ${needs}.`)
-  if (choice === 'containerd') return { kind: 'containerd', why: 'the real kubelet with containerd, as asked for' }
+  if (choice === 'containerd') return { kind: 'containerd', why: 'the real kubelet with containerd, as requested' }
   if (choice === 'kwok') {
-    return { kind: 'kwok', why: 'a simulated node, as asked for: no container runs (--node containerd for a real one)' }
+    return { kind: 'kwok', why: 'a simulated node, as requested: no container runs (--node containerd for a real one)' }
   }
   return missing.length === 0
     ? { kind: 'containerd', why: 'the real kubelet with containerd (--node kwok for a simulated one)' }

@@ -5,11 +5,11 @@ import { type Service, startService } from '#dev/process.ts'
 import { isNodeReady, kubectlOf } from './ready.ts'
 import type { NodeOptions, StackNode } from './types.ts'
 
-/** Images that are never pulled: on a simulated node nothing runs. */
+/** Names of images that are never pulled, since nothing runs on a simulated node. */
 const images = { serverImage: 'orrery.dev/world-server:simulated', botImage: 'orrery.dev/bot:simulated' }
 const simulated = 'simulated: no container runs on this node'
 
-/** A simulated node: pods become Ready and go as they would, but nothing runs, and their status says so. */
+/** Starts a simulated node. Pods become Ready and end as on a real node, but nothing runs, and their status says so. */
 export const startKwokNode = async (options: NodeOptions): Promise<StackNode> => {
   const { dir, logDir, controlPlane, progress } = options
   const name = `orrery-${options.id}`
@@ -51,7 +51,7 @@ const node = (name: string) => ({
   status: { allocatable: resources, capacity: resources },
 })
 
-/** Its own limits are low: about 20 pods a second. */
+/** kwok's default limits are low: about 20 pods per second. */
 const configuration = {
   apiVersion: 'config.kwok.x-k8s.io/v1alpha1',
   kind: 'KwokConfiguration',

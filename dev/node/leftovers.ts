@@ -16,14 +16,15 @@ export const placesOf = (id: string) => ({
 })
 
 /**
- * Removes what a node of that id left behind, also one that was killed: processes, mounts, network namespaces, the
- * bridge, cgroups and folders. Doing it again, or where nothing is left, does nothing.
+ * Removes everything that a node with that id left behind, even a killed one: processes, mounts, network namespaces,
+ * the bridge, cgroups and the folders `dirs`. The rest of `nodeDir`, such as the images, stays, without its mounts: containerd
+ * leaves a temporary one if it ends while it reads an image. It is idempotent.
  */
-export const removeLeftovers = async (id: string, dirs: readonly string[]): Promise<void> => {
-  const { runDir, cgroup, bridge, network } = placesOf(id)
+export const removeLeftovers = async (id: string, nodeDir: string, dirs: readonly string[] = []): Promise<void> => {
+  const { runDir, cgroup, bridge } = placesOf(id)
   await endProcesses(cgroup, runDir)
-  unmountBelow([runDir, ...dirs])
-  removeNetworkNamespaces(network)
+  unmountBelow([runDir, nodeDir])
+  removeCniResults(runDir)
   quietly('ip', ['link', 'delete', bridge])
   for (const root of cgroupRoots()) removeCgroup(join(root, cgroup))
   for (const dir of [runDir, ...dirs]) rmSync(dir, { recursive: true, force: true })
@@ -37,7 +38,7 @@ export const cgroupRoots = (): string[] =>
         .map((name) => join(cgroups, name))
         .filter((path) => existsSync(join(path, 'cgroup.procs')))
 
-/** Kills what runs in the node's cgroups, and the shims and daemons whose command line names its run folder. */
+/** Kills the processes in the node's cgroups, and the shims and daemons whose command line names its run folder. */
 const endProcesses = async (cgroup: string, runDir: string): Promise<void> => {
   const deadlineMs = performance.now() + waitMs
   for (;;) {
@@ -70,16 +71,12 @@ const unmountBelow = (dirs: readonly string[]): void => {
   for (const path of mounts.reverse()) quietly('umount', ['-l', path])
 }
 
-/** The CNI library notes which namespace each sandbox of a network has. */
-const removeNetworkNamespaces = (network: string): void => {
+/** Removes the records that the CNI library keeps of sandboxes whose network namespace is below the run folder. */
+const removeCniResults = (runDir: string): void => {
   if (!existsSync(cniResults)) return
-  for (const name of readdirSync(cniResults).filter((each) => each.startsWith(`${network}-`))) {
-    const netns = /"netns":\s*"([^"]+)"/.exec(readText(join(cniResults, name)))?.[1]
-    if (netns?.includes('/netns/')) {
-      quietly('umount', ['-l', netns])
-      rmSync(netns, { force: true })
-    }
-    rmSync(join(cniResults, name), { force: true })
+  for (const name of readdirSync(cniResults)) {
+    const file = join(cniResults, name)
+    if (readText(file).includes(`"${runDir}/`)) rmSync(file, { force: true })
   }
 }
 
@@ -91,7 +88,7 @@ const removeCgroup = (dir: string): void => {
   try {
     rmdirSync(dir)
   } catch {
-    // A process that is still ending holds it; the next start removes it.
+    // A process that is still ending uses it; the next start removes it.
   }
 }
 
@@ -107,7 +104,7 @@ const kill = (pid: number): void => {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It ended by itself meanwhile.
+    // The process has ended meanwhile.
   }
 }
 

@@ -10,23 +10,24 @@ export type NodeChoice = 'auto' | NodeKind
 export type StackNode = {
   readonly kind: NodeKind
   readonly name: string
-  /** The image of worlds that name none, as this node knows it. */
+  /** The default image of worlds, as this node names it. */
   readonly serverImage: string
-  /** The image of bots. */
+  /** The default image of bots. */
   readonly botImage: string
   /** Ends its pods and leaves no process, mount, interface or cgroup behind. */
   stop(): Promise<void>
 }
 
 export type NodeOptions = {
-  /** Eight lower-case hexadecimal digits that no other stack on this machine has. */
+  /** Eight lower-case hexadecimal digits, unique among the stacks of this machine. */
   id: string
   dir: string
   logDir: string
   cacheDir: string
   controlPlane: ControlPlane
   kubectl: string
-  /** The kubelet or kwok, as the kind asks. */
+  /** The path of the kubelet or of kwok, depending on the kind. */
   program: string
+  env: NodeJS.ProcessEnv
   progress: Progress
 }

@@ -1,4 +1,4 @@
-/** A total time, of which a step is started only if its longest duration still fits. */
+/** A time budget. A step starts only if its longest duration still fits. */
 export const createBudget = ({ totalMs, now }: { totalMs: number; now: () => number }) => {
   const startMs = now()
   const usedMs = (): number => now() - startMs

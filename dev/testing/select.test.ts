@@ -18,6 +18,10 @@ test.each([
   expect(select(...changed)).toEqual(names.map((name) => `test/integration/${name}.test.ts`))
 })
 
+test('selects a changed test of faults', () => {
+  expect(select('test/faults/clusters.test.ts')).toEqual(['test/faults/clusters.test.ts'])
+})
+
 test('names only files that exist', () => {
   const all = ['api/realtime/a', 'api/sync/a', 'api/domain/a', 'api/a', 'operator/a', 'shared/a', 'crds/a', 'client/a']
   expect(selectIntegrationFiles(all)).toEqual(selectIntegrationFiles(all, () => true))

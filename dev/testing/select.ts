@@ -12,13 +12,13 @@ const byFolder: readonly (readonly [prefix: string, files: readonly string[]])[]
   ['client/', ['realtime/client']],
 ]
 
-/** Returns the integration test files to run for the changed files: those that changed, and a few for each folder. */
+/** Returns the tests with servers to run for the changed files: those that changed, and a few for each folder. */
 export const selectIntegrationFiles = (
   changed: readonly string[],
   exists: (file: string) => boolean = existsSync,
 ): string[] => {
   const selected = changed.flatMap((file) => {
-    if (/^test\/integration\/.*\.test\.ts$/.test(file)) return [file]
+    if (/^test\/(faults|integration)\/.*\.test\.ts$/.test(file)) return [file]
     const [, files = []] = byFolder.find(([prefix]) => file.startsWith(prefix)) ?? []
     return files.map((name) => `test/integration/${name}.test.ts`)
   })

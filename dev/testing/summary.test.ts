@@ -21,6 +21,14 @@ describe('the summary of a test command', () => {
     expect(lines).toEqual(expect.arrayContaining(['failed: b', 'skipped: d', 'not run: soak']))
   })
 
+  test('shows the first lines of the errors of a failed test', () => {
+    const long = Array.from({ length: 200 }, (_, line) => `line ${line}`).join('\n')
+    const lines = summarize([{ ...createResult('b', 'failed', 0), errors: [long, 'last'] }])
+    expect(lines.slice(0, 3)).toEqual(['failed: b', '  line 0', '  line 1'])
+    expect(lines.at(-2)).toBe('  last')
+    expect(lines).toHaveLength(33)
+  })
+
   test('lists the ten slowest tests, the slowest first', () => {
     const results = Array.from({ length: 12 }, (_, index) => createResult(`t${index}`, 'passed', index * 1_000))
     const lines = summarize(results)

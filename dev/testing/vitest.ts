@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync, rmSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -8,7 +8,12 @@ type Report = {
   testResults: {
     name: string
     status: string
-    assertionResults: { fullName: string; status: string; duration?: number | null }[]
+    assertionResults: {
+      fullName: string
+      status: string
+      duration?: number | null
+      failureMessages?: string[] | null
+    }[]
   }[]
 }
 
@@ -17,6 +22,8 @@ export type TestResult = {
   readonly name: string
   readonly status: 'passed' | 'failed' | 'skipped'
   readonly durationMs: number
+  /** The errors of a failed test, with their stack. Absent where the command printed them only. */
+  readonly errors?: readonly string[]
 }
 
 /** The results of one command. A lint error, a file that does not load or a missing report is a failed result. */
@@ -50,6 +57,28 @@ export const runVitest = (
     : results
 }
 
+/**
+ * Runs a script of `dev` as one test. After `timeoutMs` it gets SIGTERM, which is a failed result. Its standard error is shown when
+ * it has ended, and is the error of the failed result.
+ */
+export const runScript = (file: string, { timeoutMs }: { timeoutMs: number }): Results => {
+  const startedMs = performance.now()
+  const errorFile = join(tmpdir(), `orrery-test-${process.pid}-error`)
+  // A file, since a pipe is closed with the timeout, before the script has ended. Not through npm, which would not pass the signal on.
+  const stderr = openSync(errorFile, 'w+')
+  const { status, signal } = spawnSync(process.execPath, [file], {
+    stdio: ['inherit', 'inherit', stderr],
+    timeout: timeoutMs,
+  })
+  closeSync(stderr)
+  const errors = readFileSync(errorFile, 'utf8')
+  rmSync(errorFile)
+  process.stderr.write(errors)
+  const result = { name: `node ${file}`, durationMs: performance.now() - startedMs }
+  if (status === 0) return [{ ...result, status: 'passed' }]
+  return [{ ...result, status: 'failed', errors: [`It ended with ${signal ?? `exit code ${status}`}.\n${errors}`] }]
+}
+
 /** Runs `npm run lint`, which counts as one failed test if it fails. */
 export const runLint = (): Results =>
   spawnSync('npm', ['run', '-s', 'lint'], { stdio: 'inherit' }).status === 0 ? [] : [failure('npm run lint')]
@@ -58,6 +87,7 @@ const toResult = (test: Report['testResults'][number]['assertionResults'][number
   name: test.fullName,
   status: test.status === 'passed' || test.status === 'failed' ? test.status : 'skipped',
   durationMs: test.duration ?? 0,
+  errors: test.failureMessages ?? [],
 })
 
 const readReport = (file: string): Report['testResults'] => {

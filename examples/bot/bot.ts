@@ -58,7 +58,7 @@ export const startBot = async (env: BotEnvironment, log: (fields: object) => voi
     onLines(mine, (line) => {
       const event = eventOf(line)
       if (event === 'welcome') entered()
-      // The world ends or starts anew: whoever stays would hold it up.
+      // The server waits for its players to leave before it ends.
       if (event === 'closing') mine.end()
     })
   }

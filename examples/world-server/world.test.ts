@@ -39,7 +39,7 @@ test('a player receives the world and run, and its own messages', async () => {
   expect(await player.hears()).toEqual({ event: 'echo', text: 'hello' })
 })
 
-test('readiness reports players and queue, and a free place goes to the first in the queue', async () => {
+test('readiness reports players and queue, and the first in the queue gets a free place', async () => {
   const running = await aWorld({ ORRERY_CAPACITY: '1' })
   const first = aPlayer(running.gamePort)
   await first.hears()

@@ -1,7 +1,7 @@
 import { lowerFirst } from '#operator/lifecycle/message.ts'
 import { explainDisruption, explainFailure } from '#operator/pods/diagnosis.ts'
 import type { Pod } from '#operator/pods/pod.ts'
-import { isReady } from '#operator/pods/podState.ts'
+import { endOf, isReady } from '#operator/pods/podState.ts'
 import { addressOf, restartsOf } from './pod.ts'
 import { type Ends, nextRestart, type Restart } from './run.ts'
 import type { PlanInput } from './step.ts'
@@ -26,7 +26,7 @@ export type BotInput = Pick<PlanInput, 'settings' | 'nowMs'> & {
   readonly index: number
   readonly pod: Pod
   readonly ends: Ends
-  /** The number of bots that may exist; the lowest indexes do. */
+  /** The number of bots that may exist: those with the lowest indexes. */
   readonly allowed: number
   /** The world's address; undefined while it has no server. */
   readonly address: string | undefined
@@ -36,10 +36,11 @@ export type BotInput = Pick<PlanInput, 'settings' | 'nowMs'> & {
 export const decideBot = (input: BotInput): Decision => {
   const { index, pod, ends, allowed, address } = input
   if (index >= allowed || ends.completed.has(index) || ends.failed.has(index)) return { kind: 'delete' }
-  if (pod.status?.phase === 'Succeeded') return { kind: 'recordCompletion' }
+  const end = endOf(pod, 'bot')
+  if (end === 'Succeeded') return { kind: 'recordCompletion' }
   const hasMoved = address !== undefined && addressOf(pod) !== address
-  if (pod.status?.phase === 'Failed') {
-    // The loss of the world's server, or of the bot's pod to the cluster, is not the bot's own failure.
+  if (end === 'Failed') {
+    // A bot that ended because the server was lost, or because the cluster removed its pod, has not failed.
     const isExcused = hasMoved || address === undefined || explainDisruption(pod, 'bot') !== undefined
     return isExcused || isCounted(ends, index, pod) ? { kind: 'delete' } : recordFailure(input)
   }
@@ -47,7 +48,7 @@ export const decideBot = (input: BotInput): Decision => {
   return { kind: isReady(pod) ? 'ready' : 'starting' }
 }
 
-/** Reports whether the failure of this very pod is recorded: the next restart has a higher number than the pod. */
+/** Reports whether the failure of this pod is recorded: the pending restart then has a higher number than the pod. */
 export const isCounted = ({ restarting }: Ends, index: number, pod: Pod): boolean =>
   (restarting.get(index)?.restarts ?? 0) > restartsOf(pod)
 

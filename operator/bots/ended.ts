@@ -1,12 +1,13 @@
 import { countOf } from '#operator/lifecycle/message.ts'
+import { podDeletionStep } from '#operator/pods/termination.ts'
 import type { BotRun } from '#shared/resources/botDeployment.ts'
-import { type Host, observePods } from './observe.ts'
+import { type InactiveWorld, observePods } from './observe.ts'
 import { finishedOutcome } from './outcome.ts'
 import { endRun, parseEnds } from './run.ts'
 import { type Outcome, planWith } from './status.ts'
-import type { Plan, PlanInput, Step } from './step.ts'
+import type { Plan, PlanInput } from './step.ts'
 
-/** Plans a deployment with a deletionTimestamp: its bots stop, and the status says when none is left. */
+/** Plans a bot deployment with a deletionTimestamp: its bots stop, and the status says when none is left. */
 export const planDeleted = (input: PlanInput): Plan =>
   planStop(input, {
     run: input.bots.status?.run,
@@ -16,8 +17,8 @@ export const planDeleted = (input: PlanInput): Plan =>
     progressing: true,
   })
 
-/** Plans a deployment whose world has no Active run. Bots of the world's last run end with it; others wait. */
-export const planWithoutHost = (input: PlanInput, { reason, message }: Host & { readonly isActive: false }): Plan => {
+/** Plans a bot deployment whose world has no Active run. Bots of the world's last run end with it; others wait. */
+export const planInactiveWorld = (input: PlanInput, { reason, message }: InactiveWorld): Plan => {
   const { bots, world, nowMs } = input
   const run = bots.status?.run
   return run !== undefined && run.id === world?.status?.runId
@@ -31,7 +32,7 @@ export const endMessages = {
   WorldEnded: "The world's run is over. The bots start with its next run.",
 } as const
 
-/** Plans bots whose run has ended: they stop, and are not created again in it. */
+/** Plans bots whose run has ended: they stop, and are not recreated in it. */
 export const planEnded = (input: PlanInput, run: BotRun): Plan => {
   const message = endMessages[run.endReason ?? 'WorldEnded']
   const finished = finishedOutcome(input, parseEnds(run), input.bots.spec.count)
@@ -41,7 +42,7 @@ export const planEnded = (input: PlanInput, run: BotRun): Plan => {
 /** Deletes all bots. The phase is Stopping until none is left. */
 const planStop = (input: PlanInput, outcome: Outcome): Plan => {
   const { terminating, older, current } = observePods(input.bots, input.pods, outcome.run?.id)
-  const steps = [...older.values(), ...current.values()].map((pod): Step => ({ verb: 'deletePod', pod }))
+  const steps = [...older.values(), ...current.values()].map((pod) => podDeletionStep(pod, 'bot', input.settings))
   const left = terminating.size + steps.length
   if (left === 0) return planWith(input, outcome)
   const message = `${outcome.message} Waiting for ${countOf(left, 'bot')} to stop.`

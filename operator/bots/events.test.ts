@@ -27,33 +27,35 @@ const eventsBy = (start: Scene): { scene: Scene; bots: BotDeployment; events: st
     if (planned.steps.length === 0 && before === JSON.stringify(planned.status))
       return { scene, bots: scene.bots, events }
   }
-  throw new Error('the deployment did not settle in 10 rounds')
+  throw new Error('the bot deployment did not settle in 10 rounds')
 }
 
 const started = eventsBy({ bots: someBots(2) })
 const running = eventsBy({ ...started.scene, pods: readyBots(2) })
 
-test('a start is one event, and waiting for the world is none', () => {
+test('emits one event for a start and none while the bots wait for the world', () => {
   expect(eventsBy({ bots: someBots(2), world: aWorld({ phase: 'Inactive' }) }).events).toEqual([])
   expect(started.events).toEqual([`Normal Started: Starting 2 bots in run ${runA} of the world.`])
   expect(eventsBy(started.scene).events).toEqual([])
 })
 
-test('ready bots are one event', () => {
+test('emits one event for ready bots', () => {
   expect(running.events).toEqual(['Normal Ready: 2 bots are ready.'])
   expect(eventsBy(running.scene).events).toEqual([])
 })
 
-test('a failure is an event with its cause, and so is the end of the budget', () => {
+test('emits an event with the cause for each failure and for the end of the budget', () => {
   const failed = { ...running.scene, pods: [aBot(0, { status: exitStatus(3) }), aBot(1, { status: ready })] }
-  expect(eventsBy(failed).events).toEqual(['Warning Restarted: Bot 0: exit code 3. The bot restarts.'])
+  expect(eventsBy(failed).events).toEqual([
+    'Warning Restarted: Bot 0: the bot failed with exit code 3. The bot will be restarted.',
+  ])
   const often = [aBot(0, { status: exitStatus(3), restarts: settings.restartBudget }), aBot(1, { status: ready })]
   expect(eventsBy({ ...running.scene, pods: often }).events).toEqual([
-    'Warning RestartBudget: 1 bot failed after 3 restarts; last error: bot 0: exit code 3.',
+    'Warning RestartBudget: 1 bot failed after 3 restarts; last error: bot 0: the bot failed with exit code 3.',
   ])
 })
 
-test('the end of all bots is an event with its reason', () => {
+test('emits an event with the reason when all bots end', () => {
   const short = { ...running.bots, spec: { ...running.bots.spec, durationMinutes: 1 } }
   expect(eventsBy({ ...running.scene, bots: short, nowMs: startMs + 60_000 }).events).toEqual([
     'Normal Expired: The duration of the bots is over.',
@@ -68,7 +70,7 @@ test('the end of all bots is an event with its reason', () => {
   ])
 })
 
-test('an exceeded limit is one event', () => {
+test('emits one event for an exceeded limit', () => {
   const { scene, events } = eventsBy({ bots: someBots(12), world: active() })
   expect(events.filter((each) => each.startsWith('Warning'))).toEqual([
     expect.stringMatching(/^Warning LimitExceeded: 10 of 12 bots may run/),
@@ -76,9 +78,9 @@ test('an exceeded limit is one event', () => {
   expect(eventsBy(scene).events).toEqual([])
 })
 
-test('a deletion is an event once no bot is left', () => {
+test('emits an event for a deletion once no bot is left', () => {
   const metadata = { ...running.bots.metadata, deletionTimestamp: at(startMs), finalizers: ['orrery.dev/api'] }
   expect(eventsBy({ ...running.scene, bots: { ...running.bots, metadata } }).events).toEqual([
-    'Normal Deleted: The deployment is deleted. No bot is left.',
+    'Normal Deleted: The bot deployment is deleted. No bot is left.',
   ])
 })

@@ -29,7 +29,7 @@ const startEvent = ({ bots, before, after: { run } }: Transition): EventInput | 
 
 const restartEvent = ({ before, after: { run }, detail }: Transition): EventInput | undefined =>
   run !== undefined && hasNewRestarts(before.run, run)
-    ? warningEvent('Restarted', 'RestartBots', `${run.failure ?? ''} The bot restarts.`.trim(), detail)
+    ? warningEvent('Restarted', 'RestartBots', `${run.failure ?? ''} The bot will be restarted.`.trim(), detail)
     : undefined
 
 const readyEvent = ({ before, after }: Transition): EventInput | undefined => {
@@ -62,7 +62,7 @@ const deletionEvent = ({ bots, before, after }: Transition): EventInput | undefi
   const isGone = (status: BotDeploymentStatus): boolean =>
     status.phase === 'Stopped' && findCondition(status, 'Ready')?.reason === 'Deleting'
   return bots.metadata.deletionTimestamp !== undefined && isGone(after) && !isGone(before)
-    ? normalEvent('Deleted', 'DeleteBots', 'The deployment is deleted. No bot is left.')
+    ? normalEvent('Deleted', 'DeleteBots', 'The bot deployment is deleted. No bot is left.')
     : undefined
 }
 

@@ -59,7 +59,7 @@ export const someBots = (
   ...(changes.status ? { status: changes.status } : {}),
 })
 
-/** A deployment whose bots were started in that run. */
+/** A bot deployment whose bots were started in that run. */
 export const startedIn = (run: string, more: Partial<NonNullable<BotDeploymentStatus['run']>> = {}) => ({
   status: { run: { id: run, startedAt: at(startMs), ...more } },
 })
@@ -94,7 +94,7 @@ export type Scene = Partial<PlanInput> & { bots: BotDeployment }
 
 /** Plans one reconcile. By default, the world is Active and there are no pods. */
 export const planFor = (scene: Scene): Plan =>
-  plan({ world: active(), pods: [], settings, nowMs: startMs, siblings: [scene.bots], ...scene })
+  plan({ world: active(), pods: [], policy: {}, settings, nowMs: startMs, siblings: [scene.bots], ...scene })
 
 /** The indexes of the bots that a plan creates. */
 export const createdIndexes = ({ steps }: Plan): number[] =>
@@ -130,5 +130,5 @@ export const settle = (scene: Scene): Scene => {
     now = executePlan(now, planned)
     if (planned.steps.length === 0 && planned.requeueAfterMs !== 0) return now
   }
-  throw new Error('The deployment did not settle in 20 reconciles.')
+  throw new Error('The bot deployment did not settle in 20 reconciles.')
 }

@@ -2,7 +2,7 @@ import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import type { World } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
 
-/** The number of bots that a deployment may run beside the other deployments of its world. */
+/** The number of bots that a bot deployment may run beside the other bot deployments of its world. */
 export type Share = {
   readonly allowed: number
   /** The reason if that is less than the count. */
@@ -10,8 +10,8 @@ export type Share = {
 }
 
 /**
- * Returns the deployment's share of the bots that the world's scaling profile allows. Older deployments come first, by
- * creation and then by name, so that the youngest run fewer.
+ * Returns the share of a bot deployment in the bots that the world's scaling profile allows. Older bot deployments come
+ * first, by creation and then by name, so that the youngest run fewer.
  */
 export const shareOf = (bots: BotDeployment, all: readonly BotDeployment[], world: World | undefined): Share => {
   const { count } = bots.spec
@@ -28,11 +28,11 @@ export const shareOf = (bots: BotDeployment, all: readonly BotDeployment[], worl
     allowed,
     excess:
       `${allowed} of ${count} bots may run: the scaling profile ${profile} of the world allows ${capacity}, and its ` +
-      `deployments want ${wanted}. Older deployments come first.`,
+      `bot deployments want ${wanted}. Older bot deployments come first.`,
   }
 }
 
-/** Reports whether a deployment has or may get bots in the run, which one that is over for that run does not. */
+/** Reports whether a bot deployment has or may get bots in the run. One that has ended in that run does not. */
 const mayRun = ({ metadata, status }: BotDeployment, runId: string | undefined): boolean => {
   if (metadata.deletionTimestamp !== undefined) return false
   const isOver = status?.phase === 'Stopped' || status?.phase === 'Error'

@@ -1,13 +1,13 @@
 import { type Pod, runIdOf } from '#operator/pods/pod.ts'
-import { isFinished } from '#operator/pods/podState.ts'
+import { endOf } from '#operator/pods/podState.ts'
 import { controllerOf } from '#shared/kube/objects.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import type { World } from '#shared/resources/world.ts'
 import { indexOf } from './pod.ts'
 
 /**
- * The pods with the deployment's label, by index, lowest first, each in one bucket:
- * - `strangers`: this deployment does not control it;
+ * The pods with the bot deployment's label, by index, lowest first, each in one bucket:
+ * - `strangers`: this bot deployment does not control it;
  * - `terminating`: it is ours and has a deletionTimestamp;
  * - `older`: it is ours and of another run than `runId`;
  * - `current`: it is ours and of that run.
@@ -17,7 +17,7 @@ export type BotPods = {
   readonly [bucket in 'strangers' | 'terminating' | 'older' | 'current']: ReadonlyMap<number, Pod>
 }
 
-/** Sorts the pods of a deployment, as seen from the run `runId`. */
+/** Sorts the pods of a bot deployment, as seen from the run `runId`. */
 export const observePods = (bots: BotDeployment, pods: readonly Pod[], runId: string | undefined): BotPods => {
   const buckets = {
     strangers: new Map<number, Pod>(),
@@ -47,16 +47,19 @@ export const isNameInUse = ({ strangers, terminating, older, current }: BotPods,
 
 /** Returns the number of bots that exist, terminating ones included and finished ones excluded. */
 export const countBots = ({ terminating, older, current }: BotPods): number =>
-  [terminating, older, current].flatMap((bucket) => [...bucket.values()]).filter((pod) => !isFinished(pod)).length
+  [terminating, older, current]
+    .flatMap((bucket) => [...bucket.values()])
+    .filter((pod) => endOf(pod, 'bot') === undefined).length
 
-/** The world of a deployment: its run, with the server's address if it has one, or why it has no Active run. */
-export type Host =
-  | { readonly isActive: true; readonly runId: string; readonly address: string | undefined }
-  | { readonly isActive: false; readonly reason: string; readonly message: string }
+/** The Active run of a bot deployment's world, with the server's address if it has one. */
+export type ActiveWorld = { readonly isActive: true; readonly runId: string; readonly address: string | undefined }
 
-/** Observes the world of a deployment. */
-export const observeHost = (worldName: string, world: World | undefined): Host => {
-  const inactive = (reason: string, message: string): Host => ({ isActive: false, reason, message })
+/** The reason why a bot deployment's world has no Active run. */
+export type InactiveWorld = { readonly isActive: false; readonly reason: string; readonly message: string }
+
+/** Observes the world of a bot deployment: its Active run, or why it has none. */
+export const observeWorld = (worldName: string, world: World | undefined): ActiveWorld | InactiveWorld => {
+  const inactive = (reason: string, message: string): InactiveWorld => ({ isActive: false, reason, message })
   if (world === undefined) {
     return inactive('WorldNotFound', `World ${worldName} does not exist in this namespace. The bots wait for it.`)
   }

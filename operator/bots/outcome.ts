@@ -1,7 +1,8 @@
 import { countOf, joinSentences, lowerFirst } from '#operator/lifecycle/message.ts'
 import { type Diagnosis, explainWaiting, podNameTaken, seriousDiagnosis } from '#operator/pods/diagnosis.ts'
 import type { Pod } from '#operator/pods/pod.ts'
-import { isFinished } from '#operator/pods/podState.ts'
+import { endOf } from '#operator/pods/podState.ts'
+import { explainForbidden } from './forbidden.ts'
 import type { Share } from './limit.ts'
 import type { BotPods } from './observe.ts'
 import { botName } from './pod.ts'
@@ -24,7 +25,7 @@ export type Review = {
   readonly detail: string | undefined
 }
 
-/** Returns the outcome of a deployment whose world is Active. */
+/** Returns the outcome of a bot deployment whose world is Active. */
 export const outcomeOf = (input: PlanInput, review: Review): Outcome => {
   const { share, ends, ready, isChanging } = review
   if (share.excess !== undefined && share.allowed === 0) {
@@ -40,7 +41,7 @@ export const outcomeOf = (input: PlanInput, review: Review): Outcome => {
     return {
       phase: 'Running',
       reason: trouble?.reason ?? (wanted === 0 ? 'NoBotsWanted' : 'BotsReady'),
-      // A simulated node says here that it is one.
+      // A simulated node writes to this field that no container runs.
       message: trouble?.message ?? ready[0]?.status?.message ?? '',
       readyCount,
       ready: trouble === undefined,
@@ -59,10 +60,10 @@ export const outcomeOf = (input: PlanInput, review: Review): Outcome => {
 }
 
 /** Returns the first trouble that applies; among bots with the same trouble, that of the lowest index. */
-const explainTrouble = (
-  { bots, settings }: PlanInput,
-  { pods, share, ends, detail }: Review,
-): Diagnosis | undefined => {
+const explainTrouble = (input: PlanInput, { pods, share, ends, detail }: Review): Diagnosis | undefined => {
+  const { bots, settings } = input
+  const forbidden = share.allowed > 0 ? explainForbidden(input) : undefined
+  if (forbidden !== undefined) return forbidden
   if (settings.image === undefined && share.allowed > 0) {
     return seriousDiagnosis(
       'NoImage',
@@ -72,7 +73,7 @@ const explainTrouble = (
   const taken = [...pods.strangers.keys()].find((index) => index < share.allowed)
   if (taken !== undefined) return podNameTaken(botName(bots.metadata.name, taken), 'bot')
   for (const [index, pod] of pods.current) {
-    const why = isFinished(pod) ? undefined : explainWaiting(pod, 'bot')
+    const why = endOf(pod, 'bot') === undefined ? explainWaiting(pod, 'bot') : undefined
     if (why?.serious) return { ...why, message: `Bot ${index}: ${lowerFirst(why.message)}` }
   }
   if (ends.failed.size > 0)
@@ -84,7 +85,7 @@ const explainWait = ({ ends, address }: Review): string => {
   const count = ends.restarting.size
   if (address === undefined) return "Waiting for the world's server."
   if (count === 0) return ''
-  return `${countOf(count, 'bot')} ${count === 1 ? 'restarts' : 'restart'} after a wait${lastError(ends)}`
+  return `${countOf(count, 'bot')} ${count === 1 ? 'is' : 'are'} waiting to restart${lastError(ends)}`
 }
 
 /** Returns the outcome once each bot is completed or failed; undefined while one is left, or if none is wanted. */

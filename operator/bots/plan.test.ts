@@ -57,14 +57,14 @@ describe('phase, reason and message', () => {
     ['a count of 0', { bots: someBots(0) }, 'Running', 'NoBotsWanted', ''],
     ['no image', { bots: three, settings: noImage }, 'Starting', 'NoImage', 'ORRERY_DEFAULT_BOT_IMAGE'],
     [
-      'a server that is away',
+      'a server that is not ready',
       { bots: three, world: aWorld({ phase: 'Active', runId: runA }) },
       'Starting',
       'Starting',
       "Waiting for the world's server.",
     ],
     [
-      'a stranger of that name',
+      'a stranger with the name of a bot',
       { bots: three, pods: [aBot(1, { metadata: { ownerReferences: [] } })] },
       'Starting',
       'PodNameTaken',
@@ -75,17 +75,22 @@ describe('phase, reason and message', () => {
       { bots: three, pods: [...readyBots(2), aBot(2, { status: exitStatus(3) })] },
       'Starting',
       'Starting',
-      '1 bot restarts after a wait; last error: bot 2: exit code 3.',
+      '1 bot is waiting to restart; last error: bot 2: the bot failed with exit code 3.',
     ],
     [
-      'all given up',
-      { bots: someBots(2, startedIn(runA, { failedIndexes: '0-1', failure: 'Bot 1: exit code 3.' })) },
+      'all bots failed for good',
+      {
+        bots: someBots(
+          2,
+          startedIn(runA, { failedIndexes: '0-1', failure: 'Bot 1: the bot failed with exit code 3.' }),
+        ),
+      },
       'Error',
       'RestartBudget',
-      '2 bots failed after 3 restarts; last error: bot 1: exit code 3.',
+      '2 bots failed after 3 restarts; last error: bot 1: the bot failed with exit code 3.',
     ],
     [
-      'all done',
+      'all bots completed',
       { bots: someBots(2, startedIn(runA, { completedIndexes: '0-1' })) },
       'Stopped',
       'Completed',
@@ -99,7 +104,7 @@ describe('phase, reason and message', () => {
       'Waiting for 2 bots to stop.',
     ],
     [
-      'bots that stopped with it',
+      'bots that stopped with their world',
       { bots: three, world: aWorld({ phase: 'Stopped', runId: runA }) },
       'Stopped',
       'WorldEnded',
@@ -120,7 +125,7 @@ describe('phase, reason and message', () => {
       'Starting',
     ],
     [
-      'a world that starts again before all have gone',
+      'a world that starts again before all bots are gone',
       { bots: three, world: aWorld({ phase: 'Starting', runId: runB }), pods: [aBot(0, leaving)] },
       'Stopping',
       'WorldNotActive',
@@ -141,7 +146,7 @@ describe('phase, reason and message', () => {
       'being deleted. Waiting for 1 bot to stop.',
     ],
     [
-      'a deletion that is done',
+      'a finished deletion',
       { bots: someBots(3, { metadata: going, ...startedIn(runA) }) },
       'Stopped',
       'Deleting',
@@ -167,7 +172,7 @@ describe('phase, reason and message', () => {
     ['ImagePullFailed', waits('ErrImagePull', 'not found'), 'not found'],
     ['ContainerCannotStart', waits('CreateContainerError', 'no such file'), 'no such file'],
   ])(
-    'a bot that waiting does not help is reported as %s, with the words of the cluster in the detail alone',
+    'reports a bot that waiting does not help as %s, with the message of the cluster only in the detail',
     (reason, status, text) => {
       const planned = planFor({
         bots: three,
@@ -280,9 +285,9 @@ describe('a bot that ends', () => {
   })
 
   test.each([
-    ['the cluster took it away', active(), { phase: 'Failed', reason: 'Evicted' }],
+    ['the cluster evicted it', active(), { phase: 'Failed', reason: 'Evicted' }],
     ['its world has no server', aWorld({ phase: 'Active', runId: runA }), exitStatus(1)],
-    ['its world moved', active(runA, '10.0.0.8'), exitStatus(1)],
+    ['the address of its world changed', active(runA, '10.0.0.8'), exitStatus(1)],
   ] as const)('is not counted if %s', (_, world, status) => {
     const planned = planFor({ bots: two, world, pods: [aBot(0, { status })] })
     expect(deletedIndexes(planned)).toEqual([0])
@@ -299,7 +304,7 @@ describe('a bot that ends', () => {
 })
 
 describe('the run of the world', () => {
-  test('ends with its bots, which are created again in the next run', () => {
+  test('ends with its bots, which are recreated in the next run', () => {
     const running = { bots: three, pods: readyBots(3) }
     const stopped = settle({ ...running, world: aWorld({ phase: 'Stopped', runId: runA }) })
     expect(stopped).toMatchObject({ pods: [], bots: { status: { phase: 'Stopped' } } })
@@ -330,7 +335,9 @@ describe('The duration', () => {
   const limited = someBots(3, { spec: { durationMinutes: 1 }, ...startedIn(runA) })
   test('stops all bots, and never early', () => {
     expect(planFor({ bots: limited, pods: readyBots(3), nowMs: startMs + 59_999 })).toMatchObject({
-      ...{ steps: [], requeueAfterMs: 1, status: { phase: 'Running' } },
+      steps: [],
+      requeueAfterMs: 1,
+      status: { phase: 'Running' },
     })
     const over = planFor({ bots: limited, pods: readyBots(3), nowMs: startMs + 60_000 })
     expect(deletedIndexes(over)).toEqual([0, 1, 2])
@@ -340,7 +347,7 @@ describe('The duration', () => {
     })
   })
 
-  test('that is over stays over in that run despite an extension', () => {
+  test('stays over in its run, even if it is extended later', () => {
     const over = settle({ bots: limited, pods: readyBots(3), nowMs: startMs + 60_000 })
     const extended = { ...over.bots, spec: { ...over.bots.spec, durationMinutes: 60 } }
     expect(settle({ ...over, bots: extended, nowMs: startMs }).pods).toEqual([])
@@ -398,7 +405,7 @@ describe('maxBotsPerWorld', () => {
   })
 })
 
-test('a paused deployment is left alone and says so', () => {
+test('a paused bot deployment stays unchanged and says so', () => {
   const paused = someBots(0, { metadata: { annotations: { 'orrery.dev/paused': 'true' } }, ...startedIn(runA) })
   const planned = planFor({ bots: paused, pods: readyBots(3) })
   expect(planned.steps).toEqual([])
@@ -412,7 +419,7 @@ test('a deletion creates nothing and deletes no pod of another owner', () => {
   expect([createdIndexes(planned), deletedIndexes(planned)]).toEqual([[], [0]])
 })
 
-test('the same refusal again leaves the status of a deployment unchanged', () => {
+test('the same refusal again leaves the status of a bot deployment unchanged', () => {
   const why = { reason: 'QuotaExceeded', message: 'No room.' }
   const first = refusedStatus(three.status, planFor({ bots: three }).status, why, startMs)
   const bots = { ...three, status: first }
@@ -427,7 +434,7 @@ test("a bot's exit code is read from its own container, not from a sidecar that 
   expect(planFor({ bots: three, pods: [aBot(0, { status })] }).status.run?.failure).toContain('exit code 3')
 })
 
-test('a deployment as expected has Degraded False with the reason AsExpected, as a world has', () => {
+test('a bot deployment as expected has Degraded False with the reason AsExpected, as a world has', () => {
   expect(findCondition(planFor({ bots: three, pods: readyBots(3) }).status, 'Degraded')).toMatchObject({
     status: 'False',
     reason: 'AsExpected',
@@ -445,3 +452,23 @@ test('a refused write makes Ready False with the reason of the refusal, as for a
 function waits(reason: string, message: string): Pod['status'] {
   return { phase: 'Pending', containerStatuses: [{ state: { waiting: { reason, message } } }] }
 }
+
+describe('a bot beside the sidecar of a mesh', () => {
+  const exitedWith = (exitCode: number): Pod['status'] => ({
+    phase: 'Running',
+    containerStatuses: [
+      { name: 'istio-proxy', state: { running: { startedAt: at(startMs) } } },
+      { name: 'bot', state: { terminated: { exitCode, reason: 'Ended' } } },
+    ],
+  })
+
+  test('that exits with code 0 is completed, although its pod is still Running', () => {
+    const one = someBots(1, startedIn(runA))
+    expect(planFor({ bots: one, pods: [aBot(0, { status: exitedWith(0) })] }).status.phase).toBe('Stopped')
+  })
+
+  test('that fails is restarted, although its pod is still Running', () => {
+    const planned = planFor({ bots: three, pods: [...readyBots(2), aBot(2, { status: exitedWith(3) })] })
+    expect(planned.status.message).toContain('bot 2: the bot failed with exit code 3.')
+  })
+})

@@ -1,13 +1,16 @@
 import { pausedStatus } from '#operator/lifecycle/conditions.ts'
 import { expiresAtMs, toInstant } from '#operator/lifecycle/duration.ts'
+import { forbiddenRetryMs } from '#operator/lifecycle/forbidden.ts'
 import { type Case, planFirst, requeueAfter } from '#operator/lifecycle/plan.ts'
 import type { Pod } from '#operator/pods/pod.ts'
+import { podDeletionStep } from '#operator/pods/termination.ts'
 import type { BotDeploymentStatus, BotRun } from '#shared/resources/botDeployment.ts'
 import { isPaused } from '#shared/resources/group.ts'
 import { decideBot, isCounted } from './bot.ts'
-import { planDeleted, planEnded, planWithoutHost } from './ended.ts'
+import { planDeleted, planEnded, planInactiveWorld } from './ended.ts'
+import { explainForbidden } from './forbidden.ts'
 import { shareOf } from './limit.ts'
-import { type Host, isNameInUse, observeHost, observePods } from './observe.ts'
+import { type ActiveWorld, isNameInUse, observePods, observeWorld } from './observe.ts'
 import { outcomeOf, type Review } from './outcome.ts'
 import { type Ends, endRun, openIndexes, parseEnds, recordEnds } from './run.ts'
 import { planWith } from './status.ts'
@@ -17,18 +20,19 @@ import { limitSteps, type Plan, type PlanInput, type Step } from './step.ts'
  * Plans one reconcile of a BotDeployment. The cases are tried from top to bottom, and the first that applies returns the
  * plan.
  *
- *   paused        the annotation orrery.dev/paused is set      change nothing
- *   deleted       the deployment has a deletionTimestamp       stop all bots
- *   withoutHost   the world has no Active run                  stop all bots; wait for a run
- *   newRun        the bots are not in the world's run yet      record the run, stop the bots of older runs
- *   ended         the bots of this run have ended              stop all bots
- *   expired       their duration has passed                    end them
- *   underWay      none of these                                create and delete bots, one decision each (bot.ts)
+ *   paused          the annotation orrery.dev/paused is set      change nothing
+ *   deleted         the resource has a deletionTimestamp         stop all bots
+ *   worldNotActive  the world has no Active run                  stop all bots; wait for a run
+ *   newRun          the bots are not in the world's run yet      record the run, stop the bots of older runs
+ *   ended           the bots of this run have ended              stop all bots
+ *   expired         their duration has passed                    end them
+ *   underWay        none of these                                create and delete bots, one decision each (bot.ts)
  *
  * State is recorded before any action that depends on it, so a crash loses nothing: the run before its first bot is created,
  * and the end of a bot before its pod is deleted.
  */
-export const plan = (input: PlanInput): Plan => limitSteps(planFirst([paused, deleted, withoutHost, withHost], input))
+export const plan = (input: PlanInput): Plan =>
+  limitSteps(planFirst([paused, deleted, worldNotActive, worldActive], input))
 
 const paused: Case<PlanInput, Plan> = ({ bots, nowMs }) => {
   if (!isPaused(bots)) return undefined
@@ -39,23 +43,23 @@ const paused: Case<PlanInput, Plan> = ({ bots, nowMs }) => {
 const deleted: Case<PlanInput, Plan> = (input) =>
   input.bots.metadata.deletionTimestamp === undefined ? undefined : planDeleted(input)
 
-const withoutHost: Case<PlanInput, Plan> = (input) => {
-  const host = observeHost(input.bots.spec.worldName, input.world)
-  return host.isActive ? undefined : planWithoutHost(input, host)
+const worldNotActive: Case<PlanInput, Plan> = (input) => {
+  const state = observeWorld(input.bots.spec.worldName, input.world)
+  return state.isActive ? undefined : planInactiveWorld(input, state)
 }
 
 /** The world has an Active run. */
-const withHost: Case<PlanInput, Plan> = (input) => {
-  const host = observeHost(input.bots.spec.worldName, input.world)
-  return host.isActive ? planFirst([newRun, ended, expired, underWay], { ...input, host }) : undefined
+const worldActive: Case<PlanInput, Plan> = (input) => {
+  const state = observeWorld(input.bots.spec.worldName, input.world)
+  return state.isActive ? planFirst([newRun, ended, expired, underWay], { ...input, activeWorld: state }) : undefined
 }
 
-type HostedInput = PlanInput & { readonly host: Host & { readonly isActive: true } }
+type ActiveInput = PlanInput & { readonly activeWorld: ActiveWorld }
 
-const newRun: Case<HostedInput, Plan> = (input) => {
-  const { bots, host, nowMs } = input
-  if (bots.status?.run?.id === host.runId) return undefined
-  const planned = planRun(input, { id: host.runId, startedAt: toInstant(nowMs) })
+const newRun: Case<ActiveInput, Plan> = (input) => {
+  const { bots, activeWorld, nowMs } = input
+  if (bots.status?.run?.id === activeWorld.runId) return undefined
+  const planned = planRun(input, { id: activeWorld.runId, startedAt: toInstant(nowMs) })
   if (planned.status.phase !== 'Pending') {
     return { ...planned, steps: planned.steps.filter(({ verb }) => verb === 'deletePod'), requeueAfterMs: 0 }
   }
@@ -64,47 +68,48 @@ const newRun: Case<HostedInput, Plan> = (input) => {
   return { ...planned, status }
 }
 
-const ended: Case<HostedInput, Plan> = (input) => {
+const ended: Case<ActiveInput, Plan> = (input) => {
   const run = input.bots.status?.run
   return run?.endReason === undefined ? undefined : planEnded(input, run)
 }
 
-const expired: Case<HostedInput, Plan> = (input) => {
+const expired: Case<ActiveInput, Plan> = (input) => {
   const { bots, nowMs } = input
   const run = bots.status?.run
   if (run === undefined || nowMs < expiresAtMs(bots.spec.durationMinutes, run.startedAt)) return undefined
   return planEnded(input, endRun(run, 'Expired', nowMs))
 }
 
-const underWay: Case<HostedInput, Plan> = (input) => {
+const underWay: Case<ActiveInput, Plan> = (input) => {
   const run = input.bots.status?.run
   return run && planRun(input, run)
 }
 
-const planRun = (input: HostedInput, run: BotRun): Plan => {
-  const { bots, host, settings, nowMs } = input
-  const { address } = host
+const planRun = (input: ActiveInput, run: BotRun): Plan => {
+  const { bots, activeWorld, settings, nowMs } = input
+  const { address } = activeWorld
   const share = shareOf(bots, input.siblings, input.world)
   const pods = observePods(bots, input.pods, run.id)
   const recorded = parseEnds(run)
   const { deletions, hasNewEnds, ...reviewed } = reviewBots(input, { pods, ends: recorded, share, address })
+  const isForbidden = explainForbidden(input) !== undefined
   const missing = openIndexes(recorded, share.allowed).filter((index) => !isNameInUse(pods, index))
   const waitMs = (index: number): number => (recorded.restarting.get(index)?.afterMs ?? 0) - nowMs
   const creations = missing
     .filter((index) => waitMs(index) <= 0)
     .flatMap((index): Step[] => {
-      if (address === undefined || settings.image === undefined) return []
+      if (address === undefined || settings.image === undefined || isForbidden) return []
       const restarts = recorded.restarting.get(index)?.restarts ?? 0
       return [{ verb: 'createPod', bot: { index, restarts, runId: run.id, address } }]
     })
   const steps = [
-    ...[...pods.older.values(), ...deletions].map((pod): Step => ({ verb: 'deletePod', pod })),
+    ...[...pods.older.values(), ...deletions].map((pod) => podDeletionStep(pod, 'bot', settings)),
     ...creations,
   ]
   const isChanging = steps.length > 0 || pods.terminating.size > 0
   const outcome = outcomeOf(input, { ...reviewed, pods, share, address, isChanging })
   const expiresInMs = expiresAtMs(bots.spec.durationMinutes, run.startedAt) - nowMs
-  const waitsMs = missing.map(waitMs).filter((ms) => ms > 0)
+  const waitsMs = isForbidden ? [forbiddenRetryMs] : missing.map(waitMs).filter((ms) => ms > 0)
   const planned = planWith(
     input,
     { ...outcome, run: recordEnds(run, reviewed.ends, bots.spec.count) },

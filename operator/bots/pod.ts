@@ -1,8 +1,11 @@
 import { assemblePod, buildProbes, commonEnvironment, type Pod, tenantLabels } from '#operator/pods/pod.ts'
-import { scaleCpu, scaleMemoryBytes } from '#operator/pods/quantities.ts'
+import { botBytes, botMillicores } from '#shared/domain/bots.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
+import { scaleCpu, scaleMemoryBytes } from '#shared/quantities.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { apiGroup, labels } from '#shared/resources/group.ts'
+import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
+import { botDeploymentIdOf, worldIdOf } from '#shared/resources/resourceId.ts'
 import type { World } from '#shared/resources/world.ts'
 import type { BotSettings } from './settings.ts'
 
@@ -20,10 +23,10 @@ export type Bot = {
 /** The annotations that record how a bot's pod was created. */
 const annotations = { address: `${apiGroup}/world-address`, restarts: `${apiGroup}/restarts` } as const
 
-/** The name of a bot's pod: the deployment's name of at most 63 characters, and the index. */
+/** The name of a bot's pod: the bot deployment's name of at most 63 characters, and the index. */
 export const botName = (deployment: string, index: number): string => `${deployment}-${index}`
 
-/** Returns the index in a pod's name, or undefined if the name is not that of a bot of the deployment. */
+/** Returns the index in a pod's name, or undefined if the name is not that of a bot of the bot deployment. */
 export const indexOf = (deployment: string, podName: string): number | undefined => {
   const [, digits] = /-(0|[1-9]\d{0,4})$/.exec(podName) ?? []
   return digits !== undefined && podName === botName(deployment, Number(digits)) ? Number(digits) : undefined
@@ -35,46 +38,57 @@ export const restartsOf = (pod: Pod): number => Number(pod.metadata.annotations?
 /** Returns the world's address that this pod was created with. */
 export const addressOf = (pod: Pod): string | undefined => pod.metadata.annotations?.[annotations.address]
 
-/** The label selector of a deployment's bots. */
+/** The label selector of a bot deployment's bots. */
 export const selectorOf = (deployment: string): string => `${labels.botDeployment}=${deployment}`
 
 /**
- * Builds the pod of one bot. Its hostname is short, since the name of a deployment may fill the 63 characters of one.
+ * Builds the pod of one bot. Its hostname is only `bot-<index>`, because a hostname has at most 63 characters and the name
+ * of the bot deployment may have as many.
  */
 export const buildBotPod = (
   bots: BotDeployment,
   world: World,
   bot: Bot,
   settings: BotSettings & { readonly image: string },
+  policy: NamespacePolicy = {},
 ): KubeObject & { spec: object } =>
   assemblePod({
     owner: bots,
+    settings,
+    policy,
     name: botName(bots.metadata.name, bot.index),
     labels: podLabels(bots, world, bot),
     annotations: { [annotations.address]: bot.address, [annotations.restarts]: String(bot.restarts) },
     spec: { hostname: `bot-${bot.index}` },
     stopGraceSeconds: settings.stopGraceSeconds,
     tmpSizeLimit: '16Mi',
+    storageLimit: '128Mi',
     container: {
       name: 'bot',
       image: settings.image,
       args: bots.spec.args,
       env: environment(bots, world, bot, settings),
       ports: [],
-      probes,
+      probes: botProbes(settings),
       resources: resources(bots, settings),
     },
   })
 
-// A node runs many bots, and no user waits for a single bot, so bots are probed less often than servers.
-const probes = buildProbes({ readyEvery: 2, aliveAfter: 30, aliveEvery: 20 })
+/**
+ * Returns the probes of a bot. They are less frequent than those of a server, because a node runs many bots and no user waits
+ * for a single one. A bot counts as started once it is alive, because it may wait without a limit to enter the world.
+ */
+const botProbes = ({ startDeadlineMs }: BotSettings): object =>
+  buildProbes({ startPath: '/healthz', startDeadlineMs, readyEverySeconds: 2, aliveEverySeconds: 20 })
 
 const podLabels = (bots: BotDeployment, world: World, { runId }: Bot): Record<string, string> => ({
-  // A deployment that was created by hand has no tenant labels.
+  // A bot deployment that was created by hand has no tenant labels.
   ...tenantLabels(bots, world),
   [labels.world]: world.metadata.name,
+  [labels.worldId]: worldIdOf(world),
   [labels.run]: runId,
   [labels.botDeployment]: bots.metadata.name,
+  [labels.botDeploymentId]: botDeploymentIdOf(bots),
   [labels.name]: 'bot',
   [labels.component]: 'bot',
   [labels.instance]: bots.metadata.name,
@@ -87,15 +101,19 @@ const environment = (
   { runId, address, index }: Bot,
   { publicUrl }: BotSettings,
 ): Record<string, string | undefined> => ({
-  ...commonEnvironment({ worldName: world.metadata.name, runId, tenant: tenantLabels(bots, world), publicUrl }),
+  ...commonEnvironment({ worldId: worldIdOf(world), runId, tenant: tenantLabels(bots, world), publicUrl }),
   ORRERY_WORLD_ADDRESS: address,
-  ORRERY_BOT_DEPLOYMENT_ID: bots.metadata.name,
+  ORRERY_BOT_DEPLOYMENT_ID: botDeploymentIdOf(bots),
   ORRERY_BOT_INDEX: String(index),
   ORRERY_BOT_COUNT: String(bots.spec.count),
 })
 
-const resources = ({ spec }: BotDeployment, settings: BotSettings): object => ({
-  limits: { memory: spec.memory, cpu: spec.cpu },
+const resources = ({ spec }: BotDeployment, settings: BotSettings) => ({
+  // Kubernetes treats a limit of 0 as no limit.
+  limits: {
+    memory: botBytes(spec) < 2 ** 20 ? '1Mi' : spec.memory,
+    cpu: botMillicores(spec) < 1 ? '1m' : spec.cpu,
+  },
   requests: {
     memory: scaleMemoryBytes(spec.memory, settings.memoryRequestRatio),
     cpu: scaleCpu(spec.cpu, settings.cpuRequestRatio),

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Pod } from '#operator/pods/pod.ts'
-import { scaleCpu, scaleMemoryBytes } from '#operator/pods/quantities.ts'
 import { exitStatus, runA, runB, startMs } from '#operator/testing/fixtures.ts'
+import { scaleCpu, scaleMemoryBytes } from '#shared/quantities.ts'
 import {
   aBot,
   active,
@@ -67,7 +67,9 @@ const scenes: fc.Arbitrary<Scene> = fc
     return { bots, world, siblings: [older, bots], pods: pods.filter((pod) => pod !== undefined) }
   })
 
-/** Settles beside the same older deployment; what is leaving is gone by the next look. */
+/**
+ * Reconciles until nothing changes, beside the same older bot deployment. Terminating pods are gone at the next reconcile.
+ */
 const settled = (scene: Scene, other: Scene['siblings'] = scene.siblings): Scene => {
   let now = scene
   for (let round = 0; round < 20; round += 1) {
@@ -86,7 +88,7 @@ const settled = (scene: Scene, other: Scene['siblings'] = scene.siblings): Scene
     if (still && JSON.stringify(planned.status) === JSON.stringify(now.bots.status)) return now
     now = { ...now, bots: { ...now.bots, status: planned.status }, pods: [...kept, ...added] }
   }
-  throw new Error('The deployment did not settle in 20 rounds.')
+  throw new Error('The bot deployment did not settle in 20 rounds.')
 }
 const nameOf = ({ metadata }: Pod): string => `${metadata.name} ${JSON.stringify(metadata.labels)}`
 

@@ -37,7 +37,7 @@ export const parseEnds = (run: BotRun): Ends => ({
   failure: run.failure,
 })
 
-/** Returns the run with these ends. Bots beyond the count are forgotten: they are new ones if they are created again. */
+/** Returns the run with these ends. Those of bots beyond the count are dropped, so that such a bot can be created anew. */
 export const recordEnds = (run: BotRun, ends: Ends, count: number): BotRun => {
   const { completedIndexes: _, failedIndexes: __, restarting: ___, failure: ____, ...rest } = run
   const formatWithin = (indexes: ReadonlySet<number>) => formatIndexes([...indexes].filter((index) => index < count))
@@ -55,7 +55,7 @@ export const recordEnds = (run: BotRun, ends: Ends, count: number): BotRun => {
   }
 }
 
-/** Groups bots with equal restarts: ten thousand that lose their world at once are one entry. */
+/** Groups bots with equal restarts, so that ten thousand bots that fail together need one entry. */
 const groupRestarts = (entries: readonly (readonly [number, Restart])[]): NonNullable<BotRun['restarting']> => {
   const byKey = new Map<string, { restarts: number; afterMs: number; indexes: number[] }>()
   for (const [index, { restarts, afterMs }] of entries) {
@@ -80,7 +80,7 @@ export const nextRestart = (pod: Pod, settings: BotSettings, nowMs: number): Res
   return { restarts, afterMs: nowMs + restartBackoffMs(restarts, settings) }
 }
 
-/** Returns the run with its end, which cancels all restarts. An end that is recorded already stays. */
+/** Returns the run with its end, which cancels all restarts. A recorded end is not changed. */
 export const endRun = (run: BotRun, endReason: NonNullable<BotRun['endReason']>, nowMs: number): BotRun => {
   if (run.endReason !== undefined) return run
   const { restarting: _, ...rest } = run

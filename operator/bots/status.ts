@@ -1,4 +1,5 @@
 import { maxMessageLength, updateConditions, type Verdict } from '#operator/lifecycle/conditions.ts'
+import { type Actions, buildPlan } from '#operator/lifecycle/plan.ts'
 import type { BotPhase } from '#shared/enumerations.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { BotDeploymentStatus, BotRun } from '#shared/resources/botDeployment.ts'
@@ -7,7 +8,7 @@ import { countBots, observePods } from './observe.ts'
 import { selectorOf } from './pod.ts'
 import type { Plan, PlanInput, Step } from './step.ts'
 
-/** The conclusion of one reconcile. The rest of the status follows from it and from the deployment. */
+/** The conclusion of one reconcile. The rest of the status follows from it and from the bot deployment. */
 export type Outcome = Verdict & {
   readonly run?: BotRun | undefined
   readonly phase: BotPhase
@@ -16,17 +17,10 @@ export type Outcome = Verdict & {
 }
 
 /** Returns a plan with the status of that outcome. */
-export const planWith = (
-  input: PlanInput,
-  outcome: Outcome,
-  { steps = [], requeueAfterMs }: { readonly steps?: readonly Step[]; readonly requeueAfterMs?: number } = {},
-): Plan => ({
-  steps,
-  status: statusOf(input, outcome),
-  ...withDefined({ detail: outcome.trouble?.detail, requeueAfterMs }),
-})
+export const planWith = (input: PlanInput, outcome: Outcome, actions?: Actions<Step>): Plan =>
+  buildPlan(statusOf(input, outcome), outcome, actions)
 
-/** Returns the operator's whole status. An unchanged deployment gives an equal status. */
+/** Returns the operator's whole status. An unchanged bot deployment gives an equal status. */
 const statusOf = ({ bots, pods, siblings, world, nowMs }: PlanInput, outcome: Outcome): BotDeploymentStatus => {
   const { run, phase, message, readyCount = 0 } = outcome
   const observedGeneration = bots.metadata.generation ?? 0

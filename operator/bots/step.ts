@@ -1,12 +1,14 @@
 import type { PlanOf } from '#operator/lifecycle/plan.ts'
 import type { Pod } from '#operator/pods/pod.ts'
+import type { DeletePod } from '#operator/pods/termination.ts'
 import type { BotDeployment, BotDeploymentStatus } from '#shared/resources/botDeployment.ts'
+import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 import type { World } from '#shared/resources/world.ts'
 import type { Bot } from './pod.ts'
 import type { BotSettings } from './settings.ts'
 
 /** A write to the cluster. The executor decides nothing. */
-export type Step = { readonly verb: 'createPod'; readonly bot: Bot } | { readonly verb: 'deletePod'; readonly pod: Pod }
+export type Step = { readonly verb: 'createPod'; readonly bot: Bot } | DeletePod
 
 /** The result of planning a BotDeployment. */
 export type Plan = PlanOf<Step, BotDeploymentStatus>
@@ -14,19 +16,21 @@ export type Plan = PlanOf<Step, BotDeploymentStatus>
 /** Everything that a plan depends on. The same input gives the same plan. */
 export type PlanInput = {
   readonly bots: BotDeployment
-  /** The World that the deployment names, in its namespace. */
+  /** The World that the bot deployment names, in its namespace. */
   readonly world: World | undefined
-  /** All deployments of that world, this one included. */
+  /** All bot deployments of that world, this one included. */
   readonly siblings: readonly BotDeployment[]
-  /** The pods with the deployment's label in its namespace, strangers included. */
+  /** The pods with the bot deployment's label in its namespace, strangers included. */
   readonly pods: readonly Pod[]
+  /** The policy of the namespace. */
+  readonly policy: NamespacePolicy
   readonly settings: BotSettings
   readonly nowMs: number
 }
 
-/** The maximum of creations, and of deletions, in one plan; the next plan continues. */
+/** The maximum number of creations, and of deletions, in one plan. The next plan continues. */
 export const maxBurst = 500
-/** The wait before the next plan continues; by then the cache has seen the deletions. */
+/** The delay before the next plan, in which the cache receives the deletions. */
 export const burstPauseMs = 200
 
 /** Returns the plan with at most `maxBurst` steps of each kind. */

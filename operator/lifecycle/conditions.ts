@@ -36,7 +36,7 @@ type Seen = { readonly observedGeneration: number; readonly nowMs: number }
 export const ownConditions = (conditions: readonly Condition[] | undefined): Condition[] =>
   (conditions ?? []).filter(({ type }) => allTypes.includes(type))
 
-/** Returns the operator's conditions after a plan. The time of a condition changes with its status alone. */
+/** Returns the operator's conditions after a plan. The time of a condition changes only with its status. */
 export const updateConditions = (
   existing: readonly Condition[] | undefined,
   { reason, message, ready = false, progressing = false, trouble }: Verdict,
@@ -90,7 +90,7 @@ export const refusedStatus = <Status extends StatusBase>(
   nowMs: number,
 ): Status => {
   const isCommon = ({ type }: Condition): boolean => commonTypes.some((each) => each === type)
-  // The planned times do not know of the refusal; the existing ones may.
+  // The existing conditions may show the same refusal, so their transition times are kept.
   const before = [
     ...(existing?.conditions ?? []).filter(isCommon),
     ...(planned.conditions ?? []).filter((condition) => !isCommon(condition)),

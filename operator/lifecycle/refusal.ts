@@ -1,5 +1,6 @@
 import { type Diagnosis, seriousDiagnosis } from '#operator/pods/diagnosis.ts'
 import { isConflict, isThrottled, KubeError } from '#shared/kube/errors.ts'
+import type { TroubleReason } from '#shared/resources/remedies.ts'
 
 /** Reports whether the API server understood a write and refused it, so that an immediate retry is unlikely to help. */
 export const isRefusal = (error: unknown): error is KubeError => {
@@ -15,7 +16,7 @@ const askOperator = 'Ask the platform operator.'
  * refused object.
  */
 const refusals: readonly {
-  readonly reason: string
+  readonly reason: TroubleReason
   readonly matches: (text: string, error: KubeError) => boolean
   readonly message: (object: string) => string
 }[] = [
@@ -24,6 +25,12 @@ const refusals: readonly {
     matches: (text) => /exceeded quota|failed quota|status unknown for quota/.test(text),
     message: (object) =>
       `The quota of the namespace has no room for the ${object}. Stop other worlds or bots, or ask the platform operator.`,
+  },
+  {
+    reason: 'SizeNotAllowed',
+    matches: (text) => /(maximum|minimum) \S+ usage per (Container|Pod)/.test(text),
+    message: (object) =>
+      `The namespace does not allow the size of the ${object}. Choose a smaller size, or ask the platform operator.`,
   },
   {
     reason: 'NamespaceTerminating',

@@ -5,7 +5,7 @@ export type RestartSettings = {
   /** The wait before the first restart. It doubles with each further one, up to the maximum. */
   readonly restartBackoffMs: number
   readonly restartBackoffMaxMs: number
-  /** After this time without a failure, earlier failures no longer count. */
+  /** Earlier failures no longer count once a server was Ready, or a bot ran, for this time. */
   readonly restartRefillMs: number
 }
 

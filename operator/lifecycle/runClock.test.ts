@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { createServerTime } from '#shared/kube/serverTime.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { createRunClock } from './runClock.ts'
 
@@ -38,4 +39,12 @@ test('a forgotten world begins with the wall clock again', () => {
   wall.jump(minutesMs)
   clock.forget('world')
   expect(clock.now('world', 'run')).toBe(wall.now())
+})
+
+test('a new leader whose wall clock is ten minutes ahead begins each run with the time of the API server', () => {
+  const wall = createFakeClock(1_000_000 + 10 * minutesMs)
+  const time = createServerTime(wall)
+  time.observe(new Date(1_000_000).toUTCString())
+  const clock = createRunClock({ ...wall, now: time.now })
+  expect(clock.now('world', 'run')).toBe(1_000_000)
 })

@@ -2,14 +2,17 @@ import type { Clock } from '#shared/clock.ts'
 
 /** The time for the deadlines of runs. A run is named by the key of its resource and its id. */
 export type RunClock = {
-  /** Returns epoch milliseconds: the wall clock when this process first saw the run, plus the monotonic time since. */
+  /**
+   * Returns epoch milliseconds, measured with the monotonic clock from the wall-clock time at which this process first saw
+   * the run.
+   */
   now(key: string, runId: string | undefined): number
   forget(key: string): void
 }
 
 /**
- * Creates a clock that jumps of the wall clock do not affect: a run that this process has seen ages by monotonic time. A
- * new run, and each run after a restart of the process, begins with the wall clock, the only time that outlives it.
+ * Creates a clock for the age of runs. The age grows with the monotonic clock, so jumps of the wall clock do not change it.
+ * It starts from the wall clock when this process first sees the run, because no monotonic clock survives a restart.
  */
 export const createRunClock = (clock: Pick<Clock, 'now' | 'monotonic'>): RunClock => {
   /** At most one entry for each resource that exists. */

@@ -1,3 +1,5 @@
+import { withDefined } from '#shared/optional.ts'
+import type { TroubleReason } from '#shared/resources/remedies.ts'
 import type { Pod, PodRole } from './pod.ts'
 import { containerStatusOf } from './podState.ts'
 
@@ -7,17 +9,17 @@ export type Diagnosis = {
   readonly reason: string
   /** Fixed sentences for the tenant, without words of the kubelet, a registry or the API server. */
   readonly message: string
-  /** The original words, for the Kubernetes event and the log. */
+  /** The original text, for the Kubernetes event and the log. */
   readonly detail?: string
-  /** Waiting alone may not resolve it; it makes the object Degraded. */
+  /** True if it may not resolve by itself. The object is then Degraded. */
   readonly serious: boolean
 }
 
 /** A diagnosis that makes its object Degraded. */
-export const seriousDiagnosis = (reason: string, message: string, detail?: string): Diagnosis =>
+export const seriousDiagnosis = (reason: TroubleReason, message: string, detail?: string): Diagnosis =>
   detail ? { reason, message, detail, serious: true } : { reason, message, serious: true }
 
-/** A diagnosis that time resolves. */
+/** A diagnosis that resolves by itself. */
 export const pendingDiagnosis = (reason: string, message: string): Diagnosis => ({ reason, message, serious: false })
 
 /** Returns why a pod is not Ready yet. */
@@ -74,32 +76,33 @@ const containerOf = (pod: Pod, role: PodRole) => pod.spec?.containers?.find(({ n
 const join = (...parts: readonly (string | undefined)[]): string => parts.filter(Boolean).join(': ')
 
 /** The reason why a pod was lost. A disrupted pod was removed by the cluster and did not fail by itself. */
-export type Loss = Diagnosis & { readonly disrupted: boolean }
+export type Loss = Diagnosis & { readonly disrupted: boolean; readonly exitCode?: number }
 
 /** Returns why a pod failed. */
 export const explainFailure = (pod: Pod, role: PodRole): Loss => {
   const disruption = explainDisruption(pod, role)
   if (disruption !== undefined) return { ...disruption, disrupted: true }
   const terminated = containerStatusOf(pod, role)?.state?.terminated
+  const exit = { disrupted: false, ...withDefined({ exitCode: terminated?.exitCode }) }
   if (terminated?.reason === 'OOMKilled') {
     const limit = containerOf(pod, role)?.resources?.limits?.memory
     const what = `The ${role} exceeded its memory limit${limit === undefined ? '' : ` of ${limit}`}.`
     const advice = role === 'server' ? 'Choose a larger scaling profile.' : 'Raise its memory.'
-    return { ...seriousDiagnosis('OutOfMemory', `${what} ${advice}`), disrupted: false }
+    return { ...seriousDiagnosis('OutOfMemory', `${what} ${advice}`), ...exit }
   }
   const reason = role === 'server' ? 'ServerFailed' : 'BotFailed'
   const [what, detail] =
     terminated === undefined
       ? [`The ${role} ended for an unknown reason.`, join(pod.status?.reason, pod.status?.message)]
-      : [`Exit code ${terminated.exitCode ?? 'unknown'}.`, terminated.message]
-  return { ...seriousDiagnosis(reason, what, detail), disrupted: false }
+      : [`The ${role} failed with exit code ${terminated.exitCode ?? 'unknown'}.`, terminated.message]
+  return { ...seriousDiagnosis(reason, what, detail), ...exit }
 }
 
 /** The reasons in a pod's status by which a kubelet refuses to run it. */
 const kubeletRefusals =
   /^(OutOf|NodeAffinity|NodeName|NodePorts|UnexpectedAdmissionError|Unexpected|PodFeature|Topology)/
 
-/** Returns how the cluster took a pod away, or undefined if it did not. */
+/** Returns how the cluster removed a pod, or undefined if it did not. */
 export const explainDisruption = ({ status }: Pick<Pod, 'status'>, role: PodRole): Diagnosis | undefined => {
   const target = status?.conditions?.find(
     (condition) => condition.type === 'DisruptionTarget' && condition.status === 'True',
@@ -126,7 +129,7 @@ export const explainDisruption = ({ status }: Pick<Pod, 'status'>, role: PodRole
 /** The reasons of `explainDisruption`. */
 export const disruptionReasons: readonly string[] = ['Evicted', 'NodeLost', 'NodeRefused']
 
-/** The diagnosis of a pod name that a stranger holds. */
+/** The diagnosis of a pod name that a stranger uses. */
 export const podNameTaken = (name: string, role: PodRole): Diagnosis =>
   seriousDiagnosis(
     'PodNameTaken',

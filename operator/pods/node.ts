@@ -18,7 +18,7 @@ export type Node = {
  * The state of the node under a pod:
  * - `reachable`: its kubelet reports, or the pod has no node yet;
  * - `unreachable`: its kubelet does not report, so the pod may still run;
- * - `dead`: the pod runs no more, according to the cluster or an administrator.
+ * - `dead`: the pod no longer runs, according to the cluster or an administrator.
  */
 export type NodeState =
   | { readonly kind: 'reachable' }

@@ -1,7 +1,9 @@
+import { healthPort } from '#shared/domain/ports.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import { type KubeObject, type ObjectMeta, ownerReference } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import { labels } from '#shared/resources/group.ts'
+import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 
 /** A Pod, as far as the operator reads it. Times are RFC 3339. */
 export type Pod = {
@@ -26,6 +28,7 @@ export type Pod = {
 export type ContainerStatus = {
   name?: string
   state?: {
+    running?: { startedAt?: string }
     waiting?: { reason?: string; message?: string }
     terminated?: { reason?: string; message?: string; exitCode?: number; startedAt?: string; finishedAt?: string }
   }
@@ -34,16 +37,25 @@ export type ContainerStatus = {
 /** The role of a pod. It is also the name of the pod's container and the word for it in messages. */
 export type PodRole = 'server' | 'bot'
 
-/** The game port of every server, TCP and UDP. */
-export const gamePort = 7777
-/** The port of `/readyz` and `/healthz` of servers and bots. */
-export const healthPort = 8080
-
 /** The run that a pod or a service belongs to. */
 export const runIdOf = ({ metadata }: { metadata: ObjectMeta }): string | undefined => metadata.labels?.[labels.run]
 
+/** The pull policies of the kubelet. Only with Always does the registry check for each pod that the tenant may pull the image. */
+export const imagePullPolicies = ['Always', 'IfNotPresent', 'Never'] as const
+
+/** The settings that all pods share. */
+export type PodSettings = {
+  readonly imagePullPolicy: (typeof imagePullPolicies)[number]
+  /** False if the users of a container are mapped to unprivileged users of the node. */
+  readonly hostUsers: boolean
+  /** The allowed registries in namespaces whose policy has none. */
+  readonly imageRegistries: readonly string[]
+}
+
 type PodParts = {
   readonly owner: KubeObject
+  readonly settings: PodSettings
+  readonly policy: NamespacePolicy
   readonly name: string
   readonly labels: Record<string, string>
   readonly annotations: Record<string, string>
@@ -51,6 +63,8 @@ type PodParts = {
   readonly spec: object
   readonly stopGraceSeconds: number
   readonly tmpSizeLimit: string
+  /** The limit for logs and `/tmp` together. */
+  readonly storageLimit: string
   readonly container: {
     readonly name: PodRole
     readonly image: string
@@ -58,16 +72,19 @@ type PodParts = {
     readonly env: Readonly<Record<string, string | undefined>>
     readonly ports: readonly object[]
     readonly probes: object
-    readonly resources: object
+    readonly resources: { readonly limits: object; readonly requests: object }
   }
 }
 
 /**
- * Builds a pod that passes Pod Security `restricted`, with a read-only root and no service account token. A pod is one
- * attempt: the operator creates the next one, and the kubelet restarts nothing.
+ * Builds a pod that passes Pod Security `restricted`, with a read-only root and no service account token. The kubelet does not
+ * restart its container: the operator creates a new pod instead.
  */
 export const assemblePod = (parts: PodParts): KubeObject & { spec: object } => {
+  const { settings, policy, storageLimit } = parts
   const { env, ports, args, ...container } = parts.container
+  const { limits, requests } = container.resources
+  const pullSecrets = (policy.imagePullSecrets ?? []).map((name) => ({ name }))
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -76,6 +93,11 @@ export const assemblePod = (parts: PodParts): KubeObject & { spec: object } => {
       restartPolicy: 'Never',
       ...parts.spec,
       terminationGracePeriodSeconds: parts.stopGraceSeconds,
+      ...withDefined({
+        serviceAccountName: policy.serviceAccount,
+        imagePullSecrets: pullSecrets.length === 0 ? undefined : pullSecrets,
+        hostUsers: settings.hostUsers ? undefined : false,
+      }),
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       securityContext: podSecurity,
@@ -84,12 +106,16 @@ export const assemblePod = (parts: PodParts): KubeObject & { spec: object } => {
         {
           name: container.name,
           image: container.image,
-          imagePullPolicy: 'IfNotPresent',
+          imagePullPolicy: settings.imagePullPolicy,
           args: args.map(escapeReferences),
           env: Object.entries(env).map(([name, value]) => ({ name, value: escapeReferences(value ?? '') })),
           ports: [...ports, { name: 'health', containerPort: healthPort, protocol: 'TCP' }],
           ...container.probes,
-          resources: container.resources,
+          // Nothing is requested, because a node may not report its ephemeral storage.
+          resources: {
+            limits: { ...limits, 'ephemeral-storage': storageLimit },
+            requests: { ...requests, 'ephemeral-storage': '0' },
+          },
           volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }],
           securityContext: containerSecurity,
         },
@@ -122,17 +148,33 @@ const containerSecurity = {
   capabilities: { drop: ['ALL'] },
 }
 
-/** Builds the probes of a container. All times in seconds; a server or bot may be slow before its liveness counts. */
-export const buildProbes = (times: { readyEvery: number; aliveAfter: number; aliveEvery: number }): object => ({
+/** The time after the start deadline at which the kubelet ends a container that has not started. */
+const startSlackSeconds = 60
+
+/**
+ * Builds the probes of a container. Readiness and liveness count only after `startPath` has responded. The container has
+ * longer than the start deadline for that, so that the operator decides about a late start before the kubelet does.
+ */
+export const buildProbes = (options: {
+  readonly startPath: '/readyz' | '/healthz'
+  readonly startDeadlineMs: number
+  readonly readyEverySeconds: number
+  readonly aliveEverySeconds: number
+}): object => ({
+  startupProbe: {
+    httpGet: { path: options.startPath, port: 'health' },
+    periodSeconds: options.readyEverySeconds,
+    timeoutSeconds: 2,
+    failureThreshold: Math.ceil((options.startDeadlineMs / 1_000 + startSlackSeconds) / options.readyEverySeconds),
+  },
   readinessProbe: {
     httpGet: { path: '/readyz', port: 'health' },
-    periodSeconds: times.readyEvery,
+    periodSeconds: options.readyEverySeconds,
     timeoutSeconds: 2,
   },
   livenessProbe: {
     httpGet: { path: '/healthz', port: 'health' },
-    initialDelaySeconds: times.aliveAfter,
-    periodSeconds: times.aliveEvery,
+    periodSeconds: options.aliveEverySeconds,
     timeoutSeconds: 5,
   },
 })
@@ -148,12 +190,12 @@ export const tenantLabels = (...sources: readonly { metadata: ObjectMeta }[]): R
 
 /** The environment variables that servers and bots have in common. */
 export const commonEnvironment = (options: {
-  readonly worldName: string
+  readonly worldId: string
   readonly runId: string
   readonly tenant: Readonly<Record<string, string>>
   readonly publicUrl: string
 }): Record<string, string | undefined> => ({
-  ORRERY_WORLD_ID: options.worldName,
+  ORRERY_WORLD_ID: options.worldId,
   ORRERY_RUN_ID: options.runId,
   ORRERY_ORGANIZATION_ID: options.tenant[labels.organization],
   ORRERY_PROJECT_ID: options.tenant[labels.project],

@@ -1,9 +1,9 @@
 import type { ContainerStatus, Pod, PodRole } from './pod.ts'
 
-/** Returns the status of the pod's own container. Without that name, as in old pods, it is the first container. */
+/** Returns the status of the pod's own container: the one with the name of the role, or else the only one. */
 export const containerStatusOf = (pod: Pod, role: PodRole): ContainerStatus | undefined => {
-  const all = pod.status?.containerStatuses
-  return all?.find(({ name }) => name === role) ?? all?.[0]
+  const all = pod.status?.containerStatuses ?? []
+  return all.find(({ name }) => name === role) ?? (all.length === 1 ? all[0] : undefined)
 }
 
 const readyCondition = ({ status }: Pod) =>
@@ -16,8 +16,31 @@ export const isReady = (pod: Pod): boolean => readyCondition(pod) !== undefined
 export const readySince = (pod: Pod): string | undefined =>
   isReady(pod) ? (readyCondition(pod)?.lastTransitionTime ?? pod.metadata.creationTimestamp) : undefined
 
-/** Reports whether the containers of the pod have ended. */
-export const isFinished = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'
+/** Returns when the pod last became not Ready (RFC 3339), or undefined while it is Ready. */
+export const notReadySince = ({ status }: Pod): string | undefined =>
+  status?.conditions?.find(({ type, status: ready }) => type === 'Ready' && ready !== 'True')?.lastTransitionTime
+
+/**
+ * Reports whether the pod is or was Ready. The kubelet reports a new pod as not Ready before it starts the container; a
+ * later change to not Ready means that the pod was Ready in between.
+ */
+export const hasBeenReady = (pod: Pod, role: PodRole): boolean => {
+  const changedAt = pod.status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime
+  const startedAt = containerStatusOf(pod, role)?.state?.running?.startedAt
+  return isReady(pod) || Date.parse(changedAt ?? '') > Date.parse(startedAt ?? '')
+}
+
+/**
+ * Returns how the pod's own container ended, or undefined while it has not. A sidecar, such as that of a service mesh, may
+ * run on or fail. A pod that failed with a reason of its own was ended by the cluster, whatever the exit code.
+ */
+export const endOf = (pod: Pod, role: PodRole): 'Succeeded' | 'Failed' | undefined => {
+  const { phase, reason } = pod.status ?? {}
+  const terminated = containerStatusOf(pod, role)?.state?.terminated
+  if (terminated !== undefined && !(phase === 'Failed' && reason))
+    return terminated.exitCode === 0 ? 'Succeeded' : 'Failed'
+  return phase === 'Succeeded' || phase === 'Failed' ? phase : undefined
+}
 
 /** Returns how long the container ran before it ended, in milliseconds; 0 if unknown. */
 export const ranForMs = (pod: Pod, role: PodRole): number => {

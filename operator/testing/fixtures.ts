@@ -16,12 +16,17 @@ export const at = (ms: number): string => new Date(ms).toISOString()
 /** The settings that worlds and bots have in common. */
 export const commonSettings = {
   publicUrl: 'http://api.example:8080',
+  imageRegistries: ['*'],
+  imagePullPolicy: 'Always' as const,
+  hostUsers: true,
   memoryRequestRatio: 1,
   cpuRequestRatio: 0.25,
   restartBudget: 3,
   restartBackoffMs: 1_000,
   restartBackoffMaxMs: 60_000,
   restartRefillMs: 600_000,
+  startDeadlineMs: 600_000,
+  unreadyStopGraceSeconds: 5,
 }
 
 /** The reference of a dependent to the resource that controls it. */

@@ -2,7 +2,7 @@ import type { Diagnosis } from '#operator/pods/diagnosis.ts'
 import { explainBlockedEnd, nextChangeMs } from '#operator/pods/termination.ts'
 import { withDefined } from '#shared/optional.ts'
 import { apiFinalizer } from '#shared/resources/group.ts'
-import { deleteServer, observeServer } from './observe.ts'
+import { observeServer, serverDeletionSteps } from './observe.ts'
 import type { PlanInput, Step } from './step.ts'
 
 /** The end of a world's server. */
@@ -19,14 +19,14 @@ export type Drain =
       readonly requeueAfterMs?: number
     }
 
-/** Plans the end of the world's server, of whatever run. A stranger's pod is left alone. */
+/** Plans the end of the world's server, whichever run it belongs to. A stranger's pod is not changed. */
 export const drainServer = (input: PlanInput, runId: string | undefined): Drain => {
   const server = observeServer(input, runId)
   if (server.kind === 'none' || server.kind === 'stranger') return { isDone: true, steps: [], message: '' }
   const trouble = explainBlockedEnd(server, input.nowMs)
   return {
     isDone: false,
-    steps: deleteServer(server),
+    steps: serverDeletionSteps(server, input.settings),
     message: trouble?.message ?? 'Waiting for the server to stop.',
     deployment: server.node.kind === 'unreachable' ? 'Unknown' : 'Stopping',
     ...withDefined({ trouble, requeueAfterMs: nextChangeMs(server, input.nowMs) }),

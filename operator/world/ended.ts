@@ -4,12 +4,12 @@ import { requeueAfter } from '#operator/lifecycle/plan.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
 import { type Drain, drainServer, foreignFinalizers } from './drain.ts'
 import { observeRun } from './observe.ts'
-import { endRun, hasEndedInError } from './run.ts'
-import { deleteService } from './service.ts'
+import { captureRun, endRun, hasEndedInError } from './run.ts'
+import { serviceDeletionSteps } from './service.ts'
 import { planWith, recordRunFirst } from './status.ts'
 import type { Plan, PlanInput } from './step.ts'
 
-/** Plans a World with a deletionTimestamp: its server drains, and the status says when none is left. */
+/** Plans a World with a deletionTimestamp: its server drains, and the status shows when no server is left. */
 export const planDeleted = (input: PlanInput): Plan => {
   const { world, nowMs } = input
   const last = observeRun(input)
@@ -27,7 +27,7 @@ export const planDeleted = (input: PlanInput): Plan => {
       progressing: true,
       trouble,
     },
-    { steps: [...drain.steps, ...deleteService(input)], ...requeueDrain(drain) },
+    { steps: [...drain.steps, ...serviceDeletionSteps(input)], ...requeueDrain(drain) },
   )
   return recordRunFirst(input, planned)
 }
@@ -40,10 +40,18 @@ const explainFinalizers = (input: PlanInput): string => {
 
 /** Plans a World whose spec says Stopped. The phase is Stopped at once, while the server drains. */
 export const planStopped = (input: PlanInput): Plan => {
-  const run = observeRun(input)
+  const drain = drainServer(input, undefined)
+  // Record the deployment of a run only after the previous run's server is gone.
+  const run = (drain.isDone ? unrecordedRun(input) : undefined) ?? observeRun(input)
   if (run !== undefined) return planEnded(input, endRun(run, 'Stopped', '', input.nowMs))
-  const steps = [...drainServer(input, undefined).steps, ...deleteService(input)]
+  const steps = [...drain.steps, ...serviceDeletionSteps(input)]
   return planWith(input, { phase: 'Inactive', reason: 'NeverStarted', message: '' }, { steps })
+}
+
+/** Returns the run of the spec if it is not recorded yet, so that a run that was stopped before its pod has a deployment. */
+const unrecordedRun = ({ world, settings, nowMs }: PlanInput): WorldRun | undefined => {
+  const { runId } = world.spec
+  return runId === undefined || runId === world.status?.run?.id ? undefined : captureRun(world, runId, settings, nowMs)
 }
 
 /** Plans a run that has ended: its server drains, and a transient world is deleted after its duration. */
@@ -63,12 +71,12 @@ export const planEnded = (input: PlanInput, run: WorldRun, detail?: string): Pla
     trouble: isError ? { ...failure, ...(detail && { detail }) } : drain.isDone ? undefined : drain.trouble,
   } as const
   if (world.spec.transient && leftMs <= 0 && drain.isDone) return planTransientDeletion(input, outcome)
-  const steps = [...drain.steps, ...deleteService(input)]
+  const steps = [...drain.steps, ...serviceDeletionSteps(input)]
   const planned = planWith(input, outcome, { steps, ...requeueDrain(drain, leftMs > 0 ? leftMs : undefined) })
   return recordRunFirst(input, planned)
 }
 
-/** Deletes the World only if the status has seen its present spec: an extension that arrives now is honoured. */
+/** Deletes the World only if the status shows its current spec, so that an extension that arrives now has an effect. */
 const planTransientDeletion = (input: PlanInput, outcome: Parameters<typeof planWith>[1]): Plan =>
   input.world.status?.observedGeneration === input.world.metadata.generation
     ? planWith(input, outcome, { steps: [{ verb: 'deleteWorld' }] })
@@ -83,7 +91,7 @@ const endedDeployment = (world: World, drain: Drain, failed: boolean): 'Stopping
 }
 
 const endedMessage = (world: World, run: WorldRun, drain: Drain): string => {
-  // Only the API names the runs of its own worlds. It has not adopted the kubectl edit of the state yet.
+  // Only the API assigns run ids to its worlds, and the API has not adopted this kubectl edit yet.
   const awaitsRunId = world.spec.state === 'Running' && run.endReason === 'Stopped'
   return awaitsRunId
     ? 'Waiting for the API to assign the id of the next run.'

@@ -23,7 +23,7 @@ const eventsBy = (start: World, pod: Pod | undefined, nowMs = startMs): { world:
 const started = eventsBy(aWorld(running), undefined).world
 const active = eventsBy(started, aPod({ status: ready() })).world
 
-test('a start is one event with run, profile and image', () => {
+test('emits one event for a start, with run, profile and image', () => {
   const { events, world } = eventsBy(aWorld(running), undefined)
   expect(events).toEqual([
     `Normal Started: Run ${runA} started with profile Capacity30 and image registry.example/server:1.`,
@@ -31,18 +31,18 @@ test('a start is one event with run, profile and image', () => {
   expect(eventsBy(world, undefined).events).toEqual([])
 })
 
-test('a ready server is an event with its address', () => {
+test('emits an event for a ready server, with its address', () => {
   expect(eventsBy(started, aPod({ status: ready() })).events).toEqual([
     'Normal Ready: The server is ready at 10.0.0.7:7777.',
   ])
 })
 
-test('an edit of a running world is no event', () => {
+test('emits no event for an edit of a running world', () => {
   const edited = { ...active, metadata: { ...active.metadata, generation: 2 } }
   expect(eventsBy(edited, aPod({ status: ready() })).events).toEqual([])
 })
 
-test('each failure is an event with its cause, and so is the end of the budget', () => {
+test('emits an event with the cause for each failure and for the end of the budget', () => {
   let world = active
   const all: string[] = []
   for (let failure = 1; failure <= 4; failure += 1) {
@@ -51,11 +51,11 @@ test('each failure is an event with its cause, and so is the end of the budget',
     world = step.world
   }
   expect(all).toHaveLength(4)
-  expect(all[0]).toBe('Warning Restarted: Restart 1 of 3: exit code 3.')
-  expect(all[3]).toBe('Warning RestartBudget: Failed 4 times; last error: exit code 3.')
+  expect(all[0]).toBe('Warning Restarted: Restart 1 of 3: the server failed with exit code 3.')
+  expect(all[3]).toBe('Warning RestartBudget: Failed 4 times; last error: the server failed with exit code 3.')
 })
 
-test('the end of a run is an event with its reason', () => {
+test('emits an event with the reason when a run ends', () => {
   expect(eventsBy({ ...active, spec: aWorld(stopped).spec }, undefined).events).toEqual([
     'Normal Stopped: The world was stopped.',
   ])
@@ -72,7 +72,7 @@ test('the end of a run is an event with its reason', () => {
   ])
 })
 
-test('a deletion is an event once no server is left', () => {
+test('emits an event for a deletion once no server is left', () => {
   const deleted = { ...active, metadata: { ...active.metadata, deletionTimestamp: 'now', generation: 2 } }
   const draining = eventsBy(deleted, aPod({ status: ready() }))
   expect(draining.events).toEqual(['Normal Stopped: The world is being deleted.'])
@@ -84,7 +84,7 @@ test('a deletion is an event once no server is left', () => {
   expect(over).toContain('Normal Deleted: The world is deleted: its duration is over and its server has stopped.')
 })
 
-test('a Degraded world is one warning for each reason', () => {
+test('emits one warning for each reason of a Degraded world', () => {
   const foreign = aPod({ metadata: { ownerReferences: [] } })
   const { events, world } = eventsBy(started, foreign)
   expect(events).toHaveLength(1)

@@ -1,6 +1,6 @@
 import { findCondition, findNewlyTrue, isTrue, normalEvent, warningEvent } from '#operator/lifecycle/events.ts'
 import type { EventInput } from '#shared/kube/events.ts'
-import type { RunEndReason, World, WorldStatus } from '#shared/resources/world.ts'
+import { runEndMessages, type World, type WorldStatus } from '#shared/resources/world.ts'
 import { hasEndedInError } from './run.ts'
 import type { Plan } from './step.ts'
 
@@ -45,7 +45,7 @@ const readyEvent = ({ before, after }: Transition): EventInput | undefined => {
 const endEvent = ({ before, after, detail }: Transition): EventInput | undefined => {
   const { run } = after
   if (run?.endReason === undefined || !hasNewEnd(before, after)) return undefined
-  const message = run.endMessage || endMessages[run.endReason]
+  const message = run.endMessage || runEndMessages[run.endReason]
   return hasEndedInError(run)
     ? warningEvent(run.endReason, 'EndRun', message, detail)
     : normalEvent(run.endReason, 'EndRun', message)
@@ -77,14 +77,6 @@ const hasNewRestart = (before: WorldStatus, { run }: WorldStatus): boolean =>
 
 const hasNewEnd = (before: WorldStatus, { run }: WorldStatus): boolean =>
   run?.endReason !== undefined && (before.run?.id !== run.id || before.run.endReason === undefined)
-
-const endMessages: Record<RunEndReason, string> = {
-  Stopped: 'The world was stopped.',
-  Expired: 'The duration of the run is over.',
-  Completed: 'The server ended the run.',
-  StartDeadline: 'The server was not ready in time.',
-  RestartBudget: 'The server failed too often.',
-}
 
 const isDraining = ({ deployment }: WorldStatus): boolean =>
   deployment?.status === 'Stopping' || deployment?.status === 'Unknown'

@@ -3,15 +3,17 @@ import { refusedStatus } from '#operator/lifecycle/conditions.ts'
 import { explainRefusal, isRefusal } from '#operator/lifecycle/refusal.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import { at, exitStatus, runB, startMs } from '#operator/testing/fixtures.ts'
+import { noUse } from '#shared/domain/runUse.ts'
 import { KubeError } from '#shared/kube/errors.ts'
 import {
   active,
   aNode,
   aPod,
   applyStatus,
+  captured,
   conditionOf,
   evicted,
-  frozen,
+  notReady,
   outOfMemory,
   planFor,
   ready,
@@ -43,8 +45,8 @@ describe('a server that does not become ready has a reason of its own', () => {
     ['a scheduling gate', unscheduled('SchedulingGated', 'held by a gate'), 'SchedulingGated', 'held by a gate'],
     ['a missing secret', waitingFor('CreateContainerConfigError', 'no secret'), 'ContainerCannotStart', 'no secret'],
     ['a kubelet that restarts it', waitingFor('CrashLoopBackOff', 'back-off 10s'), 'CrashLoop', 'back-off 10s'],
-  ])('for %s, with the words of the cluster in the detail alone', (_, status, reason, words) => {
-    const planned = planFor(frozen(), aPod({ status }))
+  ])('for %s, with the message of the cluster only in the detail', (_, status, reason, words) => {
+    const planned = planFor(captured(), aPod({ status }))
     expect(planned.steps).toEqual([])
     expect(planned.detail).toContain(words)
     expect(planned.status.message).toMatch(/^[A-Z].*\.$/)
@@ -55,9 +57,9 @@ describe('a server that does not become ready has a reason of its own', () => {
   })
 
   test('and alternating pull errors leave the status unchanged', () => {
-    const first = planFor(frozen(), aPod({ status: waitingFor('ErrImagePull', 'not found') }))
+    const first = planFor(captured(), aPod({ status: waitingFor('ErrImagePull', 'not found') }))
     const next = planFor(
-      applyStatus(frozen(), first),
+      applyStatus(captured(), first),
       aPod({ status: waitingFor('ImagePullBackOff', backOff) }),
       startMs + 9_000,
     )
@@ -66,7 +68,7 @@ describe('a server that does not become ready has a reason of its own', () => {
 
   test('that ends the run after the start deadline', () => {
     const pod = aPod({ status: waitingFor('ErrImagePull', 'not found') })
-    const { world } = settle(frozen(), pod, startMs + settings.startDeadlineMs)
+    const { world } = settle(captured(), pod, startMs + settings.startDeadlineMs)
     expect(world.status).toMatchObject({
       phase: 'Error',
       run: { endReason: 'StartDeadline' },
@@ -83,13 +85,19 @@ describe('a server that does not become ready has a reason of its own', () => {
 describe('a server that is lost', () => {
   test.each<[string, Pod['status'], string, number, string]>([
     [
-      'by its memory',
+      'to its memory limit',
       outOfMemory,
       'OutOfMemory',
       1,
       'Restart 1 of 3: the server exceeded its memory limit. Choose a larger scaling profile.',
     ],
-    ['by itself', exitStatus(3), 'ServerFailed', 1, 'Restart 1 of 3: exit code 3.'],
+    [
+      'to a non-zero exit code',
+      exitStatus(3),
+      'ServerFailed',
+      1,
+      'Restart 1 of 3: the server failed with exit code 3.',
+    ],
     ['by eviction', evicted, 'Evicted', 0, 'Replacing the server: the cluster evicted the server.'],
     [
       'by preemption',
@@ -113,7 +121,7 @@ describe('a server that is lost', () => {
       'Replacing the server: the node of the server was shut down.',
     ],
     [
-      'by a node that has no room after all',
+      'to a node that rejects it',
       { phase: 'Failed', reason: 'OutOfmemory' },
       'NodeRefused',
       0,
@@ -138,9 +146,9 @@ describe('a server that is lost', () => {
   })
 
   test('within moments has its pod named by the deployment', () => {
-    const counted = planFor(frozen(), aPod({ uid: 'short-lived', status: exitStatus(3) }))
+    const counted = planFor(captured(), aPod({ uid: 'short-lived', status: exitStatus(3) }))
     expect(counted.status.deployment?.externalId).toBe('short-lived')
-    const next = applyStatus(frozen(), counted)
+    const next = applyStatus(captured(), counted)
     expect(planFor(next, undefined, startMs + 60_000).status.deployment?.externalId).toBe('short-lived')
     const successor = aPod({ uid: 'its successor', status: ready() })
     expect(planFor(next, successor, startMs + 60_000).status.deployment?.externalId).toBe('its successor')
@@ -155,7 +163,7 @@ describe('a server that is lost', () => {
     }
     expect(reasons).toEqual(['True/ServerFailed', 'True/CrashLoop', 'True/CrashLoop', 'True/CrashLoop'])
     expect(now.world.status).toMatchObject({ phase: 'Error', run: { endReason: 'RestartBudget' } })
-    expect(now.world.status?.message).toBe('Failed 4 times; last error: exit code 3.')
+    expect(now.world.status?.message).toBe('Failed 4 times; last error: the server failed with exit code 3.')
   })
 
   test('by evictions never ends its run, and waits grow up to the maximum', () => {
@@ -241,7 +249,7 @@ describe('a write that the API server refuses', () => {
 
   test('is in the status, and the same refusal again leaves it unchanged', () => {
     const why = explainRefusal(refused(403, 'exceeded quota: small'), 'server')
-    const world = frozen()
+    const world = captured()
     const first = refusedStatus(world.status, planFor(world).status, why, startMs)
     expect(conditionOf(first, 'Degraded')).toBe('True/QuotaExceeded')
     expect(conditionOf(first, 'Ready')).toBe('False/QuotaExceeded')
@@ -284,7 +292,7 @@ describe('a node that does not report', () => {
       'is marked as out of service',
       aNode('Unknown', { spec: { taints: [{ key: 'node.kubernetes.io/out-of-service' }] } }),
     ],
-  ])('and then %s has its server replaced without cost', (_, node) => {
+  ])('and then %s has its server replaced without spending the restart budget', (_, node) => {
     const recorded = planFor(active(), pod, startMs, runB, { node })
     expect(recorded).toMatchObject({ steps: [], status: { run: { restarts: 0, failure: { reason: 'NodeLost' } } } })
     expect(verbs(planFor(applyStatus(active(), recorded), pod, startMs, runB, { node }))).toEqual(['forceDeletePod'])
@@ -299,7 +307,7 @@ describe('a node that does not report', () => {
     expect(verbs(planFor(active(), going, startMs + 60_000, runB, forced))).toEqual(['forceDeletePod'])
   })
 
-  test('blocks the end of stopped, older and deleted servers, and the status says so', () => {
+  test('blocks the end of stopped, older and deleted servers, which the status shows', () => {
     const base = active()
     for (const world of [
       { ...base, spec: { ...base.spec, ...stopped } },
@@ -332,7 +340,7 @@ describe('a server that should have stopped', () => {
     expect(early.status.message).toBe('Waiting for the server to stop.')
     const late = planFor(world, held(['example.com/backup']), graceEndsMs + 10_000)
     expect(late.status).toMatchObject({ phase: 'Stopped', deployment: { status: 'Stopping' } })
-    expect(late.status.message).toContain('finalizer example.com/backup holds its pod')
+    expect(late.status.message).toContain('finalizer example.com/backup blocks the deletion of its pod')
     expect(conditionOf(late.status, 'Degraded')).toBe('True/TerminationStuck')
   })
 
@@ -361,7 +369,7 @@ describe('a paused world', () => {
     ['is to stop', { ...active(), spec: { ...active().spec, ...stopped } }, aPod({ status: ready() })],
     ['failed', active(), aPod({ status: exitStatus(1) })],
     ['is over', active({ ...running, durationMinutes: 1, transient: true }), aPod({ status: ready() })],
-    ['has no server', frozen(), undefined],
+    ['has no server', captured(), undefined],
     ['is being deleted', { ...active(), metadata: { ...active().metadata, deletionTimestamp: at(startMs) } }, aPod()],
   ])('that %s is left alone and says so', (_, world, pod) => {
     const planned = planFor(paused(world), pod, startMs + 86_400_000)
@@ -382,10 +390,73 @@ describe('a paused world', () => {
 
 test('the same input gives the same plan', () => {
   const input = {
-    ...{ world: active(), pod: aPod({ status: outOfMemory }), node: aNode(), service: undefined, queue: undefined },
-    ...{ settings, nowMs: startMs, newRunId: () => runB },
+    world: active(),
+    pod: aPod({ status: outOfMemory }),
+    node: aNode(),
+    service: undefined,
+    queue: undefined,
+    policy: {},
+    others: noUse,
+    settings,
+    nowMs: startMs,
+    newRunId: () => runB,
   }
   const before = structuredClone({ world: input.world, pod: input.pod })
   expect(plan(input)).toEqual(plan(input))
   expect({ world: input.world, pod: input.pod }).toEqual(before)
+})
+
+describe('a server beside the sidecar of a mesh', () => {
+  const proxy = { name: 'istio-proxy', state: { running: { startedAt: at(startMs) } } }
+  const exitedWith = (
+    exitCode: number,
+    phase: 'Running' | 'Failed' = 'Running',
+    own: object = proxy,
+  ): Pod['status'] => ({
+    phase,
+    containerStatuses: [own, { name: 'server', state: { terminated: { exitCode, reason: 'Ended' } } }],
+  })
+
+  test('that exits with code 0 ends the run, although its pod is still Running', () => {
+    expect(planFor(active(), aPod({ status: exitedWith(0) })).status.run?.endReason).toBe('Completed')
+  })
+
+  test('that fails is restarted, although its pod is still Running', () => {
+    const { status } = planFor(active(), aPod({ status: exitedWith(3) }))
+    expect(status).toMatchObject({ phase: 'Active', run: { restarts: 1 }, deployment: { status: 'Restarting' } })
+    expect(status.message).toBe('Restart 1 of 3: the server failed with exit code 3.')
+  })
+
+  test('that exits with code 0 ends the run, although the sidecar failed afterwards', () => {
+    const failed = { name: 'istio-proxy', state: { terminated: { exitCode: 1, reason: 'Error' } } }
+    expect(planFor(active(), aPod({ status: exitedWith(0, 'Failed', failed) })).status.run?.endReason).toBe('Completed')
+  })
+
+  test('that exits with code 0 on its eviction is replaced', () => {
+    const status = { ...exitedWith(0, 'Failed'), reason: 'Evicted' } as Pod['status']
+    expect(planFor(active(), aPod({ status })).status.run).toMatchObject({ restarts: 0, disruptions: 1 })
+  })
+})
+
+describe('a server that is no longer Ready', () => {
+  const lostMs = startMs + 60_000
+  const notReadyFor = (ms: number) => planFor(active(), aPod({ status: notReady(lostMs) }), lostMs + ms)
+
+  test('keeps its world Active until notReadyDeadlineMs', () => {
+    const planned = notReadyFor(settings.notReadyDeadlineMs - 1)
+    expect(planned).toMatchObject({ steps: [], requeueAfterMs: 1, status: { phase: 'Active', run: { restarts: 0 } } })
+    expect(conditionOf(planned.status, 'Ready')).toBe('False/ServerNotReady')
+  })
+
+  test('counts as failed at notReadyDeadlineMs, and its pod is replaced', () => {
+    const planned = notReadyFor(settings.notReadyDeadlineMs)
+    expect(planned.status).toMatchObject({ phase: 'Active', run: { restarts: 1, countedPodUid: 'pod-uid' } })
+    expect(planned.status.message).toBe('Restart 1 of 3: the server was not ready for 300 seconds. Check its log.')
+    const next = planFor(
+      applyStatus(active(), planned),
+      aPod({ status: notReady(lostMs) }),
+      lostMs + settings.notReadyDeadlineMs,
+    )
+    expect(verbs(next)).toEqual(['deletePod'])
+  })
 })

@@ -3,6 +3,7 @@ import type { Node } from '#operator/pods/node.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import type { Service } from '#operator/pods/service.ts'
 import { at, commonSettings, controllerReference, namespace, runA, runB, startMs } from '#operator/testing/fixtures.ts'
+import { noUse } from '#shared/domain/runUse.ts'
 import { labels } from '#shared/resources/group.ts'
 import {
   type World,
@@ -22,8 +23,8 @@ import type { Plan, PlanInput } from './step.ts'
 export const settings: WorldSettings = {
   defaultServerImage: 'registry.example/server:1',
   ...commonSettings,
-  startDeadlineMs: 600_000,
   stopGraceSeconds: 60,
+  notReadyDeadlineMs: 300_000,
   nodeLostForceMs: 0,
   profiles: scalingProfiles,
   placement: [],
@@ -67,7 +68,7 @@ export const aPod = (changes: { run?: string; uid?: string; metadata?: object; s
     namespace,
     uid: changes.uid ?? 'pod-uid',
     labels: { [labels.run]: changes.run ?? runA },
-    ownerReferences: [controllerReference('World', 'w', 'world-uid')],
+    ownerReferences: [controllerReference('World', 'wld-00000000000000000000000001', 'world-uid')],
     ...changes.metadata,
   },
   spec: { nodeName: 'node-1' },
@@ -93,6 +94,14 @@ export const ready = (sinceMs = startMs + 1_000): PodStatus => ({
   phase: 'Running',
   podIP: '10.0.0.7',
   conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: at(sinceMs) }],
+})
+
+/** The status of a pod whose container started a second after `startMs`, and which is not Ready since then. */
+export const notReady = (sinceMs: number): PodStatus => ({
+  phase: 'Running',
+  podIP: '10.0.0.7',
+  conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: at(sinceMs) }],
+  containerStatuses: [{ name: 'server', state: { running: { startedAt: at(startMs + 1_000) } } }],
 })
 
 /** The status of a pod whose container waits for that reason. */
@@ -140,9 +149,9 @@ export const aService = (
 })
 
 /** The world of runA after its first status, and once it is Active. */
-export const frozen = (spec: WorldSpecInput = running): World => applyStatus(aWorld(spec), planFor(aWorld(spec)))
+export const captured = (spec: WorldSpecInput = running): World => applyStatus(aWorld(spec), planFor(aWorld(spec)))
 export const active = (spec: WorldSpecInput = running): World =>
-  applyStatus(frozen(spec), planFor(frozen(spec), aPod({ status: ready() })))
+  applyStatus(captured(spec), planFor(captured(spec), aPod({ status: ready() })))
 
 /** A condition of a status, as `status/reason`. */
 export const conditionOf = (status: WorldStatus, type: string): string => {
@@ -166,6 +175,8 @@ export const planFor = (
     node: undefined,
     service: undefined,
     queue: undefined,
+    policy: {},
+    others: noUse,
     newRunId: () => newRunId,
     ...around,
   })

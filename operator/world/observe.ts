@@ -1,8 +1,9 @@
 import { type NodeState, observeNode } from '#operator/pods/node.ts'
 import { type Pod, runIdOf } from '#operator/pods/pod.ts'
+import { podDeletionStep, type StopSettings } from '#operator/pods/termination.ts'
 import { controllerOf } from '#shared/kube/objects.ts'
 import type { WorldRun } from '#shared/resources/world.ts'
-import { freezeRun } from './run.ts'
+import { captureRun } from './run.ts'
 import type { PlanInput, Step } from './step.ts'
 
 /**
@@ -31,17 +32,17 @@ export const observeServer = (input: PlanInput, runId: string | undefined): Serv
   return { kind: runIdOf(pod) === runId ? 'current' : 'older', pod, node }
 }
 
-/** Returns the run of the present pod, if the status does not know it yet, or else the run of the status. */
+/** Returns the run of the current pod if the status does not have it yet, or else the run in the status. */
 export const observeRun = ({ world, pod, settings, nowMs }: PlanInput): WorldRun | undefined => {
   const recorded = world.status?.run
   const isOurs = pod !== undefined && controllerOf(pod)?.uid === world.metadata.uid
   const podRunId = isOurs ? runIdOf(pod) : undefined
-  return podRunId === undefined || podRunId === recorded?.id ? recorded : freezeRun(world, podRunId, settings, nowMs)
+  return podRunId === undefined || podRunId === recorded?.id ? recorded : captureRun(world, podRunId, settings, nowMs)
 }
 
-/** Returns the step that deletes a server, if there is one to delete; by force if its node is dead. */
-export const deleteServer = (server: Server): Step[] => {
+/** Returns the step that deletes a server, if there is one to delete; it force-deletes if the node is dead. */
+export const serverDeletionSteps = (server: Server, settings: StopSettings): Step[] => {
   if (server.kind === 'none' || server.kind === 'stranger') return []
   if (server.node.kind === 'dead') return [{ verb: 'forceDeletePod', pod: server.pod }]
-  return server.kind === 'terminating' ? [] : [{ verb: 'deletePod', pod: server.pod }]
+  return server.kind === 'terminating' ? [] : [podDeletionStep(server.pod, 'server', settings)]
 }

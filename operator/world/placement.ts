@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { computeGroups, computeRegions } from '#shared/enumerations.ts'
 import { withDefined } from '#shared/optional.ts'
+import type { ParseResult } from '#shared/parseResult.ts'
 
 const toleration = z.strictObject({
   key: z.string().min(1).max(316).exactOptional(),
@@ -16,16 +17,12 @@ const placement = z.strictObject({
   nodeLabels: z.record(z.string().min(1).max(316), z.string().max(63)).default({}),
   tolerations: z.array(toleration).max(32).default([]),
   priorityClassName: z.string().min(1).max(253).exactOptional(),
+  runtimeClassName: z.string().min(1).max(253).exactOptional(),
 })
 
 /** The placement of servers of a group and a region. An entry without one of the two matches all of its values. */
 export type Placement = z.output<typeof placement>
 type Compute = { readonly group: string; readonly region: string }
-
-/** A parsed value, or all its errors, each a sentence with its path. */
-export type ParseResult<T> =
-  | { readonly value: T; readonly errors?: undefined }
-  | { readonly value?: undefined; readonly errors: readonly string[] }
 
 /** Parses a JSON list of placements. The first entry that matches counts. */
 export const parsePlacement = (text: string): ParseResult<readonly Placement[]> => {
@@ -33,7 +30,9 @@ export const parsePlacement = (text: string): ParseResult<readonly Placement[]> 
   try {
     json = JSON.parse(text)
   } catch {
-    return { errors: ['must be JSON: a list of {group, region, nodeLabels, tolerations, priorityClassName}'] }
+    return {
+      errors: ['must be JSON: a list of {group, region, nodeLabels, tolerations, priorityClassName, runtimeClassName}'],
+    }
   }
   const result = z.array(placement).max(64).safeParse(json)
   if (result.success) return { value: result.data }
@@ -51,5 +50,6 @@ export const placementFields = (placements: readonly Placement[], compute: Compu
     nodeSelector: Object.keys(match.nodeLabels).length === 0 ? undefined : match.nodeLabels,
     tolerations: match.tolerations.length === 0 ? undefined : match.tolerations,
     priorityClassName: match.priorityClassName,
+    runtimeClassName: match.runtimeClassName,
   })
 }

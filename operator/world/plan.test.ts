@@ -1,13 +1,16 @@
 import { describe, expect, test } from 'vitest'
+import type { Pod } from '#operator/pods/pod.ts'
 import { at, exitStatus, runA, runB, startMs } from '#operator/testing/fixtures.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
+import { withDefined } from '#shared/optional.ts'
 import type { World, WorldQueue } from '#shared/resources/world.ts'
 import {
   active,
   aPod,
   applyStatus,
   aWorld,
-  frozen,
+  captured,
+  notReady,
   planFor,
   podOf,
   ready,
@@ -16,6 +19,7 @@ import {
   settle,
   stopped,
   verbs,
+  waitingFor,
 } from './fixtures.ts'
 
 describe('a start', () => {
@@ -37,10 +41,30 @@ describe('a start', () => {
     expect(second.status).toMatchObject(begun)
   })
 
+  test('writes no status while its pod is younger than 2 s, and then one that shows the wait', () => {
+    const made = podOf(planFor(aWorld(running)))
+    const young = { ...made, metadata: { ...made.metadata, creationTimestamp: at(startMs) } }
+    expect(planFor(aWorld(running), young, startMs + 500)).toMatchObject({
+      steps: [],
+      deferStatus: true,
+      requeueAfterMs: 1_500,
+    })
+    const late = planFor(aWorld(running), young, startMs + 2_000)
+    expect(late.deferStatus).toBeUndefined()
+    expect(late.status).toMatchObject({
+      ...begun,
+      nodeName: 'node-1',
+      message: 'Waiting for the server to start.',
+      deployment: { status: 'Starting' },
+    })
+  })
+
   test('whose server is ready before the first status is written as Active', () => {
     const pod = podOf(planFor(aWorld(running)))
     expect(planFor(aWorld(running), { ...pod, status: ready() }).status).toMatchObject({
-      ...{ phase: 'Active', run: { id: runA }, deployment: { status: 'Running' } },
+      phase: 'Active',
+      run: { id: runA },
+      deployment: { status: 'Running' },
     })
   })
 
@@ -59,7 +83,9 @@ describe('a start', () => {
     const recorded = planFor(again, pod)
     expect(recorded).toMatchObject({ steps: [], requeueAfterMs: 0 })
     expect(recorded.status).toMatchObject({
-      ...{ phase: 'Starting', runId: runB, run: { id: runA } },
+      phase: 'Starting',
+      runId: runB,
+      run: { id: runA },
       deployment: { id: deploymentIdOfRun(runA), status: 'Stopping' },
     })
     const world = applyStatus(again, recorded)
@@ -91,14 +117,14 @@ describe('a start', () => {
     expect(planned.status).toMatchObject({ phase: 'Starting', runId: runB, run: { id: runB } })
   })
 
-  test('creates the pod of the frozen run despite later edits', () => {
-    const world = aWorld({ ...running, scaling: { profile: 'Capacity1000' } }, frozen().status)
+  test('creates the pod of the captured run despite later edits', () => {
+    const world = aWorld({ ...running, scaling: { profile: 'Capacity1000' } }, captured().status)
     const [step] = planFor(world).steps
     expect(step).toMatchObject({ verb: 'createPod', run: { id: runA, profile: 'Capacity30' } })
   })
 
   test('is Active with an address once the server is ready', () => {
-    const planned = planFor(frozen(), aPod({ status: ready() }))
+    const planned = planFor(captured(), aPod({ status: ready() }))
     expect(planned.status).toMatchObject({
       phase: 'Active',
       address: { host: '10.0.0.7', port: 7777 },
@@ -108,28 +134,54 @@ describe('a start', () => {
     expect(planned.status.conditions?.find(({ type }) => type === 'Ready')?.status).toBe('True')
   })
 
-  test('writes nothing during the first states of its pod, and its wait after 3 s', () => {
+  test('writes nothing more during the first states of its pod, and its wait after 2 s', () => {
     const scheduled = aPod({ metadata: { creationTimestamp: at(startMs) } })
-    const early = planFor(frozen(), scheduled, startMs + 1_000)
-    expect(early.status).toEqual(frozen().status)
-    expect(early.requeueAfterMs).toBe(2_000)
-    const late = planFor(frozen(), scheduled, startMs + 3_000)
+    const early = planFor(captured(), scheduled, startMs + 1_000)
+    expect(early.status).toEqual(captured().status)
+    expect(early.requeueAfterMs).toBe(1_000)
+    const late = planFor(captured(), scheduled, startMs + 2_000)
     expect(late.status).toMatchObject({
       message: 'Waiting for the server to start.',
       deployment: { status: 'Starting' },
     })
   })
 
+  test('writes no further ordinary wait until its pod is 10 s old', () => {
+    const metadata = { creationTimestamp: at(startMs) }
+    const unscheduled: Pod = { ...aPod({ metadata }), spec: {} }
+    const seen = (pod: Pod, afterMs: number, world = captured()) => planFor(world, pod, startMs + afterMs)
+    const waiting = applyStatus(captured(), seen(unscheduled, 2_000))
+    expect(waiting.status).toMatchObject({ message: 'Waiting for a node.', deployment: { status: 'Pending' } })
+    const scheduled = aPod({ metadata })
+    expect(seen(scheduled, 4_000, waiting)).toMatchObject({ status: waiting.status, requeueAfterMs: 6_000 })
+    expect(seen(scheduled, 10_000, waiting).status).toMatchObject({
+      nodeName: 'node-1',
+      message: 'Waiting for the server to start.',
+    })
+    expect(seen(aPod({ metadata, status: ready() }), 4_000, waiting).status.phase).toBe('Active')
+    const failing = aPod({ metadata, status: waitingFor('ErrImagePull') })
+    expect(seen(failing, 4_000, waiting).status.message).toContain('The server image cannot be pulled.')
+    const degraded = applyStatus(captured(), seen(failing, 3_000))
+    expect(seen(scheduled, 4_000, degraded).status.message).toBe('Waiting for the server to start.')
+    const next = aPod({ metadata, uid: 'next-uid' })
+    expect(seen(next, 4_000, waiting).status.deployment?.externalId).toBe('next-uid')
+    const edited = { ...waiting, metadata: { ...waiting.metadata, generation: 2 } }
+    expect(seen(scheduled, 4_000, edited).status).toMatchObject({ observedGeneration: 2, nodeName: 'node-1' })
+  })
+
   test('reports at once what waiting does not resolve', () => {
     const pending = aPod({
       status: { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', message: '0/1 nodes fit' }] },
     })
-    expect(planFor(frozen(), pending).status.message).toContain('No node has room for the server.')
+    expect(planFor(captured(), pending).status.message).toContain('No node has room for the server.')
+    const made = podOf(planFor(aWorld(running)))
+    const young = { ...pending, metadata: { ...made.metadata, creationTimestamp: at(startMs) } }
+    expect(planFor(aWorld(running), young)).not.toHaveProperty('deferStatus')
   })
 
   test('that is not ready in time ends in Error, and its pod is deleted', () => {
     const late = startMs + settings.startDeadlineMs
-    const { world, pod } = settle(frozen(), aPod(), late)
+    const { world, pod } = settle(captured(), aPod(), late)
     expect(pod).toBeUndefined()
     expect(world.status).toMatchObject({ phase: 'Error', deployment: { status: 'Error' } })
     expect(world.status?.message).toContain('not ready in time')
@@ -137,7 +189,7 @@ describe('a start', () => {
 
   test('whose server is ready is Active, even after the deadline', () => {
     const late = startMs + settings.startDeadlineMs + 60_000
-    const planned = planFor(frozen(), aPod({ status: ready() }), late)
+    const planned = planFor(captured(), aPod({ status: ready() }), late)
     expect(planned).toMatchObject({ steps: [], status: { phase: 'Active' } })
   })
 
@@ -205,6 +257,37 @@ describe('a stop', () => {
   test('of a world that never ran leaves it Inactive', () => {
     expect(planFor(aWorld({ revision: 1 })).status.phase).toBe('Inactive')
   })
+
+  test('that the operator sees together with the start records the run as Stopped', () => {
+    expect(planFor(aWorld(stopped)).status).toMatchObject({
+      phase: 'Stopped',
+      run: { id: runA, startedAt: at(startMs), endReason: 'Stopped' },
+      deployment: { id: deploymentIdOfRun(runA), externalId: '', status: 'Stopped' },
+    })
+  })
+
+  test('that the operator sees together with the next start records both runs in order', () => {
+    const world = { ...active(), spec: { ...active().spec, ...stopped, runId: runB } }
+    const first = planFor(world, aPod({ status: ready() }))
+    expect(verbs(first)).toEqual(['deletePod'])
+    expect(first.status).toMatchObject({ run: { id: runA, endReason: 'Stopped' } })
+    expect(planFor(applyStatus(world, first)).status).toMatchObject({
+      phase: 'Stopped',
+      runId: runB,
+      run: { id: runB, endReason: 'Stopped' },
+      previousDeployment: { id: deploymentIdOfRun(runA), status: 'Stopped' },
+    })
+  })
+
+  test('gives a server that was never Ready the short grace, and any other the whole one', () => {
+    const world = { ...active(), spec: { ...active().spec, ...stopped } }
+    const graceOf = (status: Pod['status']): unknown => planFor(world, aPod(withDefined({ status }))).steps[0]
+    const short = { verb: 'deletePod', graceSeconds: settings.unreadyStopGraceSeconds }
+    expect(graceOf(undefined)).toMatchObject(short)
+    expect(graceOf(notReady(startMs))).toMatchObject(short)
+    expect(graceOf(ready())).not.toHaveProperty('graceSeconds')
+    expect(graceOf(notReady(startMs + 60_000))).not.toHaveProperty('graceSeconds')
+  })
 })
 
 describe('a server that fails', () => {
@@ -238,7 +321,7 @@ describe('a server that fails', () => {
   })
 
   test('more often than the budget allows ends the run in Error', () => {
-    let now = { world: frozen(), pod: aPod({ uid: 'pod-0' }) as ReturnType<typeof aPod> | undefined }
+    let now = { world: captured(), pod: aPod({ uid: 'pod-0' }) as ReturnType<typeof aPod> | undefined }
     let nowMs = startMs
     for (let failure = 0; failure <= settings.restartBudget; failure += 1) {
       now = settle(now.world, aPod({ uid: `pod-${failure}`, status: exitStatus(3) }), nowMs)
@@ -246,7 +329,7 @@ describe('a server that fails', () => {
       if (now.world.status?.phase !== 'Error') now = settle(now.world, now.pod, nowMs)
     }
     expect(now.world.status).toMatchObject({ phase: 'Error', deployment: { status: 'Error' }, run: { restarts: 4 } })
-    expect(now.world.status?.message).toBe('Failed 4 times; last error: exit code 3.')
+    expect(now.world.status?.message).toBe('Failed 4 times; last error: the server failed with exit code 3.')
     expect(now.pod).toBeUndefined()
   })
 
@@ -323,6 +406,20 @@ describe('the end of a run', () => {
     expect(verbs(planFor(applyStatus(edited, told), undefined, startMs + 60_000))).toEqual(['deleteWorld'])
   })
 
+  test('deletes a transient world whose run started and stopped before the operator saw it', () => {
+    const world = aWorld({ ...stopped, transient: true, durationMinutes: 1 })
+    const recorded = planFor(world, undefined, startMs + 1_000)
+    expect(recorded).toMatchObject({ steps: [], requeueAfterMs: 59_000, status: { run: { id: runA } } })
+    expect(verbs(planFor(applyStatus(world, recorded), undefined, startMs + 60_000))).toEqual(['deleteWorld'])
+  })
+
+  test('deletes a transient world whose run began and expired while no operator ran', () => {
+    const world = aWorld({ ...running, transient: true, durationMinutes: 1 })
+    const recorded = planFor(world, undefined, startMs + 90_000)
+    expect(recorded).toMatchObject({ steps: [], status: { run: { id: runA, endReason: 'Expired' } } })
+    expect(verbs(planFor(applyStatus(world, recorded), undefined, startMs + 90_000))).toEqual(['deleteWorld'])
+  })
+
   test('does not delete a transient world without a duration or a run', () => {
     const base = active()
     const endless = { ...base, spec: { ...base.spec, ...stopped, transient: true } }
@@ -365,7 +462,7 @@ describe('without the API', () => {
 describe('a pod of another owner', () => {
   test('is never deleted, and the status reports the taken name', () => {
     const foreign = aPod({ metadata: { ownerReferences: [] } })
-    const planned = planFor(frozen(), foreign)
+    const planned = planFor(captured(), foreign)
     expect(verbs(planned)).toEqual([])
     expect(planned.status.message).toContain('belongs to another owner')
   })

@@ -8,9 +8,10 @@ import { isPaused } from '#shared/resources/group.ts'
 import type { WorldRun, WorldStatus } from '#shared/resources/world.ts'
 import { drainServer } from './drain.ts'
 import { planDeleted, planEnded, planStopped } from './ended.ts'
+import { explainForbidden } from './forbidden.ts'
 import { observeRun, observeServer } from './observe.ts'
 import { isBuiltFrom } from './pod.ts'
-import { endRun, freezeRun, maxFailureLength, wantedRunId } from './run.ts'
+import { captureRun, endRun, maxFailureLength, wantedRunId } from './run.ts'
 import { planServer, startingDiagnosis, startingOutcome } from './server.ts'
 import { planNetwork } from './service.ts'
 import { planWith, recordRunFirst } from './status.ts'
@@ -47,13 +48,13 @@ const deleted: Case<PlanInput, Plan> = (input) =>
 const stopped: Case<PlanInput, Plan> = (input) =>
   input.world.spec.state === 'Stopped' ? planStopped(input) : undefined
 
-/** The state is Running: the wanted run is the recorded one, or else it begins now. */
+/** Plans a World whose state is Running. If the wanted run is not the recorded one, it begins now. */
 const running = (input: PlanInput): Plan => {
   const { world, settings, nowMs } = input
   const runId = wantedRunId(world, input.newRunId)
   const recorded = world.status?.run
   const isNew = recorded?.id !== runId
-  const run = isNew ? freezeRun(world, runId, settings, nowMs) : recorded
+  const run = isNew ? captureRun(world, runId, settings, nowMs) : recorded
   return planFirst([otherServer, unnamedRun, ended, expired, underWay], { ...input, run, isNew })
 }
 
@@ -67,7 +68,7 @@ const otherServer: Case<RunInput, Plan> = (input) => {
   const { run, isNew } = input
   if (!isNew) return undefined
   const server = observeServer(input, run.id)
-  // After the creation of the pod and before the status the spec may have changed. Then the pod is outdated.
+  // The spec may have changed after the pod was created and before the status was written. The pod is then outdated.
   if (server.kind === 'current' && isBuiltFrom(server.pod, run)) return undefined
   const drain = drainServer(input, run.id)
   if (drain.isDone) return undefined
@@ -87,7 +88,7 @@ const otherServer: Case<RunInput, Plan> = (input) => {
     },
     { steps, ...requeueAfter(drain.requeueAfterMs) },
   )
-  // The pod of an outdated spec needs no record: the spec names its run, which goes on.
+  // The pod of an outdated spec needs no record: the spec names its run, which continues.
   return last?.id === run.id ? planned : recordRunFirst(input, planned)
 }
 
@@ -108,17 +109,18 @@ const expired: Case<RunInput, Plan> = (input) => {
 const underWay = (input: RunInput): Plan => {
   const { world, run, nowMs } = input
   const network = planNetwork(input, run)
+  const isForbidden = input.pod === undefined && explainForbidden(input, run) !== undefined
   const server = planServer(input, run, network)
   if (server.status.run?.endReason !== undefined) return server
   const deadlineMs = startDeadlineMs(input, server.status)
   if (nowMs >= deadlineMs) return planLateStart(input, server)
-  const steps = [...server.steps, ...network.steps]
+  const steps = isForbidden ? server.steps : [...server.steps, ...network.steps]
   const expiresMs = expiresAtMs(world.spec.durationMinutes, run.startedAt)
   return {
     ...server,
     steps,
     ...requeueAfter(expiresMs - nowMs, deadlineMs - nowMs, server.requeueAfterMs),
-    // In a rush each server is started before the first is reported on. The new pod brings the world back to the queue.
+    // The new pod triggers the next reconcile, whose status shows it.
     ...(input.isNew && steps.some(({ verb }) => verb === 'createPod') ? { deferStatus: true } : {}),
   }
 }
@@ -141,7 +143,7 @@ const planLateStart = (input: RunInput, { status, detail }: Plan): Plan => {
   )
 }
 
-/** Returns the last refusal, since no pod shows it, or else what the server waits for. */
+/** Returns the last refusal, which no pod shows, or else the reason why the server is not Ready. */
 const explainDelay = ({ world, pod }: PlanInput, planned: WorldStatus): NonNullable<WorldRun['failure']> => {
   const refused = world.status?.conditions?.find(({ reason }) => refusalReasons.includes(reason))
   const isRefused = refused !== undefined && pod === undefined

@@ -1,16 +1,63 @@
 import { expect, test } from 'vitest'
-import { frozenRunFields, type WorldRun } from '#shared/resources/world.ts'
-import { frozen, podOfRun } from './fixtures.ts'
-import { isBuiltFrom } from './pod.ts'
+import { runtimeSettings, serverSettings, settingVariable } from '#shared/domain/world.ts'
+import { changesOf } from '#shared/resources/testing/changes.ts'
+import { capturedRunFields, type WorldRun, worldSpecSchema } from '#shared/resources/world.ts'
+import { aWorld, captured, podOfRun, settings } from './fixtures.ts'
+import type { Placement } from './placement.ts'
+import { buildPod, isBuiltFrom } from './pod.ts'
+import { captureRun } from './run.ts'
 
-const run = frozen().status?.run as WorldRun
+type Container = { startupProbe: { failureThreshold: number }; env: object[] }
 
-test.each(frozenRunFields)('a pod was made for another run if its field %s differs', (field) => {
+const run = captured().status?.run as WorldRun
+
+test.each(capturedRunFields)('detects a pod of another run by the field %s', (field) => {
   expect(isBuiltFrom(podOfRun(run), run)).toBe(true)
   expect(isBuiltFrom(podOfRun(run), { ...run, [field]: 'another' })).toBe(false)
 })
 
-test('a pod was made for its run whatever happened since the start', () => {
+const serverFields = ['scaling', ...Object.keys(serverSettings.shape)]
+const serverChanges = changesOf(worldSpecSchema).filter(({ pointer }) =>
+  serverFields.includes(pointer.split('/')[1] ?? ''),
+)
+
+test.each(serverChanges)('a run keeps $pointer from its start', ({ change }) => {
+  const capture = (spec: object) => captureRun(aWorld(spec), run.id, settings, 0)
+  expect(capture(change)).not.toEqual(capture({}))
+})
+
+test.each(serverChanges.filter(({ pointer }) => pointer !== '/networking/strategy'))(
+  'the pod of a server depends on $pointer',
+  ({ change }) => {
+    const placement: Placement[] = [
+      { group: 'production', region: 'Europe', nodeLabels: { zone: 'a' }, tolerations: [] },
+    ]
+    const build = (spec: object) => {
+      const placed = { ...settings, placement }
+      return buildPod(aWorld({}), captureRun(aWorld(spec), run.id, placed, 0), placed).spec
+    }
+    expect(build(change)).not.toEqual(build({}))
+  },
+)
+
+test.each(changesOf(runtimeSettings))(
+  'a server gets the setting $pointer in its environment',
+  ({ pointer, change }) => {
+    const { spec } = buildPod(aWorld({}), { ...run, ...change }, settings)
+    const [container] = (spec as { containers: Container[] }).containers
+    const [value] = Object.values(change)
+    expect(container?.env).toContainEqual({ name: settingVariable(pointer.slice(1)), value: String(value) })
+  },
+)
+
+test('recognizes the pod of its run after any later edit', () => {
   const later = { ...run, startedAt: '2030-01-01T00:00:00Z', restarts: 2, readyAt: '2030-01-01T00:00:00Z' }
   expect(isBuiltFrom(podOfRun(run), later)).toBe(true)
+})
+
+test('liveness counts only once the server was ready, for which it has the whole start deadline', () => {
+  const { spec } = buildPod(aWorld({}), run, { ...settings, startDeadlineMs: 600_000 })
+  const [container] = (spec as { containers: Container[] }).containers
+  expect(container?.startupProbe).toMatchObject({ httpGet: { path: '/readyz' }, periodSeconds: 1 })
+  expect(container?.startupProbe.failureThreshold).toBeGreaterThan(600)
 })

@@ -1,25 +1,37 @@
-import { assemblePod, buildProbes, commonEnvironment, gamePort, type Pod, tenantLabels } from '#operator/pods/pod.ts'
+import { assemblePod, buildProbes, commonEnvironment, type Pod, tenantLabels } from '#operator/pods/pod.ts'
 import { digestOf } from '#shared/digest.ts'
+import { gamePort } from '#shared/domain/ports.ts'
+import { runtimeSettings, settingVariable } from '#shared/domain/world.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import { apiGroup, labels } from '#shared/resources/group.ts'
-import { frozenRunFields, type World, type WorldRun } from '#shared/resources/world.ts'
+import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
+import { worldIdOf } from '#shared/resources/resourceId.ts'
+import { capturedRunFields, type World, type WorldRun } from '#shared/resources/world.ts'
 import { placementFields } from './placement.ts'
 import { profileResources } from './run.ts'
 import type { WorldSettings } from './settings.ts'
 
 /**
- * Builds the server pod of a run from the frozen run alone. It has the world's name, so the API server refuses a second
+ * Builds the server pod of a run from the captured run alone. It has the world's name, so the API server refuses a second
  * one.
  */
-export const buildPod = (world: World, run: WorldRun, settings: WorldSettings): KubeObject & { spec: object } =>
+export const buildPod = (
+  world: World,
+  run: WorldRun,
+  settings: WorldSettings,
+  policy: NamespacePolicy = {},
+): KubeObject & { spec: object } =>
   assemblePod({
     owner: world,
+    settings,
+    policy,
     name: world.metadata.name,
     labels: serverLabels(world, run),
-    annotations: { [digestAnnotation]: frozenDigest(run) },
+    annotations: { [digestAnnotation]: capturedDigest(run) },
     spec: placementFields(settings.placement, run.compute ?? world.spec.compute),
     stopGraceSeconds: settings.stopGraceSeconds,
     tmpSizeLimit: '256Mi',
+    storageLimit: '512Mi',
     container: {
       name: 'server',
       image: run.image,
@@ -29,27 +41,32 @@ export const buildPod = (world: World, run: WorldRun, settings: WorldSettings): 
         { name: 'game-tcp', containerPort: gamePort, protocol: 'TCP' },
         { name: 'game-udp', containerPort: gamePort, protocol: 'UDP' },
       ],
-      probes: run.probes ? probes : {},
+      probes: run.probes ? serverProbes(settings) : {},
       resources: resources(run, settings),
     },
   })
 
-// Loading a map may take minutes, so liveness counts late. Players wait for readiness, so it is checked every second.
-const probes = buildProbes({ readyEvery: 1, aliveAfter: 60, aliveEvery: 10 })
+/**
+ * Returns the probes of a server. Liveness counts only after the server was ready, because loading a map may block it for
+ * minutes. Readiness is checked every second, because players wait for it.
+ */
+const serverProbes = ({ startDeadlineMs }: WorldSettings): object =>
+  buildProbes({ startPath: '/readyz', startDeadlineMs, readyEverySeconds: 1, aliveEverySeconds: 10 })
 
 const digestAnnotation = `${apiGroup}/run-digest`
 
-/** Reports whether the pod was built from a run with the same id and the same frozen fields. */
+/** Reports whether the pod was built from a run with the same id and the same captured fields. */
 export const isBuiltFrom = (pod: Pod, run: WorldRun): boolean =>
-  pod.metadata.annotations?.[digestAnnotation] === frozenDigest(run)
+  pod.metadata.annotations?.[digestAnnotation] === capturedDigest(run)
 
-/** Covers the fields that a pod is built from, without the times and counts of the run. */
-const frozenDigest = (run: WorldRun): string => digestOf(frozenRunFields.map((field) => run[field]))
+/** Returns a digest of the fields that a pod is built from, without the times and counts of the run. */
+const capturedDigest = (run: WorldRun): string => digestOf(capturedRunFields.map((field) => run[field]))
 
 /** Returns the labels of the pod and the service of a run. */
 export const serverLabels = (world: World, run: WorldRun): Record<string, string> => ({
   ...tenantLabels(world),
   [labels.world]: world.metadata.name,
+  [labels.worldId]: worldIdOf(world),
   [labels.run]: run.id,
   [labels.name]: 'world-server',
   [labels.component]: 'world',
@@ -62,8 +79,10 @@ const environment = (
   run: WorldRun,
   { publicUrl }: WorldSettings,
 ): Record<string, string | undefined> => ({
-  ...commonEnvironment({ worldName: world.metadata.name, runId: run.id, tenant: tenantLabels(world), publicUrl }),
-  ORRERY_MAP_NAME: run.mapName,
+  ...commonEnvironment({ worldId: worldIdOf(world), runId: run.id, tenant: tenantLabels(world), publicUrl }),
+  ...Object.fromEntries(
+    Object.entries(runtimeSettings.parse(run)).map(([setting, value]) => [settingVariable(setting), String(value)]),
+  ),
   ORRERY_CAPACITY: String(run.capacity),
   ORRERY_DURATION_MINUTES: world.spec.durationMinutes?.toString(),
   ORRERY_SCALING_PROFILE: run.profile,
@@ -71,8 +90,8 @@ const environment = (
   ORRERY_PORT: String(gamePort),
 })
 
-const resources = (run: WorldRun, settings: WorldSettings): object => {
-  // Older operators froze runs without resources.
+const resources = (run: WorldRun, settings: WorldSettings) => {
+  // Older operators captured runs without resources.
   const { memoryLimit, cpuLimit, memoryRequest, cpuRequest } = run.resources ?? profileResources(run.profile, settings)
   return { limits: { memory: memoryLimit, cpu: cpuLimit }, requests: { memory: memoryRequest, cpu: cpuRequest } }
 }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { startMs } from '#operator/testing/fixtures.ts'
+import { overrideProfiles } from '#shared/profileOverrides.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
-import { applyStatus, aWorld, frozen, planFor, running, settings } from './fixtures.ts'
+import { applyStatus, aWorld, captured, planFor, running, settings } from './fixtures.ts'
 import { parsePlacement } from './placement.ts'
 import { buildPod } from './pod.ts'
-import { overrideProfiles } from './profiles.ts'
 
-const specOf = (world = frozen(), of = settings): Record<string, unknown> => {
+const specOf = (world = captured(), of = settings): Record<string, unknown> => {
   const run = world.status?.run
   if (run === undefined) throw new Error('no run')
   return { ...buildPod(world, run, of).spec }
@@ -45,15 +45,15 @@ describe('scaling profiles', () => {
 
   test('set the limits of a pod, and its requests as the configured part', () => {
     expect(resourcesOf(specOf())).toEqual({
-      limits: { memory: '4Gi', cpu: '1' },
-      requests: { memory: '4096Mi', cpu: '250m' },
+      limits: { memory: '4Gi', cpu: '1', 'ephemeral-storage': '512Mi' },
+      requests: { memory: '4096Mi', cpu: '250m', 'ephemeral-storage': '0' },
     })
   })
 
   test('that changed take effect at the next run and not at a restart', () => {
     const { value: profiles = scalingProfiles } = overrideProfiles({ Capacity30: 'memoryLimit: 512Mi' })
     const changed = { ...settings, profiles }
-    expect(resourcesOf(specOf(frozen(), changed))).toMatchObject({ limits: { memory: '4Gi' } })
+    expect(resourcesOf(specOf(captured(), changed))).toMatchObject({ limits: { memory: '4Gi' } })
     const next = planFor(aWorld(running), undefined, startMs, '', { settings: changed })
     const world = applyStatus(aWorld(running), next)
     expect(resourcesOf(specOf(world, changed))).toMatchObject({
@@ -67,11 +67,11 @@ describe('placement', () => {
   const toleration = { key: 'worlds', operator: 'Exists', effect: 'NoSchedule' }
   const text = JSON.stringify([
     { group: 'production', region: 'Europe', nodeLabels: { pool: 'eu' }, tolerations: [toleration] },
-    { group: 'production', nodeLabels: { pool: 'rest' }, priorityClassName: 'worlds' },
+    { group: 'production', nodeLabels: { pool: 'rest' }, priorityClassName: 'worlds', runtimeClassName: 'gvisor' },
   ])
   const placed = (compute: object): Record<string, unknown> => {
     const { value: placement = [] } = parsePlacement(text)
-    return specOf(frozen({ ...running, compute }), { ...settings, placement })
+    return specOf(captured({ ...running, compute }), { ...settings, placement })
   }
 
   test('is that of the first entry that matches group and region', () => {
@@ -79,6 +79,7 @@ describe('placement', () => {
     expect(placed({ region: 'AsiaPacific' })).toMatchObject({
       nodeSelector: { pool: 'rest' },
       priorityClassName: 'worlds',
+      runtimeClassName: 'gvisor',
     })
     const anywhere = placed({ group: 'staging' })
     for (const field of ['nodeSelector', 'tolerations', 'priorityClassName']) expect(anywhere).not.toHaveProperty(field)
@@ -86,7 +87,7 @@ describe('placement', () => {
 
   test('is that of the start of the run despite later edits', () => {
     const { value: placement = [] } = parsePlacement(text)
-    const edited = { ...frozen(), spec: aWorld({ ...running, compute: { group: 'staging' } }).spec }
+    const edited = { ...captured(), spec: aWorld({ ...running, compute: { group: 'staging' } }).spec }
     expect(specOf(edited, { ...settings, placement })).toMatchObject({ nodeSelector: { pool: 'eu' } })
   })
 

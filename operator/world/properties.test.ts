@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { runIdOf } from '#operator/pods/pod.ts'
+import { type Pod, runIdOf } from '#operator/pods/pod.ts'
 import { at, exitStatus, runB, startMs } from '#operator/testing/fixtures.ts'
+import { noUse } from '#shared/domain/runUse.ts'
 import { isPaused } from '#shared/resources/group.ts'
-import type { World, WorldStatus } from '#shared/resources/world.ts'
+import type { World, WorldRun, WorldStatus } from '#shared/resources/world.ts'
 import {
   aNode,
   aService,
@@ -19,7 +20,7 @@ import {
 import { plan } from './plan.ts'
 import type { PlanInput, Step } from './step.ts'
 
-/** A cluster that only the test and the operator change. */
+/** A simulated cluster that only the test and the operator change. */
 type Cluster = Pick<PlanInput, 'pod' | 'node' | 'service' | 'queue'> & {
   world: World | undefined
   nowMs: number
@@ -66,18 +67,32 @@ const events = {
   })),
   isTransient: onSpec(() => ({ transient: true, durationMinutes: 30 })),
   losesItsService: (cluster) => ({ ...cluster, service: undefined }),
+  waitsBriefly: (cluster) => ({ ...cluster, nowMs: cluster.nowMs + 3_000 }),
   waits: (cluster) => ({ ...cluster, nowMs: cluster.nowMs + 61_000 }),
 } satisfies Record<string, Event>
 const anEvent = fc.constantFrom(...(Object.keys(events) as (keyof typeof events)[]))
 
 const look = (cluster: Cluster, world: World) =>
-  plan({ ...cluster, world, settings, newRunId: () => runB, node: cluster.pod ? cluster.node : undefined })
+  plan({
+    ...cluster,
+    world,
+    policy: {},
+    others: noUse,
+    settings,
+    newRunId: () => runB,
+    node: cluster.pod ? cluster.node : undefined,
+  })
+
+const aNewPod = ({ made, nowMs }: Cluster, run: WorldRun): Pod => {
+  const pod = podOfRun(run, `pod-${made}`)
+  return { ...pod, metadata: { ...pod.metadata, creationTimestamp: at(nowMs) } }
+}
 
 const perform = (cluster: Cluster, world: World, step: Step): Cluster => {
   switch (step.verb) {
     case 'createPod':
       expect(cluster.pod, 'a second server').toBeUndefined()
-      return { ...cluster, made: cluster.made + 1, pod: podOfRun(step.run, `pod-${cluster.made}`) }
+      return { ...cluster, made: cluster.made + 1, pod: aNewPod(cluster, step.run) }
     case 'deletePod':
       return events.isDeletedByHand(cluster)
     case 'forceDeletePod':
@@ -106,7 +121,7 @@ const justify = (cluster: Cluster, world: World, step: Step): void => {
   if (step.verb === 'deletePod')
     expect(unwanted || older || overdue || counted || isUnrecorded, 'a wanted server').toBe(true)
   if (step.verb === 'deletePod' || step.verb === 'forceDeletePod') {
-    // The pod of an outdated spec may go without a record: the spec names its run, which goes on.
+    // The pod of an outdated spec may be deleted without a record: the spec names its run, which continues.
     const goesOn = !older && !unwanted
     expect(goesOn || run?.id === podRunId, 'a run that is not on record').toBe(true)
   }
@@ -124,7 +139,7 @@ const performAll = (start: Cluster, world: World, steps: readonly Step[]): Clust
     return perform(cluster, world, step)
   }, start)
 
-/** The operator executes its plan and dies before it writes the status. */
+/** Executes a plan without writing its status, as an operator that is killed. */
 const executesAndDies: Event = (cluster) =>
   cluster.world === undefined ? cluster : performAll(cluster, cluster.world, look(cluster, cluster.world).steps)
 
@@ -136,21 +151,27 @@ const settle = (start: Cluster): Cluster => {
   for (let round = 0; round < 25; round += 1) {
     const { world } = cluster
     if (world === undefined) return cluster
-    const { steps, status, deferStatus } = look(cluster, world)
+    const { steps, status, deferStatus, requeueAfterMs = 0 } = look(cluster, world)
     cluster = performAll(cluster, world, steps)
     const isQuiet = steps.length === 0 && JSON.stringify(status) === JSON.stringify(world.status)
     if (cluster.world !== undefined && !deferStatus) cluster = { ...cluster, world: { ...world, status } }
     if (isQuiet) return cluster
+    if (deferStatus && steps.length === 0) cluster = { ...cluster, nowMs: cluster.nowMs + requeueAfterMs }
   }
   throw new Error('The cluster did not settle in 25 reconciles.')
 }
 
 const aCluster = (strategy: 'Default' | 'ClusterIP' = 'Default'): Cluster => ({
   world: aWorld({ ...running, networking: { strategy } }),
-  ...{ pod: undefined, node: aNode(), service: undefined, queue: undefined, nowMs: startMs, made: 0 },
+  pod: undefined,
+  node: aNode(),
+  service: undefined,
+  queue: undefined,
+  nowMs: startMs,
+  made: 0,
 })
 
-/** A status without the times of observations. */
+/** Returns a status without the times of observations. */
 const timeless = (status: WorldStatus | undefined): unknown =>
   JSON.parse(JSON.stringify(status, (key, value) => (/Time$|At$/.test(key) || key === 'startedAt' ? undefined : value)))
 
@@ -193,7 +214,7 @@ describe('after any sequence of events', () => {
   })
 })
 
-test('the status does not depend on the order in which the parts of a running world are seen', () => {
+test('the status does not depend on the order in which the objects of a running world are observed', () => {
   const parts: Record<string, Event> = {
     scheduled: onPod((pod) => ({ ...pod, spec: { nodeName: 'node-1' } })),
     ready: onPod((pod) => ({ ...pod, status: ready() })),
@@ -213,7 +234,7 @@ test('the status does not depend on the order in which the parts of a running wo
   const bare = { ...start, pod: start.pod && { ...start.pod, spec: {} } }
   const seen = (order: string[]): unknown => {
     let cluster: Cluster = bare
-    // The last word on the service is that it has an address, in whatever order its parts were told.
+    // The address of the service is observed last, after any order of the other parts.
     for (const name of [...order, 'ingress']) cluster = settle(parts[name]?.(cluster) ?? cluster)
     return timeless(cluster.world?.status)
   }

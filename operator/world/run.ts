@@ -1,8 +1,9 @@
 import { toInstant } from '#operator/lifecycle/duration.ts'
 import { restartBackoffMs } from '#operator/lifecycle/restartBudget.ts'
 import type { Loss } from '#operator/pods/diagnosis.ts'
-import { scaleCpu, scaleMemory } from '#operator/pods/quantities.ts'
+import { plainSettings, runtimeSettings } from '#shared/domain/world.ts'
 import { withDefined } from '#shared/optional.ts'
+import { scaleCpu, scaleMemory } from '#shared/quantities.ts'
 import type { RunEndReason, World, WorldRun } from '#shared/resources/world.ts'
 import type { WorldSettings } from './settings.ts'
 
@@ -10,8 +11,8 @@ import type { WorldSettings } from './settings.ts'
 export const maxFailureLength = 2_048
 
 /**
- * Returns the id of the run that is wanted while the state is Running. `spec.runId` comes first. Without it the
- * operator's own id stands until `state: Stopped` ends that run; a run that ended by itself is not started again.
+ * Returns the id of the run that is wanted while the state is Running. `spec.runId` comes first. Without it, the id that the
+ * operator generated is kept until `state: Stopped` ends the run; a run that ended by itself is not started again.
  */
 export const wantedRunId = (world: World, newRunId: () => string): string => {
   if (world.spec.runId !== undefined) return world.spec.runId
@@ -21,7 +22,7 @@ export const wantedRunId = (world: World, newRunId: () => string): string => {
 }
 
 /** Returns a new run with everything that its pods are built from. Later edits of the spec act on the next run. */
-export const freezeRun = (world: World, id: string, settings: WorldSettings, nowMs: number): WorldRun => {
+export const captureRun = (world: World, id: string, settings: WorldSettings, nowMs: number): WorldRun => {
   const { runtime, scaling, networking, compute } = world.spec
   return {
     id,
@@ -29,13 +30,14 @@ export const freezeRun = (world: World, id: string, settings: WorldSettings, now
     image: runtime.image ?? settings.defaultServerImage,
     ...withDefined({ contentId: runtime.contentId }),
     profile: scaling.profile,
-    mapName: runtime.mapName,
+    ...runtimeSettings.parse(runtime),
     capacity: runtime.capacity ?? settings.profiles[scaling.profile].capacity,
     probes: runtime.probes,
     args: runtime.args,
     strategy: resolveStrategy(networking.strategy, settings),
     resources: profileResources(scaling.profile, settings),
     compute,
+    ...plainSettings.parse(world.spec),
     restarts: 0,
   }
 }
@@ -54,13 +56,13 @@ export const profileResources = (
   }
 }
 
-/** In a frozen run, Default means the address of the pod. */
+/** In a captured run, Default means the address of the pod. */
 const resolveStrategy = (strategy: WorldRun['strategy'], { defaultStrategy }: WorldSettings): WorldRun['strategy'] => {
   if (strategy !== 'Default') return strategy
   return defaultStrategy === 'PodIP' ? 'Default' : defaultStrategy
 }
 
-/** Returns the run with its end. The time of an end that is recorded already stays. */
+/** Returns the run with its end. The time of a recorded end is not changed. */
 export const endRun = (run: WorldRun, endReason: RunEndReason, endMessage: string, nowMs: number): WorldRun => ({
   ...run,
   endedAt: run.endedAt ?? toInstant(nowMs),
@@ -69,13 +71,13 @@ export const endRun = (run: WorldRun, endReason: RunEndReason, endMessage: strin
 })
 
 /**
- * Returns the run with a lost pod counted: as a failure, or as a disruption, which costs no restart. Earlier losses are
- * forgotten once the server was Ready for `restartRefillMs`.
+ * Returns the run with a lost pod counted: as a failure, or as a disruption, which does not count against the restart budget.
+ * Earlier losses no longer count once the server was Ready for `restartRefillMs`.
  */
 export const countLoss = (
-  run: WorldRun,
+  { exitCode: _, ...run }: WorldRun,
   podUid: string,
-  { reason, message, disrupted }: Loss,
+  { reason, message, disrupted, exitCode }: Loss,
   { settings, nowMs }: { settings: WorldSettings; nowMs: number },
 ): WorldRun => {
   // Only a server that was Ready after the last loss counts as recovered.
@@ -89,15 +91,16 @@ export const countLoss = (
     ...(disrupted || disruptions > 0 ? { disruptions: disruptions + (disrupted ? 1 : 0) } : {}),
     countedPodUid: podUid,
     failedAt: toInstant(nowMs),
+    ...withDefined({ exitCode }),
     failure: {
-      // From the second failure in a row on it is a loop, whatever the exit code.
+      // The second failure in a row, and each further one, is a crash loop, whatever the exit code.
       reason: reason === 'ServerFailed' && restarts > 0 ? 'CrashLoop' : reason,
       message: message.slice(0, maxFailureLength),
     },
   }
 }
 
-/** Returns the run with its server Ready since then, and without the failure before it. */
+/** Returns the run with the time at which its server became Ready, and without its last failure. */
 export const markReady = (
   { failure: _, readyPodUid: __, ...run }: WorldRun,
   readyAt: string,

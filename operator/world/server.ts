@@ -1,4 +1,6 @@
 import { toInstant } from '#operator/lifecycle/duration.ts'
+import { findCondition, isTrue } from '#operator/lifecycle/events.ts'
+import { forbiddenRetryMs } from '#operator/lifecycle/forbidden.ts'
 import { lowerFirst } from '#operator/lifecycle/message.ts'
 import { type Case, planFirst, requeueAfter } from '#operator/lifecycle/plan.ts'
 import {
@@ -12,19 +14,26 @@ import {
   seriousDiagnosis,
 } from '#operator/pods/diagnosis.ts'
 import type { Pod } from '#operator/pods/pod.ts'
-import { readySince } from '#operator/pods/podState.ts'
+import { endOf, notReadySince, readySince } from '#operator/pods/podState.ts'
 import { explainBlockedEnd, explainUnreachable, nextChangeMs } from '#operator/pods/termination.ts'
 import { withDefined } from '#shared/optional.ts'
-import type { WorldRun } from '#shared/resources/world.ts'
+import type { World, WorldRun } from '#shared/resources/world.ts'
 import { planEnded } from './ended.ts'
-import { deleteServer, type OwnServer, observeServer, type Server } from './observe.ts'
+import { explainForbidden } from './forbidden.ts'
+import { type OwnServer, observeServer, type Server, serverDeletionSteps } from './observe.ts'
 import { countLoss, endRun, markReady, nextPodAtMs } from './run.ts'
 import type { Network } from './service.ts'
 import { type Outcome, planWith, recordOnly } from './status.ts'
 import type { Plan, PlanInput } from './step.ts'
 
-/** The age until which the ordinary first states of a pod stay out of the status: each would cost a write. */
-const quietMs = 3_000
+/**
+ * The age of a pod until which its ordinary first states are not written to the status. A server that starts sooner needs one
+ * status write, and one that starts later has the state in which it waits in its first status.
+ */
+const quietMs = 2_000
+
+/** The age of a pod until which a status that shows an ordinary wait is not replaced by another ordinary wait. */
+const sameWaitMs = 10_000
 
 /** The diagnosis of a server in its ordinary first states. */
 export const startingDiagnosis: Diagnosis = pendingDiagnosis('Starting', 'Waiting for the server to become ready.')
@@ -39,20 +48,20 @@ type OwnInput = ServerInput<OwnServer>
 /**
  * Plans the server of a run that is under way. The first case that applies returns the plan. Without a pod of the run:
  *
- *   missing        no pod                          create it, after the backoff of the last loss
+ *   missing        no pod                          create it, after the backoff of the last loss, unless forbidden
  *   nameTaken      a stranger's pod                report it
  *   older          a pod of another run            delete it
  *   terminating    the pod is being deleted        wait for its end
  *
  * With a pod of the run:
  *
- *   completed      exit code 0                     end the run
- *   failed         any other end                   count it, delete the pod, create the next while the budget lasts
- *   nodeDead       its node is dead                as failed, without cost
+ *   completed      exit code 0 of its container    end the run
+ *   failed         its container ended otherwise   count it, delete the pod, create the next while the budget lasts
+ *   nodeDead       its node is dead                as failed; does not count against the restart budget
  *   unreachable    its node does not report        wait; Ready and the deployment are Unknown
  *   ready          Ready, with an address          Active
  *   noAddress      Ready, without an address       wait
- *   noLongerReady  it was Ready before             Active and Degraded
+ *   noLongerReady  it was Ready before             Active and Degraded; as failed after a time
  *   lateRestart    not Ready in time after a loss  as failed
  *   gettingReady   otherwise                       wait
  */
@@ -64,6 +73,10 @@ export const planServer = (input: PlanInput, run: WorldRun, network: Network): P
 const missing: Case<ServerInput, Plan> = (input) => {
   const { server, run, settings, nowMs } = input
   if (server.kind !== 'none') return undefined
+  const forbidden = explainForbidden(input, run)
+  if (forbidden !== undefined) {
+    return planWith(input, startingOutcome(input, run, forbidden), { requeueAfterMs: forbiddenRetryMs })
+  }
   const waitMs = nextPodAtMs(run, settings) - nowMs
   const outcome = startingOutcome(input, run, startingDiagnosis)
   return waitMs > 0
@@ -80,18 +93,18 @@ const older: Case<ServerInput, Plan> = (input) => {
   const { server, run } = input
   if (server.kind !== 'older') return undefined
   const why = pendingDiagnosis('Starting', 'Waiting for an older server to stop.')
-  return planWith(input, startingOutcome(input, run, why), { steps: deleteServer(server) })
+  return planWith(input, startingOutcome(input, run, why), { steps: serverDeletionSteps(server, input.settings) })
 }
 
 const terminating: Case<ServerInput, Plan> = (input) => {
   const { server, run, nowMs } = input
   if (server.kind !== 'terminating') return undefined
-  const why =
-    explainBlockedEnd(server, nowMs) ??
-    pendingDiagnosis('ServerDeleted', 'The server was deleted. Waiting for it to stop.')
+  const deleted = pendingDiagnosis('ServerDeleted', 'The server was deleted. Waiting for it to stop.')
+  // The operator deletes a lost server itself, so the loss stays the reason.
+  const why = explainBlockedEnd(server, nowMs) ?? (run.failure === undefined ? deleted : startingDiagnosis)
   const outcome = startingOutcome(input, run, why)
   return planWith(input, server.node.kind === 'unreachable' ? { ...outcome, deployment: 'Unknown' } : outcome, {
-    steps: deleteServer(server),
+    steps: serverDeletionSteps(server, input.settings),
     ...requeueAfter(nextChangeMs(server, nowMs)),
   })
 }
@@ -106,12 +119,14 @@ const current: Case<ServerInput, Plan> = (input) => {
 }
 
 const completed: Case<OwnInput, Plan> = (input) =>
-  input.server.pod.status?.phase === 'Succeeded'
-    ? recordEnd(input, endRun(input.run, 'Completed', 'The server ended the run.', input.nowMs))
+  endOf(input.server.pod, 'server') === 'Succeeded'
+    ? recordEnd(input, endRun({ ...input.run, exitCode: 0 }, 'Completed', 'The server ended the run.', input.nowMs))
     : undefined
 
 const failed: Case<OwnInput, Plan> = (input) =>
-  input.server.pod.status?.phase === 'Failed' ? planLoss(input, explainFailure(input.server.pod, 'server')) : undefined
+  endOf(input.server.pod, 'server') === 'Failed'
+    ? planLoss(input, explainFailure(input.server.pod, 'server'))
+    : undefined
 
 const nodeDead: Case<OwnInput, Plan> = (input) => {
   const { node } = input.server
@@ -135,13 +150,13 @@ const ready: Case<OwnInput, Plan> = (input) => {
   const { server, run, network } = input
   const since = readySince(server.pod)
   if (since === undefined || network.address === undefined) return undefined
-  // Kubernetes rounds down to seconds, so the pod's time may lie before the start of the run.
+  // Times of Kubernetes are rounded down to seconds, so that of the pod may be earlier than the start of the run.
   const readyAt = toInstant(Math.max(Date.parse(since), Date.parse(run.startedAt)))
   return planWith(input, {
     run: markReady(run, readyAt, server.pod.metadata.uid),
     phase: 'Active',
     deployment: 'Running',
-    // A simulated node says here that it is one.
+    // A simulated node writes to this field that no container runs.
     message: server.pod.status?.message ?? '',
     reason: 'ServerReady',
     ready: true,
@@ -158,11 +173,20 @@ const noAddress: Case<OwnInput, Plan> = (input) => {
 }
 
 const noLongerReady: Case<OwnInput, Plan> = (input) => {
-  const { server, run, network } = input
+  const { server, run, network, settings, nowMs } = input
   if (run.readyPodUid === undefined || run.readyPodUid !== server.pod.metadata.uid) return undefined
+  const leftMs = Date.parse(notReadySince(server.pod) ?? '') + settings.notReadyDeadlineMs - nowMs
+  if (leftMs <= 0) {
+    const message = `The server was not ready for ${Math.round(settings.notReadyDeadlineMs / 1_000)} seconds. Check its log.`
+    return planLoss(input, { ...seriousDiagnosis('ServerNotReady', message), disrupted: false })
+  }
   const why = seriousDiagnosis('ServerNotReady', 'The server no longer reports that it is ready. Check its log.')
   const outcome = startingOutcome(input, run, why, server.pod)
-  return planWith(input, { ...outcome, deployment: 'Running', ...withDefined({ address: network.address }) })
+  return planWith(
+    input,
+    { ...outcome, deployment: 'Running', ...withDefined({ address: network.address }) },
+    requeueAfter(Number.isNaN(leftMs) ? undefined : leftMs),
+  )
 }
 
 const lateRestart: Case<OwnInput, Plan> = (input) => {
@@ -174,14 +198,30 @@ const lateRestart: Case<OwnInput, Plan> = (input) => {
 }
 
 const gettingReady = (input: OwnInput): Plan => {
-  const { server, run, settings } = input
+  const { world, server, run, settings } = input
   const why = explainWaiting(server.pod, 'server')
   const quietLeftMs = why.serious ? 0 : quietMs - ageMs(input)
-  if (quietLeftMs > 0)
-    return planWith(input, startingOutcome(input, run, startingDiagnosis), { requeueAfterMs: quietLeftMs })
+  if (quietLeftMs > 0) {
+    const quiet = planWith(input, startingOutcome(input, run, startingDiagnosis), { requeueAfterMs: quietLeftMs })
+    return world.status?.run?.id === run.id ? quiet : { ...quiet, deferStatus: true }
+  }
+  const sameWaitLeftMs = why.serious ? 0 : sameWaitMs - ageMs(input)
+  if (sameWaitLeftMs > 0 && world.status !== undefined && showsOrdinaryWait(world, run, server.pod)) {
+    return { steps: [], status: world.status, requeueAfterMs: sameWaitLeftMs }
+  }
   const deadline = run.readyAt === undefined ? {} : requeueAfter(settings.startDeadlineMs - ageMs(input))
   return planWith(input, startingOutcome(input, run, why, server.pod), deadline)
 }
+
+/** Reports whether the status shows an ordinary wait of this pod, the first of the run, for the present spec. */
+const showsOrdinaryWait = ({ metadata, status }: World, run: WorldRun, { metadata: { uid } }: Pod): boolean =>
+  status?.run?.id === run.id &&
+  status.observedGeneration === metadata.generation &&
+  status.deployment?.status !== 'Unknown' &&
+  status.deployment?.externalId === uid &&
+  run.readyAt === undefined &&
+  findCondition(status, 'Ready')?.reason === 'Starting' &&
+  !isTrue(status, 'Degraded')
 
 /** NaN for a pod without a creationTimestamp. */
 const ageMs = ({ server, nowMs }: OwnInput): number => nowMs - Date.parse(server.pod.metadata.creationTimestamp ?? '')
@@ -191,7 +231,9 @@ const planLoss = (input: OwnInput, loss: Loss): Plan => {
   const { run, server, settings, nowMs } = input
   const uid = server.pod.metadata.uid ?? ''
   if (run.countedPodUid === uid) {
-    return planWith(input, startingOutcome(input, run, startingDiagnosis), { steps: deleteServer(server) })
+    return planWith(input, startingOutcome(input, run, startingDiagnosis), {
+      steps: serverDeletionSteps(server, input.settings),
+    })
   }
   const counted = countLoss(run, uid, loss, { settings, nowMs })
   if (counted.restarts > settings.restartBudget) {
@@ -207,7 +249,7 @@ const recordEnd = (input: PlanInput, run: WorldRun, detail?: string): Plan => re
 
 /**
  * Returns the outcome of a run whose server is not ready: Starting until it was ready once, Active after that. The last
- * loss is reported until a server is ready again, unless something serious is in the way now.
+ * loss is reported until a server is ready again, unless the current diagnosis is serious.
  */
 export const startingOutcome = ({ settings }: PlanInput, run: WorldRun, now: Diagnosis, pod?: Pod): Outcome => {
   const wasReady = run.readyAt !== undefined
@@ -233,5 +275,5 @@ const explainRestart = (run: WorldRun, failure: NonNullable<WorldRun['failure']>
   const what = disruptionReasons.includes(failure.reason)
     ? 'Replacing the server'
     : `Restart ${run.restarts} of ${budget}`
-  return seriousDiagnosis(failure.reason, `${what}: ${lowerFirst(failure.message)}`)
+  return { reason: failure.reason, message: `${what}: ${lowerFirst(failure.message)}`, serious: true }
 }

@@ -6,8 +6,8 @@ import {
   aPod,
   aService,
   aWorld,
+  captured,
   conditionOf,
-  frozen,
   planFor,
   ready,
   running,
@@ -37,7 +37,7 @@ describe('the address of a world', () => {
       7777,
     ],
   ] as const)('of the strategy %s is that of its pod, service or node', (strategy, service, host, port) => {
-    const planned = planFor(frozen(asking(strategy)), server, startMs, runB, { service, node: aNode() })
+    const planned = planFor(captured(asking(strategy)), server, startMs, runB, { service, node: aNode() })
     expect(planned.steps).toEqual([])
     expect(planned.status).toMatchObject({ phase: 'Active', address: { host, port } })
   })
@@ -45,13 +45,13 @@ describe('the address of a world', () => {
   test('of a node without an external address is the internal one', () => {
     const service = aService('NodePort', { spec: { ports: [{ port: 7777, nodePort: 30_123 }] } })
     const node = aNode('True', { status: { addresses: [{ type: 'InternalIP', address: '192.168.0.1' }] } })
-    const planned = planFor(frozen(asking('NodePort')), server, startMs, runB, { service, node })
+    const planned = planFor(captured(asking('NodePort')), server, startMs, runB, { service, node })
     expect(planned.status.address).toEqual({ host: '192.168.0.1', port: 30_123 })
   })
 
   test('of a load balancer is waited for by a ready server', () => {
     const service = aService('LoadBalancer')
-    const planned = planFor(frozen(asking('LoadBalancer')), server, startMs, runB, { service })
+    const planned = planFor(captured(asking('LoadBalancer')), server, startMs, runB, { service })
     expect(planned.status).toMatchObject({
       phase: 'Starting',
       message: 'Waiting for the load balancer to get an address.',
@@ -59,7 +59,9 @@ describe('the address of a world', () => {
     })
     expect(planned.status.address).toBeUndefined()
     expect(conditionOf(planned.status, 'Ready')).toBe('False/LoadBalancerPending')
-    const late = planFor(frozen(asking('LoadBalancer')), server, startMs + settings.startDeadlineMs, runB, { service })
+    const late = planFor(captured(asking('LoadBalancer')), server, startMs + settings.startDeadlineMs, runB, {
+      service,
+    })
     expect(late.status.message).toContain('not ready in time: waiting for the load balancer')
   })
 
@@ -68,18 +70,18 @@ describe('the address of a world', () => {
       settings: { ...settings, defaultStrategy: 'NodePort' },
     })
     expect(first.status.run?.strategy).toBe('NodePort')
-    expect(frozen().status?.run?.strategy).toBe('Default')
+    expect(captured().status?.run?.strategy).toBe('Default')
   })
 })
 
 describe('the service of a world', () => {
   test('is created beside its pod, and again after its deletion', () => {
-    expect(verbs(planFor(frozen(asking('ClusterIP'))))).toEqual(['createPod', 'createService'])
-    expect(verbs(planFor(frozen(asking('ClusterIP')), server))).toEqual(['createService'])
+    expect(verbs(planFor(captured(asking('ClusterIP'))))).toEqual(['createPod', 'createService'])
+    expect(verbs(planFor(captured(asking('ClusterIP')), server))).toEqual(['createService'])
   })
 
   test('routes the game port over TCP and UDP to the pod of its run alone', () => {
-    const of = frozen(asking('LoadBalancer'))
+    const of = captured(asking('LoadBalancer'))
     const run = of.status?.run
     if (run === undefined) throw new Error('no run')
     expect(buildService(of, run)).toMatchObject({
@@ -105,7 +107,7 @@ describe('the service of a world', () => {
   })
 
   test('of the previous run is deleted first, and the finalizer that holds it is reported', () => {
-    const of = frozen(asking('NodePort'))
+    const of = captured(asking('NodePort'))
     const old = aService('NodePort', { run: runB })
     expect(verbs(planFor(of, server, startMs, runB, { service: old }))).toEqual(['deleteService'])
     const metadata = { deletionTimestamp: at(startMs), finalizers: ['service.kubernetes.io/load-balancer-cleanup'] }
@@ -121,7 +123,7 @@ describe('the service of a world', () => {
 
   test('of another owner is never changed, and the status reports the taken name', () => {
     const foreign = aService('ClusterIP', { metadata: { ownerReferences: [] } })
-    const planned = planFor(frozen(asking('ClusterIP')), server, startMs, runB, { service: foreign })
+    const planned = planFor(captured(asking('ClusterIP')), server, startMs, runB, { service: foreign })
     expect(planned.steps).toEqual([])
     expect(conditionOf(planned.status, 'Degraded')).toBe('True/ServiceNameTaken')
     const stop = { ...active(), spec: { ...active().spec, ...stopped } }

@@ -1,7 +1,8 @@
 import { type Diagnosis, pendingDiagnosis, seriousDiagnosis } from '#operator/pods/diagnosis.ts'
 import { nodeAddress } from '#operator/pods/node.ts'
-import { gamePort, ownedMetadata, runIdOf } from '#operator/pods/pod.ts'
+import { ownedMetadata, runIdOf } from '#operator/pods/pod.ts'
 import type { Service } from '#operator/pods/service.ts'
+import { gamePort } from '#shared/domain/ports.ts'
 import { controllerOf, type KubeObject } from '#shared/kube/objects.ts'
 import { labels } from '#shared/resources/group.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
@@ -18,8 +19,8 @@ export type Network = {
 }
 
 /**
- * Builds the service of a run, with the world's name: the game port over TCP and UDP, to the pod of that run alone.
- * Traffic stays on the node where it arrives, so that a server sees its players' own addresses.
+ * Builds the service of a run, with the world's name: the game port over TCP and UDP, to the pod of that run only. Traffic is
+ * not forwarded between nodes, so that a server sees the addresses of its players.
  */
 export const buildService = (world: World, run: WorldRun): KubeObject & { spec: object } => ({
   apiVersion: 'v1',
@@ -43,7 +44,7 @@ export const planNetwork = (input: PlanInput, run: WorldRun): Network => {
   const { world, service, pod } = input
   if (run.strategy === 'Default') {
     const host = pod?.status?.podIP
-    const steps = deleteService(input)
+    const steps = serviceDeletionSteps(input)
     if (host !== undefined) return { steps, address: { host, port: gamePort } }
     return { steps, missing: addressPending('Waiting for the address of the server.') }
   }
@@ -59,7 +60,7 @@ export const planNetwork = (input: PlanInput, run: WorldRun): Network => {
     return { steps: [], missing: addressPending(`${previousService}${holder}`) }
   }
   if (runIdOf(service) !== run.id || service.spec?.type !== run.strategy) {
-    return { steps: deleteService(input), missing: addressPending(previousService) }
+    return { steps: serviceDeletionSteps(input), missing: addressPending(previousService) }
   }
   const address = addressOf(input, service)
   return 'host' in address ? { steps: [], address } : { steps: [], missing: address }
@@ -69,7 +70,7 @@ const addressPending = (message: string): Diagnosis => pendingDiagnosis('Address
 const previousService = 'Waiting for the deletion of the service of the previous run.'
 
 /** Returns the step that deletes the world's service, if there is one to delete. */
-export const deleteService = ({ world, service }: PlanInput): Step[] =>
+export const serviceDeletionSteps = ({ world, service }: PlanInput): Step[] =>
   service !== undefined &&
   controllerOf(service)?.uid === world.metadata.uid &&
   service.metadata.deletionTimestamp === undefined
@@ -100,7 +101,7 @@ const addressOf = ({ node }: PlanInput, { spec, status }: Service): Address | Di
   }
 }
 
-/** The diagnosis of a service name that a stranger holds. */
+/** The diagnosis of a service name that a stranger uses. */
 export const serviceNameTaken = (name: string): Diagnosis =>
   seriousDiagnosis(
     'ServiceNameTaken',

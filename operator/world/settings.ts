@@ -1,4 +1,6 @@
 import type { RestartSettings } from '#operator/lifecycle/restartBudget.ts'
+import type { PodSettings } from '#operator/pods/pod.ts'
+import type { StopSettings } from '#operator/pods/termination.ts'
 import type { ScalingProfiles } from '#shared/scalingProfiles.ts'
 import type { Placement } from './placement.ts'
 
@@ -6,24 +8,26 @@ import type { Placement } from './placement.ts'
 export const defaultStrategies = ['PodIP', 'ClusterIP', 'NodePort', 'LoadBalancer'] as const
 
 /** The operator's settings for worlds. */
-export type WorldSettings = RestartSettings & {
-  /** The image of a world without one. */
-  readonly defaultServerImage: string
-  /** The URL at which servers reach the API. */
-  readonly publicUrl: string
-  /** The limits of each profile, for runs that start from now on. */
-  readonly profiles: ScalingProfiles
-  /** The placement of servers by group and region; the first entry that matches counts. */
-  readonly placement: readonly Placement[]
-  /** The meaning of the networking strategy Default. */
-  readonly defaultStrategy: (typeof defaultStrategies)[number]
-  /** The part of a limit that a pod requests, above 0 and at most 1. */
-  readonly memoryRequestRatio: number
-  readonly cpuRequestRatio: number
-  /** The time in which a server must become Ready. */
-  readonly startDeadlineMs: number
-  /** The time between SIGTERM and SIGKILL. */
-  readonly stopGraceSeconds: number
-  /** After this time without a report from a node, its servers count as ended; 0 means never. */
-  readonly nodeLostForceMs: number
-}
+export type WorldSettings = RestartSettings &
+  PodSettings &
+  StopSettings & {
+    /** The image of a world without one. */
+    readonly defaultServerImage: string
+    /** The URL at which servers reach the API. */
+    readonly publicUrl: string
+    /** The limits of each profile, for new runs. */
+    readonly profiles: ScalingProfiles
+    /** The placement of servers by group and region; the first entry that matches counts. */
+    readonly placement: readonly Placement[]
+    /** The meaning of the networking strategy Default. */
+    readonly defaultStrategy: (typeof defaultStrategies)[number]
+    /** The part of a limit that a pod requests, above 0 and at most 1. */
+    readonly memoryRequestRatio: number
+    readonly cpuRequestRatio: number
+    /** The time in which a server must become Ready. */
+    readonly startDeadlineMs: number
+    /** The time after which a server that is no longer Ready counts as failed. */
+    readonly notReadyDeadlineMs: number
+    /** After this time without a report from a node, its servers count as ended; 0 means never. */
+    readonly nodeLostForceMs: number
+  }

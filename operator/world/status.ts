@@ -1,17 +1,18 @@
 import { maxMessageLength, updateConditions, type Verdict } from '#operator/lifecycle/conditions.ts'
 import { toInstant } from '#operator/lifecycle/duration.ts'
+import { type Actions, buildPlan } from '#operator/lifecycle/plan.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import type { DeploymentStatus, WorldPhase } from '#shared/enumerations.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { World, WorldRun, WorldStatus } from '#shared/resources/world.ts'
 import { hasEndedInError } from './run.ts'
-import type { Plan, PlanInput, Step } from './step.ts'
+import { isPodDeletion, type Plan, type PlanInput, type Step } from './step.ts'
 
 /** The conclusion of one reconcile. The rest of the status follows from it and from the world. */
 export type Outcome = Verdict & {
   readonly run?: WorldRun
-  /** The run that phase and message are about, if it is not frozen yet. */
+  /** The run that phase and message are about, if it is not captured yet. */
   readonly runId?: string
   readonly phase: WorldPhase
   readonly deployment?: DeploymentStatus
@@ -21,17 +22,10 @@ export type Outcome = Verdict & {
 }
 
 /** Returns a plan with the status of that outcome. */
-export const planWith = (
-  input: PlanInput,
-  outcome: Outcome,
-  { steps = [], requeueAfterMs }: { readonly steps?: readonly Step[]; readonly requeueAfterMs?: number } = {},
-): Plan => ({
-  steps,
-  status: statusOf(input, outcome),
-  ...withDefined({ detail: outcome.trouble?.detail, requeueAfterMs }),
-})
+export const planWith = (input: PlanInput, outcome: Outcome, actions?: Actions<Step>): Plan =>
+  buildPlan(statusOf(input, outcome), outcome, actions)
 
-/** Returns the plan without its steps: the status is written first, and the next reconcile acts on it. */
+/** Returns the plan without its steps. The status is written first, and the next reconcile plans the steps again. */
 export const recordOnly = (planned: Plan): Plan => ({ ...planned, steps: [], requeueAfterMs: 0 })
 
 /**
@@ -42,8 +36,6 @@ export const recordRunFirst = ({ world }: PlanInput, planned: Plan): Plan => {
   const isNewlyRecorded = planned.status.run?.id !== world.status?.run?.id
   return isNewlyRecorded && planned.steps.some(isPodDeletion) ? recordOnly(planned) : planned
 }
-
-const isPodDeletion = ({ verb }: Step): boolean => verb === 'deletePod' || verb === 'forceDeletePod'
 
 /** Returns the operator's whole status. It depends on its input alone, so an unchanged world gives an equal status. */
 const statusOf = (input: PlanInput, outcome: Outcome): WorldStatus => {
@@ -87,7 +79,7 @@ const deploymentOf = ({ world, pod, nowMs }: PlanInput, outcome: Outcome): World
   const id = deploymentIdOfRun(run.id)
   const recorded = world.status?.deployment?.id === id ? world.status.deployment : undefined
   const isCurrent = pod !== undefined && outcome.pod?.metadata.uid === pod.metadata.uid
-  // A pod that was lost within moments was in no status before.
+  // A pod that is lost quickly may not have been in any status.
   const lostUid = run.countedPodUid === world.status?.run?.countedPodUid ? undefined : run.countedPodUid
   return {
     id,
@@ -97,7 +89,7 @@ const deploymentOf = ({ world, pod, nowMs }: PlanInput, outcome: Outcome): World
   }
 }
 
-/** The last report of the Ready server. A first report of 0 and 0 equals no report and is not worth a write. */
+/** Returns the last report of the Ready server. A first report of 0 and 0 counts as no report, which saves a write. */
 const queueOf = ({ world, queue: reported }: PlanInput, { ready, pod }: Outcome): WorldStatus['queue'] | undefined => {
   if (ready !== true || pod === undefined) return undefined
   const recorded = world.status?.deployment?.externalId === pod.metadata.uid ? world.status?.queue : undefined

@@ -2,22 +2,28 @@ import type { PlanOf } from '#operator/lifecycle/plan.ts'
 import type { Node } from '#operator/pods/node.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import type { Service } from '#operator/pods/service.ts'
+import type { DeletePod } from '#operator/pods/termination.ts'
+import type { RunUse } from '#shared/domain/runUse.ts'
+import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 import type { World, WorldQueue, WorldRun, WorldStatus } from '#shared/resources/world.ts'
 import type { WorldSettings } from './settings.ts'
 
 /** A write to the cluster. The executor decides nothing. */
 export type Step =
   | { readonly verb: 'createPod'; readonly run: WorldRun }
-  | { readonly verb: 'deletePod'; readonly pod: Pod }
+  | DeletePod
   /** For a pod on a dead node: no kubelet is left to confirm its end. */
   | { readonly verb: 'forceDeletePod'; readonly pod: Pod }
   | { readonly verb: 'createService'; readonly run: WorldRun }
   | { readonly verb: 'deleteService'; readonly service: Service }
   | { readonly verb: 'deleteWorld' }
 
+/** Reports whether the step deletes a pod. */
+export const isPodDeletion = ({ verb }: Step): boolean => verb === 'deletePod' || verb === 'forceDeletePod'
+
 /** The result of planning a World. */
 export type Plan = PlanOf<Step, WorldStatus> & {
-  /** The status says nothing beyond the steps, so it is written by the reconcile that sees their result. */
+  /** Do not write the status in this reconcile. A change of the pod, or the requeue, triggers another one that writes it. */
   readonly deferStatus?: true
 }
 
@@ -32,6 +38,10 @@ export type PlanInput = {
   readonly service: Service | undefined
   /** The last queue report of this pod's server to this process. */
   readonly queue: WorldQueue | undefined
+  /** The policy of the namespace. */
+  readonly policy: NamespacePolicy
+  /** The use of the other worlds of the namespace that have a server. */
+  readonly others: RunUse
   readonly settings: WorldSettings
   readonly nowMs: number
   readonly newRunId: () => string

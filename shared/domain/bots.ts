@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { toNumber } from '#shared/quantities.ts'
 import { boundedText, containerArgs, durationMinutes } from './common.ts'
 
 /** The fields of a bot deployment that REST, the BotDeployment resource and the tables share. */
@@ -19,3 +20,26 @@ export const botFields = {
 
 /** The values of bot deployment fields that are absent. */
 export const botDefaults = { cpu: '100m', memory: '128Mi' } as const
+
+/** Returns the cpu limit of a bot in thousandths of a core. */
+export const botMillicores = ({ cpu }: { readonly cpu: string }): number => toNumber(cpu) * 1_000
+
+/** Returns the memory limit of a bot in bytes. */
+export const botBytes = ({ memory }: { readonly memory: string }): number => toNumber(memory)
+
+/** The largest size of a bot in an organization. */
+export type BotLimits = { readonly maxBotCpuMillicores: number; readonly maxBotMemoryBytes: number }
+
+/** Returns a sentence about the limit that a bot of this size exceeds, or undefined if it exceeds none. */
+export const explainBotSize = (
+  bot: { readonly cpu: string; readonly memory: string },
+  { maxBotCpuMillicores, maxBotMemoryBytes }: BotLimits,
+): string | undefined => {
+  if (botMillicores(bot) > maxBotCpuMillicores) {
+    return `The cpu ${bot.cpu} exceeds maxBotCpuMillicores of the organization, which is ${maxBotCpuMillicores}. Lower the cpu.`
+  }
+  if (botBytes(bot) > maxBotMemoryBytes) {
+    return `The memory ${bot.memory} exceeds maxBotMemoryBytes of the organization, which is ${maxBotMemoryBytes}. Lower the memory.`
+  }
+  return undefined
+}

@@ -28,7 +28,7 @@ export const textMap = () =>
 /** Annotations and labels that users keep on a REST resource. They never become Kubernetes annotations or labels. */
 export const metadataFields = {
   annotations: textMap().describe('Arbitrary notes of the owner. Orrery stores them and does not interpret them.'),
-  labels: textMap().describe('Arbitrary marks of the owner. Orrery stores them and does not select by them.'),
+  labels: textMap().describe('Arbitrary marks of the owner. Lists of worlds can be filtered by the labels of worlds.'),
 }
 
 /** Arguments of a container: at most 64, of at most 4,096 characters each. */

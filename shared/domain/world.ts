@@ -28,7 +28,6 @@ export const worldFields = {
     .min(1)
     .describe("Container image of the server. If absent, the operator's default server image is used."),
   contentId: boundedText(256).describe('Identifier of the content that the image holds.'),
-  mapName: boundedText(256).describe('Name of the map that the server loads.'),
   capacity: z
     .int()
     .min(1)
@@ -42,11 +41,52 @@ export const worldFields = {
   args: containerArgs,
 }
 
+/**
+ * The settings in `runtime`. Besides what every setting of `serverSettings` gets, the environment of the server derives from
+ * this object. A captured run contains them without `runtime`.
+ */
+export const runtimeSettings = z.object({
+  mapName: boundedText(256).describe('Name of the map that the server loads.').default(''),
+})
+
+/**
+ * The settings of a server that REST, the World resource and the row have in the same place, with their defaults. A run keeps
+ * them from its start. The resource, pushes, edits with kubectl, pending edits in `status.message` and the captured run derive
+ * from this object. Parsing a row or a spec returns the settings alone, with defaults for those that it lacks.
+ */
+export const serverSettings = z.object({
+  compute: z
+    .object({ group: worldFields.group.default('production'), region: worldFields.region.default('Europe') })
+    .prefault({})
+    .describe('Location of the server. Changes take effect with the next run.'),
+  networking: z
+    .object({ strategy: worldFields.strategy.default('Default') })
+    .prefault({})
+    .describe('Network access to the server. Changes take effect with the next run.'),
+  runtime: runtimeSettings.prefault({}),
+})
+
+export type PlainSettings = Omit<z.output<typeof serverSettings>, 'compute' | 'networking' | 'runtime'>
+/** The settings that the row, the spec and the captured run have in the same form. The others have more fields beside them. */
+export const plainSettings: z.ZodType<PlainSettings> = serverSettings.omit({
+  compute: true,
+  networking: true,
+  runtime: true,
+})
+
+/** Settings as they may be written: those with a default are optional. */
+export type ServerSettings = z.input<typeof serverSettings>
+
+/** Returns the environment variable in which servers get a runtime setting: `ORRERY_MAP_NAME` for `mapName`. */
+export const settingVariable = (setting: string): string =>
+  `ORRERY_${setting.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
+
+/** Returns the words for a runtime setting in messages: `map` for `mapName`. */
+export const settingWords = (setting: string): string =>
+  setting.replace(/Name$/, '').replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+
 /** The values of world fields that are absent. */
 export const worldDefaults = {
   state: 'Stopped',
-  group: 'production',
-  region: 'Europe',
-  strategy: 'Default',
   profile: defaultScalingProfile,
 } as const

@@ -5,19 +5,19 @@ import { type Answer, endedStream, json, refuse, startScriptedServer } from './t
 import { listOf, type Thing, thing, things } from './testing/things.ts'
 import { createTransport } from './transport.ts'
 
-const undo: (() => Promise<void>)[] = []
+const cleanups: (() => Promise<void>)[] = []
 afterEach(async () => {
-  for (const each of undo.splice(0).reverse()) await each()
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-const aClient = async (script: { lists?: Answer[]; others?: Answer[] }) => {
+const startClient = async (script: { lists?: Answer[]; others?: Answer[] }) => {
   const server = await startScriptedServer(script)
   const transport = createTransport({ credentials: server.credentials, userAgent: 'tests' })
-  undo.push(server.close, transport.close)
+  cleanups.push(server.close, transport.close)
   return { server, client: createClient<Thing>(transport, things) }
 }
 
-const noisy = (object: Thing) => ({
+const withExtraFields = (object: Thing) => ({
   ...object,
   extra: { kept: true },
   metadata: { ...object.metadata, managedFields: [{}] },
@@ -25,14 +25,14 @@ const noisy = (object: Thing) => ({
 const tooLarge = endedStream(Buffer.alloc(33 * 1024 * 1024, ' '))
 const path = '/apis/example.test/v1/namespaces/home/things'
 
-test('what is read keeps fields that nobody knows, and loses managedFields', async () => {
-  const { client } = await aClient({ others: [json(noisy(thing('a', '1')))] })
+test('keeps unknown fields of an object and drops managedFields', async () => {
+  const { client } = await startClient({ others: [json(withExtraFields(thing('a', '1')))] })
   expect(await client.get({ namespace: 'home', name: 'a' })).toEqual({ ...thing('a', '1'), extra: { kept: true } })
 })
 
-test('a list is read in pages, and its items get their type', async () => {
-  const { server, client } = await aClient({
-    lists: [json(listOf('7', [noisy(thing('a', '1'))], 'more')), json(listOf('7', [thing('b', '2')]))],
+test('lists in pages and sets apiVersion and kind of each item', async () => {
+  const { server, client } = await startClient({
+    lists: [json(listOf('7', [withExtraFields(thing('a', '1'))], 'more')), json(listOf('7', [thing('b', '2')]))],
   })
   const list = await client.list({ namespace: 'home', labelSelector: 'x=y' })
   expect(list).toEqual({ resourceVersion: '7', items: [thing('a', '1'), thing('b', '2')] })
@@ -42,8 +42,8 @@ test('a list is read in pages, and its items get their type', async () => {
   ])
 })
 
-test('a page above 32 MiB is read again with fewer objects, and the pages after it grow again', async () => {
-  const { server, client } = await aClient({
+test('retries a page over 32 MiB with a smaller limit, which grows again for the next pages', async () => {
+  const { server, client } = await startClient({
     lists: [
       tooLarge,
       tooLarge,
@@ -63,32 +63,32 @@ test('a page above 32 MiB is read again with fewer objects, and the pages after 
   ])
 })
 
-test('one object above 32 MiB is an error and no endless list', async () => {
-  const { client } = await aClient({ lists: Array.from({ length: 9 }, () => tooLarge) })
+test('fails with TooLarge when a single object is over 32 MiB', async () => {
+  const { client } = await startClient({ lists: Array.from({ length: 9 }, () => tooLarge) })
   await expect(client.list()).rejects.toMatchObject({ reason: 'TooLarge' })
 })
 
-test('a list whose pages expire on the way begins again, at most twice, with nothing doubled', async () => {
+test('restarts a list whose continue token expires, at most twice, without duplicates', async () => {
   const [begun, expired] = [json(listOf('7', [thing('a', '1')], 'more')), refuse(410, 'Expired')]
-  const { server, client } = await aClient({
+  const { server, client } = await startClient({
     lists: [begun, expired, begun, expired, json(listOf('9', [thing('a', '1'), thing('b', '8')]))],
   })
   const list = await client.list()
   expect([list.resourceVersion, list.items.map(({ metadata }) => metadata.name)]).toEqual(['9', ['a', 'b']])
   expect(server.received).toHaveLength(5)
-  const refusing = await aClient({ lists: [begun, expired, begun, expired, begun, expired, begun] })
+  const refusing = await startClient({ lists: [begun, expired, begun, expired, begun, expired, begun] })
   await expect(refusing.client.list()).rejects.toMatchObject({ status: 410 })
 })
 
-test('a list keeps the part of each object that its reader uses', async () => {
-  const { client } = await aClient({ lists: [json(listOf('7', [noisy(thing('a', '1'))]))] })
+test('lists only the part of each object that keep returns', async () => {
+  const { client } = await startClient({ lists: [json(listOf('7', [withExtraFields(thing('a', '1'))]))] })
   const { items } = await client.list({ keep: ({ apiVersion, kind, metadata }) => ({ apiVersion, kind, metadata }) })
   expect(items).toEqual([thing('a', '1')])
 })
 
-test('each write says what it is', async () => {
+test('sends each write with its method, path, options and content type', async () => {
   const answer = json(thing('a', '2'))
-  const { server, client } = await aClient({ others: [answer, answer, answer, answer, answer, answer] })
+  const { server, client } = await startClient({ others: [answer, answer, answer, answer, answer, answer] })
   const ref = { namespace: 'home', name: 'a' }
   const sent = { apiVersion: 'example.test/v1', kind: 'Thing', metadata: ref }
   await client.create(sent, { fieldManager: 'me' })
@@ -96,7 +96,8 @@ test('each write says what it is', async () => {
   await client.applyStatus(sent, { fieldManager: 'me' })
   await client.patch(ref, { metadata: { finalizers: [] } })
   await client.patch(ref, [{ op: 'remove', path: '/spec' }], { fieldManager: 'me' })
-  await client.delete(ref, { uid: 'u', resourceVersion: '2', gracePeriodSeconds: 0, propagationPolicy: 'Foreground' })
+  const deletion = { uid: 'u', resourceVersion: '2', gracePeriodSeconds: 0, propagationPolicy: 'Foreground' } as const
+  expect(await client.delete(ref, deletion)).toBe('2')
   const seen = server.received.map((each) => [
     each.method,
     each.path,
@@ -126,9 +127,9 @@ test('each write says what it is', async () => {
   ])
 })
 
-test('deleting what is absent, or is another object by now, is an error that can be told', async () => {
-  const { client } = await aClient({ others: [refuse(404, 'NotFound'), refuse(409, 'Conflict')] })
-  const told = (error: unknown) => [isNotFound(error), isConflict(error)]
-  expect(await client.delete({ namespace: 'home', name: 'a' }).catch(told)).toEqual([true, false])
-  expect(await client.delete({ namespace: 'home', name: 'a' }, { uid: 'u' }).catch(told)).toEqual([false, true])
+test('rejects the deletion of a missing object with NotFound and of a replaced object with Conflict', async () => {
+  const { client } = await startClient({ others: [refuse(404, 'NotFound'), refuse(409, 'Conflict')] })
+  const classify = (error: unknown) => [isNotFound(error), isConflict(error)]
+  expect(await client.delete({ namespace: 'home', name: 'a' }).catch(classify)).toEqual([true, false])
+  expect(await client.delete({ namespace: 'home', name: 'a' }, { uid: 'u' }).catch(classify)).toEqual([false, true])
 })

@@ -1,3 +1,4 @@
+import { withDefined } from '#shared/optional.ts'
 import { listAll } from './list.ts'
 import type { KubeObject, ObjectMeta, ObjectRef } from './objects.ts'
 import type { Request, Transport } from './transport.ts'
@@ -19,13 +20,13 @@ export type DeleteOptions = CallOptions & {
   propagationPolicy?: 'Foreground' | 'Background' | 'Orphan'
 }
 
-/** Which objects: of one namespace or all, and of those the ones that the selectors take. */
+/** The selection of objects: one namespace or all, filtered by label and field selectors. */
 export type Selection = { namespace?: string; labelSelector?: string; fieldSelector?: string }
 
-/** Which objects to list, and the part of each that is kept; all of it by default. */
+/** Options of a list. `keep` returns the part of each object to keep, by default all of it. */
 export type ListOptions<T> = CallOptions & Selection & { keep?: (object: T) => T }
 
-/** Which objects to watch, from which version on; `timeoutSeconds` is when the server ends it of itself. */
+/** Options of a watch from a version on. The server ends the watch after `timeoutSeconds`. */
 export type WatchOptions = Selection & {
   resourceVersion: string
   timeoutSeconds: number
@@ -41,22 +42,28 @@ export type ObjectInput = {
   [field: string]: unknown
 }
 
+/** Options of a read. `managedFields` keeps the record of the managers of each field. */
+export type GetOptions = CallOptions & { managedFields?: boolean }
+
 /** A client of one kind. Objects are raw JSON without `managedFields`. Every call may throw a `KubeError`. */
 export type Client<T extends KubeObject> = {
   readonly resource: Resource
-  get(ref: ObjectRef, options?: CallOptions): Promise<T>
-  /** The newest objects, however many pages they take. */
+  get(ref: ObjectRef, options?: GetOptions): Promise<T>
+  /** Lists the newest objects, over any number of pages. */
   list(options?: ListOptions<T>): Promise<{ items: T[]; resourceVersion: string }>
   create(object: ObjectInput, options?: CallOptions & { fieldManager?: string }): Promise<T>
-  /** Replaces the whole object. A resourceVersion that is sent must still be the current one. */
+  /** Replaces the whole object. If a resourceVersion is sent, it must be the current one. */
   replace(object: ObjectInput, options?: CallOptions): Promise<T>
   /** Applies a whole intent (server-side apply). Fields that this manager owned and leaves out are removed. */
   apply(object: ObjectInput, options: ApplyOptions): Promise<T>
   applyStatus(object: ObjectInput, options: ApplyOptions): Promise<T>
   /** Sends a JSON Patch if `patch` is a list of operations, else a JSON merge patch. */
   patch(ref: ObjectRef, patch: object, options?: CallOptions & { fieldManager?: string }): Promise<T>
-  /** Deletes an object. Throws if it is absent (`isNotFound`) or a precondition fails (`isConflict`). */
-  delete(ref: ObjectRef, options?: DeleteOptions): Promise<void>
+  /**
+   * Deletes an object, or marks it for deletion if it has a grace period or finalizers. Returns the resourceVersion of that, if the
+   * response has one. Throws if the object is absent (`isNotFound`) or a precondition fails (`isConflict`).
+   */
+  delete(ref: ObjectRef, options?: DeleteOptions): Promise<string | undefined>
   /** Yields the parsed lines of a watch, including bookmarks. */
   watch(options: WatchOptions): AsyncIterable<unknown>
 }
@@ -80,13 +87,16 @@ export const createClient = <T extends KubeObject>(transport: Transport, resourc
     })
   return {
     resource,
-    get: (ref, options = {}) => call({ method: 'GET', path: paths.object(ref), ...callOptions(options) }),
+    get: async (ref, { managedFields = false, ...options } = {}) => {
+      const object = await transport.request<T>({ method: 'GET', path: paths.object(ref), ...callOptions(options) })
+      return managedFields ? object : withoutManagedFields(object)
+    },
     list: ({ namespace, labelSelector, fieldSelector, signal, keep = (object: T) => object } = {}) =>
       listAll<T>(transport, {
         path: paths.collection(namespace),
         query: { labelSelector, fieldSelector },
         signal,
-        // The items of a list come without their type.
+        // The items of a list have no apiVersion and kind.
         keep: (item, apiVersion) => keep(withoutManagedFields({ ...item, apiVersion, kind: resource.kind })),
       }),
     create: (object, { fieldManager, ...options } = {}) =>
@@ -113,7 +123,9 @@ export const createClient = <T extends KubeObject>(transport: Transport, resourc
     delete: async (ref, { uid, resourceVersion, gracePeriodSeconds, propagationPolicy, ...options } = {}) => {
       const preconditions = { uid, resourceVersion }
       const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions, gracePeriodSeconds, propagationPolicy }
-      await transport.request({ method: 'DELETE', path: paths.object(ref), body, ...callOptions(options) })
+      const request = { method: 'DELETE', path: paths.object(ref), body, ...callOptions(options) } as const
+      const answer = await transport.request<{ metadata?: ObjectMeta }>(request)
+      return answer.metadata?.resourceVersion
     },
     watch: ({ namespace, labelSelector, fieldSelector, resourceVersion, timeoutSeconds, signal, idleTimeoutMs }) =>
       transport.watch({
@@ -134,7 +146,7 @@ export const createClient = <T extends KubeObject>(transport: Transport, resourc
 
 const callOptions = ({ signal, timeoutMs }: CallOptions): CallOptions => ({
   signal,
-  ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  ...withDefined({ timeoutMs }),
 })
 
 const createPaths = ({ group, version, plural }: Resource) => {
@@ -147,7 +159,7 @@ const createPaths = ({ group, version, plural }: Resource) => {
   }
 }
 
-/** Removes `managedFields`, which take half of an object and are not read here. */
+/** Removes `managedFields`, which are half of an object and not used here. */
 export const withoutManagedFields = <T extends KubeObject>(object: T): T => {
   if ('managedFields' in (object.metadata ?? {})) Reflect.deleteProperty(object.metadata, 'managedFields')
   return object

@@ -4,11 +4,11 @@ import { setCondition } from './conditions.ts'
 const ready = { type: 'Ready', status: 'True', reason: 'Done', message: '' } as const
 const noon = Date.UTC(2026, 0, 1, 12)
 
-test('a new condition begins now, in whole seconds', () => {
+test('sets lastTransitionTime of a new condition to the current time in whole seconds', () => {
   expect(setCondition([], ready, noon + 250)).toEqual([{ ...ready, lastTransitionTime: '2026-01-01T12:00:00Z' }])
 })
 
-test('the transition time stays while the status stays, whatever else changes', () => {
+test('keeps lastTransitionTime while the status is unchanged, even if other fields change', () => {
   const [before] = setCondition([], ready, noon)
   const after = setCondition(
     before ? [before] : [],
@@ -20,7 +20,7 @@ test('the transition time stays while the status stays, whatever else changes', 
   ])
 })
 
-test('the transition time moves when the status does, and the order never depends on it', () => {
+test('updates lastTransitionTime when the status changes, and sorts conditions by type', () => {
   const both = setCondition(setCondition([], ready, noon), { ...ready, type: 'Degraded', status: 'False' }, noon)
   const flipped = setCondition(both, { ...ready, status: 'False' }, noon + 60_000)
   expect(flipped.map(({ type, lastTransitionTime }) => [type, lastTransitionTime])).toEqual([

@@ -21,7 +21,7 @@ const write = (content: unknown): string => {
 }
 
 /** A kubeconfig with one cluster and one user. */
-const aConfig = (more: { cluster?: object; user?: object; context?: string } = {}) => ({
+const kubeconfigWith = (more: { cluster?: object; user?: object; context?: string } = {}) => ({
   'current-context': more.context ?? 'here',
   contexts: [{ name: 'here', context: { cluster: 'c', user: 'u' } }],
   clusters: [{ name: 'c', cluster: { server: 'https://10.0.0.1:6443/', ...more.cluster } }],
@@ -32,7 +32,7 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
 test('reads server, authority, client certificate and token from a kubeconfig', async () => {
   const credentials = load(
-    aConfig({
+    kubeconfigWith({
       cluster: { 'certificate-authority-data': base64('CA'), 'tls-server-name': 'kubernetes' },
       user: { 'client-certificate-data': base64('CERT'), 'client-key-data': base64('KEY') },
     }),
@@ -45,19 +45,19 @@ test('reads server, authority, client certificate and token from a kubeconfig', 
 test('resolves file names relative to the kubeconfig, and sends user name and password as Basic', async () => {
   writeFileSync(join(dir, 'ca.crt'), 'CA')
   const user = { token: undefined, username: 'me', password: 'sesame' }
-  const credentials = load(aConfig({ cluster: { 'certificate-authority': 'ca.crt' }, user }))
+  const credentials = load(kubeconfigWith({ cluster: { 'certificate-authority': 'ca.crt' }, user }))
   expect(await credentials.tls()).toEqual({ ca: 'CA' })
   expect(await credentials.headers()).toEqual({ authorization: `Basic ${base64('me:sesame')}` })
 })
 
 test('merges several kubeconfigs, and the first one that names an entry wins', async () => {
   const first = write({ 'current-context': 'here', users: [{ name: 'u', user: { token: 'first' } }] })
-  const credentials = loadCredentials({ KUBECONFIG: `${first}:${write(aConfig({ context: 'there' }))}` })
+  const credentials = loadCredentials({ KUBECONFIG: `${first}:${write(kubeconfigWith({ context: 'there' }))}` })
   expect(await credentials.headers()).toEqual({ authorization: 'Bearer first' })
 })
 
 test('prefers a given path to KUBECONFIG', () => {
-  const path = write(aConfig({ cluster: { server: 'http://127.0.0.1:1' } }))
+  const path = write(kubeconfigWith({ cluster: { server: 'http://127.0.0.1:1' } }))
   expect(loadCredentials({ KUBECONFIG: '/nowhere' }, { path }).server).toBe('http://127.0.0.1:1')
 })
 
@@ -78,7 +78,7 @@ test('impersonates user, uid, groups and extra fields', async () => {
     'as-groups': ['system:authenticated', 'admins'],
     'as-user-extra': { scopes: ['a', 'b'], 'example.test/why?': ['c'] },
   }
-  expect(await load(aConfig({ user })).headers()).toEqual({
+  expect(await load(kubeconfigWith({ user })).headers()).toEqual({
     authorization: 'Bearer sesame',
     'impersonate-user': 'ops',
     'impersonate-uid': '0042',
@@ -91,7 +91,10 @@ test('impersonates user, uid, groups and extra fields', async () => {
 test('sends each impersonated group as a header of its own', async () => {
   const server = await startScriptedServer({ others: [json({})] })
   const credentials = load(
-    aConfig({ cluster: { server: server.credentials.server }, user: { as: 'ops', 'as-groups': ['one', 'two'] } }),
+    kubeconfigWith({
+      cluster: { server: server.credentials.server },
+      user: { as: 'ops', 'as-groups': ['one', 'two'] },
+    }),
   )
   const transport = createTransport({ credentials, userAgent: 'tests' })
   onTestFinished(() => Promise.all([transport.close(), server.close()]).then(() => undefined))
@@ -103,14 +106,14 @@ test('prefers tokenFile to token, and falls back to token while the file is unre
   const file = join(dir, 'token-of-file')
   writeFileSync(file, 'from-file')
   const token = 'from-config'
-  expect(await load(aConfig({ user: { token, tokenFile: file } })).headers()).toEqual({
+  expect(await load(kubeconfigWith({ user: { token, tokenFile: file } })).headers()).toEqual({
     authorization: 'Bearer from-file',
   })
   rmSync(file)
   expect(await createCredentials({ server: 'https://x', token, tokenFile: file }).headers()).toEqual({
     authorization: 'Bearer from-config',
   })
-  expect(() => load(aConfig({ user: { token: undefined, tokenFile: file } }))).toThrow('tokenFile')
+  expect(() => load(kubeconfigWith({ user: { token: undefined, tokenFile: file } }))).toThrow('tokenFile')
 })
 
 const startProxy = async (): Promise<{ port: number; requested: string[] }> => {
@@ -137,7 +140,7 @@ test('sends requests through proxy-url: forwarded for an http server, tunnelled 
   const proxy = await startProxy()
   const through = (server: string) => {
     const cluster = { server, 'proxy-url': `http://127.0.0.1:${proxy.port}`, 'insecure-skip-tls-verify': true }
-    const transport = createTransport({ credentials: load(aConfig({ cluster })), userAgent: 'tests' })
+    const transport = createTransport({ credentials: load(kubeconfigWith({ cluster })), userAgent: 'tests' })
     onTestFinished(() => transport.close())
     return transport.request({ method: 'POST', path: '/x', body: {} })
   }
@@ -154,43 +157,47 @@ test.each([
   ['clusters that are no list', () => load({ clusters: {} }), 'clusters must be a list'],
   ['an entry without a name', () => load({ clusters: [{}] }), 'clusters[0] must have a name'],
   ['no current context', () => load({ clusters: [] }), 'has no current-context'],
-  ['an unknown context', () => load(aConfig({ context: 'x' })), 'has no context named x'],
+  ['an unknown context', () => load(kubeconfigWith({ context: 'x' })), 'has no context named x'],
   [
     'a server that is no URL',
-    () => load(aConfig({ cluster: { server: 'x' } })),
+    () => load(kubeconfigWith({ cluster: { server: 'x' } })),
     'must be an http or https URL, but is "x"',
   ],
-  ['a missing server', () => load(aConfig({ cluster: { server: undefined } })), 'but is missing'],
+  ['a missing server', () => load(kubeconfigWith({ cluster: { server: undefined } })), 'but is missing'],
   [
     'a missing authority',
-    () => load(aConfig({ cluster: { 'certificate-authority': '/no/ca' } })),
+    () => load(kubeconfigWith({ cluster: { 'certificate-authority': '/no/ca' } })),
     'certificate-authority cannot be read: ENOENT',
   ],
   [
     'an unsupported proxy scheme',
-    () => load(aConfig({ cluster: { 'proxy-url': 'ftp://x' } })),
+    () => load(kubeconfigWith({ cluster: { 'proxy-url': 'ftp://x' } })),
     'proxy-url must be an http, https or socks5 URL',
   ],
-  ['impersonated groups without a user', () => load(aConfig({ user: { 'as-groups': ['g'] } })), 'without as'],
+  ['impersonated groups without a user', () => load(kubeconfigWith({ user: { 'as-groups': ['g'] } })), 'without as'],
   [
     'an auth-provider',
-    () => load(aConfig({ user: { 'auth-provider': {} } })),
+    () => load(kubeconfigWith({ user: { 'auth-provider': {} } })),
     'auth-provider, which Kubernetes removed in version 1.26',
   ],
-  ['a plugin without a command', () => load(aConfig({ user: { exec: {} } })), 'must have a command and an apiVersion'],
-])('names the fault of a kubeconfig with %s', (_case, attempt, sentence) => {
+  [
+    'a plugin without a command',
+    () => load(kubeconfigWith({ user: { exec: {} } })),
+    'must have a command and an apiVersion',
+  ],
+])('rejects %s with an error that names the cause', (_case, attempt, sentence) => {
   expect(attempt).toThrow(sentence)
 })
 
 test('shows no secret in an error message', () => {
   const secrets = { password: 'open-sesame' }
-  const proxy = () => load(aConfig({ user: secrets, cluster: { 'proxy-url': 'ftp://me:open-sesame@x' } }))
-  for (const attempt of [() => load(aConfig({ user: secrets, cluster: { server: 'x' } })), proxy]) {
+  const proxy = () => load(kubeconfigWith({ user: secrets, cluster: { 'proxy-url': 'ftp://me:open-sesame@x' } }))
+  for (const attempt of [() => load(kubeconfigWith({ user: secrets, cluster: { server: 'x' } })), proxy]) {
     expect(attempt).toThrow(expect.not.stringContaining('sesame'))
   }
 })
 
-test('reads a refused token again, and returns the same TLS options until a file changes', async () => {
+test('reads the token file again after a refusal, and returns the same TLS options until a file changes', async () => {
   const [ca, token] = [join(dir, 'ca-2'), join(dir, 'token-2')]
   writeFileSync(ca, 'CA')
   writeFileSync(token, 'old')
@@ -223,14 +230,14 @@ test('runs a credential plugin once while its credential is valid', async () => 
     env: [{ name: 'WHO', value: 'me' }],
     apiVersion: 'client.authentication.k8s.io/v1',
   }
-  const credentials = load(aConfig({ user: { token: undefined, exec } }))
+  const credentials = load(kubeconfigWith({ user: { token: undefined, exec } }))
   expect(await credentials.headers()).toEqual({ authorization: 'Bearer from-plugin' })
   expect(await credentials.headers()).toEqual({ authorization: 'Bearer from-plugin' })
-  const failing = load(aConfig({ user: { token: undefined, exec: { ...exec, env: [] } } }))
+  const failing = load(kubeconfigWith({ user: { token: undefined, exec: { ...exec, env: [] } } }))
   await expect(failing.headers()).rejects.toThrow('The credential plugin')
 })
 
-test('tells a plugin about the cluster where provideClusterInfo is set, and only there', async () => {
+test('passes the cluster to a credential plugin only if provideClusterInfo is set', async () => {
   const script = join(dir, 'echo-plugin')
   writeFileSync(
     script,
@@ -249,7 +256,7 @@ test('tells a plugin about the cluster where provideClusterInfo is set, and only
   }
   const infoFor = async (provideClusterInfo: boolean): Promise<unknown> => {
     const exec = { command: script, apiVersion: 'client.authentication.k8s.io/v1', provideClusterInfo }
-    const { authorization } = await load(aConfig({ cluster, user: { token: undefined, exec } })).headers()
+    const { authorization } = await load(kubeconfigWith({ cluster, user: { token: undefined, exec } })).headers()
     return JSON.parse(String(authorization).slice('Bearer '.length))
   }
   expect(await infoFor(false)).toMatchObject({ kind: 'ExecCredential', spec: { interactive: false } })

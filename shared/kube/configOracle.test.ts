@@ -12,7 +12,7 @@ const dir = mkdtempSync(join(tmpdir(), 'kubeconfig-oracle-'))
 afterAll(() => rmSync(dir, { recursive: true }))
 for (const name of ['ca', 'cert', 'key']) writeFileSync(join(dir, name), `${name} of a file`)
 
-/** Generates one of the members, or none. */
+/** Generates one of the objects, or an empty one. */
 const oneOf = (...members: object[]) => fc.constantFrom({}, ...members)
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
@@ -35,7 +35,7 @@ const users = fc
   )
   .map((members) => Object.assign({}, ...members))
 
-/** Server, trust and identity as the kit reads them. */
+/** Returns server, trust and identity as the kit reads them. */
 const readByKit = async (path: string) => {
   const credentials = loadCredentials({}, { path })
   return {
@@ -46,7 +46,7 @@ const readByKit = async (path: string) => {
   }
 }
 
-/** The same, as `@kubernetes/client-node` reads them. */
+/** Returns the same as `@kubernetes/client-node` reads them. */
 const readByOracle = async (path: string) => {
   const config = new KubeConfig()
   config.loadFromFile(path)

@@ -106,7 +106,7 @@ const asText = (value: unknown): string | undefined => (typeof value === 'string
 
 const asTexts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : [])
 
-/** Reads a file. Throws an Error that starts with `subject` where that fails. */
+/** Reads a file. Throws an Error that starts with `subject` if it cannot be read. */
 export const readConfigFile = (file: string, subject: string): string => {
   try {
     return readFileSync(file, 'utf8')

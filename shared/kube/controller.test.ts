@@ -6,7 +6,7 @@ import { KubeError } from './errors.ts'
 import { silentLog } from './log.ts'
 import { createKubeMetrics } from './metrics.ts'
 
-const aController = (reconcile: Reconcile, { workers = 2 } = {}) => {
+const startController = (reconcile: Reconcile, { workers = 2 } = {}) => {
   const clock = createFakeClock()
   const registry = new Registry()
   const warned: object[] = []
@@ -26,20 +26,20 @@ const aController = (reconcile: Reconcile, { workers = 2 } = {}) => {
   return { clock, controller, registry, warned, running, stop: () => stop.abort() }
 }
 
-/** Lets what is due now happen. */
-const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
+/** Waits until the callbacks that are due now have run. */
+const runDueCallbacks = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-test('a key is reconciled, and again only when something adds it', async () => {
+test('reconciles a key once each time it is enqueued', async () => {
   const seen: string[] = []
-  const { clock, controller } = aController(async (key) => void seen.push(key))
+  const { clock, controller } = startController(async (key) => void seen.push(key))
   controller.enqueue('home/a')
-  await settled()
+  await runDueCallbacks()
   clock.advance(10_000_000)
-  await settled()
+  await runDueCallbacks()
   expect(seen).toEqual(['home/a'])
 })
 
-test('a controller without metrics reconciles just the same', async () => {
+test('reconciles without metrics', async () => {
   const seen: string[] = []
   const stop = new AbortController()
   const clock = createFakeClock()
@@ -54,18 +54,18 @@ test('a controller without metrics reconciles just the same', async () => {
   })
   const running = controller.run(stop.signal)
   controller.enqueue('a')
-  await settled()
+  await runDueCallbacks()
   stop.abort()
   await running
   expect(seen).toEqual(['a'])
 })
 
-test('one key is never reconciled twice at a time, different keys are', async () => {
+test('reconciles different keys concurrently, but never one key twice at a time', async () => {
   let underWay = 0
   let most = 0
   const starts = new Map<string, number>()
   const release: (() => void)[] = []
-  const { controller } = aController(async (key) => {
+  const { controller } = startController(async (key) => {
     starts.set(key, (starts.get(key) ?? 0) + 1)
     underWay += 1
     most = Math.max(most, underWay)
@@ -75,84 +75,106 @@ test('one key is never reconciled twice at a time, different keys are', async ()
   })
   controller.enqueue('a')
   controller.enqueue('b')
-  await settled()
+  await runDueCallbacks()
   controller.enqueue('a')
-  await settled()
+  await runDueCallbacks()
   expect(starts.get('a')).toBe(1)
   for (const go of release.splice(0)) go()
-  await settled()
+  await runDueCallbacks()
   expect([most, starts.get('a'), starts.get('b')]).toEqual([2, 2, 1])
 })
 
-test('a reconcile that asks for it is repeated after that time', async () => {
+test('repeats a reconcile after the requeueAfterMs that it returns', async () => {
   const atMs: number[] = []
-  const { clock, controller } = aController(async () => {
+  const { clock, controller } = startController(async () => {
     atMs.push(clock.monotonic())
     return atMs.length < 3 ? { requeueAfterMs: 1_000 } : undefined
   })
   controller.enqueue('a')
   for (let step = 0; step < 50; step += 1) {
-    await settled()
+    await runDueCallbacks()
     clock.advance(100)
   }
   expect(atMs).toEqual([0, 1_000, 2_000])
 })
 
-test('a failure is repeated with growing waits, and a success begins anew', async () => {
+test('repeats a reconcile with the priority that it returns', async () => {
+  const seen: string[] = []
+  const busy = Promise.withResolvers<undefined>()
+  const { clock, controller } = startController(
+    async (key) => {
+      seen.push(key)
+      if (key === 'busy') return busy.promise
+      return seen.length === 1 ? { requeueAfterMs: 100, priority: 'low' } : undefined
+    },
+    { workers: 1 },
+  )
+  controller.enqueue('later')
+  await runDueCallbacks()
+  controller.enqueue('busy')
+  await runDueCallbacks()
+  clock.advance(100)
+  controller.enqueue('sooner')
+  busy.resolve(undefined)
+  await runDueCallbacks()
+  expect(seen).toEqual(['later', 'busy', 'sooner', 'later'])
+})
+
+test('retries failures with exponential backoff, which a success resets', async () => {
   const atMs: number[] = []
-  const { clock, controller } = aController(async () => {
+  const { clock, controller } = startController(async () => {
     atMs.push(clock.monotonic())
     if (atMs.length !== 4) throw new Error('no')
     return { requeueAfterMs: 100 }
   })
   controller.enqueue('a')
   for (let step = 0; step < 145; step += 1) {
-    await settled()
+    await runDueCallbacks()
     clock.advance(1)
   }
   expect(atMs).toEqual([0, 5, 15, 35, 135, 140])
 })
 
-test('a server that names a time is asked again after it', async () => {
+test('retries after the Retry-After of the API server', async () => {
   const atMs: number[] = []
-  const { clock, controller } = aController(async () => {
+  const { clock, controller } = startController(async () => {
     atMs.push(clock.monotonic())
     if (atMs.length === 1) throw new KubeError({ message: 'busy', status: 429, retryAfterMs: 3_000 })
     return undefined
   })
   controller.enqueue('a')
   for (let step = 0; step < 40; step += 1) {
-    await settled()
+    await runDueCallbacks()
     clock.advance(100)
   }
   expect(atMs).toEqual([0, 3_000])
 })
 
-test('a conflict is repeated at once and is nothing to warn of', async () => {
+test('retries a conflict after the base backoff without a warning', async () => {
   const atMs: number[] = []
-  const { clock, controller, warned } = aController(async () => {
+  const { clock, controller, warned } = startController(async () => {
     atMs.push(clock.monotonic())
     if (atMs.length === 1) throw new KubeError({ message: 'changed', status: 409, reason: 'Conflict' })
     return undefined
   })
   controller.enqueue('a')
-  await settled()
+  await runDueCallbacks()
   clock.advance(5)
-  await settled()
+  await runDueCallbacks()
   expect(atMs).toEqual([0, 5])
   expect(warned).toEqual([])
 })
 
-test('a terminal error is logged and counted, and not repeated', async () => {
+test('logs and counts a terminal error, and does not retry it', async () => {
   let runs = 0
-  const { clock, controller, warned, registry } = aController(async () => {
+  const { clock, controller, warned, registry } = startController(async () => {
     runs += 1
     throw new TerminalError('the spec is wrong')
   })
   controller.enqueue('a')
-  await settled()
+  await runDueCallbacks()
   clock.advance(10_000_000)
-  await settled()
+  await runDueCallbacks()
   expect(runs).toBe(1)
   expect(warned).toMatchObject([{ controller: 'things', key: 'a', err: { message: 'the spec is wrong' } }])
   expect(await registry.metrics()).toContain(
@@ -160,27 +182,27 @@ test('a terminal error is logged and counted, and not repeated', async () => {
   )
 })
 
-test('a reconcile that takes too long is told so, and repeated', async () => {
+test('aborts and retries a reconcile that exceeds its timeout', async () => {
   let runs = 0
-  const { clock, controller, warned } = aController(async (_key, { signal }) => {
+  const { clock, controller, warned } = startController(async (_key, { signal }) => {
     runs += 1
     if (runs > 1) return undefined
     return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('cut'))))
   })
   controller.enqueue('a')
-  await settled()
+  await runDueCallbacks()
   clock.advance(1_000)
-  await settled()
+  await runDueCallbacks()
   expect(warned).toMatchObject([{ key: 'a', err: { message: 'the reconcile took longer than 1000 ms' } }])
   clock.advance(5)
-  await settled()
+  await runDueCallbacks()
   expect(runs).toBe(2)
 })
 
-test('a shutdown lets a reconcile under way finish, and drops what waits', async () => {
+test('finishes running reconciles on shutdown and drops queued keys', async () => {
   const seen: string[] = []
   const release: (() => void)[] = []
-  const { controller, running, stop } = aController(
+  const { controller, running, stop } = startController(
     async (key) => {
       await new Promise<void>((resolve) => release.push(resolve))
       return void seen.push(key)
@@ -189,41 +211,41 @@ test('a shutdown lets a reconcile under way finish, and drops what waits', async
   )
   controller.enqueue('a')
   controller.enqueue('b')
-  await settled()
+  await runDueCallbacks()
   stop()
-  await settled()
+  await runDueCallbacks()
   for (const go of release.splice(0)) go()
   await running
   expect(seen).toEqual(['a'])
 })
 
-test('a shutdown aborts a reconcile that does not end, and then ends without it', async () => {
+test('aborts a reconcile that outlasts the shutdown timeout, and then ends without it', async () => {
   const signals: AbortSignal[] = []
-  const { clock, controller, running, stop, warned } = aController(async (_key, { signal }) => {
+  const { clock, controller, running, stop, warned } = startController(async (_key, { signal }) => {
     signals.push(signal)
     await new Promise(() => {})
     return undefined
   })
   controller.enqueue('a')
-  await settled()
+  await runDueCallbacks()
   stop()
-  await settled()
+  await runDueCallbacks()
   expect(signals[0]?.aborted).toBe(false)
   clock.advance(200)
-  await settled()
+  await runDueCallbacks()
   expect(signals[0]?.aborted).toBe(true)
   clock.advance(1_000)
   await running
   expect(warned).toMatchObject([{ reconciles: 1 }])
 })
 
-test('the measures bear the names and labels of controller-runtime', async () => {
-  const { clock, controller, registry } = aController(async (key) => {
+test('exports metrics with the names and labels of controller-runtime', async () => {
+  const { clock, controller, registry } = startController(async (key) => {
     if (key === 'bad') throw new Error('no')
     return key === 'later' ? { requeueAfterMs: 60_000 } : undefined
   })
   for (const key of ['good', 'bad', 'later']) controller.enqueue(key)
-  await settled()
+  await runDueCallbacks()
   clock.advance(1)
   const text = await registry.metrics()
   for (const line of [

@@ -3,10 +3,10 @@ import { withDefined } from '#shared/optional.ts'
 import { isConflict, KubeError } from './errors.ts'
 import { type KubeLog, withFields } from './log.ts'
 import type { ControllerMetrics, KubeMetrics, Outcome } from './metrics.ts'
-import { type Backoff, createQueue, type Queue } from './queue.ts'
+import { type Backoff, createQueue, type Priority, type Queue } from './queue.ts'
 
-/** The result of a reconcile: undefined, or the time after which to reconcile the key again. */
-export type Result = { requeueAfterMs?: number } | undefined
+/** The result of a reconcile: undefined, or the time after which to reconcile the key again, by default with normal priority. */
+export type Result = { requeueAfterMs?: number; priority?: Priority } | undefined
 
 /** A fault that retries cannot fix. It is logged and counted, and its key is not retried until an event adds it. */
 export class TerminalError extends Error {
@@ -26,7 +26,7 @@ export type Reconcile = (key: string, context: ReconcileContext) => Promise<Resu
 
 /** A work loop over keys. It never reconciles one key twice at a time. */
 export type Controller = {
-  enqueue(key: string, options?: { lowPriority?: boolean; afterMs?: number }): void
+  enqueue(key: string, options?: { priority?: Priority; afterMs?: number }): void
   /** Runs until the signal aborts, then lets reconciles in progress finish within a limit. Call it once. */
   run(signal: AbortSignal): Promise<void>
   /** Returns the number of keys that wait for a worker. */
@@ -82,8 +82,8 @@ export const createController = (options: Options): Controller => {
     }
   }
   return {
-    enqueue: (key, { lowPriority = false, afterMs } = {}) => {
-      if (afterMs === undefined) queue.add(key, { lowPriority })
+    enqueue: (key, { priority = 'normal', afterMs } = {}) => {
+      if (afterMs === undefined) queue.add(key, { priority })
       else queue.addAfter(key, afterMs)
     },
     run: async (signal) => {
@@ -134,7 +134,7 @@ const createSettle = (queue: Queue, log: KubeLog, metrics: ControllerMetrics | u
   success: (key: string, result: Result): Outcome => {
     queue.forget(key)
     if (result?.requeueAfterMs === undefined) return 'success'
-    queue.addAfter(key, result.requeueAfterMs)
+    queue.addAfter(key, result.requeueAfterMs, withDefined({ priority: result.priority }))
     return 'requeue_after'
   },
   failure: (key: string, error: unknown): void => {

@@ -16,9 +16,9 @@ export const createDeadline = (what: string, timeoutMs: number, caller?: AbortSi
   let dueAtMs = performance.now() + timeoutMs
   const fail = (reason: 'Timeout' | 'Aborted', why: string): void =>
     controller.abort(new KubeError({ message: `${what}: ${why}`, status: 0, reason }))
-  const timer = setTimeout(() => fail('Timeout', `nothing came for ${timeoutMs} ms`), timeoutMs)
+  const timer = setTimeout(() => fail('Timeout', `no data for ${timeoutMs} ms`), timeoutMs)
   // AbortSignal.any would leak: it stays registered at a signal that lives as long as the process.
-  const abort = (): void => fail('Aborted', 'the caller gave up')
+  const abort = (): void => fail('Aborted', 'aborted by the caller')
   if (caller?.aborted === true) abort()
   else caller?.addEventListener('abort', abort)
   return {

@@ -8,28 +8,34 @@ import { createLeaseServer } from './testing/leaseServer.ts'
 
 const ref = { namespace: 'home', name: 'x' }
 
-const aContest = () => {
+const createElectionTest = () => {
   const clock = createFakeClock(Date.UTC(2026, 0, 1))
   const server = createLeaseServer()
-  const settled = async (): Promise<void> => {
+  const runDueCallbacks = async (): Promise<void> => {
     for (let turn = 0; turn < 10; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve))
   }
   return {
     clock,
     server,
-    /** Lets time pass in small steps, and what it causes happen. */
-    pass: async (ms: number, stepMs = 100): Promise<void> => {
-      await settled()
+    /** Advances the clock in steps of `stepMs`, and runs what is due after each step. */
+    advanceTime: async (ms: number, stepMs = 100): Promise<void> => {
+      await runDueCallbacks()
       for (let passed = 0; passed < ms; passed += stepMs) {
         clock.advance(stepMs)
-        await settled()
+        await runDueCallbacks()
       }
     },
-    candidate: (identity: string) => {
+    addCandidate: (identity: string) => {
       const { client, faults, written, answer } = server.client()
       const registry = new Registry()
       const election = createElection({
-        ...{ client, ref, identity, clock, random: () => 0.5, log: silentLog, metrics: createKubeMetrics(registry) },
+        client,
+        ref,
+        identity,
+        clock,
+        random: () => 0.5,
+        log: silentLog,
+        metrics: createKubeMetrics(registry),
       })
       const stop = new AbortController()
       const observed = { led: false, aborted: false, ended: undefined as undefined | 'released' | Error }
@@ -58,11 +64,11 @@ const aContest = () => {
   }
 }
 
-test('the first who asks leads, and renews every two seconds', async () => {
-  const { candidate, pass, server } = aContest()
-  const one = candidate('one')
+test('acquires a free lease and renews it every two seconds', async () => {
+  const { addCandidate, advanceTime, server } = createElectionTest()
+  const one = addCandidate('one')
   expect(one.mayWrite()).toBe(false)
-  await pass(10_000)
+  await advanceTime(10_000)
   expect(one.observed).toMatchObject({ led: true, ended: undefined })
   expect(one.mayWrite()).toBe(true)
   expect(server.current()?.spec).toEqual({
@@ -76,12 +82,12 @@ test('the first who asks leads, and renews every two seconds', async () => {
   expect(await one.registry.metrics()).toContain('leader_election_master_status{name="x"} 1')
 })
 
-test('a standby waits while the leader renews, and does not write', async () => {
-  const { candidate, pass } = aContest()
-  candidate('one')
-  await pass(100)
-  const two = candidate('two')
-  await pass(60_000)
+test('neither leads nor writes as a standby while the leader renews', async () => {
+  const { addCandidate, advanceTime } = createElectionTest()
+  addCandidate('one')
+  await advanceTime(100)
+  const two = addCandidate('two')
+  await advanceTime(60_000)
   expect(two.observed.led).toBe(false)
   expect(two.mayWrite()).toBe(false)
   expect(two.election.alive()).toBe(true)
@@ -89,169 +95,169 @@ test('a standby waits while the leader renews, and does not write', async () => 
   expect(await two.registry.metrics()).toContain('leader_election_master_status{name="x"} 0')
 })
 
-test('a leader that falls silent is followed after fifteen seconds, and not a moment before', async () => {
-  const { candidate, pass, server } = aContest()
-  const one = candidate('one')
-  const two = candidate('two')
-  await pass(10_000)
+test('takes over from a silent leader after fifteen seconds, not earlier', async () => {
+  const { addCandidate, advanceTime, server } = createElectionTest()
+  const one = addCandidate('one')
+  const two = addCandidate('two')
+  await advanceTime(10_000)
   one.faults.get = 'silent'
   one.faults.write = 'silent'
-  await pass(14_900)
+  await advanceTime(14_900)
   expect(two.observed.led).toBe(false)
-  await pass(200)
+  await advanceTime(200)
   expect(two.observed.led).toBe(true)
   expect(server.current()?.spec).toMatchObject({ holderIdentity: 'two', leaseTransitions: 1 })
 })
 
-test("the others' clocks are not believed: a lease from the past is waited for, too", async () => {
-  const { candidate, pass, server } = aContest()
+test('waits out the lease duration of another holder, however old its renewTime is', async () => {
+  const { addCandidate, advanceTime, server } = createElectionTest()
   server.put({ holderIdentity: 'old', leaseDurationSeconds: 15, renewTime: '2001-01-01T00:00:00.000000Z' })
-  const one = candidate('one')
-  await pass(14_900)
+  const one = addCandidate('one')
+  await advanceTime(14_900)
   expect(one.observed.led).toBe(false)
-  await pass(200)
+  await advanceTime(200)
   expect(one.observed.led).toBe(true)
 })
 
-test('a clock that is set forward or back neither loses a lease nor wins one', async () => {
-  const { candidate, clock, pass } = aContest()
-  const one = candidate('one')
-  const two = candidate('two')
-  await pass(5_000)
+test('keeps the same leader when the wall clock jumps forward or back', async () => {
+  const { addCandidate, clock, advanceTime } = createElectionTest()
+  const one = addCandidate('one')
+  const two = addCandidate('two')
+  await advanceTime(5_000)
   clock.jump(600_000)
-  await pass(5_000)
+  await advanceTime(5_000)
   clock.jump(-1_200_000)
-  await pass(60_000)
+  await advanceTime(60_000)
   expect(one.observed).toMatchObject({ led: true, ended: undefined })
   expect(one.mayWrite()).toBe(true)
   expect(two.observed.led).toBe(false)
 })
 
-test('a leader that stops releases the lease once its work has ended, and a standby follows at once', async () => {
-  const { candidate, pass, server } = aContest()
-  const one = candidate('one')
-  await pass(100)
-  const two = candidate('two')
-  await pass(5_000)
+test('releases the lease on shutdown once its work has ended, and a standby takes over at once', async () => {
+  const { addCandidate, advanceTime, server } = createElectionTest()
+  const one = addCandidate('one')
+  await advanceTime(100)
+  const two = addCandidate('two')
+  await advanceTime(5_000)
   one.stop.abort()
-  await pass(3_000)
+  await advanceTime(3_000)
   expect(one.observed).toMatchObject({ aborted: true, ended: undefined })
   expect(one.mayWrite()).toBe(true)
   expect(two.observed.led).toBe(false)
   one.finish()
-  await pass(0)
+  await advanceTime(0)
   expect(one.observed.ended).toBe('released')
   expect(one.mayWrite()).toBe(false)
   expect(two.observed.led).toBe(true)
   expect(server.current()?.spec).toMatchObject({ holderIdentity: 'two', leaseTransitions: 1 })
 })
 
-test('a standby whose watch tells it nothing follows within its own interval', async () => {
-  const { candidate, pass } = aContest()
-  const one = candidate('one')
-  await pass(100)
-  const two = candidate('two')
+test('takes over a released lease within the retry interval if the watch reports nothing', async () => {
+  const { addCandidate, advanceTime } = createElectionTest()
+  const one = addCandidate('one')
+  await advanceTime(100)
+  const two = addCandidate('two')
   two.faults.watch = false
-  await pass(5_000)
+  await advanceTime(5_000)
   one.stop.abort()
   one.finish()
-  await pass(2_400)
+  await advanceTime(2_400)
   expect(two.observed.led).toBe(true)
 })
 
-test('a leader that cannot renew may not write after ten seconds, five before another leads', async () => {
-  const { candidate, pass } = aContest()
-  const one = candidate('one')
-  await pass(10_000)
-  const two = candidate('two')
-  await pass(100)
+test('refuses writes ten seconds after the last renewal, five seconds before another replica leads', async () => {
+  const { addCandidate, advanceTime } = createElectionTest()
+  const one = addCandidate('one')
+  await advanceTime(10_000)
+  const two = addCandidate('two')
+  await advanceTime(100)
   one.faults.write = 'refused'
   one.faults.get = 'refused'
-  await pass(9_800)
+  await advanceTime(9_800)
   expect(one.mayWrite()).toBe(true)
   expect(one.observed.ended).toBeUndefined()
-  await pass(200)
+  await advanceTime(200)
   expect(one.mayWrite()).toBe(false)
   expect(one.observed).toMatchObject({ aborted: true })
   expect(one.observed.ended).toBeInstanceOf(LeaseLostError)
   expect(one.election.fence.closed.aborted).toBe(true)
   expect(two.observed.led).toBe(false)
-  await pass(5_000)
+  await advanceTime(5_000)
   expect(two.observed.led).toBe(true)
 })
 
-test('a leader that was frozen past its lease may not write from its first moment on, and never leads again', async () => {
-  const { candidate, clock, pass, server } = aContest()
-  const one = candidate('one')
-  await pass(1_000)
+test('refuses writes at once after a pause longer than the lease, and never leads again', async () => {
+  const { addCandidate, clock, advanceTime, server } = createElectionTest()
+  const one = addCandidate('one')
+  await advanceTime(1_000)
   server.put({ holderIdentity: 'two', leaseDurationSeconds: 15, leaseTransitions: 1 })
   server.put({ holderIdentity: '', leaseDurationSeconds: 1, leaseTransitions: 1 })
   const before = one.written.length
   clock.advance(60_000)
   expect(one.mayWrite()).toBe(false)
-  await pass(30_000)
+  await advanceTime(30_000)
   expect(one.observed.ended).toBeInstanceOf(LeaseLostError)
   expect(one.mayWrite()).toBe(false)
   expect(one.written).toHaveLength(before)
 })
 
-test('a leader whose lease another took, or somebody deleted, ends at once', async () => {
+test('stops leading at once when its lease is taken over or deleted', async () => {
   for (const takeAway of ['put', 'remove'] as const) {
-    const { candidate, pass, server } = aContest()
-    const one = candidate('one')
-    await pass(1_000)
+    const { addCandidate, advanceTime, server } = createElectionTest()
+    const one = addCandidate('one')
+    await advanceTime(1_000)
     if (takeAway === 'put') server.put({ holderIdentity: 'two', leaseDurationSeconds: 15 })
     else server.remove()
-    await pass(0)
+    await advanceTime(0)
     expect(one.observed.ended).toBeInstanceOf(LeaseLostError)
     expect(one.mayWrite()).toBe(false)
   }
 })
 
-test('a renewal whose answer is lost keeps the lease', async () => {
-  const { candidate, pass } = aContest()
-  const one = candidate('one')
-  await pass(3_000)
+test('keeps the lease when the response to a renewal is lost', async () => {
+  const { addCandidate, advanceTime } = createElectionTest()
+  const one = addCandidate('one')
+  await advanceTime(3_000)
   one.faults.write = 'lost'
-  await pass(2_000)
+  await advanceTime(2_000)
   delete one.faults.write
-  await pass(20_000)
+  await advanceTime(20_000)
   expect(one.observed).toMatchObject({ led: true, aborted: false, ended: undefined })
   expect(one.mayWrite()).toBe(true)
 })
 
-test('a renewal counts from when it was begun, however late its answer comes', async () => {
-  const { candidate, pass } = aContest()
-  const one = candidate('one')
-  await pass(1_900)
+test('counts a renewal from when it was sent, however late its response arrives', async () => {
+  const { addCandidate, advanceTime } = createElectionTest()
+  const one = addCandidate('one')
+  await advanceTime(1_900)
   one.faults.write = 'slow'
-  await pass(4_100)
+  await advanceTime(4_100)
   one.faults.write = 'silent'
   one.answer()
-  await pass(5_900)
+  await advanceTime(5_900)
   expect(one.mayWrite()).toBe(true)
-  await pass(200)
+  await advanceTime(200)
   expect(one.mayWrite()).toBe(false)
 })
 
-test('of many who want a free lease, one gets it', async () => {
-  const { candidate, pass } = aContest()
-  const all = Array.from({ length: 8 }, (_, index) => candidate(`c${index}`))
-  await pass(5_000)
+test('gives a free lease to exactly one of many candidates', async () => {
+  const { addCandidate, advanceTime } = createElectionTest()
+  const all = Array.from({ length: 8 }, (_, index) => addCandidate(`c${index}`))
+  await advanceTime(5_000)
   expect(all.filter(({ observed }) => observed.led)).toHaveLength(1)
   expect(all.filter(({ mayWrite }) => mayWrite())).toHaveLength(1)
 })
 
-test('a process that finds its own identity in the lease need not wait', async () => {
-  const { candidate, pass, server } = aContest()
+test('leads at once if the lease already has its identity', async () => {
+  const { addCandidate, advanceTime, server } = createElectionTest()
   server.put({ holderIdentity: 'one', leaseDurationSeconds: 15, leaseTransitions: 3 })
-  const one = candidate('one')
-  await pass(0)
+  const one = addCandidate('one')
+  await advanceTime(0)
   expect(one.observed.led).toBe(true)
   expect(server.current()?.spec?.leaseTransitions).toBe(3)
 })
 
-test('a timing in which a leader would outlast its lease is refused', () => {
+test('rejects a timing with which a leader would outlast its lease', () => {
   const { client } = createLeaseServer().client()
   const timing = { durationMs: 10_000, renewDeadlineMs: 10_000, retryMs: 2_000 }
   const clock = createFakeClock()

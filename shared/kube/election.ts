@@ -21,7 +21,7 @@ import { isOlder } from './versions.ts'
 export type LeaseTiming = {
   /** Time without a renewal after which others may take the lease. */
   readonly durationMs: number
-  /** Time that a leader may write after the start of its last successful renewal. */
+  /** Time for which a leader may write after the start of its last successful renewal. */
   readonly renewDeadlineMs: number
   /** Interval of the leader's renewals and of the others' checks. */
   readonly retryMs: number
@@ -50,7 +50,7 @@ export type Election = {
 }
 
 type Options = {
-  /** Uses its own transport, so that no backlog delays a renewal, and is not behind the fence. */
+  /** Must have its own transport, so that no queue delays a renewal, without the fence. */
   client: Client<Lease>
   ref: ObjectRef
   /**
@@ -133,7 +133,7 @@ export const createElection = (options: Options): Election => {
       const watching = watchLease(options, over.signal, (lease) => {
         const holder = lease?.spec?.holderIdentity ?? ''
         if (hold.holding() ? holder !== identity : holder === '') wake.abort()
-        else if (lease !== undefined) hold.see(lease)
+        else if (lease !== undefined) hold.observe(lease)
       })
       try {
         if (!(await acquire(signal))) return
@@ -196,7 +196,10 @@ const createHold = ({ client, ref, identity, clock, timing }: Options & { timing
       await look(timeoutMs)
       return othersMs() > 0 ? false : write(timeoutMs)
     },
-    /** Renews the lease. Returns the reason if it is lost; a conflict alone may be our own write whose answer was lost. */
+    /**
+     * Renews the lease. Returns the reason if it is lost. A conflict alone may come from our own write whose response
+     * was lost.
+     */
     renew: async (timeoutMs: number): Promise<string | undefined> => {
       if (await write(timeoutMs)) return undefined
       await look(timeoutMs)
@@ -207,13 +210,16 @@ const createHold = ({ client, ref, identity, clock, timing }: Options & { timing
     release: async (): Promise<void> => {
       renewedAtMs = undefined
       if (observed === undefined) return
-      // A lease that cannot be given back runs out by itself.
+      // A lease that cannot be released expires by itself.
       await client
         .replace(buildLeaseRelease(ref, observed.lease, clock.now()), { timeoutMs: timing.retryMs })
         .catch(() => {})
     },
-    /** Records another holder's renewal from a watch, so that its expiry counts from there and not from our next check. */
-    see: (lease: Lease): void => {
+    /**
+     * Records another holder's renewal from a watch, so that its expiry counts from that time and not from our next
+     * check.
+     */
+    observe: (lease: Lease): void => {
       const version = observed?.lease.metadata.resourceVersion ?? ''
       if (!isOlder(lease.metadata.resourceVersion ?? '', version)) observe(lease)
     },
@@ -224,7 +230,7 @@ const createHold = ({ client, ref, identity, clock, timing }: Options & { timing
 }
 
 /** Watches the lease and reports each change, undefined for a deletion, before the next check would find it. */
-const watchLease = (options: Options, signal: AbortSignal, tell: (lease?: Lease) => void): Promise<void> => {
+const watchLease = (options: Options, signal: AbortSignal, onLease: (lease?: Lease) => void): Promise<void> => {
   const { client, ref, clock, random, log } = options
   const cache = createReflector({
     client,
@@ -234,6 +240,6 @@ const watchLease = (options: Options, signal: AbortSignal, tell: (lease?: Lease)
     fieldSelector: `metadata.name=${ref.name}`,
     ...withDefined({ namespace: ref.namespace }),
   })
-  cache.onChange(({ type, object }) => (type === 'deleted' ? tell() : tell(object)))
+  cache.onChange(({ type, object }) => (type === 'deleted' ? onLease() : onLease(object)))
   return cache.run(signal)
 }

@@ -37,26 +37,26 @@ export class KubeError extends Error {
   }
 }
 
-const is = (error: unknown, status: number, reason?: string): error is KubeError =>
+const hasStatus = (error: unknown, status: number, reason?: string): error is KubeError =>
   error instanceof KubeError && error.status === status && (reason === undefined || error.reason === reason)
 
 /** The object, or its namespace or kind, does not exist. */
-export const isNotFound = (error: unknown): boolean => is(error, 404)
+export const isNotFound = (error: unknown): boolean => hasStatus(error, 404)
+/** The caller has no right to the request, or an admission plugin refused it. */
+export const isForbidden = (error: unknown): boolean => hasStatus(error, 403)
 /** An object of that name exists already. */
-export const isAlreadyExists = (error: unknown): boolean => is(error, 409, 'AlreadyExists')
+export const isAlreadyExists = (error: unknown): boolean => hasStatus(error, 409, 'AlreadyExists')
 /** The object has another resourceVersion or uid than the write expects, or another manager owns a field. */
-export const isConflict = (error: unknown): boolean => is(error, 409) && !isAlreadyExists(error)
-/** The resourceVersion or the continue token is too old to go on from. */
+export const isConflict = (error: unknown): boolean => hasStatus(error, 409) && !isAlreadyExists(error)
+/** The resourceVersion or the continue token has expired. */
 export const isExpired = (error: unknown): boolean =>
   error instanceof KubeError && (error.status === 410 || error.reason === 'Expired')
 /** The server has not reached the requested resourceVersion yet. */
 export const isTooLargeVersion = (error: unknown): boolean =>
-  is(error, 504) && error.details?.causes?.some((cause) => cause.reason === 'ResourceVersionTooLarge') === true
-/** The write was not sent, since this process does not hold the lease. */
-export const isFenced = (error: unknown): boolean => is(error, 0, 'Fenced')
+  hasStatus(error, 504) && error.details?.causes?.some((cause) => cause.reason === 'ResourceVersionTooLarge') === true
 /** The server throttles requests (429). */
-export const isThrottled = (error: unknown): boolean => is(error, 429)
-/** The same request may succeed soon: no answer came, or one that reports overload or a temporary fault. */
+export const isThrottled = (error: unknown): boolean => hasStatus(error, 429)
+/** The same request may succeed soon: there was no response, or one that reports overload or a temporary fault. */
 export const isRetryable = (error: unknown): boolean =>
   error instanceof KubeError &&
   !isTooLargeVersion(error) &&

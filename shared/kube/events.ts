@@ -21,8 +21,11 @@ export type EventInput = {
 export type EventRecorder = {
   /** Queues the event and returns at once. Repeated events form a series; events beyond the limits are dropped. Never throws. */
   record(regarding: KubeObject, event: EventInput): void
-  /** Writes recorded events until the signal aborts. Events that are still queued then are lost. */
-  run(signal: AbortSignal): Promise<void>
+  /**
+   * Writes recorded events until the signal aborts, more of them per second while `isBusy` returns false. Events that are still
+   * queued then are lost.
+   */
+  run(signal: AbortSignal, isBusy?: () => boolean): Promise<void>
 }
 
 /** The Event resource. */
@@ -34,19 +37,21 @@ export type EventLimits = {
   readonly queued: number
   /** Series that are remembered. The least recently updated one is forgotten first. */
   readonly series: number
-  /** Token bucket for writes: its size, and the milliseconds until a token is refilled. */
+  /** Token bucket for writes: its size, and the milliseconds until a token is refilled while the process is busy or idle. */
   readonly burst: number
   readonly refillMs: number
+  readonly idleRefillMs: number
   /** Shortest interval between writes of one series, and the silence after which a new series starts, in milliseconds. */
   readonly refreshMs: number
   readonly quietMs: number
 }
 
 const defaultLimits: EventLimits = {
-  queued: 1_000,
+  queued: 4_000,
   series: 4_096,
   burst: 50,
   refillMs: 100,
+  idleRefillMs: 10,
   refreshMs: 60_000,
   // client-go ends a series after six minutes.
   quietMs: 360_000,
@@ -59,7 +64,8 @@ type Series = {
   readonly key: string
   readonly name: string
   readonly namespace: string
-  readonly first: ObjectInput
+  /** The event to create; undefined once it is created, because only its name is needed then. */
+  first: ObjectInput | undefined
   /** Number of occurrences, and the number that the server has; 0 before the event is created. */
   count: number
   writtenCount: number
@@ -69,7 +75,7 @@ type Series = {
 }
 
 type Options = {
-  /** Behind the fence, like every write. */
+  /** A client behind the fence, like that of every write. */
   client: Pick<Client<KubeObject>, 'create' | 'patch'>
   /** The reporting controller, such as `example.test/operator`, and its process; at most 128 characters each. */
   controller: string
@@ -123,12 +129,13 @@ export const createEventRecorder = (options: Options): EventRecorder => {
     const { count } = series
     const call = { signal, timeoutMs: writeTimeoutMs }
     try {
-      if (series.writtenCount === 0) await client.create(series.first, call)
+      if (series.first !== undefined) await client.create(series.first, call)
       else {
         const lastMs = clock.now() - (clock.monotonic() - series.lastMs)
         await client.patch(series, { series: { count, lastObservedTime: microTime(lastMs) } }, call)
       }
-      series.writtenCount = series.writtenCount === 0 ? 1 : count
+      series.writtenCount = series.first === undefined ? count : 1
+      series.first = undefined
       series.writtenMs = clock.monotonic()
       metrics?.countWritten()
       // Counts the occurrences since the first event was sent.
@@ -142,8 +149,8 @@ export const createEventRecorder = (options: Options): EventRecorder => {
   }
   return {
     record,
-    run: async (signal) => {
-      const allowance = createAllowance(limits, clock)
+    run: async (signal, isBusy = () => true) => {
+      const allowance = createAllowance(limits, clock, isBusy)
       signal.addEventListener('abort', () => wake(), { once: true })
       while (!signal.aborted) {
         const series = queue.shift()
@@ -206,11 +213,14 @@ const shortened = (note: string): string => {
 }
 
 /** Creates a token bucket. Each call takes a token and returns the wait for it in milliseconds. */
-const createAllowance = ({ burst, refillMs }: EventLimits, clock: Clock): (() => number) => {
-  let fullAtMs = Number.NEGATIVE_INFINITY
+const createAllowance = (limits: EventLimits, clock: Clock, isBusy: () => boolean): (() => number) => {
+  let tokens = limits.burst
+  let countedMs = clock.monotonic()
   return () => {
+    const refillMs = isBusy() ? limits.refillMs : limits.idleRefillMs
     const nowMs = clock.monotonic()
-    fullAtMs = Math.max(fullAtMs, nowMs) + refillMs
-    return Math.max(0, fullAtMs - nowMs - burst * refillMs)
+    tokens = Math.min(limits.burst, tokens + (nowMs - countedMs) / refillMs) - 1
+    countedMs = nowMs
+    return Math.max(0, -tokens * refillMs)
   }
 }

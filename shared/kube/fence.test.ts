@@ -1,22 +1,21 @@
 import { afterEach, expect, test } from 'vitest'
-import { isFenced } from './errors.ts'
 import { fenceTransport } from './fence.ts'
 import { type Answer, json, openStream, silence, startScriptedServer } from './testing/scriptedServer.ts'
 import { createTransport, type Request } from './transport.ts'
 
-const undo: (() => Promise<void>)[] = []
+const cleanups: (() => Promise<void>)[] = []
 afterEach(async () => {
-  for (const each of undo.splice(0).reverse()) await each()
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-const aFencedTransport = async (others: Answer[], { askedAt = [] as boolean[] } = {}) => {
+const startFencedTransport = async (others: Answer[], { heldPerCheck = [] as boolean[] } = {}) => {
   const server = await startScriptedServer({ others, watches: [openStream()] })
   const transport = createTransport({ credentials: server.credentials, userAgent: 'tests', random: () => 0 })
-  undo.push(server.close, transport.close)
+  cleanups.push(server.close, transport.close)
   const closed = new AbortController()
   const state = { held: true }
   const fence = {
-    refusal: () => ((askedAt.shift() ?? state.held) ? undefined : 'the lease is not held'),
+    refusal: () => ((heldPerCheck.shift() ?? state.held) ? undefined : 'the lease is not held'),
     closed: closed.signal,
   }
   return { server, state, closed, transport: fenceTransport(transport, fence) }
@@ -29,33 +28,33 @@ const failureOf = (call: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   )
 
-test('a write passes while the lease is held', async () => {
-  const { server, transport } = await aFencedTransport([json({ ok: true })])
+test('sends a write while the lease is held', async () => {
+  const { server, transport } = await startFencedTransport([json({ ok: true })])
   expect(await transport.request(write)).toEqual({ ok: true })
   expect(server.received).toHaveLength(1)
 })
 
-test('no write of any method is sent while it is not, and reads and watches go on', async () => {
-  const { server, state, transport } = await aFencedTransport([json({ read: true })])
+test('sends reads, but no write of any method, while the lease is not held', async () => {
+  const { server, state, transport } = await startFencedTransport([json({ read: true })])
   state.held = false
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'] as const) {
     const failure = await failureOf(transport.request({ ...write, method }))
-    expect(isFenced(failure)).toBe(true)
+    expect(failure).toMatchObject({ status: 0, reason: 'Fenced' })
     expect(String(failure)).toContain(`${method} /api/v1/x: not sent: the lease is not held`)
   }
   expect(await transport.request({ method: 'GET', path: '/api/v1/x' })).toEqual({ read: true })
   expect(server.received.map(({ method }) => method)).toEqual(['GET'])
 })
 
-test('a write that was allowed when it was begun, and is not when its connection stands, is not sent', async () => {
-  const { server, transport } = await aFencedTransport([json({ ok: true })], { askedAt: [true, false] })
-  expect(isFenced(await failureOf(transport.request(write)))).toBe(true)
+test('does not send a write if the lease is lost while its connection opens', async () => {
+  const { server, transport } = await startFencedTransport([json({ ok: true })], { heldPerCheck: [true, false] })
+  expect(await failureOf(transport.request(write))).toMatchObject({ status: 0, reason: 'Fenced' })
   expect(server.received).toEqual([])
   expect(await transport.request(write)).toEqual({ ok: true })
 })
 
-test('once the fence is closed for good, a write under way is broken off', async () => {
-  const { closed, server, transport } = await aFencedTransport([silence])
+test('aborts a write in progress when the fence closes', async () => {
+  const { closed, server, transport } = await startFencedTransport([silence])
   const failure = failureOf(transport.request(write))
   while (server.received.length === 0) await new Promise((resolve) => setImmediate(resolve))
   closed.abort()

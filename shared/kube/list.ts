@@ -4,7 +4,7 @@ import type { Transport } from './transport.ts'
 
 /** The most objects of a page. */
 const maxPageObjects = 500
-/** A page of larger objects is read again with fewer of them. One object is at most 1.5 MiB in etcd. */
+/** A larger page is read again with fewer objects. One object is at most 1.5 MiB in etcd. */
 const maxPageBytes = 32 * 1024 * 1024
 const maxPages = 10_000
 /** Pages are snapshots, which the server forgets after some minutes. */
@@ -13,7 +13,7 @@ const maxSnapshots = 3
 type Query = Record<string, string | undefined>
 type Page<T> = { apiVersion: string; items?: T[]; metadata: { resourceVersion: string; continue?: string } }
 
-/** A list to read: where it is, the selectors, and the part of each object that is kept. */
+/** A list to read: its path, its selectors, and the part of each object to keep. */
 export type ListRequest<T> = {
   readonly path: string
   readonly query: Query
@@ -22,9 +22,9 @@ export type ListRequest<T> = {
 }
 
 /**
- * Reads the newest list page by page, so that no answer has more than 32 MiB however large the objects are. It names no
- * resourceVersion, because the server ignores the limit of a list from "0" and reads another one as "exactly". If the
- * pages expire on the way, the list begins again, at most twice.
+ * Reads the newest list in pages, so that no response is over 32 MiB, whatever the size of the objects. It sends no
+ * resourceVersion, because the server ignores the limit of a list from "0" and reads any other version as "exactly". If
+ * the pages expire before the end, the list starts again, at most twice.
  */
 export const listAll = async <T extends KubeObject>(
   transport: Transport,

@@ -1,57 +1,58 @@
-import { expect, test } from 'vitest'
+import { setImmediate as turn } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { createQueue } from './queue.ts'
 
-const aQueue = () => {
+const createTestQueue = () => {
   const clock = createFakeClock()
   return { clock, queue: createQueue({ clock, backoff: { baseMs: 5, maxMs: 500 } }) }
 }
 
 /** Returns the keys that the queue hands out now, in order. */
-const drain = async (queue: ReturnType<typeof aQueue>['queue']): Promise<string[]> => {
+const drain = async (queue: ReturnType<typeof createTestQueue>['queue']): Promise<string[]> => {
   const keys: string[] = []
   while (queue.depth() > 0) keys.push((await queue.get()) ?? '')
   for (const key of keys) queue.done(key)
   return keys
 }
 
-test('keys come out in the order in which they came in, each once', async () => {
-  const { queue } = aQueue()
+test('returns keys in the order of their addition, each once', async () => {
+  const { queue } = createTestQueue()
   for (const key of ['a', 'b', 'a', 'c', 'b']) queue.add(key)
   expect(await drain(queue)).toEqual(['a', 'b', 'c'])
 })
 
-test('keys of low priority wait for all others, and are raised when they are added again', async () => {
-  const { queue } = aQueue()
-  queue.add('low-1', { lowPriority: true })
-  queue.add('low-2', { lowPriority: true })
-  queue.add('high')
-  queue.add('low-2')
-  queue.add('high', { lowPriority: true })
-  expect(await drain(queue)).toEqual(['high', 'low-2', 'low-1'])
+test('returns a key with the highest of the priorities that it was added with', async () => {
+  const { queue } = createTestQueue()
+  queue.add('a', { priority: 'low' })
+  queue.add('b', { priority: 'low' })
+  queue.add('c')
+  queue.add('b', { priority: 'high' })
+  queue.add('c', { priority: 'low' })
+  expect(await drain(queue)).toEqual(['b', 'c', 'a'])
 })
 
-test('a key that is added while it is worked on comes again once it is done, and only once', async () => {
-  const { queue } = aQueue()
+test('returns a key once more if it is added while it is processed', async () => {
+  const { queue } = createTestQueue()
   queue.add('a')
   expect(await queue.get()).toBe('a')
   queue.add('a')
-  queue.add('a', { lowPriority: true })
+  queue.add('a', { priority: 'low' })
   expect(queue.depth()).toBe(0)
   queue.done('a')
   expect(await drain(queue)).toEqual(['a'])
   expect(queue.depth()).toBe(0)
 })
 
-test('a taker that waits gets the next key', async () => {
-  const { queue } = aQueue()
+test('gives the next key to a waiting caller', async () => {
+  const { queue } = createTestQueue()
   const taken = queue.get()
   queue.add('a')
   expect(await taken).toBe('a')
 })
 
-test('of two delays for a key the earlier counts', async () => {
-  const { clock, queue } = aQueue()
+test('uses the earliest of several delays of a key', async () => {
+  const { clock, queue } = createTestQueue()
   queue.addAfter('a', 1_000)
   queue.addAfter('a', 300)
   queue.addAfter('a', 700)
@@ -63,8 +64,17 @@ test('of two delays for a key the earlier counts', async () => {
   expect(queue.depth()).toBe(0)
 })
 
-test('each failure doubles the wait up to the maximum, and forgetting begins anew', async () => {
-  const { clock, queue } = aQueue()
+test('returns a delayed key with its priority, by default normal', async () => {
+  const { clock, queue } = createTestQueue()
+  queue.addAfter('low', 100, { priority: 'low' })
+  queue.addAfter('normal', 100)
+  queue.addAfter('high', 100, { priority: 'high' })
+  clock.advance(100)
+  expect(await drain(queue)).toEqual(['high', 'normal', 'low'])
+})
+
+test('doubles the delay with each failure up to the maximum, and forget resets it', async () => {
+  const { clock, queue } = createTestQueue()
   const waitMs = async (): Promise<number> => {
     queue.addRateLimited('a')
     const startedMs = clock.monotonic()
@@ -79,8 +89,8 @@ test('each failure doubles the wait up to the maximum, and forgetting begins ane
   expect(await waitMs()).toBe(5)
 })
 
-test('a shut down queue lets every taker go, keeps no timer and takes nothing more', async () => {
-  const { clock, queue } = aQueue()
+test('releases waiting callers on shutdown, clears its timers and accepts no more keys', async () => {
+  const { clock, queue } = createTestQueue()
   const taken = queue.get()
   queue.addAfter('later', 100)
   queue.shutDown()
@@ -90,9 +100,80 @@ test('a shut down queue lets every taker go, keeps no timer and takes nothing mo
   expect(clock.pending).toBe(0)
 })
 
-test('ten thousand keys are handed out and added again without a key lost or doubled', async () => {
-  const { queue } = aQueue()
+test('returns ten thousand keys in order, each once', async () => {
+  const { queue } = createTestQueue()
   const keys = Array.from({ length: 10_000 }, (_, index) => `key-${index}`)
-  for (const key of keys) queue.add(key, { lowPriority: true })
+  for (const key of keys) queue.add(key, { priority: 'low' })
   expect(await drain(queue)).toEqual(keys)
+})
+
+test('returns keys of each priority in turn, so that no key waits for ever', async () => {
+  const { queue } = createTestQueue()
+  const taken: string[] = []
+  for (let index = 0; index < 100; index += 1) {
+    queue.add(`high-${index}`, { priority: 'high' })
+    queue.add(`normal-${index}`)
+    queue.add(`low-${index}`, { priority: 'low' })
+  }
+  for (let index = 0; index < 90; index += 1) taken.push((await queue.get()) ?? '')
+  const countOf = (priority: string): number => taken.filter((key) => key.startsWith(priority)).length
+  expect([countOf('high'), countOf('normal'), countOf('low')]).toEqual([40, 40, 10])
+})
+
+describe('with 5,000 worlds whose numbers of players change all the time', () => {
+  /** 16 workers that need 50 ms for each key, 320 keys a second, and 1,000 changes a second. */
+  const aBusyQueue = () => {
+    const { clock, queue } = createTestQueue()
+    const doneAtMs = new Map<string, number>()
+    const work = async (): Promise<void> => {
+      for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
+        await new Promise<void>((resolve) => void clock.setTimeout(resolve, 50))
+        doneAtMs.set(key, clock.monotonic())
+        queue.done(key)
+      }
+    }
+    for (let worker = 0; worker < 16; worker += 1) void work()
+    let next = 0
+    const pass = async (ms: number): Promise<void> => {
+      for (let passed = 0; passed < ms; passed += 10) {
+        for (let change = 0; change < 10; change += 1, next += 1) {
+          queue.add(`world-${next % 5_000}`, { priority: 'low' })
+        }
+        clock.advance(10)
+        await turn()
+      }
+    }
+    return { clock, queue, doneAtMs, pass }
+  }
+
+  test('reconciles a world whose server crashed, or whose spec changed, within 150 ms', async () => {
+    const { clock, queue, doneAtMs, pass } = aBusyQueue()
+    await pass(5_000)
+    const since = clock.monotonic()
+    queue.add('crashed')
+    queue.add('edited', { priority: 'high' })
+    await pass(500)
+    expect((doneAtMs.get('crashed') ?? Number.POSITIVE_INFINITY) - since).toBeLessThanOrEqual(150)
+    expect((doneAtMs.get('edited') ?? Number.POSITIVE_INFINITY) - since).toBeLessThanOrEqual(150)
+    queue.shutDown()
+  })
+
+  test('reconciles a world that waits for its turn at once when its server crashes', async () => {
+    const { clock, queue, doneAtMs, pass } = aBusyQueue()
+    await pass(5_000)
+    queue.add('world-4999', { priority: 'low' })
+    const since = clock.monotonic()
+    queue.add('world-4999')
+    await pass(500)
+    expect((doneAtMs.get('world-4999') ?? 0) - since).toBeGreaterThan(0)
+    expect((doneAtMs.get('world-4999') ?? 0) - since).toBeLessThanOrEqual(150)
+    queue.shutDown()
+  })
+
+  test('writes the numbers of each world within 20 seconds', async () => {
+    const { doneAtMs, queue, pass } = aBusyQueue()
+    await pass(20_000)
+    expect(doneAtMs.size).toBe(5_000)
+    queue.shutDown()
+  })
 })

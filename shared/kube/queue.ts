@@ -4,19 +4,25 @@ import type { QueueMetrics } from './metrics.ts'
 /** The wait of a failing key: `baseMs`, doubled with each failure, up to `maxMs`. */
 export type Backoff = { readonly baseMs: number; readonly maxMs: number }
 
+/** The priority of a key: `high` for changes that users wait for, `low` for work that is not urgent. */
+export type Priority = 'high' | 'normal' | 'low'
+
 /**
  * A queue of keys with the rules of client-go's workqueue: a key is in the queue at most once and is processed by one worker
  * at a time. A key that is added while it is processed is queued again when it is done.
  */
 export type Queue = {
-  /** Adds a key. Keys of low priority, such as those of an initial list, wait for all others. */
-  add(key: string, options?: { lowPriority?: boolean }): void
-  /** Adds the key after a delay. Of two delays for one key, the earlier applies. */
-  addAfter(key: string, delayMs: number): void
+  /** Adds a key, by default with normal priority. Of several priorities of one key, the highest applies. */
+  add(key: string, options?: { priority?: Priority }): void
+  /** Adds the key after a delay, by default with normal priority. Of two delays for one key, the earlier applies. */
+  addAfter(key: string, delayMs: number, options?: { priority?: Priority }): void
   /** Adds the key after a wait that grows with each call until `forget`. */
   addRateLimited(key: string): void
   forget(key: string): void
-  /** Resolves with the next key in order of arrival, or with undefined once the queue is shut down. */
+  /**
+   * Resolves with the next key, or with undefined once the queue is shut down. Keys of one priority come in order of
+   * arrival. Each priority has its share of the keys, so none waits for ever.
+   */
   get(): Promise<string | undefined>
   /** Ends the processing of a key. Call it once for each key that `get` returned. */
   done(key: string): void
@@ -27,10 +33,9 @@ export type Queue = {
 /** Creates a queue. Its length is bounded by the number of objects. */
 export const createQueue = (options: { clock: Clock; backoff: Backoff; metrics?: QueueMetrics }): Queue => {
   const { clock, backoff, metrics } = options
-  const urgent = createLane()
-  const patient = createLane()
+  const lanes = createLanes()
   /** Keys in processing: the time of their start, and their priority if they were added meanwhile. */
-  const working = new Map<string, { sinceMs: number; again: 'urgent' | 'patient' | undefined }>()
+  const working = new Map<string, { sinceMs: number; again: Priority | undefined }>()
   const delayed = new Map<string, { atMs: number; timer: Timer }>()
   const failures = new Map<string, number>()
   const waiters: ((key: string | undefined) => void)[] = []
@@ -38,7 +43,7 @@ export const createQueue = (options: { clock: Clock; backoff: Backoff; metrics?:
 
   const dispatchKeys = (): void => {
     while (waiters.length > 0) {
-      const first = urgent.takeFirst() ?? patient.takeFirst()
+      const first = lanes.takeNext()
       if (first === undefined) return
       const [key, addedMs] = first
       working.set(key, { sinceMs: clock.monotonic(), again: undefined })
@@ -46,39 +51,37 @@ export const createQueue = (options: { clock: Clock; backoff: Backoff; metrics?:
       waiters.shift()?.(key)
     }
   }
-  const addWaiting = (key: string, lowPriority: boolean): void => {
-    const patientSinceMs = patient.entries.get(key)
-    if (urgent.entries.has(key) || (lowPriority && patientSinceMs !== undefined)) return
-    if (patientSinceMs === undefined) metrics?.countAdd()
-    patient.entries.delete(key)
-    const lane = lowPriority ? patient : urgent
-    lane.entries.set(key, patientSinceMs ?? clock.monotonic())
+  const addWaiting = (key: string, priority: Priority): void => {
+    const present = lanes.find(key)
+    if (present !== undefined && !isHigher(priority, present.priority)) return
+    if (present === undefined) metrics?.countAdd()
+    lanes.put(key, priority, present?.sinceMs ?? clock.monotonic())
     dispatchKeys()
   }
-  const add: Queue['add'] = (key, { lowPriority = false } = {}) => {
+  const add: Queue['add'] = (key, { priority = 'normal' } = {}) => {
     if (closed) return
     const busy = working.get(key)
-    if (busy === undefined) return addWaiting(key, lowPriority)
+    if (busy === undefined) return addWaiting(key, priority)
     if (busy.again === undefined) metrics?.countAdd()
-    if (busy.again !== 'urgent') busy.again = lowPriority ? 'patient' : 'urgent'
+    if (busy.again === undefined || isHigher(priority, busy.again)) busy.again = priority
   }
-  const addAfter: Queue['addAfter'] = (key, delayMs) => {
+  const addAfter: Queue['addAfter'] = (key, delayMs, options) => {
     if (closed) return
     metrics?.countRetry()
-    if (delayMs <= 0) return add(key)
+    if (delayMs <= 0) return add(key, options)
     const atMs = clock.monotonic() + delayMs
     const waiting = delayed.get(key)
     if (waiting !== undefined && waiting.atMs <= atMs) return
     waiting?.timer.cancel()
     const timer = clock.setTimeout(() => {
       delayed.delete(key)
-      add(key)
+      add(key, options)
     }, delayMs)
     delayed.set(key, { atMs, timer })
   }
   metrics?.observe(() => {
     const secondsAtWork = [...working.values()].map(({ sinceMs }) => (clock.monotonic() - sinceMs) / 1000)
-    return { depth: urgent.entries.size + patient.entries.size, secondsAtWork }
+    return { depth: lanes.size(), secondsAtWork }
   })
   return {
     add,
@@ -102,7 +105,7 @@ export const createQueue = (options: { clock: Clock; backoff: Backoff; metrics?:
       working.delete(key)
       metrics?.observeWork((clock.monotonic() - busy.sinceMs) / 1000)
       if (busy.again === undefined || closed) return
-      ;(busy.again === 'urgent' ? urgent : patient).entries.set(key, clock.monotonic())
+      lanes.put(key, busy.again, clock.monotonic())
       dispatchKeys()
     },
     shutDown: () => {
@@ -111,7 +114,54 @@ export const createQueue = (options: { clock: Clock; backoff: Backoff; metrics?:
       delayed.clear()
       for (const waiter of waiters.splice(0)) waiter(undefined)
     },
-    depth: () => urgent.entries.size + patient.entries.size,
+    depth: () => lanes.size(),
+  }
+}
+
+/** The share of each priority while all have keys, highest first. */
+const shares: readonly { readonly priority: Priority; readonly share: number }[] = [
+  { priority: 'high', share: 4 },
+  { priority: 'normal', share: 4 },
+  { priority: 'low', share: 1 },
+]
+
+const rankOf = (priority: Priority): number => shares.findIndex((each) => each.priority === priority)
+const isHigher = (a: Priority, b: Priority): boolean => rankOf(a) < rankOf(b)
+
+/** Creates one lane for each priority, with the time of arrival of each key. */
+const createLanes = () => {
+  const lanes = shares.map((each) => ({ ...each, ...createLane(), credit: 0 }))
+  return {
+    find: (key: string): { priority: Priority; sinceMs: number } | undefined => {
+      for (const { priority, entries } of lanes) {
+        const sinceMs = entries.get(key)
+        if (sinceMs !== undefined) return { priority, sinceMs }
+      }
+      return undefined
+    },
+    put: (key: string, priority: Priority, sinceMs: number): void => {
+      for (const lane of lanes) {
+        if (lane.priority === priority) lane.entries.set(key, sinceMs)
+        else lane.entries.delete(key)
+      }
+    },
+    /**
+     * Takes the first key of the next lane by smooth weighted round-robin, as in nginx: each lane with keys gets its share as
+     * credit, and the lane with the most credit is chosen and pays the sum of all shares.
+     */
+    takeNext: (): [string, number] | undefined => {
+      const waiting = lanes.filter(({ entries }) => entries.size > 0)
+      for (const lane of waiting) lane.credit += lane.share
+      const [first, ...others] = waiting
+      if (first === undefined) return undefined
+      const next = others.reduce((best, lane) => (lane.credit > best.credit ? lane : best), first)
+      next.credit -= waiting.reduce((sum, { share }) => sum + share, 0)
+      const taken = next.takeFirst()
+      // An empty lane keeps neither credit nor debt.
+      if (next.entries.size === 0) next.credit = 0
+      return taken
+    },
+    size: (): number => lanes.reduce((sum, { entries }) => sum + entries.size, 0),
   }
 }
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { type Clock, systemClock } from '#shared/clock.ts'
-import { aReflector, eventually, requestsOf } from './testing/aReflector.ts'
 import { endedStream, json, openStream, refuse } from './testing/scriptedServer.ts'
+import { eventually, requestsOf, startReflector } from './testing/startReflector.ts'
 import { bookmark, event, listOf, thing } from './testing/things.ts'
 
-test('a cache lists the newest, and watches from there', async () => {
-  const { server, cache, changes } = await aReflector({
+test('lists the objects, and then watches from the version of the list', async () => {
+  const { server, cache, changes } = await startReflector({
     lists: [json(listOf('7', [thing('a', '1', { owner: 'x' }), thing('b', '2')]))],
     watches: [
       openStream(
@@ -35,16 +35,16 @@ test('a cache lists the newest, and watches from there', async () => {
   ])
 })
 
-test('who waits for a cache that does not fill is told so', async () => {
-  const { cache } = await aReflector({ lists: Array.from({ length: 99 }, () => refuse(403, 'Forbidden')) })
-  await expect(cache.synced({ timeoutMs: 20 })).rejects.toThrow('things: the API server gave no full list within 20 ms')
+test('rejects a wait for the first list after its timeout', async () => {
+  const { cache } = await startReflector({ lists: Array.from({ length: 99 }, () => refuse(403, 'Forbidden')) })
+  await expect(cache.synced({ timeoutMs: 20 })).rejects.toThrow('things: no full list was read within 20 ms')
   await expect(cache.synced({ timeoutMs: 2_000, signal: AbortSignal.abort() })).rejects.toThrow('no full list')
 })
 
-test('a watch that the server ends after its time goes on at once', async () => {
+test('opens the next watch at once when the server ends one at its timeout', async () => {
   let nowMs = 0
   const clock: Clock = { ...systemClock, monotonic: () => (nowMs += 1_000) }
-  const { server, warnings } = await aReflector({
+  const { server, warnings } = await startReflector({
     lists: [json(listOf('7', []))],
     watches: [endedStream(), endedStream(bookmark('9'))],
     clock,
@@ -53,16 +53,16 @@ test('a watch that the server ends after its time goes on at once', async () => 
   expect(warnings).toEqual([])
 })
 
-test('a name that comes back with another uid is a deletion and an addition', async () => {
-  const { changes } = await aReflector({
+test('reports an object that returns with another uid as deleted and added', async () => {
+  const { changes } = await startReflector({
     lists: [json(listOf('7', [thing('a', '1')]))],
     watches: [openStream(event('MODIFIED', thing('a', '8', { uid: 'other' })))],
   })
   await eventually(() => expect(changes).toEqual(['list: added a@1', 'watch: deleted a@1', 'watch: added a@8']))
 })
 
-test('a writer can wait until the cache has what it wrote', async () => {
-  const { server, cache } = await aReflector({ lists: [json(listOf('7', []))] })
+test('lets a writer wait until the cache contains its write', async () => {
+  const { server, cache } = await startReflector({ lists: [json(listOf('7', []))] })
   await cache.synced({ timeoutMs: 2_000 })
   await eventually(() => expect(server.watches()).toHaveLength(1))
   expect(await cache.waitForVersion('7', { timeoutMs: 0 })).toBe(true)
@@ -73,8 +73,8 @@ test('a writer can wait until the cache has what it wrote', async () => {
   expect(cache.store.get('home/a')?.metadata.resourceVersion).toBe('8')
 })
 
-test('a listener that throws hurts neither the cache nor the others', async () => {
-  const { cache, changes, warnings } = await aReflector({ lists: [json(listOf('7', [thing('a', '1')]))] })
+test('continues when a listener throws, and calls the other listeners', async () => {
+  const { cache, changes, warnings } = await startReflector({ lists: [json(listOf('7', [thing('a', '1')]))] })
   cache.onChange(() => {
     throw new Error('a bug')
   })
@@ -84,11 +84,11 @@ test('a listener that throws hurts neither the cache nor the others', async () =
   expect(warnings).toMatchObject([{ err: { message: 'a bug' } }])
 })
 
-test('full lists are told once the store has them, and managedFields are not kept', async () => {
-  const noisy = { ...thing('a', '8'), metadata: { ...thing('a', '8').metadata, managedFields: [{}] } }
-  const { cache, changes } = await aReflector({
+test('calls list listeners once the store has the list, and drops managedFields', async () => {
+  const withManagedFields = { ...thing('a', '8'), metadata: { ...thing('a', '8').metadata, managedFields: [{}] } }
+  const { cache, changes } = await startReflector({
     lists: [json(listOf('7', [thing('b', '1')]))],
-    watches: [openStream(event('ADDED', noisy))],
+    watches: [openStream(event('ADDED', withManagedFields))],
   })
   const sizes: number[] = []
   cache.onList(() => sizes.push(cache.store.size))
@@ -97,8 +97,8 @@ test('full lists are told once the store has them, and managedFields are not kep
   expect(cache.store.get('home/a')).toEqual(thing('a', '8'))
 })
 
-test('of what is listed and of what is watched only the part that is asked for is kept', async () => {
-  const { cache, changes } = await aReflector({
+test('stores only the part of listed and watched objects that keep returns', async () => {
+  const { cache, changes } = await startReflector({
     keep: ({ spec: _, ...rest }) => rest,
     lists: [json(listOf('7', [{ ...thing('b', '1'), spec: { size: 1 } }]))],
     watches: [openStream(event('ADDED', { ...thing('a', '8'), spec: { size: 2 } }))],
@@ -107,12 +107,12 @@ test('of what is listed and of what is watched only the part that is asked for i
   expect([cache.store.get('home/a'), cache.store.get('home/b')]).toEqual([thing('a', '8'), thing('b', '1')])
 })
 
-test('a stopped cache ends at once, in a watch, in a list and in a wait', async () => {
-  const watching = await aReflector({ lists: [json(listOf('7', []))] })
+test('stops at once during a watch, a list or a backoff', async () => {
+  const watching = await startReflector({ lists: [json(listOf('7', []))] })
   await watching.cache.synced({ timeoutMs: 2_000 })
-  const listing = await aReflector({ lists: [() => {}] })
+  const listing = await startReflector({ lists: [() => {}] })
   await eventually(() => expect(listing.server.lists()).toHaveLength(1))
-  const waiting = await aReflector({
+  const waiting = await startReflector({
     lists: [refuse(403, 'Forbidden')],
     timing: { firstBackoffMs: 60_000, maxBackoffMs: 60_000 },
   })

@@ -1,4 +1,5 @@
 import { type Clock, sleep } from '#shared/clock.ts'
+import { withDefined } from '#shared/optional.ts'
 import { type BackoffTiming, createBackoff } from './backoff.ts'
 import type { Client, Selection } from './client.ts'
 import { KubeError } from './errors.ts'
@@ -6,6 +7,7 @@ import { type KubeLog, withFields } from './log.ts'
 import type { KubeMetrics } from './metrics.ts'
 import type { KubeObject } from './objects.ts'
 import { type Position, positionAfter, positionAt, unknownPosition } from './position.ts'
+import { remedyOf } from './remedy.ts'
 import { type Change, createStore, type Indexers, type Store } from './store.ts'
 import { createVersions } from './versions.ts'
 import { createFeed, type FeedTiming, type WatchEvent } from './watch.ts'
@@ -105,7 +107,11 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
           if (signal.aborted) return
           position = positionAfter(position, error)
           const delayMs = Math.max(backoff(), error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0)
-          log.warn({ delayMs, mustList: position.mustList, err: error }, 'cache: interrupted, will retry')
+          const remedy = remedyOf(error, client.resource)
+          log.warn(
+            { delayMs, mustList: position.mustList, ...withDefined({ remedy }), err: error },
+            'cache: interrupted, will retry',
+          )
           await sleep(clock, delayMs, signal)
         }
       }
@@ -117,7 +123,7 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
       const forget = listed.add(() => done.abort())
       await sleep(clock, timeoutMs, signal === undefined ? done.signal : AbortSignal.any([signal, done.signal]))
       forget()
-      if (!hasSynced()) throw new Error(`${plural}: the API server gave no full list within ${timeoutMs} ms`)
+      if (!hasSynced()) throw new Error(`${plural}: no full list was read within ${timeoutMs} ms`)
     },
     onChange: (listener) => void changed.add(listener),
     onList: (listener) => void listed.add(listener),

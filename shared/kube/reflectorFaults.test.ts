@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { aReflector, eventually, requestsOf } from './testing/aReflector.ts'
 import { endedStream, json, openStream, refuse, reset, tornStream } from './testing/scriptedServer.ts'
+import { eventually, requestsOf, startReflector } from './testing/startReflector.ts'
 import { bookmark, event, failure, listOf, thing } from './testing/things.ts'
 
-test('a list that fails is tried again until the cache is full', async () => {
-  const { cache, changes } = await aReflector({
+test('retries a failed list until the cache is full', async () => {
+  const { cache, changes } = await startReflector({
     lists: [refuse(403, 'Forbidden'), refuse(403, 'Forbidden'), json(listOf('7', [thing('a', '1')]))],
   })
   expect([cache.hasSynced(), cache.silentMs()]).toEqual([false, Number.POSITIVE_INFINITY])
@@ -13,8 +13,8 @@ test('a list that fails is tried again until the cache is full', async () => {
   expect(cache.silentMs()).toBeLessThan(2_000)
 })
 
-test('after a bookmark a broken watch goes on from it, without a list', async () => {
-  const { server, changes } = await aReflector({
+test('resumes a broken watch from the last bookmark without a list', async () => {
+  const { server, changes } = await startReflector({
     lists: [json(listOf('7', []))],
     watches: [
       tornStream(bookmark('20')),
@@ -30,8 +30,8 @@ test('after a bookmark a broken watch goes on from it, without a list', async ()
 test.each([
   ['a refused watch', refuse(410, 'Expired')],
   ['an error event', openStream(failure(410, 'Expired'))],
-])('a version that is too old makes a list of nothing older than what was seen: %s', async (_what, answer) => {
-  const { server, changes } = await aReflector({
+])('lists again after an expired version and reports only differences: %s', async (_what, answer) => {
+  const { server, changes } = await startReflector({
     lists: [
       json(listOf('7', [thing('a', '1'), thing('b', '2')])),
       json(listOf('30', [thing('a', '1'), thing('c', '25')])),
@@ -42,8 +42,8 @@ test.each([
   expect(changes).toEqual(['list: added a@1', 'list: added b@2', 'list: deleted b@2', 'list: added c@25'])
 })
 
-test('a server that asks for fewer requests is given the time, and no list', async () => {
-  const { server, changes, warnings } = await aReflector({
+test('resumes a throttled watch after its Retry-After without a list', async () => {
+  const { server, changes, warnings } = await startReflector({
     lists: [json(listOf('7', []))],
     watches: [refuse(429, 'TooManyRequests', { 'retry-after': '0.03' }), openStream(event('ADDED', thing('a', '8')))],
   })
@@ -52,8 +52,8 @@ test('a server that asks for fewer requests is given the time, and no list', asy
   expect(warnings).toMatchObject([{ delayMs: 30 }])
 })
 
-test('a garbage line ends the watch and loses nothing', async () => {
-  const { server, changes } = await aReflector({
+test('resumes after a malformed line without losing an event', async () => {
+  const { server, changes } = await startReflector({
     lists: [json(listOf('7', []))],
     watches: [
       openStream(event('ADDED', thing('a', '8')), 'garbage\n', event('ADDED', thing('b', '9'))),
@@ -65,8 +65,8 @@ test('a garbage line ends the watch and loses nothing', async () => {
   expect(requestsOf(server)).toEqual({ lists: 1, watches: ['7', '8', '8'] })
 })
 
-test('a watch that stays stuck at one place is helped by a list', async () => {
-  const { server, cache } = await aReflector({
+test('lists again after three failures at one position', async () => {
+  const { server, cache } = await startReflector({
     lists: [json(listOf('7', [])), json(listOf('9', [thing('a', '9')]))],
     watches: [openStream('garbage\n'), openStream(failure(500, 'InternalError')), openStream('{}\n')],
   })
@@ -74,8 +74,8 @@ test('a watch that stays stuck at one place is helped by a list', async () => {
   expect(cache.store.size).toBe(1)
 })
 
-test('a connection that has died without a word is noticed by its silence', async () => {
-  const { server, changes } = await aReflector({
+test('reopens a watch that is silent beyond its idle timeout', async () => {
+  const { server, changes } = await startReflector({
     lists: [json(listOf('7', []))],
     watches: [openStream(bookmark('8')), openStream(event('ADDED', thing('a', '9')))],
     timing: { idleTimeoutMs: 40 },
@@ -84,11 +84,11 @@ test('a connection that has died without a word is noticed by its silence', asyn
   expect(requestsOf(server).watches.slice(0, 2)).toEqual(['7', '8'])
 })
 
-test('a watch that ends at once and brings nothing is a fault and not a hot loop', async () => {
-  const { warnings, changes } = await aReflector({
+test('treats a watch that ends at once without events as a failure', async () => {
+  const { warnings, changes } = await startReflector({
     lists: [json(listOf('7', []))],
     watches: [endedStream(), openStream(event('ADDED', thing('a', '8')))],
   })
   await eventually(() => expect(changes).toEqual(['watch: added a@8']))
-  expect(warnings).toMatchObject([{ err: { message: 'watch things: it ended at once and brought nothing' } }])
+  expect(warnings).toMatchObject([{ err: { message: 'watch things: it ended at once without an event' } }])
 })

@@ -5,10 +5,10 @@ import { type Thing, thing } from './testing/things.ts'
 const ownerIndex = {
   owner: ({ metadata }: Thing) => (metadata.labels?.owner === undefined ? [] : [metadata.labels.owner]),
 }
-const told = (changes: ReturnType<ReturnType<typeof createStore<Thing>>['put']>) =>
+const summarize = (changes: ReturnType<ReturnType<typeof createStore<Thing>>['put']>) =>
   changes.map(({ type, key, object, initial }) => [type, key, object.metadata.resourceVersion, initial])
 
-test('a change tells what there was before', () => {
+test('returns the previous object with an update', () => {
   const store = createStore<Thing>()
   const [first, second] = [thing('a', '1'), thing('a', '2')]
   expect(store.put(first)).toEqual([{ type: 'added', key: 'home/a', object: first, initial: false }])
@@ -16,28 +16,28 @@ test('a change tells what there was before', () => {
   expect(store.read.get('home/a')).toBe(second)
 })
 
-test('a name that comes back with another uid is a deletion and an addition', () => {
+test('reports an object that returns with another uid as deleted and added', () => {
   const store = createStore<Thing>()
   store.put(thing('a', '1'))
-  expect(told(store.put(thing('a', '5', { uid: 'other' })))).toEqual([
+  expect(summarize(store.put(thing('a', '5', { uid: 'other' })))).toEqual([
     ['deleted', 'home/a', '1', false],
     ['added', 'home/a', '5', false],
   ])
 })
 
-test('a deletion tells the last state, and what is not there cannot be deleted', () => {
+test('returns the last state with a deletion, and nothing for an absent object', () => {
   const store = createStore<Thing>()
   store.put(thing('a', '1'))
-  expect(told(store.remove(thing('a', '3')))).toEqual([['deleted', 'home/a', '3', false]])
+  expect(summarize(store.remove(thing('a', '3')))).toEqual([['deleted', 'home/a', '3', false]])
   expect(store.remove(thing('a', '3'))).toEqual([])
   expect(store.read.size).toBe(0)
 })
 
-test('a full list tells what differs, and nothing of what is the same', () => {
+test('reports only the differences when a list replaces the objects', () => {
   const store = createStore<Thing>()
   for (const each of [thing('same', '1'), thing('gone', '2'), thing('newer', '3'), thing('other', '4')]) store.put(each)
   const list = [thing('same', '1'), thing('newer', '7'), thing('other', '8', { uid: 'u' }), thing('new', '9')]
-  expect(told(store.replace(list))).toEqual([
+  expect(summarize(store.replace(list))).toEqual([
     ['deleted', 'home/gone', '2', true],
     ['updated', 'home/newer', '7', true],
     ['deleted', 'home/other', '4', true],
@@ -47,7 +47,7 @@ test('a full list tells what differs, and nothing of what is the same', () => {
   expect(store.read.list().map(({ metadata }) => metadata.name)).toEqual(['same', 'newer', 'other', 'new'])
 })
 
-test('an index follows its objects', () => {
+test('updates each index with its objects, and rejects an unknown index', () => {
   const store = createStore<Thing>(ownerIndex)
   const owned = (owner: string) => store.read.byIndex('owner', owner).map(({ metadata }) => metadata.name)
   store.put(thing('a', '1', { owner: 'x' }))

@@ -13,15 +13,15 @@ import {
 } from './testing/scriptedServer.ts'
 import { createTransport } from './transport.ts'
 
-const undo: (() => Promise<void>)[] = []
+const cleanups: (() => Promise<void>)[] = []
 afterEach(async () => {
-  for (const each of undo.splice(0).reverse()) await each()
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-const aTransport = async (script: { others?: Answer[]; watches?: Answer[] }) => {
+const startTransport = async (script: { others?: Answer[]; watches?: Answer[] }) => {
   const server = await startScriptedServer(script)
   const transport = createTransport({ credentials: server.credentials, userAgent: 'tests', random: () => 0 })
-  undo.push(server.close, transport.close)
+  cleanups.push(server.close, transport.close)
   return { server, transport }
 }
 
@@ -34,14 +34,28 @@ const failureOf = async (call: Promise<unknown>): Promise<KubeError> => {
   throw new Error(`expected a KubeError, got ${String(error)}`)
 }
 
-const watchAll = async (lines: AsyncIterable<unknown>): Promise<unknown[]> => {
+const readAll = async (lines: AsyncIterable<unknown>): Promise<unknown[]> => {
   const seen: unknown[] = []
   for await (const line of lines) seen.push(line)
   return seen
 }
 
-test('a request carries its body, its type and the credentials, and its answer comes parsed', async () => {
-  const { server, transport } = await aTransport({ others: [json({ ok: true })] })
+test('reports the time of the API server, also with a refusal', async () => {
+  const date = 'Thu, 01 Jan 2026 12:00:00 GMT'
+  const server = await startScriptedServer({ others: [refuse(403, 'Forbidden', { date })] })
+  const dates: string[] = []
+  const transport = createTransport({
+    credentials: server.credentials,
+    userAgent: 'tests',
+    onDate: (each) => dates.push(each),
+  })
+  cleanups.push(server.close, transport.close)
+  await failureOf(transport.request({ method: 'GET', path: '/version' }))
+  expect(dates).toEqual([date])
+})
+
+test('sends body, content type and credentials, and returns the parsed response', async () => {
+  const { server, transport } = await startTransport({ others: [json({ ok: true })] })
   const answer = await transport.request({
     method: 'PATCH',
     path: '/api/v1/x',
@@ -65,8 +79,8 @@ test('a request carries its body, its type and the credentials, and its answer c
   ])
 })
 
-test('a refusal is told with its status, reason, sentence and the pause that was asked for', async () => {
-  const { transport } = await aTransport({
+test('fails with the status, reason, message and Retry-After of a refusal', async () => {
+  const { transport } = await startTransport({
     others: [
       refuse(404, 'NotFound'),
       refuse(409, 'Conflict'),
@@ -84,15 +98,15 @@ test('a refusal is told with its status, reason, sentence and the pause that was
   expect(await write()).toMatchObject({ status: 502, reason: '', message: 'POST /api/v1/x: <html>bad gateway' })
 })
 
-test('a write is sent once, whatever becomes of it', async () => {
-  const { server, transport } = await aTransport({ others: [reset, json({ never: 'asked' })] })
+test('sends a write only once, even if it fails', async () => {
+  const { server, transport } = await startTransport({ others: [reset, json({ never: 'asked' })] })
   const error = await failureOf(transport.request({ method: 'POST', path: '/x', body: {} }))
   expect(error).toMatchObject({ status: 0, reason: 'Unreachable' })
   expect(server.received).toHaveLength(1)
 })
 
-test('a read is tried three times before its failure is told', async () => {
-  const { server, transport } = await aTransport({
+test('tries a read three times before it fails', async () => {
+  const { server, transport } = await startTransport({
     others: [reset, refuse(503, 'Unavailable'), json({ ok: true }), reset, reset, reset],
   })
   expect(await transport.request({ method: 'GET', path: '/x' })).toEqual({ ok: true })
@@ -100,29 +114,31 @@ test('a read is tried three times before its failure is told', async () => {
   expect(server.received).toHaveLength(6)
 })
 
-test('a read is not held open for a long pause that the server asks for', async () => {
-  const { server, transport } = await aTransport({ others: [refuse(429, 'TooManyRequests', { 'retry-after': '60' })] })
+test('does not retry a read after a long Retry-After', async () => {
+  const { server, transport } = await startTransport({
+    others: [refuse(429, 'TooManyRequests', { 'retry-after': '60' })],
+  })
   const error = await failureOf(transport.request({ method: 'GET', path: '/x' }))
   expect([error.retryAfterMs, server.received.length]).toEqual([60_000, 1])
 })
 
-test('a refusal that no repetition mends is not repeated', async () => {
-  const { server, transport } = await aTransport({ others: [refuse(403, 'Forbidden')] })
+test('does not retry a permanent refusal', async () => {
+  const { server, transport } = await startTransport({ others: [refuse(403, 'Forbidden')] })
   expect(await failureOf(transport.request({ method: 'GET', path: '/x' }))).toMatchObject({ status: 403 })
   expect(server.received).toHaveLength(1)
 })
 
 test.each([
-  ['no answer', silence],
-  ['an answer that stops half-way', openStream('{"half":')],
-])('a request ends at its deadline: %s', async (_what, answer) => {
-  const { transport } = await aTransport({ others: [answer] })
+  ['no response', silence],
+  ['a response that stops half-way', openStream('{"half":')],
+])('ends a request at its timeout: %s', async (_what, answer) => {
+  const { transport } = await startTransport({ others: [answer] })
   const error = await failureOf(transport.request({ method: 'POST', path: '/x', timeoutMs: 30 }))
-  expect(error).toMatchObject({ status: 0, reason: 'Timeout', message: 'POST /x: nothing came for 30 ms' })
+  expect(error).toMatchObject({ status: 0, reason: 'Timeout', message: 'POST /x: no data for 30 ms' })
 })
 
-test('a request ends when its caller gives up', async () => {
-  const { transport } = await aTransport({ others: [silence] })
+test('ends a request when its caller aborts it', async () => {
+  const { transport } = await startTransport({ others: [silence] })
   const stop = new AbortController()
   const failure = failureOf(transport.request({ method: 'GET', path: '/x', signal: stop.signal }))
   setImmediate(() => stop.abort())
@@ -132,53 +148,53 @@ test('a request ends when its caller gives up', async () => {
   })
 })
 
-test('an answer of success that is not JSON is a fault and not a result', async () => {
-  const { transport } = await aTransport({ others: [endedStream('<html>login')] })
+test('rejects a successful response that is not JSON', async () => {
+  const { transport } = await startTransport({ others: [endedStream('<html>login')] })
   const error = await failureOf(transport.request({ method: 'GET', path: '/x' }))
   expect(error).toMatchObject({ reason: 'Malformed', message: expect.stringContaining('<html>login') })
 })
 
-const aWatch = (
-  transport: Awaited<ReturnType<typeof aTransport>>['transport'],
+const openWatch = (
+  transport: Awaited<ReturnType<typeof startTransport>>['transport'],
   signal = new AbortController().signal,
 ) => transport.watch({ path: '/x', query: { watch: 'true' }, signal, idleTimeoutMs: 60 })
 
-test('the lines of a watch come out whole, however the stream is cut', async () => {
+test('returns the lines of a watch whole, however the stream is split', async () => {
   const text = Buffer.from(`{"name":"Zoë"}\n\n{"n":2}\n`)
   const bytes = [...text].map((byte) => Buffer.from([byte]))
-  const { transport } = await aTransport({
+  const { transport } = await startTransport({
     watches: [endedStream(...bytes), endedStream(text), endedStream('{"n":1}\n{"br')],
   })
-  expect(await watchAll(aWatch(transport))).toEqual([{ name: 'Zoë' }, { n: 2 }])
-  expect(await watchAll(aWatch(transport))).toEqual([{ name: 'Zoë' }, { n: 2 }])
-  expect(await watchAll(aWatch(transport))).toEqual([{ n: 1 }])
+  expect(await readAll(openWatch(transport))).toEqual([{ name: 'Zoë' }, { n: 2 }])
+  expect(await readAll(openWatch(transport))).toEqual([{ name: 'Zoë' }, { n: 2 }])
+  expect(await readAll(openWatch(transport))).toEqual([{ n: 1 }])
 })
 
 test.each([
-  ['a line that is no JSON', endedStream('{"n":1}\nxyz\n'), { reason: 'Malformed' }],
+  ['a line that is not JSON', endedStream('{"n":1}\nxyz\n'), { reason: 'Malformed' }],
   ['a broken connection', tornStream('{"n":1}\n'), { reason: 'Unreachable' }],
-  ['silence', openStream('{"n":1}\n'), { reason: 'Timeout' }],
-])('a watch gives what it had and then fails at %s', async (_what, answer, expected) => {
-  const { transport } = await aTransport({ watches: [answer] })
+  ['a timeout', openStream('{"n":1}\n'), { reason: 'Timeout' }],
+])('returns the earlier lines of a watch and then fails on %s', async (_what, answer, expected) => {
+  const { transport } = await startTransport({ watches: [answer] })
   const seen: unknown[] = []
   const reading = (async () => {
-    for await (const line of aWatch(transport)) seen.push(line)
+    for await (const line of openWatch(transport)) seen.push(line)
   })()
   expect(await failureOf(reading)).toMatchObject({ status: 0, ...expected })
   expect(seen).toEqual([{ n: 1 }])
 })
 
-test('a refused watch is told with its status and pause', async () => {
-  const { transport } = await aTransport({ watches: [refuse(429, 'TooManyRequests', { 'retry-after': '1' })] })
-  expect(await failureOf(watchAll(aWatch(transport)))).toMatchObject({ status: 429, retryAfterMs: 1_000 })
+test('fails a refused watch with its status and Retry-After', async () => {
+  const { transport } = await startTransport({ watches: [refuse(429, 'TooManyRequests', { 'retry-after': '1' })] })
+  expect(await failureOf(readAll(openWatch(transport)))).toMatchObject({ status: 429, retryAfterMs: 1_000 })
 })
 
-test('a watch ends at once when its caller gives up, and so does one that is left', async () => {
-  const { transport } = await aTransport({ watches: [openStream('{"n":1}\n'), openStream('{"n":1}\n')] })
+test('ends a watch at once when its caller aborts it or stops reading', async () => {
+  const { transport } = await startTransport({ watches: [openStream('{"n":1}\n'), openStream('{"n":1}\n')] })
   const stop = new AbortController()
-  const lines = aWatch(transport, stop.signal)[Symbol.asyncIterator]()
+  const lines = openWatch(transport, stop.signal)[Symbol.asyncIterator]()
   await lines.next()
   stop.abort()
   expect(await failureOf(lines.next())).toMatchObject({ reason: 'Aborted' })
-  for await (const _line of aWatch(transport)) break
+  for await (const _line of openWatch(transport)) break
 })

@@ -22,7 +22,7 @@ export type Request = {
   signal?: AbortSignal | undefined
   /**
    * Called when the connection is open, before the first byte is written. An error that it returns is thrown, and nothing
-   * is sent. A check before the call would be outdated by then, after a slow connection or a frozen process.
+   * is sent. A check before the call would be outdated by then, after a slow connection or a suspended process.
    */
   guard?: () => KubeError | undefined
 }
@@ -36,6 +36,15 @@ export type WatchRequest = {
   idleTimeoutMs: number
 }
 
+/** A request for a stream of bytes. */
+export type BytesRequest = {
+  path: string
+  query: Record<string, string | undefined>
+  signal: AbortSignal
+  /** Limit for the whole stream. */
+  timeoutMs: number
+}
+
 /**
  * Connections to one API server. Every request has a deadline and an answer of limited size, and fails with a `KubeError`.
  * A write is sent once, since only its caller knows whether it can be repeated; a GET is tried up to three times.
@@ -44,6 +53,11 @@ export type Transport = {
   request<T>(request: Request): Promise<T>
   /** Yields the parsed lines of a watch. Fails with a `KubeError` at invalid JSON or after `idleTimeoutMs` of silence. */
   watch(request: WatchRequest): AsyncIterable<unknown>
+  /**
+   * Yields the bytes of an answer as they come, such as a log. Fails with a `KubeError`. The signal ends a stream that is
+   * silent; leaving the loop alone does not.
+   */
+  bytes(request: BytesRequest): AsyncIterable<Buffer>
   /** Aborts the requests in progress and closes all connections. */
   close(): Promise<void>
 }
@@ -65,6 +79,8 @@ export const createTransport = (options: {
   connections?: number
   random?: () => number
   metrics?: KubeMetrics
+  /** Called with the Date header of each response. */
+  onDate?: (date: string) => void
 }): Transport => {
   const { credentials, random = Math.random } = options
   const calls = createPool(credentials, options.connections ?? 32)
@@ -112,6 +128,20 @@ export const createTransport = (options: {
         body?.destroy()
       }
     },
+    bytes: async function* ({ path, query, signal, timeoutMs }) {
+      const request: Request = { method: 'GET', path, query }
+      const deadline = createDeadline(`GET ${path}`, timeoutMs, signal)
+      let body: Dispatcher.ResponseData['body'] | undefined
+      try {
+        body = (await send(watches, request, deadline)).body
+        yield* body
+      } catch (error) {
+        throw unanswered(request, error, deadline)
+      } finally {
+        deadline.clear()
+        body?.destroy()
+      }
+    },
     close: async () => {
       await Promise.all([calls.destroy(), watches.destroy()])
     },
@@ -119,7 +149,12 @@ export const createTransport = (options: {
 }
 
 /** Creates a function that sends a request and returns its successful answer with an unread body. */
-const createSender = (options: { credentials: Credentials; userAgent: string; metrics?: KubeMetrics }) => {
+const createSender = (options: {
+  credentials: Credentials
+  userAgent: string
+  metrics?: KubeMetrics
+  onDate?: (date: string) => void
+}) => {
   const { credentials, metrics } = options
   const { host, origin, pathname } = new URL(credentials.server)
   const prefix = pathname.replace(/\/$/, '')
@@ -148,6 +183,8 @@ const createSender = (options: { credentials: Credentials; userAgent: string; me
     try {
       const answer = await exchange(pool, request, deadline.signal)
       answered(String(answer.statusCode))
+      const date = header(answer, 'date')
+      if (date !== undefined) options.onDate?.(date)
       if (answer.statusCode < 300) return answer
       if (answer.statusCode === 401) credentials.reportRefusal()
       const text = await readText(answer.body, maxLineBytes)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { createVersions } from './versions.ts'
 
-test('who waits for a version is let go once it or a newer one was seen, by number and not by letter', async () => {
+test('ends a wait when the same or a numerically higher version is seen', async () => {
   const clock = createFakeClock()
   const versions = createVersions(clock)
   versions.advance('99')
@@ -13,20 +13,20 @@ test('who waits for a version is let go once it or a newer one was seen, by numb
   expect(clock.pending).toBe(0)
 })
 
-test('who waits too long is told so', async () => {
+test('resolves a wait with false after its timeout', async () => {
   const clock = createFakeClock()
   const waiting = createVersions(clock).waitFor('5', 1_000)
   clock.advance(1_000)
   expect(await waiting).toBe(false)
 })
 
-test('a version that is no number holds nobody up', async () => {
+test('does not wait for a version that is not a number', async () => {
   const versions = createVersions(createFakeClock())
   expect(await versions.waitFor('', 1_000)).toBe(true)
   expect(await versions.waitFor('v-5', 1_000)).toBe(true)
 })
 
-test('a list takes the record back to where a restored server is', async () => {
+test('accepts the lower version of a list after the server was restored', async () => {
   const clock = createFakeClock()
   const versions = createVersions(clock)
   versions.advance('1000')

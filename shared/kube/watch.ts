@@ -39,7 +39,7 @@ export const createFeed = <T extends KubeObject>(options: {
       yield event
     }
     if (version === resourceVersion && clock.monotonic() - startedMs < shortWatchMs) {
-      const message = `watch ${client.resource.plural}: it ended at once and brought nothing`
+      const message = `watch ${client.resource.plural}: it ended at once without an event`
       throw new KubeError({ message, status: 0 })
     }
   }

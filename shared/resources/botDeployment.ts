@@ -78,6 +78,7 @@ export const botDeploymentStatusSchema = z
       .exactOptional()
       .describe('Phase of the bot deployment. It is Pending until the world is Active and has room for the bots.'),
     message: observedFields.message,
+    worldId: observedFields.worldId,
     startedAt: z.iso.datetime().exactOptional().describe('Time when the bots of the current run were started.'),
     observedGeneration: observedFields.observedGeneration,
     observedRevision: observedFields.observedRevision,

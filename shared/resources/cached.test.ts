@@ -4,7 +4,7 @@ import { operatorBots, operatorWorld } from './cached.ts'
 import { isPaused, labels } from './group.ts'
 import { worldSpecSchema } from './world.ts'
 
-const fat = (entries: number, length: number) =>
+const largeMap = (entries: number, length: number) =>
   Object.fromEntries(Array.from({ length: entries }, (_, at) => [`key-${at}`, 'x'.repeat(length)]))
 const kubeMetadata = {
   name: 'lobby',
@@ -12,23 +12,27 @@ const kubeMetadata = {
   uid: 'u',
   resourceVersion: '1',
   finalizers: ['a/b'],
-  labels: { ...fat(100, 63), [labels.world]: 'lobby' },
-  annotations: { ...fat(60, 4_096), 'orrery.dev/paused': 'true' },
+  labels: { ...largeMap(100, 63), [labels.world]: 'lobby' },
+  annotations: { ...largeMap(60, 4_096), 'orrery.dev/paused': 'true' },
 }
-const metadata = { annotations: fat(7, 4_000), labels: {} }
+const metadata = { annotations: largeMap(7, 4_000), labels: {} }
 const world = {
-  ...{ apiVersion: 'orrery.dev/v1alpha1', kind: 'World', metadata: kubeMetadata },
+  apiVersion: 'orrery.dev/v1alpha1',
+  kind: 'World',
+  metadata: kubeMetadata,
   spec: worldSpecSchema.parse({ description: 'x'.repeat(256), metadata, runtime: { args: ['--a'] } }),
 }
 const bots = {
-  ...{ apiVersion: 'orrery.dev/v1alpha1', kind: 'BotDeployment', metadata: kubeMetadata },
+  apiVersion: 'orrery.dev/v1alpha1',
+  kind: 'BotDeployment',
+  metadata: kubeMetadata,
   spec: botDeploymentSpecSchema.parse({ worldName: 'lobby', count: 1, description: 'x'.repeat(2_048), metadata }),
 }
 
 test.each([
   ['World', world, operatorWorld(world)],
   ['BotDeployment', bots, operatorBots(bots)],
-])("the operator's cache of a %s has nothing that only its owner reads", (_, whole, kept) => {
+])('drops the fields of a %s that the operator does not read', (_, whole, kept) => {
   expect(JSON.stringify(whole).length).toBeGreaterThan(250_000)
   expect(JSON.stringify(kept).length).toBeLessThan(1_500)
   expect(isPaused(kept)).toBe(true)
@@ -37,7 +41,7 @@ test.each([
   expect(kept.metadata).toMatchObject(rest)
 })
 
-test("the operator's cache keeps what a run is frozen from", () => {
+test('keeps every field that a run is captured from', () => {
   const { displayName, description, metadata: own, ...read } = world.spec
   expect(operatorWorld(world).spec).toMatchObject(read)
 })

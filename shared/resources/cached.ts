@@ -21,6 +21,15 @@ export const withOwnMetadata = <T extends KubeObject>(resource: T): T => ({
   metadata: ownMetadata(resource.metadata),
 })
 
+/** The part of a namespace that the API caches: as of a resource, and the labels of Pod Security, which it sets. */
+export const ownNamespace = (namespace: KubeObject): KubeObject => {
+  const labels = Object.entries(namespace.metadata.labels ?? {}).filter(([key]) => key.startsWith(podSecurityPrefix))
+  const { metadata } = withOwnMetadata(namespace)
+  return { ...namespace, metadata: { ...metadata, labels: { ...metadata.labels, ...Object.fromEntries(labels) } } }
+}
+
+const podSecurityPrefix = 'pod-security.kubernetes.io/'
+
 /** The part of a World that the operator caches. It reads neither texts for people nor the owner's own metadata. */
 export const operatorWorld = (world: World): World => ({
   ...withOwnMetadata(world),

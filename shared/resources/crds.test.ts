@@ -3,7 +3,7 @@ import { customResourceDefinitions } from './crds.ts'
 
 type Schema = { description?: string; properties?: Record<string, Schema>; items?: Schema }
 
-/** The paths of all fields of a schema, with their descriptions. */
+/** Returns the paths of all fields of a schema with their descriptions. */
 const fieldsOf = ({ properties = {}, items }: Schema, path: string): [string, string | undefined][] => [
   ...Object.entries(properties).flatMap(([name, schema]): [string, string | undefined][] => [
     [`${path}.${name}`, schema.description],
@@ -44,7 +44,7 @@ test('kubectl get worlds -o wide fits into 160 columns', () => {
   ])
   const widest = ['Main lobby', 'Starting', 'Unknown', '255.255.255.255', '10000', 'Capacity10000', '365d', '65535']
   const values = ['wld-01m7y9g19ge5abtf9x6h9mk7da', ...widest, 'orrery-node-1', 'Restarting']
-  // kubectl pads each column but the last by three blanks.
+  // kubectl pads each column except the last with three spaces.
   const widths = ['Name', ...names].map((name, index) => Math.max(name.length, values[index]?.length ?? 0))
   expect(widths.reduce((sum, width) => sum + width + 3, -3)).toBeLessThanOrEqual(160)
 })

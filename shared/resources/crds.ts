@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { productVersion } from '#shared/version.ts'
 import { botDeploymentSpecSchema, botDeploymentStatusSchema } from './botDeployment.ts'
-import { apiGroup, apiVersion, botDeploymentResource, worldResource } from './group.ts'
+import { apiGroup, apiVersion, botDeploymentResource, versionAnnotation, worldResource } from './group.ts'
 import { worldSpecSchema, worldStatusSchema } from './world.ts'
 
 type Json = { [key: string]: unknown }
@@ -133,7 +134,10 @@ export const customResourceDefinitions = (): Record<string, Json> =>
 const render = (definition: Definition): Json => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
-  metadata: { name: `${definition.resource.plural}.${apiGroup}` },
+  metadata: {
+    name: `${definition.resource.plural}.${apiGroup}`,
+    annotations: { [versionAnnotation]: productVersion },
+  },
   spec: {
     group: apiGroup,
     scope: 'Namespaced',

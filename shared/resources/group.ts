@@ -17,22 +17,43 @@ export const botDeploymentResource: Resource = {
   kind: 'BotDeployment',
 }
 
+/** The resource that holds the definitions of custom resources. */
+export const definitionResource: Resource = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+  kind: 'CustomResourceDefinition',
+}
+
 /** The field managers of server-side apply: the API writes specs, the operator writes status. */
 export const fieldManagers = { api: 'orrery-api', operator: 'orrery-operator' } as const
 
 /** The API's finalizer. A deleted resource stays until the API has recorded its end in the database. */
 export const apiFinalizer = `${apiGroup}/api`
 
+/** The annotation of a CustomResourceDefinition with the version of the product that it belongs to. */
+export const versionAnnotation = `${apiGroup}/version`
+
 /** The annotation that pauses a resource while its value is "true": neither the resource nor its pods are changed. */
 export const pausedAnnotation = `${apiGroup}/paused`
+
+/**
+ * The annotation with the trace of the request that made the present revision: a `traceparent` of W3C Trace Context, or ''.
+ * Only the API writes it, together with a spec.
+ */
+export const traceparentAnnotation = `${apiGroup}/traceparent`
 
 /** The labels of objects that the product creates, including the recommended `app.kubernetes.io/*` ones. */
 export const labels = {
   organization: `${apiGroup}/organization`,
   project: `${apiGroup}/project`,
+  /** The name of the World. Its id is in `worldId`. */
   world: `${apiGroup}/world`,
+  worldId: `${apiGroup}/world-id`,
   run: `${apiGroup}/run`,
+  /** The name of the BotDeployment. Its id is in `botDeploymentId`. */
   botDeployment: `${apiGroup}/bot-deployment`,
+  botDeploymentId: `${apiGroup}/bot-deployment-id`,
   managedBy: 'app.kubernetes.io/managed-by',
   name: 'app.kubernetes.io/name',
   component: 'app.kubernetes.io/component',

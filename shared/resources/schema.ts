@@ -50,7 +50,8 @@ export const conditions = z
     }),
   )
   .meta({
-    description: 'Current conditions: Ready, Progressing, Degraded. Use kubectl wait --for=condition=Ready to wait.',
+    description:
+      'Current conditions: Ready, Progressing, Degraded, and Synced, which the API sets. Use kubectl wait --for=condition=Ready to wait.',
     'x-kubernetes-list-type': 'map',
     'x-kubernetes-list-map-keys': ['type'],
   })
@@ -79,6 +80,11 @@ export const observedFields = {
     .max(4096)
     .exactOptional()
     .describe('Details of the phase: what the operator is waiting for, or what failed and what to do.'),
+  worldId: z
+    .string()
+    .max(64)
+    .exactOptional()
+    .describe('Identifier of the world in REST. The API sets it where the name of the resource is another one.'),
   observedGeneration: z
     .int()
     .min(0)

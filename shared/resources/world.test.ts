@@ -8,7 +8,7 @@ test.each([
   ['a duration above 10 years', { durationMinutes: 5_256_001 }],
   ['more than 256 annotations', { metadata: { annotations: manyEntries } }],
   ['an empty label key', { metadata: { labels: { '': 'x' } } }],
-])('both resources refuse %s, as REST does', (_case, fields) => {
+])('rejects %s in both resources, as REST does', (_case, fields) => {
   expect(worldSpecSchema.safeParse(fields).success).toBe(false)
   expect(botDeploymentSpecSchema.safeParse({ worldName: 'w', count: 1, ...fields }).success).toBe(false)
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { worldDefaults, worldFields } from '#shared/domain/world.ts'
+import { runtimeSettings, serverSettings, worldDefaults, worldFields } from '#shared/domain/world.ts'
 import { deploymentStatuses, worldPhases } from '#shared/enumerations.ts'
 import { idPattern } from '#shared/ids.ts'
 import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
@@ -7,22 +7,16 @@ import { args, instant, observedFields, revision, revisionFence, userMetadata } 
 
 const runId = () => z.string().regex(new RegExp(idPattern('run')))
 
-const compute = z.object({
-  group: worldFields.group.default(worldDefaults.group),
-  region: worldFields.region.default(worldDefaults.region),
-})
-
 const runtime = z.object({
   image: worldFields.image.exactOptional(),
   contentId: worldFields.contentId.exactOptional(),
-  mapName: worldFields.mapName.default(''),
+  ...runtimeSettings.shape,
   capacity: worldFields.capacity.exactOptional(),
   probes: worldFields.probes.default(true),
   args: args(worldFields.args),
 })
 
 const scaling = z.object({ profile: worldFields.profile.default(worldDefaults.profile) })
-const networking = z.object({ strategy: worldFields.strategy.default(worldDefaults.strategy) })
 
 /** The desired state of a world. Defaults are part of the schema, so a parsed spec is the canonical one. */
 export const worldSpecSchema = z
@@ -40,10 +34,7 @@ export const worldSpecSchema = z
     transient: worldFields.transient.default(false),
     durationMinutes: worldFields.durationMinutes.exactOptional(),
     scaling: scaling.prefault({}).describe('Size of the server. Changes take effect with the next run.'),
-    compute: compute.prefault({}).describe('Location of the server. Changes take effect with the next run.'),
-    networking: networking
-      .prefault({})
-      .describe('Network access to the server. Changes take effect with the next run.'),
+    ...serverSettings.shape,
     runtime: runtime.prefault({}).describe('Program that the server runs. Changes take effect with the next run.'),
     metadata: userMetadata,
   })
@@ -74,15 +65,26 @@ const deployment = z.object({
 /** The reasons for which a run ends. */
 export const runEndReasons = ['Stopped', 'Expired', 'Completed', 'StartDeadline', 'RestartBudget'] as const
 
+/** The sentence for each end of a run that has no message of its own. */
+export const runEndMessages: Readonly<Record<(typeof runEndReasons)[number], string>> = {
+  Stopped: 'The world was stopped.',
+  Expired: 'The duration of the run is over.',
+  Completed: 'The server ended the run.',
+  StartDeadline: 'The server was not ready in time.',
+  RestartBudget: 'The server failed too often.',
+}
+
 const quantity = () => z.string().max(32)
 
+const { compute, networking: _, runtime: __, ...plainFields } = serverSettings.shape
+
 /** The part of a run that is fixed at its start. Its pods are built from these fields alone. */
-const frozenFields = {
+const capturedFields = {
   id: runId().describe('Identifier of the run.'),
   image: z.string().max(1024).describe('Container image of the server.'),
   contentId: worldFields.contentId.exactOptional(),
   profile: worldFields.profile,
-  mapName: worldFields.mapName,
+  ...runtimeSettings.shape,
   capacity: z.int().min(1).describe('Maximum number of players in the world.'),
   probes: worldFields.probes,
   args: worldFields.args,
@@ -98,14 +100,15 @@ const frozenFields = {
     })
     .exactOptional()
     .describe('Resources of the scaling profile at the start of the run.'),
-  compute: compute.exactOptional().describe('Location that the run was requested for.'),
+  compute: compute.unwrap().exactOptional().describe('Location that the run was requested for.'),
+  ...plainFields,
 }
 
 /** The names of the fields of a run that its pods are built from. */
-export const frozenRunFields = Object.keys(frozenFields) as (keyof typeof frozenFields)[]
+export const capturedRunFields = Object.keys(capturedFields) as (keyof typeof capturedFields)[]
 
 const run = z.object({
-  ...frozenFields,
+  ...capturedFields,
   startedAt: instant().describe('Time when the run began. durationMinutes counts from here.'),
   restarts: z
     .int()
@@ -124,10 +127,10 @@ const run = z.object({
     .string()
     .max(64)
     .exactOptional()
-    .describe('UID of the most recent lost pod that restarts or disruptions includes.'),
+    .describe('UID of the last lost pod that was counted in restarts or disruptions.'),
   failedAt: instant()
     .exactOptional()
-    .describe('Time when that pod was found to be lost. The backoff counts from here.'),
+    .describe('Time when the operator detected the loss of that pod. The backoff counts from here.'),
   failure: z
     .object({
       reason: z.string().max(128).describe('Reason as one CamelCase word.'),
@@ -137,6 +140,10 @@ const run = z.object({
     .describe('Last failure of the server: it was lost, or was not Ready in time. Removed when a server is Ready.'),
   readyAt: instant().exactOptional().describe('Time when the server last became Ready.'),
   readyPodUid: z.string().max(64).exactOptional().describe('UID of the pod that became Ready at readyAt.'),
+  exitCode: z
+    .int()
+    .exactOptional()
+    .describe('Exit code of the server that ended last. Absent if it was lost without one.'),
   endedAt: instant().exactOptional().describe('Time when the run ended. Absent while it is active.'),
   endReason: z
     .enum(runEndReasons)
@@ -157,6 +164,7 @@ export const worldStatusSchema = z
         'Phase of the world: Inactive before its first run, Starting until its server is Ready, Active, Stopped after a run, Error after a run that failed.',
       ),
     message: observedFields.message,
+    worldId: observedFields.worldId,
     runId: runId().exactOptional().describe('Identifier of the run that phase and message describe.'),
     startedAt: instant().exactOptional().describe('Time when that run began.'),
     observedGeneration: observedFields.observedGeneration,

@@ -1,22 +1,34 @@
 import { selectorOf } from '#operator/bots/pod.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
+import { withDefined } from '#shared/optional.ts'
 import { labels } from '#shared/resources/group.ts'
 import type { Answer, createRest, WorldBody } from '#test/support/rest.ts'
 import { normalized, pick, pickPod, pickWorld } from './endState.ts'
 import type { Simulator } from './simulator.ts'
 import { orAbsent, until } from './until.ts'
+import { watchServers } from './watchServers.ts'
 
 type Rest = ReturnType<typeof createRest>
 type Bots = { documentId: string; configuration: { count: number }; status: { phase: string } }
-/** The api, as a fixture sees it from outside. */
+/** The state of the API from outside. */
 type Api = { isUp(): Promise<boolean>; depth(): Promise<number> }
 
-/** Creates a fixture with one world of a new project, changed over REST. Calls are repeated while the api is down. */
-export const createApiFixture = (simulator: Simulator, rest: Rest, namespace: string, api: Api) => {
+/**
+ * Creates a fixture with one world of a new project in one of the clusters, changed over REST. Calls are repeated while the api
+ * is down. Changes with kubectl are made in the first cluster.
+ */
+export const createApiFixture = (
+  simulators: readonly [Simulator, ...Simulator[]],
+  rest: Rest,
+  namespace: string,
+  api: Api,
+) => {
+  const [simulator] = simulators
+  const watched = watchServers(simulators, namespace)
   let worldId = ''
   let botsId = ''
   let asked = 0
-  /** The answer to a call; a call that got none is made again once the api is back, unless it was done all the same. */
+  /** Sends a request. Repeats it once the API is back if there was no response, unless it took effect. */
   const call = async (method: string, path: string, body?: unknown, isDone = async () => false): Promise<unknown> => {
     asked += 1
     const headers = { 'idempotency-key': `${namespace}-${asked}` }
@@ -28,24 +40,41 @@ export const createApiFixture = (simulator: Simulator, rest: Rest, namespace: st
       if (await isDone()) return undefined
     }
   }
+  /** Reads a document. Repeats the request while the API is down, since it may be killed between any two requests. */
   const read = async <T>(path: string): Promise<T | undefined> => {
-    const answer: Answer<T> = await rest.call('GET', path)
+    const answer = await until(`a response to GET ${path}`, async () => {
+      const each: Answer<T> = await rest.call('GET', path)
+      return each.status < 500 && each
+    })
     if (answer.status === 404) return undefined
     if (answer.status >= 300) throw new Error(`GET ${path}: ${answer.status}`)
     return answer.body
   }
-  const world = () => read<WorldBody & { name: string }>(`/api/worlds/${worldId}/`)
+  const world = () => read<WorldBody & { compute: { region: string } }>(`/api/worlds/${worldId}/`)
   const bots = () => read<Bots>(`/api/worlds/${worldId}/bots/${botsId}/`)
-  const liveWorld = () => orAbsent(simulator.worlds.get({ namespace, name: worldId }))
-  const liveBots = () => orAbsent(simulator.botDeployments.get({ namespace, name: botsId }))
+  /** Reads the object in the first cluster that has it. */
+  const anywhere = async <T>(get: (each: Simulator) => Promise<T>): Promise<T | undefined> => {
+    const found = await Promise.all(simulators.map((each) => orAbsent(get(each))))
+    return found.find((each) => each !== undefined)
+  }
+  const liveWorld = () => anywhere(({ worlds }) => worlds.get({ namespace, name: worldId }))
+  const liveBots = () => anywhere(({ botDeployments }) => botDeployments.get({ namespace, name: botsId }))
   const phase = (wanted: string) => until(`phase ${wanted}`, async () => (await world())?.status.phase === wanted)
-  const pods = async () => (await simulator.pods.list({ namespace })).items
+  const pods = async (labelSelector?: string) => {
+    const lists = simulators.map((each) => each.pods.list(withDefined({ namespace, labelSelector })))
+    return (await Promise.all(lists)).flatMap(({ items }) => items)
+  }
+  /** Returns the positions of the clusters that have the World. */
+  const clustersOfWorld = async (): Promise<number[]> => {
+    const found = simulators.map(({ worlds }) => orAbsent(worlds.get({ namespace, name: worldId })))
+    return (await Promise.all(found)).flatMap((each, at) => (each === undefined ? [] : at))
+  }
   const settled = () =>
     until('the cluster has what the rows say', async () => {
+      if ((await api.depth()) > 0) return false
       const all: (KubeObject & { status?: { observedGeneration?: number } })[] = []
       for (const each of [await liveWorld(), botsId === '' ? undefined : await liveBots()]) if (each) all.push(each)
-      const isSeen = all.every(({ status, metadata }) => status?.observedGeneration === metadata.generation)
-      return isSeen && (await api.depth()) === 0
+      return all.every(({ status, metadata }) => status?.observedGeneration === metadata.generation)
     })
   return {
     namespace,
@@ -86,6 +115,16 @@ export const createApiFixture = (simulator: Simulator, rest: Rest, namespace: st
       await until('the name in the cluster', async () => (await liveWorld())?.spec.displayName === name)
       await settled()
     },
+    /** Changes the region of the world. */
+    put: async (region: string): Promise<void> => {
+      const isDone = async (): Promise<boolean> => (await world())?.compute.region === region
+      await call('PATCH', `/api/worlds/${worldId}/`, { compute: { group: 'production', region } }, isDone)
+    },
+    /** Waits until the world is in the cluster at this position, and in no other one. */
+    isIn: async (at: number): Promise<void> => {
+      await until(`the World is in cluster ${at + 1}`, async () => (await clustersOfWorld()).join() === String(at))
+      await settled()
+    },
     delete: async (): Promise<void> => {
       await call('DELETE', `/api/worlds/${worldId}/`, undefined, async () => (await world()) === undefined)
       await until('the World is gone', async () => (await liveWorld()) === undefined)
@@ -104,7 +143,7 @@ export const createApiFixture = (simulator: Simulator, rest: Rest, namespace: st
       await until('the World is gone', async () => (await liveWorld()) === undefined)
       await settled()
     },
-    /** Takes the World away without the api's finalizer, as a restored cluster would. */
+    /** Removes the World without the API's finalizer, as a restored cluster would. */
     vanish: async (): Promise<void> => {
       const { uid } = (await liveWorld())?.metadata ?? {}
       await simulator.worlds.patch({ namespace, name: worldId }, { metadata: { finalizers: null } })
@@ -128,7 +167,7 @@ export const createApiFixture = (simulator: Simulator, rest: Rest, namespace: st
     },
     botsAre: async (wanted: string, count: number): Promise<void> => {
       await until(`${count} bots, ${wanted}`, async () => {
-        const { items } = await simulator.pods.list({ namespace, labelSelector: selectorOf(botsId) })
+        const items = await pods(selectorOf(botsId))
         return (await bots())?.status.phase === wanted && items.length === count
       })
       await settled()
@@ -153,13 +192,15 @@ export const createApiFixture = (simulator: Simulator, rest: Rest, namespace: st
         world: seen && pickWorld(seen),
         bots: deployment && pick(deployment),
         pods: left,
+        clusters: await clustersOfWorld(),
       })
     },
-    orphans: async (): Promise<string[]> => {
+    violations: async (): Promise<string[]> => {
       const owners = [await liveWorld(), botsId === '' ? undefined : await liveBots()].map((each) => each?.metadata.uid)
       return (await pods())
         .filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => !owners.includes(uid)))
-        .map(({ metadata }) => `${metadata.name} of ${metadata.labels?.[labels.world]}`)
+        .map(({ metadata }) => `orphan ${metadata.name} of ${metadata.labels?.[labels.world]}`)
+        .concat(watched.violations())
     },
   }
 }

@@ -1,48 +1,119 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { readDirtyRows } from '#api/domain/clusters/service.ts'
+import { openDatabase } from '#api/platform/database/client.ts'
 import { freePort } from '#dev/ports.ts'
 import { labels, namespaceOf } from '#shared/resources/group.ts'
+import { startAnotherCluster } from '#test/support/anotherCluster.ts'
 import { createFaultProxy } from '#test/support/faultProxy.ts'
+import { createPostgresProxy } from '#test/support/postgres/proxy.ts'
 import { aDatabase, startApi, startOperator } from '#test/support/processes.ts'
 import { inNewProject } from '#test/support/rest.ts'
-import { getServers } from '#test/support/servers.ts'
+import { getServers, type Servers } from '#test/support/servers.ts'
 import { createApiFixture } from './apiFixture.ts'
 import { withoutIds } from './endState.ts'
 import { busy, createRunner, metricOf } from './runner.ts'
 import { startSimulator } from './simulator.ts'
 
+type Access = Pick<Servers, 'adminKubeconfig' | 'apiKubeconfig' | 'operatorKubeconfig'>
+
 /**
- * An api behind a proxy of its own, with a database, an operator that does not die, and those who act beside them. These
- * see what bears the label of an organization, as only what an api made does.
+ * Starts the simulator and an operator that is not killed in a cluster, and the proxies of the operator and of an API. They see
+ * only objects with the label of an organization, which only an API sets.
  */
-export const createApiWorker = async (_number: number, cacheDir: string) => {
-  const namespacePrefix = `crash-api-${process.pid}`
+const startPlace = async (namespacePrefix: string, { adminKubeconfig, apiKubeconfig, operatorKubeconfig }: Access) => {
   const labelSelector = labels.organization
-  // An api lets go of whatever has no row of its own, and there are the worlds of other harnesses.
-  const proxy = await createFaultProxy({ kubeconfig: getServers().apiKubeconfig, labelSelector, nameOf: withoutIds })
-  const simulator = startSimulator({ labelSelector, releases: false })
+  // An API removes its finalizer from resources without a row, and the worlds of other harnesses have none.
+  const proxy = await createFaultProxy({ kubeconfig: apiKubeconfig, labelSelector, nameOf: withoutIds })
+  const simulator = startSimulator({ labelSelector, releases: false, adminKubeconfig })
   await simulator.makeNamespace(namespacePrefix)
   await simulator.allowLeases(namespacePrefix)
-  const beside = await createFaultProxy({
-    kubeconfig: getServers().operatorKubeconfig,
-    labelSelector,
-    nameOf: withoutIds,
-  })
+  const beside = await createFaultProxy({ kubeconfig: operatorKubeconfig, labelSelector, nameOf: withoutIds })
   const operator = await startOperator({ KUBECONFIG: beside.kubeconfig, ORRERY_LEASE_NAMESPACE: namespacePrefix })
+  return {
+    proxy,
+    simulator,
+    writes: beside.writes,
+    depth: () => metricOf(`${operator.url}/metrics`, ...busy),
+    close: async (): Promise<void> => {
+      await operator.stop()
+      await simulator.stop()
+      await proxy.remove()
+      await beside.remove()
+    },
+  }
+}
+
+/** Starts an API with the cluster of this worker, as `createWorker` says. */
+export const createApiWorker = (_number: number, cacheDir: string) =>
+  createWorker({ namespacePrefix: `crash-api-${process.pid}`, cacheDir, others: [], settings: () => ({}) })
+
+/** Starts an API with two clusters, of Europe and of North America, as `createWorker` says. */
+export const createMoveWorker = async (_number: number, cacheDir: string) => {
+  const far = await startAnotherCluster()
+  const clustersFile = join(cacheDir, 'clusters.json')
+  const placeIn = (region: string) => [{ group: 'production', region }]
+  const worker = await createWorker({
+    namespacePrefix: `crash-move-${process.pid}`,
+    cacheDir,
+    others: [far],
+    settings: ([kubeconfig]) => {
+      const clusters = [
+        { name: 'eu', places: placeIn('Europe') },
+        { name: 'us', places: placeIn('NorthAmerica'), kubeconfig },
+      ]
+      writeFileSync(clustersFile, JSON.stringify(clusters))
+      return { ORRERY_CLUSTERS_FILE: clustersFile }
+    },
+  })
+  const close = async (): Promise<void> => {
+    await worker.close()
+    await far.stop()
+  }
+  return { ...worker, close }
+}
+
+/** Starts an API behind its own proxies, with a database and, in each cluster, an operator and the simulator. */
+const createWorker = async ({
+  namespacePrefix,
+  cacheDir,
+  others,
+  settings,
+}: {
+  readonly namespacePrefix: string
+  readonly cacheDir: string
+  /** The clusters beside that of this worker. */
+  readonly others: readonly Access[]
+  /** Returns the settings of the API for the kubeconfigs of the other clusters. */
+  readonly settings: (kubeconfigs: readonly string[]) => Record<string, string>
+}) => {
+  const first = await startPlace(namespacePrefix, getServers())
+  const further = await Promise.all(others.map((each) => startPlace(namespacePrefix, each)))
+  const places = [first, ...further]
   const databaseUrl = await aDatabase()
+  const database = openDatabase({ url: databaseUrl, poolSize: 1 })
+  const postgres = await createPostgresProxy(databaseUrl)
   const port = await freePort()
   const start = () =>
     startApi({
-      ...{ databaseUrl, namespacePrefix, kubeconfig: proxy.kubeconfig, port },
-      settings: { NODE_COMPILE_CACHE: cacheDir },
+      databaseUrl: postgres.url,
+      namespacePrefix,
+      kubeconfig: first.proxy.kubeconfig,
+      port,
+      settings: { NODE_COMPILE_CACHE: cacheDir, ...settings(further.map(({ proxy }) => proxy.kubeconfig)) },
     })
   let api = await start()
   await api.stop()
   api = await start()
   const waiting = async (): Promise<number> => {
-    const undone = await metricOf(api.metricsUrl, ...busy, /^orrery_outbox_depth (\d+)$/gm)
-    return undone + (await metricOf(`${operator.url}/metrics`, ...busy))
+    // The gauge of dirty rows may be half a second old, so they are counted in the database.
+    const { count: dirtyRows } = await readDirtyRows(database.db)
+    const depths = await Promise.all([metricOf(api.metricsUrl, ...busy), ...places.map(({ depth }) => depth())])
+    return depths.reduce((sum, depth) => sum + depth, dirtyRows)
   }
   const runner = createRunner({
-    proxy,
+    proxies: places.map(({ proxy }) => proxy),
+    database: postgres,
     restart: async (mend) => {
       api.signal('SIGKILL')
       await api.exited
@@ -54,18 +125,18 @@ export const createApiWorker = async (_number: number, cacheDir: string) => {
       const rest = await inNewProject(api.url)
       const namespace = namespaceOf(namespacePrefix, rest.scope.organizationId ?? '')
       const isUp = async (): Promise<boolean> => (await fetch(`${api.url}/readyz`)).ok
-      return createApiFixture(simulator, rest, namespace, { isUp, depth: waiting })
+      const simulators = [first.simulator, ...further.map(({ simulator }) => simulator)] as const
+      return createApiFixture(simulators, rest, namespace, { isUp, depth: waiting })
     },
-    consequences: beside.writes,
+    consequences: (namespace) => places.flatMap(({ writes }) => writes(namespace)),
   })
   return {
     ...runner,
     close: async (): Promise<void> => {
       await api.stop()
-      await operator.stop()
-      await simulator.stop()
-      await proxy.remove()
-      await beside.remove()
+      await database.close()
+      await postgres.remove()
+      await Promise.all(places.map((place) => place.close()))
     },
   }
 }

@@ -18,7 +18,7 @@ const inTurn =
     for (const act of acts) await act(fixture)
   }
 
-/** The workloads of the api: changes over REST and by kubectl. */
+/** The workloads of the API: changes over REST and with kubectl. */
 export const apiWorkloads: readonly Workload<ApiFixture>[] = [
   { name: 'REST: create', everyWrite: true, run: (fixture) => fixture.create() },
   { name: 'REST: start', run: active },
@@ -79,6 +79,41 @@ export const apiWorkloads: readonly Workload<ApiFixture>[] = [
     run: inTurn(
       (fixture) => fixture.create(),
       (fixture) => fixture.vanish(),
+    ),
+  },
+]
+
+/** The region of the second cluster. Worlds begin in the first one. */
+const america = 'NorthAmerica'
+
+/** The workloads of an API with two clusters: worlds that move from one to the other. */
+export const moveWorkloads: readonly Workload<ApiFixture>[] = [
+  {
+    name: 'move: without a run',
+    prepare: (fixture) => fixture.create(),
+    run: inTurn(
+      (fixture) => fixture.put(america),
+      (fixture) => fixture.isIn(1),
+    ),
+  },
+  {
+    name: 'move: with the next start, and with bots',
+    prepare: inTurn(
+      (fixture) => withBots(fixture, 1),
+      (fixture) => fixture.put(america),
+    ),
+    run: inTurn(
+      (fixture) => fixture.start(),
+      (fixture) => fixture.isIn(1),
+      (fixture) => fixture.botsAre('Running', 1),
+    ),
+  },
+  {
+    name: 'move: by an edit with kubectl',
+    prepare: (fixture) => fixture.create(),
+    run: inTurn(
+      (fixture) => fixture.editByHand({ compute: { group: 'production', region: america } }),
+      (fixture) => fixture.isIn(1),
     ),
   },
 ]

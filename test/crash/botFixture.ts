@@ -8,7 +8,7 @@ import { orAbsent, until } from './until.ts'
 /** The name of the one bot deployment of each fixture. */
 export const botsName = 'bot-00000000000000000000000001'
 
-/** The bots of the one world of a fixture, with what its users do to them and what they wait for, in sentences. */
+/** Creates the actions and waits of users for the bots of a fixture's world. */
 export const createBotFixture = (
   simulator: Simulator,
   { namespace, project, worldName }: { namespace: string; project: string; worldName: string },
@@ -20,19 +20,20 @@ export const createBotFixture = (
     (await simulator.pods.list({ namespace, labelSelector: selectorOf(botsName) })).items
   return {
     deployment,
-    /** Applies the spec with these changes, as the api does. */
+    /** Applies the spec with these changes, as the API does. */
     edit: async (changes: Partial<BotDeploymentSpec> = {}): Promise<void> => {
       spec = { ...spec, ...changes, revision: (spec.revision ?? 0) + 1 }
       await simulator.botDeployments.apply(
         {
-          ...{ apiVersion: groupVersion, kind: 'BotDeployment' },
+          apiVersion: groupVersion,
+          kind: 'BotDeployment',
           metadata: { ...ref, labels: { [labels.project]: project }, finalizers: [apiFinalizer] },
           spec,
         },
         { fieldManager: fieldManagers.api, force: true },
       )
     },
-    /** In that phase, and with that many bots. */
+    /** Waits for that phase and that number of bots. */
     are: (phase: string, count: number) =>
       until(`${count} bots, ${phase}`, async () => {
         const seen = await deployment()

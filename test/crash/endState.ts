@@ -2,24 +2,24 @@ import type { Pod } from '#operator/pods/pod.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import type { World, WorldDeploymentStatus } from '#shared/resources/world.ts'
 
-/** The part of a resource that must be the same after each run. */
+/** Returns the part of a resource that must be the same after each run. */
 export const pick = ({ metadata, spec, status }: KubeObject & { spec?: unknown; status?: unknown }): object => {
   const { name, labels: marks, finalizers, generation, deletionTimestamp } = metadata
   return { metadata: { name, marks, finalizers, generation, deletionTimestamp }, spec, status }
 }
 
-/** The part of a World that must be the same after each run. */
+/** Returns the part of a World that must be the same after each run. */
 export const pickWorld = (world: World): object => pick({ ...world, status: pickWorldStatus(world) })
 
-/** The part of a pod that must be the same after each run. */
+/** Returns the part of a pod that must be the same after each run. */
 export const pickPod = ({ metadata, spec, status }: Pod): object => {
   const { name, labels: marks, ownerReferences, deletionTimestamp } = metadata
   return { metadata: { name, marks, ownerReferences, deletionTimestamp }, spec, phase: status?.phase }
 }
 
 /**
- * The status of a World. Whether a pod that never was Ready is told of depends on how long it lived, and so on how soon
- * another operator came.
+ * Returns the comparable part of a World's status. Whether it names a pod that was never Ready depends on the lifetime
+ * of the pod, and so on how soon the next operator started.
  */
 const pickWorldStatus = ({ status }: World): object | undefined => {
   if (status === undefined) return undefined
@@ -36,13 +36,13 @@ const pickWorldStatus = ({ status }: World): object | undefined => {
   }
 }
 
-/** Ids that somebody made; those that a workload gives begin with zeros and stay. */
+/** Generated ids. Those of a workload begin with zeros and do not change. */
 const madeId = /(org|prj|wld|lctx|bot|run|dep|key)-(?!000000)[0-9a-z]{26}/g
 
-/** A name without the ids in it that are others at each run. */
+/** Replaces generated ids in a name, since they differ between runs. */
 export const withoutIds = (name: string): string => name.replaceAll(madeId, '$1-<made>')
 
-/** A value as lines of text, without what is another at each run. */
+/** Formats a value as lines of text without the parts that differ between runs. */
 export const normalized = (value: unknown): string =>
   withoutIds(JSON.stringify(sorted(value), undefined, 1))
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')

@@ -1,41 +1,56 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Point, points } from '#test/support/faultProxy.ts'
-import type { Run, Workload } from './runner.ts'
+import { points } from '#test/support/faultProxy.ts'
+import { faults, type Run, type Trigger, type Workload } from './runner.ts'
 
-/** A point at which the writer is killed: a write of a workload, and the point within it. */
-export type Plan = { readonly workload: { readonly name: string }; readonly signature: string; readonly point: Point }
+/** A fault at a point of a workload. */
+export type Plan = Trigger & { readonly workload: { readonly name: string } }
 
-/** The writes and the result of a workload without faults. */
+/** The writes, the commits and the result of a workload without faults. */
 export type Recording<S> = {
   readonly workload: Workload<S>
   readonly normal: Run
-  readonly signatures: readonly string[]
+  /** For each cluster. */
+  readonly signatures: readonly (readonly string[])[]
+  readonly commits: readonly string[]
 }
 
 /** A writer that can be killed at a planned point, with its servers. */
 type Worker<S> = {
-  runWorkload(workload: Workload<S>, trigger?: { signature: string; point: Point }): Promise<Run>
+  runWorkload(workload: Workload<S>, trigger?: Trigger): Promise<Run>
   resync(): Promise<string[]>
   close(): Promise<void>
 }
 
-/** A plan, and what was wrong after it; undefined where nothing was. */
-export type Outcome = Plan & { readonly fault: string | undefined }
+/** A plan and the failure after it, if any. */
+export type Outcome = { readonly plan: Plan; readonly failure: string | undefined }
 
 const recordings = 3
-/** A trigger that did not fire makes a run that says nothing, which is made again. */
+/** The attempts of a plan. A run whose trigger did not fire proves nothing and is repeated. */
 const attempts = 5
 
-/** `workload x write x point`. */
-export const titleOf = ({ workload, signature, point }: Plan): string => `${workload.name} x ${signature} x ${point}`
+/** Returns the title of a plan: `workload x write x point`. */
+export const titleOf = ({ workload, target, signature, point, fault }: Plan): string => {
+  const place = target === 'database' || target === 0 ? '' : ` in cluster ${target + 1}`
+  return `${workload.name} x ${signature}${place} x ${point}${fault === 'cut' ? ' (cut)' : ''}`
+}
 
-/** Every point of every write that was recorded. */
-export const plansOf = <S>({ workload, signatures }: Recording<S>): Plan[] =>
-  signatures.flatMap((signature) => points.map((point) => ({ workload, signature, point })))
+/** Returns a plan for every point of every recorded write, and for every fault at every point of every recorded commit. */
+export const plansOf = <S>({ workload, signatures, commits }: Recording<S>): Plan[] => [
+  ...signatures.flatMap((ofCluster, target) =>
+    ofCluster.flatMap((signature) =>
+      points.map((point) => ({ workload, target, signature, point, fault: 'kill' as const })),
+    ),
+  ),
+  ...commits.flatMap((signature) =>
+    points.flatMap((point) =>
+      faults.map((fault) => ({ workload, target: 'database' as const, signature, point, fault })),
+    ),
+  ),
+]
 
-/** Writes that are alike in all workloads, so that few of them stand for all. */
+/** Writes that are the same in all workloads, so that testing them in a few is enough. */
 const common = / (events|namespaces|networkpolicies|rolebindings|\w+accessreviews) /
 
 /** Creates workers, each with its own writer, that share the plans. */
@@ -47,22 +62,36 @@ export const createHarness = async <S>(
   const cacheDir = mkdtempSync(join(tmpdir(), 'orrery-crash-'))
   for (let number = 0; number < count; number += 1) workers.push(await createWorker(number, cacheDir))
   return {
-    /** Runs the workload three times without faults. Its end must be the same each time, else it can prove nothing. */
+    /**
+     * Runs the workload three times without faults. Throws if the results differ, since then a difference after a fault
+     * proves nothing.
+     */
     record: async (workload: Workload<S>): Promise<Recording<S>> => {
       const runs = await eachOf(workers, Array.from({ length: recordings }), (worker) => worker.runWorkload(workload))
       const [normal, ...others] = runs
       if (normal === undefined) throw new Error('nothing was recorded')
       for (const other of others) {
-        const fault = differenceOf(normal, other)
-        if (fault !== undefined) throw new Error(`${workload.name}: two runs without faults differ: ${fault}`)
+        const difference = differenceOf(normal, other)
+        if (difference !== undefined) {
+          throw new Error(`${workload.name}: two runs without faults differ: ${difference}`)
+        }
       }
       const wanted = (signature: string): boolean => workload.everyWrite === true || !common.test(signature)
-      const stable = normal.signatures.filter((each) => others.every(({ signatures }) => signatures.includes(each)))
-      return { workload, normal, signatures: [...new Set(stable)].filter(wanted) }
+      // Some writes depend on time, such as those of a heartbeat.
+      const stable = (of: (run: Run) => readonly string[]): string[] => [
+        ...new Set(of(normal).filter((each) => others.every((other) => of(other).includes(each)))),
+      ]
+      const signatures = normal.signatures.map((_, at) => stable((run) => run.signatures[at] ?? []).filter(wanted))
+      return { workload, normal, signatures, commits: stable((run) => run.commits) }
     },
-    run: (recording: Recording<S>, plans: readonly Plan[]): Promise<Outcome[]> =>
-      eachOf(workers, plans, async (worker, plan) => ({ ...plan, fault: await faultOf(worker, plan, recording) })),
-    /** Two further looks at everything that any plan left; what was written then. */
+    /** Runs the plans. Calls `onOutcome` after each. */
+    run: (recording: Recording<S>, plans: readonly Plan[], onOutcome: (outcome: Outcome) => void): Promise<Outcome[]> =>
+      eachOf(workers, plans, async (worker, plan) => {
+        const outcome = { plan, failure: await failureOf(worker, plan, recording) }
+        onOutcome(outcome)
+        return outcome
+      }),
+    /** Restarts all writers twice. Returns the writes that these resyncs caused. */
     resync: async (): Promise<string[]> => (await allOf(workers.map((worker) => worker.resync()))).flat(),
     close: async (): Promise<void> => {
       await allOf(workers.map((worker) => worker.close()))
@@ -71,7 +100,7 @@ export const createHarness = async <S>(
   }
 }
 
-const faultOf = async <S>(
+const failureOf = async <S>(
   worker: Worker<S>,
   plan: Plan,
   { workload, normal }: Recording<S>,
@@ -80,12 +109,18 @@ const faultOf = async <S>(
     try {
       const run = await worker.runWorkload(workload, plan)
       if (!run.fired) continue
-      return run.orphans.length > 0 ? `orphans: ${run.orphans.join(', ')}` : differenceOf(normal, run)
+      return run.violations.length > 0 ? run.violations.join(', ') : differenceOf(normal, run)
     } catch (error) {
-      return error instanceof Error ? error.message : String(error)
+      return messageOf(error)
     }
   }
   return `invalid: the write did not come in ${attempts} runs`
+}
+
+/** Returns the messages of an error and its causes in one line. */
+const messageOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause === undefined ? error.message : `${error.message}: ${messageOf(error.cause)}`
 }
 
 const differenceOf = (normal: Run, run: Run): string | undefined => {
@@ -100,7 +135,7 @@ const differenceOf = (normal: Run, run: Run): string | undefined => {
 
 const inLine = (lines: string): string => lines.replaceAll(/\s*\n\s*/g, ', ').trim() || 'nothing'
 
-/** Gives each item to the next worker that is free; the results are in the order of the items. */
+/** Gives each item to the next free worker. Returns the results in the order of the items. */
 const eachOf = async <W, T, R>(
   workers: readonly W[],
   items: readonly T[],
@@ -118,7 +153,7 @@ const eachOf = async <W, T, R>(
   return results
 }
 
-/** As Promise.all, but nothing is still under way when it fails: a worker that is closed must be at rest. */
+/** Like Promise.all, but rejects only when all promises have settled, so that workers are idle when they are closed. */
 const allOf = async <T>(promises: readonly Promise<T>[]): Promise<T[]> => {
   await Promise.allSettled(promises)
   return Promise.all(promises)

@@ -7,8 +7,9 @@ import { startSimulator } from './simulator.ts'
 import { createWorldFixture } from './worldFixture.ts'
 
 /**
- * An operator behind a proxy of its own, with those who act beside it. It sees only what bears the label of its worker.
- * Compiled code is kept in `cacheDir`, since operators are started hundreds of times; they write it when they end in order.
+ * Starts an operator behind its own proxy, with the simulator. It sees only objects with the label of its worker. Its
+ * compiled code is kept in `cacheDir`, since operators are started hundreds of times; it is written when one stops in
+ * order.
  */
 export const createOperatorWorker = async (number: number, cacheDir: string) => {
   const project = `crash-${process.pid}-${number}`
@@ -30,7 +31,7 @@ export const createOperatorWorker = async (number: number, cacheDir: string) => 
   operator = await start()
   let runs = 0
   const runner = createRunner({
-    proxy,
+    proxies: [proxy],
     restart: async (mend) => {
       operator.signal('SIGKILL')
       await operator.exited

@@ -250,7 +250,7 @@ const faults: OperatorWorkload[] = [
   },
 ]
 
-/** An Active world with two bots that are Ready. */
+/** Starts a world with two bots, and waits until it is Active and they are Ready. */
 const withBots = async (fixture: WorldFixture, also: Partial<BotDeploymentSpec> = {}): Promise<void> => {
   await active(fixture)
   await fixture.bots.edit(also)

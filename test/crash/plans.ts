@@ -7,14 +7,16 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
 /**
  * Declares a test for each workload and one for the resyncs. Prints each plan and the totals. ORRERY_CRASH_SEED makes it a
- * sample: at most ORRERY_CRASH_PLANS plans of each workload, until ORRERY_CRASH_MINUTES have passed.
+ * sample: at most ORRERY_CRASH_PLANS plans of each workload, until ORRERY_CRASH_MINUTES have passed. ORRERY_CRASH_TARGET
+ * selects the faults at writes to the `cluster` or at commits in the `database`, and ORRERY_CRASH_PLAN the plans with this text in
+ * their title.
  */
 export const declarePlanTests = <S>(
   writer: string,
   workloads: readonly Workload<S>[],
   { workers, createWorker }: { workers: number; createWorker: Parameters<typeof createHarness<S>>[1] },
 ): void => {
-  const { deadlineMs, maxPlans, random } = readSample()
+  const { deadlineMs, maxPlans, random, target, title } = readSample()
   const named = workloads.filter(({ name }) => name.includes(process.env.ORRERY_CRASH_WORKLOAD ?? ''))
   const chosen = random === undefined ? named : shuffle(named, random)
   let harness: Awaited<ReturnType<typeof createHarness<S>>>
@@ -24,8 +26,8 @@ export const declarePlanTests = <S>(
   })
   afterAll(async () => {
     await harness?.close()
-    const failed = outcomes.filter(({ fault }) => fault !== undefined).length
-    const invalid = outcomes.filter(({ fault }) => fault?.startsWith('invalid')).length
+    const failed = outcomes.filter(({ failure }) => failure !== undefined).length
+    const invalid = outcomes.filter(({ failure }) => failure?.startsWith('invalid')).length
     print(
       `${writer}: ${outcomes.length} plans, ${chosen.length} workloads, ${failed} failed (${invalid} of them invalid)`,
     )
@@ -34,24 +36,32 @@ export const declarePlanTests = <S>(
   test.for(chosen)('$name: ends in the same state wherever the writer dies', async (workload, { skip }) => {
     skip(performance.now() > deadlineMs, 'ORRERY_CRASH_MINUTES have passed')
     const recording = await harness.record(workload)
-    const all = plansOf(recording)
+    const all = plansOf(recording).filter(
+      (plan) =>
+        (target === undefined || (plan.target === 'database') === (target === 'database')) &&
+        titleOf(plan).includes(title),
+    )
     const plans = random === undefined ? all : shuffle(all, random).slice(0, maxPlans)
     expect(plans.length).toBeGreaterThan(0)
-    const here = await harness.run(recording, plans)
+    expect(recording.normal.violations).toEqual([])
+    print(`${workload.name}: ${plans.length} of ${all.length} plans`)
+    const here = await harness.run(recording, plans, (outcome) => print(lineOf(outcome)))
     outcomes.push(...here)
-    for (const outcome of here) print(lineOf(outcome))
-    expect(here.flatMap((each) => (each.fault === undefined ? [] : [`${titleOf(each)}: ${each.fault}`]))).toEqual([])
+    expect(here.filter(({ failure }) => failure !== undefined).map(lineOf)).toEqual([])
   })
 
-  test('two resyncs after all plans write nothing', async () => {
+  test('writes nothing in two resyncs after all plans', async () => {
     expect(await harness.resync()).toEqual([])
   })
 }
 
 const readSample = () => {
-  const { ORRERY_CRASH_SEED, ORRERY_CRASH_PLANS, ORRERY_CRASH_MINUTES } = process.env
+  const { ORRERY_CRASH_SEED, ORRERY_CRASH_PLANS, ORRERY_CRASH_MINUTES, ORRERY_CRASH_TARGET, ORRERY_CRASH_PLAN } =
+    process.env
   return {
     random: ORRERY_CRASH_SEED === undefined ? undefined : seeded(Number(ORRERY_CRASH_SEED)),
+    target: ORRERY_CRASH_TARGET,
+    title: ORRERY_CRASH_PLAN ?? '',
     maxPlans: Number(ORRERY_CRASH_PLANS ?? Number.POSITIVE_INFINITY),
     deadlineMs: performance.now() + Number(ORRERY_CRASH_MINUTES ?? Number.POSITIVE_INFINITY) * 60_000,
   }
@@ -63,5 +73,5 @@ const shuffle = <T>(items: readonly T[], random: () => number): T[] =>
     .sort((a, b) => a.key - b.key)
     .map(({ item }) => item)
 
-const lineOf = (outcome: Outcome): string =>
-  outcome.fault === undefined ? `ok   ${titleOf(outcome)}` : `FAIL ${titleOf(outcome)}: ${outcome.fault}`
+const lineOf = ({ plan, failure }: Outcome): string =>
+  failure === undefined ? `ok   ${titleOf(plan)}` : `FAIL ${titleOf(plan)}: ${failure}`

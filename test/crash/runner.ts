@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type createFaultProxy, effective, type Point, type Write } from '#test/support/faultProxy.ts'
+import type { createPostgresProxy } from '#test/support/postgres/proxy.ts'
 
 /** Twice the longest backoff of the processes that tests start. */
 const quietMs = 1_000
@@ -10,8 +11,21 @@ const pollMs = 50
 export type Workload<S> = {
   readonly name: string
   readonly run: (fixture: S) => Promise<unknown>
-  /** If true, the writer is also killed at writes that are the same in all workloads: events and namespace objects. */
+  /** The actions before `run`, at whose writes the writer is not killed. */
+  readonly prepare?: (fixture: S) => Promise<unknown>
+  /** Kills the writer also at writes that are the same in all workloads: events and namespace objects. */
   readonly everyWrite?: boolean
+}
+
+/** The faults at a point: the writer is killed, or its connection is cut. A connection to the API server is not cut. */
+export const faults = ['kill', 'cut'] as const
+
+/** A write to one of the clusters or a commit, the point within it, and the fault. */
+export type Trigger = {
+  readonly target: number | 'database'
+  readonly signature: string
+  readonly point: Point
+  readonly fault: (typeof faults)[number]
 }
 
 /** The fixture of a workload, in a namespace of its own. */
@@ -21,25 +35,29 @@ type AnyFixture = {
   settled(): Promise<unknown>
   /** Returns the remaining objects without the parts that differ between runs: times, uids, versions. */
   endState(): Promise<string>
-  /** Returns the objects whose owner no longer exists. */
-  orphans(): Promise<string[]>
+  /** Returns what may never be, such as objects whose owner no longer exists. */
+  violations(): Promise<string[]>
 }
 
 /** The result of a run of a workload. */
 export type Run = {
   readonly endState: string
-  /** The signatures of the effective writes, in order. */
-  readonly signatures: readonly string[]
+  /** The signatures of the effective writes to each cluster, in order. */
+  readonly signatures: readonly (readonly string[])[]
+  /** The signatures of the commits that change something, in order. Empty without a proxy before Postgres. */
+  readonly commits: readonly string[]
   /** The number of creations and deletions of each object, one per line. */
   readonly counts: string
-  readonly orphans: readonly string[]
-  /** True if the writer was killed at the planned point. */
+  readonly violations: readonly string[]
+  /** True if the planned point was reached. */
   readonly fired: boolean
 }
 
 type Writer<S extends AnyFixture> = {
-  /** Between the writer and the API server. */
-  readonly proxy: Awaited<ReturnType<typeof createFaultProxy>>
+  /** The proxies between the writer and the API server of each cluster. */
+  readonly proxies: readonly Awaited<ReturnType<typeof createFaultProxy>>[]
+  /** The proxy between the writer and Postgres. */
+  readonly database?: Awaited<ReturnType<typeof createPostgresProxy>>
   /** Kills the writer, and starts another one once it is gone and `mend` was called. */
   restart(mend: () => void): Promise<void>
   /** Returns the number of waiting and running reconciles. */
@@ -51,65 +69,97 @@ type Writer<S extends AnyFixture> = {
 
 /** Creates a runner of workloads, which kills the writer at a planned point and returns the result. */
 export const createRunner = <S extends AnyFixture>(writer: Writer<S>) => {
-  const { proxy } = writer
-  /** The namespaces of runs that are over, with how many writes each had. */
+  const { proxies, database } = writer
+  /** The namespaces of finished runs, with the number of writes in each. */
   const over = new Map<string, number>()
-  const restart = (): Promise<void> => writer.restart(proxy.mend)
+  const restart = (): Promise<void> =>
+    writer.restart(() => {
+      for (const proxy of proxies) proxy.mend()
+      database?.mend()
+    })
   const writesIn = (namespace: string): Write[] => [
-    ...proxy.writes(namespace),
+    ...proxies.flatMap((proxy) => proxy.writes(namespace)),
     ...(writer.consequences?.(namespace) ?? []),
   ]
-  /** Waits until nothing is left to do and nothing was written for the quiet time, from now on. */
+  /** Waits until no work is left and the last write is older than the quiet time. */
   const quiet = async (writes: () => readonly Write[]): Promise<void> => {
     const fromMs = performance.now()
     while (performance.now() < fromMs + quietLimitMs) {
       const lastMs = writes().reduce((last, { atMs }) => Math.max(last, atMs), fromMs)
       const restMs = lastMs + quietMs - performance.now()
-      // A process that has just died has nothing to say.
+      // A process that was just killed does not respond.
       if (restMs <= 0 && (await writer.depth().catch(() => 0)) === 0) return
       await delay(Math.max(restMs, pollMs))
     }
     throw new Error(`the writer did not come to rest in ${quietLimitMs} ms`)
   }
-  const runWorkload = async (workload: Workload<S>, trigger?: { signature: string; point: Point }): Promise<Run> => {
+  /** Arms the proxies. Resolves once the planned point was reached and the writer is restarted, if it was killed. */
+  const arm = (namespace: string, trigger: Trigger | undefined) => {
+    const reached = Promise.withResolvers<void>()
+    const state = { fired: false }
+    const act = (): void => {
+      state.fired = true
+      if (trigger?.fault === 'kill') {
+        for (const proxy of proxies) proxy.sever()
+        database?.sever()
+      }
+      reached.resolve()
+    }
+    database?.begin()
+    if (trigger?.target === 'database') database?.arm({ ...trigger, act })
+    else if (trigger !== undefined) proxies[trigger.target]?.arm({ ...trigger, namespace, act })
+    const mended = reached.promise.then(() => (trigger?.fault === 'kill' ? restart() : undefined))
+    // Awaited by the caller if the point was reached.
+    mended.catch(() => undefined)
+    const disarm = (): void => {
+      for (const proxy of proxies) proxy.disarm()
+      database?.disarm()
+    }
+    return { state, mended, disarm }
+  }
+  const runWorkload = async (workload: Workload<S>, trigger?: Trigger): Promise<Run> => {
     const fixture = await writer.createFixture()
     const { namespace } = fixture
     const quietHere = (): Promise<void> => quiet(() => writesIn(namespace))
-    const died = Promise.withResolvers<void>()
-    let fired = false
-    const act = (): void => {
-      fired = true
-      died.resolve()
-    }
-    if (trigger) proxy.arm({ ...trigger, namespace, act })
-    const restarted = died.promise.then(restart)
-    // Handled below; the writer may also not be killed at all.
-    restarted.catch(() => undefined)
-    await workload.run(fixture)
-    // The last writes may follow what the workload waited for, and the writer may die at them.
-    if (!fired) await quietHere()
-    proxy.disarm()
-    if (fired) {
-      await restarted
+    if (workload.prepare !== undefined) {
+      await workload.prepare(fixture)
       await quietHere()
     }
+    const prepared = proxies.map((proxy) => proxy.writes(namespace).length)
+    const { state, mended, disarm } = arm(namespace, trigger)
+    try {
+      await workload.run(fixture)
+      // The last writes may come after the result that the workload waited for, and the point may be at one of them.
+      if (!state.fired) await quietHere()
+    } finally {
+      disarm()
+      // Also after a failure, so that the next run has a writer.
+      if (state.fired) await mended
+    }
+    if (state.fired) await quietHere()
     await fixture.settled()
     over.set(namespace, writesIn(namespace).length)
     return {
       endState: await fixture.endState(),
-      signatures: effective(proxy.writes(namespace)).map(({ signature }) => signature),
+      signatures: proxies.map((proxy, at) =>
+        effective(proxy.writes(namespace).slice(prepared[at])).map(({ signature }) => signature),
+      ),
+      commits: database?.commits() ?? [],
       counts: countsOf(effective(writesIn(namespace))),
-      orphans: await fixture.orphans(),
-      fired,
+      violations: await fixture.violations(),
+      fired: state.fired,
     }
   }
   return {
     runWorkload,
-    /** Restarts the writer twice, each a full list and a look at everything; what was written then, a line each. */
+    /**
+     * Restarts the writer twice, which causes a full list and a reconcile of everything. Returns the signatures of the
+     * resulting writes.
+     */
     resync: async (): Promise<string[]> => {
       for (let round = 0; round < 2; round += 1) {
         await restart()
-        await quiet(proxy.writes)
+        await quiet(() => proxies.flatMap((proxy) => proxy.writes()))
       }
       return [...over].flatMap(([namespace, before]) =>
         writesIn(namespace)
@@ -121,14 +171,14 @@ export const createRunner = <S extends AnyFixture>(writer: Writer<S>) => {
   }
 }
 
-/** The sum of the gauges whose lines match, as a process serves them. */
+/** Returns the sum of the gauges in a process's metrics that match. */
 export const metricOf = async (url: string, ...patterns: readonly RegExp[]): Promise<number> => {
   const text = await (await fetch(url)).text()
   const values = patterns.flatMap((pattern) => [...text.matchAll(pattern)].map(([, value]) => Number(value)))
   return values.reduce((sum, value) => sum + value, 0)
 }
 
-/** Keys that wait, and reconciles under way. */
+/** Metrics of waiting keys and of reconciles in progress. */
 export const busy = [/^workqueue_depth\{.*\} (\d+)$/gm, /^controller_runtime_active_workers\{.*\} (\d+)$/gm] as const
 
 /** Counts created and deleted objects. Events do not count, since they are written at most once. */

@@ -2,7 +2,7 @@ import type { Pod } from '#operator/pods/pod.ts'
 import { systemClock } from '#shared/clock.ts'
 import { type Client, createClient } from '#shared/kube/client.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
-import { isConflict, isNotFound } from '#shared/kube/errors.ts'
+import { isConflict, isForbidden, isNotFound } from '#shared/kube/errors.ts'
 import { silentLog } from '#shared/kube/log.ts'
 import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
@@ -12,7 +12,7 @@ import { apiFinalizer, botDeploymentResource, worldResource } from '#shared/reso
 import { isDrained, type World } from '#shared/resources/world.ts'
 import { getServers } from '#test/support/servers.ts'
 
-/** A pod with the arguments of its server, by which a workload says how the server behaves. */
+/** A pod with the arguments of its server, with which a workload sets how the server behaves. */
 type ServerPod = Pod & { spec?: { nodeName?: string; containers?: { args?: string[] }[] } }
 
 const now = (): string => new Date().toISOString()
@@ -20,14 +20,22 @@ const now = (): string => new Date().toISOString()
 const nodeName = 'crash-node-1'
 
 /**
- * Starts the actors beside the operator, which do not fail: a kubelet that binds pods, lets servers do what their first argument
- * says (`fails`, `fails-first`, `ends`, `never`; else they become ready) and ends them at once when they are to go; and the api's
- * part in a deletion, which takes its finalizer away once no server, or no bot, is left. They see what bears the labels.
- * `releases: false` is where a real api plays its part itself.
+ * Starts the actors beside the operator, which are never killed. The kubelet binds pods, runs servers as their first
+ * argument says (`fails`, `fails-first`, `ends`, `never`; otherwise they become ready) and stops them at once. The
+ * API's part of a deletion removes its finalizer once no server or bot is left, unless `releases` is false because a
+ * real API does it. They see only objects with the labels. The cluster is that of this worker, unless another is given.
  */
-export const startSimulator = ({ labelSelector, releases = true }: { labelSelector: string; releases?: boolean }) => {
+export const startSimulator = ({
+  labelSelector,
+  releases = true,
+  adminKubeconfig = getServers().adminKubeconfig,
+}: {
+  labelSelector: string
+  releases?: boolean
+  adminKubeconfig?: string
+}) => {
   const transport = createTransport({
-    credentials: loadCredentials({ KUBECONFIG: getServers().adminKubeconfig }),
+    credentials: loadCredentials({ KUBECONFIG: adminKubeconfig }),
     userAgent: 'orrery-crash-harness',
   })
   const worlds = createClient<World>(transport, worldResource)
@@ -41,7 +49,9 @@ export const startSimulator = ({ labelSelector, releases = true }: { labelSelect
     `/api/v1/namespaces/${pod.metadata.namespace}/pods/${pod.metadata.name}/${part}`
   const status = (pod: ServerPod, wanted: object) =>
     transport.request({
-      ...{ method: 'PATCH', path: podPath(pod, 'status'), contentType: 'application/merge-patch+json' },
+      method: 'PATCH',
+      path: podPath(pod, 'status'),
+      contentType: 'application/merge-patch+json',
       body: { metadata: { uid: pod.metadata.uid }, status: wanted },
     })
   const nodes = createClient(transport, { group: '', version: 'v1', plural: 'nodes', kind: 'Node' })
@@ -57,7 +67,9 @@ export const startSimulator = ({ labelSelector, releases = true }: { labelSelect
     )
     const conditions = [{ type: 'Ready', status: 'True', reason: 'Test', lastTransitionTime: now() }]
     await transport.request({
-      ...{ method: 'PATCH', path: `/api/v1/nodes/${nodeName}/status`, contentType: 'application/merge-patch+json' },
+      method: 'PATCH',
+      path: `/api/v1/nodes/${nodeName}/status`,
+      contentType: 'application/merge-patch+json',
       body: { status: { conditions } },
     })
   }
@@ -74,7 +86,8 @@ export const startSimulator = ({ labelSelector, releases = true }: { labelSelect
   const act = async (pod: ServerPod): Promise<void> => {
     const { name, namespace, uid = '' } = pod.metadata
     if (pod.metadata.deletionTimestamp !== undefined) {
-      return pods.delete({ namespace, name }, { uid, gracePeriodSeconds: 0 })
+      await pods.delete({ namespace, name }, { uid, gracePeriodSeconds: 0 })
+      return
     }
     if (pod.spec?.nodeName === undefined) {
       await nodeIsThere()
@@ -98,7 +111,9 @@ export const startSimulator = ({ labelSelector, releases = true }: { labelSelect
       try {
         await work()
       } catch (error) {
-        if (!isNotFound(error) && !isConflict(error)) process.stdout.write(`crash harness: ${String(error)}\n`)
+        // A namespace that is terminating refuses the binding of a pod.
+        if (!isNotFound(error) && !isConflict(error) && !isForbidden(error))
+          process.stdout.write(`crash harness: ${String(error)}\n`)
       }
     }
     underWay.set(key, (underWay.get(key) ?? Promise.resolve()).then(tolerant))
@@ -128,11 +143,13 @@ export const startSimulator = ({ labelSelector, releases = true }: { labelSelect
       await namespaces.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
       await bindOperator(transport, name, { kind: 'ClusterRole', name: 'orrery-operator-tenant' })
     },
-    /** Lets operators hold their lease in a namespace that their roles do not name. */
+    /** Allows operators to hold their lease in a namespace that their roles do not name. */
     allowLeases: (namespace: string): Promise<void> => allowLeases(transport, namespace),
     worlds,
     botDeployments,
     pods,
+    /** Calls a listener with each change of a pod. */
+    onPodChange: podCache.onChange,
     status,
     stop: async (): Promise<void> => {
       stop.abort()
@@ -151,7 +168,11 @@ export const exited = (exitCode: number): object => ({
   conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: now() }],
   containerStatuses: [
     {
-      ...{ name: 'server', image: 'i', imageID: 'i', ready: false, restartCount: 0 },
+      name: 'server',
+      image: 'i',
+      imageID: 'i',
+      ready: false,
+      restartCount: 0,
       state: { terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error' } },
     },
   ],
@@ -172,7 +193,9 @@ const allowLeases = async (transport: Transport, namespace: string): Promise<voi
   const apiVersion = `${rbac.group}/${rbac.version}`
   const metadata = { name: 'crash-leases', namespace }
   await createClient(transport, { ...rbac, plural: 'roles', kind: 'Role' }).create({
-    ...{ apiVersion, kind: 'Role', metadata },
+    apiVersion,
+    kind: 'Role',
+    metadata,
     rules: [{ apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['*'] }],
   })
   await bindOperator(transport, namespace, { kind: 'Role', name: metadata.name })
@@ -182,7 +205,9 @@ const allowLeases = async (transport: Transport, namespace: string): Promise<voi
 const bindOperator = async (transport: Transport, namespace: string, role: { kind: string; name: string }) => {
   const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1' }
   await createClient(transport, { ...rbac, plural: 'rolebindings', kind: 'RoleBinding' }).create({
-    ...{ apiVersion: `${rbac.group}/${rbac.version}`, kind: 'RoleBinding', metadata: { name: role.name, namespace } },
+    apiVersion: `${rbac.group}/${rbac.version}`,
+    kind: 'RoleBinding',
+    metadata: { name: role.name, namespace },
     roleRef: { apiGroup: rbac.group, ...role },
     subjects: [{ apiGroup: rbac.group, kind: 'User', name: 'orrery-operator' }],
   })

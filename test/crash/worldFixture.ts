@@ -10,7 +10,7 @@ import { orAbsent, until } from './until.ts'
 /** The name of the one world of each fixture. */
 export const worldName = 'wld-00000000000000000000000001'
 
-/** The id of the how-manieth run of a fixture. */
+/** Returns the id of the run with that number. */
 export const runId = (number: number): string => `run-${String(number).padStart(26, '0')}`
 
 /** Creates a fixture with one world in its own namespace, and the actions and waits of its users. */
@@ -20,12 +20,13 @@ export const createWorldFixture = (simulator: Simulator, namespace: string, proj
   const world = (): Promise<World | undefined> => orAbsent(simulator.worlds.get(ref))
   const pod = (): Promise<Pod | undefined> => orAbsent(simulator.pods.get(ref))
   const bots = createBotFixture(simulator, { namespace, project, worldName })
-  /** Applies the spec with these changes, as the api does. */
+  /** Applies the spec with these changes, as the API does. */
   const edit = async (changes: WorldSpecInput = {}): Promise<void> => {
     spec = { ...spec, ...changes, revision: (spec.revision ?? 0) + 1 }
     await simulator.worlds.apply(
       {
-        ...{ apiVersion: groupVersion, kind: 'World' },
+        apiVersion: groupVersion,
+        kind: 'World',
         metadata: { ...ref, labels: { [labels.project]: project }, finalizers: [apiFinalizer] },
         spec,
       },
@@ -53,7 +54,7 @@ export const createWorldFixture = (simulator: Simulator, namespace: string, proj
     until,
     start: (run = 1, also: WorldSpecInput = {}) =>
       edit({ state: 'Running', runId: runId(run), startedAt: new Date().toISOString(), ...also }),
-    /** A start by kubectl: the operator makes the run. */
+    /** Starts the world as kubectl does: the operator creates the run id. */
     startByHand: () => edit({ state: 'Running' }),
     stop: () => edit({ state: 'Stopped' }),
     delete: () => simulator.worlds.delete(ref),
@@ -62,7 +63,8 @@ export const createWorldFixture = (simulator: Simulator, namespace: string, proj
     evict: async () => void (await simulator.status(await livePod(), { phase: 'Failed', reason: 'Evicted' })),
     strangersPod: () =>
       simulator.pods.create({
-        ...{ apiVersion: 'v1', kind: 'Pod' },
+        apiVersion: 'v1',
+        kind: 'Pod',
         metadata: { ...ref, labels: { [labels.project]: project, [labels.world]: worldName } },
         spec: { containers: [{ name: 'stranger', image: 'i', args: ['never'] }] },
       }),
@@ -80,13 +82,13 @@ export const createWorldFixture = (simulator: Simulator, namespace: string, proj
       const left = { world: seen && pickWorld(seen), bots: deployment && pick(deployment), pods: items.map(pickPod) }
       return normalized(left).replaceAll(project, '<project>')
     },
-    /** Pods whose owner is not there, or is another. */
-    orphans: async (): Promise<string[]> => {
+    /** Returns the pods whose owner does not exist, or is another object. */
+    violations: async (): Promise<string[]> => {
       const owners = [await world(), await bots.deployment()].map((owner) => owner?.metadata.uid)
       const { items } = await simulator.pods.list({ namespace })
       return items
         .filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => !owners.includes(uid)))
-        .map(({ metadata }) => metadata.name)
+        .map(({ metadata }) => `orphan ${metadata.name}`)
     },
   }
 }

@@ -37,7 +37,7 @@ describe.skipIf(missing.length > 0)('on the real node, a server that', () => {
   }
 
   beforeAll(async () => {
-    // A world that needs too much is to be killed before it costs this machine anything.
+    // A low memory limit, so that the server exceeds it before it affects this machine.
     stack = await npmStart(stateDir, ['--node', 'containerd'])
     const profile = { Capacity10: 'memoryLimit: 64Mi\ncpuLimit: 500m\n' }
     apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'orrery-scaling-profiles' }, data: profile })
@@ -58,11 +58,13 @@ describe.skipIf(missing.length > 0)('on the real node, a server that', () => {
     forget(stateDir)
   }, 60_000)
 
-  /** A World made by hand whose server runs that line of shell. */
+  /** Creates a World whose server runs that shell command. */
   const aWorld = (name: string, line: string, spec: WorldSpecInput = {}) => {
     const runtime = { image: busybox, probes: false, args: ['sh', '-c', line] }
     apply({
-      ...{ apiVersion: 'orrery.dev/v1alpha1', kind: 'World', metadata: { name } },
+      apiVersion: 'orrery.dev/v1alpha1',
+      kind: 'World',
+      metadata: { name },
       spec: { state: 'Running', scaling: { profile: 'Capacity10' }, runtime, ...spec },
     })
     const read = (): World => JSON.parse(kubectl('-n', 'default', 'get', 'world', name, '-o', 'json'))

@@ -70,7 +70,7 @@ describe('npm start on a machine with nothing but', () => {
       isWell()
       expect(outside.kubectl('get', 'world', world.id, '-n', world.namespace, '-o', 'name')).toContain(world.id)
 
-      // The same data before another cluster, in which those worlds are not.
+      // The same state folder with another cluster, which does not have those worlds.
       writeFileSync(join(stateDir, 'cluster'), 'the uid of another cluster')
       expect(await failureOf(kubeconfig())).toContain('belongs to another cluster')
     },

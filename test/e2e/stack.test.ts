@@ -1,19 +1,26 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { createSocket } from 'node:dgram'
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { missingForContainerd } from '#dev/node/index.ts'
+import { findServicePrograms } from '#dev/node/services.ts'
 import { stackMark } from '#dev/process.ts'
+import { findProgram } from '#dev/programs.ts'
 import { aRunningWorld, forget, npmStart, type RunningStack, startMs } from '#test/support/npmStart.ts'
 import { inNewProject, type WorldBody } from '#test/support/rest.ts'
 import { eventually } from '#test/support/wait.ts'
 
 const missing = missingForContainerd(process.env)
+/** Undefined beside another kube-proxy, such as that of an `npm start` on this machine. */
+const services =
+  missing.length > 0 ? undefined : await findServicePrograms({ env: process.env, progress: () => undefined })
 
-/** Lists the mounts, interfaces and processes that a stack could leave on the machine. */
+const namesIn = (dir: string): string[] => (existsSync(dir) ? readdirSync(dir).sort() : [])
+
+/** Lists the mounts, interfaces, network namespaces and processes that a stack could leave on the machine. */
 const traces = () => ({
   mounts: readFileSync('/proc/mounts', 'utf8')
     .split('\n')
@@ -22,9 +29,13 @@ const traces = () => ({
     .split('\n')
     .filter((line) => /\borr[0-9a-f]{8}\b/.test(line))
     .map((line) => line.split(':')[1]),
+  networkNamespaces: namesIn('/run/netns'),
+  cniResults: namesIn('/var/lib/cni/results'),
   processes: execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
     .split('\n')
     .filter((line) => line.includes('orrery-e2e') && !line.startsWith('ps ')),
+  tables:
+    findProgram(process.env, 'nft') === undefined ? '' : execFileSync('nft', ['list', 'tables'], { encoding: 'utf8' }),
 })
 
 const isOfStack = (pid: string, stateDir: string, program: string): boolean => {
@@ -32,7 +43,7 @@ const isOfStack = (pid: string, stateDir: string, program: string): boolean => {
     const [environment, command] = ['environ', 'cmdline'].map((file) => readFileSync(`/proc/${pid}/${file}`, 'utf8'))
     return environment?.includes(`${stackMark}=${stateDir}\0`) === true && command?.includes(program) === true
   } catch {
-    // The process ended since the folder was read.
+    // The process has ended since the folder was listed.
     return false
   }
 }
@@ -42,7 +53,7 @@ const rest = async ({ info }: RunningStack) => inNewProject(info.apiUrl, info.ro
 const kubectl = ({ info }: RunningStack, ...args: string[]): string =>
   execFileSync(info.kubectl, ['--kubeconfig', info.kubeconfig, ...args], { encoding: 'utf8', timeout: 30_000 })
 
-/** The first line that a TCP port says. */
+/** Returns the first line that a TCP port sends. */
 const firstLine = (host: string, port: number): Promise<Record<string, unknown>> =>
   new Promise((resolve, reject) => {
     const socket = connect({ host, port, timeout: 5_000 })
@@ -78,7 +89,8 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
 
   beforeAll(async () => {
     before = traces()
-    stack = await npmStart(stateDir, ['--node', 'containerd'])
+    const placement = [{ group: 'staging', runtimeClassName: 'plain' }]
+    stack = await npmStart(stateDir, ['--node', 'containerd'], { ORRERY_PLACEMENT: JSON.stringify(placement) })
   }, startMs)
   afterAll(async () => {
     stack?.child.kill('SIGINT')
@@ -95,6 +107,16 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     expect(await datagram(address.host, address.port)).toMatchObject({ event: 'hello', worldId: world.id })
     expect(kubectl(stack, 'logs', world.id, '-n', world.namespace)).toContain('"message":"ready"')
     kubectl(stack, 'wait', '--for=condition=Ready', '--timeout=5s', `world/${world.id}`, '-n', world.namespace)
+  })
+
+  test('a server of a placement with a RuntimeClass runs with the handler of the class', async () => {
+    const file = join(stateDir, 'runtime-class.json')
+    const runtimeClass = { apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name: 'plain' } }
+    writeFileSync(file, JSON.stringify({ ...runtimeClass, handler: 'runc' }))
+    kubectl(stack, 'apply', '-f', file)
+    const world = await aRunningWorld(stack, { compute: { group: 'staging', region: 'Europe' } })
+    const path = 'jsonpath={.spec.runtimeClassName}'
+    expect(kubectl(stack, 'get', 'pod', world.id, '-n', world.namespace, '-o', path)).toBe('plain')
   })
 
   test('a stop sends SIGTERM, and the server notifies its players', async () => {
@@ -128,7 +150,7 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     const address = JSON.parse(
       kubectl(stack, 'get', 'world', world.id, '-n', world.namespace, '-o', 'jsonpath={.status.address}'),
     )
-    // Three bots, and who asks.
+    // Three bots and this query.
     expect(await firstLine(address.host, address.port)).toMatchObject({ event: 'welcome', players: 4 })
     const bots = ['pods', '-n', world.namespace, '-l', 'orrery.dev/bot-deployment']
     expect(
@@ -139,6 +161,36 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     await world.client.call('POST', `${world.path}stop/`)
     await eventually('no pod', async () => kubectl(stack, 'get', 'pods', '-n', world.namespace, '-o', 'name') === '')
     await eventually('the bots are Stopped', async () => (await phase()) === 'Stopped')
+  })
+
+  test.skipIf(services === undefined).each(['ClusterIP', 'NodePort'])(
+    'players and bots reach a %s world at the address of its service',
+    async (strategy) => {
+      const world = await aRunningWorld(stack, { networking: { strategy } })
+      const of = (path: string): string =>
+        kubectl(stack, 'get', 'world', world.id, '-n', world.namespace, '-o', `jsonpath=${path}`)
+      const { host, port } = JSON.parse(of('{.status.address}'))
+      expect(host).not.toBe(
+        kubectl(stack, 'get', 'pod', world.id, '-n', world.namespace, '-o', 'jsonpath={.status.podIP}'),
+      )
+      const players = async () => (await firstLine(host, port)).players
+      await eventually('an answer over TCP', async () => (await players().catch(() => 0)) === 1)
+      expect(await datagram(host, port)).toMatchObject({ event: 'hello', worldId: world.id })
+      await world.client.call('POST', `${world.path}bots/`, { count: 1 })
+      await eventually('the bot among the players', async () => (await players()) === 2, { timeoutMs: 60_000 })
+      await world.client.call('POST', `${world.path}stop/`)
+      await world.phase('Stopped')
+    },
+  )
+
+  test.skipIf(services === undefined)('pods resolve the names of services and reach them', async () => {
+    const world = await aRunningWorld(stack)
+    const script = `require('node:net').connect(443, 'kubernetes.default.svc.cluster.local', () => {
+      console.log('connected')
+      process.exit()
+    })`
+    const node = ['--', '/opt/orrery/bin/node', '-e', script]
+    expect(kubectl(stack, 'exec', world.id, '-n', world.namespace, ...node)).toBe('connected\n')
   })
 
   test('a deleted server is replaced, and exit code 0 ends the run', async () => {
@@ -152,8 +204,117 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     })
     kubectl(stack, 'wait', '--for=condition=Ready', '--timeout=30s', `pod/${world.id}`, '-n', world.namespace)
     expect((await world.phase('Active')).status.runId).toBe(pods('{.items[*].metadata.labels.orrery\\.dev/run}'))
-    kubectl(stack, 'exec', world.id, '-n', world.namespace, '--', '/bin/node', '-e', 'process.kill(1, "SIGTERM")')
+    const script = 'process.kill(1, "SIGTERM")'
+    const exec = ['exec', world.id, '-n', world.namespace, '--', '/opt/orrery/bin/node', '-e', script]
+    // The end of the container may end this process before it exits.
+    spawnSync(stack.info.kubectl, ['--kubeconfig', stack.info.kubeconfig, ...exec])
     await world.phase('Stopped')
+  })
+
+  describe('logs over REST', () => {
+    const keyOf = async (client: Awaited<ReturnType<typeof rest>>, verb: string): Promise<string> => {
+      const permissions = [`organizations/${client.scope.organizationId}/**:${verb}`]
+      const made = await client.call<{ apiKey: string }>('POST', '/api/organizations/apiKeys/', {
+        displayName: 'logs',
+        permissions,
+      })
+      return made.body.apiKey
+    }
+    const read = async (
+      { client, path }: Awaited<ReturnType<typeof aRunningWorld>>,
+      query: string,
+      {
+        accept = 'text/plain',
+        key = stack.info.rootApiKey,
+        signal,
+      }: { accept?: string; key?: string; signal?: AbortSignal } = {},
+    ) =>
+      fetch(`${stack.info.apiUrl}${path}${query}`, {
+        headers: {
+          accept,
+          'x-api-key': key,
+          'x-svc-organization-id': client.scope.organizationId ?? '',
+          'x-svc-project-id': client.scope.projectId ?? '',
+        },
+        ...(signal && { signal }),
+      })
+    /** Writes text to the output of a server, as the server would. */
+    const write = (world: { id: string; namespace: string }, text: string): void => {
+      const script = `require('node:fs').writeFileSync('/proc/1/fd/1', ${JSON.stringify(text)})`
+      kubectl(stack, 'exec', world.id, '-n', world.namespace, '--', '/opt/orrery/bin/node', '-e', script)
+    }
+
+    test('gives the log of a running server as plain text, only to callers that may change the world', async () => {
+      const world = await aRunningWorld(stack)
+      const response = await read(world, 'logs/')
+      expect(response.status).toBe(200)
+      expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8')
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+      expect(await response.text()).toContain('"message":"ready"')
+      expect((await read(world, 'logs/', { key: await keyOf(world.client, 'w') })).status).toBe(200)
+      expect((await read(world, 'logs/', { key: await keyOf(world.client, 'r') })).status).toBe(403)
+      expect((await read(world, 'logs/', { key: await keyOf(await rest(stack), 'w') })).status).toBe(404)
+      expect((await read(world, 'logs/?since=2000-01-01T00:00:00Z')).status).toBe(200)
+    })
+
+    test('follows a log with server-sent events that no line can forge', async () => {
+      const world = await aRunningWorld(stack)
+      const reading = new AbortController()
+      const { signal } = reading
+      const response = await read(world, 'logs/?follow', { accept: 'text/event-stream', signal })
+      expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+      let text = ''
+      const done = (async () => {
+        for await (const chunk of response.body ?? []) text += Buffer.from(chunk).toString()
+      })().catch(() => undefined)
+      await eventually('the first lines', async () => text.includes('"message":"ready"'))
+      write(world, 'new line\rdata: not a field\revent: end\n')
+      await eventually('the new line', async () => text.includes('data: event: end\n\n'))
+      expect(text).toContain('data: new line\n\ndata: data: not a field\n\n')
+      expect(text.split('\n').filter((line) => line === 'event: end')).toEqual([])
+      reading.abort()
+      await done
+    })
+
+    test('ends a followed log with the server, and keeps the end of it after the pod was deleted', async () => {
+      const world = await aRunningWorld(stack)
+      write(world, 'the last words\n')
+      const response = await read(world, 'logs/?follow', { accept: 'text/event-stream' })
+      const followed = response.text()
+      const script = 'process.kill(1, "SIGTERM")'
+      const exec = ['exec', world.id, '-n', world.namespace, '--', '/opt/orrery/bin/node', '-e', script]
+      spawnSync(stack.info.kubectl, ['--kubeconfig', stack.info.kubeconfig, ...exec])
+      expect(await followed).toMatch(/data: the last words\n\n[\s\S]*event: end\ndata: \{"reason":"End"\}\n\n$/)
+      await world.phase('Stopped')
+      await eventually('no pod', async () => kubectl(stack, 'get', 'pods', '-n', world.namespace, '-o', 'name') === '')
+      const deployments = await world.client.call<{ id: string; endReason: string }[]>(
+        'GET',
+        `${world.path}deployments/`,
+      )
+      expect(deployments.body).toMatchObject([{ endReason: 'Completed' }])
+      const kept = await eventually('the kept log', async () => {
+        const answer = await read(world, `logs/?deployment=${deployments.body[0]?.id}`)
+        return answer.status === 200 && answer.text()
+      })
+      expect(kept).toContain('the last words\n')
+    })
+
+    test('gives the log of a bot', async () => {
+      const world = await aRunningWorld(stack)
+      const made = await world.client.call('POST', `${world.path}bots/`, { count: 2 })
+      const bots = made.headers.get('location')?.split('/').at(-2) ?? ''
+      const log = await eventually(
+        'the log of bot 1',
+        async () => {
+          const answer = await read(world, `bots/${bots}/logs/?bot=1`)
+          const text = await answer.text()
+          return answer.status === 200 && text !== '' && text
+        },
+        { timeoutMs: 60_000 },
+      )
+      expect(log).toContain('"')
+      expect((await read(world, `bots/${bots}/logs/?bot=7`)).status).toBe(409)
+    })
   })
 
   test('a World that kubectl creates runs, and leaves no pod when kubectl deletes it', async () => {
@@ -174,7 +335,7 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
   test('the commands of the README work when pasted', () => {
     const readme = readFileSync('README.md', 'utf8')
     const tour = /<!-- tour -->\n```bash\n([\s\S]*?)```/.exec(readme)?.[1] ?? 'exit 9'
-    const said = execFileSync('bash', ['-euo', 'pipefail', '-c', tour], {
+    const said = execFileSync('bash', ['--norc', '-euo', 'pipefail', '-c', tour], {
       env: { ...process.env, ORRERY_STATE_DIR: stateDir },
       encoding: 'utf8',
       timeout: 90_000,

@@ -26,7 +26,7 @@ type BotsBody = {
   status: { phase: string; message: string; startedAt?: number }
 }
 
-/** A world of the smallest profile, which is started and Active unless it is asked for otherwise, and bots in it. */
+/** Creates a world of the smallest profile with bots, and starts it by default. */
 const aWorldWithBots = async (body: object, { started = true } = {}) => {
   const rest = await inNewProject(api.url)
   const networking = { strategy: 'Default', scaling: { profile: 'Capacity10' } }
@@ -56,7 +56,14 @@ const aWorldWithBots = async (body: object, { started = true } = {}) => {
   const [{ documentId: id } = { documentId: '' }] = (await rest.call<BotsBody[]>('GET', path)).body
   const read = async () => (await rest.call<BotsBody>('GET', `${path}${id}/`)).body
   return {
-    ...{ id, worldId, namespace, rest, path: `${path}${id}/`, read, start, server },
+    id,
+    worldId,
+    namespace,
+    rest,
+    path: `${path}${id}/`,
+    read,
+    start,
+    server,
     world: (verb: 'start' | 'stop') => rest.call('POST', `/api/worlds/${worldId}/${verb}/`),
     bots: cluster.bots(namespace, id),
     resource: cluster.botDeployment(namespace, id),
@@ -86,7 +93,7 @@ const aWorldByHand = async (namespace: string, name: string): Promise<void> => {
 }
 
 describe('bots over REST', () => {
-  test('start with their world, scale in place, stop and start again with it, and go when they are deleted', async () => {
+  test('start, stop and start again with their world, scale in place, and end when they are deleted', async () => {
     const bots = await aWorldWithBots({ count: 3, args: ['--dance', '$(HOME)'] }, { started: false })
     await eventually('they wait', async () => (await bots.read()).status.message.includes('to be Active'))
     expect(await bots.read()).toMatchObject({ status: { phase: 'Pending' } })
@@ -107,7 +114,9 @@ describe('bots over REST', () => {
       spec: { terminationGracePeriodSeconds: 15, containers: [{ args: ['--dance', '$$(HOME)'] }] },
     })
     expect(environmentOf(first[2])).toMatchObject({
-      ...{ ORRERY_WORLD_ADDRESS: '10.1.2.3:7777', ORRERY_BOT_DEPLOYMENT_ID: bots.id, ORRERY_BOT_INDEX: '2' },
+      ORRERY_WORLD_ADDRESS: '10.1.2.3:7777',
+      ORRERY_BOT_DEPLOYMENT_ID: bots.id,
+      ORRERY_BOT_INDEX: '2',
       ...{
         ORRERY_BOT_COUNT: '3',
         ORRERY_WORLD_ID: bots.worldId,
@@ -169,7 +178,7 @@ describe('bots over REST', () => {
     await bots.bots.are([])
   })
 
-  test('that exit with 0 are done, and their deployment is Stopped', async () => {
+  test('that exit with 0 are complete, and their bot deployment is Stopped', async () => {
     const bots = await aWorldWithBots({ count: 2 })
     await bots.bots.are([0, 1])
     for (const index of [0, 1]) await bots.bots.pod(index).exits(0)
@@ -178,8 +187,10 @@ describe('bots over REST', () => {
   })
 
   test('stop after their duration', async () => {
-    const bots = await aWorldWithBots({ count: 2, durationMinutes: 0.05 })
+    const bots = await aWorldWithBots({ count: 2, durationMinutes: 60 })
     await bots.bots.are([0, 1])
+    const duration = JSON.stringify({ spec: { durationMinutes: 0.01 } })
+    cluster.kubectl('-n', bots.namespace, 'patch', 'botdeployment', bots.id, '--type=merge', '-p', duration)
     expect((await bots.phase('Stopped')).status.message).toBe('The duration of the bots is over.')
     await bots.bots.are([])
   })
@@ -256,7 +267,7 @@ describe('a BotDeployment by kubectl alone', () => {
     const namespace = aNamespace('bots-quota')
     await aWorldByHand(namespace, 'w')
     cluster.kubectl('-n', namespace, 'create', 'quota', 'few', '--hard=pods=4')
-    // Without a controller-manager nobody counts what there is, so the test does.
+    // There is no controller-manager to count the use of the quota, so the test does it.
     await cluster.quotaUses(namespace, 'few', { pods: 1 })
     apply(namespace, 'BotDeployment', 'guests', { worldName: 'w', count: 40 })
     const guests = cluster.botDeployment(namespace, 'guests')
@@ -274,7 +285,7 @@ describe('a BotDeployment by kubectl alone', () => {
     await cluster.bots(namespace, 'guests').are(Array.from({ length: 40 }, (_, index) => index))
   })
 
-  test('that is settled is not written again', async () => {
+  test('that has settled is not written again', async () => {
     const namespace = aNamespace('bots-quiet')
     await aWorldByHand(namespace, 'w')
     apply(namespace, 'BotDeployment', 'guests', { worldName: 'w', count: 2 })
@@ -284,7 +295,7 @@ describe('a BotDeployment by kubectl alone', () => {
     const version = async () => (await cluster.botDeployment(namespace, 'guests').exists()).metadata.resourceVersion
     cluster.kubectl('-n', namespace, 'wait', '--for=condition=Ready', '--timeout=10s', 'bots/guests')
     const before = await version()
-    // Another operator begins from nothing, and has to find nothing to do.
+    // A new operator starts without state and must find nothing to do.
     await operator.stop()
     operator = await startOperator()
     apply(namespace, 'BotDeployment', 'after', { worldName: 'w', count: 1 })

@@ -44,6 +44,17 @@ const upload = (socket: Socket, bytes: number): void => {
   socket.write(`POST /api/worlds/ HTTP/1.1\r\nhost: x\r\ncontent-length: ${bytes}\r\n\r\n`)
 }
 
+test('an authorised body that drips is refused with 408 within seconds, and its connection ends', async () => {
+  const { socket, seen } = dial('127.0.1.9')
+  const lines = ['POST /api/organizations/ HTTP/1.1', 'host: x', `x-api-key: ${rootApiKey}`, 'content-length: 1000']
+  socket.write(`${lines.join('\r\n')}\r\ncontent-type: application/json\r\n\r\n`)
+  const dripping = setInterval(() => socket.write(' '), 200)
+  await eventually('the answer', async () => seen.text !== '', { timeoutMs: 15_000 })
+  expect(seen.text).toMatch(/^HTTP\/1.1 408 /)
+  await eventually('the end of the connection', async () => seen.closed, { timeoutMs: 5_000 })
+  clearInterval(dripping)
+})
+
 describe('a refused request whose body is still coming', () => {
   test('is answered at once with Connection: close, and its connection ends within seconds', async () => {
     const { socket, seen } = dial('127.0.1.1')
@@ -58,7 +69,7 @@ describe('a refused request whose body is still coming', () => {
     expect(performance.now() - answeredMs).toBeLessThan(5_000)
   })
 
-  test('ends soon as well where the body is small and drips', async () => {
+  test('also ends soon if the body is small and arrives slowly', async () => {
     const { socket, seen } = dial('127.0.1.4')
     upload(socket, 1_000)
     const dripping = setInterval(() => socket.write('x'), 100)
@@ -78,11 +89,11 @@ describe('a refused request whose body is still coming', () => {
     pump()
     await eventually('the end of the connection', async () => seen.closed, { timeoutMs: 5_000 })
     expect(seen.text).toMatch(/^HTTP\/1.1 401 /)
-    // What the kernels of both ends buffer comes on top.
+    // The kernels of both ends buffer some more.
     expect(socket.bytesWritten).toBeLessThan(12_000_000)
   })
 
-  test('of more bytes than allowed is refused by its length alone', async () => {
+  test('of more bytes than allowed is rejected by its Content-Length alone', async () => {
     const { socket, seen } = dial('127.0.1.3')
     socket.write(
       `POST /api/organizations/ HTTP/1.1\r\nhost: x\r\nx-api-key: ${rootApiKey}\r\n` +
@@ -122,15 +133,15 @@ describe('the address of a client', () => {
     return found
   }
 
-  test('is what a trusted proxy says: one client does not use up the keyless requests of another', async () => {
+  test('is taken from a trusted proxy, so that clients have separate limits for keyless requests', async () => {
     expect(await statuses('127.0.0.2', { 'x-forwarded-for': '198.51.100.1' })).toContain(429)
     expect((await ask('127.0.0.2', { ...scope, 'x-forwarded-for': '198.51.100.2' }, keyless)).status).toBe(404)
-    // The client may write what it likes before the address that the proxy appends.
+    // The client controls everything before the address that the proxy appends.
     const spoofed = { ...scope, 'x-forwarded-for': '203.0.113.9, 198.51.100.1, fd00::1' }
     expect((await ask('127.0.0.2', spoofed, keyless)).status).toBe(429)
   })
 
-  test('is that of the connection where no proxy is trusted, whatever the header says', async () => {
+  test('is that of the connection if no proxy is trusted, whatever the header says', async () => {
     const found = []
     for (let at = 0; at < 8; at += 1) {
       found.push((await ask('127.0.3.1', { ...scope, 'x-forwarded-for': `198.51.100.${at}` }, keyless)).status)
@@ -138,7 +149,7 @@ describe('the address of a client', () => {
     expect(found).toContain(429)
   })
 
-  test('with too many failed credentials gets 429 with Retry-After; a valid key and other addresses go on', async () => {
+  test('with too many failed credentials gets 429 with Retry-After, unlike valid keys and other addresses', async () => {
     const bad = { 'x-api-key': 'guess' }
     const answers = []
     for (let at = 0; at < 8; at += 1) answers.push(await ask('127.0.3.2', bad))

@@ -1,6 +1,10 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { endpoints } from '#api/endpoints.ts'
 import { type ApiProcess, aDatabase, rootApiKey, startApi } from '#test/support/processes.ts'
+import { getServers } from '#test/support/servers.ts'
 import { aTenant, type Tenant } from '#test/support/tenant.ts'
 
 let api: ApiProcess
@@ -25,7 +29,7 @@ const many = <T>(length: number, make: (at: number) => T): T[] => Array.from({ l
 const longKey = 'k'.repeat(5_000)
 const keysOf = (length: number, value: unknown = 0) => Object.fromEntries(many(length, (at) => [`key${at}`, value]))
 
-/** Bodies of up to 1 MiB that make a careless server answer or work much more than it was sent. */
+/** Bodies of up to 1 MiB that can make a server respond with, or process, much more than it received. */
 const hostileBodies: Record<string, string> = {
   'a long key before many U+0000': `{"${longKey}":[${many(2_400, () => '"\\u0000"').join()}]}`,
   'the same at 1 MiB': `{"${'k'.repeat(300_000)}":[${many(80_000, () => '"\\u0000"').join()}]}`,
@@ -113,4 +117,39 @@ describe('permissions are checked before the body is read:', () => {
     const answer = await rest.call(method, pathOf(path), '{"not JSON')
     expect(answer).toMatchObject({ status: 403, body: { code: 'forbidden' } })
   })
+
+  test.each(endpoints.filter(({ body }) => body !== undefined))(
+    'a key without permissions gets no validation error from $operationId',
+    async (endpoint) => {
+      const { status } = await sendTo(endpoint, keys['without permissions'], '{"not JSON')
+      expect([403, 404]).toContain(status)
+    },
+  )
+})
+
+test('a picture of an absent world is not stored', async () => {
+  const absent = `wld-${'0'.repeat(26)}`
+  const picture = await sharp({ create: { width: 4, height: 4, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer()
+  const response = await fetch(`${api.url}/api/worlds/${absent}/pictureUrl/`, {
+    method: 'PATCH',
+    headers: {
+      'x-api-key': rootApiKey,
+      'x-svc-organization-id': tenant.scope.organizationId,
+      'x-svc-project-id': tenant.scope.projectId,
+      'content-type': 'image/png',
+    },
+    body: new Uint8Array(picture),
+  })
+  expect(response.status).toBe(404)
+  expect(existsSync(join(getServers().logDir, 'objects', 'pictures', absent))).toBe(false)
+})
+
+test('pictures are served at the rate of a client without a credential', async () => {
+  const limited = await startApi({ databaseUrl: await aDatabase(), settings: { ORRERY_LIMIT_REQUEST_BURST: '5' } })
+  const read = async (): Promise<number> => (await fetch(`${limited.url}/api/files/pictures/none.webp`)).status
+  const statuses = await Promise.all(Array.from({ length: 200 }, read))
+  expect(new Set(statuses)).toEqual(new Set([404, 429]))
+  await limited.stop()
 })

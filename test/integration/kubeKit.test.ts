@@ -3,7 +3,7 @@ import { systemClock } from '#shared/clock.ts'
 import { type Client, createClient, type ObjectInput } from '#shared/kube/client.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
 import { createElection } from '#shared/kube/election.ts'
-import { isAlreadyExists, isConflict, isFenced, isNotFound } from '#shared/kube/errors.ts'
+import { isAlreadyExists, isConflict, isNotFound } from '#shared/kube/errors.ts'
 import { createEventRecorder, eventResource } from '#shared/kube/events.ts'
 import { fenceTransport } from '#shared/kube/fence.ts'
 import { type Lease, leaseResource } from '#shared/kube/lease.ts'
@@ -86,7 +86,7 @@ test('refusals have different codes', async () => {
   expect(isNotFound(await sentenceOf(maps.get({ namespace, name: 'c' })))).toBe(true)
   await maps.delete(ref, { uid: made.metadata.uid ?? '' })
   expect(isNotFound(await sentenceOf(maps.delete(ref)))).toBe(true)
-  // An apply that names the uid cannot bring back what was deleted meanwhile.
+  // An apply with a uid cannot recreate an object that was deleted meanwhile.
   expect(isConflict(await sentenceOf(maps.apply(aMap('b', {}, { uid: made.metadata.uid }), as)))).toBe(true)
 })
 
@@ -106,23 +106,28 @@ test('a process that misses its renew deadline cannot write any more', async () 
   const client = createClient<Lease>(transport, leaseResource)
   const timing = { durationMs: 2_000, renewDeadlineMs: 1_000, retryMs: 300 }
   const election = createElection({
-    ...{ client, ref: { namespace, name: 'held-up' }, identity: 'one', timing },
-    ...{ clock: systemClock, random: Math.random, log: silentLog },
+    client,
+    ref: { namespace, name: 'held-up' },
+    identity: 'one',
+    timing,
+    clock: systemClock,
+    random: Math.random,
+    log: silentLog,
   })
   const fenced = createClient<ConfigMap>(fenceTransport(transport, election.fence), maps.resource)
   const early = await sentenceOf(fenced.create(aMap('before')))
-  expect(isFenced(early)).toBe(true)
+  expect(early).toMatchObject({ status: 0, reason: 'Fenced' })
   let late: unknown
   const lost = await sentenceOf(
     election.run(new AbortController().signal, async () => {
       await fenced.create(aMap('while'))
-      // Not a timer of this process has fired when it wakes, as after a SIGCONT: the clock alone can tell.
+      // As after a SIGCONT, no timer of this process has fired yet, so only the clock shows that time has passed.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_200)
       late = await sentenceOf(fenced.create(aMap('after')))
       await new Promise(() => {})
     }),
   )
-  expect(isFenced(late)).toBe(true)
+  expect(late).toMatchObject({ status: 0, reason: 'Fenced' })
   expect(lost).toMatchObject({ name: 'LeaseLostError' })
   const { items } = await maps.list({ namespace, labelSelector: 'kit=test' })
   expect(items.map(({ metadata }) => metadata.name)).toEqual(['while'])
@@ -133,8 +138,12 @@ test('writes repeated events as one event with a series', async () => {
   const client = createClient<Event>(transport, eventResource)
   const ending = new AbortController()
   const recorder = createEventRecorder({
-    ...{ client, controller: 'example.test/kit', instance: 'tests' },
-    ...{ clock: systemClock, random: Math.random, log: silentLog },
+    client,
+    controller: 'example.test/kit',
+    instance: 'tests',
+    clock: systemClock,
+    random: Math.random,
+    log: silentLog,
   })
   const running = recorder.run(ending.signal)
   const about = await maps.create(aMap('told', {}, { labels: {} }))

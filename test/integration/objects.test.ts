@@ -8,6 +8,7 @@ import { ObjectStoreError } from '#api/platform/objects/errors.ts'
 import { openObjectStore } from '#api/platform/objects/open.ts'
 import type { ObjectStore } from '#api/platform/objects/store.ts'
 import { type ObjectServer, startObjectServer } from '#dev/s3/versitygw.ts'
+import { withDefined } from '#shared/optional.ts'
 import { getServers } from '#test/support/servers.ts'
 
 const coldBuildTimeoutMs = 300_000
@@ -107,7 +108,7 @@ describe.each(openers)('an object store %s', (_, open) => {
     const names = ['a-b/x.webp', 'a.webp', 'a/x.webp', 'a/y/z.webp', 'a0.webp', 'a_b.webp', 'ab/x.webp']
     for (const name of names.toReversed()) await store.put(name, bytesOf(name), webp)
     expect(await namesOf(store, { prefix: '', limit: 1_000 })).toEqual(names)
-    const page = (after?: string) => namesOf(store, { prefix: '', limit: 3, ...(after === undefined ? {} : { after }) })
+    const page = (after?: string) => namesOf(store, { prefix: '', limit: 3, ...withDefined({ after }) })
     expect(await page()).toEqual(names.slice(0, 3))
     expect(await page(names[2])).toEqual(names.slice(3, 6))
     expect(await page(names[5])).toEqual(names.slice(6))
@@ -256,7 +257,7 @@ describe('an object store in S3', () => {
   })
 })
 
-/** All that a log could show of an error. */
+/** Returns everything that a log could show of an error. */
 const shown = (error: unknown): string => {
   const parts: string[] = []
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {

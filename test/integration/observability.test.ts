@@ -29,7 +29,8 @@ const aWorld = async (name: string, annotations: Record<string, string> = {}) =>
   const apply = (state: 'Running' | 'Stopped') =>
     cluster.worlds.apply(
       {
-        ...{ apiVersion: 'orrery.dev/v1alpha1', kind: 'World' },
+        apiVersion: 'orrery.dev/v1alpha1',
+        kind: 'World',
         metadata: { name, namespace, annotations },
         spec: { displayName: 'Lobby', state },
       },
@@ -84,7 +85,7 @@ test('logs one line for each reconcile with steps, changes and reasons', async (
 
 test('a paused world is not changed and resumes without the annotation', async () => {
   const paused = await aWorld('paused', { 'orrery.dev/paused': 'true' })
-  // What is applied later is looked at later, so that the paused one had its turn once this one has its pod.
+  // A World that is applied later is reconciled later, so the paused one has had its turn once this one has a pod.
   await (await aWorld('other')).pod.exists()
   expect(await paused.pod.find()).toBeUndefined()
   const { status } = await cluster.worlds.get({ namespace, name: paused.name })

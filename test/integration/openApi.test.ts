@@ -44,6 +44,11 @@ test('counts and logs a request under its route', async () => {
   expect(routes).not.toContain('/api/worlds/:worldId/')
 })
 
+test.each(['/', '/api/', '/api'])('leads from %s to the reference page', async (path) => {
+  const answer = await fetch(`${api.url}${path}`, { redirect: 'manual' })
+  expect([answer.status, answer.headers.get('location')]).toEqual([302, '/api/docs/'])
+})
+
 describe('the OpenAPI document', () => {
   type Parameter = { name: string; required: boolean; schema: { pattern?: string } }
   type Header = { required?: boolean; $ref?: string }
@@ -86,6 +91,8 @@ describe('the OpenAPI document', () => {
     const always: Record<string, string[]> = { 401: ['www-authenticate'], 429: ['retry-after'], 503: ['retry-after'] }
     for (const { responses } of operationsOf(document)) {
       for (const [status, { headers = {} }] of Object.entries(responses)) {
+        // The handshake has the headers of RFC 6455 alone.
+        if (status === '101') continue
         const required = Object.keys(headers).filter((name) => isRequired(headers[name] ?? {}))
         expect(required).toEqual(expect.arrayContaining(['x-request-id', ...(always[status] ?? [])]))
       }

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Database, openDatabase } from '#api/platform/database/client.ts'
 import { migrateDatabase } from '#api/platform/database/migrate.ts'
@@ -10,7 +11,7 @@ let close: () => Promise<void>
 beforeAll(async () => {
   const url = await aDatabase()
   // Replicas that start together take turns.
-  await Promise.all([migrateDatabase(url), migrateDatabase(url), migrateDatabase(url)])
+  await Promise.all([migrateDatabase({ url }), migrateDatabase({ url }), migrateDatabase({ url })])
   const opened = openDatabase({ url, poolSize: 8 })
   db = opened.db
   close = opened.close
@@ -18,62 +19,80 @@ beforeAll(async () => {
 afterAll(() => close?.())
 beforeEach(() => db.delete(clusterOutbox))
 
-const nowMs = Date.UTC(2026, 0, 1)
-const mark = (id: string, revision = 1, atMs = nowMs) =>
-  db.transaction((tx) => markDirty(tx, { kind: 'world', id, revision }, atMs))
-const claimAt = (atMs: number, limit = 100) => claimMarks(db, { limit, leaseMs: 1_000, nowMs: atMs })
+const leaseMs = 60_000
+const mark = (id: string, revision = 1) => db.transaction((tx) => markDirty(tx, { kind: 'world', id, revision }))
+// The rows do not exist, so their marks have no cluster.
+const claim = (limit = 100, cluster = '') => claimMarks(db, { limit, leaseMs, cluster })
 const ids = (claimed: { id: string }[]) => claimed.map(({ id }) => id).sort()
+/** Makes every mark older, as if the time had passed in the database. */
+const pass = (ms: number) =>
+  db.execute(sql`
+    update cluster_outbox set next_at = next_at - ${ms} * interval '1 millisecond',
+      lease_until = lease_until - ${ms} * interval '1 millisecond'`)
 
 test('merges many changes of one row into one mark with the newest revision', async () => {
   await mark('a', 1)
   await mark('a', 2)
-  expect(await claimAt(nowMs)).toMatchObject([{ id: 'a', revision: 2 }])
+  expect(await claim()).toMatchObject([{ id: 'a', revision: 2 }])
 })
 
 test('a mark exists only if its transaction committed', async () => {
   await db
     .transaction(async (tx) => {
-      await markDirty(tx, { kind: 'world', id: 'a', revision: 1 }, nowMs)
+      await markDirty(tx, { kind: 'world', id: 'a', revision: 1 })
       throw new Error('rolled back')
     })
     .catch(() => undefined)
-  expect(await claimAt(nowMs)).toEqual([])
+  expect(await claim()).toEqual([])
 })
 
 test('two claimers never hold the same mark', async () => {
   const all = Array.from({ length: 40 }, (_, at) => `w${String(at).padStart(2, '0')}`)
   await Promise.all(all.map((id) => mark(id)))
-  const claims = await Promise.all(Array.from({ length: 8 }, () => claimAt(nowMs, 10)))
+  const claims = await Promise.all(Array.from({ length: 8 }, () => claim(10)))
   const held = claims.flat().map(({ id }) => id)
   expect(new Set(held).size).toBe(held.length)
-  expect(ids([...claims.flat(), ...(await claimAt(nowMs))])).toEqual(all)
+  expect(ids([...claims.flat(), ...(await claim())])).toEqual(all)
 })
 
 test('keeps a change that is marked while the mark is claimed', async () => {
   await mark('a', 1)
-  const [held] = await claimAt(nowMs)
+  const [held] = await claim()
   await mark('a', 2)
-  expect(await claimAt(nowMs)).toEqual([])
+  expect(await claim()).toEqual([])
   if (held) await settleClaim(db, held)
-  expect(await claimAt(nowMs)).toMatchObject([{ id: 'a', revision: 2 }])
+  expect(await claim()).toMatchObject([{ id: 'a', revision: 2 }])
 })
 
 test('removes a completed mark, and reclaims one whose lease has expired', async () => {
   await mark('a')
   await mark('b')
-  const [first, second] = await claimAt(nowMs)
+  const [first, second] = await claim()
   if (first) await settleClaim(db, first)
-  expect(await claimAt(nowMs + 999)).toEqual([])
-  expect(ids(await claimAt(nowMs + 1_000))).toEqual([second?.id])
+  await pass(leaseMs / 2)
+  expect(await claim()).toEqual([])
+  await pass(leaseMs / 2)
+  expect(ids(await claim())).toEqual([second?.id])
 })
 
 test('a failed mark is due after its backoff, or at once if the row changed', async () => {
   await mark('a')
   await mark('b')
-  for (const held of await claimAt(nowMs)) {
+  for (const held of await claim()) {
     if (held.id === 'b') await mark('b', 2)
-    await retryLater(db, held, { delayMs: 500, nowMs })
+    await retryLater(db, held, { delayMs: 60_000 })
   }
-  expect(await claimAt(nowMs)).toMatchObject([{ id: 'b', revision: 2, attempts: 0 }])
-  expect(await claimAt(nowMs + 500)).toMatchObject([{ id: 'a', attempts: 1 }])
+  expect(await claim()).toMatchObject([{ id: 'b', revision: 2, attempts: 0 }])
+  await pass(60_000)
+  expect((await claim()).filter(({ id }) => id === 'a')).toMatchObject([{ id: 'a', attempts: 1 }])
+})
+
+test('a mark is due at once by the time of the database, and its lease ends by that time', async () => {
+  await mark('a')
+  await claim()
+  const { rows } = await db.execute<{ due: boolean; lease: number }>(sql`
+    select next_at <= now() as due, extract(epoch from lease_until - now())::float8 * 1000 as lease from cluster_outbox`)
+  expect(rows).toMatchObject([{ due: true }])
+  expect(rows[0]?.lease).toBeLessThanOrEqual(leaseMs)
+  expect(rows[0]?.lease).toBeGreaterThan(leaseMs - 30_000)
 })

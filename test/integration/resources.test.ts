@@ -12,7 +12,7 @@ const cluster = aCluster()
 const dir = mkdtempSync(join(tmpdir(), 'orrery-resources-'))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
-/** Applies a resource made by hand, as a user's file would. */
+/** Applies a resource as a user does with a file. */
 const apply = (kind: string, name: string, spec: object): string => {
   const file = join(dir, `${name}.json`)
   writeFileSync(file, JSON.stringify({ apiVersion: 'orrery.dev/v1alpha1', kind, metadata: { name }, spec }))

@@ -31,7 +31,8 @@ describe('a world', () => {
     expect(read.body).toMatchObject({
       documentId: made.body.worldId,
       ...lobby,
-      ...{ organizationId: rest.scope.organizationId, projectId: rest.scope.projectId },
+      organizationId: rest.scope.organizationId,
+      projectId: rest.scope.projectId,
       metadata: { annotations: {}, labels: {} },
       compute: { group: 'production', region: 'Europe' },
       networking: { strategy: 'Default', scaling: { profile: 'Capacity30', configuration: null } },
@@ -41,7 +42,11 @@ describe('a world', () => {
       status: { phase: 'Inactive' },
       launchContext: {
         launchContextId: made.body.launchContextId,
-        ...{ isActive: true, isPublic: false, useWorldSessions: true, enableQueue: false, permissionVerb: '*' },
+        isActive: true,
+        isPublic: false,
+        useWorldSessions: true,
+        enableQueue: false,
+        permissionVerb: '*',
       },
       queueState: { queued: 0, active: 0 },
     })
@@ -222,7 +227,7 @@ test('filters deployments by status, repeated or with commas, and rejects an unk
   })
 })
 
-test('both slash forms are served', async () => {
+test('paths are served with and without a trailing slash', async () => {
   const root = createRest(api.url)
   const [bare, slashed] = await Promise.all([
     root.call<unknown[]>('GET', '/api/worlds/scalingProfiles'),
@@ -231,7 +236,9 @@ test('both slash forms are served', async () => {
   expect(bare.body).toEqual(slashed.body)
   expect(bare.body).toHaveLength(12)
   expect(bare.body).toContainEqual({
-    ...{ name: 'Capacity30', estimatedCapacity: 30, maxBotsPerWorld: 30 },
+    name: 'Capacity30',
+    estimatedCapacity: 30,
+    maxBotsPerWorld: 30,
     resourceConfiguration: { server: { memoryLimit: '4Gi' } },
   })
 })
@@ -246,7 +253,10 @@ test('logs a valid request id with the route, and never logs a key', async () =>
     logLines(api.logFile).find(({ requestId }) => requestId === 'my-request.1'),
   )
   expect(line).toMatchObject({
-    ...{ method: 'GET', route: '/api/worlds/', status: 200, principal: 'platform' },
+    method: 'GET',
+    route: '/api/worlds/',
+    status: 200,
+    principal: 'platform',
     organizationId: rest.scope.organizationId,
     durationMs: expect.any(Number),
   })
@@ -268,7 +278,7 @@ test('the OpenAPI document describes every route, without a credential', async (
     paths: Record<string, object>
   }
   expect(document.openapi).toBe('3.1.0')
-  const table = endpoints.map(({ path, method }) => `${method} ${path}`)
+  const table = [...endpoints.map(({ path, method }) => `${method} ${path}`), 'get /api/realtime/connect/']
   const described = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method} ${path}`),
   )

@@ -3,7 +3,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { parseAllDocuments } from 'yaml'
+import { parse, parseAllDocuments, stringify } from 'yaml'
+import { createClient } from '#shared/kube/client.ts'
+import { loadCredentials } from '#shared/kube/config.ts'
+import { createTransport } from '#shared/kube/transport.ts'
+import { groupVersion, worldResource } from '#shared/resources/group.ts'
+import type { World } from '#shared/resources/world.ts'
+import { metricOf } from '#test/crash/runner.ts'
 import { aCluster } from '#test/support/cluster.ts'
 import { createFaultProxy } from '#test/support/faultProxy.ts'
 import { type ApiProcess, aDatabase, startApi, startOperator } from '#test/support/processes.ts'
@@ -14,17 +20,19 @@ import { eventually } from '#test/support/wait.ts'
 const cluster = aCluster()
 const dir = mkdtempSync(join(tmpdir(), 'orrery-roles-'))
 let api: ApiProcess
+let databaseUrl: string
 let namespace: string
 let world: string
 
 beforeAll(async () => {
-  api = await startApi({ databaseUrl: await aDatabase() })
+  databaseUrl = await aDatabase()
+  api = await startApi({ databaseUrl })
   const tenant = await aTenant(api.url)
   world = await tenant.world()
   namespace = `orrery-${tenant.scope.organizationId}`
   await cluster.world(namespace, world).exists()
   cluster.kubectl('create', 'namespace', 'orrery-system')
-  // A user of the cluster who is neither of the processes and no restore tool.
+  // A cluster user that is neither API, operator nor restore tool.
   cluster.kubectl('create', 'clusterrolebinding', 'eve', '--clusterrole=cluster-admin', '--user=eve')
 })
 afterAll(async () => {
@@ -38,7 +46,15 @@ const argumentsOf = (user: User): string[] => {
   if (user === 'eve') return ['--kubeconfig', getServers().adminKubeconfig, '--as=eve']
   return ['--kubeconfig', getServers()[user === 'api' ? 'apiKubeconfig' : 'operatorKubeconfig']]
 }
-/** Runs kubectl as a user. Returns its output, or what it says of a failure. */
+/** Writes a kubeconfig of an administrator who acts as another user. */
+const kubeconfigOf = (user: string): string => {
+  const config = parse(readFileSync(getServers().adminKubeconfig, 'utf8')) as { users: { user: object }[] }
+  const users = config.users.map((each) => ({ ...each, user: { ...each.user, as: user } }))
+  const file = join(dir, `${user}.kubeconfig`)
+  writeFileSync(file, stringify({ ...config, users }), { mode: 0o600 })
+  return file
+}
+/** Runs kubectl as a user. Returns its output, or its error output if it fails. */
 const kubectl = (user: User, ...args: string[]): string => {
   try {
     const stdio: ['ignore', 'pipe', 'pipe'] = ['ignore', 'pipe', 'pipe']
@@ -57,11 +73,13 @@ const operatorWrites = ['create pods', 'delete pods', 'create services', 'delete
 const apiWrites = [
   'patch worlds.orrery.dev',
   'delete worlds.orrery.dev',
+  'patch worlds.orrery.dev --subresource=status',
+  'patch botdeployments.orrery.dev --subresource=status',
   'patch networkpolicies.networking.k8s.io',
 ] as const
 const split = (right: string): [string, string] => [right.split(' ')[0] ?? '', right.split(' ').slice(1).join(' ')]
 
-test('each process writes in the namespace of an organization, and nowhere else', () => {
+test('each process writes only in the namespaces of organizations', () => {
   for (const [user, rights] of [
     ['operator', operatorWrites],
     ['api', apiWrites],
@@ -73,15 +91,17 @@ test('each process writes in the namespace of an organization, and nowhere else'
   }
 })
 
-const apply = (user: User, object: object): string => {
+const apply = (user: User, object: object, manager = 'orrery-api'): string => {
   const file = join(dir, 'object.json')
   writeFileSync(file, JSON.stringify(object))
-  return kubectl(user, 'apply', '--server-side', '--force-conflicts', '--field-manager=orrery-api', '-f', file)
+  return kubectl(user, 'apply', '--server-side', '--force-conflicts', `--field-manager=${manager}`, '-f', file)
 }
 
 describe('the admission policies refuse', () => {
   const binding = (where: string, role: string, subject: object) => ({
-    ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', metadata: { name: role, namespace: where } },
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'RoleBinding',
+    metadata: { name: role, namespace: where },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
     subjects: [{ apiGroup: 'rbac.authorization.k8s.io', ...subject }],
   })
@@ -112,8 +132,8 @@ describe('the admission policies refuse', () => {
     ],
     ['a binding to another user', () => binding(namespace, 'orrery-operator-tenant', eve), 'only to the user'],
     ['a binding of another role', () => binding(namespace, 'cluster-admin', operator), 'attempting to grant'],
-    ['a relabelled namespace', () => space('kube-system', own), 'named after an organization'],
-    ['a namespace of another name', () => space('orrery-system', own), 'named after an organization'],
+    ['a relabelled namespace', () => space('kube-system', own), 'named <prefix>-<organizationId>'],
+    ['a namespace of another name', () => space('orrery-system', own), 'named <prefix>-<organizationId>'],
     [
       'a namespace without Pod Security',
       () => space(`orrery-${own['orrery.dev/organization']}`, unprotected),
@@ -142,57 +162,121 @@ describe('the admission policies refuse', () => {
       metadata: { name: 'forged', namespace },
       spec: { revision: 1 },
     }
-    expect(apply('eve', made)).toContain('spec.revision')
+    expect(apply('eve', made, 'eve')).toContain('spec.revision')
   })
 
-  test('a status that a user writes, and a phase that the API writes', () => {
+  test('a policy of a namespace that a user writes', () => {
+    const annotations = [
+      'orrery.dev/limits={}',
+      'orrery.dev/image-registries=evil.example',
+      'orrery.dev/service-account=default',
+    ]
+    for (const annotation of annotations) {
+      const said = kubectl('eve', 'annotate', '--overwrite', 'namespace', namespace, annotation)
+      expect(said).toContain('Only the API writes the limits')
+    }
+    expect(kubectl('eve', 'annotate', 'namespace', namespace, 'orrery.dev/limits-')).toContain('Only the API writes')
+    expect(kubectl('eve', 'annotate', 'namespace', namespace, 'example.com/note=mine')).toContain('annotated')
+  })
+
+  test('a status that a user writes, and a phase that the API writes', async () => {
     const patch = '{"status":{"phase":"Active"}}'
-    const write = (user: User) =>
-      kubectl(user, '-n', namespace, 'patch', 'world', world, '--subresource=status', '--type=merge', '-p', patch)
-    expect(write('eve')).toContain('Only the operator writes the status')
-    cluster.kubectl(
-      '-n',
-      namespace,
-      'create',
-      'rolebinding',
-      'api-status',
-      '--clusterrole=cluster-admin',
-      '--user=orrery-api',
-    )
-    expect(write('api')).toContain('The API may write the condition Synced')
-    const synced = {
-      type: 'Synced',
+    expect(
+      kubectl('eve', '-n', namespace, 'patch', 'world', world, '--subresource=status', '--type=merge', '-p', patch),
+    ).toContain('Only the operator writes the status')
+    const transport = createTransport({
+      credentials: loadCredentials({ KUBECONFIG: getServers().apiKubeconfig }),
+      userAgent: 'orrery-tests',
+    })
+    const worlds = createClient<World>(transport, worldResource)
+    const applyStatus = (status: object) =>
+      worlds.applyStatus(
+        { apiVersion: groupVersion, kind: 'World', metadata: { namespace, name: world }, status },
+        { fieldManager: 'orrery-api' },
+      )
+    const condition = (type: string) => ({
+      type,
       status: 'True',
       reason: 'Applied',
       message: '',
       lastTransitionTime: '2026-01-01T00:00:00Z',
-    }
-    const conditions = (type: string) => JSON.stringify({ status: { conditions: [{ ...synced, type }] } })
-    const writeCondition = (type: string) =>
-      kubectl(
-        'api',
-        '-n',
-        namespace,
-        'patch',
-        'world',
-        world,
-        '--subresource=status',
-        '--type=merge',
-        '-p',
-        conditions(type),
-      )
-    expect(writeCondition('Ready')).toContain('only Synced')
-    expect(writeCondition('Synced')).toContain('patched')
-    cluster.kubectl('-n', namespace, 'delete', 'rolebinding', 'api-status')
+    })
+    await expect(applyStatus({ phase: 'Active' })).rejects.toThrow('The API may write the condition Synced')
+    await expect(applyStatus({ conditions: [condition('Ready')] })).rejects.toThrow('only the condition Synced')
+    await expect(applyStatus({ conditions: [condition('Synced')] })).resolves.toBeDefined()
+    await transport.close()
   })
 
-  test('nothing of a user who edits the state of a world', () => {
+  describe('as a field manager of the processes', () => {
+    const rename = (manager: string, name: string): string[] => [
+      ...['-n', namespace, 'patch', 'world', world, '--type=merge', `--field-manager=${manager}`],
+      ...['-p', JSON.stringify({ spec: { displayName: name } })],
+    ]
+
+    test.each(['orrery-api', 'orrery-operator'])('a patch and an apply by a user as %s', async (manager) => {
+      await eventually('the policy is in force', async () => {
+        const said = kubectl('eve', ...rename(manager, 'Forged'))
+        if (!said.includes('are reserved')) throw new Error(said)
+        return true
+      })
+      const metadata = { name: 'forged-manager', namespace }
+      const created = { apiVersion: groupVersion, kind: 'World', metadata, spec: {} }
+      expect(apply('eve', created, manager)).toContain('are reserved')
+      expect(kubectl('eve', ...rename('kubectl', 'Renamed'))).toContain('patched')
+    })
+
+    test('a patch by a user whose User-Agent is that of the API', async () => {
+      const transport = createTransport({
+        credentials: loadCredentials({ KUBECONFIG: kubeconfigOf('eve') }),
+        userAgent: 'orrery-api',
+      })
+      const worlds = createClient<World>(transport, worldResource)
+      const patch = { spec: { displayName: 'Forged' } }
+      await expect(worlds.patch({ namespace, name: world }, patch)).rejects.toThrow('send another User-Agent')
+      await expect(worlds.patch({ namespace, name: world }, patch, { fieldManager: 'eve' })).resolves.toBeDefined()
+      await transport.close()
+    })
+
+    test('a replacement by a user that makes the API the manager of an edited field', async () => {
+      type Fields = { manager: string; fieldsV1: { 'f:spec'?: object } }
+      type Live = { metadata: { managedFields: Fields[] } }
+      const read = (): Live =>
+        JSON.parse(kubectl('eve', '-n', namespace, 'get', 'world', world, '-o', 'json', '--show-managed-fields'))
+      const annotate = (annotation: string) => kubectl('eve', '-n', namespace, 'annotate', 'world', world, annotation)
+      const replaceWith = (change: (live: Live) => Live) =>
+        // The operator may write the status between the read and the replacement.
+        eventually('an answer without a conflict', async () => {
+          const file = join(dir, 'replaced.json')
+          writeFileSync(file, JSON.stringify(change(read())))
+          const said = kubectl('eve', 'replace', '-f', file)
+          return !said.includes('(Conflict)') && said
+        })
+      await eventually('the API manages the name', async () =>
+        read().metadata.managedFields.some(
+          ({ manager, fieldsV1 }) => manager === 'orrery-api' && 'f:displayName' in (fieldsV1['f:spec'] ?? {}),
+        ),
+      )
+      // The API does not write a paused resource, so it does not adopt the edit below meanwhile.
+      expect(annotate('orrery.dev/paused=true')).toContain('annotated')
+      const { metadata: before } = read()
+      expect(kubectl('eve', ...rename('kubectl', 'Mine'))).toContain('patched')
+      const forge = ({ metadata, ...live }: Live): Live => ({
+        ...live,
+        metadata: { ...metadata, managedFields: before.managedFields },
+      })
+      expect(await replaceWith(forge)).toContain('leave out metadata.managedFields')
+      expect(await replaceWith((live) => live)).toContain('replaced')
+      expect(annotate('orrery.dev/paused-')).toContain('annotated')
+    })
+  })
+
+  test("no edit of a world's state by a user", () => {
     const patch = '{"spec":{"state":"Stopped","displayName":"Mine"}}'
     expect(kubectl('eve', '-n', namespace, 'patch', 'world', world, '--type=merge', '-p', patch)).toContain('patched')
   })
 })
 
-/** The writing rights of roles in `dev/rbac`, as `verb resource`. */
+/** Returns the write permissions of roles in `dev/rbac`, as `verb resource`. */
 const writesOf = (file: string, roles: readonly string[]): string[] =>
   parseAllDocuments(readFileSync(new URL(`../../dev/rbac/${file}`, import.meta.url), 'utf8'))
     .map((document) => document.toJS() as { kind: string; metadata: { name: string }; rules: Rule[] })
@@ -201,10 +285,16 @@ const writesOf = (file: string, roles: readonly string[]): string[] =>
     .flatMap(({ resources, verbs }) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`)))
     .filter((right) => !/^(get|list|watch) /.test(right))
 type Rule = { resources: string[]; verbs: string[] }
-/** Rights that no write of its own uses: checks of other writes, and repetitions of an event. */
-const unseen = ['bind clusterroles', 'update worlds/finalizers', 'update botdeployments/finalizers', 'patch events']
+/**
+ * Permissions that this test does not use: those that the API server checks for other writes, repetitions of an event,
+ * and the condition Synced.
+ */
+const unseen = [
+  ...['bind clusterroles', 'update worlds/finalizers', 'update botdeployments/finalizers', 'patch events'],
+  ...['patch worlds/status', 'patch botdeployments/status', 'delete rolebindings'],
+]
 
-test('every writing right of the roles is used, and no write is refused', async () => {
+test('every write permission of the roles is used, and no write is refused', async () => {
   const proxies = {
     api: await createFaultProxy({ kubeconfig: getServers().apiKubeconfig }),
     operator: await createFaultProxy({ kubeconfig: getServers().operatorKubeconfig }),
@@ -224,9 +314,10 @@ test('every writing right of the roles is used, and no write is refused', async 
     await cluster.pod(place, id).becomesReady()
     return id
   }
-  // One ends by itself and is deleted by the operator, the other is deleted over REST, with its bots.
-  const expiring = await aRun({ transient: true, runtime: { durationMinutes: 0.1 } })
+  // The operator deletes the first world after it ends. The second is deleted over REST, with its bots.
+  const expiring = await aRun({ transient: true, runtime: { durationMinutes: 60 } })
   const deleted = await aRun({})
+  await tenant.rest.call('PATCH', `/api/worlds/${expiring}/`, { runtime: { durationMinutes: 0.01 } })
   await tenant.rest.call('DELETE', `/api/worlds/${deleted}/`)
   for (const id of [expiring, deleted]) await cluster.world(place, id).isGone()
   const neighbour = await aTenant(own.url)
@@ -256,14 +347,74 @@ test('every writing right of the roles is used, and no write is refused', async 
 test.each([
   ['rolebinding', 'orrery-operator-tenant'],
   ['networkpolicy', 'default-deny'],
-])('a deleted %s is made again', async (kind, name) => {
+  ['resourcequota', 'orrery'],
+  ['limitrange', 'orrery'],
+  ['serviceaccount', 'orrery-pods'],
+])('a deleted %s is recreated', async (kind, name) => {
   cluster.kubectl('-n', namespace, 'delete', kind, name)
   await eventually('it is there', async () =>
     cluster.kubectl('-n', namespace, 'get', kind, '-o', 'name').includes(name),
   )
 })
 
-test('a network policy that was opened is closed again', async () => {
+test('a RoleBinding with another role is replaced', async () => {
+  const foreign = {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'RoleBinding',
+    metadata: { name: 'orrery-operator-tenant', namespace, labels: { 'app.kubernetes.io/managed-by': 'orrery-api' } },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'orrery-operator' }],
+  }
+  const file = join(dir, 'foreign.json')
+  writeFileSync(file, JSON.stringify(foreign))
+  // A running API would restore the deleted binding before the other one is created.
+  await api.stop()
+  const binding = ['rolebinding', 'orrery-operator-tenant'] as const
+  cluster.kubectl('-n', namespace, 'patch', ...binding, '--type=merge', '-p', '{"metadata":{"finalizers":null}}')
+  cluster.kubectl('-n', namespace, 'delete', ...binding)
+  cluster.kubectl('create', '-f', file)
+  api = await startApi({ databaseUrl })
+  await eventually('the role is bound again', async () => {
+    const live = cluster.kubectl('-n', namespace, 'get', ...binding, '-o', 'json')
+    return JSON.parse(live).roleRef.name === 'orrery-operator-tenant'
+  })
+  const answer = kubectl('api', '-n', 'default', 'delete', ...binding)
+  expect(answer).toContain('only in the labelled')
+})
+
+test.each([
+  ['networkpolicy', 'default-deny'],
+  ['resourcequota', 'orrery'],
+])('the labels of a %s are restored', async (kind, name) => {
+  cluster.kubectl('-n', namespace, 'label', kind, name, 'orrery.dev/organization-')
+  await eventually('it is labelled', async () =>
+    cluster
+      .kubectl('-n', namespace, 'get', kind, '-l', 'orrery.dev/organization,app.kubernetes.io/managed-by', '-o', 'name')
+      .includes(name),
+  )
+})
+
+test('a namespace that is as it should be is not written again', async () => {
+  const proxy = await createFaultProxy({ kubeconfig: getServers().apiKubeconfig })
+  const own = await startApi({ databaseUrl: await aDatabase(), kubeconfig: proxy.kubeconfig })
+  const tenant = await aTenant(own.url)
+  const place = `orrery-${tenant.scope.organizationId}`
+  await cluster.world(place, await tenant.world()).exists()
+  const depth = /^workqueue_depth\{[^}]*name="repair"[^}]*\} (\d+)$/gm
+  const reconciles = /^controller_runtime_reconcile_total\{[^}]*controller="repair"[^}]*\} (\d+)$/gm
+  const count = (): Promise<number> => metricOf(own.metricsUrl, reconciles)
+  await eventually('the new namespace is checked', async () => {
+    return (await count()) > 0 && (await metricOf(own.metricsUrl, depth)) === 0
+  })
+  const [checked, written] = [await count(), proxy.writes(place).length]
+  cluster.kubectl('annotate', 'namespace', place, 'orrery.dev/note=seen')
+  await eventually('the changed namespace is checked', async () => (await count()) > checked)
+  expect(proxy.writes(place).slice(written)).toEqual([])
+  await own.stop()
+  await proxy.remove()
+})
+
+test('an edited network policy is restored', async () => {
   const open = JSON.stringify({ spec: { policyTypes: ['Ingress'], ingress: [{}] } })
   cluster.kubectl('-n', namespace, 'patch', 'networkpolicy', 'default-deny', '--type=merge', '-p', open)
   await eventually('it is closed', async () => {
@@ -272,7 +423,21 @@ test('a network policy that was opened is closed again', async () => {
   })
 })
 
-test('no rule leads to every address, and names are asked of the cluster alone', () => {
+test.each([
+  ['resourcequota', '{"spec":{"hard":{"pods":"1M","services":"5"}}}', '1M'],
+  ['limitrange', '{"spec":{"limits":[{"type":"Container","max":{"cpu":"999"}}]}}', '999'],
+])('an edited %s is restored', async (kind, patch, changed) => {
+  const read = (): string => cluster.kubectl('-n', namespace, 'get', kind, 'orrery', '-o', 'jsonpath={.spec}')
+  const before = read()
+  const patched = cluster.kubectl('-n', namespace, 'patch', kind, 'orrery', '--type=merge', '-p', patch, '-o', 'json')
+  expect(patched).toContain(changed)
+  await eventually(
+    'it is as before',
+    async () => JSON.stringify(JSON.parse(read())) === JSON.stringify(JSON.parse(before)),
+  )
+})
+
+test('no network policy allows every address, and DNS is limited to the cluster', () => {
   const { items } = JSON.parse(cluster.kubectl('-n', namespace, 'get', 'networkpolicy', '-o', 'json')) as {
     items: { metadata: { name: string }; spec: { egress?: { to?: object[] }[] } }[]
   }
@@ -280,4 +445,16 @@ test('no rule leads to every address, and names are asked of the cluster alone',
   expect(rules.length).toBeGreaterThan(0)
   for (const rule of rules) expect(rule.to?.length ?? 0).toBeGreaterThan(0)
   expect(JSON.stringify(rules)).toContain('"k8s-app":"kube-dns"')
+})
+
+test.each([
+  ['the namespace of an organization', () => ['namespace', namespace]],
+  ['a definition of the product', () => ['crd', 'worlds.orrery.dev']],
+])('deleting %s is refused unless an annotation allows it', async (_, target) => {
+  const [kind = '', name = ''] = target()
+  const tryDelete = () => kubectl('eve', 'delete', kind, name, '--dry-run=server')
+  await eventually('the policy is in force', async () => tryDelete().includes('orrery.dev/allow-delete'))
+  kubectl('eve', 'annotate', kind, name, 'orrery.dev/allow-delete=true')
+  expect(tryDelete()).toContain('deleted (server dry run)')
+  kubectl('eve', 'annotate', kind, name, 'orrery.dev/allow-delete-')
 })

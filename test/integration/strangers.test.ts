@@ -6,6 +6,7 @@ import { openDatabase } from '#api/platform/database/client.ts'
 import { clusterOutbox } from '#api/platform/outbox/table.ts'
 import { createClient } from '#shared/kube/client.ts'
 import { botDeploymentResource, groupVersion, worldResource } from '#shared/resources/group.ts'
+import type { World } from '#shared/resources/world.ts'
 import { aCluster } from '#test/support/cluster.ts'
 import { type ApiProcess, aDatabase, logLines, startApi } from '#test/support/processes.ts'
 import { aTenant, type Tenant } from '#test/support/tenant.ts'
@@ -23,7 +24,7 @@ beforeAll(async () => {
   database = openDatabase({ url: databaseUrl, poolSize: 2 })
   ;[owner, neighbour] = await Promise.all([aTenant(api.url), aTenant(api.url)])
   cluster.kubectl('create', 'namespace', 'elsewhere')
-  // The first world of a tenant makes its namespace.
+  // The first world of a tenant creates its namespace.
   await pushed(neighbour, await neighbour.world())
 })
 afterAll(async () => {
@@ -45,7 +46,7 @@ const botRow = async (id: string) =>
 const isSettled = async (id: string): Promise<boolean> =>
   (await database.db.select().from(clusterOutbox).where(eq(clusterOutbox.id, id))).length === 0
 
-/** Waits until a row is applied and nothing of it waits. */
+/** Waits until a row has been applied and has no pending push. */
 const pushed = async (tenant: Tenant, id: string): Promise<void> => {
   const row = async () => (await worldRow(id)) ?? (await botRow(id))
   await eventually(`${id} of ${tenant.scope.organizationId} is pushed`, async () => {
@@ -84,16 +85,28 @@ const statusOf = (
   const { runId = '', revision = 1 } = spec
   const createdAt = new Date(0).toISOString()
   const run = {
-    ...{ id: runId, startedAt: createdAt, image: 'i', profile: 'Capacity30', mapName: '', capacity: 30 },
-    ...{ probes: true, args: [], strategy: 'Default', restarts: 0 },
+    id: runId,
+    startedAt: createdAt,
+    image: 'i',
+    profile: 'Capacity30',
+    mapName: '',
+    capacity: 30,
+    probes: true,
+    args: [],
+    strategy: 'Default',
+    restarts: 0,
   }
   return {
-    ...{ phase, message: '', runId, observedRevision: revision, run },
+    phase,
+    message: '',
+    runId,
+    observedRevision: revision,
+    run,
     deployment: { id: `dep-${runId.slice(4)}`, externalId: 'pod', status: deployment, clusterName: '', createdAt },
   }
 }
 
-/** Everything that the database holds about the victim. */
+/** Returns everything that the database contains about the victim. */
 const recordOf = async ({ world, bots }: { world: string; bots: string }) => ({
   world: await worldRow(world),
   bots: await botRow(bots),
@@ -101,14 +114,14 @@ const recordOf = async ({ world, bots }: { world: string; bots: string }) => ({
   settled: (await isSettled(world)) && (await isSettled(bots)),
 })
 
-/** Makes a resource of the victim's name, with a copy of its spec, in another namespace. */
+/** Creates a resource with the victim's name and spec in another namespace. */
 const aNamesake = async (kind: Kind, namespace: string, id: string, { finalizers = [] as string[] } = {}) => {
   const original = (await clients[kind].get({ namespace: namespaceOf(owner), name: id })) as unknown as { spec: object }
   const metadata = { namespace, name: id, finalizers }
   return clients[kind].create({ apiVersion: groupVersion, kind, metadata, spec: original.spec })
 }
 
-/** Waits until pull has seen everything that was written before: the watch is in order. */
+/** Waits until pull has seen everything written before. The watch delivers in order. */
 const pullIsDone = async (kind: Kind): Promise<void> => {
   const world = await neighbour.world()
   await pushed(neighbour, world)
@@ -189,7 +202,25 @@ describe.each(places)('a namesake in %s', (_, place) => {
   })
 })
 
-test('a namesake is reported once, in the log and as a metric', async () => {
+test.each<Kind>(['World', 'BotDeployment'])('a %s never takes the id of a row that is gone', async (kind) => {
+  const victim = await aVictim()
+  const id = victim.idOf(kind)
+  const namespace = namespaceOf(neighbour)
+  const original = (await clients[kind].get({ namespace: namespaceOf(owner), name: id })) as unknown as { spec: object }
+  const { revision: _, runId: __, startedAt: ___, ...spec } = original.spec as Record<string, unknown>
+  await database.db.delete(botDeployments).where(eq(botDeployments.id, victim.bots))
+  if (kind === 'World') await database.db.delete(worlds).where(eq(worlds.id, victim.world))
+  await clients[kind].create({ apiVersion: groupVersion, kind, metadata: { namespace, name: id }, spec })
+  const refused = await eventually('the refusal', async () => {
+    const { status } = (await clients[kind].get({ namespace, name: id })) as { status?: World['status'] }
+    return status?.conditions?.find(({ type }) => type === 'Synced')
+  })
+  expect(refused).toMatchObject({ status: 'False', reason: 'NotAdopted' })
+  expect(refused.message).toContain('Choose another name.')
+  expect([await worldRow(id), await botRow(id)]).toEqual([undefined, undefined])
+})
+
+test('a stranger is reported once, in the log and as a metric', async () => {
   const victim = await aVictim()
   const { metadata } = await aNamesake('World', namespaceOf(neighbour), victim.world)
   await edit('World', { namespace: namespaceOf(neighbour), name: victim.world }, { displayName: 'One' })
@@ -235,7 +266,8 @@ test('a resource of the same namespace with another uid replaces the one on reco
   await clients.World.patch({ namespace, name: world }, { metadata: { finalizers: null } })
   await clients.World.delete({ namespace, name: world })
   const made = await clients.World.create({
-    ...{ apiVersion: groupVersion, kind: 'World' },
+    apiVersion: groupVersion,
+    kind: 'World',
     metadata: { namespace, name: world },
     spec: { ...spec, state: 'Running' },
   }).catch(() => cluster.worlds.get({ namespace, name: world }))

@@ -2,9 +2,10 @@ import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { worlds } from '#api/domain/worlds/table.ts'
 import { openDatabase } from '#api/platform/database/client.ts'
-import { desiredSpec } from '#api/sync/desired.ts'
-import { isOutdated, recordApplied } from '#api/sync/synced.ts'
+import { desiredSpec } from '#api/sync/rows/desired.ts'
+import { isOutdated, updateApplied } from '#api/sync/rows/synced.ts'
 import { aCluster } from '#test/support/cluster.ts'
+import { concurrently } from '#test/support/concurrently.ts'
 import { createFaultProxy } from '#test/support/faultProxy.ts'
 import { createGate } from '#test/support/gate.ts'
 import { type ApiProcess, aDatabase, startApi, startOperator } from '#test/support/processes.ts'
@@ -19,7 +20,7 @@ let apis: ApiProcess[]
 
 beforeAll(async () => {
   databaseUrl = await aDatabase()
-  // The first alone runs the migrations, so that what is tested is the sync of two that run.
+  // The first replica runs the migrations alone, so that the test covers only the sync of two replicas.
   apis = [await startApi({ databaseUrl }), await startApi({ databaseUrl })]
 })
 afterAll(async () => {
@@ -29,15 +30,13 @@ afterAll(async () => {
 test('worlds started concurrently over two replicas all get the pod of their run', async () => {
   const operator = await startOperator()
   const scopes = await Promise.all(apis.map(({ url }) => inNewProject(url)))
-  const started = await Promise.all(
-    Array.from({ length: 60 }, async (_, at) => {
-      const rest = scopes[at % scopes.length]
-      if (rest === undefined) throw new Error('no scope')
-      const { body } = await rest.call<{ worldId: string }>('POST', '/api/worlds/', lobby)
-      await rest.call('POST', `/api/worlds/${body.worldId}/start/`)
-      return { rest, id: body.worldId, namespace: `orrery-${rest.scope.organizationId}` }
-    }),
-  )
+  const started = await concurrently(60, async (at) => {
+    const rest = scopes[at % scopes.length]
+    if (rest === undefined) throw new Error('no scope')
+    const { body } = await rest.call<{ worldId: string }>('POST', '/api/worlds/', lobby)
+    await rest.call('POST', `/api/worlds/${body.worldId}/start/`)
+    return { rest, id: body.worldId, namespace: `orrery-${rest.scope.organizationId}` }
+  })
   for (const { rest, id, namespace } of started) {
     const pod = await cluster.pod(namespace, id).exists()
     const { status } = (await rest.call<WorldBody>('GET', `/api/worlds/${id}/`)).body
@@ -60,26 +59,20 @@ test('a late response to an apply does not undo what pull has read', async () =>
   const read = async () => (await db.select().from(worlds).where(eq(worlds.id, body.worldId)))[0]
   const row = await read()
   if (row === undefined) throw new Error('no row')
-  await recordApplied(db, 'world', row, {
-    spec: desiredSpec(row),
-    metadata: { name: row.id, uid: 'u', resourceVersion: '1000' },
-  })
-  await recordApplied(db, 'world', row, {
-    spec: desiredSpec(row),
-    metadata: { name: row.id, uid: 'u', resourceVersion: '999' },
-  })
+  const spec = desiredSpec(row)
+  const record = (metadata: { uid: string; resourceVersion: string }) =>
+    db.execute(updateApplied({ kind: 'world', row, spec, metadata }))
+  await record({ uid: 'u', resourceVersion: '1000' })
+  await record({ uid: 'u', resourceVersion: '999' })
   const later = await read()
   expect(later?.appliedResourceVersion).toBe('1000')
   expect(later && isOutdated(later, { uid: 'u', resourceVersion: '999' })).toBe(true)
-  await recordApplied(db, 'world', row, {
-    spec: desiredSpec(row),
-    metadata: { name: row.id, uid: 'another', resourceVersion: '5' },
-  })
+  await record({ uid: 'another', resourceVersion: '5' })
   expect(await read()).toMatchObject({ resourceUid: 'another', appliedResourceVersion: '5' })
   await close()
 })
 
-test('keeps a start that follows a stop, though the watch shows the stop before its push returns', async () => {
+test('keeps a start after a stop, even if the watch shows the stop before its push returns', async () => {
   const proxy = await createFaultProxy({ kubeconfig: getServers().apiKubeconfig })
   const url = await aDatabase()
   const api = await startApi({ databaseUrl: url, kubeconfig: proxy.kubeconfig })
@@ -143,7 +136,7 @@ test('REST writes to a paused world wait until the pause ends, without delaying 
   await rest.call('PATCH', `/api/worlds/${edited}/`, { name: 'Foyer' })
   await rest.call('DELETE', `/api/worlds/${deleted}/`)
   await rest.call('PATCH', `/api/worlds/${other}/`, { name: 'Foyer' })
-  // What was asked for later is pushed later.
+  // Pushes happen in the order of the requests.
   await eventually('the other edit', async () => (await nameOf(other)) === 'Foyer')
   expect(await nameOf(edited)).toBe('Lobby')
   expect((await cluster.worlds.get({ namespace, name: deleted })).metadata.deletionTimestamp).toBeUndefined()

@@ -200,7 +200,7 @@ test('recreates a resource that vanished without its finalizer', async () => {
     '{"metadata":{"finalizers":null}}',
   )
   cluster.kubectl('-n', world.namespace, 'delete', 'world', world.id, '--wait=false')
-  // The deletion may be seen as one by the API before the resource is gone; only one of the two ends is right.
+  // The API may see the deletion before the resource is gone; only one of the two results is correct.
   await eventually('another resource, or none and no record', async () => {
     const now = await world.resource().find()
     const known = (await world.rest.call('GET', `/api/worlds/${world.id}/`)).status === 200

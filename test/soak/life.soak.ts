@@ -15,13 +15,13 @@ import { seeded } from '#test/support/writers.ts'
 const minutes = Number(process.env.ORRERY_SOAK_MINUTES ?? 20)
 /** The memory goal of the operator. */
 const maxMemoryMib = 300
-/** The shortest run whose memory is compared with itself. */
+/** The shortest run whose memory is compared between its start and its end. */
 const minMinutesForFlatMemory = 10
 const seed = Number(process.env.ORRERY_SOAK_SEED ?? 1)
 const worlds = 12
 const mostBots = 3
 const longestPauseMs = 400
-/** The part of all actions that kill the operator. */
+/** The fraction of actions that kill the operator. */
 const killPart = 0.02
 const sampleMs = 5_000
 
@@ -48,7 +48,7 @@ afterAll(async () => {
   await proxy?.remove()
 })
 
-/** A world with its bots, and what is wanted of them. */
+/** Creates a world with bots, and tracks their desired state. */
 const aLife = async (at: number) => {
   const namespace = `${project}-${at}`
   await simulator.makeNamespace(namespace)
@@ -116,7 +116,7 @@ test(`after ${minutes} minutes of edits, starts, stops and kills, pods match the
     }
   })()
   while (passed() < 1) {
-    // The last half is one process's, so that its memory can be compared with itself.
+    // The operator is not killed in the last half, so its memory can be compared.
     if (passed() < 0.5 && random() < killPart) {
       kills.count += 1
       await kill()
@@ -137,6 +137,6 @@ test(`after ${minutes} minutes of edits, starts, stops and kills, pods match the
   process.stdout.write(`soak: seed ${seed}, ${did.acts} acts, ${kills.count} kills, ${figures}\n`)
   expect(kills.count).toBeGreaterThan(0)
   expect(late).toBeLessThan(maxMemoryMib)
-  // A process that has run for a minute or two is still filling its heap, so a short run says nothing about a leak.
+  // The heap of a new process still grows for minutes, so a short run cannot show a leak.
   if (minutes >= minMinutesForFlatMemory) expect(late).toBeLessThan(early * 1.15 + 5)
 })

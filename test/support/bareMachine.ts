@@ -4,12 +4,12 @@ import { delimiter, join } from 'node:path'
 import { findIn } from '#dev/kubernetes/binaries.ts'
 import { noReleaseHost } from './releaseHost.ts'
 
-/** The programs of any machine's PATH that `npm start` uses. */
+/** The usual programs that `npm start` needs on the PATH. */
 const basics = ['tar', 'gzip', 'ldd', 'sh']
 
 /**
- * An environment with Node and npm, but no Go, no kubectl, an empty cache and no reachable release host. A test adds the
- * one source that it wants.
+ * Returns an environment with Node and npm, but no Go, no kubectl, an empty cache and no reachable release host. A test
+ * adds one source.
  */
 export const createBareMachine = () => {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-bare-'))

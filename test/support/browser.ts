@@ -7,8 +7,13 @@ import { findChromium } from '#dev/programs.ts'
 /** Serves a page that runs the module, as a bundler makes it for browsers. */
 const servePage = async (module: string) => {
   const { outputFiles } = await build({
-    ...{ entryPoints: [module], bundle: true, write: false, logLevel: 'silent' },
-    ...{ platform: 'browser', format: 'esm', target: 'es2024' },
+    entryPoints: [module],
+    bundle: true,
+    write: false,
+    logLevel: 'silent',
+    platform: 'browser',
+    format: 'esm',
+    target: 'es2024',
   })
   const script = outputFiles[0]?.text ?? ''
   const server = createServer(({ url }, response) => {
@@ -20,7 +25,10 @@ const servePage = async (module: string) => {
   return { server, port: (server.address() as AddressInfo).port }
 }
 
-/** A headless browser, and a page on two origins: it runs the module, and tells its errors with those of the test. */
+/**
+ * Starts a headless browser and serves a page on two origins. The page runs the module, and its errors are reported
+ * with those of the test.
+ */
 export const openBrowser = async (module: string) => {
   const { server, port } = await servePage(module)
   const browser = await chromium.launch({ executablePath: findChromium(process.env) ?? 'chromium' })
@@ -28,7 +36,7 @@ export const openBrowser = async (module: string) => {
   return {
     origin,
     otherOrigin: `http://localhost:${port}`,
-    /** The page, loaded, and what went wrong in it. */
+    /** Returns the loaded page and its errors. */
     page: async (from: string) => {
       const page = await browser.newPage()
       const errors: string[] = []

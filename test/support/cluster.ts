@@ -10,16 +10,16 @@ import { createTransport } from '#shared/kube/transport.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { botDeploymentResource, worldResource } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
-import { getServers } from './servers.ts'
+import { getServers, type Servers } from './servers.ts'
 import { eventually } from './wait.ts'
 
 /**
- * The cluster as an administrator sees it, with the small set of sentences by which a test plays the kubelet: there is
- * no node, so a pod does what the test says and nothing else.
+ * Creates a client of a cluster, by default this worker's, for an administrator, with helpers that play the kubelet. There is no node, so a pod
+ * changes only as the test says.
  */
-export const aCluster = () => {
+export const aCluster = (access: Pick<Servers, 'kubectl' | 'adminKubeconfig'> = getServers()) => {
   const transport = createTransport({
-    credentials: loadCredentials({ KUBECONFIG: getServers().adminKubeconfig }),
+    credentials: loadCredentials({ KUBECONFIG: access.adminKubeconfig }),
     userAgent: 'orrery-tests',
   })
   const now = (): string => new Date().toISOString()
@@ -47,15 +47,16 @@ export const aCluster = () => {
     ...more,
   })
 
-  const observe = <T>(what: string, read: () => Promise<T>) => {
-    const find = async (): Promise<T | undefined> => {
-      try {
-        return await read()
-      } catch (error) {
-        if (isNotFound(error)) return undefined
-        throw error
-      }
+  const ifFound = async <T>(request: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await request()
+    } catch (error) {
+      if (isNotFound(error)) return undefined
+      throw error
     }
+  }
+  const observe = <T>(what: string, read: () => Promise<T>) => {
+    const find = () => ifFound(read)
     return {
       find,
       exists: () => eventually(`${what} exists`, find),
@@ -111,7 +112,7 @@ export const aCluster = () => {
       .sort((a, b) => a.index - b.index)
   }
   const kubectl = (...args: string[]): string =>
-    execFileSync(getServers().kubectl, ['--kubeconfig', getServers().adminKubeconfig, ...args], {
+    execFileSync(access.kubectl, ['--kubeconfig', access.adminKubeconfig, ...args], {
       encoding: 'utf8',
       timeout: 120_000,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -121,6 +122,19 @@ export const aCluster = () => {
     worlds,
     pods,
     kubectl,
+    /**
+     * Removes the Worlds and BotDeployments that earlier files left, whose API no longer runs and cannot release them. While
+     * one of them has a finalizer, their definitions cannot be deleted.
+     */
+    removeLeftovers: async (): Promise<void> => {
+      for (const client of [worlds, botDeployments]) {
+        const { items } = await client.list({})
+        for (const { metadata } of items) {
+          await client.patch(metadata, { metadata: { finalizers: null } })
+          await ifFound(() => client.delete(metadata))
+        }
+      }
+    },
     /** Binds the operator's role in a namespace, as an administrator does for Worlds without an API. */
     allowOperator: (namespace: string): void => {
       const role = 'orrery-operator-tenant'
@@ -130,7 +144,7 @@ export const aCluster = () => {
     pod,
     botDeployment: (namespace: string, name: string) =>
       observe(`the BotDeployment ${name}`, () => botDeployments.get({ namespace, name })),
-    /** The bots of a deployment, lowest index first. */
+    /** Returns the bots of a deployment, lowest index first. */
     bots: (namespace: string, deployment: string) => {
       const indexes = async () => (await botsOf(namespace, deployment)).map(({ index }) => index)
       return {
@@ -148,7 +162,7 @@ export const aCluster = () => {
         },
       }
     },
-    /** Counts what a quota is used for, as the controller-manager does. */
+    /** Writes the use of a quota, as the controller-manager does. */
     quotaUses: async (namespace: string, name: string, used: Record<string, number>) => {
       const quota = `/api/v1/namespaces/${namespace}/resourcequotas/${name}`
       const { spec } = await transport.request<{ spec: { hard: object } }>({ method: 'GET', path: quota })

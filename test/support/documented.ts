@@ -3,7 +3,7 @@ import addFormats from 'ajv-formats'
 
 type Response = { content?: Record<string, { schema: object }> }
 type Operation = { responses: Record<string, Response> }
-/** The parts of an OpenAPI document that answers are held against. */
+/** The parts of an OpenAPI document that responses are checked against. */
 export type ApiDocument = { paths: Record<string, Record<string, Operation>>; components: { schemas: object } }
 
 /** A request and its response. */
@@ -12,8 +12,9 @@ export type Exchange = { method: string; path: string; status: number; contentTy
 const known = new Map<string, Promise<(exchange: Exchange) => void>>()
 
 /**
- * Holds every answer of an API against the OpenAPI document that it serves: the status is documented for the operation,
- * the body has the documented type and matches its schema. What is not so is thrown, so that the test fails.
+ * Returns a check of an API's responses against the OpenAPI document that it serves: the status is documented for the
+ * operation, and the body has the documented type and matches its schema. The check throws otherwise, so that the test
+ * fails.
  */
 export const documentedAt = (baseUrl: string): Promise<(exchange: Exchange) => void> => {
   const checker = known.get(baseUrl) ?? readDocument(baseUrl).then(createChecker)
@@ -21,14 +22,17 @@ export const documentedAt = (baseUrl: string): Promise<(exchange: Exchange) => v
   return checker
 }
 
-/** The OpenAPI document that an API serves. */
+/** Returns the OpenAPI document that an API serves. */
 export const readDocument = async (baseUrl: string): Promise<ApiDocument> =>
   (await (await fetch(`${baseUrl}/api/openapi.json`)).json()) as ApiDocument
 
 const pointed = (...steps: string[]): string =>
   steps.map((step) => `/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 
-/** The check of values against the schema that steps lead to in a document; undefined where it fits, else why not. */
+/**
+ * Creates a check of values against the schema at a path in the document. It returns undefined if the value matches, or
+ * the reason.
+ */
 export const createValidation = (document: ApiDocument) => {
   const ajv = new Ajv2020({ strict: false, allErrors: true })
   addFormats.default(ajv)
@@ -42,14 +46,14 @@ export const createValidation = (document: ApiDocument) => {
   }
 }
 
-/** The check of answers against one document. */
+/** Creates a check of responses against one document. */
 export const createChecker = (document: ApiDocument) => {
   const faultOf = createValidation(document)
   const templates = Object.keys(document.paths).map((template) => ({
     template,
     pattern: new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
   }))
-  // A path without a parameter wins, as in the router.
+  // A path without parameters takes precedence, as in the router.
   templates.sort((a, b) => Number(a.template.includes('{')) - Number(b.template.includes('{')))
 
   return ({ method, path, status, contentType, text }: Exchange): void => {
@@ -58,7 +62,7 @@ export const createChecker = (document: ApiDocument) => {
     const found = templates.find(({ pattern }) => pattern.test(slashed))
     const verb = method.toLowerCase()
     const operation = found && document.paths[found.template]?.[verb]
-    // No operation is 404 or 405, which no document lists.
+    // Without an operation, the response is a 404 or 405, which no document lists.
     if (found === undefined || operation === undefined) return
     const told = `${method} ${found.template} answered ${status}`
     const response = operation.responses[status]

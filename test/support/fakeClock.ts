@@ -1,16 +1,16 @@
 import type { Clock } from '#shared/clock.ts'
 
-/** A clock that stands still until a test moves it. */
+/** A clock that advances only when a test moves it. */
 export type FakeClock = Clock & {
-  /** Moves both times on and fires, in order of their moment, all timers that come due; those they set may fire too. */
+  /** Advances both times. Fires due timers in order of their time, including those set meanwhile. */
   advance(ms: number): void
-  /** Moves the wall clock alone, back or on: somebody set the machine's time. */
+  /** Moves only the wall clock, back or forward, as when the machine's time is set. */
   jump(ms: number): void
   /** The number of pending timers. */
   readonly pending: number
 }
 
-/** A clock that shows `startMs` since the epoch. */
+/** Creates a clock at `startMs` since the epoch. */
 export const createFakeClock = (startMs = 0): FakeClock => {
   type Waiting = { dueAt: number; callback: () => void }
   let elapsedMs = 0

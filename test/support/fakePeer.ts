@@ -2,8 +2,8 @@ import { platform } from '#api/domain/access/claims.ts'
 import { type Connection, createConnection, type Peer } from '#api/realtime/connection.ts'
 import { createHealth } from '#api/realtime/health.ts'
 
-/** A wire that takes all it is given until a test makes it `full`, and remembers what was written and done. */
-export const aFakePeer = () => {
+/** Creates a fake peer that accepts all bytes until a test fills it. It records writes and calls. */
+export const createFakePeer = () => {
   const written: Buffer[] = []
   const done: string[] = []
   let waiting: (() => void)[] = []
@@ -20,11 +20,11 @@ export const aFakePeer = () => {
   return {
     peer,
     done,
-    /** The system takes no more: so many bytes wait. */
+    /** Simulates a full socket buffer with that many bytes. */
     fill: (bytes: number): void => {
       buffered = bytes
     },
-    /** The system took all. */
+    /** Simulates an emptied socket buffer. */
     drain: (): void => {
       buffered = 0
       const callbacks = waiting
@@ -32,7 +32,7 @@ export const aFakePeer = () => {
       for (const callback of callbacks) callback()
     },
     /** Returns the parsed messages of all written frames. */
-    told: (): Record<string, unknown>[] => textsOf(Buffer.concat(written)).map((text) => JSON.parse(text)),
+    messages: (): Record<string, unknown>[] => textsOf(Buffer.concat(written)).map((text) => JSON.parse(text)),
   }
 }
 
@@ -48,9 +48,9 @@ const textsOf = (frames: Buffer): string[] => {
   return texts
 }
 
-/** The scope of a connection that a test makes. */
+/** The scope of the test connections. */
 export const aScope = { organizationId: 'org-1', projectId: 'prj-1', worldId: '' }
 
-/** A connection of the platform key over the wire. */
+/** Creates a connection of the platform key to the peer. */
 export const aConnection = (peer: Peer, more: Partial<Pick<Connection, 'principal' | 'token'>> = {}): Connection =>
   createConnection({ peer, scope: aScope, principal: platform, token: undefined, health: createHealth(0, 0), ...more })

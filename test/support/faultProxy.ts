@@ -23,7 +23,7 @@ export type Write = {
   readonly atMs: number
 }
 
-/** At which write of which namespace, and at which point of it, `act` is called, once. */
+/** A write and the point within it at which `act` is called once. */
 export type Trigger = {
   readonly namespace: string
   readonly signature: string
@@ -35,10 +35,10 @@ export type Trigger = {
 const answeredMs = 5
 
 /**
- * A proxy between one process and the API server, which speaks TLS on both sides and so sees every request. It notes each
- * write but those of leases, which follow the time and not the work, and can be told to end its writer at one of them.
- * With a label selector, the process sees nothing that does not bear the labels. `nameOf` says how an object's name is
- * told in a signature, where names are others at each run.
+ * Creates a proxy between one process and the API server. It terminates TLS on both sides, so it sees every request. It
+ * records each write except those of leases, which depend on time, and can kill its writer at one of them. With a label
+ * selector, the process sees only objects with those labels. `nameOf` returns the name of an object in a signature, for
+ * names that differ between runs.
  */
 export const createFaultProxy = async (options: {
   kubeconfig: string
@@ -54,6 +54,7 @@ export const createFaultProxy = async (options: {
   let trigger: Trigger | undefined
   let severed = false
   let held: Promise<void> = Promise.resolve()
+  let heldRequests: { resource: string; released: Promise<void> } | undefined
 
   const fire = (): void => {
     const fired = trigger
@@ -86,6 +87,7 @@ export const createFaultProxy = async (options: {
       fire()
       return void request.socket.destroy()
     }
+    if (heldRequests?.resource === what.resource) await heldRequests.released
     const answer = await forward(upstream, request, body)
     const effective = answer.status < 300
     if (effective) counts.set(countKey, next)
@@ -121,22 +123,35 @@ export const createFaultProxy = async (options: {
   })
   return {
     kubeconfig,
-    /** Every write so far, those among them that were refused. */
+    /** Returns all writes so far, including refused ones. */
     writes: (namespace?: string): readonly Write[] =>
       namespace === undefined ? writes : writes.filter((write) => write.namespace === namespace),
-    /** Keeps the answers of writes back from now on; what it returns lets them go. */
+    /** Holds back writes of a resource until the returned function is called. */
+    holdRequests: (resource: string): (() => void) => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      heldRequests = { resource, released: promise }
+      return () => {
+        heldRequests = undefined
+        resolve()
+      }
+    },
+    /** Holds back the responses to writes until the returned function is called. */
     holdAnswers: (): (() => void) => {
       const { promise, resolve } = Promise.withResolvers<void>()
       held = promise
       return resolve
     },
-    /** Waits for a write. From the moment of its point on, nothing is forwarded until `mend` is called. */
+    /** Sets the trigger. Once its point is reached, nothing is forwarded until `mend` is called. */
     arm: (next: Trigger): void => {
       trigger = next
     },
     /** Forgets a trigger that has not fired. */
     disarm: (): void => {
       trigger = undefined
+    },
+    /** Forwards nothing until `mend` is called. */
+    sever: (): void => {
+      severed = true
     },
     mend: (): void => {
       for (const socket of sockets) socket.destroy()
@@ -151,7 +166,7 @@ export const createFaultProxy = async (options: {
   }
 }
 
-/** The writes that the API server took. */
+/** Returns the writes that the API server accepted. */
 export const effective = (writes: readonly Write[]): Write[] =>
   writes.filter(({ status }) => status >= 200 && status < 300)
 
@@ -184,7 +199,7 @@ const parsePath = (url: string): Target => {
   const rest = parts.slice(parts[0] === 'api' ? 2 : 3)
   const namespaced = rest[0] === 'namespaces' && rest.length > 2
   const [resource = '', name = '', subresource = ''] = namespaced ? rest.slice(2) : rest
-  // A namespace itself is part of what happens in it.
+  // A write of a namespace counts as a write in it.
   const namespace = namespaced ? (rest[1] ?? '') : resource === 'namespaces' ? name : ''
   return { namespace, resource, name, subresource, query }
 }
@@ -208,7 +223,7 @@ const describe = (request: IncomingMessage, target: Target, body: Buffer, titleO
   return { verb, resource, name, title: `${verb} ${resource} ${name}` }
 }
 
-/** Events have names of chance; they are told apart by what they are about and why. */
+/** Events have random names, so they are identified by their object and reason. */
 const nameOf = (target: Target, body: Buffer): string => {
   if (target.resource === 'events' && target.name !== '') return target.name.replace(/\.[0-9a-f]+$/, '')
   if (target.name !== '') return target.name
@@ -232,7 +247,7 @@ const send = (upstream: Upstream, request: IncomingMessage, path: string) =>
     agent: upstream.agent,
   })
 
-/** Passes a request on as it comes, and its answer while it goes on: a watch is an answer that does not end. */
+/** Streams a request and its response, since the response to a watch does not end. */
 const pass = (upstream: Upstream, request: IncomingMessage, response: ServerResponse, path: string): Promise<void> =>
   new Promise((resolve) => {
     const far = send(upstream, request, path)

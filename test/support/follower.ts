@@ -1,30 +1,31 @@
 import { WebSocket } from 'ws'
 import { realtimeUrl, type SocketScope, scopeHeaders } from './socket.ts'
 
-/** The newest that a follower knows of a document: `n` of its data, or that there is no document. */
+/** The newest known state of a document: `n` of its data, or that it is absent. */
 type Known = { readonly version: string; readonly n: number | undefined; readonly isAbsent: boolean }
 
 type FollowerOptions = {
-  /** The replicas; each connection goes to another one. */
+  /** The replicas. Each new connection uses the next one. */
   readonly urls: readonly string[]
   readonly scope: SocketScope
   readonly ids: readonly string[]
-  /** Which replica comes first. */
+  /** The index of the first replica. */
   readonly first: number
   readonly random: () => number
 }
 
 /**
- * Follows documents over one connection after another, and keeps the newest version of each alone. What must never be is
- * kept in `faults`: a version that is older than one before, or that is told twice on one connection.
+ * Creates a client that subscribes to documents, over several connections in turn, and keeps the newest version of
+ * each. Faults are recorded in `faults`: a version that is older than the one before, or that is received twice on one
+ * connection.
  */
-export const aFollower = ({ urls, scope, ids, first, random }: FollowerOptions) => {
+export const createFollower = ({ urls, scope, ids, first, random }: FollowerOptions) => {
   const newest = new Map<string, Known>()
   const faults: string[] = []
   let connections = 0
   let updates = 0
   let ws: WebSocket | undefined
-  const take = (text: string, told: Set<string>): void => {
+  const receive = (text: string, received: Set<string>): void => {
     const { resource, version, data, warning, error } = JSON.parse(text)
     if (error !== undefined) faults.push(text)
     const { id } = resource
@@ -34,10 +35,10 @@ export const aFollower = ({ urls, scope, ids, first, random }: FollowerOptions) 
       return
     }
     updates += 1
-    if (version < before.version || (version === before.version && told.has(id))) {
+    if (version < before.version || (version === before.version && received.has(id))) {
       faults.push(`${id} went from ${before.version} to ${version} on connection ${connections}`)
     }
-    told.add(id)
+    received.add(id)
     newest.set(id, { version, n: data.config?.n, isAbsent: data.config === undefined })
   }
   const open = (): Promise<void> =>
@@ -45,9 +46,9 @@ export const aFollower = ({ urls, scope, ids, first, random }: FollowerOptions) 
       const url = urls[(first + connections) % urls.length] ?? ''
       const headers = scopeHeaders(scope)
       const opened = new WebSocket(realtimeUrl(url), { headers, perMessageDeflate: false, handshakeTimeout: 5_000 })
-      const told = new Set<string>()
+      const received = new Set<string>()
       opened.on('message', (data) => {
-        if (opened === ws) take(String(data), told)
+        if (opened === ws) receive(String(data), received)
       })
       opened.once('error', reject)
       opened.once('open', () => {
@@ -64,15 +65,15 @@ export const aFollower = ({ urls, scope, ids, first, random }: FollowerOptions) 
     faults,
     updates: (): number => updates,
     connections: (): number => connections,
-    /** Loses the connection. */
+    /** Terminates the connection. */
     cut: (): void => ws?.terminate(),
-    /** Reads nothing for a while. */
+    /** Pauses reading for up to two seconds. */
     dawdle: (): void => {
       const slow = ws
       slow?.pause()
       setTimeout(() => slow?.resume(), random() * 2_000)
     },
-    /** Has a connection; tries for half a minute. */
+    /** Connects unless connected, with retries for half a minute. */
     keep: async (): Promise<void> => {
       const deadlineMs = performance.now() + 30_000
       while (ws?.readyState !== WebSocket.OPEN) {
@@ -87,4 +88,4 @@ export const aFollower = ({ urls, scope, ids, first, random }: FollowerOptions) 
     close: (): void => ws?.terminate(),
   }
 }
-export type Follower = ReturnType<typeof aFollower>
+export type Follower = ReturnType<typeof createFollower>

@@ -1,10 +1,15 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A gate before a server: bytes pass while it is open, and connections are refused and cut while it is closed. */
+/**
+ * A gate before a server: bytes pass while it is open, and connections are refused and cut while it is closed. While it is
+ * silent, connections stay up, and neither bytes nor the end of a connection pass.
+ */
 export const createTcpGate = async (target: URL) => {
   const sockets = new Set<Socket>()
   let isOpen = true
+  let silent = Promise.resolve()
+  let speak: (() => void) | undefined
   const server = createServer((near) => {
     if (!isOpen) return near.destroy()
     const far = connect(Number(target.port), target.hostname)
@@ -13,12 +18,13 @@ export const createTcpGate = async (target: URL) => {
       [far, near],
     ] as const) {
       sockets.add(from)
-      from.on('error', () => to.destroy())
+      const end = () => void silent.then(() => to.destroy())
+      from.on('error', end)
       from.on('close', () => {
         sockets.delete(from)
-        to.destroy()
+        end()
       })
-      from.pipe(to)
+      from.on('data', (bytes) => void silent.then(() => to.writable && to.write(bytes)))
     }
   })
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
@@ -37,7 +43,13 @@ export const createTcpGate = async (target: URL) => {
     open: (): void => {
       isOpen = true
     },
+    /** Starts the silence. Returns a function that ends it. */
+    fallSilent: (): (() => void) => {
+      silent = new Promise((resolve) => (speak = resolve))
+      return () => speak?.()
+    },
     remove: async (): Promise<void> => {
+      speak?.()
       cut()
       await new Promise((done) => server.close(done))
     },
@@ -50,12 +62,15 @@ export const createTcpGate = async (target: URL) => {
  */
 export const createGate = async (kubeconfig: string) => {
   const config = JSON.parse(readFileSync(kubeconfig, 'utf8'))
-  const { port, close, open, remove } = await createTcpGate(new URL(config.clusters[0].cluster.server))
+  const { port, close, open, fallSilent, remove } = await createTcpGate(new URL(config.clusters[0].cluster.server))
   config.clusters[0].cluster.server = `https://127.0.0.1:${port}`
   const file = `${kubeconfig}.${port}`
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 })
   return {
-    ...{ kubeconfig: file, close, open },
+    kubeconfig: file,
+    close,
+    open,
+    fallSilent,
     remove: async (): Promise<void> => {
       await remove()
       rmSync(file, { force: true })

@@ -4,7 +4,7 @@ type Rest = ReturnType<typeof createRest>
 type KeyBody = { documentId: string; displayName: string }
 let made = 0
 
-/** Makes an API key of the client's organization; what tests do with it. */
+/** Creates an API key of the client's organization, and returns it with functions that change and revoke it. */
 export const aKey = async (
   rest: Rest,
   { permissions, claims = {} }: { permissions: string[]; claims?: Record<string, boolean> },
@@ -12,7 +12,9 @@ export const aKey = async (
   made += 1
   const displayName = `key ${made}`
   const { body } = await rest.call<{ apiKey: string }>('POST', '/api/organizations/apiKeys/', {
-    ...{ displayName, permissions, claims },
+    displayName,
+    permissions,
+    claims,
   })
   const { body: keys } = await rest.call<KeyBody[]>('GET', '/api/organizations/apiKeys/')
   const path = `/api/organizations/apiKeys/${keys.find((key) => key.displayName === displayName)?.documentId}/`
@@ -23,6 +25,6 @@ export const aKey = async (
   }
 }
 
-/** A token of the built-in issuer. */
+/** Creates a token of the built-in issuer. */
 export const aToken = async (rest: Rest, userId: string, permissions: string[]): Promise<string> =>
   (await rest.call<{ accessToken: string }>('POST', `/api/users/${userId}/tokens/`, { permissions })).body.accessToken

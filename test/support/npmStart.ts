@@ -11,7 +11,7 @@ import { eventually } from './wait.ts'
 /** The limit for a stack to become ready. The first one may have to build its programs. */
 export const startMs = 15 * 60_000
 
-/** A stack that `npm start` made. */
+/** A stack that `npm start` started. */
 export type RunningStack = {
   readonly info: StackInfo
   readonly child: ChildProcess
@@ -20,14 +20,14 @@ export type RunningStack = {
   readonly output: () => string
 }
 
-/** `npm start` as a user runs it, with a state folder of its own; `env` is added to this process's environment. */
+/** Runs `npm start` as a user does, with its own state folder. `env` is added to this process's environment. */
 export const npmStart = async (
   stateDir: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
 ): Promise<RunningStack> => {
   const file = join(stateDir, 'stack.json')
-  // That of a stack that was killed would be taken for the new one's.
+  // The file of a killed stack would be mistaken for that of the new one.
   rmSync(file, { force: true })
   const child = spawn(process.execPath, ['dev/start.ts', '--api-port', String(await freePort()), ...args], {
     env: { ...process.env, ORRERY_STATE_DIR: stateDir, KUBECONFIG: '', ...env },
@@ -35,7 +35,7 @@ export const npmStart = async (
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
-  // Closed, and not only ended: then all that it said has been read.
+  // The close event comes after exit, when all output has been read.
   const exited = new Promise<number | null>((resolve) => child.once('close', resolve))
   const ready = async () => child.exitCode !== null || existsSync(file)
   await eventually('stack.json', ready, { timeoutMs: startMs })
@@ -46,13 +46,13 @@ export const npmStart = async (
   return { info: JSON.parse(readFileSync(file, 'utf8')), child, exited, output: () => output }
 }
 
-/** Forgets all data of a stack that has ended. */
+/** Deletes all data of a stack that has ended. */
 export const forget = (stateDir: string): void => {
   forgetPostgres(join(stateDir, 'postgres'))
   rmSync(stateDir, { recursive: true, force: true })
 }
 
-/** A world in a project of its own that was started over REST and is Active. */
+/** Creates a world in a new project, starts it over REST, and waits until it is Active. */
 export const aRunningWorld = async ({ info }: RunningStack, body: object = {}) => {
   const client = await inNewProject(info.apiUrl, info.rootApiKey)
   const made = await client.call<{ worldId: string }>('POST', '/api/worlds/', {

@@ -6,7 +6,7 @@ import { cacheDir, resolveBinaries } from '#dev/kubernetes/binaries.ts'
 import { startControlPlane } from '#dev/kubernetes/controlPlane.ts'
 import { startNode } from '#dev/node/index.ts'
 
-/** A cluster that somebody else runs: a control plane and a simulated node, started by the test itself. */
+/** Starts a cluster that does not belong to the stack: a control plane and a simulated node. */
 export const startOutsideCluster = async () => {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-outside-'))
   const logDir = join(dir, 'logs')
@@ -26,7 +26,14 @@ export const startOutsideCluster = async () => {
     mkdirSync(nodeDir)
     const places = { dir: nodeDir, logDir, cacheDir: cacheDir(process.env) }
     const program = { program: binaries.kwok, kubectl: binaries.kubectl }
-    const node = await startNode('kwok', { id: '0075de00', ...places, ...program, controlPlane, progress })
+    const node = await startNode('kwok', {
+      id: '0075de00',
+      ...places,
+      ...program,
+      controlPlane,
+      env: process.env,
+      progress,
+    })
     parts.push(node)
     const kubeconfig = controlPlane.adminKubeconfig
     return {

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { kubernetesVersion } from '#dev/kubernetes/binaries.ts'
 import { platform } from '#dev/kubernetes/hosts.ts'
 
-/** The environment of a machine on which no release host answers: nothing listens on these ports. */
+/** Environment variables with which no release host answers: nothing listens on these ports. */
 export const noReleaseHost = {
   ORRERY_ENVTEST_INDEX: 'http://127.0.0.1:1/index.yaml',
   ORRERY_KUBERNETES_RELEASES: 'http://127.0.0.1:1/release',
@@ -18,7 +18,7 @@ export const noReleaseHost = {
 const hash = (algorithm: string, bytes: Buffer): string => createHash(algorithm).update(bytes).digest('hex')
 const here = `${platform.os}-${platform.architecture}`
 
-/** An archive as envtest's: the programs are files of `folder`, two folders deep. */
+/** Builds an archive like that of envtest: the programs are files of `folder`, two folders deep. */
 const archiveOf = (folder: string, programs: readonly string[]): Buffer => {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-archive-'))
   const inside = join(dir, 'controller-tools', 'envtest')
@@ -31,8 +31,8 @@ const archiveOf = (folder: string, programs: readonly string[]): Buffer => {
 }
 
 /**
- * A host on loopback that answers as the official release hosts do, with the programs of a folder. A path in `wrong`
- * is served with other bytes than its checksum says, one in `cut` breaks off in its middle.
+ * Starts a host on loopback that answers like the official release hosts, with the programs of a folder. A path in
+ * `wrong` is served with bytes that do not match its checksum, and one in `cut` breaks off in the middle.
  */
 export const createReleaseHost = async (folder: string) => {
   const served = new Map<string, Buffer | string>()

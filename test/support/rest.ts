@@ -28,11 +28,11 @@ export const send = async (
   return { status: answer.status, headers: answer.headers, text }
 }
 
-/** Creates a REST client for a scope. It sends an object body as JSON and a string body unchanged. */
+/** Creates a REST client for a scope, with an API key or a user's token. It sends an object body as JSON and a string body unchanged. */
 export const createRest = (
   baseUrl: string,
   scope: { organizationId?: string; projectId?: string } = {},
-  apiKey = rootApiKey,
+  credential: string | { readonly token: string } = rootApiKey,
 ) => {
   const call = async <T>(
     method: string,
@@ -44,7 +44,9 @@ export const createRest = (
       method,
       path,
       headers: {
-        'x-api-key': apiKey,
+        ...(typeof credential === 'string'
+          ? { 'x-api-key': credential }
+          : { authorization: `Bearer ${credential.token}` }),
         ...(scope.organizationId ? { 'x-svc-organization-id': scope.organizationId } : {}),
         ...(scope.projectId ? { 'x-svc-project-id': scope.projectId } : {}),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),

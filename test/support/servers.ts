@@ -9,6 +9,8 @@ export type Servers = {
   readonly apiKubeconfig: string
   readonly operatorKubeconfig: string
   readonly logDir: string
+  /** The folder of the bundled programs; undefined with `ORRERY_TEST_SOURCE`, which runs the sources. */
+  readonly programDir: string | undefined
 }
 
 declare module 'vitest' {

@@ -23,7 +23,7 @@ export type SocketScope = {
   token?: string
 }
 
-/** The headers by which a scope is given. */
+/** Returns the headers of a scope. */
 export const scopeHeaders = ({ organizationId, projectId, worldId, apiKey, token }: SocketScope) => ({
   ...(token === undefined ? { 'x-api-key': apiKey ?? rootApiKey } : { authorization: `Bearer ${token}` }),
   ...(organizationId ? { 'x-svc-organization-id': organizationId } : {}),
@@ -31,7 +31,7 @@ export const scopeHeaders = ({ organizationId, projectId, worldId, apiKey, token
   ...(worldId ? { 'x-svc-world-id': worldId } : {}),
 })
 
-/** The form of browsers: lines of `name:value` in base58. */
+/** Returns the subprotocol that browsers send: lines of `name:value` in base58. */
 export const listOf = (headers: Record<string, string>): string =>
   base58.encode(
     Buffer.from(
@@ -47,7 +47,7 @@ export const realtimeUrl = (apiUrl: string): string => `${apiUrl.replace(/^http/
 /** The HTTP response of a refused handshake. */
 export type Refusal = { status: number; headers: Record<string, unknown>; body: Record<string, unknown> }
 
-/** Tries to connect; what the server answers instead of 101. */
+/** Tries to connect and returns the response of the server, which must not be a 101. */
 export const refusalOf = (
   apiUrl: string,
   {
@@ -79,7 +79,7 @@ export const refusalOf = (
     })
   })
 
-/** An open connection that remembers all that it heard. */
+/** Opens a connection that records all received messages. */
 export const openSocket = async (
   apiUrl: string,
   scope: SocketScope,
@@ -107,7 +107,7 @@ export const openSocket = async (
     updatesOf,
     subscribe: (type: string, id: string): void => send({ action: 'subscribe', resource: { type, id } }),
     unsubscribe: (type: string, id: string): void => send({ action: 'unsubscribe', resource: { type, id } }),
-    /** Waits for something that was or will be heard. */
+    /** Waits for a message that was or will be received. */
     hears: (what: string, fits: (each: Heard) => boolean): Promise<Heard> =>
       eventually(`${what}; heard ${JSON.stringify(heard).slice(-500)}`, async () => heard.find(fits)),
     closes: (): Promise<{ code: number; reason: string }> =>

@@ -25,6 +25,11 @@ export const aTenant = async (baseUrl: string) => {
     /** Creates a key with these permissions and returns a client for the tenant's scope that uses it. */
     withKey: async (permissions: readonly string[], more?: NewKey) =>
       createRest(baseUrl, rest.scope, await key(permissions, more)),
+    /** Creates a user token of the built-in issuer and returns a client for the tenant's scope that uses it. */
+    withToken: async (userId: string, permissions: readonly string[] = []) => {
+      const made = await rest.call<{ accessToken: string }>('POST', `/api/users/${userId}/tokens/`, { permissions })
+      return createRest(baseUrl, rest.scope, { token: made.body.accessToken })
+    },
     /** Creates a world and returns its id. */
     world: async (body: object = {}): Promise<string> => {
       const made = await rest.call<{ worldId: string }>('POST', '/api/worlds/', {

@@ -3,7 +3,7 @@ import { Client, Pool } from 'pg'
 import type { createRest } from './rest.ts'
 import { eventually } from './wait.ts'
 
-/** The scope that writers write in, and how many documents there are: `doc-0` and so on. */
+/** The scope of the writers, and the number of documents: `doc-0` and so on. */
 type WriterOptions = {
   readonly databaseUrl: string
   readonly organizationId: string
@@ -14,7 +14,7 @@ type WriterOptions = {
   readonly random: () => number
 }
 
-/** A document as its row has it at the end; `n` is null in a deleted one. */
+/** The final row of a document; `n` is null if it is deleted. */
 export type FinalRow = { readonly id: string; readonly version: Date; readonly n: number | null }
 
 const sessions = 6
@@ -22,14 +22,14 @@ const longSessions = 2
 const requesters = 4
 
 /**
- * Writers of documents that do all that a writer may: transactions of one and of many statements, held open, rolled back
- * in whole and in part, concurrent on the same rows, open while thousands of others come and go, and requests to each
- * replica. They work through every fault of the database; what they counted as committed was.
+ * Creates writers of documents that use every kind of write: transactions of one and of many statements, held open,
+ * rolled back in whole and in part, concurrent on the same rows, open during thousands of others, and requests to each
+ * replica. They continue through every fault of the database. A counted commit has really happened.
  */
 export const createWriters = (options: WriterOptions) => {
   const { databaseUrl, organizationId, random, rests } = options
   const control = new Pool({ connectionString: databaseUrl, max: 1 })
-  // A connection that is lost while it is idle; the next query gets another one.
+  // An idle connection was lost; the next query opens another one.
   control.on('error', () => undefined)
   const open = new Set<Session>()
   let committed = 0
@@ -39,7 +39,7 @@ export const createWriters = (options: WriterOptions) => {
     open.add(session)
     while (!isOver()) {
       try {
-        // Not one statement: the count would be that of before the wait.
+        // Two statements, since `committed += await …` would add to the count from before the wait.
         const kept = await transact(session)
         committed += kept
       } catch (error) {
@@ -62,9 +62,9 @@ export const createWriters = (options: WriterOptions) => {
   }
   return {
     committed: (): number => committed,
-    /** Transactions and requests that a fault left without an answer: nobody knows whether they are committed. */
+    /** Returns the number of transactions and requests whose result a fault has made unknown. */
     unanswered: (): number => unanswered,
-    /** Writes until so many changes are committed. */
+    /** Writes until `changes` changes are committed. */
     run: async (changes: number): Promise<void> => {
       const isOver = (): boolean => committed >= changes
       const others = (count: number): Promise<unknown> => {
@@ -84,7 +84,7 @@ export const createWriters = (options: WriterOptions) => {
         }),
       ])
     },
-    /** Ends the sessions by which replicas follow the changes, once each of them has one. */
+    /** Ends the sessions with which replicas read the changes, once each replica has one. */
     killTails: async (replicas: number): Promise<void> => {
       const tails = `from pg_stat_activity where application_name = 'orrery-realtime' and datname = current_database()`
       await eventually('a tail of each replica', async () => {
@@ -94,7 +94,7 @@ export const createWriters = (options: WriterOptions) => {
       const { rowCount } = await control.query(`select pg_terminate_backend(pid) ${tails}`)
       if (rowCount !== replicas) throw new Error(`${rowCount} tails of ${replicas} were there to be killed`)
     },
-    /** The server's process behind one session: its death is a crash of the whole server. */
+    /** Returns the pid of a backend process. Killing it crashes the whole server. */
     backend: async (): Promise<number> => {
       const { rows } = await control.query('select pg_backend_pid() as pid')
       return rows[0].pid
@@ -117,14 +117,14 @@ const createSession = (databaseUrl: string) => {
   const connected = async (): Promise<Client> => {
     if (client !== undefined) return client
     client = new Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5_000 })
-    // The query that waits hears of it too; without a listener it would end the process.
+    // The pending query rejects with this error too. Without a listener, it would end the process.
     client.on('error', () => undefined)
     await client.connect()
     return client
   }
   return {
     query: async (text: string, values?: unknown[]) => (await connected()).query(text, values),
-    /** Forgets the connection; the next query makes another one. */
+    /** Closes the connection; the next query opens another one. */
     close: async (): Promise<void> => {
       const before = client
       client = undefined
@@ -140,7 +140,7 @@ const isLost = (error: unknown): boolean => {
   return /^(57P|08|ECONN|EPIPE)/.test(code) || /^Connection terminated|^timeout expired|not queryable/.test(message)
 }
 
-/** Few documents are written most. */
+/** Returns a document number, low ones most often. */
 const aDocument = ({ random, documents }: WriterOptions): number => Math.floor(random() ** 2 * documents)
 
 /** Returns random data. One document of fifty is larger than a change record can hold. */
@@ -170,7 +170,7 @@ const writeDocument = async (
 const transact = async (session: Session, options: WriterOptions): Promise<number> => {
   const { random } = options
   const size = random() < 0.5 ? 1 : 1 + Math.floor(random() * 6)
-  // In one order, or two writers would wait for each other.
+  // Writes in a fixed order, so that two writers do not deadlock.
   const ids = [...new Set(Array.from({ length: size }, () => aDocument(options)))].sort((a, b) => a - b)
   if (ids.length === 1 && random() < 0.5) {
     await writeDocument(session, options, `doc-${ids[0]}`)
@@ -205,7 +205,10 @@ const transactLong = async (
   return 1
 }
 
-/** Random numbers that are the same for the same seed (mulberry32), so that a run can be made again. */
+/**
+ * Returns a random number generator (mulberry32) that repeats its numbers for the same seed, so that a run can be
+ * repeated.
+ */
 export const seeded = (seed: number): (() => number) => {
   let state = seed
   return () => {

@@ -1,3 +1,4 @@
+import type { Credential } from '#api/platform/auth/authenticate.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import type { KnownClaim } from './claims.ts'
@@ -27,6 +28,12 @@ export const authorise = (ctx: Context, path: string, needed: Verb, { subtree = 
   )
 }
 
+/** Returns the 403 for a user's token where only keys are accepted, or undefined if the kind of credential is accepted. */
+export const refusalOfCredential = ({ kind }: Principal, accepted: Credential): Problem | undefined =>
+  kind === 'user' && accepted === 'key'
+    ? new Problem('forbidden', "The operation accepts only an API key, and the request has a user's token.")
+    : undefined
+
 /** Throws a 403 unless the caller has the claim that the endpoint needs and, if `platformOnly`, the permission `*`. */
 export const authoriseCall = (
   { claims, permissions }: Principal,
@@ -40,10 +47,13 @@ export const authoriseCall = (
 
 /** Throws a 404 unless the caller has a verb on or below the organization of the headers, and the project if named. */
 export const authoriseListing = ({ principal, organizationId, projectId }: Context): void => {
-  const canReach = (parent: string, child: string): boolean => {
-    const children = reachableChildren(principal.permissions, parent)
-    return children === 'all' || children.includes(child)
-  }
-  if (!canReach('', organizationId)) throw notFound()
-  if (projectId !== '' && !canReach(pathOf(organizationId), projectId)) throw notFound()
+  const { permissions } = principal
+  if (!canReach(permissions, '', organizationId)) throw notFound()
+  if (projectId !== '' && !canReach(permissions, pathOf(organizationId), projectId)) throw notFound()
+}
+
+/** Reports whether permissions give a verb on or below a child of `parent`, the path of an organization or ''. */
+export const canReach = (permissions: readonly string[], parent: string, child: string): boolean => {
+  const children = reachableChildren(permissions, parent)
+  return children === 'all' || children.includes(child)
 }

@@ -1,9 +1,13 @@
+import type { RecentNames } from '#api/platform/audit/recentNames.ts'
 import type { KeyCache } from '#api/platform/auth/keyCache.ts'
 import type { KeyUsage } from '#api/platform/auth/keyUsage.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
 import type { TokenCache } from '#api/platform/auth/tokenCache.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
+import type { RunInShare } from '#api/platform/fairness/shares.ts'
 import type { Idempotency } from '#api/platform/idempotency/key.ts'
+import type { ClusterLogs } from '#api/platform/logs/clusterLogs.ts'
+import type { LogSlots } from '#api/platform/logs/slots.ts'
 import type { ObjectStore } from '#api/platform/objects/store.ts'
 import type { Sealer } from '#api/platform/secrets/seal.ts'
 import type { Clock } from '#shared/clock.ts'
@@ -13,12 +17,15 @@ import type { TokenIssuer } from './issuer.ts'
 import type { DocumentCounts, Limits } from './limits.ts'
 import type { Verb } from './permissions.ts'
 import type { ScopeIds, ScopeKind } from './scope.ts'
+import type { ExternalIssuer } from './token.ts'
 
-/** The dependencies of verbs, created once per process. */
+/** The dependencies of service functions, created once per process. */
 export type Deps = {
   readonly db: Database
   readonly clock: Clock
   readonly newId: NewId
+  /** The time for which deleted rows are kept. */
+  readonly keepDeletedMs: number
   readonly log: Log
   readonly publicUrl: string
   readonly sealer: Sealer
@@ -32,18 +39,35 @@ export type Deps = {
   /** The maximum number of organizations that a key and its descendant keys may create. */
   readonly maxOrganizationsPerKey: number
   readonly issuer: TokenIssuer
+  /** The external issuers whose tokens are accepted. */
+  readonly externalIssuers: readonly Pick<ExternalIssuer, 'issuer' | 'organizations'>[]
   readonly objects: ObjectStore
+  /** The logs of pods, from the operators. */
+  readonly logs: ClusterLogs
+  /** The logs that this replica reads for clients. */
+  readonly logSlots: LogSlots
+  readonly namespacePrefix: string
   /** The limits of an organization without limits of its own. */
   readonly defaultLimits: Limits
   /** Returns the limits of an organization without I/O, at most about 5 s old. */
   readonly cachedLimits: (organizationId: string) => Limits
   readonly documentCounts: DocumentCounts
+  /** Names of the audit records of this minute, for requests that are recorded once per minute. */
+  readonly recentAudits: RecentNames
   /** The open connections of this replica by organization. */
   readonly connectionCounts: Map<string, number>
+  /** Runs a request of an organization in its share of the database connections of this replica. */
+  readonly runRequest: RunInShare
+  /** Runs a bulk action, one of each organization at a time on this replica. */
+  readonly runBulk: RunInShare
+  /** False if the platform has switched webhooks off. */
+  readonly areWebhooksOn: boolean
   /** The login providers that the platform offers. */
   readonly supportedProviders: readonly string[]
-  /** Returns the id of the cluster that serves a group and region, or undefined if none does. */
+  /** Returns the name of the cluster that serves a group and region, or undefined if none does. */
   readonly clusterOf: (place: { group: string; region: string }) => string | undefined
+  /** Returns the names of the configured clusters. */
+  readonly clusterNames: () => readonly string[]
   /** Reports whether every id of the scope exists under the one above it. A scope that is being deleted does not exist. */
   readonly scopeExists: (kind: ScopeKind, ids: ScopeIds) => Promise<boolean>
   /** Adds a permission to an API key. Does nothing if no key has this id. */
@@ -65,4 +89,25 @@ export type Context = Deps & {
   /** The caller's strongest verb on the endpoint's scope; undefined if the endpoint declares no scope. */
   readonly verb: Verb | undefined
   readonly idempotency: Idempotency | undefined
+  /** The `traceparent` of the request's span, if the request is traced. Dirty marks carry it to the cluster. */
+  readonly traceparent?: string | undefined
+  /** Counts a start or stop against the rate limit of a world of the organization. Throws a 429 above it. */
+  readonly countStart: (projectId: string, worldId: string) => void
+  /**
+   * Writes an audit record of the request, in a transaction if one is given. Requests that change a
+   * row are audited automatically. Call this only for events that change no row. Never pass a secret.
+   */
+  readonly recordAudit: (entry?: AuditEntry, db?: Database | Transaction) => Promise<void>
+}
+
+/** The part of an audit record that a service function chooses. */
+export type AuditEntry = {
+  /** Default: the operationId of the request. */
+  readonly action?: string
+  /** The ids or names of the resources. Default in a writing request: those of the path and those that it created. */
+  readonly resources?: readonly string[]
+  /** JSON Pointers, without values. Default in a writing request: the fields of its body. */
+  readonly fields?: readonly string[]
+  /** Default: the organization of the request. */
+  readonly organizationId?: string
 }

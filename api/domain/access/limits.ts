@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { boundedText } from '#api/platform/http/fields.ts'
+import { registryEntry } from '#shared/images.ts'
 
 const limitField = (maximum: number, description: string, minimum = 0) =>
   z.int().min(minimum).max(maximum).meta({ description })
@@ -6,8 +8,21 @@ const limitFields = {
   maxWorlds: limitField(1_000_000, 'Maximum number of worlds.'),
   maxWorldCapacity: limitField(10_000, 'Maximum estimatedCapacity of one world.'),
   maxRunningCapacity: limitField(100_000_000, 'Maximum sum of the capacities with which running worlds were started.'),
+  maxNodePorts: limitField(1_000_000, 'Maximum number of node ports of running worlds: two for each world with one.'),
+  maxLoadBalancers: limitField(1_000_000, 'Maximum number of load balancers of running worlds.'),
   maxBotDeployments: limitField(1_000_000, 'Maximum number of bot deployments.'),
+  maxBotCpuMillicores: limitField(1_000_000, 'Maximum cpu of one bot, in thousandths of a core.'),
+  maxBotMemoryBytes: limitField(2 ** 50, 'Maximum memory of one bot, in bytes.'),
+  imageRegistries: z
+    .array(registryEntry)
+    .max(64)
+    .meta({ description: 'Registries whose images servers may run, such as ghcr.io/acme; * allows every registry.' }),
+  imagePullSecrets: z
+    .array(boundedText(253).regex(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, 'must be the name of a Secret'))
+    .max(16)
+    .meta({ description: "Names of Secrets in the organization's namespace with which images are pulled." }),
   maxApiKeys: limitField(1_000_000, 'Maximum number of API keys.'),
+  maxWebhooks: limitField(1_000, 'Maximum number of webhooks.'),
   maxDocuments: limitField(1_000_000_000, 'Maximum number of documents.'),
   maxDocumentBytes: limitField(2 ** 50, 'Maximum size of the data of all documents, in bytes as stored.'),
   maxConnections: limitField(1_000_000, 'Maximum number of realtime connections to one replica of the API.'),
@@ -21,8 +36,15 @@ const limitExample = {
   maxWorlds: 5_000,
   maxWorldCapacity: 10_000,
   maxRunningCapacity: 20_000,
+  maxNodePorts: 200,
+  maxLoadBalancers: 20,
   maxBotDeployments: 1_000,
+  maxBotCpuMillicores: 16_000,
+  maxBotMemoryBytes: 34_359_738_368,
+  imageRegistries: ['registry.example'],
+  imagePullSecrets: [],
   maxApiKeys: 1_000,
+  maxWebhooks: 10,
   maxDocuments: 100_000,
   maxDocumentBytes: 1_073_741_824,
   maxConnections: 25_000,
@@ -34,7 +56,13 @@ export const limits = z.object(limitFields).meta({ id: 'Limits', examples: [limi
 export type Limits = z.output<typeof limits>
 
 /** The documents of an organization and the bytes of their data as Postgres stores it, compressed. */
-export type DocumentUsage = { readonly documents: number; readonly bytes: number }
+export type DocumentUsage = {
+  readonly documents: number
+  readonly bytes: number
+  /** The rows of deleted documents: those of the last day, and the content that a restore needs. */
+  readonly keptRows: number
+  readonly keptBytes: number
+}
 
 /** Cached counts of documents by organization. A write needs no query for them. */
 export type DocumentCounts = {

@@ -1,5 +1,3 @@
-import { idPattern } from '#shared/ids.ts'
-
 /** A level of access to a scope: `r` reads, `w` reads and writes, `*` also manages API keys. */
 export type Verb = 'r' | 'w' | '*'
 
@@ -11,12 +9,26 @@ export const includes = (held: Verb, needed: Verb): boolean => order.indexOf(hel
 /** A parsed permission. With `subtree` it also applies to all scopes below. */
 type Grant = { readonly path: string; readonly subtree: boolean; readonly verb: Verb }
 
-const anyId = (kind: 'organization' | 'project' | 'world'): string => idPattern(kind).slice(1, -1)
+/** An id in a path: any text without control characters and without the characters that structure a permission. */
+const anyId = '[^/:*\\u0000-\\u001f\\u007f-\\u009f]{1,128}'
 
 /** The syntax of a permission, also used in the API reference. */
 export const permissionPattern = new RegExp(
-  `^(\\*|organizations/${anyId('organization')}(/projects/${anyId('project')}(/worlds/${anyId('world')})?)?(/\\*\\*)?:[rw*])$`,
+  `^(\\*|organizations/${anyId}(/projects/${anyId}(/worlds/${anyId})?)?(/\\*\\*)?:[rw*])$`,
+  'u',
 )
+
+/** The maximum length of a permission, in code points: three ids of 128 and what stands between them. */
+export const maxPermissionLength = 512
+
+/** Returns the permissions that are well formed and lie within an organization. */
+export const permissionsWithin = (organizationId: string, permissions: readonly string[]): string[] => {
+  const own = `organizations/${organizationId}`
+  return permissions.filter(
+    (each) =>
+      (each.startsWith(`${own}:`) || each.startsWith(`${own}/`)) && each.isWellFormed() && permissionPattern.test(each),
+  )
+}
 
 const parse = (permission: string): Grant | undefined => {
   const colon = permission.lastIndexOf(':')

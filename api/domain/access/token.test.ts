@@ -15,14 +15,19 @@ const aUserOf = async (organizationId: string) => {
   const issuer = {
     url: 'issuer',
     verify: async () => ({
-      ...{ userId: 'ann', organizationId, permissions: [], expiresAtMs: 60_000 },
+      userId: 'ann',
+      organizationId,
+      permissions: [],
+      expiresAtMs: 60_000,
       issued: { id: 'tok-1', keyId: 'key-1', signingKeyId: 'signing-1' },
     }),
     sign: async () => '',
     keySet: async () => ({ keys: [] }),
   }
   const verify = createTokenVerifier({
-    ...{ issuer, external: [], clock: createFakeClock() },
+    issuer,
+    external: [],
+    clock: createFakeClock(),
     confirm: async (principal) => principal,
   })
   const user = await verify(tokenOf(organizationId))
@@ -33,7 +38,15 @@ const aUserOf = async (organizationId: string) => {
 test('throws a 503 if the keys of an external issuer cannot be fetched', async () => {
   const verify = createTokenVerifier({
     issuer: { verify: () => Promise.reject(new Error('not called')) },
-    external: [{ issuer: 'issuer', audience: 'orrery', jwksUrl: 'http://127.0.0.1:1/jwks', organizations: ['*'] }],
+    external: [
+      {
+        issuer: 'issuer',
+        audience: 'orrery',
+        jwksUrl: 'http://127.0.0.1:1/jwks',
+        organizations: ['*'],
+        groupsClaim: 'groups',
+      },
+    ],
     clock: createFakeClock(),
     confirm: async (principal) => principal,
   })

@@ -1,9 +1,12 @@
 import { createRemoteJWKSet, customFetch, decodeJwt, type JWTPayload, jwtVerify } from 'jose'
 import { z } from 'zod'
 import type { IssuedToken, Principal } from '#api/platform/auth/principal.ts'
+import { boundedText, freeText } from '#api/platform/http/fields.ts'
 import { Problem } from '#api/platform/http/problem.ts'
 import type { Clock } from '#shared/clock.ts'
 import { isId } from '#shared/ids.ts'
+import { groupsClaim, groupsOf } from './groups.ts'
+import { maxPermissionLength, permissionsWithin } from './permissions.ts'
 
 /** The accepted signature algorithms: never `none`, never one with a shared secret. */
 export const allowedAlgorithms = ['RS256', 'ES256', 'EdDSA']
@@ -33,8 +36,14 @@ export const issuerSchema = z.strictObject({
       { error: organizationsMessage },
     )
     .min(1, organizationsMessage),
+  /** The claim that lists the groups of a user. */
+  groupsClaim,
 })
 export type ExternalIssuer = z.output<typeof issuerSchema>
+
+/** Reports whether an issuer may sign tokens for an organization. */
+export const maySignFor = ({ organizations }: Pick<ExternalIssuer, 'organizations'>, organizationId: string): boolean =>
+  organizations.includes('*') || organizations.includes(organizationId)
 
 /** The claims of a token whose signature is valid. */
 export type VerifiedToken = { userId: string; organizationId: string; permissions: string[]; expiresAtMs: number }
@@ -43,18 +52,20 @@ export type VerifiedToken = { userId: string; organizationId: string; permission
 export type TokenOrigin = Pick<IssuedToken, 'id' | 'keyId' | 'signingKeyId'>
 
 const claimsSchema = z.object({
-  sub: z.string().min(1).max(128),
+  // The subject is stored in audit records and documents.
+  sub: freeText().refine((text) => text.isWellFormed()),
   organization_id: z.string().refine((id) => isId('organization', id)),
-  permissions: z.array(z.string().max(512)).max(256).default([]),
+  permissions: z.array(boundedText(maxPermissionLength)).max(256).default([]),
 })
 
-/** Reads the claims of a token. Drops permissions outside the token's organization. Throws if a claim is invalid. */
+/**
+ * Reads the claims of a token. Drops permissions outside the token's organization, and text that is no permission. Throws if
+ * a claim is invalid.
+ */
 export const toVerifiedToken = (payload: JWTPayload): VerifiedToken => {
   const { sub, organization_id: organizationId, permissions } = claimsSchema.parse(payload)
-  const own = `organizations/${organizationId}`
-  const within = permissions.filter((each) => [`${own}:`, `${own}/`].some((prefix) => each.startsWith(prefix)))
   const expiresAtMs = ((payload.exp ?? 0) + clockToleranceSeconds) * 1_000
-  return { userId: sub, organizationId, permissions: within, expiresAtMs }
+  return { userId: sub, organizationId, permissions: permissionsWithin(organizationId, permissions), expiresAtMs }
 }
 
 /** The minimum interval between fetches that are caused by unknown key ids. */
@@ -71,7 +82,10 @@ export const createTokenVerifier = (options: {
   issuer: { verify(token: string): Promise<VerifiedToken & { issued: TokenOrigin }> }
   external: readonly ExternalIssuer[]
   clock: Clock
-  /** Returns the principal with the permissions that its key still has, or undefined if key or token are revoked. */
+  /**
+   * Returns the principal with the permissions that it has now: at most those that the key that minted the token still has, or
+   * also those of its groups. Undefined if its key, token or organization is no longer valid.
+   */
   confirm: (principal: Principal) => Promise<Principal | undefined>
 }) => {
   const { issuer, external, clock, confirm } = options
@@ -82,7 +96,11 @@ export const createTokenVerifier = (options: {
     try {
       const { iss = '' } = decodeJwt(token)
       const externalIssuer = externalIssuers.get(iss)
-      if (externalIssuer !== undefined) return toPrincipal(iss, await verifyExternal(externalIssuer))
+      if (externalIssuer !== undefined) {
+        const { groups, ...claims } = await verifyExternal(externalIssuer)
+        const { permissions } = claims
+        return await confirm({ ...toPrincipal(iss, claims), external: { issuer: iss, groups, permissions } })
+      }
       const { issued, ...claims } = await issuer.verify(token)
       const { userId, organizationId, permissions } = claims
       return await confirm({
@@ -104,18 +122,24 @@ export const createTokenVerifier = (options: {
         requiredClaims: ['sub', 'exp'],
       })
       const claims = toVerifiedToken(payload)
-      const { organizations } = trusted
-      if (!organizations.includes('*') && !organizations.includes(claims.organizationId)) {
+      if (!maySignFor(trusted, claims.organizationId)) {
         throw new Error(`The issuer may not sign tokens for the organization ${claims.organizationId}.`)
       }
-      return claims
+      return { ...claims, groups: groupsOf(payload[trusted.groupsClaim]) }
     }
   }
 }
 
 const toPrincipal = (iss: string, { userId, organizationId, permissions, expiresAtMs }: VerifiedToken): Principal => ({
-  ...{ kind: 'user', id: userId, bucket: `${organizationId} user ${iss} ${userId}`, claims: [] },
-  ...{ permissions, tenantId: organizationId, homeTenantId: organizationId, expiresAtMs },
+  kind: 'user',
+  id: userId,
+  // Encoded, so that the end of the issuer is unambiguous: no two users share a bucket.
+  bucket: `${organizationId} user ${encodeURIComponent(iss)} ${userId}`,
+  claims: [],
+  permissions,
+  tenantId: organizationId,
+  homeTenantId: organizationId,
+  expiresAtMs,
 })
 
 const fetchKeys = async (url: string, init: RequestInit): Promise<Response> => {

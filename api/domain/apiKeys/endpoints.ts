@@ -16,6 +16,7 @@ const path = '/api/organizations/apiKeys/'
 const onKey = {
   path: '/api/organizations/apiKeys/{apiKeyId}/',
   tag,
+  credential: 'key',
   scope: 'organization',
   needs: ['organization', '*'],
   exists: (ctx, { apiKeyId = '' }) => apiKeyExists(ctx, apiKeyId),
@@ -28,6 +29,7 @@ export const apiKeyEndpoints = [
     path,
     operationId: 'listApiKeys',
     summary: 'List the API keys of an organization; key strings are masked unless the caller may manage them',
+    credential: 'key',
     tag,
     scope: 'organization',
     needs: ['organization', 'r'],
@@ -45,6 +47,7 @@ export const apiKeyEndpoints = [
     path,
     operationId: 'createApiKey',
     summary: 'Create an API key with at most the permissions of the caller',
+    credential: 'key',
     tag,
     scope: 'organization',
     needs: ['organization', '*'],

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { permissionPattern } from '#api/domain/access/permissions.ts'
+import { maxPermissionLength, permissionPattern } from '#api/domain/access/permissions.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
-import { boundedText, shownId, shownInstant } from '#api/platform/http/fields.ts'
+import { boundedText, maxNameLength, shownId, shownInstant } from '#api/platform/http/fields.ts'
 import { networkPattern } from '#api/platform/http/networks.ts'
 import { maskedApiKey } from '#api/platform/secrets/apiKey.ts'
 
@@ -12,16 +12,23 @@ const example = {
   permissions: [`organizations/${exampleId('organization')}/**:w`],
 }
 const displayName = () =>
-  boundedText(128)
+  boundedText(maxNameLength)
     .min(1)
     .meta({ examples: [example.displayName] })
 const claims = () =>
   z
-    .record(boundedText(64).regex(/^[A-Za-z][A-Za-z0-9_.-]*$/), z.boolean())
+    .record(boundedText(128).min(1), z.boolean())
     .refine((map) => Object.keys(map).length <= 64, 'must have at most 64 entries')
     .meta({ maxProperties: 64, examples: [example.claims] })
 const permissions = () =>
-  z.array(boundedText(256).regex(permissionPattern, 'must be <path>:<verb>, such as organizations/{id}/**:w')).max(256)
+  z
+    .array(
+      boundedText(maxPermissionLength).regex(
+        permissionPattern,
+        'must be <path>:<verb>, such as organizations/{id}/**:w',
+      ),
+    )
+    .max(256)
 
 const expiresAt = () =>
   z.iso.datetime({ offset: true }).meta({ examples: [exampleInstant], description: 'The expiry of the key.' })

@@ -7,6 +7,7 @@ import { lockLimits } from '#api/domain/organizations/service.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { optional } from '#api/platform/http/fields.ts'
+import { isWithinNetworks } from '#api/platform/http/networks.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
@@ -33,7 +34,7 @@ const refuseStronger = (ctx: Context, row: ApiKeyRow): void => {
   if (holdsAllOf(ctx, row)) return
   throw new Problem(
     'forbidden',
-    'The key has permissions or claims that the credential lacks. The credential may only deactivate or delete it.',
+    'The key has permissions or claims that the credential lacks, or is valid for longer or in more networks. The credential may only deactivate or delete it.',
   )
 }
 
@@ -44,7 +45,8 @@ export const apiKeyContext = ({ id, organizationId }: Pick<ApiKeyRow, 'id' | 'or
 /** Creates an API key with at most the permissions of the caller. Returns the key string. */
 export const createApiKey = async (ctx: Context, input: CreateApiKey): Promise<{ apiKey: string }> => {
   refuseEscalation(ctx, input)
-  return createOnce(ctx, async (tx, now) => {
+  refuseWiderBounds(ctx, input)
+  const answer = await createOnce(ctx, async (tx, now) => {
     await refuseTooMany(ctx, tx)
     const apiKey = newApiKey()
     const ids = { id: ctx.newId('apiKey'), organizationId: ctx.organizationId }
@@ -58,6 +60,23 @@ export const createApiKey = async (ctx: Context, input: CreateApiKey): Promise<{
     })
     return { apiKey }
   })
+  await recordReplay(ctx, answer)
+  return answer
+}
+
+/** Records that a replayed response shows a key string again. The record of the first response is that of the change. */
+const recordReplay = async (ctx: Context, { apiKey }: { apiKey: string }): Promise<void> => {
+  if (!ctx.idempotency?.replayed) return
+  const shown = await ctx.db
+    .select({ id: apiKeys.id })
+    .from(apiKeys)
+    .where(
+      and(
+        eq(apiKeys.organizationId, ctx.organizationId),
+        eq(apiKeys.fingerprint, fingerprintOf(apiKey, ctx.peppers[0])),
+      ),
+    )
+  await ctx.recordAudit({ action: 'readApiKeyStrings', resources: shown.map(({ id }) => id), fields: [] })
 }
 
 /** Returns a page of the organization's API keys, oldest first. */
@@ -69,7 +88,7 @@ export const listApiKeys = async (ctx: Context, page: Page): Promise<Paged<ApiKe
     .orderBy(...listOrder(apiKeys))
     .limit(page.limit + 1)
   const { items, ...next } = toPaged(rows, page)
-  return { ...next, items: presentAll(ctx, items) }
+  return { ...next, items: await presentAll(ctx, items) }
 }
 
 /**
@@ -81,13 +100,16 @@ export const patchApiKey = async (ctx: Context, apiKeyId: string, changes: Patch
   refuseEscalation(ctx, changes)
   const row = await ctx.db.transaction(async (tx) => {
     const before = await lockForChange(ctx, tx, apiKeyId)
-    if (!isDeactivation(changes)) refuseStronger(ctx, before)
+    if (!isDeactivation(changes)) {
+      refuseStronger(ctx, before)
+      refuseWiderBounds(ctx, { ...before, ...changes })
+    }
     const columns = { ...toColumns(changes), updatedAt: new Date(ctx.clock.now()) }
     const [changed] = await tx.update(apiKeys).set(columns).where(whereKey(ctx, apiKeyId)).returning()
     return changed
   })
   forget(ctx, apiKeyId)
-  const [answer] = presentAll(ctx, row === undefined ? [] : [row])
+  const [answer] = await presentAll(ctx, row === undefined ? [] : [row])
   if (answer === undefined) throw notFound()
   return answer
 }
@@ -119,7 +141,7 @@ export const rotateApiKey = async (
     return { apiKey, previousValidUntil: previousValidUntil.toISOString() }
   })
   ctx.keys.forget(apiKeyId)
-  auditReading(ctx, [apiKeyId])
+  await recordReplay(ctx, answer)
   return answer
 }
 
@@ -167,6 +189,29 @@ const restrictedClaims: readonly string[] = [
   'largeWorlds',
 ] satisfies (typeof knownClaims)[number][]
 
+type Bounds = {
+  readonly expiresAt?: string | Date | null | undefined
+  readonly allowedNetworks?: readonly string[] | null | undefined
+}
+
+/**
+ * Returns a sentence if bounds are wider than those of the caller: a key that expires, or is valid in some networks only, must
+ * not create a key that is valid for longer or elsewhere.
+ */
+const findWiderBound = ({ principal }: Context, { expiresAt, allowedNetworks }: Bounds): string | undefined => {
+  const { expiresAtMs, allowedNetworks: own } = principal
+  if (expiresAtMs !== undefined && (expiresAt == null || new Date(expiresAt).getTime() > expiresAtMs))
+    return 'The credential expires, and the key would be valid for longer. Set an earlier expiresAt.'
+  if (own !== undefined && (allowedNetworks == null || !allowedNetworks.every((each) => isWithinNetworks(each, own))))
+    return 'The credential is valid in some networks only, and the key would be valid in others. Set allowedNetworks.'
+  return undefined
+}
+
+const refuseWiderBounds = (ctx: Context, bounds: Bounds): void => {
+  const why = findWiderBound(ctx, bounds)
+  if (why !== undefined) throw new Problem('forbidden', why)
+}
+
 const refuseEscalation = (ctx: Context, { permissions = [], claims = {} }: PatchApiKey): void => {
   const excess = permissions.filter((each) => !mayGrant(ctx.principal.permissions, each))
   if (excess.length > 0)
@@ -185,31 +230,25 @@ const grantedClaims = (claims: Record<string, boolean>): string[] =>
 const isDeactivation = ({ isActive, ...others }: PatchApiKey): boolean =>
   isActive !== true && Object.keys(others).length === 0
 
-/** Reports whether the caller has every permission, and could grant every claim, of a key. */
-const holdsAllOf = ({ principal }: Context, { permissions, claims }: ApiKeyRow): boolean =>
-  permissions.every((each) => mayGrant(principal.permissions, each)) &&
-  grantedClaims(claims).every((each) => !restrictedClaims.includes(each) || principal.claims.includes(each))
+/** Reports whether the caller could create the same key: it has its permissions and claims, and no narrower bounds. */
+const holdsAllOf = (ctx: Context, row: ApiKeyRow): boolean =>
+  row.permissions.every((each) => mayGrant(ctx.principal.permissions, each)) &&
+  grantedClaims(row.claims).every((each) => !restrictedClaims.includes(each) || ctx.principal.claims.includes(each)) &&
+  findWiderBound(ctx, row) === undefined
 
 /**
  * Converts rows to responses. Key strings are shown to callers that manage keys and could have created the same key,
- * since reading a stronger key would give its permissions to the caller.
+ * since reading a stronger key would give its permissions to the caller. Each reading leaves an audit record.
  */
-const presentAll = (ctx: Context, rows: readonly ApiKeyRow[]): ApiKeyAnswer[] => {
+const presentAll = async (ctx: Context, rows: readonly ApiKeyRow[]): Promise<ApiKeyAnswer[]> => {
   const manages = strongestVerb(ctx.principal.permissions, pathOf(ctx.organizationId)) === '*'
   const shown = new Set(rows.filter((row) => manages && holdsAllOf(ctx, row)))
-  auditReading(
-    ctx,
-    [...shown].map(({ id }) => id),
-  )
+  if (shown.size > 0) {
+    await ctx.recordAudit({ action: 'readApiKeyStrings', resources: [...shown].map(({ id }) => id), fields: [] })
+  }
   return rows.map((row) =>
     present(row, shown.has(row) ? ctx.sealer.open(row.sealed, apiKeyContext(row)) : maskedApiKey),
   )
-}
-
-/** Logs which caller got the full strings of which keys. */
-const auditReading = ({ log, principal, organizationId }: Context, apiKeyIds: readonly string[]): void => {
-  if (apiKeyIds.length === 0) return
-  log.info({ audit: true, action: 'readKeyString', principal: principal.id, organizationId, apiKeyIds }, 'audit')
 }
 
 const present = (row: ApiKeyRow, keyString: string): ApiKeyAnswer => ({

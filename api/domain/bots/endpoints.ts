@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import type { Context } from '#api/domain/access/context.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { eventAnswer } from '#api/domain/events/schema.ts'
 import { entityTag } from '#api/platform/http/entityTag.ts'
 import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
+import { listBotEvents } from './events/service.ts'
 import { botsAnswer, createBotsBody, patchBotsBody } from './schema.ts'
 import { botsExist, createBots, deleteBots, getBots, listBots, patchBots } from './service.ts'
 
@@ -67,6 +69,7 @@ export const botEndpoints = [
     summary: 'Change the count of a bot deployment and the settings of its next bots',
     needs: ['world', 'w'],
     body: patchBotsBody,
+    created: createBotsBody,
     ifMatch: true,
     problems: [409],
     handle: async (ctx, { params, body, ifMatch }) => {
@@ -83,6 +86,23 @@ export const botEndpoints = [
     handle: async (ctx, { params }) => {
       await deleteBots(ctx, params)
       return {}
+    },
+  }),
+  endpoint({
+    ...botRoute,
+    method: 'get',
+    path: '/api/worlds/{worldId}/bots/{botDeploymentId}/events/',
+    operationId: 'listBotDeploymentEvents',
+    summary: 'List the recent events of a bot deployment, newest first',
+    needs: ['world', 'r'],
+    query: pageQuery,
+    answer: z.array(eventAnswer),
+    answerHeaders: ['link'],
+    handle: async (ctx, { params, query }) => {
+      const page = toPage(query)
+      const { items, next } = await listBotEvents(ctx, { ...params, page })
+      const path = `${botsPath(params.worldId)}${params.botDeploymentId}/events/`
+      return { body: items, headers: nextPageLink(path, page, next) }
     },
   }),
 ]

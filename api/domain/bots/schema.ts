@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { metadataAnswer } from '#api/domain/worlds/schema.ts'
+import { conditionAnswer } from '#api/domain/events/conditions.ts'
+import { metadataAnswer, timestampFields } from '#api/domain/worlds/schema.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
 import { boundedText, shownId, shownInstant, textMap } from '#api/platform/http/fields.ts'
 import { botDefaults, botFields } from '#shared/domain/bots.ts'
@@ -8,6 +9,13 @@ import { botPhases } from '#shared/enumerations.ts'
 
 const description = 'Guests at the door'
 const configuration = { count: 3, cpu: '250m', memory: '128Mi', args: ['--dance'], durationMinutes: 30 }
+const readyCondition = {
+  type: 'Ready',
+  status: 'True',
+  reason: 'BotsReady',
+  message: '',
+  lastTransitionAt: exampleInstant,
+}
 const metadata = { annotations: {}, labels: { team: 'events' } }
 
 const count = () =>
@@ -67,11 +75,15 @@ export const botsAnswer = z
       startedAt: z.number().exactOptional().meta({ description: 'Milliseconds since 1970.' }),
       worldStartedAt: shownInstant().exactOptional(),
       cluster: z.object({ name: z.string(), computeGroup: z.string() }),
+      conditions: z
+        .array(conditionAnswer)
+        .describe('Conditions of the bot deployment. Empty until the operator has reported.'),
     }),
     metadata: metadataAnswer,
     organizationId: shownId('organization'),
     projectId: shownId('project'),
     worldId: shownId('world'),
+    ...timestampFields,
   })
   .meta({
     id: 'BotDeployment',
@@ -86,11 +98,14 @@ export const botsAnswer = z
           startedAt: Date.parse(exampleInstant),
           worldStartedAt: exampleInstant,
           cluster: { name: 'default', computeGroup: 'production' },
+          conditions: [readyCondition],
         },
         metadata,
         organizationId: exampleId('organization'),
         projectId: exampleId('project'),
         worldId: exampleId('world'),
+        createdAt: exampleInstant,
+        updatedAt: exampleInstant,
       },
     ],
   })

@@ -1,6 +1,9 @@
-import { and, count, eq, isNull, notInArray, sql } from 'drizzle-orm'
+import { and, count, eq, isNull, notInArray, type SQL, sql } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
+import type { Limits } from '#api/domain/access/limits.ts'
+import { presentConditions } from '#api/domain/events/conditions.ts'
 import { lockLimits } from '#api/domain/organizations/service.ts'
+import { whereWorld } from '#api/domain/worlds/service.ts'
 import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
@@ -10,6 +13,7 @@ import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
+import { explainBotSize } from '#shared/domain/bots.ts'
 import type { BotsAnswer, CreateBots, PatchBots } from './schema.ts'
 import { type BotRow, botDeployments } from './table.ts'
 
@@ -26,12 +30,15 @@ export const createBots = async (
   const created = await createOnce(ctx, async (tx, now) => {
     const world = await lockWorld(ctx, tx, worldId)
     await checkBotCount(tx, world, input.count)
-    await checkDeploymentCount(ctx, tx, worldId)
+    const limits = await lockLimits(ctx, tx)
+    checkBotSize(input, limits)
+    await checkDeploymentCount(ctx, tx, worldId, limits)
     const id = ctx.newId('bot')
-    const { organizationId, projectId } = ctx
-    const scope = { organizationId, projectId, worldId, cluster: world.cluster }
-    await tx.insert(botDeployments).values({ id, ...scope, ...input, createdAt: now, updatedAt: now })
-    await markDirty(tx, { kind: 'bot', id, revision: 1 }, now.getTime())
+    const { organizationId, projectId, traceparent } = ctx
+    const cluster = world.targetCluster ?? world.cluster
+    const scope = { organizationId, projectId, worldId, worldName: world.resourceName, cluster }
+    await tx.insert(botDeployments).values({ id, resourceName: id, ...scope, ...input, createdAt: now, updatedAt: now })
+    await markDirty(tx, { kind: 'bot', id, revision: 1, traceparent })
     return { botDeploymentId: id }
   })
   ctx.wakeSync()
@@ -44,7 +51,7 @@ export const listBots = async (ctx: Context, worldId: string, page: Page): Promi
     .select({ bots: botDeployments, world: worlds })
     .from(botDeployments)
     .innerJoin(worlds, eq(worlds.id, botDeployments.worldId))
-    .where(and(whereWorld(ctx, worldId), whereAfterCursor(botDeployments, page)))
+    .where(and(whereBotsOfWorld(ctx, worldId), whereAfterCursor(botDeployments, page)))
     .orderBy(...listOrder(botDeployments))
     .limit(page.limit + 1)
   const { organizationId, projectId } = ctx
@@ -80,36 +87,51 @@ export const patchBots = async (
     if (row === undefined) throw notFound()
     checkIfMatch(ifMatch, row)
     await checkBotCount(tx, world, changes.count, row)
+    // Bots that are larger than a lowered limit may keep their size.
+    if (changes.cpu !== undefined || changes.memory !== undefined) {
+      const { cpu = '0', memory = '0' } = changes
+      checkBotSize({ cpu, memory }, await lockLimits(ctx, tx))
+    }
     const revision = row.revision + 1
     await tx
       .update(botDeployments)
       .set({ ...changes, revision, updatedAt: now })
       .where(eq(botDeployments.id, row.id))
-    await markDirty(tx, { kind: 'bot', id: row.id, revision }, now.getTime())
+    await markDirty(tx, { kind: 'bot', id: row.id, revision, traceparent: ctx.traceparent })
   })
   ctx.wakeSync()
 }
 
 /** Deletes a bot deployment. No response shows it from now on; its row is removed after its resource. */
 export const deleteBots = async (ctx: Context, key: BotsKey): Promise<void> => {
-  const now = new Date(ctx.clock.now())
+  const { traceparent } = ctx
+  const deletingAt = new Date(ctx.clock.now())
   await ctx.db.transaction(async (tx) => {
-    const [row] = await tx
-      .update(botDeployments)
-      .set({ deletingAt: now, revision: sql`${botDeployments.revision} + 1`, updatedAt: now })
-      .where(whereBots(ctx, key))
-      .returning({ id: botDeployments.id, revision: botDeployments.revision })
-    if (row === undefined) throw notFound()
-    await markDirty(tx, { kind: 'bot', ...row }, now.getTime())
+    if (!(await markBotDeploymentDeleting(tx, whereBots(ctx, key), { deletingAt, traceparent }))) throw notFound()
   })
   ctx.wakeSync()
+}
+
+/** Marks the bot deployment of a condition as deleting and dirty. Returns false if there is none. */
+export const markBotDeploymentDeleting = async (
+  tx: Transaction,
+  where: SQL | undefined,
+  { deletingAt, traceparent }: { deletingAt: Date; traceparent?: string | undefined },
+): Promise<boolean> => {
+  const [row] = await tx
+    .update(botDeployments)
+    .set({ deletingAt, revision: sql`${botDeployments.revision} + 1`, updatedAt: deletingAt })
+    .where(where)
+    .returning({ id: botDeployments.id, revision: botDeployments.revision })
+  if (row !== undefined) await markDirty(tx, { kind: 'bot', ...row, traceparent })
+  return row !== undefined
 }
 
 /** Reports whether the world has this bot deployment. */
 export const botsExist = async (ctx: Context, key: BotsKey): Promise<boolean> =>
   (await ctx.db.select({ id: botDeployments.id }).from(botDeployments).where(whereBots(ctx, key))).length > 0
 
-const whereWorld = (ctx: Context, worldId: string) =>
+const whereBotsOfWorld = (ctx: Context, worldId: string) =>
   and(
     eq(botDeployments.organizationId, ctx.organizationId),
     eq(botDeployments.projectId, ctx.projectId),
@@ -117,41 +139,42 @@ const whereWorld = (ctx: Context, worldId: string) =>
     isNull(botDeployments.deletingAt),
   )
 
-const whereBots = (ctx: Context, { worldId, botDeploymentId }: BotsKey) =>
-  and(whereWorld(ctx, worldId), eq(botDeployments.id, botDeploymentId))
+/** Selects a bot deployment of the scope that is not deleted. */
+export const whereBots = (ctx: Context, { worldId, botDeploymentId }: BotsKey) =>
+  and(whereBotsOfWorld(ctx, worldId), eq(botDeployments.id, botDeploymentId))
 
 /**
  * Reads a world and locks its row, so that concurrent changes count each other's bots. Throws a 404 if it is absent.
  */
 const lockWorld = async (ctx: Context, tx: Transaction, worldId: string): Promise<WorldRow> => {
-  const [world] = await tx
-    .select()
-    .from(worlds)
-    .where(
-      and(
-        eq(worlds.organizationId, ctx.organizationId),
-        eq(worlds.projectId, ctx.projectId),
-        eq(worlds.id, worldId),
-        isNull(worlds.deletingAt),
-      ),
-    )
-    .for('no key update')
+  const [world] = await tx.select().from(worlds).where(whereWorld(ctx, worldId)).for('no key update')
   if (world === undefined) throw notFound()
   return world
 }
 
-/** Throws a 409 if the world would have more bots than its scaling profile allows. Pending deployments count too. */
+/** Throws a 409 if the world would have more bots than its scaling profile allows. Pending bot deployments count too. */
 const checkBotCount = async (tx: Transaction, world: WorldRow, count: number, except?: BotRow): Promise<void> => {
   const wanted = (await countLiveBots(tx, world.id, except?.id)) + count
   if (wanted > world.estimatedCapacity) {
-    const detail = `The world would have ${wanted} bots, above the ${world.estimatedCapacity} of its profile. Lower the count.`
+    const allowed = world.estimatedCapacity
+    const detail = `The world would have ${wanted} bots, but its scaling profile allows ${allowed}. Lower the count.`
     throw new Problem('limit_reached', detail)
   }
 }
 
+/** Throws a 403 if a bot would be larger than the organization's limits allow. */
+const checkBotSize = (bot: { cpu: string; memory: string }, limits: Limits): void => {
+  const excess = explainBotSize(bot, limits)
+  if (excess !== undefined) throw new Problem('size_not_allowed', excess)
+}
+
 /** Throws a 409 if the world or its organization has its maximum of bot deployments. The world's row must be locked. */
-const checkDeploymentCount = async (ctx: Context, tx: Transaction, worldId: string): Promise<void> => {
-  const { maxBotDeployments } = await lockLimits(ctx, tx)
+export const checkDeploymentCount = async (
+  ctx: Pick<Context, 'organizationId'>,
+  tx: Transaction,
+  worldId: string,
+  { maxBotDeployments }: Pick<Limits, 'maxBotDeployments'>,
+): Promise<void> => {
   const [existing] = await tx
     .select({ all: count(), inWorld: sql<number>`count(*) filter (where ${botDeployments.worldId} = ${worldId})::int` })
     .from(botDeployments)
@@ -163,12 +186,15 @@ const checkDeploymentCount = async (ctx: Context, tx: Transaction, worldId: stri
     )
   }
   if ((existing?.all ?? 0) >= maxBotDeployments) {
-    const detail = `The organization has ${maxBotDeployments} bot deployments, its limit maxBotDeployments. Delete one.`
-    throw new Problem('limit_reached', detail)
+    throw new Problem(
+      'limit_reached',
+      `The organization has ${maxBotDeployments} bot deployments, which is its limit (maxBotDeployments). ` +
+        'Delete one first.',
+    )
   }
 }
 
-/** Returns the sum of the counts of a world's bot deployments that have not ended, without the deployment `except`. */
+/** Returns the sum of the counts of a world's bot deployments that have not ended, without the bot deployment `except`. */
 export const countLiveBots = async (tx: Transaction, worldId: string, except = ''): Promise<number> => {
   const [live] = await tx
     .select({ sum: sql<number>`coalesce(sum(${botDeployments.count}), 0)::int` })
@@ -200,9 +226,12 @@ const toBotsAnswer = (row: BotRow, world: WorldRow): BotsAnswer => ({
     ...optional('startedAt', row.startedAt?.getTime()),
     ...optional('worldStartedAt', world.startedAt?.toISOString()),
     cluster: { name: row.cluster, computeGroup: world.compute.group },
+    conditions: presentConditions(row.conditions),
   },
   metadata: row.metadata,
   organizationId: row.organizationId,
   projectId: row.projectId,
   worldId: row.worldId,
+  createdAt: row.createdAt.toISOString(),
+  updatedAt: row.updatedAt.toISOString(),
 })

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { doublePrecision, foreignKey, index, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core'
-import type { Metadata } from '#api/domain/worlds/schema.ts'
-import { worlds } from '#api/domain/worlds/table.ts'
+import { eventColumns } from '#api/domain/events/table.ts'
+import { resourceColumns, worlds } from '#api/domain/worlds/table.ts'
 import { instant } from '#api/platform/database/columns.ts'
 import { botPhases } from '#shared/enumerations.ts'
 import type { BotDeploymentSpec } from '#shared/resources/botDeployment.ts'
@@ -14,29 +14,21 @@ export const botDeployments = pgTable(
     organizationId: text().notNull(),
     projectId: text().notNull(),
     worldId: text().notNull(),
+    /** The name of the world's resource in the cluster. */
+    worldName: text().notNull(),
     description: text().notNull(),
     count: integer().notNull(),
     cpu: text().notNull(),
     memory: text().notNull(),
     args: jsonb().$type<string[]>().notNull(),
     durationMinutes: doublePrecision(),
-    metadata: jsonb().$type<Metadata>().notNull(),
-    /** Grows by one with each change of the desired state. */
-    revision: integer().notNull().default(1),
     phase: text({ enum: botPhases }).notNull().default('Pending'),
-    statusMessage: text().notNull().default(''),
     startedAt: instant(),
-    /** Grows by one with each change of the observed state. */
-    statusVersion: integer().notNull().default(0),
+    /** The cluster that has the resource. */
     cluster: text().notNull(),
-    /** The canonical spec that was last applied or adopted. */
-    applied: jsonb().$type<BotDeploymentSpec>(),
-    appliedResourceVersion: text(),
-    resourceUid: text(),
-    /** The time of the deletion request. From then on no response shows the row. It is removed after its resource. */
-    deletingAt: instant(),
-    createdAt: instant().notNull(),
-    updatedAt: instant().notNull(),
+    /** The cluster that the bots move to with their world, or null. */
+    targetCluster: text(),
+    ...resourceColumns<BotDeploymentSpec>(),
   },
   (table) => [
     foreignKey({
@@ -45,8 +37,21 @@ export const botDeployments = pgTable(
     }),
     index().on(table.worldId, table.createdAt, table.id),
     index().on(table.organizationId, table.worldId),
+    index().on(table.organizationId, table.resourceName),
     index().on(table.cluster).where(sql`${table.resourceUid} is not null`),
   ],
+)
+
+/** The recent events of bot deployments. Each bot deployment keeps its newest ones. */
+export const botEvents = pgTable(
+  'bot_events',
+  {
+    ...eventColumns(),
+    botDeploymentId: text()
+      .notNull()
+      .references(() => botDeployments.id, { onDelete: 'cascade' }),
+  },
+  (table) => [index().on(table.botDeploymentId, table.createdAt, table.id)],
 )
 
 export type BotRow = typeof botDeployments.$inferSelect

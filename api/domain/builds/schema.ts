@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
-import { boundedText, shownId, shownInstant } from '#api/platform/http/fields.ts'
+import { boundedText, freeText, shownId, shownInstant } from '#api/platform/http/fields.ts'
 
 const putExample = {
   image: 'registry.example/game/server:1.4',
@@ -18,17 +18,17 @@ const example = {
 }
 
 /** The name of a channel or a tag. */
-const buildName = boundedText(128).regex(
-  /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
-  'must begin with a letter or digit and contain only letters, digits, dots, underscores and hyphens',
-)
+const buildName = freeText()
 /** A reference to a build: channel and tag, or the content of the build. */
 export const buildReference = z
   .union([
     z.strictObject({ channelId: buildName, tag: buildName }),
     z.strictObject({ content: z.strictObject({ id: boundedText(256).min(1) }) }),
   ])
-  .meta({ examples: [{ channelId: example.channelId, tag: example.tag }, { content: { id: 'content-42' } }] })
+  .meta({
+    id: 'BuildReference',
+    examples: [{ channelId: example.channelId, tag: example.tag }, { content: { id: 'content-42' } }],
+  })
 /** The build of a run in responses. */
 export const resolvedBuild = z.object({
   channelId: boundedText(256),

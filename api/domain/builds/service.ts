@@ -1,9 +1,11 @@
 import { and, count, desc, eq } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
-import { organizations } from '#api/domain/organizations/table.ts'
+import type { Limits } from '#api/domain/access/limits.ts'
+import { lockLimits } from '#api/domain/organizations/service.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { optional } from '#api/platform/http/fields.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
+import { findImageFault } from '#shared/images.ts'
 import type { BuildAnswer, BuildPackage, BuildReference, PutBuild, ResolvedBuild } from './schema.ts'
 import { type BuildRow, builds } from './table.ts'
 
@@ -23,8 +25,7 @@ export const getBuild = async (ctx: Context, name: BuildName): Promise<BuildAnsw
 export const putBuild = async (ctx: Context, name: BuildName, input: PutBuild): Promise<BuildAnswer> =>
   ctx.db.transaction(async (tx) => {
     const { organizationId } = ctx
-    const whereOrganization = eq(organizations.id, organizationId)
-    await tx.select({ id: organizations.id }).from(organizations).where(whereOrganization).for('no key update')
+    checkImage(input.image, await lockLimits(ctx, tx))
     const [before] = await tx.select().from(builds).where(whereBuild(organizationId, name))
     if (before !== undefined && isUnchanged(before, input)) return toBuildAnswer(before)
     const [existing] = await tx
@@ -46,10 +47,23 @@ export const putBuild = async (ctx: Context, name: BuildName, input: PutBuild): 
     return toBuildAnswer({ organizationId, ...name, ...row })
   })
 
+const imageFaults = {
+  address: 'has an IP address or a loopback name as its registry. Use a registry with a name.',
+  registry: 'is not from an allowed registry. The limit imageRegistries lists them.',
+} as const
+
+/** Throws a 403 if servers of the organization may not run the image. */
+const checkImage = (image: string, { imageRegistries }: Limits): void => {
+  const fault = findImageFault(image, imageRegistries)
+  if (fault !== undefined) throw new Problem('image_not_allowed', `The image ${image} ${imageFaults[fault]}`)
+}
+
 /** Deletes the build of a channel and tag. Active runs keep their build. */
 export const deleteBuild = async (ctx: Context, name: BuildName): Promise<void> => {
-  const deleted = await ctx.db.delete(builds).where(whereBuild(ctx.organizationId, name)).returning({ id: builds.id })
-  if (deleted.length === 0) throw notFound()
+  await ctx.db.transaction(async (tx) => {
+    const deleted = await tx.delete(builds).where(whereBuild(ctx.organizationId, name)).returning({ id: builds.id })
+    if (deleted.length === 0) throw notFound()
+  })
 }
 
 /** Throws a 422 if a reference cannot be resolved, and a 404 if the project of the headers does not exist. */

@@ -1,8 +1,146 @@
+import { z } from 'zod'
+import type { Context } from '#api/domain/access/context.ts'
+import type { ScopeRef } from '#api/domain/access/scope.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
-import { deleteProject, deleteWorld } from './service.ts'
+import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
+import { purgeOrganization, purgeProject, purgeWorld } from './purge/service.ts'
+import { listDeletedWorlds, restoreOrganization, restoreProject, restoreWorld } from './restore/service.ts'
+import { deletedWorld } from './schema.ts'
+import { deleteOrganization, deleteProject, deleteWorld } from './service.ts'
 
-/** The endpoints that delete a project or a world with its contents. */
+const ofProjectInPath = ({ organizationId }: Context, params: Readonly<Record<string, string>>): ScopeRef => ({
+  kind: 'project',
+  organizationId,
+  projectId: params.projectId ?? '',
+  worldId: '',
+})
+const onOrganization = { tag: 'Organizations', scope: 'organization', needs: ['organization', 'r'] } as const
+const onProject = { tag: 'Projects', scope: 'organization', needs: [ofProjectInPath, 'w'], subtree: true } as const
+const onWorld = { tag: 'Worlds', scope: 'project' } as const
+
+/** The endpoints that restore deleted organizations, projects and worlds, or erase them. */
+const restoreEndpoints = [
+  endpoint({
+    ...onWorld,
+    method: 'get',
+    path: '/api/worlds/deleted/',
+    operationId: 'listDeletedWorlds',
+    summary: 'List the deleted worlds of a project that can be restored',
+    needs: ['project', 'r'],
+    query: pageQuery,
+    answer: z.array(deletedWorld),
+    answerHeaders: ['link'],
+    handle: async (ctx, { query }) => {
+      const page = toPage(query)
+      const { items, next } = await listDeletedWorlds(ctx, page)
+      return { body: items, headers: nextPageLink('/api/worlds/deleted/', page, next) }
+    },
+  }),
+  endpoint({
+    ...onWorld,
+    method: 'post',
+    path: '/api/worlds/{worldId}/restore/',
+    operationId: 'restoreWorld',
+    summary: 'Restore a deleted world with its bots, documents, deployments and picture',
+    needs: ['project', 'w'],
+    status: 204,
+    problems: [409],
+    handle: async (ctx, { params }) => {
+      await restoreWorld(ctx, params.worldId)
+      return {}
+    },
+  }),
+  endpoint({
+    ...onWorld,
+    method: 'post',
+    path: '/api/worlds/{worldId}/purge/',
+    operationId: 'purgeWorld',
+    summary: 'Erase a deleted world for good',
+    needs: ['project', 'w'],
+    subtree: true,
+    status: 204,
+    handle: async (ctx, { params }) => {
+      await purgeWorld(ctx, params.worldId)
+      return {}
+    },
+  }),
+  endpoint({
+    ...onProject,
+    method: 'post',
+    path: '/api/organizations/projects/{projectId}/restore/',
+    operationId: 'restoreProject',
+    summary: 'Restore a deleted project with the worlds that were deleted with it',
+    status: 204,
+    problems: [409],
+    handle: async (ctx, { params }) => {
+      await restoreProject(ctx, params.projectId)
+      return {}
+    },
+  }),
+  endpoint({
+    ...onProject,
+    method: 'post',
+    path: '/api/organizations/projects/{projectId}/purge/',
+    operationId: 'purgeProject',
+    summary: 'Erase a deleted project for good',
+    status: 204,
+    handle: async (ctx, { params }) => {
+      await purgeProject(ctx, params.projectId)
+      return {}
+    },
+  }),
+  endpoint({
+    ...onOrganization,
+    method: 'post',
+    path: '/api/organizations/{organizationId}/restore/',
+    operationId: 'restoreOrganization',
+    summary: 'Restore a deleted organization with what was deleted with it',
+    credential: 'key',
+    platformOnly: true,
+    actsOnDeleted: true,
+    status: 204,
+    problems: [403, 409],
+    handle: async (ctx) => {
+      await restoreOrganization(ctx)
+      return {}
+    },
+  }),
+  endpoint({
+    ...onOrganization,
+    method: 'post',
+    path: '/api/organizations/{organizationId}/purge/',
+    operationId: 'purgeOrganization',
+    summary: 'Erase a deleted organization for good',
+    credential: 'key',
+    platformOnly: true,
+    actsOnDeleted: true,
+    status: 204,
+    problems: [403],
+    handle: async (ctx) => {
+      await purgeOrganization(ctx)
+      return {}
+    },
+  }),
+]
+
+/** The endpoints that delete an organization, a project or a world with its contents. */
 export const deletionEndpoints = [
+  ...restoreEndpoints,
+  endpoint({
+    ...onOrganization,
+    method: 'delete',
+    path: '/api/organizations/{organizationId}/',
+    operationId: 'deleteOrganization',
+    summary: 'Delete an organization with everything in it',
+    credential: 'key',
+    platformOnly: true,
+    status: 204,
+    problems: [403],
+    handle: async (ctx) => {
+      await deleteOrganization(ctx)
+      return {}
+    },
+  }),
   endpoint({
     path: '/api/organizations/projects/current/',
     tag: 'Projects',

@@ -1,4 +1,4 @@
-import { liveConfigUrl } from '#api/domain/worlds/present.ts'
+import { liveConfigUrl, presentAddress } from '#api/domain/worlds/present.ts'
 import type { DeploymentRow, LaunchContextRow, WorldRow } from '#api/domain/worlds/table.ts'
 import { optional } from '#api/platform/http/fields.ts'
 import type { TravelLocation } from './schema.ts'
@@ -25,4 +25,5 @@ export const presentTravelLocation = (
   queueState: { queued: world.queueQueued, active: world.queueActive },
   admission: world.admission,
   ...optional('pictureUrl', world.pictureUrl),
+  ...presentAddress(world),
 })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { deploymentExample, worldExample } from '#api/domain/worlds/examples.ts'
-import { admissionAnswer, metadataAnswer, queueState } from '#api/domain/worlds/schema.ts'
+import { addressFields, admissionAnswer, metadataAnswer, queueState } from '#api/domain/worlds/schema.ts'
 import { boundedText, shownId } from '#api/platform/http/fields.ts'
 
 const travelExample = {
@@ -19,6 +19,8 @@ const travelExample = {
   queueState: worldExample.queueState,
   admission: worldExample.admission,
   pictureUrl: worldExample.pictureUrl,
+  address: worldExample.status.address,
+  strategy: worldExample.status.strategy,
 }
 
 /** A world that users can travel to, in responses. */
@@ -39,6 +41,7 @@ export const travelLocation = z
     queueState,
     admission: admissionAnswer,
     pictureUrl: z.string().exactOptional(),
+    ...addressFields,
   })
   .meta({ id: 'TravelLocation', examples: [travelExample] })
 

@@ -2,6 +2,7 @@ import { and, eq, inArray, isNull } from 'drizzle-orm'
 import { authoriseListing, pathOf } from '#api/domain/access/authorise.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import { strongestVerb } from '#api/domain/access/permissions.ts'
+import { projects } from '#api/domain/projects/table.ts'
 import {
   checkScopeExists,
   readWorlds,
@@ -13,7 +14,7 @@ import { presentPublicWorld } from '#api/domain/worlds/present.ts'
 import type { PublicWorldAnswer } from '#api/domain/worlds/schema.ts'
 import { deployments, launchContexts, worlds } from '#api/domain/worlds/table.ts'
 import type { Page, Paged } from '#api/platform/http/page.ts'
-import { Problem } from '#api/platform/http/problem.ts'
+import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import { presentTravelLocation } from './present.ts'
 import type { AccessAnswer, TravelLocation } from './schema.ts'
@@ -32,8 +33,20 @@ export const listPublicWorlds = async (ctx: Context, page: Page): Promise<Paged<
   }
 }
 
+/** Returns a context whose organization is that of its project, if the headers name only a project. */
+const withOrganization = async (ctx: Context): Promise<Context> => {
+  if (ctx.organizationId !== '' || ctx.projectId === '') return ctx
+  const [project] = await ctx.db
+    .select({ organizationId: projects.organizationId })
+    .from(projects)
+    .where(and(eq(projects.id, ctx.projectId), isNull(projects.deletingAt)))
+  if (project === undefined) throw notFound()
+  return { ...ctx, ...project }
+}
+
 /** Lists the Active worlds with an active launch context that the caller can read. */
-export const listTravelLocations = async (ctx: Context, page: Page): Promise<Paged<TravelLocation>> => {
+export const listTravelLocations = async (request: Context, page: Page): Promise<Paged<TravelLocation>> => {
+  const ctx = await withOrganization(request)
   if (ctx.organizationId !== '') authoriseListing(ctx)
   const whereOpen = and(eq(launchContexts.isActive, true), eq(worlds.phase, 'Active'))
   const { items, ...next } = await readWorlds(ctx, page, and(whereInScope(ctx), whereReadable(ctx), whereOpen))

@@ -19,9 +19,9 @@ const endpointsOf = (type: DocumentType) => {
   const onDocument = {
     path: `/api/documents/${type}/{id}/`,
     tag: 'Documents',
-    credential: 'keyOrToken',
     scope: 'organization?project?world',
     params: documentParams,
+    auditsOncePerMinute: true,
   } as const
   return [
     endpoint({

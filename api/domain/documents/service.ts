@@ -5,13 +5,13 @@ import type { ScopeIds } from '#api/domain/access/scope.ts'
 import { scopeExistsIn } from '#api/domain/scopes/service.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import type { DocumentType } from '#shared/enumerations.ts'
+import { lockDocument } from './cleanup/service.ts'
 import type { DocumentAnswer } from './schema.ts'
 import { type DocumentRef, resolveDocument } from './scope.ts'
-import { lockScopeShared } from './sweep/service.ts'
 import { type DocumentRow, documents } from './table.ts'
 
 /** The part of a context that a write needs. */
-type WriteContext = Pick<Context, 'db' | 'clock' | 'principal' | 'documentCounts' | keyof ScopeIds> & {
+type WriteContext = Pick<Context, 'db' | 'clock' | 'principal' | 'verb' | 'documentCounts' | keyof ScopeIds> & {
   readonly cachedLimits: (organizationId: string) => DocumentLimits
 }
 type DocumentLimits = Pick<Limits, 'maxDocuments' | 'maxDocumentBytes'>
@@ -49,15 +49,15 @@ export const deleteDocument = async (ctx: Context, name: DocumentName): Promise<
 
 /** Returns the owner of a document. Throws a 403 if the caller may not write it. */
 const ownerOf = (
-  { principal }: WriteContext,
+  { principal, verb }: WriteContext,
   type: DocumentType,
   { data, userId }: { data: Record<string, unknown>; userId?: string },
 ): string => {
   if (type === 'kvStore' && data.store === 'kvstoreServer' && !principal.claims.includes('worldServer')) {
     throw new Problem('forbidden', 'Only keys with the claim worldServer may write the store kvstoreServer.')
   }
-  if (principal.kind === 'user' && userId !== undefined && userId !== principal.id) {
-    throw new Problem('forbidden', 'The token may only write documents of its own user.')
+  if (principal.kind === 'user' && verb !== '*' && userId !== undefined && userId !== principal.id) {
+    throw new Problem('forbidden', 'The token may only write documents of its own user. Others need * on the scope.')
   }
   return userId ?? principal.id
 }
@@ -74,18 +74,19 @@ const write = async (
   const version = sql`greatest(${now.toISOString()}::timestamptz, ${documents.version} + interval '1 millisecond')`
   const counted = row.deletedAt === null ? await ctx.documentCounts.of(organizationId) : undefined
   const { written, change } = await ctx.db.transaction(async (tx) => {
-    // Serializes the writes of a document. A row lock is not enough, since a new document has no row yet. The write itself
-    // is one statement, since subscribers get every change of the row.
-    const key = JSON.stringify([organizationId, projectId, worldId, name.type, id])
-    await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`)
-    await lockScopeShared(tx, document)
+    await lockDocument(tx, { organizationId, projectId, worldId, type: name.type, id })
     // Checked under the lock: a deletion of the scope has either finished or not begun.
-    if (!(await scopeExistsIn(tx, document.kind, document))) throw notFound()
-    const [before] = await tx.select(columnsWithSize).from(documents).where(whereDocument(document, name.type))
+    const [scopeExists, [before]] = await Promise.all([
+      scopeExistsIn(tx, document.kind, document),
+      tx.select(columnsWithSize).from(documents).where(whereDocument(document, name.type)),
+    ])
+    if (!scopeExists) throw notFound()
     const isAbsent = before === undefined || before.deletedAt !== null
     if (isAbsent && row.deletedAt !== null) throw notFound()
     if (!isAbsent) ownerOf(ctx, name.type, before)
-    if (counted !== undefined) refuseAbove(ctx.cachedLimits(organizationId), counted, isAbsent)
+    const isNewRow = before === undefined
+    if (counted !== undefined) refuseAbove(ctx.cachedLimits(organizationId), counted, { isAbsent, isNewRow })
+    // One statement, since subscribers get every change of the row.
     const [written] = await tx
       .insert(documents)
       .values({ organizationId, projectId, worldId, type: name.type, id, ...row, version: now })
@@ -95,7 +96,7 @@ const write = async (
       })
       .returning(columnsWithSize)
     if (written === undefined) throw notFound()
-    return { written, change: changeOf(isAbsent ? undefined : before, row.deletedAt === null ? written : undefined) }
+    return { written, change: changeOf(before, written) }
   })
   ctx.documentCounts.add(organizationId, change)
   return written
@@ -103,27 +104,48 @@ const write = async (
 
 const columnsWithSize = { ...getTableColumns(documents), bytes: sql<number>`pg_column_size(${documents.data})` }
 
-type Sized = { readonly bytes: number }
+type Sized = Pick<DocumentRow, 'deletedAt'> & { readonly bytes: number }
 
-const changeOf = (before: Sized | undefined, after: Sized | undefined): DocumentUsage => ({
-  documents: (after ? 1 : 0) - (before ? 1 : 0),
-  bytes: (after?.bytes ?? 0) - (before?.bytes ?? 0),
-})
+const changeOf = (before: Sized | undefined, after: Sized): DocumentUsage => {
+  const [was, is] = [usageOf(before), usageOf(after)]
+  return {
+    documents: is.documents - was.documents,
+    bytes: is.bytes - was.bytes,
+    keptRows: is.keptRows - was.keptRows,
+    keptBytes: 0,
+  }
+}
 
-/** Throws a 409 if the organization has reached its limit of documents or bytes. */
+const usageOf = (row: Sized | undefined): Omit<DocumentUsage, 'keptBytes'> => {
+  if (row === undefined) return { documents: 0, bytes: 0, keptRows: 0 }
+  return row.deletedAt === null
+    ? { documents: 1, bytes: row.bytes, keptRows: 0 }
+    : { documents: 0, bytes: 0, keptRows: 1 }
+}
+
+/** The maximum of documents with the rows of deleted ones, as a multiple of the limits. */
+const keptFactor = 2
+
+/** Throws a 409 if the organization has reached its limit of documents or bytes, or keeps too many deleted ones. */
 const refuseAbove = (
   { maxDocuments, maxDocumentBytes }: DocumentLimits,
   counted: DocumentUsage,
-  isNew: boolean,
+  { isAbsent, isNewRow }: { isAbsent: boolean; isNewRow: boolean },
 ): void => {
-  if (isNew && counted.documents >= maxDocuments) {
+  const { documents, bytes, keptRows, keptBytes } = counted
+  const hasTooManyRows = isNewRow && documents + keptRows >= keptFactor * maxDocuments
+  if (hasTooManyRows || bytes + keptBytes >= keptFactor * maxDocumentBytes) {
+    const detail = `The organization has ${documents} documents of ${bytes} bytes, and keeps ${keptRows} deleted ones of ${keptBytes} bytes. Together they are at most twice maxDocuments and maxDocumentBytes. Purge deleted worlds and projects, or retry in a day.`
+    throw new Problem('limit_reached', detail)
+  }
+  if (isAbsent && documents >= maxDocuments) {
     throw new Problem(
       'limit_reached',
       `The organization has ${maxDocuments} documents, which is its limit (maxDocuments). Delete documents first.`,
     )
   }
-  if (counted.bytes >= maxDocumentBytes) {
-    const detail = `The documents of the organization have ${counted.bytes} bytes. The limit is ${maxDocumentBytes} (maxDocumentBytes). Delete documents first.`
+  if (bytes >= maxDocumentBytes) {
+    const detail = `The documents of the organization have ${bytes} bytes. The limit is ${maxDocumentBytes} (maxDocumentBytes). Delete documents first.`
     throw new Problem('limit_reached', detail)
   }
 }

@@ -1,29 +1,41 @@
-import { foreignKey, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
+import { sql } from 'drizzle-orm'
+import { foreignKey, index, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { organizations } from '#api/domain/organizations/table.ts'
 import { instant } from '#api/platform/database/columns.ts'
 import { documentTypes } from '#shared/enumerations.ts'
 
+/** The columns that a document has in both tables. */
+const contentColumns = {
+  organizationId: text().notNull(),
+  projectId: text().notNull(),
+  worldId: text().notNull(),
+  type: text({ enum: documentTypes }).notNull(),
+  id: text().notNull(),
+  userId: text().notNull(),
+  data: jsonb().$type<Record<string, unknown>>().notNull(),
+}
+
 /**
- * Documents by scope. An empty project or world id means a scope of a higher level. A deleted document keeps its row while
- * its scope exists, so that versions never repeat.
+ * Documents by scope. An empty project or world id means a scope of a higher level. A deleted document keeps its row for a
+ * day, so that its versions do not repeat and a replica that was disconnected can read it.
  */
 export const documents = pgTable(
   'documents',
   {
-    organizationId: text().notNull(),
-    projectId: text().notNull(),
-    worldId: text().notNull(),
-    type: text({ enum: documentTypes }).notNull(),
-    id: text().notNull(),
-    userId: text().notNull(),
-    data: jsonb().$type<Record<string, unknown>>().notNull(),
+    ...contentColumns,
     version: instant().notNull(),
     deletedAt: instant(),
   },
   (table) => [
     primaryKey({ columns: [table.organizationId, table.projectId, table.worldId, table.type, table.id] }),
     foreignKey({ columns: [table.organizationId], foreignColumns: [organizations.id] }),
+    index().on(table.deletedAt).where(sql`${table.deletedAt} is not null`),
   ],
 )
+
+/** The documents of deleted projects and worlds that can be restored. */
+export const keptDocuments = pgTable('kept_documents', contentColumns, (table) => [
+  primaryKey({ columns: [table.organizationId, table.projectId, table.worldId, table.type, table.id] }),
+])
 
 export type DocumentRow = typeof documents.$inferSelect

@@ -1,14 +1,21 @@
 import { z } from 'zod'
-import { organizationHeader, projectHeader, worldHeader } from '#api/domain/access/scope.ts'
 import { multipartOverheadBytes } from '#api/platform/http/body.ts'
-import { exampleId } from '#api/platform/http/examples.ts'
 import { pictureTypes } from '#api/platform/http/upload.ts'
-import { type IdKind, idPattern } from '#shared/ids.ts'
 import { productVersion } from '#shared/version.ts'
-import type { Endpoint, Scope } from './endpoint.ts'
-import { idParams } from './serve.ts'
+import { addDescriptions, addExamples, examplesOf, nameNestedObjects } from './components.ts'
+import { operationDescriptions } from './descriptions.ts'
+import { credentialOf, type Endpoint } from './endpoint.ts'
+import { introduction } from './introduction.ts'
+import { type Json, schemaOf } from './jsonSchema.ts'
+import { parametersOf } from './parameters.ts'
 
-type Json = { [key: string]: unknown }
+/** An OpenAPI document. */
+export type OpenApiDocument = Json & {
+  readonly info: Json
+  readonly tags: readonly Json[]
+  readonly paths: Record<string, Json>
+  readonly components: { readonly schemas: Record<string, Json>; readonly [key: string]: unknown }
+}
 
 const problem = z
   .object({
@@ -31,7 +38,7 @@ const problem = z
         detail: 'The request has 1 validation error.',
         code: 'invalid_request',
         requestId: 'a1f6c7de-6b1c-4f0e-9d0b-0d7b2f4f3c55',
-        errors: [{ path: '/name', message: 'Invalid input: expected string, received undefined' }],
+        errors: [{ path: '/name', message: 'required' }],
       },
     ],
   })
@@ -41,6 +48,7 @@ const descriptions: Record<number, string> = {
   401: 'The credential is missing or invalid.',
   403: 'The credential has no permission for the request.',
   404: 'The resource does not exist, or the credential or the scope headers give no access to it.',
+  408: 'The body arrives too slowly. The connection is closed.',
   409: 'The request conflicts with the current state.',
   412: 'The entity tag in If-Match is not current.',
   413: 'The body is too large.',
@@ -49,6 +57,7 @@ const descriptions: Record<number, string> = {
   426: 'The path accepts WebSocket connections only.',
   429: 'Too many requests. Retry after Retry-After seconds.',
   500: 'An unexpected error. The log has an entry with the request id.',
+  501: 'The installation does not offer this.',
   503: 'A dependency, such as the database, is unavailable. Retry after Retry-After seconds.',
 }
 
@@ -68,24 +77,26 @@ const headersOf = (status: number): Json => ({
 })
 
 /** Returns the OpenAPI 3.1 document of endpoints. Its schemas are generated from those that validate requests. */
-export const openApiDocument = (endpoints: readonly Endpoint[]): Json => {
-  const components: Json = {}
+export const openApiDocument = (endpoints: readonly Endpoint[]): OpenApiDocument => {
+  const components: Record<string, Json> = {}
   const paths: Record<string, Json> = {}
   for (const endpoint of endpoints) {
     paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method]: operation(endpoint, components) }
   }
+  const schemas = finishComponents(components)
+  for (const content of contentsIn(paths)) addMediaExamples(content, schemas)
   return {
     openapi: '3.1.0',
     info: {
       title: 'Orrery',
       version: productVersion,
-      description: 'Hosts virtual worlds on Kubernetes for many tenants.',
+      description: introduction,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     tags: [...new Set(endpoints.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
     components: {
-      schemas: Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1))),
+      schemas,
       headers: namedHeaders,
       securitySchemes: {
         apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
@@ -95,6 +106,30 @@ export const openApiDocument = (endpoints: readonly Endpoint[]): Json => {
   }
 }
 
+const finishComponents = (components: Readonly<Record<string, Json>>): Record<string, Json> => {
+  const sorted = Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1)))
+  for (const [name, schema] of Object.entries(sorted)) addDescriptions(name, schema)
+  const schemas = nameNestedObjects(sorted)
+  addExamples(schemas)
+  return schemas
+}
+
+type MediaType = { schema?: Json; examples?: Json }
+
+/** Returns the JSON bodies of all operations and responses. */
+const contentsIn = (paths: Readonly<Record<string, Json>>): MediaType[] =>
+  Object.values(paths)
+    .flatMap((path) => Object.values(path) as { requestBody?: Json; responses: Record<string, Json> }[])
+    .flatMap(({ requestBody, responses }) => [requestBody, ...Object.values(responses)])
+    .flatMap((body) => Object.values((body?.content ?? {}) as Record<string, MediaType>))
+
+/** Shows the examples of a schema beside the operation, where tools look for them first. */
+const addMediaExamples = (content: MediaType, schemas: Readonly<Record<string, Json>>): void => {
+  const examples = content.schema === undefined ? [] : examplesOf(content.schema, schemas)
+  if (examples.length === 0) return
+  content.examples = Object.fromEntries(examples.map((value, at) => [`example${at + 1}`, { value }]))
+}
+
 const security: Record<NonNullable<Endpoint['credential']>, Json[]> = {
   none: [],
   key: [{ apiKey: [] }],
@@ -102,12 +137,25 @@ const security: Record<NonNullable<Endpoint['credential']>, Json[]> = {
   keyOrToken: [{ apiKey: [] }, { token: [] }],
 }
 
-const operation = (endpoint: Endpoint, components: Json): Json => ({
+const credentialTexts: Record<NonNullable<Endpoint['credential']>, string> = {
+  none: '',
+  key: "Takes an API key only; a user's token gets 403.",
+  token: "Takes a user's token only.",
+  keyOrToken: "Takes an API key or a user's token.",
+}
+
+const descriptionOf = (endpoint: Endpoint): string =>
+  [endpoint.description ?? operationDescriptions[endpoint.operationId], credentialTexts[credentialOf(endpoint)]]
+    .filter(Boolean)
+    .join(' ')
+
+const operation = (endpoint: Endpoint, components: Record<string, Json>): Json => ({
   operationId: endpoint.operationId,
   summary: endpoint.summary,
+  description: descriptionOf(endpoint),
   tags: [endpoint.tag],
-  security: security[endpoint.credential ?? 'key'],
-  parameters: [...pathParameters(endpoint, components), ...queryParameters(endpoint, components), ...headers(endpoint)],
+  security: security[credentialOf(endpoint)],
+  parameters: parametersOf(endpoint, components),
   ...requestBody(endpoint, components),
   responses: {
     [endpoint.status ?? 200]: success(endpoint, components),
@@ -115,7 +163,7 @@ const operation = (endpoint: Endpoint, components: Json): Json => ({
   },
 })
 
-const success = (endpoint: Endpoint, components: Json): Json => ({
+const success = (endpoint: Endpoint, components: Record<string, Json>): Json => ({
   description: endpoint.answerDescription ?? 'The request succeeded.',
   headers: {
     ...headersOf(endpoint.status ?? 200),
@@ -124,12 +172,15 @@ const success = (endpoint: Endpoint, components: Json): Json => ({
       (endpoint.answerHeaders ?? []).map((name) => [name, { required: name !== 'link', schema: { type: 'string' } }]),
     ),
   },
+  ...(endpoint.streams && {
+    content: Object.fromEntries(endpoint.streams.map((type) => [type, { schema: { type: 'string' } }])),
+  }),
   ...(endpoint.answer === undefined
     ? {}
     : { content: { 'application/json': { schema: schemaOf(endpoint.answer, 'output', components) } } }),
 })
 
-const failure = (status: number, components: Json): Json => ({
+const failure = (status: number, components: Record<string, Json>): Json => ({
   description: descriptions[status] ?? '',
   headers: headersOf(status),
   content: { 'application/problem+json': { schema: schemaOf(problem, 'output', components) } },
@@ -137,7 +188,8 @@ const failure = (status: number, components: Json): Json => ({
 
 /** Returns the error statuses that an endpoint may answer with. */
 const statusesOf = (endpoint: Endpoint): number[] => {
-  const { scope = 'none', credential = 'key', needs, body, upload, query, params, ifMatch, idempotent } = endpoint
+  const { scope = 'none', needs, body, upload, query, params, ifMatch, idempotent } = endpoint
+  const credential = credentialOf(endpoint)
   const needsScope = scope !== 'none' && scope !== 'optional'
   const hasInput = needsScope || body || upload || query || params || idempotent
   const statuses = [
@@ -145,8 +197,8 @@ const statusesOf = (endpoint: Endpoint): number[] => {
     ...(credential === 'none' ? [] : [401]),
     ...(hasInput ? [400] : []),
     ...(scope === 'none' && !endpoint.path.includes('{') ? [] : [404]),
-    ...(needs && needs[1] !== 'r' ? [403] : []),
-    ...(body || upload ? [413, 415] : []),
+    ...(credential === 'key' || (needs && needs[1] !== 'r') ? [403] : []),
+    ...(body || upload ? [408, 413, 415] : []),
     ...(ifMatch ? [412] : []),
     ...(idempotent ? [409] : []),
     ...(endpoint.problems ?? []),
@@ -154,13 +206,21 @@ const statusesOf = (endpoint: Endpoint): number[] => {
   return [...new Set(statuses)].sort((a, b) => a - b)
 }
 
-const requestBody = (endpoint: Endpoint, components: Json): Json => {
+const requestBody = (endpoint: Endpoint, components: Record<string, Json>): Json => {
   if (endpoint.upload) {
-    const raw = Object.fromEntries(pictureTypes.map((type) => [type, { schema: {} }]))
+    // Generators of clients know bytes by this format, which OpenAPI 3.1 no longer needs.
+    const bytes = { type: 'string', format: 'binary' }
+    const raw = Object.fromEntries(pictureTypes.map((type) => [type, { schema: bytes }]))
     const form = {
       type: 'object',
       required: ['file'],
-      properties: { file: { type: 'string', contentMediaType: 'application/octet-stream' } },
+      properties: {
+        file: {
+          ...bytes,
+          contentMediaType: 'application/octet-stream',
+          description: 'A PNG, JPEG or WebP picture.',
+        },
+      },
       description: `One file of at most 10 MiB. The form may add ${multipartOverheadBytes} bytes.`,
     }
     return { requestBody: { required: true, content: { ...raw, 'multipart/form-data': { schema: form } } } }
@@ -170,105 +230,6 @@ const requestBody = (endpoint: Endpoint, components: Json): Json => {
   return { requestBody: { required: true, content: { 'application/json': { schema } } } }
 }
 
-const idSchema = (kind: IdKind): Json => ({ pattern: idPattern(kind), examples: [exampleId(kind)] })
-
-const pathParameters = (endpoint: Endpoint, components: Json): Json[] =>
-  [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
-    const declared = endpoint.params?.shape[name] as z.ZodType | undefined
-    const kind = idParams[name]
-    const text = { type: 'string', ...(kind === undefined ? {} : idSchema(kind)) }
-    return {
-      name,
-      in: 'path',
-      required: true,
-      schema: declared === undefined ? text : schemaOf(declared, 'input', components),
-    }
-  })
-
-const queryParameters = ({ query }: Endpoint, components: Json): Json[] =>
-  Object.entries(query?.shape ?? {}).map(([name, schema]) => {
-    const { description, ...rest } = schemaOf(schema as z.ZodType, 'input', components)
-    // Zod omits the examples of a transformed schema from its input schema.
-    const { examples } = z.globalRegistry.get(schema as z.ZodType) ?? {}
-    return { name, in: 'query', required: false, description, schema: { ...rest, ...(examples ? { examples } : {}) } }
-  })
-
-const scopeHeaders: Record<Scope, [string, boolean][]> = {
-  none: [],
-  optional: [
-    [organizationHeader, false],
-    [projectHeader, false],
-  ],
-  organization: [[organizationHeader, true]],
-  'organization?project': [
-    [organizationHeader, true],
-    [projectHeader, false],
-  ],
-  'organization?project?world': [
-    [organizationHeader, true],
-    [projectHeader, false],
-    [worldHeader, false],
-  ],
-  project: [
-    [organizationHeader, true],
-    [projectHeader, true],
-  ],
-}
-
-const scopeKinds: Record<string, IdKind> = {
-  [organizationHeader]: 'organization',
-  [projectHeader]: 'project',
-  [worldHeader]: 'world',
-}
-
-/** Returns the schema of a scope header. An optional header may be empty. */
-const scopePattern = (name: string, required: boolean): Json => {
-  const kind = scopeKinds[name]
-  if (kind === undefined) return {}
-  return { ...idSchema(kind), ...(required ? {} : { pattern: `^$|${idPattern(kind)}` }) }
-}
-
-const headers = ({ scope = 'none', ifMatch, idempotent }: Endpoint): Json[] => {
-  const header = (name: string, required: boolean, schema: Json = {}) => ({
-    name,
-    in: 'header',
-    required,
-    schema: { type: 'string', ...schema },
-  })
-  return [
-    ...scopeHeaders[scope].map(([name, required]) => header(name, required, scopePattern(name, required))),
-    ...(ifMatch ? [header('if-match', false, { examples: ['"3.7"'] })] : []),
-    ...(idempotent
-      ? [header('idempotency-key', false, { pattern: '^[\\x21-\\x7e]{1,255}$', examples: ['order-1042'] })]
-      : []),
-  ]
-}
-
-/** Returns the JSON Schema of a zod schema. Schemas with an id are added to the components and referenced. */
-const schemaOf = (schema: z.ZodType, io: 'input' | 'output', components: Json): Json => {
-  const { $defs = {}, properties } = z.toJSONSchema(z.object({ root: schema }), {
-    io,
-    unrepresentable: 'any',
-    override: ({ jsonSchema }) => {
-      // The pattern of a transformed string does not apply to the type that the description declares.
-      if (jsonSchema.type === 'integer' && 'pattern' in jsonSchema) delete jsonSchema.pattern
-      if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
-    },
-  })
-  for (const [id, definition] of Object.entries($defs)) {
-    const { id: _, ...rest } = definition
-    components[id] = rewriteRefs(rest)
-  }
-  return rewriteRefs(properties?.root) as Json
-}
-
-/** Makes references point to the components of the document. */
-const rewriteRefs = (node: unknown): unknown => {
-  if (Array.isArray(node)) return node.map(rewriteRefs)
-  if (typeof node !== 'object' || node === null) return node
-  return Object.fromEntries(
-    Object.entries(node).map(([key, value]) =>
-      key === '$ref' ? [key, String(value).replace('#/$defs/', '#/components/schemas/')] : [key, rewriteRefs(value)],
-    ),
-  )
-}
+/** Returns the error responses with the given statuses. Their schema is a component of every document. */
+export const problemResponses = (statuses: readonly number[]): Json =>
+  Object.fromEntries(statuses.map((status) => [status, failure(status, {})]))

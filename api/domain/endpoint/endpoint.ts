@@ -4,9 +4,10 @@ import type { Context } from '#api/domain/access/context.ts'
 import type { Verb } from '#api/domain/access/permissions.ts'
 import type { ScopeKind, ScopeRef } from '#api/domain/access/scope.ts'
 import type { Credential } from '#api/platform/auth/authenticate.ts'
-import { createFaultList, type FaultList } from '#api/platform/http/faults.ts'
+import { createFaultList } from '#api/platform/http/faults.ts'
+import { addIssues } from './issues.ts'
 
-/** The scope headers that an endpoint reads. `?` marks an optional header; `optional` accepts both or neither. */
+/** The scope headers that an endpoint reads. `?` marks an optional header; with `optional`, both are. */
 export type Scope =
   | 'none'
   | 'optional'
@@ -29,10 +30,20 @@ export type Input<Path extends string, Query, Body> = {
   readonly query: Query
   readonly body: Body
   readonly ifMatch: string | undefined
+  /** The Accept header; empty unless the endpoint streams. */
+  readonly accept: string
 }
 
+/** The body of a response that is streamed. */
+export type StreamedBody = { readonly contentType: string; readonly body: ReadableStream<Uint8Array> }
+
 /** The result of a handler. The endpoint declares the status. */
-export type Reply<Body> = { readonly body?: Body; readonly headers?: Readonly<Record<string, string>> }
+export type Reply<Body> = {
+  readonly body?: Body
+  /** Replaces the body of an endpoint that streams. */
+  readonly stream?: StreamedBody
+  readonly headers?: Readonly<Record<string, string>>
+}
 
 /** The declaration of an endpoint, used by the router, the checks and the API reference. */
 export type Description = {
@@ -40,17 +51,23 @@ export type Description = {
   readonly path: string
   readonly operationId: string
   readonly summary: string
+  /** Text beyond the summary. Default: the text for the operationId in `descriptions.ts`. */
+  readonly description?: string
   readonly tag: string
-  /** Default: an API key. */
+  /** Default: `keyOrToken`. With `key`, a user's token gets 403. With `token`, a key alone is a missing credential. */
   readonly credential?: Credential
   /** Default: none. */
   readonly scope?: Scope
   /** The verb that the caller needs and its scope. Omitted if the handler authorises. */
   readonly needs?: readonly [ScopeKind | ScopeResolver, Verb]
+  /** The caller needs a verb on or below the scope of the headers. It is checked before the body is read. */
+  readonly listing?: true
   /** The claim that the caller needs. Like the verb, it is checked before the body is read. */
   readonly claim?: KnownClaim
   /** Only the platform key may call it. */
   readonly platformOnly?: true
+  /** The organization may be deleted. The service function reads its row. */
+  readonly actsOnDeleted?: true
   /** The caller needs the verb on all scopes below as well. */
   readonly subtree?: true
   /** Reports whether the resource of the path exists. If not, a faulty request is answered with 404. */
@@ -60,11 +77,15 @@ export type Description = {
   readonly query?: z.ZodObject
   /** The required JSON body. */
   readonly body?: z.ZodType
+  /** The body of the create of the same resource. A PATCH refuses its other fields with "cannot be changed". */
+  readonly created?: z.ZodObject
   /** The maximum number of JSON values in the body. Default: `maxJsonValues`. */
   readonly maxValues?: number
   /** The body is a picture, multipart or raw. The handler gets its bytes. */
   readonly upload?: true
   readonly answer?: z.ZodType
+  /** The media types of a response that is streamed. The handler chooses one by the Accept header. */
+  readonly streams?: readonly string[]
   /** Default: 200. */
   readonly status?: 200 | 204
   readonly answerDescription?: string
@@ -75,9 +96,19 @@ export type Description = {
   readonly idempotent?: true
   /** Counts against the rate limit for starts and stops of one world. */
   readonly throttled?: 'world'
+  /**
+   * The same caller writes the same resource often. Of its requests in a minute on a replica, the first that succeeds leaves an
+   * audit record.
+   */
+  readonly auditsOncePerMinute?: true
+  /** The service function writes its audit records itself, with `auditAs`. */
+  readonly auditsItself?: true
   /** Error statuses that do not follow from the other fields. */
   readonly problems?: readonly number[]
 }
+
+/** Returns the kinds of credential that an endpoint accepts. */
+export const credentialOf = ({ credential = 'keyOrToken' }: Pick<Description, 'credential'>): Credential => credential
 
 /** The unparsed input of a request. */
 export type RawInput = {
@@ -85,6 +116,7 @@ export type RawInput = {
   readonly query: Record<string, string | string[]>
   readonly body: unknown
   readonly ifMatch: string | undefined
+  readonly accept: string | undefined
 }
 
 /** An endpoint of the API. */
@@ -105,6 +137,8 @@ type Options<Path extends string, Query extends z.ZodObject, Body extends z.ZodT
 }
 
 const anyQuery = z.object({})
+/** Issues contain the input, which tells a missing field from one of the wrong type. */
+const reportInput = { reportInput: true } as const
 
 /**
  * Declares an endpoint. The router, the checks, the OpenAPI document and the client are all derived from the declaration.
@@ -119,23 +153,20 @@ export const endpoint = <
 ): Endpoint => ({
   ...options,
   prepare: (raw) => {
-    const query = options.query?.safeParse(raw.query)
-    const body = options.body?.safeParse(raw.body)
-    const params = options.params?.safeParse(raw.params)
+    const query = options.query?.safeParse(raw.query, reportInput)
+    const body = options.body?.safeParse(raw.body, reportInput)
+    const params = options.params?.safeParse(raw.params, reportInput)
     const faults = createFaultList()
     if (params?.success === false) addIssues(faults, params.error.issues, 'path:')
     if (query?.success === false) addIssues(faults, query.error.issues, 'query:')
-    if (body?.success === false) addIssues(faults, body.error.issues, '')
+    if (body?.success === false) addIssues(faults, body.error.issues, '', options)
     if (faults.total() > 0) throw faults.toProblem()
-    const input = { ...raw, query: query?.data ?? {}, body: body === undefined ? raw.body : body.data }
+    const input = {
+      ...raw,
+      accept: raw.accept ?? '',
+      query: query?.data ?? {},
+      body: body === undefined ? raw.body : body.data,
+    }
     return (ctx) => options.handle(ctx, input as Input<Path, z.output<Query>, z.output<Body>>)
   },
 })
-
-/** Adds the issues of zod. Each unknown field is a fault at its own path. */
-const addIssues = (faults: FaultList, issues: readonly z.core.$ZodIssue[], prefix: string): void => {
-  for (const issue of issues) {
-    if (issue.code !== 'unrecognized_keys') faults.add(issue.path, issue.message, prefix)
-    else for (const key of issue.keys) faults.add([...issue.path, key], 'unknown field', prefix)
-  }
-}

@@ -1,6 +1,7 @@
 import type { Context } from '#api/domain/access/context.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
 import type { AnswerHeaders } from '#api/platform/http/answer.ts'
+import { addressBlock } from '#api/platform/http/clientAddress.ts'
 import { Problem } from '#api/platform/http/problem.ts'
 import type { Clock } from '#shared/clock.ts'
 
@@ -103,7 +104,7 @@ export const createRateLimits = (
     },
     /** Counts a missing or invalid credential by client address. Throws a 429 above the limit. */
     countFailure: (address: string): void => {
-      const { taken, oneInSeconds } = failures.take(address, failureRate)
+      const { taken, oneInSeconds } = failures.take(addressBlock(address), failureRate)
       if (!taken) throw tooMany(`${perMinute} failed credentials per minute and address`, oneInSeconds, {})
     },
     /**

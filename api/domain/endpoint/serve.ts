@@ -1,6 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { Context as HonoContext } from 'hono'
-import { authorise, authoriseCall, pathOf } from '#api/domain/access/authorise.ts'
+import {
+  authorise,
+  authoriseCall,
+  authoriseListing,
+  pathOf,
+  refusalOfCredential,
+} from '#api/domain/access/authorise.ts'
 import type { Context, Deps } from '#api/domain/access/context.ts'
 import type { Verb } from '#api/domain/access/permissions.ts'
 import {
@@ -20,8 +26,9 @@ import { readPicture } from '#api/platform/http/upload.ts'
 import { parseIdempotencyKey } from '#api/platform/idempotency/key.ts'
 import { type IdKind, isId } from '#shared/ids.ts'
 import type { Upgrade } from './admission.ts'
-import type { Endpoint, RawInput, Reply, Scope, ScopeResolver } from './endpoint.ts'
+import { credentialOf, type Endpoint, type RawInput, type Reply, type Scope, type ScopeResolver } from './endpoint.ts'
 import type { RateLimits } from './rateLimit.ts'
+import { auditRequest, createRecordAudit } from './trail.ts'
 
 /**
  * Per-request state. The server sets `upgrade` for a WebSocket handshake. Middleware sets the variables: `headers` are
@@ -29,26 +36,51 @@ import type { RateLimits } from './rateLimit.ts'
  */
 export type Env = {
   Bindings: { incoming?: IncomingMessage; upgrade?: Upgrade }
-  Variables: { requestId: string; headers: Record<string, string>; context: Context; upgraded?: boolean }
+  Variables: {
+    requestId: string
+    headers: Record<string, string>
+    caller: Caller
+    upgraded?: boolean
+    traceparent?: string | undefined
+  }
 }
+
+/** The part of a request's context that the log shows. */
+type Caller = Pick<Context, 'principal' | 'organizationId'>
 
 /** The dependencies of `serve`. */
 export type Runtime = {
   readonly deps: Deps
   readonly authenticate: (c: HonoContext<Env>, accepted: Credential) => Promise<Principal>
   readonly limits: RateLimits
+  /** Returns the client address of a request. */
+  readonly addressOf: (c: HonoContext<Env>) => string
 }
 
 /**
  * Serves one endpoint. The order of the checks is always: credential, rate, headers, scope (404), permission (403), input
  * (400, 413, 415). Before a 4xx is sent, the scope is looked up: if it does not exist, the answer is 404. So another
- * tenant's scope and an absent one look the same, and a valid request needs no query for it.
+ * tenant's scope and an absent one look the same. A valid request needs a query for it only if the scope is an
+ * organization, since the service functions of projects and worlds read the row of their scope.
  */
 export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext<Env>): Promise<Response> => {
-  const principal = await runtime.authenticate(c, endpoint.credential ?? 'key')
+  const principal = await runtime.authenticate(c, credentialOf(endpoint))
   const { faults, ...ids } = scopeOf(c, endpoint.scope ?? 'none')
-  const ctx: Context = { ...runtime.deps, ...ids, principal, idempotency: undefined, verb: undefined }
-  c.set('context', ctx)
+  const countStart: Context['countStart'] = (projectId, worldId) =>
+    runtime.limits.countStart({ principal, organizationId: ids.organizationId, projectId }, worldId)
+  const traceparent = c.get('traceparent')
+  const request = { address: runtime.addressOf(c), requestId: c.get('requestId') }
+  const ctx: Context = {
+    ...runtime.deps,
+    ...ids,
+    principal,
+    idempotency: undefined,
+    verb: undefined,
+    countStart,
+    traceparent,
+    recordAudit: createRecordAudit(() => ctx, endpoint, request),
+  }
+  c.set('caller', ctx)
   Object.assign(c.get('headers'), runtime.limits.countRequest(principal))
   if (faults.length > 0) {
     const names = faults.map(({ path }) => path).join(', ')
@@ -56,15 +88,45 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
   }
   const params = paramsOf(c, ctx)
   const { verb, raw, run } = await authoriseAndPrepare(ctx, endpoint, c, params)
-  if (endpoint.throttled) runtime.limits.countStart(ctx, params.worldId ?? '')
+  if (endpoint.throttled) ctx.countStart(ctx.projectId, params.worldId ?? '')
   const key = endpoint.idempotent ? c.req.header('idempotency-key') : undefined
   const idempotency = parseIdempotencyKey(key, endpoint, [ctx.organizationId, ctx.projectId], raw)
-  const reply = await run({ ...ctx, idempotency, verb })
+  // The context of a request has many fields, so it is completed in place and not copied.
+  const call = Object.assign(ctx, { idempotency, verb })
+  const isAudited = endpoint.method !== 'get' && !endpoint.auditsItself
+  const reply = await runInShare(call, () => run(isAudited ? auditRequest(call, endpoint, raw, request.address) : call))
   const headers = { ...reply.headers, ...(idempotency?.replayed && { 'idempotency-replayed': 'true' }) }
   const { status } = endpoint
+  if (reply.stream !== undefined) {
+    const { body, contentType } = reply.stream
+    return answer(c, body, { status, headers: { ...headers, 'content-type': contentType } })
+  }
   if (reply.body === undefined) return answer(c, null, { status, headers })
   return answer(c, JSON.stringify(reply.body), { status, headers: { ...headers, 'content-type': 'application/json' } })
 }
+
+/**
+ * Runs a request in the share of its credential's organization. Requests with the platform key have their own share, and so do
+ * requests without a credential.
+ */
+const runInShare = <T>({ principal, runRequest }: Context, run: () => Promise<T>): Promise<T> => {
+  const { homeTenantId, kind } = principal
+  const [share, whose] =
+    homeTenantId === undefined
+      ? sharesWithoutOrganization[kind === 'anonymous' ? kind : 'platform']
+      : [homeTenantId, 'of the organization']
+  const refuse = (): Problem => {
+    const detail = `Too many requests ${whose} are in progress. Retry after the time in Retry-After.`
+    return new Problem('rate_limited', detail, { headers: { 'retry-after': '2' } })
+  }
+  return runRequest(share, run, refuse)
+}
+
+/** The shares of requests without an organization: the id, and the words for it in the problem. No organization has such an id. */
+const sharesWithoutOrganization = {
+  platform: ['platform', 'of the platform key'],
+  anonymous: ['anonymous', 'without a credential'],
+} as const
 
 /** Checks permissions, then reads and parses the input. */
 const authoriseAndPrepare = async (
@@ -76,12 +138,22 @@ const authoriseAndPrepare = async (
   const [where, needed] = endpoint.needs ?? []
   const scope = where && resolveScope(where, ctx, params)
   try {
-    const verb = scope && needed && authorise(ctx, pathTo(scope), needed, { subtree: endpoint.subtree === true })
+    const refusal = refusalOfCredential(ctx.principal, credentialOf(endpoint))
+    // An organization that the credential cannot read is a 404 before it is refused for its kind.
+    const verb =
+      scope && needed && authorise(ctx, pathTo(scope), refusal ? 'r' : needed, { subtree: endpoint.subtree === true })
+    if (refusal) throw refusal
     authoriseCall(ctx.principal, endpoint)
-    return { verb, ...(await prepare(c, endpoint, params)) }
+    if (endpoint.listing) authoriseListing(ctx)
+    const prepared = await prepare(c, endpoint, params)
+    // Service functions of projects and worlds read their row. Of organizations, some read none, and an upload is stored first.
+    const mustExist = endpoint.upload || (scope?.kind === 'organization' && !endpoint.actsOnDeleted)
+    if (scope && mustExist && !(await runInShare(ctx, () => scopeExists(ctx, scope)))) throw notFound()
+    return { verb, ...prepared }
   } catch (error) {
-    if (isClientError(error) && scope && !(await targetExists(ctx, endpoint, scope, params))) throw notFound()
-    throw error
+    if (!isClientError(error) || scope === undefined) throw error
+    if (await runInShare(ctx, () => targetExists(ctx, endpoint, scope, params))) throw error
+    throw notFound()
   }
 }
 
@@ -100,6 +172,7 @@ const prepare = async (c: HonoContext<Env>, endpoint: Endpoint, params: Record<s
         ? await readJson(c.req.raw, endpoint)
         : undefined,
     ifMatch: endpoint.ifMatch ? c.req.header('if-match') : undefined,
+    accept: endpoint.streams ? c.req.header('accept') : undefined,
   }
   return { raw, run: endpoint.prepare(raw) }
 }
@@ -116,9 +189,7 @@ const scopeOf = (c: HonoContext<Env>, scope: Scope): ScopeIds & { faults: InputF
   const projectId = read(projectHeader, scope !== 'none' && scope !== 'organization')
   const worldId = read(worldHeader, scope === 'organization?project?world')
   const missing = [
-    ...(organizationId === '' && (projectId !== '' || (scope !== 'none' && scope !== 'optional'))
-      ? [organizationHeader]
-      : []),
+    ...(organizationId === '' && scope !== 'none' && scope !== 'optional' ? [organizationHeader] : []),
     ...(scope === 'project' && projectId === '' ? [projectHeader] : []),
   ]
   const faults = missing.map((path) => ({ path, message: 'required header' }))
@@ -128,9 +199,12 @@ const scopeOf = (c: HonoContext<Env>, scope: Scope): ScopeIds & { faults: InputF
 /** The path parameters that are ids, with the kind of the id. */
 export const idParams: Partial<Record<string, IdKind>> = {
   organizationId: 'organization',
+  projectId: 'project',
   worldId: 'world',
   botDeploymentId: 'bot',
   apiKeyId: 'apiKey',
+  webhookId: 'webhook',
+  deliveryId: 'delivery',
   tokenId: 'token',
 }
 
@@ -166,6 +240,8 @@ const pathTo = ({ kind, organizationId, projectId, worldId }: ScopeRef): string 
 const targetExists = async (
   ctx: Context,
   { exists }: Endpoint,
-  { kind, ...ids }: ScopeRef,
+  scope: ScopeRef,
   params: Readonly<Record<string, string>>,
-): Promise<boolean> => (await ctx.scopeExists(kind, ids)) && (exists === undefined || (await exists(ctx, params)))
+): Promise<boolean> => (await scopeExists(ctx, scope)) && (exists === undefined || (await exists(ctx, params)))
+
+const scopeExists = (ctx: Context, { kind, ...ids }: ScopeRef): Promise<boolean> => ctx.scopeExists(kind, ids)

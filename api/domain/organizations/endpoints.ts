@@ -50,6 +50,7 @@ export const organizationEndpoints = [
     path: '/api/organizations/',
     operationId: 'createOrganization',
     summary: 'Create an organization',
+    credential: 'key',
     tag,
     claim: 'createOrganization',
     body: createOrganizationBody,
@@ -80,6 +81,7 @@ export const organizationEndpoints = [
       scope: 'organization',
       needs: ['organization', 'w'],
       body: patchOrganizationBody,
+      created: createOrganizationBody,
       status: 204,
       problems: [409],
       handle: async (ctx, { body }) => {
@@ -107,6 +109,7 @@ export const organizationEndpoints = [
     path: '/api/organizations/{organizationId}/limits/',
     operationId: 'patchLimits',
     summary: 'Set limits of an organization; omitted limits stay unchanged',
+    credential: 'key',
     tag,
     scope: 'organization',
     needs: ['organization', 'r'],

@@ -3,14 +3,16 @@ import { optional } from '#api/platform/http/fields.ts'
 import type { OrganizationAnswer, PublicOrganization } from './schema.ts'
 import type { OrganizationRow } from './table.ts'
 
+const noPolicies = { termsOfService: [], privacyPolicy: [], chatRules: [], partnerPrivacyPolicy: [], eula: [] }
+
 const shared = (row: OrganizationRow) => ({
   name: row.name,
   tenantId: row.tenantId,
   ...optional('pictureUrl', row.pictureUrl),
-  ...optional('featuredEventId', row.featuredEventId),
-  ...optional('websiteInfo', row.websiteInfo),
+  featuredEventId: row.featuredEventId ?? '',
+  websiteInfo: { title: '', headTags: [], ...row.websiteInfo },
   features: row.features,
-  ...optional('legalPolicies', row.legalPolicies),
+  legalPolicies: { ...noPolicies, ...row.legalPolicies },
   hasEventEnabled: row.hasEventEnabled,
 })
 

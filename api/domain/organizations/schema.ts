@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { limits } from '#api/domain/access/limits.ts'
 import { exampleId, examplePictureUrl } from '#api/platform/http/examples.ts'
-import { boundedText, linkText, shownId } from '#api/platform/http/fields.ts'
+import { boundedText, freeText, linkText, maxNameLength, shownId } from '#api/platform/http/fields.ts'
 import { isLinearPattern } from './pattern.ts'
 
 const example = {
@@ -14,6 +14,13 @@ const example = {
 }
 const shownExample = {
   ...example,
+  legalPolicies: {
+    termsOfService: [],
+    privacyPolicy: [],
+    partnerPrivacyPolicy: [],
+    eula: [],
+    ...example.legalPolicies,
+  },
   tenantId: 'acme',
   pictureUrl: examplePictureUrl('organization'),
 }
@@ -75,20 +82,15 @@ const features = z.strictObject({
 })
 
 const name = () =>
-  boundedText(128)
+  boundedText(maxNameLength)
     .min(1)
     .meta({ examples: [example.name] })
 const featuredEventId = () => text(256)
 const tenantId = () =>
-  boundedText(63)
-    .regex(
-      /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/,
-      'must be 1 to 63 of a-z, 0-9 and -, and must not start or end with -',
-    )
-    .meta({
-      description: 'A label that the tenant chooses. It is not unique; organizationId identifies the organization.',
-      examples: [shownExample.tenantId],
-    })
+  freeText().meta({
+    description: 'A label that the tenant chooses. It is not unique; organizationId identifies the organization.',
+    examples: [shownExample.tenantId],
+  })
 
 /** The body of `POST /api/organizations/`. Only the name is required. */
 export const createOrganizationBody = z
@@ -122,10 +124,10 @@ const shared = {
   name: z.string(),
   tenantId: z.string(),
   pictureUrl: z.string().exactOptional(),
-  featuredEventId: z.string().exactOptional(),
-  websiteInfo: websiteInfo.exactOptional(),
+  featuredEventId: z.string(),
+  websiteInfo: websiteInfo.required(),
   features,
-  legalPolicies: legalPolicies.exactOptional(),
+  legalPolicies: legalPolicies.required(),
   hasEventEnabled: z.boolean(),
 }
 
@@ -174,8 +176,15 @@ export const patchLimitsBody = z
     maxWorlds: limits.shape.maxWorlds.exactOptional(),
     maxWorldCapacity: limits.shape.maxWorldCapacity.exactOptional(),
     maxRunningCapacity: limits.shape.maxRunningCapacity.exactOptional(),
+    maxNodePorts: limits.shape.maxNodePorts.exactOptional(),
+    maxLoadBalancers: limits.shape.maxLoadBalancers.exactOptional(),
     maxBotDeployments: limits.shape.maxBotDeployments.exactOptional(),
+    maxBotCpuMillicores: limits.shape.maxBotCpuMillicores.exactOptional(),
+    maxBotMemoryBytes: limits.shape.maxBotMemoryBytes.exactOptional(),
+    imageRegistries: limits.shape.imageRegistries.exactOptional(),
+    imagePullSecrets: limits.shape.imagePullSecrets.exactOptional(),
     maxApiKeys: limits.shape.maxApiKeys.exactOptional(),
+    maxWebhooks: limits.shape.maxWebhooks.exactOptional(),
     maxDocuments: limits.shape.maxDocuments.exactOptional(),
     maxDocumentBytes: limits.shape.maxDocumentBytes.exactOptional(),
     maxConnections: limits.shape.maxConnections.exactOptional(),

@@ -1,13 +1,15 @@
-import { and, eq, inArray, ne, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNull, ne, type Placeholder, sql } from 'drizzle-orm'
 import { authoriseCall, pathOf } from '#api/domain/access/authorise.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
 import { reachableChildren, strongestVerb } from '#api/domain/access/permissions.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
+import { prepared } from '#api/platform/database/prepared.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
+import { markAllDirty, organizationMark } from '#api/platform/outbox/outbox.ts'
 import { limitsOf } from './limits/service.ts'
 import { presentOrganization, presentPublicly } from './present.ts'
 import type {
@@ -48,7 +50,13 @@ export const listOrganizations = async (ctx: Context, page: Page): Promise<Paged
   const rows = await ctx.db
     .select()
     .from(organizations)
-    .where(and(ids && inArray(organizations.id, ids), whereAfterCursor(organizations, page)))
+    .where(
+      and(
+        isNull(organizations.deletingAt),
+        ids && inArray(organizations.id, ids),
+        whereAfterCursor(organizations, page),
+      ),
+    )
     .orderBy(...listOrder(organizations))
     .limit(page.limit + 1)
   const { items, ...next } = toPaged(rows, page)
@@ -94,20 +102,37 @@ export const setOrganizationPicture = async (
 /** Sets limits of an organization. Only the platform key may. Returns all its limits. */
 export const patchLimits = async (ctx: Context, changes: PatchLimits): Promise<Limits> => {
   authoriseCall(ctx.principal, { platformOnly: true })
-  const row = await update(ctx, { limits: sql`${organizations.limits} || ${JSON.stringify(changes)}::jsonb` })
+  const limits = sql`${organizations.limits} || ${JSON.stringify(changes)}::jsonb`
+  const row = await ctx.db.transaction(async (tx) => {
+    const changed = await updateIn(tx, ctx, { limits })
+    const { id, revision } = changed
+    const { traceparent } = ctx
+    const marks = ctx.clusterNames().map((cluster) => ({ id: organizationMark(id, cluster), revision, traceparent }))
+    await markAllDirty(tx, 'organization', marks)
+    return changed
+  })
+  ctx.wakeSync()
   return limitsOf(ctx.defaultLimits, row)
 }
 
 /** Returns the limits of the organization of the headers. Locks its row until the transaction ends. */
-export const lockLimits = async (ctx: Context, tx: Transaction): Promise<Limits> => {
-  const [row] = await tx
-    .select({ limits: organizations.limits })
-    .from(organizations)
-    .where(whereOrganization(ctx))
-    .for('no key update')
+export const lockLimits = async (
+  ctx: Pick<Context, 'organizationId' | 'defaultLimits'>,
+  tx: Transaction,
+): Promise<Limits> => {
+  const [row] = await limitsQuery(tx).execute({ organizationId: ctx.organizationId })
   if (row === undefined) throw notFound()
   return limitsOf(ctx.defaultLimits, row)
 }
+
+const limitsQuery = prepared((db) =>
+  db
+    .select({ limits: organizations.limits })
+    .from(organizations)
+    .where(whereOrganization({ organizationId: sql.placeholder('organizationId') }))
+    .for('no key update')
+    .prepare('locked_limits'),
+)
 
 /** Throws a 409 if the chain of keys has reached its limit. The lock serializes creations by the same chain. */
 const refuseTooMany = async (ctx: Context, tx: Transaction, ancestorId: string): Promise<void> => {
@@ -121,7 +146,8 @@ const refuseTooMany = async (ctx: Context, tx: Transaction, ancestorId: string):
   )
 }
 
-const whereOrganization = (ctx: Context) => eq(organizations.id, ctx.organizationId)
+const whereOrganization = ({ organizationId }: { readonly organizationId: string | Placeholder }) =>
+  and(eq(organizations.id, organizationId), isNull(organizations.deletingAt))
 
 const touched = <T extends object>(ctx: Context, changes: T) => ({
   ...changes,
@@ -129,11 +155,13 @@ const touched = <T extends object>(ctx: Context, changes: T) => ({
   updatedAt: new Date(ctx.clock.now()),
 })
 
-const update = async (
-  ctx: Context,
-  changes: Parameters<ReturnType<Context['db']['update']>['set']>[0],
-): Promise<OrganizationRow> => {
-  const [row] = await ctx.db.update(organizations).set(touched(ctx, changes)).where(whereOrganization(ctx)).returning()
+type Changes = Parameters<ReturnType<Context['db']['update']>['set']>[0]
+
+const update = (ctx: Context, changes: Changes): Promise<OrganizationRow> =>
+  ctx.db.transaction((tx) => updateIn(tx, ctx, changes))
+
+const updateIn = async (tx: Transaction, ctx: Context, changes: Changes): Promise<OrganizationRow> => {
+  const [row] = await tx.update(organizations).set(touched(ctx, changes)).where(whereOrganization(ctx)).returning()
   if (row === undefined) throw notFound()
   return row
 }

@@ -46,13 +46,13 @@ export const setPicture = async <T>(
 
 /**
  * Removes the object of a row's previous pictureUrl. Objects of other owners stay. If the removal fails, it is logged,
- * and the sweep removes the object later.
+ * and the cleanup removes the object later.
  */
 export const removeUpload = async (ctx: Context, ownerId: string, previousUrl: string | null): Promise<void> => {
   const name = previousUrl === null ? undefined : ownObjectOf(ctx.publicUrl, ownerId, previousUrl)
   if (name === undefined) return
   await ctx.objects.remove(name).catch((error: unknown) => {
-    ctx.log.warn({ object: name, err: error }, 'removing the previous picture failed; the sweep will remove it')
+    ctx.log.warn({ object: name, err: error }, 'removing the previous picture failed; the cleanup will remove it')
   })
 }
 

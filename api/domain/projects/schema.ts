@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { exampleId } from '#api/platform/http/examples.ts'
-import { boundedText, shownId } from '#api/platform/http/fields.ts'
+import { boundedText, maxNameLength, shownId } from '#api/platform/http/fields.ts'
 
 const name = () =>
-  boundedText(128)
+  boundedText(maxNameLength)
     .min(1)
     .meta({ examples: ['Showroom'] })
 

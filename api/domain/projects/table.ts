@@ -17,6 +17,8 @@ export const projects = pgTable(
      * last world.
      */
     deletingAt: instant(),
+    /** The time from which a deleted row is erased; until then it can be restored. Null means at once. */
+    purgeAt: instant(),
     createdAt: instant().notNull(),
     updatedAt: instant().notNull(),
   },

@@ -23,7 +23,7 @@ const scopeQueries = {
     db
       .select({ id: organizations.id })
       .from(organizations)
-      .where(eq(organizations.id, organizationId))
+      .where(and(eq(organizations.id, organizationId), isNull(organizations.deletingAt)))
       .prepare('scope_organization'),
   project: (db: Reader) =>
     db

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+const names = z.object({ limit: z.array(z.string()) })
 const used = z.object({ limit: z.number(), used: z.number() })
 
 /** The answer of `GET /api/organizations/current/usage/`: each limit with its use. */
@@ -8,8 +9,15 @@ export const usageAnswer = z
     maxWorlds: used,
     maxWorldCapacity: used,
     maxRunningCapacity: used,
+    maxNodePorts: used,
+    maxLoadBalancers: used,
     maxBotDeployments: used,
+    maxBotCpuMillicores: used,
+    maxBotMemoryBytes: used,
+    imageRegistries: names,
+    imagePullSecrets: names,
     maxApiKeys: used,
+    maxWebhooks: used,
     maxDocuments: used,
     maxDocumentBytes: used,
     maxConnections: used,
@@ -22,8 +30,15 @@ export const usageAnswer = z
         maxWorlds: { limit: 1_000, used: 12 },
         maxWorldCapacity: { limit: 10_000, used: 100 },
         maxRunningCapacity: { limit: 20_000, used: 130 },
+        maxNodePorts: { limit: 200, used: 6 },
+        maxLoadBalancers: { limit: 20, used: 1 },
         maxBotDeployments: { limit: 1_000, used: 3 },
+        maxBotCpuMillicores: { limit: 16_000, used: 250 },
+        maxBotMemoryBytes: { limit: 34_359_738_368, used: 134_217_728 },
+        imageRegistries: { limit: ['registry.example'] },
+        imagePullSecrets: { limit: [] },
         maxApiKeys: { limit: 1_000, used: 4 },
+        maxWebhooks: { limit: 10, used: 1 },
         maxDocuments: { limit: 100_000, used: 250 },
         maxDocumentBytes: { limit: 1_073_741_824, used: 81_920 },
         maxConnections: { limit: 25_000, used: 40 },

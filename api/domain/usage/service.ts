@@ -1,12 +1,15 @@
-import { and, count, eq, inArray, isNull, max, sum } from 'drizzle-orm'
+import { and, count, eq, isNull, max } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import { apiKeys } from '#api/domain/apiKeys/table.ts'
 import { botDeployments } from '#api/domain/bots/table.ts'
 import { readDocumentUsage } from '#api/domain/documents/usage/service.ts'
 import { limitsOf } from '#api/domain/organizations/limits/service.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
+import { webhooks } from '#api/domain/webhooks/table.ts'
+import { sumRunning } from '#api/domain/worlds/running/service.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
 import { notFound } from '#api/platform/http/problem.ts'
+import { botBytes, botMillicores } from '#shared/domain/bots.ts'
 import type { UsageAnswer } from './schema.ts'
 
 /** Reads each limit of the organization of the headers with its current use. */
@@ -15,25 +18,35 @@ export const getUsage = async (ctx: Context): Promise<UsageAnswer> => {
   const [row] = await db
     .select({ limits: organizations.limits })
     .from(organizations)
-    .where(eq(organizations.id, organizationId))
+    .where(and(eq(organizations.id, organizationId), isNull(organizations.deletingAt)))
   if (row === undefined) throw notFound()
   const limits = limitsOf(ctx.defaultLimits, row)
-  const [found, running, keys, documents] = await Promise.all([
+  const [found, running, keys, hooks, documents] = await Promise.all([
     countWorlds(ctx),
-    sumRunning(ctx),
+    sumRunning(db, { organizationId }),
     db.$count(apiKeys, eq(apiKeys.organizationId, organizationId)),
+    db.$count(webhooks, eq(webhooks.organizationId, organizationId)),
     readDocumentUsage(db, organizationId),
   ])
-  const bots = await db.$count(
-    botDeployments,
-    and(eq(botDeployments.organizationId, organizationId), isNull(botDeployments.deletingAt)),
-  )
+  const presentBots = and(eq(botDeployments.organizationId, organizationId), isNull(botDeployments.deletingAt))
+  const bots = await db.$count(botDeployments, presentBots)
+  const sizes = await db
+    .selectDistinct({ cpu: botDeployments.cpu, memory: botDeployments.memory })
+    .from(botDeployments)
+    .where(presentBots)
   return {
     maxWorlds: { limit: limits.maxWorlds, used: found.count },
     maxWorldCapacity: { limit: limits.maxWorldCapacity, used: found.largest ?? 0 },
-    maxRunningCapacity: { limit: limits.maxRunningCapacity, used: running },
+    maxRunningCapacity: { limit: limits.maxRunningCapacity, used: running.capacity },
+    maxNodePorts: { limit: limits.maxNodePorts, used: running.nodePorts },
+    maxLoadBalancers: { limit: limits.maxLoadBalancers, used: running.loadBalancers },
     maxBotDeployments: { limit: limits.maxBotDeployments, used: bots },
+    maxBotCpuMillicores: { limit: limits.maxBotCpuMillicores, used: Math.max(0, ...sizes.map(botMillicores)) },
+    maxBotMemoryBytes: { limit: limits.maxBotMemoryBytes, used: Math.max(0, ...sizes.map(botBytes)) },
+    imageRegistries: { limit: limits.imageRegistries },
+    imagePullSecrets: { limit: limits.imagePullSecrets },
     maxApiKeys: { limit: limits.maxApiKeys, used: keys },
+    maxWebhooks: { limit: limits.maxWebhooks, used: hooks },
     maxDocuments: { limit: limits.maxDocuments, used: documents.documents },
     maxDocumentBytes: { limit: limits.maxDocumentBytes, used: documents.bytes },
     maxConnections: { limit: limits.maxConnections, used: ctx.connectionCounts.get(organizationId) ?? 0 },
@@ -49,12 +62,4 @@ const countWorlds = async ({ db, organizationId }: Context) => {
     .from(worlds)
     .where(present(organizationId))
   return row ?? { count: 0, largest: 0 }
-}
-
-const sumRunning = async ({ db, organizationId }: Context): Promise<number> => {
-  const [row] = await db
-    .select({ capacity: sum(worlds.runningCapacity) })
-    .from(worlds)
-    .where(and(present(organizationId), inArray(worlds.phase, ['Starting', 'Active'])))
-  return Number(row?.capacity ?? 0)
 }

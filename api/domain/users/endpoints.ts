@@ -11,6 +11,7 @@ export const userEndpoints = [
     path: '/api/users/{userId}/tokens/',
     operationId: 'createToken',
     summary: 'Create a short-lived token for a user',
+    credential: 'key',
     tag,
     scope: 'organization',
     needs: ['organization', '*'],

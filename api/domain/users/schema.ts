@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { permissionPattern } from '#api/domain/access/permissions.ts'
+import { maxPermissionLength, permissionPattern } from '#api/domain/access/permissions.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
 import { boundedText, shownId, shownInstant } from '#api/platform/http/fields.ts'
 
@@ -23,7 +23,12 @@ export const createTokenBody = z
   .strictObject({
     durationMinutes: z.int().min(1).max(maxTokenMinutes).default(15),
     permissions: z
-      .array(boundedText(256).regex(permissionPattern, 'must be <path>:<verb>, such as organizations/{id}/**:r'))
+      .array(
+        boundedText(maxPermissionLength).regex(
+          permissionPattern,
+          'must be <path>:<verb>, such as organizations/{id}/**:r',
+        ),
+      )
       .max(32)
       .default([]),
   })

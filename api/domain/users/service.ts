@@ -4,7 +4,7 @@ import type { KeyStore } from '#api/domain/access/issuer.ts'
 import { mayGrant } from '#api/domain/access/permissions.ts'
 import { clockToleranceSeconds } from '#api/domain/access/token.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
-import type { Database } from '#api/platform/database/client.ts'
+import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { Problem } from '#api/platform/http/problem.ts'
 import { type CreatedToken, type CreateToken, maxTokenMinutes } from './schema.ts'
 import { revokedTokens, signingKeys } from './table.ts'
@@ -26,8 +26,9 @@ export const createToken = async (
   const expiresAt = new Date(ctx.clock.now() + durationMinutes * 60_000)
   const { organizationId, principal } = ctx
   const tokenId = ctx.newId('token')
-  const keyId = principal.id
+  const keyId = principal.platformKeyId ?? principal.id
   const accessToken = await ctx.issuer.sign({ id: tokenId, keyId, userId, organizationId, permissions, expiresAt })
+  await ctx.recordAudit()
   return { tokenId, accessToken, tokenType: 'Bearer', expiresAt: expiresAt.toISOString() }
 }
 
@@ -54,12 +55,12 @@ export const revokeToken = async (ctx: Context, userId: string, tokenId: string)
 }
 
 /** Deletes the revocations of expired tokens. */
-export const sweepRevokedTokens = async (db: Database, nowMs: number): Promise<void> => {
+export const deleteExpiredRevocations = async (db: Database, nowMs: number): Promise<void> => {
   await db.delete(revokedTokens).where(lt(revokedTokens.expiresAt, new Date(nowMs)))
 }
 
 /** Returns the store of signing keys in the database. */
-export const createKeyStore = (db: Database, now: () => number): KeyStore => ({
+export const createKeyStore = (db: Database | Transaction, now: () => number): KeyStore => ({
   list: () => db.select().from(signingKeys).orderBy(desc(signingKeys.generation)),
   add: async (key) => {
     const next = sql`(select coalesce(max(${signingKeys.generation}), 0) + 1 from ${signingKeys})`

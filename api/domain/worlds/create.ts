@@ -14,8 +14,10 @@ export const buildWorldRows = (
   const estimatedCapacity = scalingProfiles[input.networking.scaling.profile].capacity
   const policy = admission.policy ?? runtime.admissionPolicy ?? 'Open'
   const capacity = admission.capacity ?? runtime.capacity ?? estimatedCapacity
+  const id = at.newId('world')
   const world = {
-    id: at.newId('world'),
+    id,
+    resourceName: id,
     ...scope,
     ...fields,
     pictureUrl: pictureUrl === '' ? null : pictureUrl,

@@ -2,20 +2,25 @@ import { z } from 'zod'
 import { buildReference } from '#api/domain/builds/schema.ts'
 import { resolveBuildAndContent } from '#api/domain/builds/service.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { eventAnswer } from '#api/domain/events/schema.ts'
 import { setPicture } from '#api/domain/pictures/service.ts'
 import { entityTag } from '#api/platform/http/entityTag.ts'
-import { boundedText } from '#api/platform/http/fields.ts'
 import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
-import { deploymentStatuses } from '#shared/enumerations.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
-import { listWorlds } from './listing/service.ts'
+import { listWorldEvents } from './events/service.ts'
+import { worldExample } from './examples.ts'
+import { toWorldPage } from './listing/order.ts'
+import { deploymentsQuery, worldFilters, worldsQuery } from './listing/query.ts'
+import { countWorlds, listWorlds } from './listing/service.ts'
+import { deploymentAnswer } from './runs/schema.ts'
 import {
   createdWorld,
   createWorldBody,
-  deploymentAnswer,
   patchWorldBody,
   scalingProfileAnswer,
+  sparseWorld,
   worldAnswer,
+  worldCounts,
 } from './schema.ts'
 import {
   createWorld,
@@ -34,22 +39,6 @@ const worldRoute = { path: '/api/worlds/{worldId}/', tag, scope: 'project' } as 
 const toTaggedAnswer = ({ world, ...versions }: TaggedWorld) => ({
   body: world,
   headers: { etag: entityTag(versions) },
-})
-
-/** Fits every status twice. */
-const statusText = boundedText(256)
-const deploymentsQuery = pageQuery.extend({
-  status: z
-    .union([statusText, z.array(statusText).max(deploymentStatuses.length * 2)])
-    .optional()
-    .transform((given) => [given ?? []].flat().flatMap((each) => each.split(',')))
-    .pipe(z.array(z.enum(deploymentStatuses)).max(deploymentStatuses.length * 2))
-    .meta({
-      type: 'array',
-      items: { type: 'string', enum: [...deploymentStatuses] },
-      examples: [['Running', 'Error']],
-      description: 'Statuses of the runs to list. Repeat the parameter or separate them with commas.',
-    }),
 })
 
 /** The endpoints of worlds. */
@@ -77,15 +66,28 @@ export const worldEndpoints = [
     summary: 'List the worlds of an organization or of one of its projects',
     tag,
     scope: 'organization?project',
-    query: pageQuery,
-    answer: z.array(worldAnswer),
+    query: worldsQuery,
+    answer: z.array(z.union([worldAnswer, sparseWorld]).meta({ examples: [worldExample] })),
     answerHeaders: ['link'],
     problems: [404],
     handle: async (ctx, { query }) => {
-      const page = toPage(query)
-      const { items, next } = await listWorlds(ctx, page)
-      return { body: items, headers: nextPageLink(path, page, next) }
+      const page = toWorldPage(query)
+      const { limit: _, cursor: __, sort, fields, ...filter } = query
+      const { items, next } = await listWorlds(ctx, page, { filter, fields })
+      return { body: items, headers: nextPageLink(path, page, next, { ...filter, sort, fields }) }
     },
+  }),
+  endpoint({
+    method: 'get',
+    path: '/api/worlds/counts/',
+    operationId: 'countWorlds',
+    summary: 'Count the worlds of an organization or of one of its projects, by phase',
+    tag,
+    scope: 'organization?project',
+    query: worldFilters,
+    answer: worldCounts,
+    problems: [404],
+    handle: async (ctx, { query }) => ({ body: await countWorlds(ctx, query) }),
   }),
   endpoint({
     method: 'post',
@@ -134,6 +136,7 @@ export const worldEndpoints = [
     summary: 'Change a world. Absent fields stay; an object replaces the previous one as a whole',
     needs: ['world', 'w'],
     body: patchWorldBody,
+    created: createWorldBody,
     ifMatch: true,
     answer: worldAnswer,
     answerHeaders: ['etag'],
@@ -184,6 +187,22 @@ export const worldEndpoints = [
   endpoint({
     ...worldRoute,
     method: 'get',
+    path: '/api/worlds/{worldId}/events/',
+    operationId: 'listWorldEvents',
+    summary: 'List the recent events of a world, newest first',
+    needs: ['world', 'r'],
+    query: pageQuery,
+    answer: z.array(eventAnswer),
+    answerHeaders: ['link'],
+    handle: async (ctx, { params, query }) => {
+      const page = toPage(query)
+      const { items, next } = await listWorldEvents(ctx, { ...params, page })
+      return { body: items, headers: nextPageLink(`${path}${params.worldId}/events/`, page, next) }
+    },
+  }),
+  endpoint({
+    ...worldRoute,
+    method: 'get',
     path: '/api/worlds/{worldId}/deployments/',
     operationId: 'listWorldDeployments',
     summary: 'List the runs of a world, oldest first',
@@ -195,7 +214,8 @@ export const worldEndpoints = [
       const page = toPage(query)
       const input = { worldId: params.worldId, statuses: query.status, page }
       const { items, next } = await listDeployments(ctx, input)
-      return { body: items, headers: nextPageLink(`${path}${params.worldId}/deployments/`, page, next, query.status) }
+      const filters = { status: query.status }
+      return { body: items, headers: nextPageLink(`${path}${params.worldId}/deployments/`, page, next, filters) }
     },
   }),
 ]

@@ -1,4 +1,5 @@
 import { exampleId, exampleInstant, examplePictureUrl, exampleUrl } from '#api/platform/http/examples.ts'
+import { plainSettings } from '#shared/domain/world.ts'
 
 const metadata = { annotations: { 'example.com/ticket': 'EV-1042' }, labels: { team: 'events' } }
 const compute = { group: 'production', region: 'Europe', version: 'v1' }
@@ -41,6 +42,7 @@ const launchContext = {
   ...ids,
   name: 'Foyer',
   description: createWorldExample.description,
+  splashScreenUrl: '',
   pictureUrl: examplePictureUrl('world'),
   isActive: true,
   isPublic: true,
@@ -67,6 +69,7 @@ const publicWorld = {
   metadata,
   compute,
   networking,
+  ...plainSettings.parse({}),
   runtime: { ...createWorldExample.runtime, capacity: admission.capacity, admissionPolicy: admission.policy },
   admission,
   sessions: {
@@ -86,8 +89,15 @@ const publicWorld = {
     startedAt: exampleInstant,
     resolvedBuild: { ...build, organizationId: ids.organizationId, id: exampleId('build') },
     runId: exampleId('run'),
+    address: { host: '192.0.2.10', port: 7777 },
+    strategy: 'LoadBalancer',
+    conditions: [
+      { type: 'Ready', status: 'True', reason: 'ServerReady', message: '', lastTransitionAt: exampleInstant },
+    ],
   },
   queueState: { queued: 0, active: 12 },
+  createdAt: exampleInstant,
+  updatedAt: exampleInstant,
 }
 
 /** The world of the examples, with an active run, as its organization reads it. */
@@ -110,6 +120,11 @@ export const deploymentExample = {
   ...ids,
   runId: exampleId('run'),
   createdAt: exampleInstant,
+  updatedAt: exampleInstant,
+  startedAt: exampleInstant,
+  readyAt: exampleInstant,
+  image: 'registry.example/game/server:1.4',
+  restarts: 0,
   status: 'Running',
   networking: { scaling: { profile: networking.scaling.profile } },
   compute: { clusterName: 'default', ...compute },

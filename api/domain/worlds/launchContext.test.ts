@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { toContextDetails } from './launchContext.ts'
 
-const world = { runtime: { mapName: '' }, admission: { policy: 'Open', capacity: 30 } } as const
+const world = { runtime: {}, admission: { policy: 'Open', capacity: 30 } } as const
 const streaming = {
   providerA: { cmsId: 'c', authorizationId: 'a', launchMode: 'embedded' },
   bypassBrowserRestrictions: true,
@@ -23,10 +23,10 @@ test('renames streaming fields for the launch context and keeps them until strea
 })
 
 test('copies queue, capacity and build from the world and drops the previous build', () => {
-  const before = toContextDetails({ ...world, runtime: { mapName: '', build: { channelId: 'c', tag: 't' } } }, {})
+  const before = toContextDetails({ ...world, runtime: { build: { channelId: 'c', tag: 't' } } }, {})
   expect(before.buildInfo).toEqual({ buildChannelId: 'c', buildTag: 't', buildType: 'client' })
   const queued = {
-    runtime: { mapName: '', build: { content: { id: 'x' } } },
+    runtime: { build: { content: { id: 'x' } } },
     admission: { policy: 'Queued', capacity: 5 },
   } as const
   const after = toContextDetails(queued, {}, before)

@@ -10,7 +10,7 @@ type ContextInput = Pick<PatchWorld, 'streaming' | 'publicDownload'>
  * copies of the world's.
  */
 export const toContextDetails = (
-  world: { runtime: Runtime; admission: Admission },
+  world: { runtime: Pick<Runtime, 'build'>; admission: Admission },
   input: ContextInput,
   before?: LaunchContextDetails,
 ): LaunchContextDetails => {

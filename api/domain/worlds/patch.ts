@@ -1,3 +1,4 @@
+import { type PlainSettings, plainSettings } from '#shared/domain/world.ts'
 import { withDefined } from '#shared/optional.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
 import { toContextDetails } from './launchContext.ts'
@@ -7,7 +8,8 @@ import type { LaunchContextRow, WorldRow } from './table.ts'
 type WorldColumns = Pick<
   WorldRow,
   'name' | 'description' | 'pictureUrl' | 'metadata' | 'manifest' | 'admission' | 'compute' | 'networking' | 'runtime'
-> & { estimatedCapacity: number }
+> &
+  PlainSettings & { estimatedCapacity: number }
 type ContextColumns = Pick<LaunchContextRow, 'name' | 'description' | 'pictureUrl' | 'isPublic' | 'details'>
 
 /**
@@ -41,6 +43,7 @@ export const applyPatch = (
       admission,
       networking,
       runtime,
+      ...plainSettings.parse({ ...world, ...changes }),
       estimatedCapacity,
     },
     context: {

@@ -1,9 +1,15 @@
 import type { Verb } from '#api/domain/access/permissions.ts'
 import type { ResolvedBuild } from '#api/domain/builds/schema.ts'
+import { presentConditions } from '#api/domain/events/conditions.ts'
 import { optional } from '#api/platform/http/fields.ts'
-import type { DeploymentAnswer, PublicWorldAnswer, WorldAnswer } from './schema.ts'
+import { plainSettings, runtimeSettings } from '#shared/domain/world.ts'
+import type { DeploymentAnswer } from './runs/schema.ts'
+import type { PublicWorldAnswer, WorldAnswer } from './schema.ts'
 import { pendingEditsMessage } from './settings.ts'
 import type { DeploymentRow, LaunchContextRow, WorldRow } from './table.ts'
+
+/** The settings that rows of older versions lack. */
+const runtimeDefaults = runtimeSettings.parse({})
 
 /** Returns a world as it appears in responses, with its launch context and the last reported queue. */
 export const presentWorld = (row: WorldRow, context: LaunchContextRow, verb: Verb): WorldAnswer => ({
@@ -11,19 +17,22 @@ export const presentWorld = (row: WorldRow, context: LaunchContextRow, verb: Ver
   organizationId: row.organizationId,
   projectId: row.projectId,
   name: row.name,
-  ...optional('description', row.description),
+  description: row.description ?? '',
   ...optional('pictureUrl', row.pictureUrl),
   transient: row.transient,
   metadata: row.metadata,
   compute: row.compute,
   networking: row.networking,
-  runtime: row.runtime,
+  runtime: { ...runtimeDefaults, ...row.runtime },
+  ...plainSettings.parse(row),
   manifest: row.manifest,
   admission: row.admission,
   sessions: row.sessions,
   status: presentStatus(row),
   launchContext: presentLaunchContext(context, verb),
   queueState: { queued: row.queueQueued, active: row.queueActive },
+  createdAt: row.createdAt.toISOString(),
+  updatedAt: row.updatedAt.toISOString(),
 })
 
 /**
@@ -47,7 +56,16 @@ export const presentStatus = (row: WorldRow): WorldAnswer['status'] => {
     ...optional('startedAt', row.startedAt?.toISOString()),
     ...optional('resolvedBuild', build && toResolvedBuild(build)),
     ...optional('runId', row.runId),
+    ...presentAddress(row),
+    conditions: presentConditions(row.conditions),
   }
+}
+
+/** Returns where players connect, if a server can be reached. */
+export const presentAddress = ({ address }: WorldRow): Pick<WorldAnswer['status'], 'address' | 'strategy'> => {
+  if (address === null) return {}
+  const { host, port, strategy } = address
+  return { address: { host, port }, strategy }
 }
 
 const toResolvedBuild = ({ channelId, tag, organizationId, id }: ResolvedBuild): ResolvedBuild => ({
@@ -63,7 +81,8 @@ const presentLaunchContext = (row: LaunchContextRow, verb: Verb): WorldAnswer['l
   organizationId: row.organizationId,
   projectId: row.projectId,
   name: row.name,
-  ...optional('description', row.description),
+  description: row.description ?? '',
+  splashScreenUrl: '',
   ...optional('pictureUrl', row.pictureUrl),
   isActive: row.isActive,
   isPublic: row.isPublic,
@@ -86,6 +105,14 @@ export const presentDeployment = (row: DeploymentRow, publicUrl: string): Deploy
   worldId: row.worldId,
   runId: row.runId,
   createdAt: row.createdAt.toISOString(),
+  updatedAt: row.updatedAt.toISOString(),
+  ...optional('startedAt', row.startedAt?.toISOString()),
+  ...optional('readyAt', row.readyAt?.toISOString()),
+  ...optional('endedAt', row.endedAt?.toISOString()),
+  ...optional('endReason', row.endReason),
+  ...optional('exitCode', row.exitCode),
+  ...optional('image', row.image),
+  restarts: row.restarts,
   status: row.status,
   networking: row.networking,
   compute: row.compute,

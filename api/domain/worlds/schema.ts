@@ -1,24 +1,19 @@
 import { z } from 'zod'
 import { buildReference, resolvedBuild } from '#api/domain/builds/schema.ts'
-import { boundedText, linkText, shownId, shownInstant, textMap, urlOrEmpty } from '#api/platform/http/fields.ts'
+import { conditionAnswer } from '#api/domain/events/conditions.ts'
+import { boundedText, linkText, shownId, shownInstant, textMap, uriOrEmpty } from '#api/platform/http/fields.ts'
 import { withinMetadataLimit } from '#shared/domain/common.ts'
-import { worldDefaults, worldFields } from '#shared/domain/world.ts'
+import { runtimeSettings, serverSettings, worldDefaults, worldFields } from '#shared/domain/world.ts'
 import {
   admissionPolicies,
   buildTypes,
   controlPolicies,
-  deploymentStatuses,
   launchModes,
+  networkingStrategies,
   worldPhases,
 } from '#shared/enumerations.ts'
 import { scalingProfileNames } from '#shared/scalingProfiles.ts'
-import {
-  createWorldExample,
-  deploymentExample,
-  patchWorldExample,
-  publicWorldExample,
-  worldExample,
-} from './examples.ts'
+import { createWorldExample, patchWorldExample, publicWorldExample, worldExample } from './examples.ts'
 
 // A create sets all defaults. A PATCH replaces an object as a whole: the fields that it must have are required, and its
 // other absent fields get their defaults.
@@ -37,18 +32,17 @@ const metadata = withinMetadataLimit(
 )
 const { group, region, strategy, profile, capacity } = worldFields
 const compute = z.strictObject({
-  group: group.default(worldDefaults.group),
-  region: region.default(worldDefaults.region),
+  ...serverSettings.shape.compute.unwrap().shape,
   version: text().exactOptional(),
 })
 const configuration = z.null().default(null)
 const networking = z.strictObject({
-  strategy: strategy.default(worldDefaults.strategy),
+  ...serverSettings.shape.networking.unwrap().shape,
   scaling: z.strictObject({ profile: profile.default(worldDefaults.profile), configuration }).prefault({}),
 })
 const runtime = z.strictObject({
   build: buildReference.exactOptional(),
-  mapName: worldFields.mapName.default(''),
+  ...runtimeSettings.shape,
   durationMinutes: worldFields.durationMinutes.exactOptional(),
   capacity: capacity.exactOptional(),
   admissionPolicy: z.enum(admissionPolicies).exactOptional(),
@@ -102,7 +96,7 @@ export const createWorldBody = z
     name: name(),
     transient: worldFields.transient,
     description: worldFields.description.exactOptional(),
-    pictureUrl: urlOrEmpty().exactOptional(),
+    pictureUrl: uriOrEmpty().exactOptional(),
     metadata: metadata.prefault({}),
     manifest: manifest.prefault({}),
     admission: admission.prefault({}),
@@ -132,7 +126,7 @@ export const patchWorldBody = z
   .strictObject({
     name: name().exactOptional(),
     description: worldFields.description.exactOptional(),
-    pictureUrl: urlOrEmpty().exactOptional(),
+    pictureUrl: uriOrEmpty().exactOptional(),
     isPublic: z.boolean().exactOptional(),
     metadata: withinMetadataLimit(z.strictObject(maps)).exactOptional(),
     manifest: z.strictObject({ serverPermissions: permissions, clientPermissions: permissions }).exactOptional(),
@@ -168,7 +162,8 @@ const launchContext = launchContextDetails
     organizationId: shownId('organization'),
     projectId: shownId('project'),
     name: z.string(),
-    description: z.string().exactOptional(),
+    description: z.string(),
+    splashScreenUrl: z.string(),
     pictureUrl: z.string().exactOptional(),
     isActive: z.boolean(),
     isPublic: z.boolean(),
@@ -185,12 +180,31 @@ export const admissionAnswer = z.object({ policy: z.enum(admissionPolicies), cap
 /** The owner's annotations and labels in responses. */
 export const metadataAnswer = metadata
 
+/** The address of a world's game port for players, for TCP and UDP. */
+const address = z.object({
+  host: z.string().describe('IP address or host name.'),
+  port: z.int().describe('Port number, for TCP and UDP.'),
+})
+/** The address of a server in responses. */
+export const addressFields = {
+  address: address.exactOptional().describe('Address for players. Absent while no server can be reached.'),
+  strategy: z
+    .enum(networkingStrategies)
+    .exactOptional()
+    .describe('Type of the Service behind the address. Default means the address of the pod.'),
+}
+
+/** The times of creation and change in responses. */
+export const timestampFields = {
+  createdAt: shownInstant().describe('Time of the creation.'),
+  updatedAt: shownInstant().describe('Time of the last change of the desired state.'),
+}
 const world = z.object({
   documentId: shownId('world'),
   organizationId: shownId('organization'),
   projectId: shownId('project'),
   name: z.string(),
-  description: z.string().exactOptional(),
+  description: z.string(),
   pictureUrl: z.string().exactOptional(),
   transient: z.boolean(),
   metadata,
@@ -206,13 +220,41 @@ const world = z.object({
     startedAt: shownInstant().exactOptional(),
     resolvedBuild: resolvedBuild.exactOptional(),
     runId: shownId('run').exactOptional(),
+    ...addressFields,
+    conditions: z.array(conditionAnswer).describe('Conditions of the world. Empty until the operator has reported.'),
   }),
   launchContext,
   queueState,
+  ...timestampFields,
 })
 
 /** A world in responses to its organization. */
 export const worldAnswer = world.meta({ id: 'World', examples: [worldExample] })
+
+/** A world in a list whose query names its fields. */
+export const sparseWorld = world
+  .partial()
+  .required({ documentId: true })
+  .meta({ id: 'WorldFields', examples: [{ documentId: worldExample.documentId, name: worldExample.name }] })
+
+/** The number of worlds, in total and in each phase. */
+export const worldCounts = z
+  .object({
+    total: z.int().describe('Number of worlds.'),
+    phases: z
+      .object({
+        Inactive: z.int().describe('Number of worlds that never ran.'),
+        Starting: z.int().describe('Number of worlds whose server is not ready yet.'),
+        Active: z.int().describe('Number of worlds that run.'),
+        Stopped: z.int().describe('Number of worlds whose last run has ended.'),
+        Error: z.int().describe('Number of worlds whose last run has failed.'),
+      })
+      .describe('Number of worlds in each phase.'),
+  })
+  .meta({
+    id: 'WorldCounts',
+    examples: [{ total: 3, phases: { Inactive: 1, Starting: 0, Active: 2, Stopped: 0, Error: 0 } }],
+  })
 
 /** A public world in responses to other organizations: without manifest and streaming authorization. */
 export const publicWorldAnswer = world
@@ -223,38 +265,6 @@ export const publicWorldAnswer = world
       .meta({ id: 'PublicLaunchContext', examples: [publicWorldExample.launchContext] }),
   })
   .meta({ id: 'PublicWorld', examples: [publicWorldExample] })
-
-/** The record of a run in responses. */
-export const deploymentAnswer = z
-  .object({
-    id: shownId('deployment'),
-    externalId: z.string(),
-    organizationId: shownId('organization'),
-    projectId: shownId('project'),
-    worldId: shownId('world'),
-    runId: shownId('run').exactOptional(),
-    createdAt: shownInstant(),
-    status: z.enum(deploymentStatuses),
-    networking: z.object({ scaling: z.object({ profile: z.string() }) }),
-    compute: z.object({
-      clusterName: z.string(),
-      group: z.string(),
-      region: z.string(),
-      version: z.string().exactOptional(),
-    }),
-    runtime: z.object({
-      build: z.object({
-        channelId: z.string().exactOptional(),
-        id: z.string().exactOptional(),
-        content: z.object({ id: z.string() }).exactOptional(),
-      }),
-      mapName: z.string(),
-      liveConfigUrl: z.string(),
-      durationMinute: z.number().exactOptional(),
-      args: z.array(z.string()),
-    }),
-  })
-  .meta({ id: 'WorldDeployment', examples: [deploymentExample] })
 
 /** A scaling profile in responses. */
 export const scalingProfileAnswer = z
@@ -279,8 +289,10 @@ export const scalingProfileAnswer = z
 export type CreateWorld = z.output<typeof createWorldBody>
 export type PatchWorld = z.output<typeof patchWorldBody>
 export type WorldAnswer = z.output<typeof worldAnswer>
+export type WorldFields = z.output<typeof sparseWorld>
+export type WorldCounts = z.output<typeof worldCounts>
 export type PublicWorldAnswer = z.output<typeof publicWorldAnswer>
-export type DeploymentAnswer = z.output<typeof deploymentAnswer>
+export type Address = z.output<typeof address> & { strategy: (typeof networkingStrategies)[number] }
 export type Metadata = z.output<typeof metadata>
 export type Compute = z.output<typeof compute>
 export type Networking = z.output<typeof networking>

@@ -1,10 +1,12 @@
-import { and, count, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNull, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
+import type { Limits } from '#api/domain/access/limits.ts'
 import { resolveBuild } from '#api/domain/builds/service.ts'
 import { lockLimits } from '#api/domain/organizations/service.ts'
 import { removeUpload } from '#api/domain/pictures/service.ts'
-import { projects } from '#api/domain/projects/table.ts'
+import { lockProject } from '#api/domain/projects/service.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
+import { countPresentAndKept } from '#api/platform/database/columns.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
 import { checkIfMatch } from '#api/platform/http/entityTag.ts'
@@ -12,11 +14,18 @@ import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
+import { explainRunLimit, useOfRun } from '#shared/domain/runUse.ts'
 import type { DeploymentStatus } from '#shared/enumerations.ts'
 import { buildWorldRows } from './create.ts'
+import { startEvent, stopEvent } from './events/changes.ts'
+import { recordWorldEvents } from './events/service.ts'
+import { hasNewPlace, toMoveColumns } from './move.ts'
 import { applyPatch } from './patch.ts'
 import { presentDeployment, presentWorld } from './present.ts'
-import type { Compute, CreateWorld, DeploymentAnswer, PatchWorld, WorldAnswer } from './schema.ts'
+import { sumRunning } from './running/service.ts'
+import type { DeploymentAnswer } from './runs/schema.ts'
+import { endUnseen, recordStart } from './runs/service.ts'
+import type { Compute, CreateWorld, PatchWorld, WorldAnswer } from './schema.ts'
 import { checkWorldSize } from './size.ts'
 import { deployments, launchContexts, type WorldRow, worlds } from './table.ts'
 import { toStartColumns, toStopColumns } from './transitions.ts'
@@ -36,28 +45,41 @@ export const createWorld = async (
       profile: input.networking.scaling.profile,
       capacity: launchContext.details.capacity,
     })
-    await tx.insert(worlds).values(world)
-    await tx.insert(launchContexts).values(launchContext)
-    await markDirty(tx, { kind: 'world', id: world.id, revision: 1 }, now.getTime())
+    // One round trip, since the organization's row is locked meanwhile. Postgres executes them in this order.
+    await Promise.all([
+      tx.insert(worlds).values(world).execute(),
+      tx.insert(launchContexts).values(launchContext).execute(),
+      markDirty(tx, { kind: 'world', id: world.id, revision: 1, traceparent: ctx.traceparent }),
+    ])
     return { worldId: world.id, launchContextId: launchContext.id }
   })
   ctx.wakeSync()
   return created
 }
 
+type Value = string | Placeholder
+
+/** Selects a world of the scope that is not deleted. */
+export const whereWorld = (
+  { organizationId, projectId }: { readonly organizationId: Value; readonly projectId: Value },
+  worldId: Value,
+): SQL | undefined =>
+  and(
+    eq(worlds.organizationId, organizationId),
+    eq(worlds.projectId, projectId),
+    eq(worlds.id, worldId),
+    isNull(worlds.deletingAt),
+  )
+
+/** The scope as parameters of a prepared query. */
+const placeholders = { organizationId: sql.placeholder('organizationId'), projectId: sql.placeholder('projectId') }
+
 const worldQuery = prepared((db) =>
   db
     .select()
     .from(worlds)
     .innerJoin(launchContexts, eq(launchContexts.worldId, worlds.id))
-    .where(
-      and(
-        eq(worlds.organizationId, sql.placeholder('organizationId')),
-        eq(worlds.projectId, sql.placeholder('projectId')),
-        eq(worlds.id, sql.placeholder('worldId')),
-        isNull(worlds.deletingAt),
-      ),
-    )
+    .where(whereWorld(placeholders, sql.placeholder('worldId')))
     .prepare('world_with_context'),
 )
 
@@ -91,7 +113,9 @@ export const patchWorld = async (
     const { estimatedCapacity } = next.world
     if (estimatedCapacity < row.estimatedCapacity) await checkCapacityForBots(ctx, tx, worldId, estimatedCapacity)
     await tx.update(launchContexts).set(next.context).where(eq(launchContexts.worldId, worldId))
-    return { ...next.world, revision: row.revision + 1, updatedAt: now }
+    const moves = changes.compute !== undefined && !isRunning(row)
+    const move = moves ? toMoveColumns({ ...row, ...next.world }, ctx.clusterOf) : {}
+    return { columns: { ...next.world, ...move, revision: row.revision + 1, updatedAt: now } }
   })
   const after = await getWorld(ctx, worldId)
   if (before.pictureUrl !== (after.world.pictureUrl ?? null)) await removeUpload(ctx, worldId, before.pictureUrl)
@@ -106,25 +130,47 @@ export const setWorldPicture = async (
 ): Promise<{ answer: TaggedWorld; previous: string | null }> => {
   const before = await updateWorld(ctx, worldId, async (tx, row, now) => {
     await tx.update(launchContexts).set({ pictureUrl }).where(eq(launchContexts.worldId, worldId))
-    return { pictureUrl, revision: row.revision + 1, updatedAt: now }
+    return { columns: { pictureUrl, revision: row.revision + 1, updatedAt: now } }
   })
   return { answer: await getWorld(ctx, worldId), previous: before.pictureUrl }
 }
 
 /**
- * Starts a new run, whatever the state. Throws a 409 at maxRunningCapacity and a 422 for a build that does not resolve.
+ * Starts a new run, whatever the state; with `onlyStopped`, a running world stays as it is. Throws a 409 at a limit of what
+ * may run at a time, such as maxRunningCapacity, and a 422 for a build that does not resolve.
  */
-export const startWorld = async (ctx: Context, worldId: string): Promise<void> => {
+export const startWorld = async (
+  ctx: Context,
+  worldId: string,
+  { onlyStopped = false }: { onlyStopped?: boolean } = {},
+): Promise<void> => {
   await updateWorld(ctx, worldId, async (tx, row, now) => {
+    if (onlyStopped && isRunning(row)) return undefined
     const build = await resolveBuild(tx, ctx.organizationId, row.runtime.build)
-    await checkRunningCapacity(ctx, tx, row)
-    return toStartColumns(row, { runId: ctx.newId('run'), now, build })
+    const run = { runId: ctx.newId('run'), startedAt: now }
+    const move = hasNewPlace(row) ? toMoveColumns(row, ctx.clusterOf) : {}
+    const columns = { ...toStartColumns(row, { run, now, build }), ...move }
+    const replaced = isRunning(row) ? row.runId : null
+    const record = () => [
+      recordStart(tx, { ...row, ...columns, ...run }, now),
+      recordWorldEvents(tx, { ...row, ...run }, [startEvent(run.runId, replaced)], { ...ctx, now }),
+      // Last, because other starts of the organization wait from here to the commit.
+      checkRunning(ctx, tx, row),
+    ]
+    return { columns, record }
   })
 }
 
 /** Stops a world. The phase is Stopped at once; the server drains afterwards. */
 export const stopWorld = async (ctx: Context, worldId: string): Promise<void> => {
-  await updateWorld(ctx, worldId, async (_, row, now) => toStopColumns(row, { now }))
+  await updateWorld(ctx, worldId, async (tx, row, now) => {
+    const events = isRunning(row) ? [stopEvent()] : []
+    const record = () => [
+      endUnseen(tx, worldId, { endReason: 'Stopped', now }),
+      recordWorldEvents(tx, row, events, { ...ctx, now }),
+    ]
+    return { columns: toStopColumns(row, { now }), record }
+  })
 }
 
 /** Lists the runs of a world, oldest first. */
@@ -152,27 +198,47 @@ export const listDeployments = async (
   return { ...next, items: items.map((row) => presentDeployment(row, ctx.publicUrl)) }
 }
 
-const whereWorld = (ctx: Context, worldId: string): SQL | undefined =>
-  and(
-    eq(worlds.organizationId, ctx.organizationId),
-    eq(worlds.projectId, ctx.projectId),
-    eq(worlds.id, worldId),
-    isNull(worlds.deletingAt),
-  )
+/** Reports whether the last run of a world has not ended. */
+export const isRunning = ({ phase }: Pick<WorldRow, 'phase'>): boolean => phase === 'Starting' || phase === 'Active'
 
-/** Changes the locked row, marks it dirty in the same transaction, and wakes the push. Returns the row as it was. */
+const lockQuery = prepared((db) =>
+  db
+    .select()
+    .from(worlds)
+    .where(whereWorld(placeholders, sql.placeholder('worldId')))
+    .for('update')
+    .prepare('locked_world'),
+)
+
+/** A change of a world: the columns to set, and the queries that run in the same round trip. */
+type WorldChange = {
+  readonly columns: Partial<WorldRow> & { revision: number }
+  readonly record?: () => readonly Promise<void>[]
+}
+
+/**
+ * Changes the locked row, marks it dirty in the same transaction, and wakes the push; does nothing if `decide` returns
+ * undefined. Returns the row as it was.
+ */
 const updateWorld = async (
   ctx: Context,
   worldId: string,
-  decide: (tx: Transaction, row: WorldRow, now: Date) => Promise<Partial<WorldRow> & { revision: number }>,
+  decide: (tx: Transaction, row: WorldRow, now: Date) => Promise<WorldChange | undefined>,
 ): Promise<WorldRow> => {
   const nowMs = ctx.clock.now()
   const before = await ctx.db.transaction(async (tx) => {
-    const [row] = await tx.select().from(worlds).where(whereWorld(ctx, worldId)).for('update')
+    const { organizationId, projectId } = ctx
+    const [row] = await lockQuery(tx).execute({ organizationId, projectId, worldId })
     if (row === undefined) throw notFound()
-    const columns = await decide(tx, row, new Date(nowMs))
-    await tx.update(worlds).set(columns).where(eq(worlds.id, worldId))
-    await markDirty(tx, { kind: 'world', id: worldId, revision: columns.revision }, nowMs)
+    const change = await decide(tx, row, new Date(nowMs))
+    if (change === undefined) return row
+    const { columns, record = () => [] } = change
+    const { traceparent } = ctx
+    await Promise.all([
+      tx.update(worlds).set(columns).where(eq(worlds.id, worldId)).execute(),
+      markDirty(tx, { kind: 'world', id: worldId, revision: columns.revision, traceparent }),
+      ...record(),
+    ])
     return row
   })
   ctx.wakeSync()
@@ -201,24 +267,53 @@ const checkNewWorld = async (
   tx: Transaction,
   size: Parameters<typeof checkWorldSize>[0],
 ): Promise<void> => {
-  const { organizationId, projectId } = ctx
-  const [project] = await tx
-    .select({ id: projects.id })
-    .from(projects)
-    .where(and(eq(projects.organizationId, organizationId), eq(projects.id, projectId), isNull(projects.deletingAt)))
-    .for('share')
-  if (project === undefined) throw notFound()
-  const limits = await lockLimits(ctx, tx)
+  // One round trip. Postgres executes them in this order, so that the count sees what earlier holders of the lock committed.
+  const [isProject, limits, count] = await Promise.all([
+    lockProject(tx, ctx),
+    lockLimits(ctx, tx),
+    countWorlds(tx, ctx.organizationId),
+  ])
+  if (!isProject) throw notFound()
   checkWorldSize(size, { limits, ...ctx.principal })
-  const [existing] = await tx
-    .select({ worlds: count() })
+  refuseTooManyWorlds(count, limits)
+}
+
+/** The number of deleted worlds that an organization keeps in any case. More of them are kept up to maxWorlds. */
+const minKeptWorlds = 100
+
+/** The number of an organization's worlds: those that are not deleted, and the deleted ones that are kept. */
+type WorldCount = { readonly present: number; readonly kept: number }
+
+const countWorlds = async (tx: Transaction, organizationId: string): Promise<WorldCount> => {
+  const [count] = await tx
+    .select(countPresentAndKept(worlds))
     .from(worlds)
-    .where(and(eq(worlds.organizationId, organizationId), isNull(worlds.deletingAt)))
-  if ((existing?.worlds ?? 0) >= limits.maxWorlds) {
+    .where(eq(worlds.organizationId, organizationId))
+    .execute()
+  return count ?? { present: 0, kept: 0 }
+}
+
+/**
+ * Throws a 409 if the organization has its maximum of worlds, or keeps too many deleted ones. The organization's row must
+ * be locked.
+ */
+export const checkWorldCount = async (
+  tx: Transaction,
+  organizationId: string,
+  limits: Pick<Limits, 'maxWorlds'>,
+): Promise<void> => refuseTooManyWorlds(await countWorlds(tx, organizationId), limits)
+
+const refuseTooManyWorlds = ({ present, kept }: WorldCount, { maxWorlds }: Pick<Limits, 'maxWorlds'>): void => {
+  if (present >= maxWorlds) {
     throw new Problem(
       'limit_reached',
-      `The organization has ${limits.maxWorlds} worlds, its limit maxWorlds. Delete one first.`,
+      `The organization has ${maxWorlds} worlds, which is its limit (maxWorlds). Delete one first.`,
     )
+  }
+  const maxRows = maxWorlds + Math.max(maxWorlds, minKeptWorlds)
+  if (present + kept >= maxRows) {
+    const detail = `The organization has ${present} worlds and keeps ${kept} deleted ones, together its maximum of ${maxRows}. Purge deleted worlds first.`
+    throw new Problem('limit_reached', detail)
   }
 }
 
@@ -238,23 +333,11 @@ const checkCapacityForBots = async (
   }
 }
 
-/** Throws a 409 if the start would exceed maxRunningCapacity. Other worlds count with the capacity at their start. */
-const checkRunningCapacity = async (ctx: Context, tx: Transaction, row: WorldRow): Promise<void> => {
-  const { maxRunningCapacity } = await lockLimits(ctx, tx)
-  const [running] = await tx
-    .select({ capacity: sql<number>`coalesce(sum(${worlds.runningCapacity}), 0)::int` })
-    .from(worlds)
-    .where(
-      and(
-        eq(worlds.organizationId, ctx.organizationId),
-        inArray(worlds.phase, ['Starting', 'Active']),
-        isNull(worlds.deletingAt),
-        sql`${worlds.id} <> ${row.id}`,
-      ),
-    )
-  const wanted = (running?.capacity ?? 0) + row.estimatedCapacity
-  if (wanted > maxRunningCapacity) {
-    const detail = `Running worlds would have capacity ${wanted}, above maxRunningCapacity ${maxRunningCapacity}. Stop one first.`
-    throw new Problem('limit_reached', detail)
-  }
+/** Throws a 409 if the start would exceed a limit of what may run at a time. */
+const checkRunning = async (ctx: Context, tx: Transaction, row: WorldRow): Promise<void> => {
+  const { id: exceptId, organizationId, networking, estimatedCapacity } = row
+  // One round trip. Postgres sums after it has the lock.
+  const [limits, others] = await Promise.all([lockLimits(ctx, tx), sumRunning(tx, { organizationId, exceptId })])
+  const refusal = explainRunLimit(useOfRun(estimatedCapacity, networking.strategy), others, limits)
+  if (refusal !== undefined) throw new Problem('limit_reached', refusal)
 }

@@ -1,11 +1,16 @@
+import { getTableColumns } from 'drizzle-orm'
 import { expect, test } from 'vitest'
+import { serverSettings } from '#shared/domain/world.ts'
+import { worldSpecSchema } from '#shared/resources/world.ts'
+import { createWorldBody, patchWorldBody, worldAnswer } from './schema.ts'
 import { pendingEditsMessage, toRunSettings } from './settings.ts'
+import { worlds } from './table.ts'
 
 const source = {
+  ...serverSettings.parse({}),
   runtime: { mapName: 'hall', build: { channelId: 'c', tag: 't' } },
   networking: { strategy: 'Default', scaling: { profile: 'Capacity30', configuration: null } },
   admission: { policy: 'Open', capacity: 30 },
-  compute: { group: 'production', region: 'Europe' },
 } as const
 const running = { ...source, phase: 'Active' as const, startedWith: toRunSettings(source) }
 
@@ -31,4 +36,15 @@ test.each([
 
 test.each(['Inactive', 'Stopped', 'Error'] as const)('names no pending edits in phase %s', (phase) => {
   expect(pendingEditsMessage({ ...running, phase, runtime: { mapName: 'roof' } })).toBe('')
+})
+
+test.each(Object.keys(serverSettings.shape))('every view of a world has the setting %s', (setting) => {
+  const views = {
+    'createWorldBody in schema.ts': createWorldBody.shape,
+    'patchWorldBody in schema.ts': patchWorldBody.shape,
+    'world in schema.ts': worldAnswer.shape,
+    'worlds in table.ts': getTableColumns(worlds),
+    'worldSpecSchema in shared/resources/world.ts': worldSpecSchema.shape,
+  }
+  expect(Object.entries(views).flatMap(([view, fields]) => (setting in fields ? [] : [view]))).toEqual([])
 })

@@ -1,34 +1,30 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { BuildReference } from '#api/domain/builds/schema.ts'
+import { plainSettings, runtimeSettings, type ServerSettings, settingWords } from '#shared/domain/world.ts'
 import type { WorldPhase } from '#shared/enumerations.ts'
 import type { Admission, Compute, Networking, Runtime } from './schema.ts'
 
-/** The settings that a run keeps from its start to its end. Edits of them take effect at the next start. */
-export type RunSettings = {
-  readonly build: BuildReference | null
-  readonly 'scaling profile': string
-  readonly capacity: number
-  readonly map: string
-  readonly 'networking strategy': string
-  readonly place: string
-}
+/** The settings that a run keeps from its start to its end, by their words in messages. Edits act at the next start. */
+export type RunSettings = Readonly<Record<string, unknown>>
 
-type SettingsSource = {
-  readonly runtime: Runtime
+type SettingsSource = ServerSettings & {
+  readonly runtime: Pick<Runtime, 'build'>
   readonly networking: Networking
   readonly admission: Admission
   readonly compute: Compute
 }
 
 /** Returns the settings with which a run of this row would start now. */
-export const toRunSettings = ({ runtime, networking, admission, compute }: SettingsSource): RunSettings => ({
-  build: runtime.build ?? null,
-  'scaling profile': networking.scaling.profile,
-  capacity: admission.capacity,
-  map: runtime.mapName,
-  'networking strategy': networking.strategy,
-  place: `${compute.group} in ${compute.region}`,
+export const toRunSettings = (row: SettingsSource): RunSettings => ({
+  build: row.runtime.build ?? null,
+  'scaling profile': row.networking.scaling.profile,
+  capacity: row.admission.capacity,
+  ...toWords({ ...runtimeSettings.parse(row.runtime), ...plainSettings.parse(row) }),
+  'networking strategy': row.networking.strategy,
+  place: `${row.compute.group} in ${row.compute.region}`,
 })
+
+const toWords = (settings: object): RunSettings =>
+  Object.fromEntries(Object.entries(settings).map(([setting, value]) => [settingWords(setting), value]))
 
 /**
  * Returns the part of the status message that names pending edits: those that take effect at the next start. Empty if
@@ -38,9 +34,10 @@ export const pendingEditsMessage = (
   row: SettingsSource & { readonly phase: WorldPhase; readonly startedWith: RunSettings | null },
 ): string => {
   if (row.startedWith === null || (row.phase !== 'Starting' && row.phase !== 'Active')) return ''
-  const current: Record<string, unknown> = toRunSettings(row)
+  const current = toRunSettings(row)
+  // A run that an older version started may have other settings.
   const changed = Object.entries(row.startedWith).flatMap(([name, value]) =>
-    isDeepStrictEqual(current[name], value) ? [] : [name],
+    !(name in current) || isDeepStrictEqual(current[name], value) ? [] : [name],
   )
   return changed.length === 0 ? '' : `Changes of ${changed.join(', ')} take effect at the next start.`
 }

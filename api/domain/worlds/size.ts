@@ -9,31 +9,34 @@ const maxCapacityWithoutClaim = 1_000
  * Throws a 403 if the organization's limit, the caller's claims or the profile's capacity do not allow the size of a
  * world.
  */
-export const checkWorldSize = (
+export const checkWorldSize = (...args: Parameters<typeof explainSize>): void => {
+  const refusal = explainSize(...args)
+  if (refusal !== undefined) throw new Problem('size_not_allowed', refusal)
+}
+
+/** Returns why the size of a world is not allowed and what to do, or undefined if it is allowed. */
+export const explainSize = (
   { profile, capacity }: { profile: ScalingProfileName; capacity: number },
   { limits, claims }: { limits: Pick<Limits, 'maxWorldCapacity'>; claims: readonly string[] },
-): void => {
+): string | undefined => {
   const largest = scalingProfiles[profile].capacity
   if (largest > limits.maxWorldCapacity) {
-    refuse(
+    return (
       `${profile} is larger than maxWorldCapacity of the organization, which is ${limits.maxWorldCapacity}. ` +
-        'Choose a smaller scaling profile.',
+      'Choose a smaller scaling profile.'
     )
   }
   if (largest > maxCapacityWithoutClaim && !claims.includes('largeWorlds')) {
-    refuse(
+    return (
       `${profile} requires the claim largeWorlds, as every profile above Capacity${maxCapacityWithoutClaim} does. ` +
-        'Choose a smaller scaling profile or use a key with the claim.',
+      'Choose a smaller scaling profile or use a key with the claim.'
     )
   }
   if (capacity > largest) {
-    refuse(
+    return (
       `The capacity ${capacity} exceeds that of ${profile}, which is ${largest}. ` +
-        'Lower it or choose a larger scaling profile.',
+      'Lower it or choose a larger scaling profile.'
     )
   }
-}
-
-const refuse = (detail: string): never => {
-  throw new Problem('size_not_allowed', detail)
+  return undefined
 }

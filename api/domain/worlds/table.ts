@@ -1,11 +1,15 @@
 import { sql } from 'drizzle-orm'
-import { boolean, foreignKey, index, integer, jsonb, pgTable, text, unique } from 'drizzle-orm/pg-core'
+import { bigint, boolean, foreignKey, index, integer, jsonb, pgTable, text, unique } from 'drizzle-orm/pg-core'
 import type { BuildPackage, ResolvedBuild } from '#api/domain/builds/schema.ts'
+import type { StoredCondition } from '#api/domain/events/conditions.ts'
+import { eventColumns } from '#api/domain/events/table.ts'
 import { projects } from '#api/domain/projects/table.ts'
 import { instant } from '#api/platform/database/columns.ts'
 import { deploymentStatuses, worldPhases, worldStates } from '#shared/enumerations.ts'
 import type { WorldSpec } from '#shared/resources/world.ts'
+import { deploymentEndReasons } from './runs/schema.ts'
 import type {
+  Address,
   Admission,
   Compute,
   LaunchContextDetails,
@@ -16,6 +20,44 @@ import type {
   Sessions,
 } from './schema.ts'
 import type { RunSettings } from './settings.ts'
+
+/** The part of `spec.runtime` that REST does not have. Absent fields have the defaults of the resource. */
+export type Program = {
+  readonly image?: string
+  readonly contentId?: string
+  readonly probes?: boolean
+  readonly args?: string[]
+}
+
+/** A refused edit of a resource: the row's revision at that time, and sentences for people. */
+export type Refusal = { readonly revision: number; readonly message: string }
+
+/** The columns of a row with a resource in the cluster: the revision, the resource as last applied, the deletion. */
+export const resourceColumns = <Spec>() => ({
+  /** Grows with each change of the desired state. It is a bigint because others can raise it in the cluster. */
+  revision: bigint({ mode: 'number' }).notNull().default(1),
+  /** Grows by one with each change of the observed state. */
+  statusVersion: integer().notNull().default(0),
+  statusMessage: text().notNull().default(''),
+  conditions: jsonb().$type<readonly StoredCondition[]>().notNull().default([]),
+  metadata: jsonb().$type<Metadata>().notNull(),
+  /** The canonical spec that was last applied or adopted. */
+  applied: jsonb().$type<Spec>(),
+  appliedResourceVersion: text(),
+  resourceUid: text(),
+  /** The name of the resource in the cluster: the id, unless kubectl created the resource. */
+  resourceName: text().notNull(),
+  /** The last refusal of an edit with kubectl, until a later revision is in the cluster. */
+  refusal: jsonb().$type<Refusal>(),
+  /** The time of the deletion request. From then on no response shows the row. It is removed after its resource. */
+  deletingAt: instant(),
+  /** The time from which a deleted row is erased; until then it can be restored. Null means at once. */
+  purgeAt: instant(),
+  /** The time at which the resource of a deleted row was gone. */
+  removedAt: instant(),
+  createdAt: instant().notNull(),
+  updatedAt: instant().notNull(),
+})
 
 /** The worlds: desired state, observed state, and the resource as last applied. */
 export const worlds = pgTable(
@@ -28,7 +70,6 @@ export const worlds = pgTable(
     description: text(),
     pictureUrl: text(),
     transient: boolean().notNull(),
-    metadata: jsonb().$type<Metadata>().notNull(),
     compute: jsonb().$type<Compute>().notNull(),
     networking: jsonb().$type<Networking>().notNull(),
     runtime: jsonb().$type<Runtime>().notNull(),
@@ -38,6 +79,8 @@ export const worlds = pgTable(
     state: text({ enum: worldStates }).notNull().default('Stopped'),
     runId: text(),
     startedAt: instant(),
+    /** The program that kubectl set. Image, content and probes count while no build is named. */
+    program: jsonb().$type<Program>().notNull().default({}),
     /** The build of the run with its image, fixed at the start of the run. */
     resolvedBuild: jsonb().$type<ResolvedBuild & BuildPackage>(),
     /** The settings of the last start. Columns that differ from them take effect at the next start. */
@@ -46,27 +89,23 @@ export const worlds = pgTable(
     estimatedCapacity: integer().notNull(),
     /** The capacity of the scaling profile at the last start, or 0 before the first run. */
     runningCapacity: integer().notNull().default(0),
-    /** Grows by one with each change of the desired state. */
-    revision: integer().notNull().default(1),
     /** The revision of the last start or stop. Observations with a lower revision belong to an earlier run. */
-    runRevision: integer().notNull().default(0),
+    runRevision: bigint({ mode: 'number' }).notNull().default(0),
     phase: text({ enum: worldPhases }).notNull().default('Inactive'),
-    statusMessage: text().notNull().default(''),
+    /** The address for players and the networking strategy of the run; null while no server has an address. */
+    address: jsonb().$type<Address>(),
     queueQueued: integer().notNull().default(0),
     queueActive: integer().notNull().default(0),
-    /** Grows by one with each change of the observed state. */
-    statusVersion: integer().notNull().default(0),
     /** The version of the status for realtime subscribers. A trigger sets it with each change record. */
     followedVersion: instant().notNull().default(sql`now()`),
+    /** The cluster that has the world's resource. */
     cluster: text().notNull().default('default'),
-    /** The canonical spec that was last applied or adopted. */
-    applied: jsonb().$type<WorldSpec>(),
-    appliedResourceVersion: text(),
-    resourceUid: text(),
-    /** The time of the deletion request. From then on no response shows the row. It is removed after its resource. */
-    deletingAt: instant(),
-    createdAt: instant().notNull(),
-    updatedAt: instant().notNull(),
+    /**
+     * The cluster that the world moves to, or null. Its resource in `cluster` is deleted first, so that at most one server
+     * exists.
+     */
+    targetCluster: text(),
+    ...resourceColumns<WorldSpec>(),
   },
   (table) => [
     foreignKey({
@@ -74,8 +113,10 @@ export const worlds = pgTable(
       foreignColumns: [projects.organizationId, projects.id],
     }),
     unique().on(table.organizationId, table.projectId, table.id),
+    index().on(table.organizationId, table.resourceName),
     index().on(table.organizationId, table.createdAt, table.id),
     index().on(table.cluster).where(sql`${table.resourceUid} is not null`),
+    index().on(table.purgeAt).where(sql`${table.removedAt} is not null`),
   ],
 )
 
@@ -129,6 +170,14 @@ export const deployments = pgTable(
         args: string[]
       }>()
       .notNull(),
+    /** The image of the server; null until the operator reports it. */
+    image: text(),
+    startedAt: instant(),
+    readyAt: instant(),
+    endedAt: instant(),
+    endReason: text({ enum: deploymentEndReasons }),
+    exitCode: integer(),
+    restarts: integer().notNull().default(0),
     createdAt: instant().notNull(),
     updatedAt: instant().notNull(),
   },
@@ -140,6 +189,15 @@ export const deployments = pgTable(
     index().on(table.worldId, table.createdAt, table.id),
   ],
 )
+
+/** The recent events of worlds. Each world keeps its newest ones. */
+export const worldEvents = pgTable('world_events', eventColumns(), (table) => [
+  foreignKey({
+    columns: [table.organizationId, table.projectId, table.worldId],
+    foreignColumns: [worlds.organizationId, worlds.projectId, worlds.id],
+  }).onDelete('cascade'),
+  index().on(table.worldId, table.createdAt, table.id),
+])
 
 export type WorldRow = typeof worlds.$inferSelect
 export type LaunchContextRow = typeof launchContexts.$inferSelect

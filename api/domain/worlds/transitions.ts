@@ -1,30 +1,39 @@
+import { requestedConditions } from '#api/domain/events/conditions.ts'
 import { toRunSettings } from './settings.ts'
 import type { WorldRow } from './table.ts'
+
+/** The columns of a run's identity. Both are null until the operator has named a run that kubectl started. */
+export type RunColumns = Pick<WorldRow, 'runId' | 'startedAt'>
 
 /** Returns the columns that a start sets: a new run, whatever the previous state. */
 export const toStartColumns = (
   row: WorldRow,
-  { runId, now, build }: { runId: string; now: Date; build: WorldRow['resolvedBuild'] },
+  { run, now, build }: { run: RunColumns; now: Date; build: WorldRow['resolvedBuild'] },
 ) => ({
   state: 'Running' as const,
-  runId,
-  startedAt: now,
+  runId: run.runId,
+  startedAt: run.startedAt,
   resolvedBuild: build,
   startedWith: toRunSettings(row),
   runningCapacity: row.estimatedCapacity,
-  phase: 'Starting' as const,
-  statusMessage: '',
-  revision: row.revision + 1,
-  runRevision: row.revision + 1,
-  statusVersion: row.statusVersion + 1,
-  updatedAt: now,
+  ...toRequestedColumns(row, { phase: 'Starting', message: 'The run was requested.', now }),
 })
 
 /** Returns the columns that a stop sets. The phase is Stopped at once; the server drains afterwards. */
 export const toStopColumns = (row: WorldRow, { now }: { now: Date }) => ({
   state: 'Stopped' as const,
-  phase: 'Stopped' as const,
+  ...toRequestedColumns(row, { phase: 'Stopped', message: 'The world was stopped.', now }),
+})
+
+/** Returns the columns of the observed state until the operator reports, with the next revision and status version. */
+const toRequestedColumns = <Phase extends 'Starting' | 'Stopped'>(
+  row: WorldRow,
+  { phase, message, now }: { phase: Phase; message: string; now: Date },
+) => ({
+  phase,
   statusMessage: '',
+  address: null,
+  conditions: requestedConditions(row.conditions, { reason: phase, message }, now),
   revision: row.revision + 1,
   runRevision: row.revision + 1,
   statusVersion: row.statusVersion + 1,

@@ -16,6 +16,7 @@ test('refuses a key with a wrong checksum without a database query', async () =>
   const authenticate = createAuthenticator({
     rootApiKey: 'root',
     platform: anonymous(''),
+    platformKeyIdOf: () => 'platform',
     keys,
     verify: async () => undefined,
     addressOf: () => '',

@@ -9,6 +9,16 @@ import { anonymous, type Principal } from './principal.ts'
 /** The kinds of credential that an endpoint accepts. */
 export type Credential = 'none' | 'key' | 'token' | 'keyOrToken'
 
+/** The detail and the challenge of a 401 for a request without a credential. */
+const missing: Record<Exclude<Credential, 'none'>, readonly [detail: string, challenge: string]> = {
+  key: ['The request has no API key. Send the header x-api-key.', 'ApiKey'],
+  token: ['The request has no token. Send the header Authorization: Bearer <token>.', 'Bearer'],
+  keyOrToken: [
+    'The request has no credential. Send an API key in the header x-api-key, or Authorization: Bearer <token>.',
+    'ApiKey, Bearer',
+  ],
+}
+
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 type Options = {
@@ -17,6 +27,8 @@ type Options = {
   previousRootApiKey?: string | undefined
   /** The principal of the platform keys. */
   platform: Principal
+  /** Returns the id of a platform key. */
+  platformKeyIdOf: (platformKey: string) => string
   keys: KeyCache
   /** Called with the id of each key that authenticated a request. */
   onUse?: (apiKeyId: string) => void
@@ -27,10 +39,16 @@ type Options = {
   countFailure: (address: string) => void
 }
 
-/** Returns a function that authenticates a request. It throws a 401 if an accepted credential is missing or invalid. */
+/**
+ * Returns a function that authenticates a request. It throws a 401 if the credential is missing or invalid. A valid token is
+ * authenticated even where only keys are accepted, so that the caller can refuse it with a 403. If a request has both, the key
+ * takes precedence, except where only tokens are accepted.
+ */
 export const createAuthenticator = (options: Options) => {
   const { rootApiKey, previousRootApiKey, platform, keys, onUse, verify, addressOf, countFailure } = options
-  const platformKeys = [rootApiKey, previousRootApiKey].filter((each) => each !== undefined).map(digest)
+  const platformKeys = [rootApiKey, previousRootApiKey]
+    .filter((each) => each !== undefined)
+    .map((each) => ({ digest: digest(each), principal: { ...platform, platformKeyId: options.platformKeyIdOf(each) } }))
   const refusal = (c: HonoContext, detail: string, challenge: string): Problem => {
     countFailure(addressOf(c))
     return new Problem('unauthenticated', detail, { headers: { 'www-authenticate': challenge } })
@@ -44,7 +62,8 @@ export const createAuthenticator = (options: Options) => {
     }
     const given = digest(apiKey)
     // All comparisons run in constant time, so that the timing reveals nothing about the platform keys.
-    if (platformKeys.filter((each) => timingSafeEqual(given, each)).length > 0) return platform
+    const [matching] = platformKeys.filter((each) => timingSafeEqual(given, each.digest))
+    if (matching !== undefined) return matching.principal
     throw refusal(c, 'The API key in the header x-api-key is invalid.', 'ApiKey')
   }
   // Counted like a failure: each attempt may cause a fetch of the issuer's keys.
@@ -62,11 +81,10 @@ export const createAuthenticator = (options: Options) => {
     if (accepted === 'none') return anonymous(addressOf(c))
     const apiKey = accepted === 'token' ? undefined : c.req.header('x-api-key')
     if (apiKey !== undefined) return authenticateKey(c, apiKey)
-    const authorization = accepted === 'key' ? undefined : c.req.header('authorization')
+    const authorization = c.req.header('authorization')
     if (authorization !== undefined) return authenticateToken(c, authorization)
-    throw accepted === 'token'
-      ? refusal(c, 'The request has no token. Send the header Authorization: Bearer <token>.', 'Bearer')
-      : refusal(c, 'The request has no API key. Send the header x-api-key.', 'ApiKey')
+    const [detail, challenge] = missing[accepted]
+    throw refusal(c, detail, challenge)
   }
 }
 

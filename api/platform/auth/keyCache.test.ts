@@ -9,11 +9,12 @@ const [a, b] = [newApiKey(), newApiKey()]
 const idOf = (apiKey: string): string => `key-${apiKey}`
 const keyOf = new Map([a, b].map((apiKey) => [fingerprintOf(apiKey, 'pepper'), idOf(apiKey)]))
 
-const aCache = () => {
+const createTestCache = () => {
   const clock = createFakeClock()
   let [queries, fails, isValid] = [0, false, true]
   const cache = createKeyCache({
-    ...{ clock, peppers: ['pepper'] },
+    clock,
+    peppers: ['pepper'],
     find: async ([fingerprint = '']) => {
       queries += 1
       if (fails) throw new Error('away')
@@ -33,7 +34,7 @@ const aCache = () => {
 }
 
 test('queries a key once per half second, also for concurrent requests and unknown keys', async () => {
-  const { clock, cache, queries, set } = aCache()
+  const { clock, cache, queries, set } = createTestCache()
   set({ isValid: false })
   expect(await Promise.all([cache.lookup(a), cache.lookup(a)])).toEqual([undefined, undefined])
   clock.advance(499)
@@ -46,8 +47,8 @@ test('queries a key once per half second, also for concurrent requests and unkno
   expect(queries()).toBe(3)
 })
 
-test('a revoked key stays valid for at most half a second, however often it is used', async () => {
-  const { clock, cache, set } = aCache()
+test('accepts a revoked key for at most half a second, however often it is used', async () => {
+  const { clock, cache, set } = createTestCache()
   await cache.lookup(a)
   set({ isValid: false })
   for (let at = 0; at < 5; at += 1) {
@@ -58,7 +59,7 @@ test('a revoked key stays valid for at most half a second, however often it is u
 })
 
 test('repeats a failed query, and sees a forgotten key change at once', async () => {
-  const { cache, set } = aCache()
+  const { cache, set } = createTestCache()
   set({ fails: true })
   await expect(cache.lookup(a)).rejects.toThrow('away')
   set({ fails: false })
@@ -68,8 +69,8 @@ test('repeats a failed query, and sees a forgotten key change at once', async ()
   expect(await cache.lookup(a)).toBeUndefined()
 })
 
-test('forgetting a key queries that key again and no other', async () => {
-  const { cache, queries, set } = aCache()
+test('queries only a forgotten key again', async () => {
+  const { cache, queries, set } = createTestCache()
   await Promise.all([cache.lookup(a), cache.lookup(b)])
   expect(queries()).toBe(2)
   set({ isValid: false })
@@ -85,7 +86,7 @@ test('forgetting a key queries that key again and no other', async () => {
 })
 
 test('does not cache a query that began before the change', async () => {
-  const { cache, set } = aCache()
+  const { cache, set } = createTestCache()
   const before = cache.lookup(a)
   cache.forget(idOf(a))
   set({ isValid: false })
@@ -93,8 +94,8 @@ test('does not cache a query that began before the change', async () => {
   expect(await cache.lookup(a)).toBeUndefined()
 })
 
-test('text that is not a key causes no query', async () => {
-  const { cache, queries } = aCache()
+test('makes no query for text that is not a key', async () => {
+  const { cache, queries } = createTestCache()
   expect(await cache.lookup(a.slice(1))).toBeUndefined()
   expect(queries()).toBe(0)
 })

@@ -1,8 +1,12 @@
+import { addressBlock } from '#api/platform/http/clientAddress.ts'
+
 /** The authenticated caller. The kinds `platform` and `key` come from x-api-key, `user` comes from a Bearer token. */
 export type Principal = {
   readonly kind: 'anonymous' | 'platform' | 'key' | 'user'
   /** The id of the key, or the subject of the token. */
   readonly id: string
+  /** The id of the platform key that was used. Tokens that it mints end when this key is no longer configured. */
+  readonly platformKeyId?: string
   /** The key under which requests and connections are counted. It begins with the tenant of the credential. */
   readonly bucket: string
   /** The tenant whose limits count this credential; absent for the platform key and without a credential. */
@@ -19,6 +23,16 @@ export type Principal = {
   readonly rotation?: number
   /** The caller's token, if the built-in issuer signed it, with its original permissions. */
   readonly token?: IssuedToken
+  /** The caller's token, if an external issuer signed it. */
+  readonly external?: ExternalToken
+}
+
+/** The parts of a token of an external issuer from which its permissions follow. */
+export type ExternalToken = {
+  readonly issuer: string
+  readonly groups: readonly string[]
+  /** The permissions that the token itself contains. */
+  readonly permissions: readonly string[]
 }
 
 /** The identity of a token of the built-in issuer. */
@@ -31,15 +45,28 @@ export type IssuedToken = {
   readonly permissions: readonly string[]
 }
 
-/** Returns the ids whose changes affect a principal: its API key, or its token with the keys that minted and signed it. */
-export const credentialIds = ({ kind, id, token }: Principal): readonly string[] =>
-  kind === 'key' ? [id] : token === undefined ? [] : [token.id, token.keyId, token.signingKeyId]
+/**
+ * Returns the ids whose changes affect a principal: its API key, or the tenant and the token with the keys that minted and signed
+ * it. The first is that of the caller alone.
+ */
+export const credentialIds = ({ kind, id, bucket, token, tenantId = '' }: Principal): readonly string[] => {
+  if (kind === 'key') return [id]
+  if (kind !== 'user') return []
+  return token === undefined ? [bucket, tenantId] : [token.id, token.keyId, token.signingKeyId, tenantId]
+}
+
+/**
+ * Returns a name that no two callers share. The id of a key is unique; the subject of a token is unique only within its
+ * organization and issuer, so a user has the name of its bucket.
+ */
+export const callerName = ({ kind, id, bucket }: Pick<Principal, 'kind' | 'id' | 'bucket'>): string =>
+  kind === 'user' ? bucket : id
 
 /** Returns the principal of a request without a credential, identified by the client address. */
 export const anonymous = (address: string): Principal => ({
   kind: 'anonymous',
   id: 'anonymous',
-  bucket: `address ${address}`,
+  bucket: `address ${addressBlock(address)}`,
   permissions: [],
   claims: [],
 })

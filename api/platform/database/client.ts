@@ -7,17 +7,26 @@ import { openPool } from './pool.ts'
 export type DatabaseOptions = { readonly url: string; readonly poolSize: number }
 
 const statementTimeoutMs = 15_000
+/** The longest time without traffic on a connection. No statement runs that long, and no connection is idle that long. */
+const silenceMs = 20_000
+const idleTimeoutMs = 15_000
 const closeTimeoutMs = 5_000
 
 // Drizzle parses JSON columns itself. Parsing twice would change strings that contain JSON.
 for (const type of [pg.types.builtins.JSON, pg.types.builtins.JSONB]) pg.types.setTypeParser(type, (text) => text)
 
-/** Opens a connection pool. Queries and the wait for a connection have timeouts. */
+/**
+ * Opens a connection pool. Queries and the wait for a connection have timeouts. Queries of a transaction that do not wait for each
+ * other share a round trip, and Postgres executes them in the order in which they are sent. Call `execute()` on each query of a
+ * shared round trip, because it sends the query at once. `await` alone sends it later.
+ */
 export const openDatabase = (options: DatabaseOptions) => {
   const pool = openPool({
     connectionString: options.url,
     max: options.poolSize,
-    idleTimeoutMillis: 60_000,
+    pipeline: true,
+    idleTimeoutMillis: idleTimeoutMs,
+    silenceMs,
     application_name: 'orrery-api',
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: statementTimeoutMs,

@@ -1,5 +1,7 @@
+import { Socket } from 'node:net'
 import pg from 'pg'
 import { sleep, systemClock } from '#shared/clock.ts'
+import { createStatementNames, withStatementName } from './statements.ts'
 
 /** The timeout for opening a connection and for waiting on one of the pool. */
 const connectTimeoutMs = 5_000
@@ -10,12 +12,24 @@ const connectTimeoutMs = 5_000
  */
 class SafePool extends pg.Pool {
   readonly #failures = new WeakMap<pg.PoolClient, Error>()
+  readonly #names = createStatementNames()
 
   constructor(config: pg.PoolConfig) {
     super(config)
     // An unhandled error event of an idle session would end the process.
     this.on('error', () => undefined)
-    this.on('connect', (client) => client.on('error', (error) => this.#failures.set(client, error)))
+    this.on('connect', (client) => {
+      client.on('error', (error) => this.#failures.set(client, error))
+      this.#prepareStatements(client)
+    })
+  }
+
+  /** Makes a client prepare the statements that are used often. All clients of the pool share the names. */
+  #prepareStatements(client: pg.PoolClient): void {
+    const query = client.query.bind(client) as (...args: unknown[]) => unknown
+    const prepare = (text: unknown, values: unknown, ...more: unknown[]): unknown =>
+      query(withStatementName(this.#names, text, values), values, ...more)
+    client.query = prepare as typeof client.query
   }
 
   override connect(): Promise<pg.PoolClient>
@@ -46,13 +60,39 @@ class SafePool extends pg.Pool {
 
 type ConnectCallback = Parameters<pg.Pool['connect']>[0]
 
-/** Opens a pool. It connects on demand and reconnects after an outage. Waiting for a connection has a timeout. */
-export const openPool = (config: pg.PoolConfig): pg.Pool =>
-  new SafePool({ connectionTimeoutMillis: connectTimeoutMs, keepAlive: true, ...config })
+/** The time without traffic after which a connection is probed. */
+const keepAliveMs = 10_000
+
+/** The maximum lifetime of a connection. Closing it frees its prepared statements in Postgres. */
+const lifetimeSeconds = 600
+
+/**
+ * Opens a pool. It connects on demand and reconnects after an outage. Waiting for a connection has a timeout. A connection
+ * without traffic for `silenceMs` is closed, so that a query ends with an error if the peer is lost.
+ */
+export const openPool = ({ silenceMs, ...config }: pg.PoolConfig & { silenceMs: number }): pg.Pool =>
+  new SafePool({
+    connectionTimeoutMillis: connectTimeoutMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveMs,
+    maxLifetimeSeconds: lifetimeSeconds,
+    stream: () => {
+      const socket = new Socket()
+      return socket.setTimeout(silenceMs, () =>
+        socket.destroy(new Error(`Postgres was silent for ${silenceMs} ms. The connection was closed.`)),
+      )
+    },
+    ...config,
+  })
 
 /** Opens a dedicated session that never reconnects. `onEnd` is called when the session ends for any reason. */
 export const openSession = async (config: pg.ClientConfig, onEnd: () => void = () => undefined): Promise<Session> => {
-  const client = new pg.Client({ connectionTimeoutMillis: connectTimeoutMs, keepAlive: true, ...config })
+  const client = new pg.Client({
+    connectionTimeoutMillis: connectTimeoutMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveMs,
+    ...config,
+  })
   client.on('error', onEnd)
   client.once('end', onEnd)
   await client.connect()

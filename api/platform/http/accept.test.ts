@@ -10,12 +10,14 @@ afterEach(() => {
   for (const stop of started.splice(0)) stop()
 })
 
-/** A server that answers with the path that was asked for, and how to connect to it. */
-const aServer = async () => {
+/** Starts a server that answers with the requested path. Returns it with a function that connects to it. */
+const startServer = async () => {
   const clock = createFakeClock(0)
   const server = createServer((request, response) => response.end(`asked ${request.url};`))
   const endSilent = deferSilentConnections(server, {
-    ...{ silentMs: 15_000, clock, isTrusted: () => false },
+    silentMs: 15_000,
+    clock,
+    isTrusted: () => false,
     limits: { connections: 100, connectionsPerAddress: 100 },
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
@@ -45,8 +47,8 @@ const aServer = async () => {
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: here\r\n\r\n`
 
-test('a client that speaks is answered, however its requests are cut, and again on the same connection', async () => {
-  const { client } = await aServer()
+test('answers every request of a connection, however its bytes are split', async () => {
+  const { client } = await startServer()
   const { socket, seen } = await client()
   socket.setNoDelay(true)
   socket.write('G')
@@ -58,8 +60,8 @@ test('a client that speaks is answered, however its requests are cut, and again 
   await eventually('asked /third;', async () => seen.text.includes('asked /third;'))
 })
 
-test('a client that says nothing is ended after the time, and nobody who spoke', async () => {
-  const { client, clock } = await aServer()
+test('ends only connections that send nothing within the time limit', async () => {
+  const { client, clock } = await startServer()
   const [silent, speaker] = [await client(), await client()]
   speaker.socket.write(get('/'))
   await eventually('asked /;', async () => speaker.seen.text.includes('asked /;'))
@@ -73,16 +75,16 @@ test('a client that says nothing is ended after the time, and nobody who spoke',
   expect(speaker.seen.closed).toBe(false)
 })
 
-test('who goes without a word, or by a reset, leaves nothing behind', async () => {
-  const { client, accepted } = await aServer()
+test('releases connections that close or reset without a request', async () => {
+  const { client, accepted } = await startServer()
   const [gone, reset] = [await client(), await client()]
   gone.socket.end()
   reset.socket.resetAndDestroy()
   await eventually('no connection', async () => (await accepted()) === 0)
 })
 
-test('a server that closes need not wait for the silent', async () => {
-  const { client, endSilent, server } = await aServer()
+test('closes the server without waiting for silent connections', async () => {
+  const { client, endSilent, server } = await startServer()
   const { seen } = await client()
   const closed = new Promise((resolve) => server.close(resolve))
   endSilent()

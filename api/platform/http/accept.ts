@@ -1,8 +1,8 @@
 import type { Server, Socket } from 'node:net'
 import type { Clock, Timer } from '#shared/clock.ts'
-import { plainAddress } from './clientAddress.ts'
+import { addressBlock, plainAddress } from './clientAddress.ts'
 
-/** The maximum numbers of connections of a process and of one client address. */
+/** The maximum numbers of connections of a process and of one client address, or /64 network of IPv6. */
 export type ConnectionLimits = { readonly connections: number; readonly connectionsPerAddress: number }
 
 type Options = {
@@ -83,13 +83,14 @@ const countConnections = (
     /** Counts a connection. Closes it and returns false if a limit is reached. */
     enter: (socket: Socket): boolean => {
       const address = plainAddress(socket.remoteAddress ?? '')
-      const count = perAddress.get(address) ?? 0
+      const block = addressBlock(address)
+      const count = perAddress.get(block) ?? 0
       if (addresses.size >= connections || (count >= connectionsPerAddress && !isTrusted(address))) {
         socket.destroy()
         return false
       }
-      addresses.set(socket, address)
-      perAddress.set(address, count + 1)
+      addresses.set(socket, block)
+      perAddress.set(block, count + 1)
       socket.on('close', leave)
       return true
     },

@@ -10,6 +10,6 @@ export type Answerable = { get(key: 'headers'): Record<string, string> }
  */
 export const answer = (
   c: Answerable,
-  body: string | Uint8Array<ArrayBuffer> | null,
+  body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null,
   { status = 200, headers }: { status?: number | undefined; headers?: AnswerHeaders | undefined } = {},
 ): Response => new Response(body, { status, headers: { ...c.get('headers'), ...headers } })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { createFakeClock } from '#test/support/fakeClock.ts'
 import { isStorable, maxJsonBytes, readBytes, readJson } from './body.ts'
 import { Problem } from './problem.ts'
 
@@ -8,7 +9,7 @@ const deep = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat
 
 describe('a JSON body', () => {
   test.each(['application/json', 'application/json; charset=utf-8', 'application/merge-patch+json'])(
-    'is taken as %s',
+    'is accepted as %s',
     async (type) => {
       expect(await readJson(aRequest('{"a":1}', type))).toEqual({ a: 1 })
     },
@@ -16,22 +17,22 @@ describe('a JSON body', () => {
 
   test.each([
     ['of another type', '{}', 'text/plain', 'unsupported_media_type'],
-    ['whose type only begins so', '{}', 'application/jsonx', 'unsupported_media_type'],
+    ['of a type that only starts with application/json', '{}', 'application/jsonx', 'unsupported_media_type'],
     ['that is empty', '', 'application/json', 'malformed_json'],
-    ['with a byte order that is no UTF-8', new Uint8Array([0xff, 0xfe]), 'application/json', 'malformed_json'],
+    ['with bytes that are not UTF-8', new Uint8Array([0xff, 0xfe]), 'application/json', 'malformed_json'],
     ['nested 34 deep', deep(34), 'application/json', 'invalid_request'],
     ['with __proto__', '{"a":[{"__proto__":1}]}', 'application/json', 'invalid_request'],
     ['with U+0000 in a key', '{"a\\u0000":1}', 'application/json', 'invalid_request'],
-    ['with half a pair', '["\\udc00"]', 'application/json', 'invalid_request'],
-  ])('%s is refused', async (_, body, type, code) => {
+    ['with half of a surrogate pair', '["\\udc00"]', 'application/json', 'invalid_request'],
+  ])('%s is rejected', async (_, body, type, code) => {
     await expect(readJson(aRequest(body, type))).rejects.toMatchObject({ code })
   })
 
-  test('nested 33 deep is taken', async () => {
+  test('nested 33 deep is accepted', async () => {
     expect(await readJson(aRequest(deep(33)))).toEqual(JSON.parse(deep(33)))
   })
 
-  test('has every refused part named at its place', async () => {
+  test('is rejected with the path of every invalid part', async () => {
     const body = '{"a/b":{"constructor":1},"c":["\\u0000"]}'
     await expect(readJson(aRequest(body))).rejects.toMatchObject({
       errors: [{ path: '/a~1b/constructor' }, { path: '/c/0' }],
@@ -39,7 +40,7 @@ describe('a JSON body', () => {
   })
 })
 
-describe('the faults of a JSON body', () => {
+describe('the errors of a JSON body', () => {
   const faultsOf = async (body: string) => {
     const problem = await readJson(aRequest(body)).catch((error: unknown) => error)
     if (!(problem instanceof Problem)) throw new Error('the body was accepted')
@@ -62,7 +63,7 @@ describe('the faults of a JSON body', () => {
 describe('the number of values in a JSON body', () => {
   const numbers = (count: number): string => `[${Array(count).fill('0').join()}]`
 
-  test('is refused above the limit with a 413 that names the limit, however the values are spelled', async () => {
+  test('above the limit is rejected with a 413 that names the limit, for arrays, objects and nesting', async () => {
     const bodies = [numbers(8), '[[[[[[[[[]]]]]]]]]', '{"a":{"b":[1,2]},"c":[{"d":1},"f"]}']
     for (const body of bodies) {
       const refusal = expect(readJson(aRequest(body), { maxValues: 8 })).rejects
@@ -71,18 +72,18 @@ describe('the number of values in a JSON body', () => {
     }
   })
 
-  test('counts nothing inside texts, and an empty array or object once', async () => {
+  test('excludes the content of strings and counts an empty array or object once', async () => {
     const body = '["a,b[{,\\",\\\\",[],{},"\\\\\\",,"]'
     expect(await readJson(aRequest(body), { maxValues: 5 })).toEqual(JSON.parse(body))
   })
 
-  test('is refused in a body of 1 MiB of small values before it is parsed', async () => {
+  test('is checked before a body of 1 MiB is parsed', async () => {
     const body = numbers(maxJsonBytes / 2 - 1)
     await expect(readJson(aRequest(body))).rejects.toMatchObject({ code: 'body_too_large' })
   })
 })
 
-test('a body is read up to its limit and not one byte further', async () => {
+test('reads a body up to its limit and rejects one more byte', async () => {
   expect(await readBytes(aRequest('abcd'), 4)).toEqual(Buffer.from('abcd'))
   await expect(readBytes(aRequest('abcde'), 4)).rejects.toMatchObject({ code: 'body_too_large' })
 })
@@ -92,6 +93,45 @@ test.each([
   ['🌍', true],
   ['a\0', false],
   ['\ud800', false],
-])('%j can be kept: %s', (text, kept) => {
+])('isStorable(%j) is %s', (text, kept) => {
   expect(isStorable(text)).toBe(kept)
+})
+
+describe('a slow body', () => {
+  const aStream = () => {
+    let push: (bytes: number) => void = () => undefined
+    const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+      start: (controller) => {
+        push = (bytes) => (bytes === 0 ? controller.close() : controller.enqueue(new Uint8Array(bytes)))
+      },
+    })
+    const request = new Request('http://x/', { method: 'POST', body, duplex: 'half' } as RequestInit)
+    return { request, push: (bytes: number) => push(bytes) }
+  }
+
+  test('is refused with 408 when it drips below 1 KiB per second after 5 seconds', async () => {
+    const clock = createFakeClock()
+    const { request, push } = aStream()
+    const reading = readBytes(request, 1_000_000, clock)
+    const refused = expect(reading).rejects.toMatchObject({ code: 'body_too_slow', status: 408 })
+    for (let second = 0; second < 6; second += 1) {
+      push(10)
+      await new Promise(setImmediate)
+      clock.advance(1_000)
+    }
+    await refused
+  })
+
+  test('is read as long as it keeps the rate', async () => {
+    const clock = createFakeClock()
+    const { request, push } = aStream()
+    const reading = readBytes(request, 1_000_000, clock)
+    for (let second = 0; second < 20; second += 1) {
+      push(1_100)
+      await new Promise(setImmediate)
+      clock.advance(1_000)
+    }
+    push(0)
+    expect((await reading).length).toBe(22_000)
+  })
 })

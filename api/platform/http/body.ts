@@ -1,3 +1,4 @@
+import { type Clock, systemClock, type Timer } from '#shared/clock.ts'
 import { createFaultList, type FaultList } from './faults.ts'
 import { Problem } from './problem.ts'
 
@@ -13,11 +14,41 @@ export const maxUploadBytes = 10 * 1024 * 1024
 /** The bytes that a multipart body may add to its file. */
 export const multipartOverheadBytes = 64 * 1024
 
+/** The minimum rate of a body, and the time after which it applies. */
+const minBytesPerSecond = 1_024
+const rateGraceMs = 5_000
+
+/** Returns a promise that rejects with a 408 once the bytes received so far are below the minimum rate. */
+const createRateCheck = (clock: Clock) => {
+  const startedMs = clock.monotonic()
+  let bytes = 0
+  let timer: Timer | undefined
+  const tooSlow = new Promise<never>((_, reject) => {
+    const check = (): void => {
+      const leftMs = rateGraceMs + (bytes / minBytesPerSecond) * 1_000 - (clock.monotonic() - startedMs)
+      if (leftMs > 0) timer = clock.setTimeout(check, leftMs)
+      else
+        reject(
+          new Problem('body_too_slow', `The body is too slow. Send at least ${minBytesPerSecond} bytes per second.`),
+        )
+    }
+    timer = clock.setTimeout(check, rateGraceMs)
+  })
+  tooSlow.catch(() => undefined)
+  return {
+    tooSlow,
+    add: (count: number): void => {
+      bytes += count
+    },
+    end: (): void => timer?.cancel(),
+  }
+}
+
 /**
  * Reads a whole body, with or without a Content-Length. Throws a 413 as soon as the body exceeds the limit, without
- * reading the rest.
+ * reading the rest, and a 408 if less than 1 KiB per second arrives, after the first 5 seconds.
  */
-export const readBytes = async (request: Request, maxBytes: number): Promise<Buffer> => {
+export const readBytes = async (request: Request, maxBytes: number, clock: Clock = systemClock): Promise<Buffer> => {
   const tooLarge = (): Problem =>
     new Problem('body_too_large', `The body is too large. The limit is ${maxBytes} bytes.`)
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge()
@@ -25,15 +56,23 @@ export const readBytes = async (request: Request, maxBytes: number): Promise<Buf
   let bytes = 0
   // Leaving a `for await` loop over the body would cancel it and close the connection before the response is sent.
   const reader = request.body?.getReader()
-  for (let next = await reader?.read(); next !== undefined && !next.done; next = await reader?.read()) {
-    bytes += next.value.byteLength
-    if (bytes > maxBytes) throw tooLarge()
-    chunks.push(next.value)
+  if (reader === undefined) return Buffer.alloc(0)
+  const rate = createRateCheck(clock)
+  const read = () => Promise.race([reader.read(), rate.tooSlow])
+  try {
+    for (let next = await read(); !next.done; next = await read()) {
+      bytes += next.value.byteLength
+      rate.add(next.value.byteLength)
+      if (bytes > maxBytes) throw tooLarge()
+      chunks.push(next.value)
+    }
+  } finally {
+    rate.end()
   }
   return Buffer.concat(chunks)
 }
 
-/** Reads and checks a JSON body. Throws a 415, 413 or 400. */
+/** Reads and checks a JSON body. Throws a 415, 413, 408 or 400. */
 export const readJson = async (request: Request, { maxValues = maxJsonValues } = {}): Promise<unknown> => {
   const type = request.headers.get('content-type') ?? ''
   if (!/^application\/([a-z.-]+\+)?json\s*(;|$)/i.test(type)) {

@@ -8,20 +8,39 @@ const maxHops = 32
 export const isInNetworks = (networks: BlockList, address: string): boolean =>
   isIP(address) !== 0 && networks.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
 
-/** An IPv4 address in its own form where a socket that serves both families shows it as IPv6 (`::ffff:192.0.2.1`). */
+/** Returns an address without the prefix that a socket of both families gives to IPv4 addresses (`::ffff:192.0.2.1`). */
 export const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '')
 
 /**
- * Finds the address of the client: that of the connection, or, where it is a trusted proxy's, the rightmost untrusted
- * address of `X-Forwarded-For`, or of `Forwarded` (RFC 7239) where that header is absent. What stands further left was
- * written by the client.
+ * Returns the block of addresses by which a client is counted: an IPv4 address itself, or the /64 network of an IPv6
+ * address, since a client usually has a whole /64.
+ */
+export const addressBlock = (address: string): string => {
+  if (isIP(address) !== 6) return address
+  const [head = '', tail] = address.split('%', 1).join('').split('::')
+  const groupsOf = (text: string): string[] => (text === '' ? [] : text.split(':'))
+  const [first, last] = [groupsOf(head), groupsOf(tail ?? '')]
+  // A last group in the form of an IPv4 address stands for two.
+  const count = first.length + last.length + (address.includes('.') ? 1 : 0)
+  const all = tail === undefined ? first : [...first, ...Array.from({ length: 8 - count }, () => '0'), ...last]
+  const network = all.slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16))
+  return `${network.join(':')}::/64`
+}
+
+/** The headers in which proxies pass on the address of the client: the usual one, and that of RFC 7239. */
+export const forwardingHeaders = ['x-forwarded-for', 'forwarded'] as const
+
+/**
+ * Returns a function that finds the address of the client: that of the connection or, if that is a trusted proxy, the rightmost
+ * untrusted address of the forwarding header. Addresses further left, and the other forwarding header, are ignored, because the
+ * client may have written them.
  */
 export const createClientAddress =
-  (trustedProxies: BlockList) =>
+  (trustedProxies: BlockList, header: (typeof forwardingHeaders)[number]) =>
   ({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string => {
     let address = plainAddress(socket.remoteAddress ?? '')
     if (!isInNetworks(trustedProxies, address)) return address
-    for (const hop of hopsOf(headers)) {
+    for (const hop of hopsOf(headers, header)) {
       const next = plainAddress(withoutPort(hop))
       if (isIP(next) === 0) break
       address = next
@@ -33,13 +52,10 @@ export const createClientAddress =
 /** Finds the address of the client of a request. */
 export type ClientAddress = ReturnType<typeof createClientAddress>
 
-/** The addresses that proxies appended, the last one first. */
-const hopsOf = (headers: IncomingMessage['headers']): string[] => {
-  const forwardedFor = headers['x-forwarded-for']
-  const hops =
-    forwardedFor === undefined
-      ? (headers.forwarded ?? '').split(',').map((hop) => /(?:^|;)\s*for="?([^";]*)/i.exec(hop)?.[1] ?? '')
-      : String(forwardedFor).split(',')
+/** Returns the addresses that proxies appended, the last one first. */
+const hopsOf = (headers: IncomingMessage['headers'], header: (typeof forwardingHeaders)[number]): string[] => {
+  const values = String(headers[header] ?? '').split(',')
+  const hops = header === 'forwarded' ? values.map((hop) => /(?:^|;)\s*for="?([^";]*)/i.exec(hop)?.[1] ?? '') : values
   return hops.slice(-maxHops).reverse()
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { checkIfMatch, entityTag } from './entityTag.ts'
 
-test('a tag has both versions', () => {
+test('builds an entity tag from revision and status version', () => {
   expect([entityTag({ revision: 3, statusVersion: 7 }), entityTag({ revision: 3 })]).toEqual(['"3.7"', '"3.0"'])
 })
 
@@ -16,7 +16,7 @@ test.each([
   ['W/"3.7"', false],
   ['3.7', false],
   ['', false],
-])('If-Match %s at revision 3 holds: %s', (ifMatch, holds) => {
+])('If-Match %s matches revision 3: %s', (ifMatch, holds) => {
   const attempt = () => checkIfMatch(ifMatch, { revision: 3, statusVersion: 7 })
   if (holds) attempt()
   else expect(attempt).toThrow(expect.objectContaining({ code: 'precondition_failed' }))

@@ -15,7 +15,7 @@ const disguises: [string, (text: string) => string][] = [
   ['with a line end before the colon', (text) => text.replace(':', '\n:')],
 ]
 
-test.each(disguises)('a link with a scheme that runs or carries content is refused %s', (_, disguise) => {
+test.each(disguises)('rejects a link with an active scheme %s', (_, disguise) => {
   for (const text of hostile) {
     expect(hasActiveScheme(disguise(text))).toBe(true)
     expect(linkText().safeParse(disguise(text)).success).toBe(false)
@@ -23,7 +23,7 @@ test.each(disguises)('a link with a scheme that runs or carries content is refus
 })
 
 test.each(['', 'https://example.com/', '/done', 'myapp://join', 'see javascript: the book', 'database:1', 'datafile'])(
-  'the link %j stays a text as it is',
+  'keeps the link %j unchanged',
   (text) => {
     expect(linkText().parse(text)).toBe(text)
   },

@@ -5,6 +5,18 @@ import { exampleId, exampleInstant } from './examples.ts'
 
 export { boundedText, textMap } from '#shared/domain/common.ts'
 
+/** The maximum length of names for which the contract states none, in code points. */
+export const maxNameLength = 1_024
+
+/** The source of a regular expression for one control character (Unicode category Cc). */
+const controlCharacters = '\\u0000-\\u001f\\u007f-\\u009f'
+
+/** The schema of an identifier that the caller chooses: 1 to 128 code points without control characters. */
+export const freeText = () =>
+  boundedText(128)
+    .regex(new RegExp(`^[^${controlCharacters}]+$`), 'must have at least one character, and no control characters')
+    .meta({ minLength: 1 })
+
 /** The schema of an id in a response. */
 export const shownId = (kind: IdKind) =>
   z
@@ -15,13 +27,23 @@ export const shownId = (kind: IdKind) =>
 /** The schema of a time in a response: ISO 8601, UTC, milliseconds. */
 export const shownInstant = () => z.iso.datetime({ precision: 3 }).meta({ examples: [exampleInstant] })
 
-const hostAndPort = '[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:[0-9]{1,4})?'
-const uriCharacters = `([A-Za-z0-9._~:/?#@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*`
-const webUrl = new RegExp(`^https?://${hostAndPort}([/?]${uriCharacters})?$`)
-const noUrl = 'must be an http or https URL, or empty'
+/** The characters of RFC 3986, appendix A; `more` are those that a part of the URI allows beside the common ones. */
+const characters = (more: string): string => `([A-Za-z0-9._~!$&'()*+,;=${more}-]|%[0-9A-Fa-f]{2})*`
+const host = `(\\[[0-9A-Fa-fv:.]+\\]|${characters('')})`
+const authority = `(${characters(':')}@)?${host}(:[0-9]*)?`
+const path = characters(':@/')
+const query = characters(':@/?')
+const withHost = '(?![Hh][Tt][Tt][Pp][Ss]?:(?!//[^/?#]))'
+const uri = `${withHost}[A-Za-z][A-Za-z0-9+.-]*:(//${authority}(/${path})?|(?!//)${path})(\\?${query})?(#${query})?`
 
-/** The schema of an http or https URL, or of the empty string, which clears the field. */
-export const urlOrEmpty = () => boundedText(2048).regex(new RegExp(`^$|${webUrl.source}`), noUrl)
+/**
+ * The schema of an absolute URI (RFC 3986) without a scheme that runs or carries content, or of the empty string, which
+ * clears the field.
+ */
+export const uriOrEmpty = () =>
+  boundedText(maxLinkLength)
+    .regex(new RegExp(`^$|^${uri}$`), 'must be an absolute URI, such as https://example.com/picture.png, or empty')
+    .refine((text) => !hasActiveScheme(text), activeScheme)
 
 /**
  * Reports whether a browser that follows the link would run it or render it as content. Like the URL parser of browsers
@@ -38,11 +60,9 @@ export const hasActiveScheme = (text: string): boolean =>
 const maxLinkLength = 2048
 
 /** The schema of a link that is shown to others: any text without a scheme that runs or carries content. */
-export const linkText = () =>
-  boundedText(maxLinkLength).refine(
-    (text) => !hasActiveScheme(text),
-    'must not have the scheme javascript, vbscript or data',
-  )
+export const linkText = () => boundedText(maxLinkLength).refine((text) => !hasActiveScheme(text), activeScheme)
+
+const activeScheme = 'must not have the scheme javascript, vbscript or data'
 
 /** Returns an object with the key, or an empty object if the value is null or undefined. */
 export const optional = <K extends string, V>(key: K, value: V | null | undefined): { [P in K]?: V } =>

@@ -9,20 +9,20 @@ const lingerMs = 1_000
 const closing = new WeakSet<Socket>()
 
 /**
- * Ends a connection after the present answer, which must bear `Connection: close`, although the body of its request is
- * still coming. To close it at once would make the system drop the answer (RFC 9112, 9.6), so that it is half closed
- * first, at most 256 KB more are read, and it is destroyed after a second. No further request is read from it.
+ * Ends a connection after the current response, which must have `Connection: close`, while the body of the request is
+ * still arriving. If it were closed at once, the system could discard the response (RFC 9112, section 9.6). It is therefore
+ * half closed first, at most 256 KiB more are read, and it is destroyed after a second. It serves no further request.
  */
 export const closeAfterAnswer = ({ socket }: IncomingMessage, clock: Clock): void => {
   if (closing.has(socket)) return
   closing.add(socket)
   let isEnding = false
-  // The HTTP server calls this once it has written the answer.
+  // The HTTP server calls this after it has written the response.
   socket.destroySoon = () => {
     if (isEnding) return
     isEnding = true
     let bytes = 0
-    // In place of the parser.
+    // Replaces the HTTP parser.
     socket.removeAllListeners('data')
     socket.on('data', (chunk: Buffer) => {
       bytes += chunk.length

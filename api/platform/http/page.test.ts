@@ -4,7 +4,7 @@ import { nextPageLink, pageQuery, toPage, toPaged } from './page.ts'
 
 const row = (at: number) => ({ id: `wld-${String(at).padStart(26, '0')}`, createdAt: new Date(Math.floor(at / 3)) })
 
-test('pages that follow each other’s links hold every row once, whatever their size, while rows are added at the end', () => {
+test('returns every row once over linked pages of any size, while rows are added at the end', () => {
   fc.assert(
     fc.property(fc.nat(40), fc.integer({ min: 1, max: 12 }), fc.nat(5), (rows, limit, added) => {
       const table = Array.from({ length: rows }, (_, at) => row(at))
@@ -28,7 +28,7 @@ test('pages that follow each other’s links hold every row once, whatever their
   )
 })
 
-test('a cursor that no link had is refused, and never throws', () => {
+test('rejects a cursor that is not well-formed, and never throws', () => {
   fc.assert(
     fc.property(fc.string(), (cursor) => {
       const parsed = pageQuery.safeParse({ cursor })
@@ -39,9 +39,15 @@ test('a cursor that no link had is refused, and never throws', () => {
   expect(pageQuery.safeParse({ cursor: `fffffffffff.${row(1).id}` }).success).toBe(true)
 })
 
-test('a filter goes on in the link, and the last page has none', () => {
+test('keeps the filter in the link, and omits the link on the last page', () => {
   const page = { limit: 1 }
-  const { link } = nextPageLink('/list/', page, row(3), ['Running', 'Error'])
-  expect(link).toBe(`</list/?limit=1&cursor=1.${row(3).id}&status=Running,Error>; rel="next"`)
+  const { link } = nextPageLink('/list/', page, row(3), {
+    status: ['Running', 'Error'],
+    since: '2026-01-01T00:00:00+01:00',
+    until: undefined,
+  })
+  expect(link).toBe(
+    `</list/?limit=1&cursor=1.${row(3).id}&status=Running&status=Error&since=2026-01-01T00%3A00%3A00%2B01%3A00>; rel="next"`,
+  )
   expect(nextPageLink('/list/', page, undefined)).toEqual({})
 })

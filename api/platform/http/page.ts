@@ -14,7 +14,32 @@ export type Paged<T> = { readonly items: T[]; readonly next?: Cursor }
 /** Eleven hexadecimal digits of milliseconds reach the year 2527, which Postgres and JavaScript can represent. */
 const cursorPattern = /^([0-9a-f]{1,11})\.([a-z]{3,4}-[0-9a-z]{26})$/
 
-/** The query parameters of a list. */
+type CursorOptions = {
+  readonly maxLength: number
+  readonly pattern: RegExp
+  readonly description: string
+  readonly example: string
+}
+
+/** Returns the schema of the query parameter `cursor`. `decode` returns undefined for text that is no cursor of the list. */
+export const cursorQuery = <Decoded>(
+  decode: (text: string) => Decoded | undefined,
+  { maxLength, pattern, description, example }: CursorOptions,
+) =>
+  boundedText(maxLength)
+    .transform((text, context): Decoded => {
+      const cursor = decode(text)
+      if (cursor !== undefined) return cursor
+      context.addIssue({ code: 'custom', message: 'must be a cursor from a Link header of this list' })
+      return z.NEVER
+    })
+    .optional()
+    .meta({ type: 'string', pattern: pattern.source, description, examples: [example] })
+
+const decodeCursor = (text: string): Cursor | undefined => {
+  const [, ms = '', id] = cursorPattern.exec(text) ?? []
+  return id === undefined ? undefined : { createdAt: new Date(Number.parseInt(ms, 16)), id }
+} /** The query parameters of a list. */
 export const pageQuery = z.object({
   limit: boundedText(4)
     .regex(/^\d{1,4}$/, `must be a whole number, 1 to ${maxLimit}`)
@@ -28,26 +53,13 @@ export const pageQuery = z.object({
       description: 'The highest number of items in the response.',
       examples: [100],
     }),
-  cursor: boundedText(128)
-    .transform((text, context): Cursor => {
-      const cursor = decode(text)
-      if (cursor !== undefined) return cursor
-      context.addIssue({ code: 'custom', message: 'must be a cursor from a Link header of this list' })
-      return z.NEVER
-    })
-    .optional()
-    .meta({
-      type: 'string',
-      pattern: cursorPattern.source,
-      description: 'The cursor from the Link header of the previous page.',
-      examples: [`${Date.parse(exampleInstant).toString(16)}.${exampleId('run')}`],
-    }),
+  cursor: cursorQuery(decodeCursor, {
+    maxLength: 128,
+    pattern: cursorPattern,
+    description: 'The cursor from the Link header of the previous page.',
+    example: `${Date.parse(exampleInstant).toString(16)}.${exampleId('run')}`,
+  }),
 })
-
-const decode = (text: string): Cursor | undefined => {
-  const [, ms = '', id] = cursorPattern.exec(text) ?? []
-  return id === undefined ? undefined : { createdAt: new Date(Number.parseInt(ms, 16)), id }
-}
 
 /** Converts the query parameters to a page request. */
 export const toPage = (query: z.output<typeof pageQuery>): Page =>
@@ -60,15 +72,16 @@ export const toPaged = <T extends Cursor>(rows: readonly T[], { limit }: Page): 
   return rows.length > limit && last ? { items, next: { createdAt: last.createdAt, id: last.id } } : { items }
 }
 
-/** Returns the Link header (RFC 8288) for the next page, with the status filter, or no header on the last page. */
+/** Returns the Link header (RFC 8288) for the next page, with the list's filters, or no header on the last page. */
 export const nextPageLink = (
   path: string,
-  { limit }: Page,
-  next: Cursor | undefined,
-  statuses: readonly string[] = [],
+  { limit }: Pick<Page, 'limit'>,
+  next: Cursor | string | undefined,
+  filters: Readonly<Record<string, string | readonly string[] | undefined>> = {},
 ): Record<string, string> => {
   if (next === undefined) return {}
-  const cursor = `${next.createdAt.getTime().toString(16)}.${next.id}`
-  const filter = statuses.length > 0 ? `&status=${statuses.join(',')}` : ''
-  return { link: `<${path}?limit=${limit}&cursor=${cursor}${filter}>; rel="next"` }
+  const cursor = typeof next === 'string' ? next : `${next.createdAt.getTime().toString(16)}.${next.id}`
+  const given = Object.entries(filters).flatMap(([name, values]) => [values ?? []].flat().map((value) => [name, value]))
+  const more = given.map(([name, value]) => `&${name}=${encodeURIComponent(String(value))}`)
+  return { link: `<${path}?limit=${limit}&cursor=${cursor}${more.join('')}>; rel="next"` }
 }

@@ -1,4 +1,5 @@
 import { ObjectStoreError } from '#api/platform/objects/errors.ts'
+import { withDefined } from '#shared/optional.ts'
 
 /** A validation error. The path is a JSON Pointer (RFC 6901) into the body, or the name of a header or parameter. */
 export type InputFault = { readonly path: string; readonly message: string }
@@ -13,8 +14,10 @@ const titles = {
   unauthenticated: [401, 'Missing or invalid credential'],
   forbidden: [403, 'Permission denied'],
   size_not_allowed: [403, 'Size not allowed'],
+  image_not_allowed: [403, 'Image not allowed'],
   not_found: [404, 'Not found'],
   method_not_allowed: [405, 'Method not allowed'],
+  body_too_slow: [408, 'Body too slow'],
   conflict: [409, 'Conflict with the current state'],
   limit_reached: [409, 'Limit reached'],
   precondition_failed: [412, 'Precondition failed'],
@@ -24,6 +27,7 @@ const titles = {
   upgrade_required: [426, 'WebSocket upgrade required'],
   rate_limited: [429, 'Too many requests'],
   internal_error: [500, 'Internal error'],
+  not_configured: [501, 'Not configured'],
   unavailable: [503, 'Dependency unavailable'],
 } as const
 
@@ -70,7 +74,7 @@ export const problemResponse = (problem: Problem, requestId: string) => {
     detail: problem.message.slice(0, maxDetailLength),
     code: problem.code,
     requestId,
-    ...(problem.errors === undefined ? {} : { errors: problem.errors }),
+    ...withDefined({ errors: problem.errors }),
   }
   return {
     body: JSON.stringify(body),
@@ -84,7 +88,7 @@ export const toProblem = (error: unknown): Problem => {
   if (error instanceof Problem) return error
   if (isDatabaseUnavailable(error)) {
     const headers = { 'retry-after': '2' }
-    return new Problem('unavailable', 'The database is unavailable. Retry after the time in Retry-After.', {
+    return new Problem('unavailable', 'The database is unavailable or too busy. Retry after the time in Retry-After.', {
       headers,
       cause: error,
     })
@@ -101,7 +105,7 @@ export const toProblem = (error: unknown): Problem => {
   })
 }
 
-/** Socket errors, and SQLSTATE codes of a lost or refused session or a cancelled query (Postgres manual, appendix A). */
+/** Socket errors, and SQLSTATE codes of a lost or refused session, a deadlock or a cancelled query (Postgres manual, appendix A). */
 const unavailableCodes = [
   'ECONNREFUSED',
   'ECONNRESET',
@@ -110,6 +114,7 @@ const unavailableCodes = [
   'EPIPE',
   'ETIMEDOUT',
   '25P03',
+  '40P01',
   '53300',
   '57014',
   '57P01',

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { shareAnswer } from './readiness.ts'
 
-test('shares one check between concurrent calls and calls within the time, and checks again afterwards', async () => {
+test('shares one check between calls within the time limit, and checks again afterwards', async () => {
   const clock = createFakeClock(0)
   const asked: PromiseWithResolvers<number>[] = []
   const share = shareAnswer(clock, 1_000, () => {

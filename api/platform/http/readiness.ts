@@ -1,8 +1,8 @@
 import type { Clock } from '#shared/clock.ts'
 
 /**
- * Returns a function that asks at most once at a time, and keeps an answer for `freshMs`: however many callers there
- * are, each `freshMs` costs one question.
+ * Returns a function that calls `ask` at most once at a time. Concurrent callers share its result, and so do callers within
+ * `freshMs` after it.
  */
 export const shareAnswer = <T>(clock: Clock, freshMs: number, ask: () => Promise<T>): (() => Promise<T>) => {
   let shared: Promise<T> | undefined

@@ -8,10 +8,10 @@ import { afterEach, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { openPki } from '#dev/kubernetes/pki.ts'
 import { createLog } from '#shared/log.ts'
+import { readTls, reloadTls } from '#shared/tls.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { eventually } from '#test/support/wait.ts'
 import { deferSilentConnections } from './accept.ts'
-import { readTls, reloadTls } from './tls.ts'
 
 const ended: (() => void)[] = []
 afterEach(() => {
@@ -19,7 +19,7 @@ afterEach(() => {
 })
 
 /** A folder like the volume of a Kubernetes Secret: `tls.crt` and `tls.key` lead through the symlink `..data`. */
-const aVolume = async () => {
+const createVolume = async () => {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-tls-'))
   ended.push(() => rmSync(dir, { recursive: true }))
   const pki = await openPki(join(dir, 'pki'), Date.now())
@@ -37,8 +37,8 @@ const aVolume = async () => {
   return { put, files, ca: readFileSync(pki.caFile) }
 }
 
-const aServer = async () => {
-  const volume = await aVolume()
+const startServer = async () => {
+  const volume = await createVolume()
   const clock = createFakeClock(0)
   const present = await readTls(volume.files)
   const server = createServer(present, (_, response) => response.end('hello'))
@@ -60,16 +60,16 @@ const aServer = async () => {
   return { ...volume, clock, server, port, servedName }
 }
 
-test('serves the certificate of its files, and each new one after a swap of the volume', async () => {
-  const { servedName, put, clock } = await aServer()
+test('serves the certificate of its files, and a new one after the volume is updated', async () => {
+  const { servedName, put, clock } = await startServer()
   expect(await servedName()).toBe('first')
   await put('second')
   clock.advance(10_000)
   await eventually('the new certificate', async () => (await servedName()) === 'second')
 })
 
-test('keeps the last certificate while the files cannot be used', async () => {
-  const { servedName, files, put, clock } = await aServer()
+test('keeps the last certificate while the files are invalid', async () => {
+  const { servedName, files, put, clock } = await startServer()
   writeFileSync(files.certFile, 'half a certifica')
   clock.advance(10_000)
   expect(await servedName()).toBe('first')
@@ -81,7 +81,7 @@ test('keeps the last certificate while the files cannot be used', async () => {
 })
 
 test('carries WebSockets', async () => {
-  const { server, port, ca } = await aServer()
+  const { server, port, ca } = await startServer()
   const sockets = new WebSocketServer({ noServer: true })
   server.on('upgrade', (request, socket, head) =>
     sockets.handleUpgrade(request, socket, head, (ws) => ws.on('message', (data) => ws.send(data))),
@@ -96,8 +96,8 @@ test('carries WebSockets', async () => {
   client.terminate()
 })
 
-test('a key that does not belong to the certificate is refused with both files named', async () => {
-  const { files, put } = await aVolume()
+test('rejects a key that does not match the certificate, and names both files', async () => {
+  const { files, put } = await createVolume()
   const key = readFileSync(files.keyFile)
   await put('other')
   writeFileSync(files.keyFile, key)

@@ -1,4 +1,5 @@
 import { and, eq, lt, sql } from 'drizzle-orm'
+import { callerName, type Principal } from '#api/platform/auth/principal.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { Problem } from '#api/platform/http/problem.ts'
 import type { Sealer } from '#api/platform/secrets/seal.ts'
@@ -11,12 +12,13 @@ type Creation = {
   readonly db: Database
   readonly clock: Clock
   readonly sealer: Sealer
-  readonly principal: { readonly id: string }
+  readonly principal: Pick<Principal, 'kind' | 'id' | 'bucket'>
   readonly idempotency: Idempotency | undefined
 }
 
 const retentionMs = 24 * 3_600_000
-const about = (principalId: string, { operationId, key }: Idempotency): string =>
+/** Returns the context to which a sealed response is bound. */
+const contextOf = (principalId: string, { operationId, key }: Idempotency): string =>
   `idempotency/${principalId}/${operationId}/${key}`
 
 /**
@@ -32,10 +34,10 @@ export const createOnce = <T>(ctx: Creation, create: (tx: Transaction, now: Date
     const stored = await claimKey(ctx, tx, idempotency, now)
     if (stored !== undefined) {
       idempotency.replayed = true
-      return JSON.parse(ctx.sealer.open(stored, about(ctx.principal.id, idempotency))) as T
+      return JSON.parse(ctx.sealer.open(stored, contextOf(callerName(ctx.principal), idempotency))) as T
     }
     const answer = await create(tx, now)
-    const sealed = ctx.sealer.seal(JSON.stringify(answer), about(ctx.principal.id, idempotency))
+    const sealed = ctx.sealer.seal(JSON.stringify(answer), contextOf(callerName(ctx.principal), idempotency))
     await tx.update(idempotencyKeys).set({ sealed }).where(whereKey(ctx, idempotency))
     return answer
   })
@@ -43,7 +45,7 @@ export const createOnce = <T>(ctx: Creation, create: (tx: Transaction, now: Date
 
 const whereKey = ({ principal }: Creation, { operationId, key }: Idempotency) =>
   and(
-    eq(idempotencyKeys.principalId, principal.id),
+    eq(idempotencyKeys.principalId, callerName(principal)),
     eq(idempotencyKeys.operationId, operationId),
     eq(idempotencyKeys.key, key),
   )
@@ -56,7 +58,7 @@ const claimKey = async (
   now: Date,
 ): Promise<string | undefined> => {
   const { operationId, key, fingerprint } = idempotency
-  const row = { principalId: ctx.principal.id, operationId, key, fingerprint, sealed: '', createdAt: now }
+  const row = { principalId: callerName(ctx.principal), operationId, key, fingerprint, sealed: '', createdAt: now }
   const expiredAt = new Date(now.getTime() - retentionMs)
   const claimed = await tx
     .insert(idempotencyKeys)

@@ -10,7 +10,7 @@ const blue = { r: 0, g: 0, b: 255 }
 const aPicture = (width: number, height: number, background = red) =>
   sharp({ create: { width, height, channels: 3, background } })
 
-/** Noise does not compress, so that a part of the file is a part of the picture. */
+/** Noise does not compress, so half of the file is about half of the pixels. */
 const aNoisyPicture = () =>
   sharp({
     create: {
@@ -30,7 +30,7 @@ const aPngChunk = (type: string, data: Buffer): Buffer => {
   return Buffer.concat([length, body, sum])
 }
 
-/** A PNG of a few bytes that says it is as large as that. */
+/** Builds a PNG of a few bytes that claims these dimensions. */
 const aPngThatClaims = (width: number, height: number): Buffer => {
   const header = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 8, 2, 0, 0, 0])
   header.writeUInt32BE(width, 0)
@@ -43,7 +43,7 @@ const aPngThatClaims = (width: number, height: number): Buffer => {
   ])
 }
 
-/** A valid PNG with one more chunk after its header. */
+/** Inserts a chunk after the header of a PNG. */
 const withChunk = (png: Buffer, chunk: Buffer): Buffer => {
   const afterHeader = 33
   return Buffer.concat([png.subarray(0, afterHeader), chunk, png.subarray(afterHeader)])
@@ -63,12 +63,12 @@ const unsupported = {
 }
 
 describe('a picture', () => {
-  test.each(['png', 'jpeg', 'webp'] as const)('in %s becomes a WebP', async (format) => {
+  test.each(['png', 'jpeg', 'webp'] as const)('in %s is converted to WebP', async (format) => {
     const { bytes } = await transformPicture(await aPicture(60, 40).toFormat(format).toBuffer())
     expect(await sharp(bytes).metadata()).toMatchObject({ format: 'webp', width: 60, height: 40 })
   })
 
-  test('is fitted inside 1024 by 1024 and keeps its shape', async () => {
+  test('is scaled to fit 1024 by 1024 and keeps its aspect ratio', async () => {
     const { bytes } = await transformPicture(await aPicture(3000, 1000).png().toBuffer())
     expect(await sharp(bytes).metadata()).toMatchObject({ width: 1024, height: 341 })
   })
@@ -89,7 +89,7 @@ describe('a picture', () => {
     expect((await sharp(bytes).metadata()).hasAlpha).toBe(true)
   })
 
-  test('that comes twice gives the same bytes, and the SHA-256 is theirs', async () => {
+  test('always gives the same bytes, with their SHA-256', async () => {
     const picture = await aNoisyPicture().jpeg().toBuffer()
     const [first, second] = await Promise.all([transformPicture(picture), transformPicture(picture)])
     expect(Buffer.compare(first.bytes, second.bytes)).toBe(0)
@@ -97,7 +97,7 @@ describe('a picture', () => {
     expect(first.sha256).toBe(createHash('sha256').update(first.bytes).digest('hex'))
   })
 
-  test('is turned upright, and nothing of its metadata is left', async () => {
+  test('is turned upright and loses its metadata', async () => {
     const right = await aPicture(30, 40, blue).png().toBuffer()
     const lying = await aPicture(60, 40)
       .composite([{ input: right, left: 30, top: 0 }])
@@ -124,22 +124,16 @@ describe('a picture', () => {
     expect(dominant.r).toBeGreaterThan(dominant.b)
   })
 
-  test.each(['png', 'jpeg', 'webp'] as const)(
-    'in %s with another file behind it comes out without that',
-    async (format) => {
-      const picture = await aPicture(60, 40).toFormat(format).toBuffer()
-      const both = Buffer.concat([
-        picture,
-        Buffer.from('PK\x03\x04<html><script>marker-of-the-polyglot</script></html>'),
-      ])
-      const { bytes } = await transformPicture(both)
-      expect(Buffer.from(bytes).includes('marker-of-the-polyglot')).toBe(false)
-      expect(Buffer.from(bytes).includes('<html>')).toBe(false)
-      expect(bytes).toEqual((await transformPicture(picture)).bytes)
-    },
-  )
+  test.each(['png', 'jpeg', 'webp'] as const)('in %s loses a file that is appended to it', async (format) => {
+    const picture = await aPicture(60, 40).toFormat(format).toBuffer()
+    const both = Buffer.concat([picture, Buffer.from('PK\x03\x04<html><script>marker-of-the-polyglot</script></html>')])
+    const { bytes } = await transformPicture(both)
+    expect(Buffer.from(bytes).includes('marker-of-the-polyglot')).toBe(false)
+    expect(Buffer.from(bytes).includes('<html>')).toBe(false)
+    expect(bytes).toEqual((await transformPicture(picture)).bytes)
+  })
 
-  test('with text inside it comes out without that', async () => {
+  test('loses the text chunks inside it', async () => {
     const text = aPngChunk('tEXt', Buffer.from('Comment\0<script>marker-of-the-text</script>'))
     const { bytes } = await transformPicture(withChunk(await aPicture(60, 40).png().toBuffer(), text))
     expect(Buffer.from(bytes).includes('marker-of-the-text')).toBe(false)
@@ -151,7 +145,7 @@ describe('a picture is refused', () => {
     expect(await refusalOf(aPngThatClaims(30_000, 30_000))).toEqual(tooLarge)
   })
 
-  test('whose decoded size does not fit a number of 32 bits', async () => {
+  test('whose decoded size does not fit in 32 bits', async () => {
     expect((await refusalOf(aPngThatClaims(0x7fff_ffff, 0x7fff_ffff))).code).toBe('invalid_picture')
   })
 
@@ -161,7 +155,7 @@ describe('a picture is refused', () => {
     expect(await refusalOf(bomb)).toEqual(tooLarge)
   })
 
-  test.each(['png', 'jpeg', 'webp'] as const)('in %s of which the second half is missing', async (format) => {
+  test.each(['png', 'jpeg', 'webp'] as const)('in %s without its second half', async (format) => {
     const picture = await aNoisyPicture().toFormat(format).toBuffer()
     expect(await refusalOf(picture.subarray(0, picture.byteLength / 2))).toEqual(damaged)
   })
@@ -182,7 +176,7 @@ describe('a picture is refused', () => {
     expect(await refusalOf(aPngThatClaims(3_000, 3_000))).toEqual(damaged)
   })
 
-  test('that is an animated WebP, also where its header denies it', async () => {
+  test('that is an animated WebP, even if its header does not say so', async () => {
     const frames = await Promise.all([red, blue].map((colour) => aPicture(40, 30, colour).png().toBuffer()))
     const moving = await sharp(frames, { join: { animated: true } })
       .webp()
@@ -210,14 +204,14 @@ describe('a picture is refused', () => {
     ],
     ['a PDF', '%PDF-1.7\n1 0 obj<</Type/Catalog>>endobj'],
     ['a web page', '<!doctype html><img src="picture.png">'],
-    ['a file of pixels in text', 'P3\n1 1\n255\n255 0 0\n'],
+    ['a PPM in text', 'P3\n1 1\n255\n255 0 0\n'],
     ['nothing', ''],
   ])('that is %s', async (_, text) => {
     expect(await refusalOf(Buffer.from(text))).toEqual(unsupported)
   })
 })
 
-test('two pictures are read at a time, 16 wait, and one more is told to come later', async () => {
+test('decodes two pictures at a time, queues 16 and rejects one more as busy', async () => {
   const picture = await aPicture(500, 500).png().toBuffer()
   const given = Array.from({ length: 19 }, () => transformPicture(picture))
   const ends = await Promise.allSettled(given)
@@ -226,7 +220,7 @@ test('two pictures are read at a time, 16 wait, and one more is told to come lat
   expect((await transformPicture(picture)).bytes.byteLength).toBeGreaterThan(0)
 })
 
-test('the decoders of other formats are shut, also for who asks the library itself', async () => {
+test('disables the decoders of other formats in the library itself', async () => {
   const gif = await aPicture(40, 30).gif().toBuffer()
   await expect(sharp(gif).metadata()).rejects.toThrow('unsupported image format')
 })

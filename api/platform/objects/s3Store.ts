@@ -7,6 +7,7 @@ import {
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3'
+import { withDefined } from '#shared/optional.ts'
 import { ObjectStoreError } from './errors.ts'
 import { checkListLimit, checkObject, contentTypeOf, isObjectName, maxListLimit, maxObjectBytes } from './names.ts'
 import { parseS3Url, type S3Location } from './s3Url.ts'
@@ -70,8 +71,8 @@ const openClient = async ({ endpoint, region }: S3Location): Promise<S3Client> =
       throwOnRequestTimeout: true,
       socketTimeout: requestTimeoutMs,
     },
-    ...(endpoint === undefined ? {} : { endpoint }),
-    ...(region === undefined ? {} : { region }),
+    ...withDefined({ endpoint }),
+    ...withDefined({ region }),
   })
   try {
     await client.config.region()
@@ -89,7 +90,7 @@ const listObjects = async (client: S3Client, location: S3Location, options: List
       Bucket: location.bucket,
       Prefix: location.prefix + options.prefix,
       MaxKeys: page === 0 ? options.limit : maxListLimit,
-      ...(after === undefined ? {} : { StartAfter: after }),
+      ...withDefined({ StartAfter: after }),
     })
     const { Contents = [], IsTruncated } = await call('list', (sending) => client.send(command, sending))
     for (const { Key = '', LastModified } of Contents) {

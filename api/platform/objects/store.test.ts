@@ -14,7 +14,7 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }))
 
 describe('the URL of the object store', () => {
   test.each(['', 'nonsense', '/var/objects', 'https://bucket.example', 'ftp://bucket'])(
-    '%s is refused with what would be right',
+    'rejects %s with the valid forms',
     async (url) => {
       await expect(openObjectStore(url)).rejects.toThrow('must be file:///folder or s3://bucket?endpoint=')
     },
@@ -24,7 +24,7 @@ describe('the URL of the object store', () => {
     await expect(openObjectStore(url)).rejects.toThrow('must be file:///folder, without host and query')
   })
 
-  test('names a bucket, where it is, and a prefix that ends with a slash', () => {
+  test('is parsed into bucket, endpoint, region and a prefix that ends with a slash', () => {
     const url = new URL('s3://pictures?endpoint=http://127.0.0.1:9000&region=eu-central-1&prefix=orrery/prod')
     expect(parseS3Url(url)).toEqual({
       bucket: 'pictures',
@@ -45,14 +45,14 @@ describe('the URL of the object store', () => {
     ['s3://bucket?prefix=../other', 'invalid prefix'],
     ['s3://bucket/folder', 'use the parameter prefix'],
     ['s3://?endpoint=http://host', 'has no valid bucket name'],
-  ])('%s is refused without showing the URL', async (url, fault) => {
+  ])('rejects %s without showing the URL', async (url, fault) => {
     const message = await openObjectStore(url).catch((error: Error) => error.message)
     expect(message).toContain(fault)
     expect(message).not.toContain('secret-word')
   })
 })
 
-test('a folder that cannot be written is refused when the store is opened', async () => {
+test('rejects a folder that is not writable when the store is opened', async () => {
   const file = join(dir, 'file')
   writeFileSync(file, '')
   await expect(openObjectStore(pathToFileURL(file).href)).rejects.toThrow(

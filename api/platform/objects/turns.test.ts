@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTurns } from './turns.ts'
 
-const anAction = () => {
+const createAction = () => {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const action = { hasBegun: false, resolve, reject, run: () => Promise.resolve('never run') }
   action.run = () => {
@@ -11,9 +11,9 @@ const anAction = () => {
   return action
 }
 
-test('as many run as may, the others wait in order, and one more is turned away', async () => {
+test('runs up to maxConcurrent actions, queues the others in order and refuses one more', async () => {
   const takeTurn = createTurns({ maxConcurrent: 1, maxQueued: 2 })
-  const [first, second, third, fourth] = [anAction(), anAction(), anAction(), anAction()]
+  const [first, second, third, fourth] = [createAction(), createAction(), createAction(), createAction()]
   const turns = [first, second, third].map((action) => takeTurn(action.run))
   expect(takeTurn(fourth.run)).toBeUndefined()
 
@@ -26,9 +26,9 @@ test('as many run as may, the others wait in order, and one more is turned away'
   expect(fourth.hasBegun).toBe(false)
 })
 
-test('what waits does not begin before its turn', async () => {
+test('does not start a queued action before its turn', async () => {
   const takeTurn = createTurns({ maxConcurrent: 1, maxQueued: 1 })
-  const [first, second] = [anAction(), anAction()]
+  const [first, second] = [createAction(), createAction()]
   const turns = [first, second].map((action) => takeTurn(action.run))
   await new Promise(setImmediate)
   expect([first.hasBegun, second.hasBegun]).toEqual([true, false])
@@ -37,9 +37,9 @@ test('what waits does not begin before its turn', async () => {
   await Promise.all(turns)
 })
 
-test('an action that fails gives its turn on', async () => {
+test('passes the turn on when an action fails', async () => {
   const takeTurn = createTurns({ maxConcurrent: 1, maxQueued: 0 })
-  const failing = anAction()
+  const failing = createAction()
   const turn = takeTurn(failing.run)
   failing.reject(new Error('no luck'))
   await expect(turn).rejects.toThrow('no luck')

@@ -1,4 +1,5 @@
-import { index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
+import { sql } from 'drizzle-orm'
+import { bigint, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { instant } from '#api/platform/database/columns.ts'
 
 /**
@@ -8,15 +9,28 @@ import { instant } from '#api/platform/database/columns.ts'
 export const clusterOutbox = pgTable(
   'cluster_outbox',
   {
-    kind: text({ enum: ['world', 'bot'] }).notNull(),
+    kind: text({ enum: ['world', 'bot', 'organization'] }).notNull(),
     id: text().notNull(),
-    revision: integer().notNull(),
+    revision: bigint({ mode: 'number' }).notNull(),
     nextAt: instant().notNull(),
     /** The end of the claim's lease, or null without a claim. */
     leaseUntil: instant(),
     /** Incremented with each mark, so that a push detects marks that were set while it was in progress. */
     epoch: integer().notNull().default(1),
     attempts: integer().notNull().default(0),
+    /**
+     * The cluster to which the row is pushed, or ''. A trigger sets it from the row, or from the end of the id of a mark
+     * of an organization.
+     */
+    cluster: text().notNull().default(''),
+    /** The time since which the row has been dirty without a break. */
+    markedAt: instant().notNull().default(sql`now()`),
+    /** The trace of the last request that changed the row, if it is traced: a `traceparent` of W3C Trace Context. */
+    traceparent: text(),
   },
-  (table) => [primaryKey({ columns: [table.kind, table.id] }), index().on(table.nextAt)],
+  (table) => [
+    primaryKey({ columns: [table.kind, table.id] }),
+    index().on(table.nextAt),
+    index().on(table.cluster, table.nextAt),
+  ],
 )

@@ -4,12 +4,12 @@ import { fingerprintOf, isApiKey, newApiKey } from './apiKey.ts'
 
 const bytes = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((each) => Buffer.from(each))
 
-test('every new key is a key, whatever its random bits', () => {
+test('accepts every new key, for any random bits', () => {
   fc.assert(fc.property(bytes, (random) => isApiKey(newApiKey(() => random))))
   expect(isApiKey(newApiKey(() => Buffer.alloc(32)))).toBe(true)
 })
 
-test('a key with one character changed is none', () => {
+test('rejects a key with one changed character', () => {
   fc.assert(
     fc.property(bytes, fc.nat(), fc.constantFrom(...'123ABCabcz0OIl_ '), (random, at, other) => {
       const key = newApiKey(() => random)
@@ -20,7 +20,7 @@ test('a key with one character changed is none', () => {
   )
 })
 
-test('a fingerprint depends on the key and on the pepper', () => {
+test('derives the fingerprint from the key and the pepper', () => {
   const key = newApiKey(() => Buffer.alloc(32, 7))
   expect(fingerprintOf(key, 'p')).toBe(fingerprintOf(key, 'p'))
   expect(fingerprintOf(key, 'p')).not.toBe(fingerprintOf(key, 'q'))

@@ -20,6 +20,10 @@ export const isApiKey = (text: string): boolean =>
 export const fingerprintOf = (apiKey: string, pepper: string): string =>
   createHmac('sha256', pepper).update(apiKey).digest('base64url')
 
+/** Returns the id of a platform key in the tokens that it mints. It reveals nothing about the key without the pepper. */
+export const platformKeyIdOf = (platformKey: string, pepper: string): string =>
+  `platform-${fingerprintOf(platformKey, pepper).slice(0, 22)}`
+
 /** The value that callers without access to a key see. */
 export const maskedApiKey = `${prefix}${'*'.repeat(12)}`
 

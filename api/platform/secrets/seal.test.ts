@@ -5,14 +5,14 @@ const old = { id: 'old', key: Buffer.alloc(32, 1) }
 const current = { id: 'current', key: Buffer.alloc(32, 2) }
 const sealer = createSealer([old])
 
-test('what is sealed is opened, is another text each time, and shows nothing of what it was', () => {
+test('opens what it sealed, and seals equal secrets into different text', () => {
   const [first, second] = [sealer.seal('secret', 'row 1'), sealer.seal('secret', 'row 1')]
   expect(sealer.open(first, 'row 1')).toBe('secret')
   expect(first).not.toBe(second)
   expect(Buffer.from(first.split('.')[3] ?? '', 'base64url').toString('latin1')).not.toContain('secret')
 })
 
-test('it is opened neither for another row, nor changed, nor with another key', () => {
+test('rejects sealed text for another row, with a changed byte or with another key', () => {
   const sealed = sealer.seal('secret', 'row 1')
   expect(() => sealer.open(sealed, 'row 2')).toThrow()
   const [version, id, wrapped = '', content = ''] = sealed.split('.')
@@ -28,7 +28,7 @@ test('it is opened neither for another row, nor changed, nor with another key', 
   expect(() => sealer.open('secret', 'row 1')).toThrow('not in the sealed format')
 })
 
-test('after a rotation the old key opens until everything is rewrapped, and is not needed then', () => {
+test('opens text of the old key after a rotation, and does not need that key once it is rewrapped', () => {
   const sealed = sealer.seal('secret', 'row 1')
   const both = createSealer([current, old])
   expect(both.open(sealed, 'row 1')).toBe('secret')

@@ -3,13 +3,13 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 /** A key-encryption key. Its id is stored with each sealed text. */
 export type EncryptionKey = { readonly id: string; readonly key: Buffer }
 
-/** Encrypts and decrypts texts. `about` is associated data that binds a sealed text to its row. */
+/** Encrypts and decrypts texts. `context` is associated data that binds a sealed text to its row. */
 export type Sealer = {
-  seal(text: string, about: string): string
-  /** Throws if the key is unknown, the text was modified, or `about` differs. */
-  open(sealed: string, about: string): string
+  seal(text: string, context: string): string
+  /** Throws if the key is unknown, the text was modified, or `context` differs. */
+  open(sealed: string, context: string): string
   /** Returns the text sealed under the current key, or undefined if it is already. Only the data key is decrypted. */
-  rewrap(sealed: string, about: string): string | undefined
+  rewrap(sealed: string, context: string): string | undefined
 }
 
 const cipher = 'aes-256-gcm'
@@ -30,21 +30,21 @@ export const createSealer = (keys: readonly [EncryptionKey, ...EncryptionKey[]])
       throw new Error(`ORRERY_KEY_ENCRYPTION_KEYS does not contain the key "${id}" of this sealed text.`)
     return found.key
   }
-  const unwrap = ({ keyId, wrapped }: Parts, about: string): Buffer => decrypt(keyOf(keyId), wrapped, about)
+  const unwrap = ({ keyId, wrapped }: Parts, context: string): Buffer => decrypt(keyOf(keyId), wrapped, context)
   return {
-    seal: (text, about) => {
+    seal: (text, context) => {
       const dataKey = randomBytes(keyBytes)
-      const wrapped = encrypt(current.key, dataKey, about)
-      return join({ keyId: current.id, wrapped, content: encrypt(dataKey, Buffer.from(text), about) })
+      const wrapped = encrypt(current.key, dataKey, context)
+      return join({ keyId: current.id, wrapped, content: encrypt(dataKey, Buffer.from(text), context) })
     },
-    open: (sealed, about) => {
+    open: (sealed, context) => {
       const parts = split(sealed)
-      return decrypt(unwrap(parts, about), parts.content, about).toString()
+      return decrypt(unwrap(parts, context), parts.content, context).toString()
     },
-    rewrap: (sealed, about) => {
+    rewrap: (sealed, context) => {
       const parts = split(sealed)
       if (parts.keyId === current.id) return undefined
-      return join({ ...parts, keyId: current.id, wrapped: encrypt(current.key, unwrap(parts, about), about) })
+      return join({ ...parts, keyId: current.id, wrapped: encrypt(current.key, unwrap(parts, context), context) })
     },
   }
 }
@@ -60,14 +60,14 @@ const split = (sealed: string): Parts => {
   return { keyId, wrapped: Buffer.from(wrapped, 'base64url'), content: Buffer.from(content, 'base64url') }
 }
 
-const encrypt = (key: Buffer, content: Buffer, about: string): Buffer => {
+const encrypt = (key: Buffer, content: Buffer, context: string): Buffer => {
   const iv = randomBytes(ivBytes)
-  const encryption = createCipheriv(cipher, key, iv).setAAD(Buffer.from(about))
+  const encryption = createCipheriv(cipher, key, iv).setAAD(Buffer.from(context))
   return Buffer.concat([iv, encryption.update(content), encryption.final(), encryption.getAuthTag()])
 }
 
-const decrypt = (key: Buffer, sealed: Buffer, about: string): Buffer => {
+const decrypt = (key: Buffer, sealed: Buffer, context: string): Buffer => {
   const decryption = createDecipheriv(cipher, key, sealed.subarray(0, ivBytes), { authTagLength: tagBytes })
-  decryption.setAAD(Buffer.from(about)).setAuthTag(sealed.subarray(-tagBytes))
+  decryption.setAAD(Buffer.from(context)).setAuthTag(sealed.subarray(-tagBytes))
   return Buffer.concat([decryption.update(sealed.subarray(ivBytes, -tagBytes)), decryption.final()])
 }

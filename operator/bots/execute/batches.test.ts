@@ -34,7 +34,7 @@ test('begins no batch after a failure and returns the earliest one', async () =>
   expect(fault?.error).toMatchObject({ message: 'no 4' })
 })
 
-test('begins no batch once its time is over, which is no failure', async () => {
+test('starts no batch after its time limit, without a failure', async () => {
   let turns = 3
   const { done, fault } = await work(1_000, { mayContinue: () => turns-- > 0 })
   expect(done).toEqual(numbers(7))

@@ -3,6 +3,7 @@ import {
   onDigestChange,
   type ResourceController,
 } from '#operator/lifecycle/execute/controller.ts'
+import type { Source } from '#operator/lifecycle/execute/status.ts'
 import { createRunClock } from '#operator/lifecycle/runClock.ts'
 import { pickCachedFields } from '#operator/pods/cachedFields.ts'
 import type { Pod } from '#operator/pods/pod.ts'
@@ -10,19 +11,21 @@ import type { Clock } from '#shared/clock.ts'
 import type { Client } from '#shared/kube/client.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
 import type { KubeMetrics } from '#shared/kube/metrics.ts'
-import { objectKey } from '#shared/kube/objects.ts'
-import type { Backoff } from '#shared/kube/queue.ts'
+import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
+import type { Backoff, Priority } from '#shared/kube/queue.ts'
 import { createReflector, type Reflector } from '#shared/kube/reflector.ts'
+import { createTextSharing } from '#shared/kube/texts.ts'
 import type { Log } from '#shared/log.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { operatorBots } from '#shared/resources/cached.ts'
 import { isPaused, labels } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
+import type { Tracing } from '#shared/tracing/tracing.ts'
 import type { BotSettings } from '../settings.ts'
 import { reconcileBots, worldKeyOf } from './reconcile.ts'
 
 const workers = 8
-/** A deployment has thousands of pods and each changes often; the changes within this time are one reconcile. */
+/** Changes within this time lead to one reconcile, because a bot deployment has thousands of pods that change often. */
 const coalesceMs = 200
 
 /** Creates the controller of BotDeployments. The cache of Worlds belongs to the worlds' controller. */
@@ -30,27 +33,31 @@ export const createBotController = (options: {
   bots: Client<BotDeployment>
   pods: Client<Pod>
   worlds: Reflector<World>
+  namespaces: Source<KubeObject>
+  worldClient: Client<World>
   settings: BotSettings
   backoff: Backoff
   clock: Clock
   random: () => number
   events: Pick<EventRecorder, 'record'>
+  tracing: Tracing
   log: Log
   metrics: KubeMetrics
-}): ResourceController => {
-  const { clock, random, log, metrics, worlds, settings, events, backoff } = options
+}): ResourceController & { readonly pods: Reflector<Pod> } => {
+  const { clock, random, log, metrics, worlds, namespaces, settings, events, backoff } = options
   const common = { clock, random, log, metrics }
+  const shareTexts = createTextSharing()
   const bots = createReflector({
     ...common,
     client: options.bots,
-    keep: operatorBots,
+    keep: (each: BotDeployment) => shareTexts(operatorBots(each)),
     indexers: { world: (each) => [worldKeyOf(each)] },
   })
   const pods = createReflector({
     ...common,
     client: options.pods,
     labelSelector: labels.botDeployment,
-    keep: pickCachedFields,
+    keep: (pod: Pod) => shareTexts(pickCachedFields(pod)),
     indexers: { bots: (pod) => [deploymentKeyOf(pod)] },
   })
   const deps = {
@@ -58,9 +65,11 @@ export const createBotController = (options: {
     pods: { client: options.pods, cache: pods },
     runClock: createRunClock(clock),
     monotonic: clock.monotonic,
-    worlds,
+    worlds: { client: options.worldClient, cache: worlds },
+    namespaces,
     settings,
     events,
+    tracing: options.tracing,
     log,
   }
   const controller = createResourceController({
@@ -68,40 +77,41 @@ export const createBotController = (options: {
     workers,
     reconcile: (key, { signal }) => reconcileBots(deps, key, signal),
     ownCaches: [bots, pods],
-    otherCaches: [worlds],
+    otherCaches: [worlds, namespaces.cache],
     sizes: () => ({ deployments: bots.store.size, bots: pods.store.size }),
     backoff,
     clock,
     log,
     metrics,
   })
-  const enqueueBotsOf = (worldKey: string, lowPriority: boolean): void => {
-    for (const each of bots.store.byIndex('world', worldKey)) controller.enqueue(objectKey(each), { lowPriority })
+  const enqueueBotsOf = (worldKey: string, priority: Priority): void => {
+    for (const each of bots.store.byIndex('world', worldKey)) controller.enqueue(objectKey(each), { priority })
   }
   onDigestChange(bots, deploymentDigest, (each, initial) => {
-    controller.enqueue(objectKey(each), { lowPriority: initial })
-    // The deployments of one world share its limit.
-    enqueueBotsOf(worldKeyOf(each), initial)
+    const priority = initial ? 'low' : 'high'
+    controller.enqueue(objectKey(each), { priority })
+    // All bot deployments of a world share its limit of bots.
+    enqueueBotsOf(worldKeyOf(each), priority)
   })
-  onDigestChange(worlds, worldDigest, (world, initial) => enqueueBotsOf(objectKey(world), initial))
+  onDigestChange(worlds, worldDigest, (world, initial) => enqueueBotsOf(objectKey(world), initial ? 'low' : 'normal'))
   pods.onChange(({ object, initial }) =>
-    controller.enqueue(deploymentKeyOf(object), initial ? { lowPriority: true } : { afterMs: coalesceMs }),
+    controller.enqueue(deploymentKeyOf(object), initial ? { priority: 'low' } : { afterMs: coalesceMs }),
   )
-  return controller
+  return { ...controller, pods }
 }
 
-/** Returns the key of the deployment in a pod's label. */
+/** Returns the key of the bot deployment in a pod's label. */
 const deploymentKeyOf = ({ metadata }: Pod): string =>
   objectKey({ namespace: metadata.namespace, name: metadata.labels?.[labels.botDeployment] ?? '' })
 
-/** Covers the fields that other writers change, and whether the deployment still has a share of its world's bots. */
+/** Returns a digest of the fields that other writers change, and of those that decide the shares of bot deployments. */
 const deploymentDigest = ({ metadata, status }: BotDeployment): string => {
   const { uid, generation, deletionTimestamp } = metadata
-  const over = status?.phase === 'Stopped' || status?.phase === 'Error' ? `${status.phase} ${status.run?.id}` : ''
-  return [uid, generation, deletionTimestamp, isPaused({ metadata }), over].join('/')
+  const ended = status?.phase === 'Stopped' || status?.phase === 'Error' ? `${status.phase} ${status.run?.id}` : ''
+  return [uid, generation, deletionTimestamp, isPaused({ metadata }), ended].join('/')
 }
 
-/** Covers the fields of a World that its bots depend on. */
+/** Returns a digest of the fields of a World that its bots depend on. */
 const worldDigest = ({ metadata, spec, status }: World): string => {
   const { phase, runId, address, run } = status ?? {}
   const { uid, deletionTimestamp } = metadata

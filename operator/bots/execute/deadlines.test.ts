@@ -5,13 +5,14 @@ import { silentLog } from '#shared/kube/log.ts'
 import { objectKey } from '#shared/kube/objects.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { botDeploymentResource } from '#shared/resources/group.ts'
+import { noTracing } from '#shared/tracing/tracing.ts'
 import { createFakeClock, type FakeClock } from '#test/support/fakeClock.ts'
 import { active, settings, someBots } from '../fixtures.ts'
 import { type BotDeps, reconcileBots } from './reconcile.ts'
 
 const minuteMs = 60_000
 
-/** A new operator and a deployment whose world is Active. */
+/** A new operator and a bot deployment whose world is Active. */
 const anOperator = (clock: FakeClock, start: BotDeployment) => {
   let bots = start
   const runClock = createRunClock(clock)
@@ -30,8 +31,14 @@ const anOperator = (clock: FakeClock, start: BotDeployment) => {
       cache: { store: { byIndex: () => [], get: () => undefined }, waitForVersion: async () => undefined },
       client: { create: async () => ({ metadata: { name: 'made' } }) },
     },
-    worlds: { store: { get: () => active() } },
-    ...{ settings, runClock, monotonic: clock.monotonic, log: silentLog, events: { record: () => undefined } },
+    worlds: { cache: { store: { get: () => active() } } },
+    namespaces: { cache: { store: { get: () => ({ metadata: { name: 'n' } }) } } },
+    settings,
+    runClock,
+    monotonic: clock.monotonic,
+    tracing: noTracing,
+    log: silentLog,
+    events: { record: () => undefined },
   } as unknown as BotDeps
   return {
     look: () => reconcileBots(deps, objectKey(start.metadata), new AbortController().signal),

@@ -1,28 +1,44 @@
 import { expect, test } from 'vitest'
 import { createRunClock } from '#operator/lifecycle/runClock.ts'
 import type { Pod } from '#operator/pods/pod.ts'
-import { runA, startMs } from '#operator/testing/fixtures.ts'
+import { runA, runB, startMs } from '#operator/testing/fixtures.ts'
 import { KubeError } from '#shared/kube/errors.ts'
 import { silentLog } from '#shared/kube/log.ts'
 import { objectKey } from '#shared/kube/objects.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
-import { botDeploymentResource } from '#shared/resources/group.ts'
+import { botDeploymentResource, worldResource } from '#shared/resources/group.ts'
+import type { World } from '#shared/resources/world.ts'
+import { noTracing } from '#shared/tracing/tracing.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { aBot, active, settings, someBots, startedIn } from '../fixtures.ts'
 import { type BotDeps, reconcileBots } from './reconcile.ts'
 
 const alreadyExists = new KubeError({ status: 409, reason: 'AlreadyExists', message: 'pods "bot-1-0" already exists' })
 
-/** Reconciles one bot whose pod the cache does not show, on a server that has this pod already. */
-const reconcileBesides = async (present: Pod) => {
+type Scene = {
+  readonly bots: BotDeployment
+  readonly gone?: boolean
+  readonly cached?: Pod[]
+  readonly present?: Pod
+  readonly live?: World
+}
+
+const notFound = new KubeError({ status: 404, reason: 'NotFound', message: 'not found' })
+
+/** Reconciles a bot deployment at a server that has this pod already and this World. */
+const reconcileAt = async ({ bots, gone = false, cached = [], present, live = active() }: Scene) => {
   const clock = createFakeClock(startMs)
-  const bots = someBots(1, startedIn(runA))
+  const deleted: string[] = []
   let written: BotDeployment['status']
   const deps = {
     bots: {
-      cache: { store: { get: () => bots, byIndex: () => [bots] }, waitForVersion: async () => undefined },
+      cache: {
+        store: { get: () => (gone ? undefined : bots), byIndex: () => [bots] },
+        waitForVersion: async () => undefined,
+      },
       client: {
         resource: botDeploymentResource,
+        get: () => Promise.reject(notFound),
         applyStatus: async ({ status }: Pick<BotDeployment, 'status'>) => {
           written = status
           return bots
@@ -30,14 +46,23 @@ const reconcileBesides = async (present: Pod) => {
       },
     },
     pods: {
-      cache: { store: { byIndex: () => [], get: () => undefined }, waitForVersion: async () => undefined },
+      cache: { store: { byIndex: () => cached, get: () => undefined }, waitForVersion: async () => undefined },
       client: {
         create: () => Promise.reject(alreadyExists),
         get: async () => present,
+        delete: async ({ name }: { name: string }) => void deleted.push(name),
       },
     },
-    worlds: { store: { get: () => active() } },
-    ...{ settings, runClock: createRunClock(clock), monotonic: clock.monotonic, log: silentLog },
+    worlds: {
+      cache: { store: { get: () => active() } },
+      client: { resource: worldResource, get: async () => live },
+    },
+    namespaces: { cache: { store: { get: () => ({ metadata: { name: 'n' } }) } } },
+    settings,
+    runClock: createRunClock(clock),
+    monotonic: clock.monotonic,
+    tracing: noTracing,
+    log: silentLog,
     events: { record: () => undefined },
   } as unknown as BotDeps
   const result = await reconcileBots(deps, objectKey(bots.metadata), new AbortController().signal).then(
@@ -45,14 +70,30 @@ const reconcileBesides = async (present: Pod) => {
     () => 'retried',
   )
   const degraded = written?.conditions?.find(({ type }) => type === 'Degraded')
-  return `${result} ${degraded?.status}/${degraded?.reason}`
+  return { deleted, shown: `${result} ${degraded?.status}/${degraded?.reason}` }
 }
 
 test("a bot's own pod that the cache does not show yet is not reported as PodNameTaken", async () => {
-  expect(await reconcileBesides(aBot(0))).toBe('done False/AsExpected')
+  const { shown } = await reconcileAt({ bots: someBots(1, startedIn(runA)), present: aBot(0) })
+  expect(shown).toBe('done False/AsExpected')
 })
 
 test("a pod of another owner with a bot's name is reported as PodNameTaken and retried", async () => {
   const foreign = aBot(0, { metadata: { ownerReferences: [] } })
-  expect(await reconcileBesides(foreign)).toBe('retried True/PodNameTaken')
+  const { shown } = await reconcileAt({ bots: someBots(1, startedIn(runA)), present: foreign })
+  expect(shown).toBe('retried True/PodNameTaken')
+})
+
+test('a new leader whose cache of Worlds is behind does not delete the bots of a newer run', async () => {
+  const newer = { bots: someBots(1, startedIn(runB)), cached: [aBot(0, { run: runB })] }
+  const world = active(runB)
+  const live = { ...world, metadata: { ...world.metadata, resourceVersion: '11' } }
+  expect((await reconcileAt({ ...newer, live })).deleted).toEqual([])
+  expect((await reconcileAt({ bots: someBots(1, startedIn(runA)), cached: newer.cached })).deleted).toEqual(['bot-1-0'])
+})
+
+test('the bots of a deleted bot deployment are deleted without waiting for the garbage collector', async () => {
+  const foreign = aBot(2, { metadata: { ownerReferences: [] } })
+  const left = { bots: someBots(2), gone: true, cached: [aBot(0), aBot(1), foreign] }
+  expect((await reconcileAt(left)).deleted).toEqual(['bot-1-0', 'bot-1-1'])
 })

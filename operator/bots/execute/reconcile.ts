@@ -1,23 +1,24 @@
 import { refusedStatus } from '#operator/lifecycle/conditions.ts'
-import { createOwned, deleteExact } from '#operator/lifecycle/execute/objects.ts'
+import { createOwned, deleteExact, requireCurrent } from '#operator/lifecycle/execute/objects.ts'
+import { deleteOwnerlessPod, requireOwnerGone, selectOwnerlessPods } from '#operator/lifecycle/execute/ownerlessPods.ts'
+import { findPolicy } from '#operator/lifecycle/execute/policy.ts'
 import { type Source, writeStatus } from '#operator/lifecycle/execute/status.ts'
+import { startReconcileSpan } from '#operator/lifecycle/execute/trace.ts'
 import { joinSentences } from '#operator/lifecycle/message.ts'
 import { explainRefusal, isRefusal } from '#operator/lifecycle/refusal.ts'
 import type { RunClock } from '#operator/lifecycle/runClock.ts'
 import { type Diagnosis, podNameTaken } from '#operator/pods/diagnosis.ts'
-import type { Pod } from '#operator/pods/pod.ts'
+import { type Pod, runIdOf } from '#operator/pods/pod.ts'
+import type { DeletePod } from '#operator/pods/termination.ts'
 import type { Result } from '#shared/kube/controller.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
-import { objectKey } from '#shared/kube/objects.ts'
-import type { Reflector } from '#shared/kube/reflector.ts'
+import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import type { Log } from '#shared/log.ts'
 import { withDefined } from '#shared/optional.ts'
-import {
-  type BotDeployment,
-  type BotDeploymentStatus,
-  botDeploymentSpecSchema,
-} from '#shared/resources/botDeployment.ts'
+import type { BotDeployment, BotDeploymentStatus } from '#shared/resources/botDeployment.ts'
+import { readBotSpec } from '#shared/resources/read.ts'
 import type { World } from '#shared/resources/world.ts'
+import { inSpan, type Tracing } from '#shared/tracing/tracing.ts'
 import { botEvents } from '../events.ts'
 import { plan } from '../plan.ts'
 import { type Bot, botName, buildBotPod } from '../pod.ts'
@@ -27,40 +28,58 @@ import { runInBatches } from './batches.ts'
 
 /** The dependencies of a BotDeployment's reconcile. */
 export type BotDeps = {
-  /** Indexed by `world`: the key of the world of a deployment. */
+  /** Indexed by `world`: the key of the world of a bot deployment. */
   readonly bots: Source<BotDeployment>
-  /** Indexed by `bots`: the key of the deployment in a pod's label. */
+  /** Indexed by `bots`: the key of the bot deployment in a pod's label. */
   readonly pods: Source<Pod>
-  readonly worlds: Reflector<World>
+  readonly worlds: Source<World>
+  readonly namespaces: Source<KubeObject>
   readonly settings: BotSettings
   readonly runClock: RunClock
   readonly monotonic: () => number
   readonly events: Pick<EventRecorder, 'record'>
+  readonly tracing: Tracing
   readonly log: Log
 }
 
-/** The maximum of requests under way in one reconcile. */
+/** The maximum number of concurrent requests of one reconcile. */
 const maxParallel = 16
-/** After this time a reconcile begins nothing more and is queued again, so that other deployments get their turn. */
+/** After this time a reconcile starts no further step and is queued again, so that other keys get a worker. */
 const turnMs = 3_000
 
-/** Returns the key of the world of a deployment. */
+/** Returns the key of the world of a bot deployment. */
 export const worldKeyOf = ({ metadata, spec }: BotDeployment): string =>
   objectKey({ namespace: metadata.namespace, name: spec.worldName })
 
 /**
- * Reconciles the BotDeployment of that key (`namespace/name`): observes it, its world, the world's other deployments and
- * its pods in the caches, plans, executes the steps and writes the status once, if it differs. A refused step is written
- * to the status before the error is thrown for a retry.
+ * Reconciles the BotDeployment of that key (`namespace/name`): reads it, its pods, its world and the other bot deployments
+ * of that world from the caches, plans, executes the steps and writes the status once, if it differs. A refused step is
+ * written to the status before the error is thrown for a retry.
  */
 export const reconcileBots = async (deps: BotDeps, key: string, signal: AbortSignal): Promise<Result> => {
-  const input = observe(deps, key)
+  await deleteOwnerlessBots(deps, key, signal)
+  const input = await observe(deps, key, signal)
   if (input === undefined) {
     deps.runClock.forget(key)
     return
   }
+  return inSpan(startReconcileSpan(deps.tracing, 'BotDeployment', input.bots), () =>
+    reconcileObserved(deps, key, input, signal),
+  )
+}
+
+const reconcileObserved = async (
+  deps: BotDeps,
+  key: string,
+  input: PlanInput,
+  signal: AbortSignal,
+): Promise<Result> => {
   const { bots } = input
   const planned = plan(input)
+  if (deletesOtherRun(input, planned.steps)) {
+    const ref = withDefined({ namespace: bots.metadata.namespace, name: bots.spec.worldName })
+    await requireCurrent(deps.worlds.client, ref, input.world, signal)
+  }
   const { done, error, why } = await executeSteps(deps, input, planned.steps, signal)
   if (error !== undefined && why === undefined) throw error
   const status = why === undefined ? planned.status : refusedBotStatus(input, planned.status, why)
@@ -73,7 +92,36 @@ export const reconcileBots = async (deps: BotDeps, key: string, signal: AbortSig
   return withDefined({ requeueAfterMs: left > 0 ? burstPauseMs : planned.requeueAfterMs })
 }
 
-/** A refusal stops some of the bots, so the message says how many there are too. */
+/** Deletes the pods of a deleted BotDeployment. */
+const deleteOwnerlessBots = async (
+  { bots, pods, settings, monotonic, log }: BotDeps,
+  key: string,
+  signal: AbortSignal,
+): Promise<void> => {
+  const [namespace, name = ''] = key.split('/')
+  const owner = {
+    client: bots.client,
+    ref: withDefined({ namespace, name }),
+    uid: bots.cache.store.get(key)?.metadata.uid,
+  }
+  const left = selectOwnerlessPods(owner, pods.cache.store.byIndex('bots', key))
+  if (left.length === 0) return
+  await requireOwnerGone(owner, left, signal)
+  const endsMs = monotonic() + turnMs
+  const failed = await runInBatches(
+    left,
+    { first: maxParallel, max: maxParallel, mayContinue: () => monotonic() < endsMs },
+    (pod) => deleteOwnerlessPod(pods, pod, { role: 'bot', settings, signal }),
+  )
+  if (failed !== undefined) throw failed.error
+  log.info({ bots: key, count: left.length }, 'deleted the bots of a bot deployment that is gone')
+}
+
+/** Reports whether the steps delete a bot of another run than that of the cached World, which may be outdated. */
+const deletesOtherRun = ({ world }: PlanInput, steps: readonly Step[]): boolean =>
+  steps.some((step) => step.verb === 'deletePod' && runIdOf(step.pod) !== world?.status?.runId)
+
+/** Returns the status with a refusal. A refusal may concern only some of the bots, so the message keeps their number. */
 const refusedBotStatus = (
   { bots, nowMs }: PlanInput,
   planned: BotDeploymentStatus,
@@ -83,17 +131,18 @@ const refusedBotStatus = (
   return { ...status, message: joinSentences(planned.message, why.message) }
 }
 
-const observe = (deps: BotDeps, key: string): PlanInput | undefined => {
+const observe = async (deps: BotDeps, key: string, signal: AbortSignal): Promise<PlanInput | undefined> => {
   const cached = deps.bots.cache.store.get(key)
   if (cached === undefined) return undefined
-  const bots = { ...cached, spec: botDeploymentSpecSchema.parse(cached.spec) }
+  const bots = { ...cached, spec: readBotSpec(cached.spec).value }
   const worldKey = worldKeyOf(bots)
-  const world = deps.worlds.store.get(worldKey)
+  const world = deps.worlds.cache.store.get(worldKey)
   return {
     bots,
     world,
     siblings: deps.bots.cache.store.byIndex('world', worldKey),
     pods: deps.pods.cache.store.byIndex('bots', key),
+    policy: await findPolicy(deps.namespaces, bots.metadata.namespace, signal),
     settings: deps.settings,
     // The bots belong to the world's run, so its time decides about their deadlines.
     nowMs: deps.runClock.now(key, world?.status?.runId),
@@ -126,14 +175,14 @@ const executeSteps = async (
   steps: readonly Step[],
   signal: AbortSignal,
 ): Promise<Execution> => {
-  const deletions = steps.flatMap((step) => (step.verb === 'deletePod' ? [step.pod] : []))
+  const deletions = steps.flatMap((step) => (step.verb === 'deletePod' ? [step] : []))
   const creations = steps.flatMap((step) => (step.verb === 'createPod' ? [step.bot] : []))
   const done = { created: 0, deleted: 0 }
   const endsMs = deps.monotonic() + turnMs
   const mayContinue = (): boolean => deps.monotonic() < endsMs
   const taken: { index: number; error: unknown }[] = []
-  const remove = async (pod: Pod): Promise<void> => {
-    await deleteExact(deps.pods, pod, { signal })
+  const remove = async ({ pod, graceSeconds }: DeletePod): Promise<void> => {
+    await deleteExact(deps.pods, pod, { ...withDefined({ gracePeriodSeconds: graceSeconds }), signal })
     done.deleted += 1
   }
   const create = async (bot: Bot): Promise<void> => {
@@ -155,8 +204,8 @@ const executeSteps = async (
   return { done, error: lowest.error, why: podNameTaken(botName(input.bots.metadata.name, lowest.index), 'bot') }
 }
 
-const buildPod = ({ bots, world, settings }: PlanInput, bot: Bot) => {
+const buildPod = ({ bots, world, settings, policy }: PlanInput, bot: Bot) => {
   const { image } = settings
   if (world === undefined || image === undefined) throw new Error('A bot was planned without a world or an image.')
-  return buildBotPod(bots, world, bot, { ...settings, image })
+  return buildBotPod(bots, world, bot, { ...settings, image }, policy)
 }

@@ -17,6 +17,8 @@ type Cache = Pick<Reflector<KubeObject>, 'run' | 'hasSynced' | 'synced'>
 export type ResourceController = {
   /** Reports whether all caches are filled. */
   ready(): boolean
+  /** Reports whether keys wait for a worker. */
+  isBusy(): boolean
   /** Keeps caches and queue filled until the signal is aborted; in a standby replica too, since it writes nothing. */
   watch(signal: AbortSignal): Promise<void>
   /** Reconciles queued keys until the signal is aborted. Only the leader does. */
@@ -45,6 +47,7 @@ export const createResourceController = (options: {
   const caches = [...ownCaches, ...otherCaches]
   const resourceController: ResourceController = {
     ready: () => caches.every((cache) => cache.hasSynced()),
+    isBusy: () => controller.depth() > 0,
     watch: async (signal) => {
       await Promise.all(ownCaches.map((cache) => cache.run(signal)))
     },

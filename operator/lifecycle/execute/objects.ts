@@ -1,6 +1,6 @@
 import type { Client } from '#shared/kube/client.ts'
-import { isAlreadyExists, isNotFound } from '#shared/kube/errors.ts'
-import { controllerOf, type KubeObject } from '#shared/kube/objects.ts'
+import { isAlreadyExists, isNotFound, KubeError } from '#shared/kube/errors.ts'
+import { controllerOf, type KubeObject, type ObjectRef, objectKey } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import { ownWriteTimeoutMs, type Source } from './status.ts'
 
@@ -8,8 +8,8 @@ import { ownWriteTimeoutMs, type Source } from './status.ts'
 export type Creation = { readonly kind: 'created' | 'exists' } | { readonly kind: 'taken'; readonly error: unknown }
 
 /**
- * Creates an object of that owner and waits until the cache shows it. If the name is in use, the API server is asked
- * who owns it, since the cache may be behind.
+ * Creates an object of that owner and waits until the cache shows it. If the name is in use, reads the owner of the existing
+ * object from the API server, because the cache may be outdated.
  */
 export const createOwned = async <T extends KubeObject>(
   { client, cache }: Source<T>,
@@ -24,23 +24,48 @@ export const createOwned = async <T extends KubeObject>(
   } catch (error) {
     if (!isAlreadyExists(error)) throw error
     const { name, namespace } = object.metadata
-    const present = await ignoreError(isNotFound, client.get(withDefined({ name, namespace }), { signal }))
+    const present = await readIfPresent(client, withDefined({ name, namespace }), signal)
     // It was deleted between the two calls. No watch event will follow for a stranger, so the reconcile is retried.
     if (present === undefined) throw error
     return controllerOf(present)?.uid === owner.metadata.uid ? { kind: 'exists' } : { kind: 'taken', error }
   }
 }
 
-/** Deletes that very object, by uid. An object that is gone already is no error. */
+/**
+ * Deletes the object with this uid and waits until the cache shows it, so that no later reconcile repeats the deletion. An object
+ * that no longer exists is no error.
+ */
 export const deleteExact = async <T extends KubeObject>(
-  { client }: Source<T>,
+  { client, cache }: Source<T>,
   { metadata: { name, namespace, uid } }: T,
   options: NonNullable<Parameters<Client<T>['delete']>[1]>,
 ): Promise<void> => {
-  await ignoreError(
-    isNotFound,
-    client.delete(withDefined({ name, namespace }), { ...options, ...withDefined({ uid }) }),
-  )
+  const deletion = client.delete(withDefined({ name, namespace }), { ...options, ...withDefined({ uid }) })
+  const version = await ignoreError(isNotFound, deletion)
+  if (version !== undefined) await cache.waitForVersion(version, { timeoutMs: ownWriteTimeoutMs })
+}
+
+/** Reads an object from the API server; undefined if there is none. */
+export const readIfPresent = <T extends KubeObject>(
+  client: Pick<Client<T>, 'get' | 'resource'>,
+  ref: ObjectRef,
+  signal: AbortSignal,
+): Promise<T | undefined> => ignoreError(isNotFound, client.get(ref, { signal }))
+
+/**
+ * Throws a conflict unless the API server has the object in the version of the cache, or neither has it. Nothing may be
+ * deleted because of an outdated cache.
+ */
+export const requireCurrent = async <T extends KubeObject>(
+  client: Pick<Client<T>, 'get' | 'resource'>,
+  ref: ObjectRef,
+  cached: T | undefined,
+  signal: AbortSignal,
+): Promise<void> => {
+  const live = await readIfPresent(client, ref, signal)
+  if (live?.metadata.resourceVersion === cached?.metadata.resourceVersion) return
+  const message = `${client.resource.kind} ${objectKey(ref)} has another version than the cache.`
+  throw new KubeError({ status: 409, reason: 'Conflict', message })
 }
 
 /** Returns the result of a call, or undefined if it fails with the expected error. */

@@ -10,20 +10,20 @@ import { ownConditions } from '../conditions.ts'
 /** The client that writes a kind of resource and the cache that it is read from. */
 export type Source<T extends KubeObject> = { readonly client: Client<T>; readonly cache: Reflector<T> }
 
-/** The limit for the cache to show a reconcile's own write. After it, a conflict would reveal a stale cache. */
+/** The time limit for the cache to show a write of a reconcile. A write from an older cache would get a conflict. */
 export const ownWriteTimeoutMs = 5_000
 
-type WithConditions = { conditions?: Condition[] | undefined }
+type WithConditions = { conditions?: Condition[] | undefined; worldId?: string | undefined }
 
 /** Returns the operator's part of a status, with its conditions sorted by type. */
-export const ownStatus = <Status extends WithConditions>(status: Status | undefined): object => ({
-  ...status,
-  conditions: ownConditions(status?.conditions).sort((a, b) => a.type.localeCompare(b.type)),
-})
+export const ownStatus = <Status extends WithConditions>(status: Status | undefined): object => {
+  const { worldId: _, ...own }: WithConditions = status ?? {}
+  return { ...own, conditions: ownConditions(status?.conditions).sort((a, b) => a.type.localeCompare(b.type)) }
+}
 
 /**
  * Writes the status unless the resource has it already, and waits until the cache shows it. The write names the version
- * that was read, so an outdated status is refused. Returns whether there was something to write.
+ * that was read, so an outdated status is refused. Returns true if it wrote something.
  */
 export const writeStatus = async <Status extends WithConditions, T extends KubeObject & { status?: Status }>(
   { client, cache }: Source<T>,
@@ -33,11 +33,13 @@ export const writeStatus = async <Status extends WithConditions, T extends KubeO
 ): Promise<boolean> => {
   if (isDeepStrictEqual(ownStatus(before), ownStatus(status))) return false
   const { name, namespace, uid, resourceVersion } = metadata
+  // The API owns worldId.
+  const { worldId: _, ...own } = status
   const object = {
     apiVersion: groupVersion,
     kind: client.resource.kind,
     metadata: withDefined({ name, namespace, uid, resourceVersion }),
-    status,
+    status: own,
   }
   try {
     const written = await client.applyStatus(object, { fieldManager: fieldManagers.operator, force: true, signal })

@@ -33,7 +33,7 @@ test.each<[string, RequestListener]>([
   expect(await ask(handler)).toBeUndefined()
 })
 
-test('stops to read an endless answer at the limit', async () => {
+test('stops reading an endless response at the limit', async () => {
   const endless: RequestListener = (_, response) => {
     const more = (error?: Error | null): void => void (error || response.write('x'.repeat(1_000), more))
     more()
@@ -41,7 +41,7 @@ test('stops to read an endless answer at the limit', async () => {
   expect(await ask(endless)).toBeUndefined()
 })
 
-test('a redirect is not followed: a server does not choose whom the operator asks', async () => {
+test('does not follow a redirect, so that a server cannot choose what the operator requests', async () => {
   const reached: string[] = []
   const inner = await listen((_, response) => {
     reached.push('inner')
@@ -54,14 +54,14 @@ test('a redirect is not followed: a server does not choose whom the operator ask
   expect([answer, reached]).toEqual([undefined, ['outer']])
 })
 
-test('who is told to ask no longer has no answer at once', async () => {
+test('returns undefined at once when the signal aborts', async () => {
   const stop = new AbortController()
   const asked = ask(() => stop.abort(), stop.signal)
   expect(await asked).toBeUndefined()
 })
 
 test.each(['http://127.0.0.1:1/readyz', 'http://[no address]:8080/readyz', ''])(
-  'a server that is not there, or can be nowhere, gives no answer: %s',
+  'returns undefined for an unreachable or invalid address: %s',
   async (url) => {
     expect(await askServer(url, new AbortController().signal)).toBeUndefined()
   },

@@ -1,5 +1,7 @@
 import { createResourceController, onDigestChange } from '#operator/lifecycle/execute/controller.ts'
+import { trackDeletedUids } from '#operator/lifecycle/execute/deletedUids.ts'
 import { createRunClock } from '#operator/lifecycle/runClock.ts'
+import type { Tails } from '#operator/logs/tails.ts'
 import { pickCachedFields } from '#operator/pods/cachedFields.ts'
 import { type Node, nodeDigest } from '#operator/pods/node.ts'
 import type { Pod } from '#operator/pods/pod.ts'
@@ -8,34 +10,45 @@ import type { Clock } from '#shared/clock.ts'
 import type { Client } from '#shared/kube/client.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
 import type { KubeMetrics } from '#shared/kube/metrics.ts'
-import { objectKey } from '#shared/kube/objects.ts'
-import type { Backoff } from '#shared/kube/queue.ts'
+import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
+import type { Backoff, Priority } from '#shared/kube/queue.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
+import { createTextSharing } from '#shared/kube/texts.ts'
 import type { Log } from '#shared/log.ts'
-import { operatorWorld } from '#shared/resources/cached.ts'
+import { operatorWorld, withOwnMetadata } from '#shared/resources/cached.ts'
 import { isPaused, labels } from '#shared/resources/group.ts'
+import { readPolicy } from '#shared/resources/namespacePolicy.ts'
 import type { World } from '#shared/resources/world.ts'
+import type { Tracing } from '#shared/tracing/tracing.ts'
+import { createServerUse, type ServerUse, useOfServer } from '../servers.ts'
 import type { WorldSettings } from '../settings.ts'
 import type { AskServer } from './askServer.ts'
+import { podChangePriority } from './priority.ts'
 import { createQueuePoll } from './queuePoll.ts'
 import { reconcileWorld } from './reconcile.ts'
 
 const workers = 16
 const byNode = 'node'
+const byNamespace = 'namespace'
 
 type Options = {
   worlds: Client<World>
   pods: Client<Pod>
   services: Client<Service>
   nodes: Client<Node>
+  namespaces: Client<KubeObject>
   settings: WorldSettings
   queuePollMs: number
+  queueWriteMs: number
   askServer: AskServer
+  /** Keeps the ends of the logs of servers; undefined if there is no log server. */
+  tails: Pick<Tails, 'keep'> | undefined
   backoff: Backoff
   clock: Clock
   random: () => number
   newRunId: () => string
   events: Pick<EventRecorder, 'record'>
+  tracing: Tracing
   log: Log
   metrics: KubeMetrics
 }
@@ -44,31 +57,36 @@ type Options = {
 export const createWorldController = (options: Options) => {
   const { clock, random, log, settings, newRunId, events } = options
   const caches = createCaches(options)
-  const { worlds, pods, services, nodes } = caches
+  const { worlds, pods, services, nodes, namespaces } = caches
   const queuePoll = createQueuePoll({
     ask: options.askServer,
     clock,
     random,
-    changed: (key) => controller.enqueue(key),
-    timing: { intervalMs: options.queuePollMs },
+    changed: (key) => controller.enqueue(key, { priority: 'low' }),
+    timing: { intervalMs: options.queuePollMs, writeMs: options.queueWriteMs },
   })
   const deps = {
     worlds: { client: options.worlds, cache: worlds },
+    deletedWorlds: trackDeletedUids(worlds),
     pods: { client: options.pods, cache: pods },
     services: { client: options.services, cache: services },
     nodes: { client: options.nodes, cache: nodes },
+    namespaces: { client: options.namespaces, cache: namespaces },
     runClock: createRunClock(clock),
     queuePoll,
+    serverUse: trackServerUse(caches, settings),
+    tails: options.tails,
     settings,
     newRunId,
     events,
+    tracing: options.tracing,
     log,
   }
   const controller = createResourceController({
     name: 'world',
     workers,
     reconcile: (key, { signal }) => reconcileWorld(deps, key, signal),
-    ownCaches: [worlds, pods, services, nodes],
+    ownCaches: [worlds, pods, services, nodes, namespaces],
     otherCaches: [],
     sizes: () => ({ worlds: worlds.store.size }),
     backoff: options.backoff,
@@ -79,8 +97,10 @@ export const createWorldController = (options: Options) => {
   enqueueChanges(caches, controller.enqueue)
   return {
     ...controller,
-    /** The cache of Worlds, which the bots' controller reads too. */
+    /** The caches that the metrics or the bots' controller read too. */
     worlds,
+    pods,
+    namespaces,
     reconcile: async (signal: AbortSignal): Promise<void> => {
       await controller.reconcile(signal)
       queuePoll.close()
@@ -90,43 +110,72 @@ export const createWorldController = (options: Options) => {
 
 const createCaches = ({ clock, random, log, metrics, ...clients }: Options) => {
   const common = { clock, random, log, metrics }
+  const shareTexts = createTextSharing()
   return {
-    worlds: createReflector({ ...common, client: clients.worlds, keep: operatorWorld }),
+    worlds: createReflector({
+      ...common,
+      client: clients.worlds,
+      keep: (world: World) => shareTexts(operatorWorld(world)),
+      indexers: { [byNamespace]: ({ metadata }) => [metadata.namespace ?? ''] },
+    }),
     // A stranger without our label is not cached; the API server reports it when ours is created.
     pods: createReflector({
       ...common,
       client: clients.pods,
-      keep: pickCachedFields,
+      keep: (pod: Pod) => shareTexts(pickCachedFields(pod)),
       labelSelector: `${labels.world},!${labels.botDeployment}`,
       indexers: { [byNode]: ({ spec }) => (spec?.nodeName === undefined ? [] : [spec.nodeName]) },
     }),
     services: createReflector({ ...common, client: clients.services, labelSelector: labels.world }),
     nodes: createReflector({ ...common, client: clients.nodes }),
+    namespaces: createReflector({ ...common, client: clients.namespaces, keep: withOwnMetadata }),
   }
 }
 
-type Enqueue = (key: string, options?: { lowPriority?: boolean }) => void
+/** Keeps the use of the servers up to date with the caches. A pod has the name of its world. */
+const trackServerUse = ({ worlds, pods }: ReturnType<typeof createCaches>, settings: WorldSettings): ServerUse => {
+  const use = createServerUse()
+  const update = ({ key }: { readonly key: string }): void =>
+    use.set(key, useOfServer(worlds.store.get(key), pods.store.get(key), settings))
+  worlds.onChange(update)
+  pods.onChange(update)
+  return use
+}
+
+type Enqueue = (key: string, options?: { priority?: Priority }) => void
 
 /**
- * Enqueues the worlds that a change concerns. User intent first: spec changes come before changes of pods, services and
- * nodes, so that in a rush every server is started before the first is reported on.
+ * Enqueues the worlds that a change concerns. Spec changes have another priority than changes of pods, services and nodes, so
+ * that many starts do not delay the handling of failures, and vice versa. Objects of a full list and the first states of a pod
+ * have low priority.
  */
-const enqueueChanges = ({ worlds, pods, services, nodes }: ReturnType<typeof createCaches>, enqueue: Enqueue): void => {
-  onDigestChange(worlds, intentDigest, (world, initial) => enqueue(objectKey(world), { lowPriority: initial }))
+const enqueueChanges = (
+  { worlds, pods, services, nodes, namespaces }: ReturnType<typeof createCaches>,
+  enqueue: Enqueue,
+): void => {
+  onDigestChange(worlds, intentDigest, (world, initial) =>
+    enqueue(objectKey(world), { priority: initial ? 'low' : 'high' }),
+  )
   // Pods and services have their world's name, so their key is the world's.
-  for (const cache of [pods, services]) {
-    cache.onChange(({ object }) => enqueue(objectKey(object.metadata), { lowPriority: true }))
-  }
+  pods.onChange((change) => enqueue(change.key, { priority: podChangePriority(change) }))
+  services.onChange(({ key, initial }) => enqueue(key, { priority: initial ? 'low' : 'normal' }))
+  onDigestChange(namespaces, policyDigest, ({ metadata }, initial) => {
+    if (initial) return
+    for (const world of worlds.store.byIndex(byNamespace, metadata.name)) enqueue(objectKey(world), { priority: 'low' })
+  })
   nodes.onChange((change) => {
     if (change.type === 'updated' && nodeDigest(change.object) === nodeDigest(change.old)) return
     for (const pod of pods.store.byIndex(byNode, change.object.metadata.name)) {
-      enqueue(objectKey(pod.metadata), { lowPriority: true })
+      enqueue(objectKey(pod.metadata))
     }
   })
 }
 
-/** Covers the fields of a World that other writers change. */
+/** Returns a digest of the fields of a World that other writers change. */
 const intentDigest = (world: World): string => {
   const { uid, generation, deletionTimestamp, finalizers = [] } = world.metadata
   return [uid, generation, deletionTimestamp, isPaused(world), finalizers.join()].join('/')
 }
+
+/** Returns a digest of the policy in the annotations of a namespace. */
+const policyDigest = ({ metadata }: KubeObject): string => JSON.stringify(readPolicy(metadata))

@@ -11,8 +11,8 @@ afterEach(() => poll?.close())
 
 type Answer = WorldQueue | undefined | 'never'
 
-/** A poll of servers whose answers the test chooses, by address. */
-const aPoll = (answers: Record<string, () => Answer>, parallel = 32) => {
+/** Starts a poll of servers. The test sets the response of each address. */
+const startPoll = (answers: Record<string, () => Answer>, parallel = 32) => {
   const clock = createFakeClock()
   const asked: string[] = []
   const changed: string[] = []
@@ -28,48 +28,77 @@ const aPoll = (answers: Record<string, () => Answer>, parallel = 32) => {
     return result
   }
   const made = createQueuePoll({
-    ...{ ask, clock, random: () => 0, changed: (key: string) => changed.push(key) },
+    ask,
+    clock,
+    random: () => 0,
+    changed: (key: string) => changed.push(key),
     timing: { parallel, parallelRetries: 1 },
   })
   poll = made
   /** Advances the clock in steps and runs everything that is due. */
-  const pass = async (ms: number): Promise<void> => {
+  const advance = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 500) {
       clock.advance(500)
       for (let settled = 0; settled < 20; settled += 1) await turn()
     }
   }
-  return { poll: made, asked, changed, pass, most: () => most }
+  return { poll: made, asked, changed, advance, most: () => most }
 }
 const says = (active: number, queued: number) => (): WorldQueue => ({ active, queued })
-const server = (host: string, podUid = 'pod') => ({ podUid, host, recorded: undefined })
+const server = (host: string, podUid = 'pod') => ({ podUid, host, capacity: 30, recorded: undefined })
 
-test('asks a server every five seconds and reports only changed numbers', async () => {
+test('polls a server every five seconds and reports only changed numbers', async () => {
   let players = 0
-  const { poll, asked, changed, pass } = aPoll({ '10.0.0.1': () => says(players, 0)() })
+  const { poll, asked, changed, advance } = startPoll({ '10.0.0.1': () => says(players, 0)() })
   poll.start('w', server('10.0.0.1'))
-  await pass(10_000)
+  await advance(10_000)
   expect(asked.length).toBeGreaterThanOrEqual(2)
   expect(asked.length).toBeLessThanOrEqual(3)
   expect(asked[0]).toBe('http://10.0.0.1:8080/readyz')
   expect(changed).toEqual([])
   players = 7
-  await pass(6_000)
+  await advance(6_000)
   expect(changed).toEqual(['w'])
   expect(poll.report('w', 'pod')).toEqual({ active: 7, queued: 0 })
 })
 
-test('reports a server whose numbers always change at most once in five seconds', async () => {
+test('reports a server whose numbers always change at most once in 15 seconds', async () => {
   let players = 0
   const busy = (): WorldQueue => {
     players += 1
     return says(players, 0)()
   }
-  const { poll, changed, pass } = aPoll({ '10.0.0.1': busy })
+  const { poll, changed, advance } = startPoll({ '10.0.0.1': busy })
   poll.start('w', server('10.0.0.1'))
-  await pass(60_000)
-  expect(changed.length).toBeGreaterThan(9)
-  expect(changed.length).toBeLessThanOrEqual(13)
+  await advance(60_000)
+  expect(changed.length).toBeGreaterThanOrEqual(4)
+  expect(changed.length).toBeLessThanOrEqual(5)
+})
+
+test('reports the last numbers of a server, even if they do not change again', async () => {
+  let players = 5
+  const { poll, advance } = startPoll({ '10.0.0.1': () => says(players, 0)() })
+  poll.start('w', server('10.0.0.1'))
+  await advance(5_000)
+  players = 6
+  await advance(5_000)
+  expect(poll.report('w', 'pod')).toEqual({ active: 5, queued: 0 })
+  await advance(11_000)
+  expect(poll.report('w', 'pod')).toEqual({ active: 6, queued: 0 })
+})
+
+test.each<[string, WorldQueue]>([
+  ['is full', { active: 30, queued: 0 }],
+  ['is full and has a queue', { active: 30, queued: 4 }],
+  ['is empty', { active: 0, queued: 0 }],
+])('reports at once that a server %s', async (_, then) => {
+  let now: WorldQueue = { active: 20, queued: 0 }
+  const { poll, advance } = startPoll({ '10.0.0.1': () => now })
+  poll.start('w', server('10.0.0.1'))
+  await advance(5_000)
+  now = then
+  await advance(5_500)
+  expect(poll.report('w', 'pod')).toEqual(then)
 })
 
 test.each<[string, () => Answer]>([
@@ -78,10 +107,11 @@ test.each<[string, () => Answer]>([
 ])(
   'asks a server that %s at growing intervals of at most five minutes',
   async (_, answer) => {
-    const { poll, asked, changed, pass } = aPoll({ '10.0.0.1': answer })
+    const { poll, asked, changed, advance } = startPoll({ '10.0.0.1': answer })
     poll.start('w', server('10.0.0.1'))
-    await pass(3_600_000)
-    // 10, 20, 40, 80, 160 seconds, then every 300: an hour has 17 of them, and not the 720 of a server that answers.
+    await advance(3_600_000)
+    // Backoffs of 10, 20, 40, 80 and 160 seconds, then of 300: 17 requests in an hour, instead of the 720 of a server
+    // that answers.
     expect(asked.length).toBeLessThanOrEqual(19)
     expect(asked.length).toBeGreaterThanOrEqual(14)
     expect(changed).toEqual([])
@@ -89,70 +119,70 @@ test.each<[string, () => Answer]>([
   60_000,
 )
 
-test('asks a server that answers again every five seconds', async () => {
+test('polls a server every five seconds again once it responds', async () => {
   let isAway = true
-  const { poll, asked, pass } = aPoll({ '10.0.0.1': () => (isAway ? undefined : says(0, 0)()) })
+  const { poll, asked, advance } = startPoll({ '10.0.0.1': () => (isAway ? undefined : says(0, 0)()) })
   poll.start('w', server('10.0.0.1'))
-  await pass(600_000)
+  await advance(600_000)
   isAway = false
-  await pass(300_000)
+  await advance(300_000)
   const before = asked.length
-  await pass(60_000)
+  await advance(60_000)
   expect(asked.length - before).toBeGreaterThanOrEqual(10)
 })
 
-test('limits parallel requests, and silent servers do not delay others for long', async () => {
+test('limits parallel requests, and bounds the delay that silent servers cause to others', async () => {
   const silent = Array.from({ length: 20 }, (_, at) => `10.0.1.${at}`)
   const answers = Object.fromEntries(silent.map((host) => [host, () => 'never' as const]))
-  const { poll, pass, most, changed } = aPoll({ ...answers, '10.0.0.1': says(3, 1) }, 4)
+  const { poll, advance, most, changed } = startPoll({ ...answers, '10.0.0.1': says(3, 1) }, 4)
   for (const host of silent) poll.start(host, server(host))
   poll.start('w', server('10.0.0.1'))
-  await pass(20_000)
+  await advance(20_000)
   expect(most()).toBeLessThanOrEqual(5)
   expect(changed).toEqual(['w'])
 })
 
-test('retries silent servers apart, so that others are still asked every five seconds', async () => {
+test('retries silent servers separately, so that others are still polled every five seconds', async () => {
   const silent = Array.from({ length: 60 }, (_, at) => `10.0.1.${at}`)
   const answers = Object.fromEntries(silent.map((host) => [host, () => 'never' as const]))
-  const { poll, asked, pass } = aPoll({ ...answers, '10.0.0.1': says(0, 0) }, 60)
+  const { poll, asked, advance } = startPoll({ ...answers, '10.0.0.1': says(0, 0) }, 60)
   for (const host of silent) poll.start(host, server(host))
-  await pass(15_000)
+  await advance(15_000)
   poll.start('w', server('10.0.0.1'))
   const before = asked.length
-  await pass(60_000)
+  await advance(60_000)
   const [answering, others] = [0, 0].map((_, at) =>
     asked.slice(before).filter((url) => url.includes('10.0.0.1:') === (at === 0)),
   )
   expect(answering?.length).toBeGreaterThanOrEqual(11)
-  // One at a time, for two seconds each.
+  // Retries run one at a time, for two seconds each.
   expect(others?.length).toBeLessThanOrEqual(31)
 })
 
 test('reports after a restart only numbers that differ from the status', async () => {
-  const { poll, changed, pass } = aPoll({ '10.0.0.1': says(3, 1), '10.0.0.2': says(0, 0) })
+  const { poll, changed, advance } = startPoll({ '10.0.0.1': says(3, 1), '10.0.0.2': says(0, 0) })
   poll.start('same', { ...server('10.0.0.1'), recorded: { active: 3, queued: 1 } })
   poll.start('left', { ...server('10.0.0.2'), recorded: { active: 3, queued: 1 } })
-  await pass(1_000)
+  await advance(1_000)
   expect(changed).toEqual(['left'])
 })
 
-test('keeps reports apart by pod, and asks a stopped world no more', async () => {
-  const { poll, asked, pass } = aPoll({ '10.0.0.1': says(3, 1) })
+test('separates the reports of different pods, and stops polling a stopped world', async () => {
+  const { poll, asked, advance } = startPoll({ '10.0.0.1': says(3, 1) })
   poll.start('w', server('10.0.0.1', 'one'))
-  await pass(1_000)
+  await advance(1_000)
   expect(poll.report('w', 'two')).toBeUndefined()
   poll.start('w', server('10.0.0.1', 'two'))
   expect(poll.report('w', 'two')).toBeUndefined()
   poll.stop('w')
   const before = asked.length
-  await pass(60_000)
+  await advance(60_000)
   expect(asked.length).toBe(before)
 })
 
 test('puts an IPv6 address in brackets', async () => {
-  const { poll, asked, pass } = aPoll({ '[fd00::1]': says(0, 0) })
+  const { poll, asked, advance } = startPoll({ '[fd00::1]': says(0, 0) })
   poll.start('w', server('fd00::1'))
-  await pass(500)
+  await advance(500)
   expect(asked).toEqual(['http://[fd00::1]:8080/readyz'])
 })

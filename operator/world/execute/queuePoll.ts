@@ -1,5 +1,5 @@
-import { healthPort } from '#operator/pods/pod.ts'
 import type { Clock, Timer } from '#shared/clock.ts'
+import { healthPort } from '#shared/domain/ports.ts'
 import type { WorldQueue } from '#shared/resources/world.ts'
 import type { AskServer } from './askServer.ts'
 
@@ -7,6 +7,8 @@ import type { AskServer } from './askServer.ts'
 export type PolledServer = {
   readonly podUid: string
   readonly host: string
+  /** The number of players with which the world is full. */
+  readonly capacity: number
   /** The queue in the world's status. */
   readonly recorded: WorldQueue | undefined
 }
@@ -16,7 +18,7 @@ export type QueuePoll = {
   /** Starts to poll a world's server. A poll of the same server continues. */
   start(key: string, server: PolledServer): void
   stop(key: string): void
-  /** Returns the last report of that pod, if there is one. */
+  /** Returns the queue that the status is to show for that pod, if it has reported one. */
   report(key: string, podUid: string): WorldQueue | undefined
   /** Stops all polls for good. */
   close(): void
@@ -25,12 +27,14 @@ export type QueuePoll = {
 /** The timing of a poll, in milliseconds, and its limits. */
 export type QueuePollTiming = {
   readonly intervalMs: number
-  /** The interval doubles up to this while a server gives no answer. */
+  /** The interval doubles up to this while a server does not respond. */
   readonly maxIntervalMs: number
   readonly timeoutMs: number
-  /** The number of servers that are asked at a time, over all worlds. */
+  /** The minimum time between two reports, unless the world becomes full or empty or stops being so. */
+  readonly writeMs: number
+  /** The maximum number of concurrent requests, over all worlds. */
   readonly parallel: number
-  /** The same for servers without an answer last time, however many they are. */
+  /** The maximum number of concurrent requests to servers that did not respond to the last one. */
   readonly parallelRetries: number
 }
 
@@ -38,6 +42,7 @@ const defaultTiming: QueuePollTiming = {
   intervalMs: 5_000,
   maxIntervalMs: 300_000,
   timeoutMs: 2_000,
+  writeMs: 15_000,
   parallel: 32,
   parallelRetries: 4,
 }
@@ -45,15 +50,17 @@ const urlOf = (host: string): string => `http://${host.includes(':') ? `[${host}
 
 type Polled = PolledServer & {
   failures: number
+  /** The last report, and its time. */
   reported: WorldQueue | undefined
+  reportedAtMs: number
   timer: Timer | undefined
   /** Aborts the request under way. */
   abort: AbortController | undefined
 }
 
 /**
- * Creates a poll of `GET /readyz` on the health port. `changed` is called when a server's numbers differ from its last
- * ones, at most once an interval for each world.
+ * Creates a poll of `GET /readyz` on the health port. `changed` is called when a server's numbers differ from those last
+ * reported: at once when the world becomes full, empty or neither, otherwise at most once in `writeMs`.
  */
 export const createQueuePoll = (options: {
   ask: AskServer
@@ -84,10 +91,16 @@ export const createQueuePoll = (options: {
     timeout.cancel()
     if (servers.get(key) !== server) return
     server.failures = now === undefined ? server.failures + 1 : 0
-    const before = server.reported ?? server.recorded ?? { active: 0, queued: 0 }
-    if (now !== undefined) server.reported = now
     schedule(key, server, Math.min(timing.intervalMs * 2 ** Math.min(server.failures, 20), timing.maxIntervalMs))
-    if (now !== undefined && (now.active !== before.active || now.queued !== before.queued)) options.changed(key)
+    if (now === undefined || !isWorthReporting(server, now)) return
+    server.reported = now
+    server.reportedAtMs = clock.monotonic()
+    options.changed(key)
+  }
+  const isWorthReporting = ({ reported, recorded, reportedAtMs, capacity }: Polled, now: WorldQueue): boolean => {
+    const last = reported ?? recorded ?? { active: 0, queued: 0 }
+    if (now.active === last.active && now.queued === last.queued) return false
+    return levelOf(now, capacity) !== levelOf(last, capacity) || clock.monotonic() - reportedAtMs >= timing.writeMs
   }
   const stop = (key: string): void => {
     const server = servers.get(key)
@@ -100,7 +113,8 @@ export const createQueuePoll = (options: {
       const present = servers.get(key)
       if (present?.podUid === server.podUid && present.host === server.host) return
       stop(key)
-      const polled = { ...server, failures: 0, reported: undefined, timer: undefined, abort: undefined }
+      const reportedAtMs = clock.monotonic()
+      const polled = { ...server, failures: 0, reported: undefined, reportedAtMs, timer: undefined, abort: undefined }
       servers.set(key, polled)
       // Polls that begin together, as after a restart, spread over the interval.
       schedule(key, polled, random() * timing.intervalMs)
@@ -114,6 +128,12 @@ export const createQueuePoll = (options: {
       for (const key of [...servers.keys()]) stop(key)
     },
   }
+}
+
+/** Returns the level of a queue. A change of the level is reported at once, because users wait for it. */
+const levelOf = ({ active, queued }: WorldQueue, capacity: number): 'empty' | 'open' | 'full' => {
+  if (active === 0 && queued === 0) return 'empty'
+  return active >= capacity ? 'full' : 'open'
 }
 
 /** Runs at most `max` tasks at a time, first come, first served. Tasks must not reject. */

@@ -1,87 +1,170 @@
 import { changedPaths } from '#operator/lifecycle/changes.ts'
 import { refusedStatus } from '#operator/lifecycle/conditions.ts'
 import { findCondition, isTrue } from '#operator/lifecycle/events.ts'
-import { createOwned, deleteExact, ignoreError } from '#operator/lifecycle/execute/objects.ts'
+import type { DeletedUids } from '#operator/lifecycle/execute/deletedUids.ts'
+import { createOwned, deleteExact, ignoreError, requireCurrent } from '#operator/lifecycle/execute/objects.ts'
+import { deleteOwnerlessPod, requireOwnerGone, selectOwnerlessPods } from '#operator/lifecycle/execute/ownerlessPods.ts'
+import { findPolicy } from '#operator/lifecycle/execute/policy.ts'
 import { ownStatus, type Source, writeStatus } from '#operator/lifecycle/execute/status.ts'
-import { explainRefusal, isRefusal } from '#operator/lifecycle/refusal.ts'
+import { explainRefusal, isRefusal, refusalReasons } from '#operator/lifecycle/refusal.ts'
 import type { RunClock } from '#operator/lifecycle/runClock.ts'
+import type { Tails } from '#operator/logs/tails.ts'
 import { type Diagnosis, podNameTaken } from '#operator/pods/diagnosis.ts'
 import type { Node } from '#operator/pods/node.ts'
 import type { Pod } from '#operator/pods/pod.ts'
+import { endOf } from '#operator/pods/podState.ts'
 import type { Service } from '#operator/pods/service.ts'
+import { noUse } from '#shared/domain/runUse.ts'
 import type { Result } from '#shared/kube/controller.ts'
 import { isNotFound } from '#shared/kube/errors.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
 import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import type { Log } from '#shared/log.ts'
 import { withDefined } from '#shared/optional.ts'
-import { type World, type WorldStatus, worldSpecSchema } from '#shared/resources/world.ts'
+import { readWorldSpec } from '#shared/resources/read.ts'
+import type { World, WorldStatus } from '#shared/resources/world.ts'
+import { inSpan, type Tracing } from '#shared/tracing/tracing.ts'
 import { worldEvents } from '../events.ts'
 import { plan } from '../plan.ts'
 import { buildPod } from '../pod.ts'
+import type { ServerUse } from '../servers.ts'
 import { buildService, serviceNameTaken } from '../service.ts'
 import type { WorldSettings } from '../settings.ts'
-import type { Plan, PlanInput, Step } from '../step.ts'
+import { isPodDeletion, type Plan, type PlanInput, type Step } from '../step.ts'
 import type { QueuePoll } from './queuePoll.ts'
+import { traceWorld, type WorldTrace } from './trace.ts'
 
 /** The dependencies of a World's reconcile. */
 export type WorldDeps = {
   readonly worlds: Source<World>
+  readonly deletedWorlds: DeletedUids
   readonly pods: Source<Pod>
   readonly services: Source<Service>
   readonly nodes: Source<Node>
+  readonly namespaces: Source<KubeObject>
+  /** The use of the servers in the caches. */
+  readonly serverUse: Pick<ServerUse, 'of'>
   readonly queuePoll: QueuePoll
   readonly runClock: RunClock
+  readonly tails: Pick<Tails, 'keep'> | undefined
   readonly settings: WorldSettings
   readonly newRunId: () => string
   readonly events: Pick<EventRecorder, 'record'>
+  readonly tracing: Tracing
   readonly log: Log
 }
+
+/** The dependencies of one reconcile. */
+type TurnDeps = WorldDeps & { readonly trace: WorldTrace }
 
 /** A step that the API server refused. */
 type Refusal = { readonly error: unknown; readonly why: Diagnosis }
 
 /**
  * Reconciles the World of that key (`namespace/name`): observes it, plans, executes the steps and writes the status once,
- * if it differs. A refused step is written to the status before the error is thrown for a retry.
+ * if it differs: before the steps if they delete a pod, otherwise after them. A refused step is written to the status
+ * before the error is thrown for a retry, or by that retry.
  */
 export const reconcileWorld = async (deps: WorldDeps, key: string, signal: AbortSignal): Promise<Result> => {
+  await deleteOwnerlessServer(deps, key, signal)
   const input = await observe(deps, key, signal)
   if (input === undefined) {
     deps.queuePoll.stop(key)
     deps.runClock.forget(key)
     return
   }
+  const trace = traceWorld(deps.tracing, input.world)
+  return inSpan(trace.span, () => reconcileObserved({ ...deps, trace }, key, input, signal))
+}
+
+const reconcileObserved = async (
+  deps: TurnDeps,
+  key: string,
+  input: PlanInput,
+  signal: AbortSignal,
+): Promise<Result> => {
   const { world, nowMs } = input
   const planned = plan(input)
-  const refusal = await executeSteps(deps, world, planned.steps, signal)
+  await keepTails(deps, input, planned)
+  const isRecorded = planned.steps.some(isPodDeletion) && (await recordFirst(deps, world, planned.status, signal))
+  const refusal = await executeSteps(deps, input, planned.steps, signal)
   if (planned.deferStatus && refusal === undefined) {
-    logReconcile(deps, world, planned, [])
-    return
+    if (planned.steps.length > 0) logReconcile(deps, world, planned, [])
+    // Without urgency: in a rush, a Ready pod comes first, and its status is then the only one.
+    return { ...withDefined({ requeueAfterMs: planned.requeueAfterMs }), priority: 'low' }
   }
   const done: Plan =
-    refusal === undefined
+    refusal === undefined || isRecorded
       ? planned
       : {
           ...planned,
           status: refusedStatus(world.status, planned.status, refusal.why, nowMs),
           ...withDefined({ detail: refusal.why.detail }),
         }
-  const isWritten = await writeStatus(deps.worlds, world, done.status, signal)
+  const isWritten = isRecorded || (await writeStatus(deps.worlds, world, done.status, signal))
   pollQueue(deps, key, input, done.status)
   if (isWritten || done.steps.length > 0) {
     logReconcile(deps, world, done, changedPaths(ownStatus(world.status), ownStatus(done.status)))
+    deps.trace.recordReady(done.status)
     for (const event of worldEvents(world, done.status, done)) deps.events.record(world, event)
   }
   if (refusal !== undefined) throw refusal.error
   return withDefined({ requeueAfterMs: planned.requeueAfterMs })
 }
 
+/**
+ * Keeps the tail of the log of a server that ended or is lost, before its pod is deleted. Call it before the status is
+ * written, because the API fetches the tail when it sees the status.
+ */
+const keepTails = async ({ tails }: WorldDeps, input: PlanInput, { status }: Plan): Promise<void> => {
+  const { pod, node } = input
+  if (tails === undefined || pod === undefined || node === 'gone') return
+  if (pod.metadata.deletionTimestamp !== undefined) return
+  const isLost = status.run?.countedPodUid === pod.metadata.uid || status.run?.endReason === 'StartDeadline'
+  if (isLost || endOf(pod, 'server') !== undefined) await tails.keep(pod, 'server')
+}
+
+/** Deletes the server pod of a deleted World. Its service is left to the garbage collector. */
+const deleteOwnerlessServer = async (
+  { worlds, deletedWorlds: deletedUids, pods, settings, log }: WorldDeps,
+  key: string,
+  signal: AbortSignal,
+): Promise<void> => {
+  const pod = pods.cache.store.get(key)
+  if (pod === undefined) return
+  const ref = withDefined({ namespace: pod.metadata.namespace, name: pod.metadata.name })
+  const owner = { client: worlds.client, ref, uid: worlds.cache.store.get(key)?.metadata.uid, deletedUids }
+  const left = selectOwnerlessPods(owner, [pod])
+  if (left.length === 0) return
+  await requireOwnerGone(owner, left, signal)
+  await deleteOwnerlessPod(pods, pod, { role: 'server', settings, signal })
+  log.info({ world: key, podUid: pod.metadata.uid }, 'deleted the server of a World that is gone')
+}
+
+/**
+ * Writes the status before a pod is deleted, and returns true if it did. The write also proves that the World is current:
+ * the cache of a new leader may be outdated, and a pod that looks outdated may be the newest. If there is nothing to write,
+ * or if the write would remove a refusal from the status, the World is read instead.
+ */
+const recordFirst = async (
+  { worlds }: WorldDeps,
+  world: World,
+  planned: WorldStatus,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  if (!showsRefusal(world.status) && (await writeStatus(worlds, world, planned, signal))) return true
+  await requireCurrent(worlds.client, world.metadata, world, signal)
+  return false
+}
+
+const showsRefusal = (status: WorldStatus | undefined): boolean =>
+  status?.conditions?.some(({ reason }) => refusalReasons.includes(reason)) ?? false
+
 /** Returns everything that the plan depends on, or undefined if the World is gone. */
 const observe = async (deps: WorldDeps, key: string, signal: AbortSignal): Promise<PlanInput | undefined> => {
   const cached = deps.worlds.cache.store.get(key)
   if (cached === undefined) return undefined
-  const world = { ...cached, spec: worldSpecSchema.parse(cached.spec) }
+  const world = { ...cached, spec: readWorldSpec(cached.spec).value }
   const pod = deps.pods.cache.store.get(key)
   const nodeName = pod?.spec?.nodeName
   return {
@@ -89,6 +172,9 @@ const observe = async (deps: WorldDeps, key: string, signal: AbortSignal): Promi
     pod,
     node: nodeName === undefined ? undefined : await readNode(deps, nodeName, signal),
     service: deps.services.cache.store.get(key),
+    policy: await findPolicy(deps.namespaces, world.metadata.namespace, signal),
+    // Without a pod, this world has no part in the sum.
+    others: pod === undefined ? deps.serverUse.of(world.metadata.namespace ?? '') : noUse,
     queue: deps.queuePoll.report(key, pod?.metadata.uid ?? ''),
     settings: deps.settings,
     nowMs: deps.runClock.now(key, world.spec.runId ?? world.status?.runId),
@@ -96,7 +182,7 @@ const observe = async (deps: WorldDeps, key: string, signal: AbortSignal): Promi
   }
 }
 
-/** A missing node has consequences and the cache may be behind, so the API server is asked for it. */
+/** Returns a node. Reads it from the API server if the cache lacks it, because a missing node counts as dead. */
 const readNode = async ({ nodes }: WorldDeps, name: string, signal: AbortSignal): Promise<Node | 'gone'> =>
   nodes.cache.store.get(name) ?? (await ignoreError(isNotFound, nodes.client.get({ name }, { signal }))) ?? 'gone'
 
@@ -105,7 +191,7 @@ const pollQueue = (deps: WorldDeps, key: string, { pod }: PlanInput, status: Wor
   const host = pod?.status?.podIP
   const podUid = pod?.metadata.uid
   if (isTrue(status, 'Ready') && status.run?.probes && host !== undefined && podUid !== undefined) {
-    deps.queuePoll.start(key, { podUid, host, recorded: status.queue })
+    deps.queuePoll.start(key, { podUid, host, capacity: status.run.capacity, recorded: status.queue })
   } else deps.queuePoll.stop(key)
 }
 
@@ -120,14 +206,14 @@ const logReconcile = (deps: WorldDeps, world: World, { steps, status, detail }: 
 }
 
 const executeSteps = async (
-  deps: WorldDeps,
-  world: World,
+  deps: TurnDeps,
+  input: PlanInput,
   steps: readonly Step[],
   signal: AbortSignal,
 ): Promise<Refusal | undefined> => {
   for (const step of steps) {
     try {
-      const refusal = await execute(deps, world, step, signal)
+      const refusal = await execute(deps, input, step, signal)
       if (refusal !== undefined) return refusal
     } catch (error) {
       if (!isRefusal(error)) throw error
@@ -138,19 +224,27 @@ const executeSteps = async (
 }
 
 const execute = async (
-  deps: WorldDeps,
-  world: World,
+  deps: TurnDeps,
+  { world, policy }: PlanInput,
   step: Step,
   signal: AbortSignal,
 ): Promise<Refusal | undefined> => {
   const { name, resourceVersion } = world.metadata
   switch (step.verb) {
     case 'createPod':
-      return create(deps.pods, world, buildPod(world, step.run, deps.settings), podNameTaken(name, 'server'), signal)
+      return inSpan(deps.trace.startPod(step.run), () =>
+        create(
+          deps.pods,
+          world,
+          buildPod(world, step.run, deps.settings, policy),
+          podNameTaken(name, 'server'),
+          signal,
+        ),
+      )
     case 'createService':
       return create(deps.services, world, buildService(world, step.run), serviceNameTaken(name), signal)
     case 'deletePod':
-      await deleteExact(deps.pods, step.pod, { signal })
+      await deleteExact(deps.pods, step.pod, { ...withDefined({ gracePeriodSeconds: step.graceSeconds }), signal })
       return undefined
     case 'forceDeletePod':
       await deleteExact(deps.pods, step.pod, { gracePeriodSeconds: 0, signal })

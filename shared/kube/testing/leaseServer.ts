@@ -40,7 +40,7 @@ export const createLeaseServer = () => {
       if (current !== undefined) tell('DELETED', current)
       current = undefined
     },
-    /** A client, with what goes wrong when it is used: `lost` is done and not answered, `slow` is answered later. */
+    /** Creates a client with faults: `lost` stores a write but fails its response, `slow` delays the response. */
     client: () => {
       const faults: { get?: Fault; write?: Fault; watch?: boolean } = {}
       const written: Lease[] = []

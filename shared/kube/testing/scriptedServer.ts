@@ -11,7 +11,7 @@ export type Received = {
   body: unknown
 }
 
-/** An answer of a script. A response that it does not end stays open. */
+/** A scripted response. One that is not ended stays open. */
 export type Answer = (response: ServerResponse) => void
 
 /** Answers with JSON. */

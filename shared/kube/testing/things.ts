@@ -1,13 +1,14 @@
+import { withDefined } from '#shared/optional.ts'
 import type { Resource } from '../client.ts'
 import type { KubeObject } from '../objects.ts'
 
-/** The kind of the kit's own tests. */
+/** The kind of object that the kit's tests use. */
 export type Thing = KubeObject & { spec?: { size: number } }
 
 /** The Thing resource. */
 export const things: Resource = { group: 'example.test', version: 'v1', plural: 'things', kind: 'Thing' }
 
-/** A thing in the namespace `home`. */
+/** Returns a Thing in the namespace `home`. */
 export const thing = (name: string, resourceVersion: string, more: { uid?: string; owner?: string } = {}): Thing => ({
   apiVersion: 'example.test/v1',
   kind: 'Thing',
@@ -20,21 +21,21 @@ export const thing = (name: string, resourceVersion: string, more: { uid?: strin
   },
 })
 
-/** A list as the server writes it: its items have no type of their own. */
+/** Returns a list as the server sends it: its items have no apiVersion and kind. */
 export const listOf = (resourceVersion: string, items: Thing[], next?: string) => ({
   apiVersion: 'example.test/v1',
   kind: 'ThingList',
-  metadata: { resourceVersion, ...(next === undefined ? {} : { continue: next }) },
-  items: items.map(({ metadata, spec }) => ({ metadata, ...(spec === undefined ? {} : { spec }) })),
+  metadata: { resourceVersion, ...withDefined({ continue: next }) },
+  items: items.map(({ metadata, spec }) => ({ metadata, ...withDefined({ spec }) })),
 })
 
-/** A line of a watch. */
+/** Returns a line of a watch. */
 export const event = (type: string, object: unknown): string => `${JSON.stringify({ type, object })}\n`
 
-/** A bookmark's line. */
+/** Returns the line of a bookmark. */
 export const bookmark = (resourceVersion: string): string =>
   event('BOOKMARK', { kind: 'Thing', metadata: { resourceVersion } })
 
-/** An ERROR line. */
+/** Returns the line of an ERROR event. */
 export const failure = (code: number, reason: string): string =>
   event('ERROR', { kind: 'Status', code, reason, message: reason })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aCluster } from '#test/support/cluster.ts'
+import { concurrently } from '#test/support/concurrently.ts'
 import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts'
 import { createRest, send } from '#test/support/rest.ts'
 import { aTenant, type Tenant } from '#test/support/tenant.ts'
@@ -29,10 +30,20 @@ describe('a bot deployment', () => {
     expect(made).toMatchObject({ status: 200, body: undefined })
     const bots = await read(made.path)
     expect(bots).toEqual({
-      ...{ documentId: made.path.split('/').at(-2), worldId, ...tenant.scope, description: '' },
+      documentId: made.path.split('/').at(-2),
+      worldId,
+      ...tenant.scope,
+      description: '',
       configuration: { count: 2, cpu: '100m', memory: '128Mi', args: [] },
-      status: { phase: 'Pending', message: '', cluster: { name: 'default', computeGroup: 'production' } },
+      status: {
+        phase: 'Pending',
+        message: '',
+        cluster: { name: 'default', computeGroup: 'production' },
+        conditions: expect.any(Array),
+      },
       metadata: { annotations: {}, labels: {} },
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
     })
     expect((await tenant.rest.call<Bots[]>('GET', `/api/worlds/${worldId}/bots/`)).body).toEqual([bots])
     const namespace = `orrery-${tenant.scope.organizationId}`
@@ -109,12 +120,12 @@ describe('a bot deployment', () => {
     expect((await make(worldId, { count: 1 })).status).toBe(409)
   })
 
-  test('has at most 63 siblings, and its organization maxBotDeployments', async () => {
+  test('is limited to 64 per world, and to maxBotDeployments per organization', async () => {
     const own = await aTenant(api.url)
     const deploy = async (worldId: string) =>
       (await own.rest.call<Problem>('POST', `/api/worlds/${worldId}/bots/`, { count: 0 })).status
     const [first, second] = [await own.world(), await own.world()]
-    const made = await Promise.all(Array.from({ length: 66 }, () => deploy(first)))
+    const made = await concurrently(66, () => deploy(first))
     expect(made.filter((status) => status === 200)).toHaveLength(64)
     expect(new Set(made)).toEqual(new Set([200, 409]))
     const limits = `/api/organizations/${own.scope.organizationId}/limits/`
@@ -209,15 +220,13 @@ describe('a build', () => {
   })
 
   test.each([
-    ['PUT', 'a/../b', 404],
-    ['PUT', '-a', 400],
+    ['PUT', 'a/../b', 200],
+    ['PUT', '-a', 200],
     ['PUT', 'x'.repeat(129), 400],
     ['PUT', 'x'.repeat(128), 200],
   ])('%s in the channel %s is %i', async (method, channel, status) => {
     const body = { image: 'registry.example/a:1', contentId: 'c' }
-    expect((await tenant.rest.call(method, `/api/builds/${encodeURIComponent(channel)}/v1/`, body)).status).toBe(
-      channel.includes('/') ? 400 : status,
-    )
+    expect((await tenant.rest.call(method, `/api/builds/${encodeURIComponent(channel)}/v1/`, body)).status).toBe(status)
   })
 })
 
@@ -274,11 +283,10 @@ describe('a document', () => {
     expect((await client.call('PUT', at('server'), entry(3))).status).toBe(200)
   })
 
-  test('can be written by a token for its own subject only', async () => {
+  test('can be written by a token for its own subject only, or with * on the scope', async () => {
     const { organizationId, projectId } = tenant.scope
-    const writes = [`${tenant.paths.project}/**:w`]
-    const as = async (userId: string) => {
-      const authorization = `Bearer ${await tenant.token(userId, writes)}`
+    const as = async (userId: string, verb = 'w') => {
+      const authorization = `Bearer ${await tenant.token(userId, [`${tenant.paths.project}/**:${verb}`])}`
       return (method: string, id: string, body?: object) =>
         send(api.url, {
           method,
@@ -299,6 +307,7 @@ describe('a document', () => {
     expect((await ben('PUT', 'of-ann', entry(2))).status).toBe(403)
     expect((await ben('DELETE', 'of-ann')).status).toBe(403)
     expect((await ben('GET', 'of-ann')).status).toBe(200)
+    expect((await (await as('boss', '*'))('PUT', 'of-ann', { ...entry(2), userId: 'ann' })).status).toBe(200)
     expect((await ann('PUT', 'of-ann', entry(2))).status).toBe(200)
     expect((await ann('DELETE', 'of-ann')).status).toBe(204)
     expect((await ben('PUT', 'of-ann', entry(3))).status).toBe(200)
@@ -307,7 +316,7 @@ describe('a document', () => {
   test.each([
     ['collection', { userId: 'u', datasourceId: 'd', userCollection: [1, { a: null }] }],
     ['liveConfig', { id: 'i', config: { a: [1] } }],
-  ])('of the type %s holds what the specification says', async (type, data) => {
+  ])('of the type %s has the data of the specification', async (type, data) => {
     expect((await tenant.rest.call('PUT', at('typed', type), { data })).status).toBe(200)
     const found = await tenant.rest.call<Document>('GET', at('typed', type))
     expect(found.body.data).toEqual(data)

@@ -36,7 +36,7 @@ describe('an organization', () => {
     const limits = (await limit(tenant, {})).body
     expect(Object.keys(before).sort()).toEqual(Object.keys(limits).sort())
     expect(Object.fromEntries(Object.entries(before).map(([name, { limit: most }]) => [name, most]))).toEqual(limits)
-    const worldId = await tenant.world({ networking: { scaling: { profile: 'Capacity10' } } })
+    const worldId = await tenant.world({ networking: { strategy: 'LoadBalancer', scaling: { profile: 'Capacity10' } } })
     await tenant.rest.call('POST', `/api/worlds/${worldId}/start/`)
     await tenant.rest.call('POST', `/api/worlds/${worldId}/bots/`, { count: 0 })
     await tenant.key([`${tenant.paths.organization}:r`])
@@ -47,6 +47,8 @@ describe('an organization', () => {
       maxWorlds: { used: 1 },
       maxWorldCapacity: { used: 10 },
       maxRunningCapacity: { used: 10 },
+      maxNodePorts: { used: 2 },
+      maxLoadBalancers: { used: 1 },
       maxBotDeployments: { used: 1 },
       maxApiKeys: { used: 2 },
       maxDocuments: { used: 1 },
@@ -55,7 +57,7 @@ describe('an organization', () => {
     expect(maxDocumentBytes?.used).toBeGreaterThan(10)
   })
 
-  test('has at most maxApiKeys keys, also of creates at the same moment', async () => {
+  test('has at most maxApiKeys keys, also after concurrent creates', async () => {
     const tenant = await aTenant(api.url)
     await limit(tenant, { maxApiKeys: 2 })
     const make = () =>
@@ -68,7 +70,7 @@ describe('an organization', () => {
     expect(made.find(({ status }) => status === 409)?.body.detail).toContain('maxApiKeys')
   })
 
-  test('has at most maxDocuments documents, can change those that it has, and a deletion makes room', async () => {
+  test('has at most maxDocuments documents, can still change them, and can create one after a deletion', async () => {
     const tenant = await aTenant(api.url)
     await limit(tenant, { maxDocuments: 2 })
     expect([(await put(tenant, 'a')).status, (await put(tenant, 'b')).status]).toEqual([200, 200])
@@ -87,7 +89,7 @@ describe('an organization', () => {
     expect((await put(tenant, 'b')).status).toBe(200)
   })
 
-  test('has maxRequestsPerSecond for all of its keys, and takes nothing from another organization', async () => {
+  test('has maxRequestsPerSecond for all of its keys, without affecting another organization', async () => {
     const [tenant, other] = [await aTenant(api.url), await aTenant(api.url)]
     const permissions = (of: Tenant) => [`${of.paths.organization}/**:r`]
     const answers = []
@@ -105,7 +107,7 @@ describe('an organization', () => {
     expect((await rest.call('GET', '/api/worlds/')).status).toBe(200)
   })
 
-  test('has maxConnections for all of its keys, and takes nothing from another organization', async () => {
+  test('has maxConnections for all of its keys, without affecting another organization', async () => {
     const [tenant, other] = [await aTenant(api.url), await aTenant(api.url)]
     const key = (of: Tenant) => of.key([`${of.paths.organization}/**:r`])
     const [first, second] = [await key(tenant), await key(tenant)]

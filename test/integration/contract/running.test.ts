@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aCluster } from '#test/support/cluster.ts'
 import { type ApiProcess, aDatabase, startApi, startOperator } from '#test/support/processes.ts'
 import { send } from '#test/support/rest.ts'
+import { openSocket } from '#test/support/socket.ts'
 import { aTenant, type Tenant } from '#test/support/tenant.ts'
 import { eventually } from '#test/support/wait.ts'
 
@@ -34,7 +35,7 @@ const active = async (body: object = {}): Promise<string> => {
 }
 
 describe('a world that runs', () => {
-  test('accepts a PATCH and reports what waits for the next start', async () => {
+  test('accepts a PATCH and reports the changes that wait for the next start', async () => {
     const id = await active({ runtime: { mapName: 'hall' } })
     const path = `/api/worlds/${id}/`
     const patch = async (body: object) => (await tenant.rest.call<World>('PATCH', path, body)).body.status.message
@@ -44,6 +45,58 @@ describe('a world that runs', () => {
     await patch({ runtime: { mapName: 'roof' } })
     await tenant.rest.call('POST', `${path}start/`)
     expect((await tenant.rest.call<World>('GET', path)).body.status.message).not.toContain('next start')
+  })
+
+  type Run = Record<string, unknown> & { id: string; createdAt: string; readyAt: string; endedAt: string }
+  const runsOf = async (id: string) => (await tenant.rest.call<Run[]>('GET', `/api/worlds/${id}/deployments/`)).body
+  const statusOf = async (id: string) =>
+    (await tenant.rest.call<World & { status: Record<string, unknown> }>('GET', `/api/worlds/${id}/`)).body.status
+
+  test('shows where players connect in REST, travel locations and realtime, until its server is gone', async () => {
+    const id = await active({ networking: { strategy: 'ClusterIP' } })
+    const reached = { address: { host: expect.stringMatching(/^[0-9.]+$/), port: 7777 }, strategy: 'ClusterIP' }
+    expect(await statusOf(id)).toMatchObject(reached)
+    const rest = await tenant.withKey([`${tenant.paths.project}/worlds/${id}:r`])
+    const locations = await rest.call<{ worlds: object[] }>('GET', '/api/worlds/travel/locations/')
+    expect(locations.body.worlds).toMatchObject([{ worldId: id, ...reached }])
+    const socket = await openSocket(api.url, tenant.scope)
+    socket.subscribe('world', id)
+    await socket.hears('the address', ({ data }) => data?.address !== undefined)
+    expect(socket.updatesOf(id).at(-1)?.data).toMatchObject(reached)
+    await tenant.rest.call('POST', `/api/worlds/${id}/stop/`)
+    await socket.hears('the end', ({ data }) => data?.phase === 'Stopped' && data.address === undefined)
+    expect(await statusOf(id)).not.toHaveProperty('address')
+    socket.terminate()
+  })
+
+  test('has a deployment that says when it ran, with what, and why it ended', async () => {
+    const id = await active()
+    const [running] = await runsOf(id)
+    expect(running).toMatchObject({ status: 'Running', image: expect.any(String), restarts: 0 })
+    expect(running).toMatchObject({ startedAt: running?.createdAt, readyAt: expect.any(String) })
+    expect(running).not.toHaveProperty('endedAt')
+    await cluster.pod(`orrery-${tenant.scope.organizationId}`, id).exits(0)
+    const ended = await eventually('the end of the run', async () => {
+      const [run] = await runsOf(id)
+      return run?.endedAt !== undefined && run
+    })
+    expect(ended).toMatchObject({ endReason: 'Completed', exitCode: 0, restarts: 0 })
+  })
+
+  test('counts the restarts of its server, with the last exit code', async () => {
+    const id = await active()
+    await cluster.pod(`orrery-${tenant.scope.organizationId}`, id).exits(3)
+    const restarted = await eventually('the restart', async () => {
+      const [run] = await runsOf(id)
+      return run?.restarts === 1 && run
+    })
+    expect(restarted).toMatchObject({ status: 'Restarting', exitCode: 3 })
+    await tenant.rest.call('POST', `/api/worlds/${id}/stop/`)
+    const ended = await eventually('the end', async () => {
+      const [run] = await runsOf(id)
+      return run?.endReason !== undefined && run
+    })
+    expect(ended).toMatchObject({ endReason: 'Stopped', endedAt: expect.any(String) })
   })
 
   test('is public only while active and public, without the fields of its tenant', async () => {
@@ -80,10 +133,17 @@ describe('a world that runs', () => {
     const locations = await rest.call<Travel>('GET', '/api/worlds/travel/locations/')
     expect(locations.body.worlds).toMatchObject([
       {
-        ...{ worldId: id, worldName: 'Lobby', deployment: run?.id, map: 'hall', contentId: 'content-1' },
-        ...{ ...tenant.scope, launchContextName: 'Lobby', buildId: expect.stringMatching(/^bld-/) },
+        worldId: id,
+        worldName: 'Lobby',
+        deployment: run?.id,
+        map: 'hall',
+        contentId: 'content-1',
+        ...tenant.scope,
+        launchContextName: 'Lobby',
+        buildId: expect.stringMatching(/^bld-/),
         liveConfigUrl: `${api.url}/api/documents/liveConfig/World:${id}/`,
-        ...{ queueState: { queued: 0, active: 0 }, admission: { policy: 'Open', capacity: 30 } },
+        queueState: { queued: 0, active: 0 },
+        admission: { policy: 'Open', capacity: 30 },
       },
     ])
     const other = { 'x-svc-project-id': `prj-${'0'.repeat(26)}` }
@@ -151,7 +211,7 @@ describe('a picture', () => {
       'image/png',
       400,
     ],
-  ])('is not made of %s', async (_, bytes, type, status) => {
+  ])('is not created from %s', async (_, bytes, type, status) => {
     const path = `/api/worlds/${await tenant.world()}/pictureUrl/`
     expect((await upload(path, await bytes(), type)).status).toBe(status)
   })

@@ -15,7 +15,7 @@ const organization = 'x-svc-organization-id'
 const project = 'x-svc-project-id'
 const scoped = [key, organization, project]
 
-/** The tables of the specification, line by line: method, path, the headers that must be given, the status of success. */
+/** The endpoints in the tables of the specification: method, path, required headers and status of success. */
 const specified: [string, string, readonly string[], 200 | 204][] = [
   ['GET', '/api/organizations/', [key], 200],
   ['POST', '/api/organizations/', [key], 200],
@@ -76,7 +76,7 @@ test.each(specified)('%s %s is served with the status of the specification', (me
   expect(inTable(method, path)).toBeDefined()
 })
 
-test.each(specified)('%s %s wants %j, and names the one that is missing', async (method, path, headers) => {
+test.each(specified)('%s %s requires %j and names a missing one', async (method, path, headers) => {
   const ask = (sent: readonly string[]) =>
     send(api.url, {
       method,
@@ -93,6 +93,6 @@ test.each(specified)('%s %s wants %j, and names the one that is missing', async 
   }
   const nobody = await ask(headers.filter((name) => name !== key && name !== token))
   expect(nobody.status).toBe(headers.includes(key) || headers.includes(token) ? 401 : 404)
-  // With all of them the endpoint gets as far as the scope, which is not there, or, without one, answers.
+  // With all headers, the endpoint gets as far as the missing scope, or answers if it has none.
   if (!headers.includes(token)) expect((await ask(headers)).status).not.toBe(401)
 })

@@ -1,13 +1,9 @@
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import {
   createRemoteJWKSet,
   decodeProtectedHeader,
-  exportJWK,
   exportSPKI,
-  generateKeyPair,
   importJWK,
   type JWK,
   type JWTPayload,
@@ -15,40 +11,11 @@ import {
   SignJWT,
 } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { anIssuer, aPair, type Pair } from '#test/support/issuer.ts'
 import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts'
 import { send } from '#test/support/rest.ts'
 import { getServers } from '#test/support/servers.ts'
 import { aTenant, type Tenant } from '#test/support/tenant.ts'
-
-type Pair = { kid: string; privateKey: CryptoKey; publicKey: CryptoKey; jwk: JWK }
-const aPair = async (kid: string, alg = 'RS256'): Promise<Pair> => {
-  const pair = await generateKeyPair(alg, { extractable: true })
-  return { kid, ...pair, jwk: { ...(await exportJWK(pair.publicKey)), kid, alg, use: 'sig' } }
-}
-
-/** An issuer outside: its key set is what the test says, and it can be away. */
-const anIssuer = async () => {
-  let keys: JWK[] = []
-  let asked = 0
-  let away = false
-  const server = createServer((_, response) => {
-    asked += 1
-    if (away) response.destroy()
-    else response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys }))
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`,
-    shows: (...pairs: Pair[]) => {
-      keys = pairs.map(({ jwk }) => jwk)
-    },
-    goesAway: () => {
-      away = true
-    },
-    asked: () => asked,
-    close: () => new Promise((resolve) => server.close(resolve)),
-  }
-}
 
 const trusted = { issuer: 'https://login.example.com', audience: 'orrery' }
 let api: ApiProcess
@@ -99,10 +66,11 @@ describe('a token of the built-in issuer', () => {
     })
     expect(protectedHeader).toMatchObject({ alg: 'ES256', kid: expect.any(String) })
     expect(payload).toMatchObject({
-      ...{ sub: 'ann', organization_id: tenant.scope.organizationId },
+      sub: 'ann',
+      organization_id: tenant.scope.organizationId,
       permissions: [`${tenant.paths.project}/**:r`],
     })
-    // The two are read from the clock one after the other, and a second may begin between them.
+    // The clock is read twice, and a second may start in between.
     expect([119, 120]).toContain((payload.exp ?? 0) - (payload.iat ?? 0))
     expect(new Date(made.body.expiresAt).getTime()).toBeGreaterThan(Date.now())
     const { keys } = (await (await fetch(`${api.url}/.well-known/jwks.json`)).json()) as { keys: JWK[] }
@@ -149,8 +117,12 @@ describe('a token of the built-in issuer', () => {
 
 describe('a token of an issuer outside', () => {
   const claims = (more: JWTPayload = {}): JWTPayload => ({
-    ...{ iss: trusted.issuer, aud: trusted.audience, sub: 'user-7', exp: seconds() + 60 },
-    ...{ organization_id: tenant.scope.organizationId, permissions: [`${tenant.paths.project}/**:r`] },
+    iss: trusted.issuer,
+    aud: trusted.audience,
+    sub: 'user-7',
+    exp: seconds() + 60,
+    organization_id: tenant.scope.organizationId,
+    permissions: [`${tenant.paths.project}/**:r`],
     ...more,
   })
   const sign = (payload: JWTPayload, header: object = {}, pair = first) =>

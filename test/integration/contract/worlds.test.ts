@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => api?.stop())
 
-type Problem = { code: string; errors?: { path: string }[] }
+type Problem = { code: string; detail?: string; errors?: { path: string }[] }
 type World = Record<string, unknown> & { launchContext: Record<string, unknown>; runtime: Record<string, unknown> }
 const lobby = { name: 'Lobby', transient: false }
 const read = async (id: string) => (await tenant.rest.call<World>('GET', `/api/worlds/${id}/`)).body
@@ -34,7 +34,9 @@ test('a create with the two required fields sets every default', async () => {
   expect(await read(id)).toEqual({
     documentId: id,
     ...tenant.scope,
-    ...{ name: 'Lobby', transient: true },
+    name: 'Lobby',
+    description: '',
+    transient: true,
     metadata: { annotations: {}, labels: {} },
     compute: { group: 'production', region: 'Europe' },
     networking: { strategy: 'Default', scaling: { profile: 'Capacity30', configuration: null } },
@@ -42,13 +44,28 @@ test('a create with the two required fields sets every default', async () => {
     manifest: { serverPermissions: [], clientPermissions: [] },
     admission: { policy: 'Open', capacity: 30 },
     sessions: { controlPolicy: 'Unlimited', streamingTicketPredicate: '', flags: noFlags, forceTravelWorldId: '' },
-    status: { phase: 'Inactive', message: '' },
+    status: { phase: 'Inactive', message: '', conditions: [] },
     queueState: { queued: 0, active: 0 },
+    createdAt: expect.any(String),
+    updatedAt: expect.any(String),
     launchContext: {
-      ...{ launchContextId, worldId: id, ...tenant.scope, name: 'Lobby' },
-      ...{ isActive: true, isPublic: false, isWorldTravelOnly: false, useWorldSessions: true, permissionVerb: '*' },
-      ...{ publicDownload: noDownload, bypassBrowserRestrictions: false, okPageUrl: '', errorPageUrl: '' },
-      ...{ enableQueue: false, capacity: 30 },
+      launchContextId,
+      worldId: id,
+      ...tenant.scope,
+      name: 'Lobby',
+      description: '',
+      splashScreenUrl: '',
+      isActive: true,
+      isPublic: false,
+      isWorldTravelOnly: false,
+      useWorldSessions: true,
+      permissionVerb: '*',
+      publicDownload: noDownload,
+      bypassBrowserRestrictions: false,
+      okPageUrl: '',
+      errorPageUrl: '',
+      enableQueue: false,
+      capacity: 30,
     },
   })
 })
@@ -87,8 +104,15 @@ test('a create accepts every field of the specification and returns it', async (
     ...body,
     runtime: { ...body.runtime, capacity: 20, admissionPolicy: 'Queued' },
     launchContext: {
-      ...{ name, description, pictureUrl, ...pages, streamManager },
-      ...{ providerAStreaming: providerA, providerBStreaming: providerB, enableQueue: true, capacity: 20 },
+      name,
+      description,
+      pictureUrl,
+      ...pages,
+      streamManager,
+      providerAStreaming: providerA,
+      providerBStreaming: providerB,
+      enableQueue: true,
+      capacity: 20,
       buildInfo: { buildChannelId: 'c', buildTag: 't', buildType: 'client' },
     },
   })
@@ -207,6 +231,30 @@ describe('the size of a world', () => {
     expect((await post(2, 'start')).status).toBe(200)
   })
 
+  test.each([
+    ['NodePort', 'maxNodePorts', { maxNodePorts: 2 }],
+    ['LoadBalancer', 'maxNodePorts', { maxNodePorts: 2 }],
+    ['LoadBalancer', 'maxLoadBalancers', { maxLoadBalancers: 1 }],
+  ])('returns 409 for a start with a %s when %s is reached, until a stop', async (strategy, name, limits) => {
+    const own = await aTenant(api.url)
+    await own.rest.call('PATCH', `/api/organizations/${own.scope.organizationId}/limits/`, limits)
+    const networking = { strategy, scaling: { profile: 'Capacity10' } }
+    const [first, second] = [await own.world({ networking }), await own.world({ networking })]
+    const inside = await own.world()
+    const post = (id: string, verb: string) => own.rest.call<Problem>('POST', `/api/worlds/${id}/${verb}/`)
+    expect((await post(first, 'start')).status).toBe(200)
+    const refused = await post(second, 'start')
+    expect(refused).toMatchObject({ status: 409, body: { code: 'limit_reached' } })
+    expect(refused.body.detail).toContain(name)
+    expect([(await post(inside, 'start')).status, (await post(first, 'start')).status]).toEqual([200, 200])
+    // An edit of a running world acts at its next start.
+    const edited = { networking: { ...networking, strategy: 'ClusterIP' } }
+    expect((await own.rest.call('PATCH', `/api/worlds/${first}/`, edited)).status).toBe(200)
+    expect((await post(second, 'start')).status).toBe(409)
+    await post(first, 'stop')
+    expect((await post(second, 'start')).status).toBe(200)
+  })
+
   test('counts running worlds by the capacity of their runs, not by later edits', async () => {
     const own = await aTenant(api.url)
     await own.rest.call('PATCH', `/api/organizations/${own.scope.organizationId}/limits/`, { maxRunningCapacity: 60 })
@@ -290,12 +338,18 @@ describe('a PATCH of a world', () => {
       const before = await read(id)
       const { status, body } = await patch(id, { [field]: value })
       expect([field, status]).toEqual([field, 200])
-      expect(body).toEqual(before)
+      expect(body).toEqual({ ...before, updatedAt: expect.any(String) })
     }
     expect(await read(id)).toMatchObject({
-      ...{ description: 'Old', admission: whole.admission, networking: whole.networking, compute: whole.compute },
+      description: 'Old',
+      admission: whole.admission,
+      networking: whole.networking,
+      compute: whole.compute,
       launchContext: {
-        ...{ isPublic: true, publicDownload: whole.publicDownload, capacity: 5, enableQueue: true },
+        isPublic: true,
+        publicDownload: whole.publicDownload,
+        capacity: 5,
+        enableQueue: true,
         providerAStreaming: whole.streaming.providerA,
       },
     })
@@ -316,8 +370,11 @@ describe('a PATCH of a world', () => {
     expect(body.runtime).toEqual({ mapName: '', capacity: 30, admissionPolicy: 'Open' })
     expect(body.launchContext).toMatchObject({
       providerAStreaming: { cmsId: '', authorizationId: '', launchMode: 'same-tab' },
-      ...{ bypassBrowserRestrictions: false, okPageUrl: '', errorPageUrl: '' },
-      ...{ enableQueue: false, capacity: 30 },
+      bypassBrowserRestrictions: false,
+      okPageUrl: '',
+      errorPageUrl: '',
+      enableQueue: false,
+      capacity: 30,
     })
     expect(body.launchContext).not.toHaveProperty('buildInfo')
   })

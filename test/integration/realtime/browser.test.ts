@@ -8,7 +8,7 @@ import { type ApiProcess, aDatabase, startApi, startOperator } from '#test/suppo
 import { aTenant } from '#test/support/tenant.ts'
 import { eventually } from '#test/support/wait.ts'
 
-type Told = { phases: string[]; states: string[] }
+type Received = { phases: string[]; states: string[] }
 
 describe.skipIf(findChromium(process.env) === undefined)('in Chromium, a page', () => {
   const cluster = aCluster()
@@ -28,7 +28,7 @@ describe.skipIf(findChromium(process.env) === undefined)('in Chromium, a page', 
     await Promise.all([gate?.remove(), api?.stop(), operator?.stop()])
   })
 
-  /** A page that follows a new world with a key that only reads; `told` is what it was told. */
+  /** Opens a page that subscribes to a new world with a read-only key. `received` returns what it has received. */
   const aFollowingPage = async (origin: string, more: { apiKey?: string } = {}) => {
     const { rest, scope, paths, key, world } = await aTenant(api.url)
     const worldId = await world()
@@ -40,23 +40,23 @@ describe.skipIf(findChromium(process.env) === undefined)('in Chromium, a page', 
     }
     const { page, errors } = await browser.page(origin)
     await page.evaluate(([given, id]) => Reflect.get(globalThis, 'follow')(given, id), [options, worldId] as const)
-    const told = (): Promise<Told> => page.evaluate(() => Reflect.get(globalThis, 'told'))
+    const received = (): Promise<Received> => page.evaluate(() => Reflect.get(globalThis, 'received'))
     const sees = (phase: string) =>
       eventually(
         `phase ${phase}`,
         async () => {
-          const seen = await told()
+          const seen = await received()
           if (seen.phases.at(-1) === phase) return true
-          throw new Error(`the page was told ${JSON.stringify(seen)}`)
+          throw new Error(`the page received ${JSON.stringify(seen)}`)
         },
         { timeoutMs: 30_000 },
       )
     const namespace = `orrery-${scope.organizationId}`
-    return { rest, worldId, pod: cluster.pod(namespace, worldId), told, sees, errors }
+    return { rest, worldId, pod: cluster.pod(namespace, worldId), received, sees, errors }
   }
 
   test('of an allowed origin sees a world start and stop, also after a disconnect', async () => {
-    const { rest, worldId, pod, told, sees, errors } = await aFollowingPage(browser.origin)
+    const { rest, worldId, pod, received, sees, errors } = await aFollowingPage(browser.origin)
     await sees('Inactive')
     await rest.call('POST', `/api/worlds/${worldId}/start/`)
     await sees('Starting')
@@ -66,7 +66,7 @@ describe.skipIf(findChromium(process.env) === undefined)('in Chromium, a page', 
     await sees('Active')
     await rest.call('POST', `/api/worlds/${worldId}/stop/`)
     await sees('Stopped')
-    const { phases, states } = await told()
+    const { phases, states } = await received()
     expect(phases.filter((phase, at) => phase !== phases[at - 1])).toEqual([
       ...['Inactive', 'Starting', 'Active', 'Stopped'],
     ])
@@ -75,15 +75,15 @@ describe.skipIf(findChromium(process.env) === undefined)('in Chromium, a page', 
   })
 
   test('with an invalid key gets the error and does not retry', async () => {
-    const { told, sees } = await aFollowingPage(browser.origin, { apiKey: 'unknown' })
+    const { received, sees } = await aFollowingPage(browser.origin, { apiKey: 'unknown' })
     await sees('unauthenticated')
-    expect((await told()).states).toEqual(['connecting', 'closed'])
+    expect((await received()).states).toEqual(['connecting', 'closed'])
   })
 
   test('of another origin is refused and retries with backoff', async () => {
-    const { told } = await aFollowingPage(browser.otherOrigin)
-    await eventually('two refusals', async () => (await told()).states.length >= 4)
-    const { phases, states } = await told()
+    const { received } = await aFollowingPage(browser.otherOrigin)
+    await eventually('two refusals', async () => (await received()).states.length >= 4)
+    const { phases, states } = await received()
     expect(states.slice(0, 4)).toEqual(['connecting', 'waiting', 'connecting', 'waiting'])
     expect(phases).toEqual([])
   })

@@ -22,14 +22,14 @@ afterEach(() => {
 })
 
 const aProject = async () => {
-  // Writes go through the replica that is never restarted.
+  // Writes go to the replica that is never restarted.
   const rest = await inNewProject(other.url)
   const put = async (id: string, n: number): Promise<string> => {
     const body = { data: { id, config: { n } } }
     return (await rest.call<{ version: string }>('PUT', `/api/documents/liveConfig/${id}/`, body)).body.version
   }
   const client = (more: Partial<RealtimeOptions> = {}): Realtime => {
-    // A twentieth of the longest waits, so that tests are short.
+    // The longest waits are shortened twentyfold.
     const options = { baseUrl: api.url, apiKey: rootApiKey, ...rest.scope, random: () => 0.05, ...more }
     const made = createRealtime(options)
     opened.push(made)
@@ -38,26 +38,26 @@ const aProject = async () => {
   return { ...rest, put, client }
 }
 
-/** Follows a liveConfig; what it was told, an update as its number and all else as a word. */
+/** Subscribes to a liveConfig. `received` holds the number in each update, and a word for any other event. */
 const follow = (client: Realtime, id: string) => {
-  const told: (number | string)[] = []
+  const received: (number | string)[] = []
   const versions: string[] = []
   const stop = client.subscribe('liveConfig', id, {
     onUpdate: ({ data, version }) => {
-      told.push(Number(data.config.n))
+      received.push(Number(data.config.n))
       versions.push(version)
     },
     onDeleted: ({ version }) => {
-      told.push('deleted')
+      received.push('deleted')
       versions.push(version)
     },
-    onMissing: () => told.push('missing'),
-    onError: ({ code }) => told.push(code),
+    onMissing: () => received.push('missing'),
+    onError: ({ code }) => received.push(code),
   })
   const hears = (what: number | string) =>
-    eventually(`${what} after ${JSON.stringify(told)}`, async () => told.at(-1) === what)
+    eventually(`${what} after ${JSON.stringify(received)}`, async () => received.at(-1) === what)
   const rises = (): void => expect(versions).toEqual([...new Set(versions)].sort())
-  return { told, stop, hears, rises }
+  return { received, stop, hears, rises }
 }
 
 test.each([
@@ -65,7 +65,7 @@ test.each([
   ['the package ws', WebSocketOfWs],
 ])('with the WebSocket of %s a listener receives creation, change, deletion and recreation', async (_, by) => {
   const { call, put, client } = await aProject()
-  const { told, hears, rises } = follow(client({ WebSocket: by }), 'a')
+  const { received, hears, rises } = follow(client({ WebSocket: by }), 'a')
   await hears('missing')
   for (const n of [1, 2]) {
     await put('a', n)
@@ -75,7 +75,7 @@ test.each([
   await hears('deleted')
   await put('a', 3)
   await hears(3)
-  expect(told).toEqual(['missing', 1, 2, 'deleted', 3])
+  expect(received).toEqual(['missing', 1, 2, 'deleted', 3])
   rises()
 })
 
@@ -96,6 +96,31 @@ test('a listener of a world receives its status', async () => {
   expect(phases).toEqual(['Inactive', 'Starting', 'deleted'])
 })
 
+test('a listener of all worlds has the table of REST, also after its server was down during changes', async () => {
+  const { call, scope, client } = await aProject()
+  const make = async (name: string): Promise<string> =>
+    (await call<{ worldId: string }>('POST', '/api/worlds/', { name, transient: false })).body.worldId
+  const tables: string[][] = []
+  client().subscribe('worlds', scope.projectId ?? '', {
+    onUpdate: ({ data }) => tables.push([...data.values()].map(({ name, status }) => `${name}: ${status.phase}`)),
+    onError: (error) => tables.push([String(error)]),
+  })
+  const sees = (...rows: string[]) =>
+    eventually(`${rows} after ${JSON.stringify(tables)}`, async () => `${tables.at(-1)}` === `${rows}`)
+  await eventually('the empty table', async () => tables.length === 1)
+  const first = await make('First')
+  await sees('First: Inactive')
+  const second = await make('Second')
+  await call('POST', `/api/worlds/${first}/start/`)
+  await sees('First: Starting', 'Second: Inactive')
+
+  await api.stop()
+  await call('DELETE', `/api/worlds/${second}/`)
+  await make('Third')
+  api = await startApi({ databaseUrl, port: Number(new URL(api.url).port) })
+  await sees('First: Starting', 'Third: Inactive')
+})
+
 describe('a listener ends with the newest version and never goes back,', () => {
   test('when its sockets are cut repeatedly during writes', async () => {
     const { put, client } = await aProject()
@@ -107,7 +132,7 @@ describe('a listener ends with the newest version and never goes back,', () => {
     for (let n = 1; n <= 60; n += 1) {
       await Promise.all([put('a', n), put('b', -n)])
       if (n % 20 === 0) {
-        // Each cut is one of a connection that was there, and the next writes go on without one.
+        // Waits for a new connection before each cut, and the next writes happen without one.
         await eventually('a connection', async () => states.at(-1)?.state === 'open')
         gate.cut()
         await eventually('its loss', async () => states.at(-1)?.state !== 'open')
@@ -143,7 +168,7 @@ describe('a listener ends with the newest version and never goes back,', () => {
     await changed?.hears(2)
     await deleted?.hears('missing')
     await made?.hears(1)
-    expect([changed, deleted, same, made].map((each) => each?.told)).toEqual([
+    expect([changed, deleted, same, made].map((each) => each?.received)).toEqual([
       [1, 2],
       [1, 'missing'],
       [1],
@@ -160,11 +185,11 @@ describe('an error of the API ends the subscription', () => {
     const key = await aKey(rest, { permissions: [`organizations/${rest.scope.organizationId}/**:r`] })
     const states: RealtimeState[] = []
     const client = rest.client({ apiKey: key.apiKey, onState: (state) => states.push(state) })
-    const { told, hears } = follow(client, 'a')
+    const { received, hears } = follow(client, 'a')
     await hears('missing')
     await key.revoke()
     await hears('4401')
-    expect(told).toEqual(['missing', '4401'])
+    expect(received).toEqual(['missing', '4401'])
     expect(states.map(({ state }) => state)).toEqual(['connecting', 'open', 'closed'])
     expect(() => follow(client, 'b')).toThrow('no longer valid')
   })
@@ -175,9 +200,9 @@ describe('an error of the API ends the subscription', () => {
   ])('at once when the API refuses its handshake as %s', async (code, more) => {
     const { client } = await aProject()
     const refused = client(more)
-    const { told, hears } = follow(refused, 'a')
+    const { received, hears } = follow(refused, 'a')
     await hears(code)
-    expect(told).toEqual([code])
+    expect(received).toEqual([code])
     expect(() => follow(refused, 'b')).toThrow()
   })
 
@@ -203,7 +228,7 @@ test('keeps an idle connection open, since the server answers the probe', async 
       this.addEventListener('message', ({ data }) => messages.push(String(data)))
     }
   }
-  // Waits end when the test says so, in the order in which they began.
+  // The test ends the waits, in the order of their start.
   const waits: (() => void)[] = []
   const sleep = (_: number, signal?: AbortSignal): Promise<void> =>
     new Promise((resolve) => {
@@ -212,7 +237,7 @@ test('keeps an idle connection open, since the server answers the probe', async 
     })
   const states: RealtimeState[] = []
   const onState = (state: RealtimeState): void => void states.push(state)
-  const { told, hears } = follow(client({ clock: { sleep }, WebSocket: NotedWebSocket, onState }), 'a')
+  const { received, hears } = follow(client({ clock: { sleep }, WebSocket: NotedWebSocket, onState }), 'a')
   await hears('missing')
   const endWait = async (): Promise<void> => (await eventually('a wait', async () => waits.shift()))()
   await endWait()
@@ -223,6 +248,6 @@ test('keeps an idle connection open, since the server answers the probe', async 
   }
   await put('a', 1)
   await hears(1)
-  expect(told).toEqual(['missing', 1])
+  expect(received).toEqual(['missing', 1])
   expect(states.map(({ state }) => state)).toEqual(['connecting', 'open'])
 })

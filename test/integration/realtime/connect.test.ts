@@ -155,7 +155,7 @@ describe('refuses a handshake with an HTTP problem response', () => {
     await openSocket(api.url, scope, { headers: { ...headers, origin: api.url } })
   })
 
-  test('for a request that is no upgrade, or speaks another version', async () => {
+  test('for a request that is not an upgrade, or has another version', async () => {
     const { scope } = await aProject()
     const plain = await fetch(`${api.url}/api/realtime/connect/`, { headers: scopeHeaders(scope) })
     expect(plain.status).toBe(426)
@@ -211,7 +211,7 @@ describe('refuses a handshake with an HTTP problem response', () => {
 })
 
 describe('permissions', () => {
-  test('are asked for each resource and scope', async () => {
+  test('are checked for each resource and scope', async () => {
     const rest = await aProject()
     const { organizationId, projectId } = rest.scope
     const key = await aKey(rest, { permissions: [`organizations/${organizationId}/projects/${projectId}:r`] })
@@ -228,7 +228,7 @@ describe('permissions', () => {
     client.subscribe('liveConfig', 'a')
     await client.hears('the warning', ({ warning, resource }) => warning !== undefined && resource?.id === 'a')
     expect(client.updatesOf(body.worldId)).toEqual([])
-    // More permissions make what was followed in vain visible, without another subscribe.
+    // Additional permissions make a document visible that was subscribed to in vain, without another subscribe.
     await key.patch({ permissions: [`organizations/${organizationId}/projects/${projectId}/**:r`] })
     await client.hears('the world', ({ data, resource }) => data !== undefined && resource?.id === body.worldId)
   })
@@ -314,7 +314,9 @@ test('logs connections as requests, without credentials in any form', async () =
     return logged.some(({ requestId }) => requestId === 'socket-2') && logged
   })
   expect(lines.find(({ requestId }) => requestId === 'socket-1')).toMatchObject({
-    ...{ route: '/api/realtime/connect/', status: 101, organizationId: rest.scope.organizationId },
+    route: '/api/realtime/connect/',
+    status: 101,
+    organizationId: rest.scope.organizationId,
   })
   for (const secret of [apiKey, rootApiKey, listOf(headers)]) expect(JSON.stringify(lines)).not.toContain(secret)
   expect((await createRest(api.url).call('GET', '/api/worlds/scalingProfiles/')).status).toBe(200)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { sweepDocuments } from '#api/domain/documents/sweep/service.ts'
+import { eraseDeletedDocuments } from '#api/domain/documents/cleanup/service.ts'
 import { openDatabase } from '#api/platform/database/client.ts'
 import { inSession } from '#dev/postgres.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -19,7 +19,9 @@ afterAll(() => api?.stop())
 
 const hourMs = 3_600_000
 
-/** A project with a world, a document in each of the three scopes, and somebody who follows all of them. */
+/**
+ * Creates a project with a world, a document in each of the three scopes, and a client that subscribes to all of them.
+ */
 const aFollowedProject = async () => {
   const { rest, scope, world } = await aTenant(api.url)
   const worldId = await world()
@@ -33,7 +35,13 @@ const aFollowedProject = async () => {
     await client.hears('the document', ({ resource, data }) => resource?.id === id && data !== undefined)
   }
   return {
-    ...{ rest, scope, worldId, ids, client, put, pathOf },
+    rest,
+    scope,
+    worldId,
+    ids,
+    client,
+    put,
+    pathOf,
     hearsOfEnd: (id: string) =>
       client.hears('the deletion', ({ resource, data }) => resource?.id === id && JSON.stringify(data) === '{}'),
     /** Returns the updates of each document: the number in it, or `gone` for a deletion. */
@@ -54,11 +62,11 @@ const aFollowedProject = async () => {
   }
 }
 
-/** Sweeps as the api does every minute, so many hours later. */
-const sweep = async (hours: number): Promise<void> => {
+/** Deletes old tombstones as the API does every minute, as if that many hours had passed. */
+const cleanUp = async (hours: number): Promise<void> => {
   const { db, close } = openDatabase({ url: databaseUrl, poolSize: 2 })
   const clock = { ...systemClock, now: () => Date.now() + hours * hourMs }
-  await sweepDocuments({ db, clock }, new AbortController().signal)
+  await eraseDeletedDocuments({ db, clock }, new AbortController().signal)
   await close()
 }
 
@@ -68,14 +76,14 @@ test('reports the deletion of a world once to each subscriber of its documents',
   await hearsOfEnd(ids.world)
   expect((await put(ids.world, 2)).status).toBe(404)
   expect((await rest.call('GET', pathOf(ids.world))).status).toBe(404)
-  await sweep(0)
+  await cleanUp(0)
   await put(ids.project, 2)
   await client.hears('what came after', () => heard()[1]?.length === 2)
   expect(heard()).toEqual([[1, 'gone'], [1, 2], [1]])
   const versions = client.updatesOf(ids.world).map(({ version = '' }) => version)
   expect(versions).toEqual([...new Set(versions)].sort())
   expect(await rows()).toEqual({ all: 3, alive: 2 })
-  await sweep(2)
+  await cleanUp(2)
   expect(await rows()).toEqual({ all: 2, alive: 2 })
 })
 
@@ -83,7 +91,7 @@ test('reports the deletion of a project once for each document in it', async () 
   const { rest, ids, put, hearsOfEnd, heard, rows, client } = await aFollowedProject()
   await rest.call('DELETE', '/api/organizations/projects/current/')
   await Promise.all([hearsOfEnd(ids.world), hearsOfEnd(ids.project)])
-  await sweep(0)
+  await cleanUp(0)
   await put(ids.organization, 2)
   await client.hears('what came after', () => heard()[2]?.length === 2)
   expect(heard()).toEqual([
@@ -91,7 +99,7 @@ test('reports the deletion of a project once for each document in it', async () 
     [1, 'gone'],
     [1, 2],
   ])
-  await sweep(2)
+  await cleanUp(2)
   expect(await rows()).toEqual({ all: 1, alive: 1 })
 })
 
@@ -104,7 +112,7 @@ test('kubectl delete of a world deletes its documents', async () => {
   await hearsOfEnd(ids.world)
 })
 
-test('deletes very many documents, and keeps other tombstones', async () => {
+test('deletes very many documents, and keeps other tombstones for a day', async () => {
   const { rest, scope, rows, ids, pathOf } = await aFollowedProject()
   await rest.call('DELETE', pathOf(ids.organization))
   await inSession(databaseUrl, (sql) =>
@@ -116,10 +124,12 @@ test('deletes very many documents, and keeps other tombstones', async () => {
   )
   expect((await rest.call('DELETE', '/api/organizations/projects/current/')).status).toBe(200)
   expect((await rows())?.alive).toBeLessThanOrEqual(1502)
-  await sweep(0)
+  await cleanUp(0)
   expect(await rows()).toEqual({ all: 2503, alive: 0 })
-  await sweep(2)
+  await cleanUp(2)
   expect(await rows()).toEqual({ all: 1, alive: 0 })
+  await cleanUp(25)
+  expect(await rows()).toEqual({ all: 0, alive: 0 })
 })
 
 test('writes no document into a scope that is being deleted concurrently', async () => {

@@ -23,7 +23,7 @@ const metric = async (name: string): Promise<number> => {
   return Number(new RegExp(`^${name.replace(/[{}"]/g, '\\$&')} (\\S+)$`, 'm').exec(text)?.[1] ?? 0)
 }
 
-/** A connection that was upgraded by hand, so that what it reads and writes is the test's alone. */
+/** Opens a raw connection with a WebSocket upgrade, so that the test controls every byte. */
 const rawSocket = async (scope: { organizationId?: string; projectId?: string }) => {
   const { port } = new URL(api.url)
   const socket = connect(Number(port), '127.0.0.1')
@@ -77,7 +77,7 @@ describe('a client', () => {
       buffered.push(await metric('orrery_realtime_buffered_bytes'))
     }
     await reader.hears('the last', ({ data }) => (data?.config as { rounds?: number })?.rounds === rounds - 1)
-    // 48 MB were meant for it: more than the wire takes at once, and a bounded part of them waited.
+    // 48 MB of updates were due: more than the socket buffers hold at once, and only a bounded part of them was queued.
     expect(Math.max(...buffered)).toBeGreaterThan(500_000)
     expect(Math.max(...buffered)).toBeLessThan(5_000_000)
     await ended
@@ -86,7 +86,7 @@ describe('a client', () => {
     mute.socket.destroy()
   })
 
-  test('that reads slowly ends with the newest versions and never goes back', async () => {
+  test('that reads slowly ends with the newest versions, and its versions never decrease', async () => {
     const { config, socket } = await aProject()
     const slow = await socket()
     for (let at = 0; at < 4; at += 1) slow.subscribe('liveConfig', `doc-${at}`)
@@ -118,6 +118,7 @@ describe('a client', () => {
     for (let at = 0; at < 1_000; at += 1)
       client.send({ action: 'unsubscribe', resource: { type: 'liveConfig', id: 'a' } })
     expect(await client.closes()).toMatchObject({ code: 1008 })
+    expect(client.heard.at(-1)).toEqual({ error: 'Connection closed', message: 'Too many messages per second.' })
   })
 
   test('that floods with pings and reads no answer is closed', async () => {
@@ -127,11 +128,14 @@ describe('a client', () => {
     await eventually('the end', async () => isOver(socket))
   })
 
-  test('gets five errors for malformed messages and is closed with 1008 at the sixth', async () => {
+  test('gets an error for each malformed message and is closed with 1008 at the sixth', async () => {
     const client = await (await aProject()).socket()
     for (let at = 0; at < 6; at += 1) client.send('{')
     expect((await client.closes()).code).toBe(1008)
-    expect(client.heard).toEqual(Array.from({ length: 5 }, () => ({ error: 'Invalid message format' })))
+    expect(client.heard).toEqual([
+      ...Array.from({ length: 6 }, () => ({ error: 'Invalid message format' })),
+      { error: 'Connection closed', message: 'Too many malformed messages.' },
+    ])
   })
 
   test.each([

@@ -140,7 +140,7 @@ describe('a subscription', () => {
       ({ warning, resource }) => warning !== undefined && resource?.id === 'end',
     )
     await config('twice', { n: 2 })
-    // Both come by the tail, in their order.
+    // The tail delivers both in order.
     await config('end', {})
     await client.hears('the end', ({ resource, data }) => resource?.id === 'end' && data !== undefined)
     expect(client.updatesOf('twice').map(({ data }) => data?.config)).toEqual([{ n: 1 }, { n: 1 }, { n: 2 }])
@@ -163,7 +163,7 @@ describe('a subscription', () => {
     })
   })
 
-  test('also holds for large documents, which are read from their row', async () => {
+  test('receives large documents too, which are read from their row', async () => {
     const { socket, config } = await aProject()
     const client = await socket()
     client.subscribe('liveConfig', 'large')
@@ -194,7 +194,7 @@ describe('a world', () => {
     expect(versions).toEqual([...new Set(versions)].sort())
   })
 
-  test('reports in its message what waits for the next start', async () => {
+  test('reports in its message the changes that wait for the next start', async () => {
     const rest = await aProject()
     const { body } = await rest.call<{ worldId: string }>('POST', '/api/worlds/', lobby)
     const client = await rest.socket()
@@ -230,7 +230,7 @@ describe('a request that fails', () => {
     ['no id', '{"action":"subscribe","resource":{"type":"kvStore"}}'],
     ['an id that is no text', '{"action":"subscribe","resource":{"type":"kvStore","id":7}}'],
     ['an unknown action', '{"action":"publish","resource":{"type":"kvStore","id":"a"}}'],
-  ])('is malformed where it is %s', async (_, text) => {
+  ])('is malformed if it is %s', async (_, text) => {
     const client = await (await aProject()).socket()
     client.send(text)
     await client.hears('the error', () => client.heard.length > 0)
@@ -252,7 +252,7 @@ describe('a request that fails', () => {
     ['Invalid resource id', 'liveConfig', 'a/b'],
     ['Invalid resource id', 'liveConfig', 'World:settings'],
     ['Invalid resource id', 'world', 'lobby'],
-  ])('is told as %s for the %s %s', async (error, type, id) => {
+  ])('gets the error %s for the %s %s', async (error, type, id) => {
     const client = await (await aProject()).socket()
     client.subscribe(type, id)
     const heard = await client.hears('the error', () => client.heard.length > 0)

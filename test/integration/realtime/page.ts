@@ -1,16 +1,16 @@
 import { createRealtime, type RealtimeOptions } from '#client/realtime.ts'
 
-// What the page of the browser test runs: the test calls `follow`, and reads what was told.
-const told = { phases: [] as string[], states: [] as string[] }
+// The module of the browser test's page. The test calls `follow` and reads `received`.
+const received = { phases: [] as string[], states: [] as string[] }
 
 const follow = (options: RealtimeOptions, worldId: string): void => {
-  const client = createRealtime({ ...options, onState: ({ state }) => told.states.push(state) })
+  const client = createRealtime({ ...options, onState: ({ state }) => received.states.push(state) })
   client.subscribe('world', worldId, {
-    onUpdate: ({ data }) => told.phases.push(data.phase),
-    onMissing: () => told.phases.push('missing'),
-    onDeleted: () => told.phases.push('deleted'),
-    onError: ({ code }) => told.phases.push(code),
+    onUpdate: ({ data }) => received.phases.push(data.phase),
+    onMissing: () => received.phases.push('missing'),
+    onDeleted: () => received.phases.push('deleted'),
+    onError: ({ code }) => received.phases.push(code),
   })
 }
 
-Object.assign(globalThis, { told, follow })
+Object.assign(globalThis, { received, follow })

@@ -1,7 +1,9 @@
-import { eq, inArray, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
 import { permissionsOfBot, platform } from '#api/domain/access/claims.ts'
+import { type GroupMapping, permissionsOfExternal } from '#api/domain/access/groups.ts'
 import { mayGrant } from '#api/domain/access/permissions.ts'
 import { type ApiKeyRow, apiKeys } from '#api/domain/apiKeys/table.ts'
+import { organizations } from '#api/domain/organizations/table.ts'
 import { revokedTokens, signingKeys } from '#api/domain/users/table.ts'
 import type { Found } from '#api/platform/auth/freshCache.ts'
 import type { IssuedToken, Principal } from '#api/platform/auth/principal.ts'
@@ -23,7 +25,9 @@ type KeyRow = Pick<
 const keyColumns = {
   id: apiKeys.id,
   organizationId: apiKeys.organizationId,
-  isActive: apiKeys.isActive,
+  // The keys of a deleted organization are valid again after its restoration.
+  isActive: sql<boolean>`${apiKeys.isActive} and not exists (
+    select from organizations o where o.id = ${apiKeys.organizationId} and o.deleting_at is not null)`,
   permissions: apiKeys.permissions,
   claims: apiKeys.claims,
   rotation: apiKeys.rotation,
@@ -73,18 +77,30 @@ const principalOfKey = (row: KeyRow, rotation: number, nowMs: number): Principal
   })
 }
 
-/** Returns a reader of the current state of principals, in the given order. An invalid credential yields undefined. */
+/**
+ * Returns a reader of the current state of principals, in the given order. An invalid credential yields undefined.
+ * `platformKeyIds` are the ids of the configured platform keys.
+ */
 export const createCredentialReader =
-  (db: Database, now: () => number) =>
+  (db: Database, now: () => number, platformKeyIds: ReadonlySet<string>) =>
   async (principals: readonly Principal[]): Promise<(Principal | undefined)[]> => {
     const keys = principals.filter(({ kind }) => kind === 'key')
     const tokens = principals.flatMap(({ token }) => token ?? [])
-    const [keyRows, minters] = await Promise.all([readKeyRows(db, keys), readMinters(db, tokens)])
+    const tenantIds = principals.flatMap(({ external, tenantId }) => (external && tenantId ? [tenantId] : []))
+    const [keyRows, minters, mappings] = await Promise.all([
+      readKeyRows(db, keys),
+      readMinters(db, tokens, platformKeyIds),
+      readGroupMappings(db, tenantIds),
+    ])
     return principals.map((principal) => {
-      const { kind, token, rotation = 0 } = principal
+      const { kind, token, external, tenantId = '', rotation = 0 } = principal
       if (kind === 'key') {
         const row = keyRows.get(principal.id)
         return row && principalOfKey(row, rotation, now())
+      }
+      if (external !== undefined) {
+        const own = mappings.get(tenantId)
+        return own && { ...principal, permissions: permissionsOfExternal(tenantId, external, own) }
       }
       if (token === undefined) return principal
       const minter = minters.get(token.id)
@@ -102,8 +118,28 @@ const readKeyRows = async (db: Database, keys: readonly Principal[]): Promise<Ma
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-/** Returns the keys that minted tokens, by token id. Revoked tokens and tokens of a retired signing key are left out. */
-const readMinters = async (db: Database, tokens: readonly IssuedToken[]): Promise<Map<string, KeyRow | 'platform'>> => {
+/** Returns the group mappings of organizations, by id. Deleted organizations are left out. */
+const readGroupMappings = async (
+  db: Database,
+  ids: readonly string[],
+): Promise<Map<string, readonly GroupMapping[]>> => {
+  if (ids.length === 0) return new Map()
+  const rows = await db
+    .select({ id: organizations.id, groupMappings: organizations.groupMappings })
+    .from(organizations)
+    .where(and(inArray(organizations.id, [...new Set(ids)]), isNull(organizations.deletingAt)))
+  return new Map(rows.map(({ id, groupMappings }) => [id, groupMappings]))
+}
+
+/**
+ * Returns the keys that minted tokens, by token id. Revoked tokens, tokens of a retired signing key and those of a deleted
+ * organization are left out.
+ */
+const readMinters = async (
+  db: Database,
+  tokens: readonly IssuedToken[],
+  platformKeyIds: ReadonlySet<string>,
+): Promise<Map<string, KeyRow | 'platform'>> => {
   if (tokens.length === 0) return new Map()
   const wanted = sql`jsonb_to_recordset(${JSON.stringify(tokens)}::text::jsonb)
     as t(id text, "keyId" text, "signingKeyId" text, "tenantId" text, "userId" text)`
@@ -113,11 +149,12 @@ const readMinters = async (db: Database, tokens: readonly IssuedToken[]): Promis
     .leftJoin(apiKeys, sql`${apiKeys.id} = t."keyId"`)
     .where(
       sql`exists (select from ${signingKeys} s where s.id = t."signingKeyId") and not exists (select from
-        ${revokedTokens} r where r.organization_id = t."tenantId" and r.user_id = t."userId" and r.id = t.id)`,
+        ${revokedTokens} r where r.organization_id = t."tenantId" and r.user_id = t."userId" and r.id = t.id)
+        and exists (select from ${organizations} o where o.id = t."tenantId" and o.deleting_at is null)`,
     )
   return new Map(
     rows.flatMap(({ tokenId, keyId, key }): [string, KeyRow | 'platform'][] =>
-      keyId === platform.id ? [[tokenId, 'platform']] : key === null ? [] : [[tokenId, key]],
+      platformKeyIds.has(keyId) ? [[tokenId, 'platform']] : key === null ? [] : [[tokenId, key]],
     ),
   )
 }

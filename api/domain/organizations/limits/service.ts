@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm'
 import type { Deps } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
+import type { Database } from '#api/platform/database/client.ts'
 import { type OrganizationRow, organizations } from '../table.ts'
 
 /** The age at which cached limits are read again. */
@@ -15,6 +16,19 @@ export const limitsOf = (defaults: Limits, { limits }: Pick<OrganizationRow, 'li
   ...limits,
 })
 
+/** Reads the limits of an organization. Returns undefined if it does not exist. */
+export const readLimits = async (
+  db: Database,
+  defaults: Limits,
+  organizationId: string,
+): Promise<Limits | undefined> => {
+  const [row] = await db
+    .select({ limits: organizations.limits })
+    .from(organizations)
+    .where(eq(organizations.id, organizationId))
+  return row && limitsOf(defaults, row)
+}
+
 /**
  * Returns a look-up of limits that does no I/O, for checks on every request. A change takes effect within about 5 s.
  * Until the first read of an organization is done, its limits are the defaults.
@@ -27,12 +41,9 @@ export const createLimitCache = ({
 }: Pick<Deps, 'db' | 'clock' | 'log' | 'defaultLimits'>) => {
   const entries = new Map<string, Entry>()
   const read = async (organizationId: string): Promise<void> => {
-    const [row] = await db
-      .select({ limits: organizations.limits })
-      .from(organizations)
-      .where(eq(organizations.id, organizationId))
-    if (row === undefined) return
-    entries.set(organizationId, { limits: limitsOf(defaultLimits, row), readAtMs: clock.monotonic() })
+    const limits = await readLimits(db, defaultLimits, organizationId)
+    if (limits === undefined) return
+    entries.set(organizationId, { limits, readAtMs: clock.monotonic() })
   }
   return (organizationId: string): Limits => {
     const known = entries.get(organizationId)

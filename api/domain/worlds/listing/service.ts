@@ -1,21 +1,64 @@
-import { and, eq, inArray, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { type AnyColumn, and, asc, count, desc, eq, gt, inArray, isNull, lt, or, type SQL, sql } from 'drizzle-orm'
 import { authoriseListing, pathOf } from '#api/domain/access/authorise.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import { readableWorlds, strongestVerb } from '#api/domain/access/permissions.ts'
 import { presentWorld } from '#api/domain/worlds/present.ts'
-import type { WorldAnswer } from '#api/domain/worlds/schema.ts'
+import type { WorldAnswer, WorldCounts, WorldFields } from '#api/domain/worlds/schema.ts'
 import { launchContexts, worlds } from '#api/domain/worlds/table.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
-import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
+import { type Page, toPaged } from '#api/platform/http/page.ts'
 import { notFound } from '#api/platform/http/problem.ts'
+import { type WorldPhase, worldPhases } from '#shared/enumerations.ts'
+import { cursorAfter, type WorldOrder, type WorldPage } from './order.ts'
+import type { WorldFilter } from './query.ts'
 
-/** Lists the worlds of the organization, or of one project of it, that the caller can read; oldest first. */
-export const listWorlds = async (ctx: Context, page: Page): Promise<Paged<WorldAnswer>> => {
+/** A page of worlds, with the cursor of the next page if there is one. */
+type WorldsPage = { readonly items: WorldFields[]; readonly next?: string }
+
+/**
+ * Lists the worlds of the organization, or of one project of it, that the caller can read and that match the filter. With
+ * `fields`, the worlds have only these members and `documentId`.
+ */
+export const listWorlds = async (
+  ctx: Context,
+  page: WorldPage,
+  { filter = {}, fields = [] }: { filter?: WorldFilter; fields?: readonly (keyof WorldAnswer)[] } = {},
+): Promise<WorldsPage> => {
   authoriseListing(ctx)
-  const { items, ...next } = await readWorlds(ctx, page, and(whereInScope(ctx), whereReadable(ctx)))
-  if (items.length === 0) await checkScopeExists(ctx)
-  return { ...next, items: items.map(({ world, context }) => presentWorld(world, context, verbOnWorld(ctx, world))) }
+  const { order, limit } = page
+  const rows = await selectWorlds(ctx, and(whereListed(ctx, filter), whereAfter(page)))
+    .orderBy(...orderBy(order))
+    .limit(limit + 1)
+  if (rows.length === 0) await checkScopeExists(ctx)
+  const items = rows
+    .slice(0, limit)
+    .map(({ world, context }) => pickFields(presentWorld(world, context, verbOnWorld(ctx, world)), fields))
+  const last = rows.length > limit ? rows[limit - 1] : undefined
+  return last === undefined ? { items } : { items, next: cursorAfter(order, last.world) }
 }
+
+const pickFields = (world: WorldAnswer, fields: readonly (keyof WorldAnswer)[]): WorldFields => {
+  if (fields.length === 0) return world
+  const wanted: readonly string[] = ['documentId', ...fields]
+  return Object.fromEntries(Object.entries(world).filter(([name]) => wanted.includes(name))) as WorldFields
+}
+
+/** Counts the worlds of the organization, or of one project, that the caller can read and that match the filter. */
+export const countWorlds = async (ctx: Context, filter: WorldFilter): Promise<WorldCounts> => {
+  authoriseListing(ctx)
+  const rows = await ctx.db
+    .select({ phase: worlds.phase, worlds: count() })
+    .from(worlds)
+    .where(and(whereListed(ctx, filter), isNull(worlds.deletingAt)))
+    .groupBy(worlds.phase)
+  if (rows.length === 0) await checkScopeExists(ctx)
+  const ofPhase = (phase: WorldPhase): number => rows.find((row) => row.phase === phase)?.worlds ?? 0
+  const phases = Object.fromEntries(worldPhases.map((phase) => [phase, ofPhase(phase)])) as WorldCounts['phases']
+  return { total: rows.reduce((sum, row) => sum + row.worlds, 0), phases }
+}
+
+const whereListed = (ctx: Context, filter: WorldFilter): SQL | undefined =>
+  and(whereInScope(ctx), whereReadable(ctx), whereMatching(filter))
 
 /** Returns the caller's strongest verb on a world, or `r` if the caller has none, as for public worlds of others. */
 export const verbOnWorld = ({ principal }: Context, world: { organizationId: string; projectId: string; id: string }) =>
@@ -23,17 +66,61 @@ export const verbOnWorld = ({ principal }: Context, world: { organizationId: str
 
 /** Reads a page of worlds with their launch contexts, oldest first, without worlds that are being deleted. */
 export const readWorlds = async (ctx: Context, page: Page, where: SQL | undefined) => {
-  const rows = await ctx.db
-    .select({ world: worlds, context: launchContexts })
-    .from(worlds)
-    .innerJoin(launchContexts, eq(launchContexts.worldId, worlds.id))
-    .where(and(where, isNull(worlds.deletingAt), whereAfterCursor(worlds, page)))
+  const rows = await selectWorlds(ctx, and(where, whereAfterCursor(worlds, page)))
     .orderBy(...listOrder(worlds))
     .limit(page.limit + 1)
   return toPaged(
     rows.map((row) => ({ ...row, id: row.world.id, createdAt: row.world.createdAt })),
     page,
   )
+}
+
+const selectWorlds = ({ db }: Context, where: SQL | undefined) =>
+  db
+    .select({ world: worlds, context: launchContexts })
+    .from(worlds)
+    .innerJoin(launchContexts, eq(launchContexts.worldId, worlds.id))
+    .where(and(where, isNull(worlds.deletingAt)))
+
+/** Returns the condition for worlds after the page's cursor, in its order. */
+const whereAfter = ({ order, after }: Pick<WorldPage, 'order' | 'after'>): SQL | undefined => {
+  if (after === undefined) return undefined
+  const beyond = order.isDescending ? lt : gt
+  const column: AnyColumn = worlds[order.field]
+  return or(beyond(column, after.value), and(eq(column, after.value), beyond(worlds.id, after.id)))
+}
+
+/** Returns the columns of the order, with the id last, which makes it total. */
+const orderBy = ({ field, isDescending }: WorldOrder): [SQL, SQL] => {
+  const direct = isDescending ? desc : asc
+  return [direct(worlds[field]), direct(worlds.id)]
+}
+
+/** Restricts worlds to those that match a filter. */
+export const whereMatching = ({
+  phase = [],
+  profile = [],
+  region = [],
+  name,
+  q,
+  label = [],
+}: WorldFilter): SQL | undefined =>
+  and(
+    phase.length === 0 ? undefined : inArray(worlds.phase, phase),
+    profile.length === 0 ? undefined : inArray(sql`${worlds.networking} #>> '{scaling,profile}'`, profile),
+    region.length === 0 ? undefined : inArray(sql`${worlds.compute} ->> 'region'`, region),
+    name === undefined ? undefined : eq(worlds.name, name),
+    q === undefined ? undefined : or(whereContains(worlds.name, q), whereContains(worlds.description, q)),
+    ...label.map(whereLabelled),
+  )
+
+const whereContains = (column: AnyColumn, text: string): SQL => sql`strpos(lower(${column}), lower(${text})) > 0`
+
+const whereLabelled = (label: string): SQL => {
+  const at = label.indexOf('=')
+  const labels = sql`(${worlds.metadata} -> 'labels')`
+  if (at < 0) return sql`jsonb_exists(${labels}, ${label})`
+  return sql`${labels} ->> ${label.slice(0, at)}::text = ${label.slice(at + 1)}`
 }
 
 /** Restricts worlds to the organization and the project of the headers. An absent header restricts nothing. */

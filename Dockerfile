@@ -1,0 +1,39 @@
+# Builds the images of the product: docker build --target orrery|world-server|bot .
+# Each has a base with the C library, and the files that dev/images/files.ts lists. BASE may be any base with glibc,
+# libstdc++, libgcc and certificates.
+ARG BUILDER=docker.io/library/node:26-bookworm-slim
+ARG BASE=gcr.io/distroless/cc-debian12:nonroot
+
+FROM ${BUILDER} AS build
+WORKDIR /src
+RUN apt-get update && apt-get install -y --no-install-recommends binutils && rm -rf /var/lib/apt/lists/*
+COPY package.json package-lock.json ./
+RUN npm ci --no-fund --no-audit
+COPY . .
+RUN npm run -s images -- --files /out
+
+FROM ${BASE} AS base
+ARG VERSION=0.0.0
+ARG REVISION=
+LABEL org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.vendor="Orrery"
+USER 65532:65532
+WORKDIR /opt/orrery
+
+FROM base AS world-server
+LABEL org.opencontainers.image.title="Orrery world server"
+COPY --from=build /out/world-server/ /
+ENTRYPOINT ["/opt/orrery/bin/node", "/opt/orrery/main.mjs"]
+
+FROM base AS bot
+LABEL org.opencontainers.image.title="Orrery bot"
+COPY --from=build /out/bot/ /
+ENTRYPOINT ["/opt/orrery/bin/node", "/opt/orrery/main.mjs"]
+
+FROM base AS orrery
+LABEL org.opencontainers.image.title="Orrery"
+COPY --from=build /out/orrery/ /
+ENTRYPOINT ["/opt/orrery/bin/node"]
+CMD ["/opt/orrery/api.mjs"]

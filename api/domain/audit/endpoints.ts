@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { nextPageLink, toPage } from '#api/platform/http/page.ts'
+import { auditQuery, auditRecord, platformAuditRecord } from './schema.ts'
+import { listAuditRecords, listPlatformAuditRecords } from './service.ts'
+
+const path = '/api/audit/'
+const platformPath = '/api/audit/platform/'
+
+/** The endpoints of audit records. */
+export const auditEndpoints = [
+  endpoint({
+    method: 'get',
+    path,
+    operationId: 'listAuditRecords',
+    summary: 'List who changed what in an organization, newest first',
+    tag: 'Audit',
+    scope: 'organization',
+    needs: ['organization', '*'],
+    query: auditQuery,
+    answer: z.array(auditRecord),
+    answerHeaders: ['link'],
+    handle: async (ctx, { query }) => {
+      const { items, next } = await listAuditRecords(ctx, query)
+      const { limit: _, cursor: __, ...filters } = query
+      return { body: items, headers: nextPageLink(path, toPage(query), next, filters) }
+    },
+  }),
+  endpoint({
+    method: 'get',
+    path: platformPath,
+    operationId: 'listPlatformAuditRecords',
+    summary: 'List who changed the platform itself, newest first',
+    credential: 'key',
+    tag: 'Audit',
+    platformOnly: true,
+    query: auditQuery,
+    answer: z.array(platformAuditRecord),
+    answerHeaders: ['link'],
+    problems: [403],
+    handle: async (ctx, { query }) => {
+      const { items, next } = await listPlatformAuditRecords(ctx, query)
+      const { limit: _, cursor: __, ...filters } = query
+      return { body: items, headers: nextPageLink(platformPath, toPage(query), next, filters) }
+    },
+  }),
+]

@@ -1,0 +1,21 @@
+import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { bulkAnswer, bulkBody } from './schema.ts'
+import { actOnWorlds } from './service.ts'
+
+/** The endpoint that acts on many worlds. */
+export const bulkEndpoints = [
+  endpoint({
+    method: 'post',
+    path: '/api/worlds/actions/',
+    operationId: 'actOnWorlds',
+    summary: 'Start, stop or delete many worlds',
+    tag: 'Worlds',
+    scope: 'organization?project',
+    listing: true,
+    body: bulkBody,
+    answer: bulkAnswer,
+    auditsItself: true,
+    problems: [404, 409],
+    handle: async (ctx, { body }) => ({ body: await actOnWorlds(ctx, body) }),
+  }),
+]

@@ -1,0 +1,28 @@
+import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
+import { syncStatus } from './schema.ts'
+import { getSyncStatus } from './service.ts'
+
+const path = '/api/sync/'
+
+/** The endpoint of the state of the sync. */
+export const clusterEndpoints = [
+  endpoint({
+    method: 'get',
+    path,
+    operationId: 'getSyncStatus',
+    summary: 'Read the state of the synchronisation with the clusters',
+    credential: 'key',
+    tag: 'Sync',
+    platformOnly: true,
+    query: pageQuery,
+    answer: syncStatus,
+    answerHeaders: ['link'],
+    problems: [403],
+    handle: async (ctx, { query }) => {
+      const page = toPage(query)
+      const { status, next } = await getSyncStatus(ctx, page)
+      return { body: status, headers: nextPageLink(path, page, next) }
+    },
+  }),
+]

@@ -1,0 +1,87 @@
+import { count, sql } from 'drizzle-orm'
+import type { Context } from '#api/domain/access/context.ts'
+import type { Database } from '#api/platform/database/client.ts'
+import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
+import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
+import { clusterOutbox } from '#api/platform/outbox/table.ts'
+import { explainRefusal } from './explain.ts'
+import { kindNames, type SyncStatusAnswer } from './schema.ts'
+import { clusterStates, type FindingRow, heldSweeps, syncFindings } from './table.ts'
+
+/** Reads the state of the sync, with a page of findings. */
+export const getSyncStatus = async (
+  { db }: Pick<Context, 'db'>,
+  page: Page,
+): Promise<Paged<FindingRow> & { readonly status: SyncStatusAnswer }> => {
+  const [states, sweeps, dirty, counts, rows] = await Promise.all([
+    db.select().from(clusterStates).orderBy(clusterStates.name),
+    db.select().from(heldSweeps),
+    readDirtyRows(db),
+    countFindings(db),
+    db
+      .select()
+      .from(syncFindings)
+      .where(whereAfterCursor(syncFindings, page))
+      .orderBy(...listOrder(syncFindings))
+      .limit(page.limit + 1),
+  ])
+  const paged = toPaged(rows, page)
+  const total = (type: FindingRow['type']): number =>
+    counts.reduce((sum, each) => sum + (each.type === type ? each.count : 0), 0)
+  const status: SyncStatusAnswer = {
+    clusters: states.map((state) => ({
+      name: state.name,
+      state: state.refusal ?? 'Accepted',
+      message: explainRefusal(state),
+      uid: state.uid,
+      heldSweeps: sweeps
+        .filter(({ cluster, missing }) => cluster === state.name && missing > 0)
+        .map(({ kind, missing, total: all, examples, heldAt }) => ({
+          kind: kindNames[kind],
+          missing,
+          total: all,
+          examples: [...examples],
+          heldAt: heldAt.toISOString(),
+        })),
+    })),
+    dirtyRows: dirty,
+    counts: { frozen: total('Frozen'), orphans: total('Orphan'), strangers: total('Stranger') },
+    findings: paged.items.map(({ id, type, kind, cluster, namespace, name, message, createdAt }) => ({
+      id,
+      type,
+      kind: kindNames[kind],
+      cluster,
+      namespace,
+      name,
+      message,
+      createdAt: createdAt.toISOString(),
+    })),
+  }
+  return { ...paged, status }
+}
+
+const oldestSeconds = sql<number>`greatest(0, coalesce(extract(epoch from now() - min(${clusterOutbox.markedAt})), 0))::float8`
+
+/** Reads the number of dirty rows, and for how long the oldest of them has been dirty. */
+export const readDirtyRows = async (db: Database): Promise<SyncStatusAnswer['dirtyRows']> => {
+  const [row] = await db.select({ count: count(), oldestSeconds }).from(clusterOutbox)
+  return { count: row?.count ?? 0, oldestSeconds: row?.oldestSeconds ?? 0 }
+}
+
+/** Reads the number of dirty rows of each cluster that has some, and for how long the oldest of them has been dirty. */
+export const readDirtyRowsByCluster = (
+  db: Database,
+): Promise<(SyncStatusAnswer['dirtyRows'] & { readonly cluster: string })[]> =>
+  db
+    .select({ cluster: clusterOutbox.cluster, count: count(), oldestSeconds })
+    .from(clusterOutbox)
+    .groupBy(clusterOutbox.cluster)
+
+/** Counts the findings of each type and kind. */
+export const countFindings = (
+  db: Database,
+): Promise<(Pick<FindingRow, 'type' | 'kind'> & { readonly count: number })[]> =>
+  db
+    .select({ type: syncFindings.type, kind: syncFindings.kind, count: count() })
+    .from(syncFindings)
+    .groupBy(syncFindings.type, syncFindings.kind)

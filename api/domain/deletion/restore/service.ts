@@ -1,0 +1,235 @@
+import { and, count, eq, gt, inArray, isNotNull, isNull, type SQL, sql } from 'drizzle-orm'
+import { authoriseCall } from '#api/domain/access/authorise.ts'
+import type { Context } from '#api/domain/access/context.ts'
+import { botDeployments } from '#api/domain/bots/table.ts'
+import type { DeletedWorld } from '#api/domain/deletion/schema.ts'
+import { restoreDocuments } from '#api/domain/documents/cleanup/service.ts'
+import { lockLimits } from '#api/domain/organizations/service.ts'
+import { organizations } from '#api/domain/organizations/table.ts'
+import { lockProject } from '#api/domain/projects/service.ts'
+import { projects } from '#api/domain/projects/table.ts'
+import { checkWorldSize } from '#api/domain/worlds/size.ts'
+import { launchContexts, type WorldRow, worlds } from '#api/domain/worlds/table.ts'
+import type { Transaction } from '#api/platform/database/client.ts'
+import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
+import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
+import { notFound, Problem } from '#api/platform/http/problem.ts'
+import { markAllDirty } from '#api/platform/outbox/outbox.ts'
+
+/** Lists the deleted worlds of the project that can be restored, oldest world first. */
+export const listDeletedWorlds = async (ctx: Context, page: Page): Promise<Paged<DeletedWorld>> => {
+  const { organizationId, projectId } = ctx
+  if (!(await ctx.scopeExists('project', { organizationId, projectId, worldId: '' }))) throw notFound()
+  const rows = await ctx.db
+    .select()
+    .from(worlds)
+    .where(and(whereKept(ctx), whereAfterCursor(worlds, page)))
+    .orderBy(...listOrder(worlds))
+    .limit(page.limit + 1)
+  const { items, ...next } = toPaged(rows, page)
+  return { ...next, items: items.map(presentDeleted) }
+}
+
+const presentDeleted = ({ id, name, deletingAt, purgeAt, removedAt }: WorldRow): DeletedWorld => ({
+  documentId: id,
+  name,
+  deletedAt: deletingAt?.toISOString() ?? '',
+  purgeAt: purgeAt?.toISOString() ?? '',
+  isRestorable: removedAt !== null,
+})
+
+/**
+ * Restores a deleted world with its bots, documents, deployments and picture. It is inactive, private and without a run.
+ * Throws a 409 while its resource exists and at a limit of the organization.
+ */
+export const restoreWorld = async (ctx: Context, worldId: string): Promise<void> => {
+  await ctx.db.transaction(async (tx) => {
+    const { organizationId, projectId } = ctx
+    if (!(await lockProject(tx, ctx))) throw notFound()
+    const restored = await restoreWorlds(ctx, tx, and(whereKept(ctx), eq(worlds.id, worldId)))
+    if (restored.length === 0) throw notFound()
+    await restoreDocuments(tx, { organizationId, projectId }, [worldId])
+  })
+  ctx.wakeSync()
+}
+
+/** Restores a deleted project with the worlds that were deleted with it. */
+export const restoreProject = async (ctx: Context, projectId: string): Promise<void> => {
+  await ctx.db.transaction(async (tx) => {
+    const { organizationId } = ctx
+    const [deleted] = await tx
+      .select()
+      .from(projects)
+      .where(and(eq(projects.organizationId, organizationId), eq(projects.id, projectId), gt(projects.purgeAt, now)))
+      .for('update')
+    if (deleted === undefined) throw notFound()
+    await restoreProjects(ctx, tx, [deleted])
+  })
+  ctx.wakeSync()
+}
+
+/** Restores a deleted organization with the projects and worlds that were deleted with it. Needs the platform key. */
+export const restoreOrganization = async (ctx: Context): Promise<void> => {
+  authoriseCall(ctx.principal, { platformOnly: true })
+  await ctx.db.transaction(async (tx) => {
+    const { organizationId } = ctx
+    const [row] = await tx
+      .select()
+      .from(organizations)
+      .where(and(eq(organizations.id, organizationId), gt(organizations.purgeAt, now)))
+      .for('update')
+    if (row?.deletingAt == null) throw notFound()
+    await tx
+      .update(organizations)
+      .set({ deletingAt: null, purgeAt: null, revision: row.revision + 1 })
+      .where(eq(organizations.id, organizationId))
+    const deleted = await tx
+      .select()
+      .from(projects)
+      .where(and(eq(projects.organizationId, organizationId), eq(projects.deletingAt, row.deletingAt)))
+      .for('update')
+    await restoreProjects(ctx, tx, deleted)
+  })
+  ctx.wakeSync()
+}
+
+const now = sql`now()`
+
+/** Selects the deleted worlds of the project of the headers that are kept. */
+const whereKept = ({ organizationId, projectId }: Context): SQL | undefined =>
+  and(
+    eq(worlds.organizationId, organizationId),
+    eq(worlds.projectId, projectId),
+    isNotNull(worlds.deletingAt),
+    gt(worlds.purgeAt, now),
+  )
+
+const restoreProjects = async (
+  ctx: Context,
+  tx: Transaction,
+  deleted: readonly (typeof projects.$inferSelect)[],
+): Promise<void> => {
+  for (const { id: projectId, organizationId, deletingAt, revision } of deleted) {
+    await tx
+      .update(projects)
+      .set({ deletingAt: null, purgeAt: null, revision: revision + 1 })
+      .where(eq(projects.id, projectId))
+    const ofProject = and(
+      whereKept({ ...ctx, projectId }),
+      deletingAt === null ? undefined : eq(worlds.deletingAt, deletingAt),
+    )
+    const restored = await restoreWorlds(ctx, tx, ofProject)
+    await restoreDocuments(tx, { organizationId, projectId }, ['', ...restored])
+  }
+}
+
+/** Restores the selected rows with their bots. Returns their ids. */
+const restoreWorlds = async (ctx: Context, tx: Transaction, where: SQL | undefined): Promise<string[]> => {
+  const rows = await tx.select().from(worlds).where(where).orderBy(worlds.id).for('update')
+  const unfinished = rows.find(({ removedAt }) => removedAt === null)
+  if (unfinished !== undefined) {
+    throw new Problem(
+      'conflict',
+      `The world ${unfinished.id} is still being deleted: its resource exists in the cluster. Try again when it is gone.`,
+    )
+  }
+  const ids = rows.map(({ id }) => id)
+  if (ids.length === 0) return []
+  await checkLimits(ctx, tx, rows)
+  const cleared = {
+    deletingAt: null,
+    purgeAt: null,
+    removedAt: null,
+    statusMessage: '',
+    conditions: [],
+    updatedAt: new Date(ctx.clock.now()),
+  }
+  const restored = await tx
+    .update(worlds)
+    .set({
+      ...cleared,
+      cluster: sql`coalesce(${worlds.targetCluster}, ${worlds.cluster})`,
+      targetCluster: null,
+      resourceName: restoredName(worlds, ids),
+      state: 'Stopped',
+      runId: null,
+      startedAt: null,
+      startedWith: null,
+      runningCapacity: 0,
+      phase: 'Inactive',
+      address: null,
+      revision: sql`${worlds.revision} + 1`,
+      runRevision: sql`${worlds.revision} + 1`,
+      statusVersion: sql`${worlds.statusVersion} + 1`,
+    })
+    .where(inArray(worlds.id, ids))
+    .returning({ id: worlds.id, revision: worlds.revision })
+  await tx.update(launchContexts).set({ isPublic: false }).where(inArray(launchContexts.worldId, ids))
+  const ofWorlds = and(inArray(botDeployments.worldId, ids), isNotNull(botDeployments.removedAt))
+  const deletedBots = await tx.select({ id: botDeployments.id }).from(botDeployments).where(ofWorlds)
+  const bots = await tx
+    .update(botDeployments)
+    .set({
+      ...cleared,
+      cluster: sql`coalesce(${botDeployments.targetCluster}, ${botDeployments.cluster})`,
+      targetCluster: null,
+      resourceName: restoredName(
+        botDeployments,
+        deletedBots.map(({ id }) => id),
+      ),
+      worldName: sql`(select ${worlds.resourceName} from ${worlds} where ${worlds.id} = ${botDeployments.worldId})`,
+      phase: 'Pending',
+      startedAt: null,
+      revision: sql`${botDeployments.revision} + 1`,
+    })
+    .where(ofWorlds)
+    .returning({ id: botDeployments.id, revision: botDeployments.revision })
+  await markAllDirty(tx, 'world', restored, ctx.traceparent)
+  await markAllDirty(tx, 'bot', bots, ctx.traceparent)
+  return ids
+}
+
+/**
+ * Returns the name of a restored resource: its former name, or the id of the row if the row has moved to another cluster or if
+ * another row there has that name by now. `ids` are restored together.
+ */
+const restoredName = (table: typeof worlds | typeof botDeployments, ids: readonly string[]): SQL => {
+  const hasName = sql`other.organization_id = ${table.organizationId} and other.cluster = ${table.cluster}
+    and other.resource_name = ${table.resourceName} and other.id <> ${table.id}`
+  const isEarlier = sql`other.id < ${table.id} and ${inArray(sql`other.id`, [...ids])}`
+  return sql`case when ${table.targetCluster} is null and not exists (
+    select from ${table} other where ${hasName} and (other.deleting_at is null or ${isEarlier})
+  ) then ${table.resourceName} else ${table.id} end`
+}
+
+/** Throws a 409 if the organization would exceed maxWorlds or maxBotDeployments, and a 403 for a size over its limits. */
+const checkLimits = async (ctx: Context, tx: Transaction, rows: readonly WorldRow[]): Promise<void> => {
+  const limits = await lockLimits(ctx, tx)
+  for (const { networking, admission } of rows) {
+    const size = { profile: networking.scaling.profile, capacity: admission.capacity }
+    checkWorldSize(size, { limits, ...ctx.principal })
+  }
+  const ids = rows.map(({ id }) => id)
+  const ofOrganization = eq(worlds.organizationId, ctx.organizationId)
+  const [live] = await tx
+    .select({ count: count() })
+    .from(worlds)
+    .where(and(ofOrganization, isNull(worlds.deletingAt)))
+  const bots = eq(botDeployments.organizationId, ctx.organizationId)
+  const ofWorlds = and(inArray(botDeployments.worldId, ids), isNotNull(botDeployments.removedAt))
+  const [liveBots] = await tx
+    .select({ count: count() })
+    .from(botDeployments)
+    .where(and(bots, isNull(botDeployments.deletingAt)))
+  const [moreBots] = await tx.select({ count: count() }).from(botDeployments).where(and(bots, ofWorlds))
+  for (const [name, total] of [
+    ['maxWorlds', (live?.count ?? 0) + ids.length],
+    ['maxBotDeployments', (liveBots?.count ?? 0) + (moreBots?.count ?? 0)],
+  ] as const) {
+    if (total <= limits[name]) continue
+    throw new Problem(
+      'limit_reached',
+      `The organization would have ${total}, and its limit ${name} is ${limits[name]}.`,
+    )
+  }
+}

@@ -1,0 +1,30 @@
+import { z } from 'zod'
+import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
+import { shownId, shownInstant } from '#api/platform/http/fields.ts'
+
+/** A deleted world that can be restored. */
+export const deletedWorld = z
+  .object({
+    documentId: shownId('world'),
+    name: z.string(),
+    deletedAt: shownInstant(),
+    purgeAt: shownInstant().meta({
+      description: 'The time from which the world is erased.',
+      examples: [exampleInstant],
+    }),
+    isRestorable: z.boolean().meta({ description: 'False while the resource of the world still exists.' }),
+  })
+  .meta({
+    id: 'DeletedWorld',
+    examples: [
+      {
+        documentId: exampleId('world'),
+        name: 'Lobby',
+        deletedAt: exampleInstant,
+        purgeAt: exampleInstant,
+        isRestorable: true,
+      },
+    ],
+  })
+
+export type DeletedWorld = z.output<typeof deletedWorld>

@@ -1,0 +1,33 @@
+import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { groupsBody } from './schema.ts'
+import { getGroups, putGroups } from './service.ts'
+
+const route = {
+  path: '/api/organizations/current/groups/',
+  tag: 'Tokens',
+  scope: 'organization',
+  needs: ['organization', '*'],
+} as const
+
+/** The endpoints of the group mappings of an organization. */
+export const groupEndpoints = [
+  endpoint({
+    ...route,
+    method: 'put',
+    operationId: 'putGroups',
+    summary: 'Replace the permissions of groups of external issuers',
+    // The permissions of a group outlive the token of the caller.
+    credential: 'key',
+    body: groupsBody,
+    answer: groupsBody,
+    handle: async (ctx, { body }) => ({ body: await putGroups(ctx, body) }),
+  }),
+  endpoint({
+    ...route,
+    method: 'get',
+    operationId: 'getGroups',
+    summary: 'Read the permissions of groups of external issuers',
+    answer: groupsBody,
+    handle: async (ctx) => ({ body: await getGroups(ctx) }),
+  }),
+]

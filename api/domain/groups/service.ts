@@ -1,0 +1,73 @@
+import { and, eq, isNull } from 'drizzle-orm'
+import type { Context } from '#api/domain/access/context.ts'
+import type { GroupMapping } from '#api/domain/access/groups.ts'
+import { mayGrant, permissionsWithin } from '#api/domain/access/permissions.ts'
+import { maySignFor } from '#api/domain/access/token.ts'
+import { organizations } from '#api/domain/organizations/table.ts'
+import { createFaultList } from '#api/platform/http/faults.ts'
+import { notFound, Problem } from '#api/platform/http/problem.ts'
+import type { Groups } from './schema.ts'
+
+/** The maximum number of issuers that a message names. */
+const maxNamedIssuers = 5
+
+/** Returns the group mappings of the organization. */
+export const getGroups = async (ctx: Context): Promise<Groups> => {
+  const [row] = await ctx.db
+    .select({ groups: organizations.groupMappings })
+    .from(organizations)
+    .where(whereOrganization(ctx))
+  if (row === undefined) throw notFound()
+  return { groups: [...row.groups] }
+}
+
+/**
+ * Replaces the group mappings of the organization. Every replica applies them within a second, also to open connections. Throws
+ * a 403 for permissions that the caller lacks or that lie outside the organization, and a 400 for an issuer that may not sign
+ * tokens for it.
+ */
+export const putGroups = async (ctx: Context, { groups }: Groups): Promise<Groups> => {
+  refuseEscalation(
+    ctx,
+    groups.flatMap(({ permissions }) => permissions),
+  )
+  refuseUnknownIssuers(ctx, groups)
+  await ctx.db.transaction(async (tx) => {
+    const changed = await tx
+      .update(organizations)
+      .set({ groupMappings: groups, updatedAt: new Date(ctx.clock.now()) })
+      .where(whereOrganization(ctx))
+      .returning({ id: organizations.id })
+    if (changed.length === 0) throw notFound()
+  })
+  ctx.tokens.forget(ctx.organizationId)
+  return { groups }
+}
+
+const refuseEscalation = ({ principal, organizationId }: Context, permissions: readonly string[]): void => {
+  const within = new Set(permissionsWithin(organizationId, permissions))
+  const excess = permissions.filter((each) => !within.has(each) || !mayGrant(principal.permissions, each))
+  if (excess.length === 0) return
+  const detail = `Groups get only permissions that the credential holds in the organization: not ${excess.join(', ')}.`
+  throw new Problem('forbidden', detail)
+}
+
+const refuseUnknownIssuers = (
+  { externalIssuers, organizationId }: Context,
+  groups: readonly Pick<GroupMapping, 'issuer'>[],
+): void => {
+  const known = externalIssuers.filter((each) => maySignFor(each, organizationId)).map(({ issuer }) => issuer)
+  const accepted = known.length === 0 ? 'It accepts none' : `It accepts ${known.slice(0, maxNamedIssuers).join(', ')}`
+  const faults = createFaultList()
+  for (const [at, { issuer }] of groups.entries()) {
+    if (known.includes(issuer)) continue
+    faults.add(
+      ['groups', at, 'issuer'],
+      `is no issuer of which the platform accepts tokens for the organization. ${accepted}.`,
+    )
+  }
+  if (faults.total() > 0) throw faults.toProblem()
+}
+
+const whereOrganization = ({ organizationId }: Context) =>
+  and(eq(organizations.id, organizationId), isNull(organizations.deletingAt))

@@ -1,0 +1,44 @@
+import type { Context } from '#api/domain/access/context.ts'
+import { botsExist } from '#api/domain/bots/service.ts'
+import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { botLogQuery, worldLogQuery } from './query.ts'
+import { readBotLog, readWorldLog } from './service.ts'
+
+/** Logs may hold secrets of the program, so they need the verb of those who can change it. */
+const logRoute = {
+  method: 'get',
+  scope: 'project',
+  needs: ['world', 'w'],
+  streams: ['text/plain', 'text/event-stream'],
+  problems: [409, 501],
+  answerDescription:
+    'The log as text, or as server-sent events if Accept names text/event-stream: one event for each line, and a last event `end` with the reason.',
+} as const
+
+/** The endpoints of the logs of servers and bots. */
+export const logEndpoints = [
+  endpoint({
+    ...logRoute,
+    path: '/api/worlds/{worldId}/logs/',
+    operationId: 'readWorldLog',
+    summary: 'Read or follow the log of the server of a world',
+    tag: 'Worlds',
+    query: worldLogQuery,
+    handle: async (ctx, { params, query, accept }) => ({
+      stream: await readWorldLog(ctx, { ...params, ...query, accept }),
+    }),
+  }),
+  endpoint({
+    ...logRoute,
+    path: '/api/worlds/{worldId}/bots/{botDeploymentId}/logs/',
+    operationId: 'readBotLog',
+    summary: 'Read or follow the log of a bot',
+    tag: 'Bots',
+    exists: (ctx: Context, { worldId = '', botDeploymentId = '' }: Readonly<Record<string, string>>) =>
+      botsExist(ctx, { worldId, botDeploymentId }),
+    query: botLogQuery,
+    handle: async (ctx, { params, query, accept }) => ({
+      stream: await readBotLog(ctx, { ...params, ...query, accept }),
+    }),
+  }),
+]

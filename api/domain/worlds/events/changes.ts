@@ -1,0 +1,41 @@
+import type { EventDraft } from '#api/domain/events/table.ts'
+import { isNewlyReady, normalEvent, troubleEvents, warningEvent } from '#api/domain/events/trouble.ts'
+import type { WorldRow } from '#api/domain/worlds/table.ts'
+import { runEndMessages, type WorldRun } from '#shared/resources/world.ts'
+
+/** The part of the observed state that events are made of. */
+type Observed = Pick<WorldRow, 'phase' | 'address' | 'conditions'>
+
+/** Returns the events of a world whose observed state changes. `run` is the run that the status describes. */
+export const observedEvents = (
+  before: Observed,
+  after: Observed,
+  run: Pick<WorldRun, 'endReason' | 'endMessage'> | undefined,
+): EventDraft[] => {
+  const events = [...endEvents(before, after, run), ...readyEvents(before, after)]
+  return [...events, ...troubleEvents(before.conditions, after.conditions, events)]
+}
+
+/** Returns the event of a start. `replaced` is the run that was active. */
+export const startEvent = (runId: string | null, replaced?: string | null): EventDraft => {
+  const run = runId === null ? 'A run' : `Run ${runId}`
+  return replaced
+    ? normalEvent('Restarted', `${run} was requested. It replaces run ${replaced}.`)
+    : normalEvent('Started', `${run} was requested.`)
+}
+
+/** Returns the event of a stop. */
+export const stopEvent = (): EventDraft => normalEvent('Stopped', runEndMessages.Stopped)
+
+const endEvents = (before: Observed, { phase }: Observed, run: Parameters<typeof observedEvents>[2]): EventDraft[] => {
+  if (phase === before.phase || (phase !== 'Stopped' && phase !== 'Error')) return []
+  const reason = run?.endReason ?? 'Stopped'
+  const message = run?.endMessage || runEndMessages[reason]
+  return [phase === 'Error' ? warningEvent(reason, message) : normalEvent(reason, message)]
+}
+
+const readyEvents = (before: Observed, { address, conditions }: Observed): EventDraft[] => {
+  if (!isNewlyReady(before.conditions, conditions)) return []
+  const where = address === null ? '' : ` at ${address.host}:${address.port}`
+  return [normalEvent('Ready', `The server is ready${where}.`)]
+}

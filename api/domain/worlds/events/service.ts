@@ -1,0 +1,58 @@
+import { and, eq, sql } from 'drizzle-orm'
+import type { Context } from '#api/domain/access/context.ts'
+import { presentEvent } from '#api/domain/events/present.ts'
+import type { EventAnswer } from '#api/domain/events/schema.ts'
+import { whereSuperseded } from '#api/domain/events/service.ts'
+import type { EventDraft } from '#api/domain/events/table.ts'
+import { type WorldRow, worldEvents } from '#api/domain/worlds/table.ts'
+import type { Transaction } from '#api/platform/database/client.ts'
+import { newestFirst, whereBeforeCursor } from '#api/platform/database/page.ts'
+import { prepared } from '#api/platform/database/prepared.ts'
+import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
+import { notFound } from '#api/platform/http/problem.ts'
+import type { NewId } from '#shared/ids.ts'
+
+/** Adds events of a world in the transaction of the change, and removes the oldest above the maximum. */
+export const recordWorldEvents = async (
+  tx: Transaction,
+  { id, organizationId, projectId, runId }: Pick<WorldRow, 'id' | 'organizationId' | 'projectId' | 'runId'>,
+  drafts: readonly EventDraft[],
+  { now, newId }: { now: Date; newId: NewId },
+): Promise<void> => {
+  if (drafts.length === 0) return
+  const common = { organizationId, projectId, worldId: id, runId, createdAt: now }
+  const rows = drafts.map((draft) => ({ id: newId('event'), ...common, ...draft }))
+  // One round trip. Postgres executes them in this order.
+  await Promise.all([tx.insert(worldEvents).values(rows).execute(), removeSuperseded(tx).execute({ worldId: id })])
+}
+
+const removeSuperseded = prepared((db) =>
+  db
+    .delete(worldEvents)
+    .where(whereSuperseded(worldEvents, eq(worldEvents.worldId, sql.placeholder('worldId'))))
+    .prepare('superseded_world_events'),
+)
+
+/** Lists the recent events of a world, newest first. */
+export const listWorldEvents = async (
+  ctx: Context,
+  { worldId, page }: { worldId: string; page: Page },
+): Promise<Paged<EventAnswer>> => {
+  const { organizationId, projectId } = ctx
+  if (!(await ctx.scopeExists('world', { organizationId, projectId, worldId }))) throw notFound()
+  const rows = await ctx.db
+    .select()
+    .from(worldEvents)
+    .where(
+      and(
+        eq(worldEvents.organizationId, organizationId),
+        eq(worldEvents.projectId, projectId),
+        eq(worldEvents.worldId, worldId),
+        whereBeforeCursor(worldEvents, page),
+      ),
+    )
+    .orderBy(...newestFirst(worldEvents))
+    .limit(page.limit + 1)
+  const { items, ...next } = toPaged(rows, page)
+  return { ...next, items: items.map(presentEvent) }
+}

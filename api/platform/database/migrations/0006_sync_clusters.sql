@@ -1,0 +1,4 @@
+CREATE TABLE "clusters" (
+	"name" text PRIMARY KEY NOT NULL,
+	"pull_term" integer NOT NULL
+);

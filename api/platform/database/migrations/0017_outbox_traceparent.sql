@@ -1,0 +1,1 @@
+ALTER TABLE "cluster_outbox" ADD COLUMN "traceparent" text;

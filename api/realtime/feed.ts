@@ -1,0 +1,226 @@
+import { type Clock, sleep } from '#shared/clock.ts'
+import type { Log } from '#shared/log.ts'
+import { createBatcher } from './batcher.ts'
+import type { Connection, Entry, Subscription } from './connection.ts'
+import type { RealtimeMetrics } from './metrics.ts'
+import { type Frame, offerUpdate, removeUpdates } from './pending.ts'
+import { type FeedData, type FeedWorld, textFrame, updateText } from './protocol.ts'
+import { clearStale } from './subscription.ts'
+import { mayReadWholeFeed, mayReadWorld, type Topic } from './topic.ts'
+
+/** The position in a list of worlds after which a page starts. */
+export type FeedCursor = { readonly createdAt: Date; readonly id: string }
+/** A page of a snapshot; `next` is the position of the next page. */
+export type FeedPage = { readonly worlds: readonly FeedWorld[]; readonly next: FeedCursor | undefined }
+/** A world that changed. `writtenMs` is the monotonic time of the change. */
+export type ChangedWorld = {
+  readonly id: string
+  readonly projectId: string
+  readonly versionMs: number
+  readonly writtenMs: number
+}
+
+/** The reads and sinks of a feed. */
+export type FeedOptions = {
+  /** Reads a page of the worlds of a topic, oldest first. */
+  readonly readPage: (topic: Topic, after: FeedCursor | undefined) => Promise<FeedPage>
+  /** Reads the present state of worlds. A world without a row is deleted. */
+  readonly readWorlds: (topic: Topic, changed: readonly ChangedWorld[]) => Promise<readonly FeedWorld[]>
+  /** Returns the keys of the topics whose project exists. */
+  readonly readExisting: (topics: readonly Topic[]) => Promise<ReadonlySet<string>>
+  /** Ends the subscriptions of a feed whose project does not exist. */
+  readonly refuse: (entry: Entry) => void
+  readonly scheduleFlush: (connection: Connection) => void
+  readonly metrics: RealtimeMetrics
+  readonly clock: Clock
+  readonly log: Log
+  readonly signal: AbortSignal
+}
+
+/** The number of worlds of one message. */
+export const feedPageSize = 100
+/** The shortest and the longest pause after a batch. Changes gather into one message meanwhile. */
+const pausesMs = { shortest: 10, longest: 50 }
+/** The addition to the pause for each message that the batch sent, so that feeds leave time for other work of the thread. */
+const pausePerMessageMs = 0.015
+/** The number of projects per query that checks whether they exist. */
+const projectsPerQuery = 128
+/** The shortest time between two starts of a subscription's snapshot. */
+const minRestartMs = 1_000
+
+/**
+ * Delivers the worlds of organizations and projects. A subscription gets a snapshot in pages and each change from its start
+ * on. All content is read from rows, one read after the other, so no subscriber gets an older state of a world after a newer
+ * one. A client that falls behind gets the snapshot again. Organizations are served in turn, and the worlds of a project
+ * are only read after it was seen to exist.
+ */
+export const createFeed = (options: FeedOptions) => {
+  const { readPage, readWorlds, readExisting, refuse } = options
+  const changes = new WeakMap<Entry, Map<string, ChangedWorld>>()
+  const { positions, postpone, deliver } = createFeedDelivery(options)
+
+  /** Delivers the changes of an entry. Returns the number of messages. */
+  const deliverChanges = async (entry: Entry): Promise<number> => {
+    const changed = changes.get(entry)
+    if (changed === undefined || changed.size === 0) return 0
+    const batch = [...changed.values()].slice(0, feedPageSize)
+    for (const { id } of batch) changed.delete(id)
+    try {
+      const worlds = await readWorlds(entry.topic, batch)
+      const writtenMs = Math.min(...batch.map((each) => each.writtenMs))
+      return deliver([...entry.subscriptions], { worlds }, writtenMs).length
+    } catch (error) {
+      for (const each of batch) if (!changed.has(each.id)) changed.set(each.id, each)
+      throw error
+    } finally {
+      if (changed.size > 0) batcher.add(entry)
+    }
+  }
+  /** Takes the first subscription with room, and returns all subscriptions that need the same page. */
+  const receiversOf = (entry: Entry): { after: FeedCursor | undefined; receivers: Subscription[] } | undefined => {
+    const waiting = [...entry.subscriptions].filter(({ needsSnapshot }) => needsSnapshot)
+    for (const each of waiting) if (each.connection.waitsForDrain) postpone(each)
+    const ready = waiting.filter(({ connection }) => !connection.waitsForDrain)
+    const [first] = ready
+    if (first === undefined) return undefined
+    const after = positions.get(first)
+    return { after, receivers: ready.filter((each) => positions.get(each)?.id === after?.id) }
+  }
+  /** Delivers the next page that subscriptions of an entry need. Returns the number of messages. */
+  const deliverPage = async (entry: Entry): Promise<number> => {
+    const requested = receiversOf(entry)
+    if (requested === undefined) return 0
+    const { after } = requested
+    const { worlds, next } = await readPage(entry.topic, after)
+    const receivers = requested.receivers.filter(
+      (each) => entry.subscriptions.has(each) && positions.get(each)?.id === after?.id,
+    )
+    const snapshot = { isFirst: after === undefined, isLast: next === undefined }
+    const delivered = deliver(receivers, { worlds, snapshot }, undefined)
+    for (const each of delivered) {
+      each.needsSnapshot = next !== undefined
+      clearStale(each)
+      if (next === undefined) positions.delete(each)
+      else positions.set(each, next)
+    }
+    batcher.add(entry)
+    return delivered.length
+  }
+  const common = { ...options, groupOf: ({ topic }: Entry) => topic.organizationId }
+  const batcher = createBatcher<Entry>({
+    ...common,
+    name: 'feeds',
+    limit: 16,
+    work: async (entries) => {
+      let messages = 0
+      for (const entry of entries) messages += (await deliverChanges(entry)) + (await deliverPage(entry))
+      const pauseMs = Math.min(pausesMs.shortest + messages * pausePerMessageMs, pausesMs.longest)
+      await sleep(options.clock, pauseMs, options.signal)
+    },
+  })
+  const checks = createBatcher<Entry>({
+    ...common,
+    name: 'feed projects',
+    limit: projectsPerQuery,
+    work: async (entries) => {
+      const existing = await readExisting(entries.map(({ topic }) => topic))
+      for (const entry of entries) {
+        if (existing.has(entry.key)) batcher.add(entry)
+        else refuse(entry)
+      }
+      await sleep(options.clock, pausesMs.shortest, options.signal)
+    },
+  })
+  /** The organization of a connection exists, so only projects are checked. */
+  const read = (entry: Entry): void => (entry.topic.projectId === '' ? batcher : checks).add(entry)
+  return {
+    /** Reads the snapshots that subscriptions of the entry need. Ends them if its project does not exist. */
+    read,
+    /** Delivers the present state of a world to the subscriptions of the entry. */
+    change: (entry: Entry, world: ChangedWorld): void => {
+      const known = changes.get(entry) ?? new Map<string, ChangedWorld>()
+      changes.set(entry, known)
+      if (!known.has(world.id)) known.set(world.id, world)
+      batcher.add(entry)
+    },
+    /** Sends a subscription the snapshot again from its start, at most once a second. */
+    restart: createRestarts(options, (subscription) => {
+      positions.delete(subscription)
+      subscription.needsSnapshot = true
+      read(subscription.entry)
+    }),
+  }
+}
+
+/** Returns a function that restarts a subscription: at once, or when `minRestartMs` have passed since its last restart. */
+const createRestarts = ({ clock, signal }: FeedOptions, restart: (subscription: Subscription) => void) => {
+  const restartedMs = new WeakMap<Subscription, number>()
+  const waiting = new WeakSet<Subscription>()
+  const run = (subscription: Subscription): void => {
+    restartedMs.set(subscription, clock.monotonic())
+    restart(subscription)
+  }
+  return (subscription: Subscription): void => {
+    const waitMs = (restartedMs.get(subscription) ?? Number.NEGATIVE_INFINITY) + minRestartMs - clock.monotonic()
+    if (waitMs <= 0) {
+      run(subscription)
+      return
+    }
+    if (waiting.has(subscription)) return
+    waiting.add(subscription)
+    void sleep(clock, waitMs, signal).then(() => {
+      waiting.delete(subscription)
+      if (subscription.entry.subscriptions.has(subscription)) run(subscription)
+    })
+  }
+}
+
+/** Queues messages for subscriptions of feeds, and keeps the position of each in its snapshot. */
+const createFeedDelivery = ({ scheduleFlush, metrics, clock }: FeedOptions) => {
+  const positions = new WeakMap<Subscription, FeedCursor>()
+  /** Lets the connection read the subscription's entry again when it has room. */
+  const postpone = (subscription: Subscription): void => {
+    const { stale } = subscription.connection
+    if (!stale.includes(subscription)) stale.push(subscription)
+    scheduleFlush(subscription.connection)
+  }
+  /** An update that is replaced or refused may be about another world, so the client needs all of them again. */
+  const queue = (subscription: Subscription, frame: Frame): boolean => {
+    const { connection } = subscription
+    const offered = connection.waitsForDrain ? undefined : offerUpdate(connection.pending, subscription, frame, false)
+    if (offered?.accepted && offered.replaced === 0) {
+      scheduleFlush(connection)
+      return true
+    }
+    removeUpdates(connection.pending, subscription)
+    positions.delete(subscription)
+    subscription.needsSnapshot = true
+    metrics.addDropped(1)
+    postpone(subscription)
+    return false
+  }
+  return {
+    positions,
+    postpone,
+    /** Queues worlds for the subscriptions that may read them. Returns the subscriptions that get the message. */
+    deliver: (receivers: readonly Subscription[], data: FeedData, writtenMs: number | undefined): Subscription[] => {
+      const frameOf = ({ resource }: Subscription, worlds: readonly FeedWorld[]): Frame => {
+        const content = { userId: '', data: JSON.stringify({ ...data, worlds }), versionMs: clock.now() }
+        return { bytes: textFrame(updateText(resource, content)), writtenMs }
+      }
+      // Subscriptions that read the whole feed share one frame.
+      let shared: Frame | undefined
+      return receivers.filter((subscription) => {
+        const { permissions } = subscription.connection.principal
+        const { topic } = subscription.entry
+        if (mayReadWholeFeed(permissions, topic)) {
+          shared ??= frameOf(subscription, data.worlds)
+          return queue(subscription, shared)
+        }
+        const worlds = data.worlds.filter((world) => mayReadWorld(permissions, topic, world))
+        if (worlds.length === 0 && data.snapshot === undefined) return false
+        return queue(subscription, frameOf(subscription, worlds))
+      })
+    },
+  }
+}

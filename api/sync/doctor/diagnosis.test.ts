@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest'
+import { type DiagnosedPod, type DiagnosedResource, type DiagnosedRow, diagnose, type Snapshot } from './diagnosis.ts'
+
+const namespace = 'orrery-org-a'
+const row: DiagnosedRow = {
+  kind: 'world',
+  id: 'wld-a',
+  namespace,
+  resourceName: 'wld-a',
+  resourceUid: 'uid-a',
+  revision: 3,
+  spec: { displayName: 'Lobby', state: 'Running', revision: 3 },
+  phase: 'Active',
+  isDeleting: false,
+  isRemoved: false,
+  dirtySeconds: undefined,
+  runRevision: 2,
+}
+const live: DiagnosedResource = {
+  kind: 'world',
+  namespace,
+  name: 'wld-a',
+  uid: 'uid-a',
+  spec: row.spec,
+  phase: 'Active',
+  observedRevision: 3,
+  isDeleting: false,
+  hasMarks: true,
+}
+const pod: DiagnosedPod = { kind: 'world', namespace, name: 'wld-a', resourceName: 'wld-a', hasEnded: false }
+const own = { name: namespace, organizationId: 'org-a', isOwn: true, exists: true, isDeleting: false, faults: [] }
+const healthy: Snapshot = { rows: [row], resources: [live], pods: [pod], namespaces: [own] }
+const textsOf = (changes: Partial<Snapshot>): string[] => diagnose({ ...healthy, ...changes }).map(({ text }) => text)
+
+test('a healthy system has no differences', () => {
+  expect(diagnose(healthy)).toEqual([])
+})
+
+test.each([
+  { title: 'a pending push', rows: [{ ...row, dirtySeconds: 1, spec: {} }], expected: [] },
+  { title: 'a slow push', rows: [{ ...row, dirtySeconds: 90 }], expected: [/pending for 90 s/] },
+  { title: 'another uid', rows: [{ ...row, resourceUid: 'uid-b' }], expected: [/another uid/] },
+  { title: 'another phase', rows: [{ ...row, phase: 'Starting' }], expected: [/REST shows phase Starting/] },
+  { title: 'an older status', rows: [{ ...row, phase: 'Starting', runRevision: 4 }], expected: [] },
+  { title: 'a deleted row', rows: [{ ...row, isDeleting: true }], expected: [/being deleted, and no push/] },
+  { title: 'a removed row', rows: [{ ...row, isRemoved: true, isDeleting: true }], expected: [/deleted over REST/] },
+  { title: 'no pod', pods: [], expected: [/has no pod/] },
+  { title: 'unread pods', pods: undefined, expected: [] },
+  { title: 'two servers', pods: [pod, { ...pod, name: 'other' }], expected: [/has 2 servers/] },
+  {
+    title: 'a row of another cluster',
+    rows: [],
+    resources: [{ ...live, rowCluster: 'us' }],
+    expected: [/belongs to the cluster us/],
+  },
+  { title: 'an adopted resource to come', rows: [], resources: [{ ...live, hasMarks: false }], expected: [/Synced/] },
+  { title: 'a missing namespace', namespaces: [{ ...own, exists: false }], expected: [/It is missing/] },
+])('$title leads to $expected', ({ title: _, expected, ...changes }) => {
+  const texts = textsOf(changes)
+  expect(texts).toHaveLength(expected.length)
+  for (const [at, pattern] of expected.entries()) expect(texts[at]).toMatch(pattern)
+})

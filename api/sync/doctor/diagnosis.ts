@@ -1,0 +1,216 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Kind } from '#api/sync/rows/synced.ts'
+
+/** A row, as far as a diagnosis compares it. */
+export type DiagnosedRow = {
+  readonly kind: Kind
+  readonly id: string
+  readonly namespace: string
+  readonly resourceName: string
+  readonly resourceUid: string | null
+  readonly revision: number
+  /** The spec that the row wants, with its revision. */
+  readonly spec: Readonly<Record<string, unknown>>
+  readonly phase: string
+  readonly isDeleting: boolean
+  /** The row was removed with its resource and can be restored. */
+  readonly isRemoved: boolean
+  /** The seconds for which a push has been pending, or undefined if none is. */
+  readonly dirtySeconds: number | undefined
+  /** The lowest revision whose status counts. */
+  readonly runRevision: number
+}
+
+/** A World or BotDeployment, as far as a diagnosis compares it. */
+export type DiagnosedResource = {
+  readonly kind: Kind
+  readonly namespace: string
+  readonly name: string
+  readonly uid: string
+  readonly spec: Readonly<Record<string, unknown>>
+  readonly phase: string | undefined
+  readonly observedRevision: number
+  readonly isDeleting: boolean
+  /** The API made it, or has had a row for it. */
+  readonly hasMarks: boolean
+  /** The other cluster that its row belongs to, if it does. */
+  readonly rowCluster?: string
+}
+
+/** A pod of a server or bot, with the name of its resource. */
+export type DiagnosedPod = {
+  readonly kind: Kind
+  readonly namespace: string
+  readonly name: string
+  readonly resourceName: string
+  readonly hasEnded: boolean
+}
+
+/** The namespace of an organization of the database, or one with the label of an organization. */
+export type DiagnosedNamespace = {
+  readonly name: string
+  readonly organizationId: string
+  /** The organization is in the database. */
+  readonly isOwn: boolean
+  readonly exists: boolean
+  readonly isDeleting: boolean
+  /** Objects that the API keeps there and that differ or are missing, such as `NetworkPolicy default-deny`. */
+  readonly faults: readonly string[]
+}
+
+/** Everything that a diagnosis compares. `pods` is undefined if they could not be read. */
+export type Snapshot = {
+  readonly rows: readonly DiagnosedRow[]
+  readonly resources: readonly DiagnosedResource[]
+  readonly pods: readonly DiagnosedPod[] | undefined
+  readonly namespaces: readonly DiagnosedNamespace[]
+}
+
+/** The dirty mark that resolves a difference: the row or organization is pushed again. */
+export type Fix = { readonly kind: Kind | 'organization'; readonly id: string; readonly revision: number }
+
+/** A difference, in a sentence that says what differs and what to do. */
+export type Difference = { readonly subject: string; readonly text: string; readonly fix?: Fix }
+
+/** A push that is pending for longer counts as a difference. */
+const slowPushSeconds = 60
+const names = { world: 'World', bot: 'BotDeployment' } as const
+const activePhases = ['Starting', 'Active']
+
+/** Returns the differences between rows, resources, pods and namespaces. */
+export const diagnose = (snapshot: Snapshot): Difference[] => {
+  const resources = new Map(snapshot.resources.map((each) => [keyOf(each.kind, each.namespace, each.name), each]))
+  const rows = new Map(snapshot.rows.map((each) => [keyOf(each.kind, each.namespace, each.resourceName), each]))
+  const own = new Set(snapshot.namespaces.flatMap(({ name, isOwn }) => (isOwn ? [name] : [])))
+  return [
+    ...snapshot.namespaces.flatMap((namespace) => diagnoseNamespace(namespace, snapshot.rows)),
+    ...snapshot.rows.flatMap((row) =>
+      diagnoseRow(row, resources.get(keyOf(row.kind, row.namespace, row.resourceName))),
+    ),
+    ...snapshot.resources
+      .filter(({ namespace }) => own.has(namespace))
+      .flatMap((each) => diagnoseResource(each, rows.get(keyOf(each.kind, each.namespace, each.name)))),
+    ...diagnosePods(snapshot.pods ?? [], resources),
+    ...diagnoseServers(snapshot),
+  ]
+}
+
+const keyOf = (kind: Kind, namespace: string, name: string): string => `${kind} ${namespace}/${name}`
+
+const explainStray = 'Its organization is not in the database. Delete the namespace, or restore the organization.'
+const explainMissing =
+  'Its resource is missing. The next sweep recreates it. If the sweep is held, run "orrery sync accept".'
+
+const diagnoseNamespace = (
+  { name, organizationId, isOwn, exists, isDeleting, faults }: DiagnosedNamespace,
+  rows: readonly DiagnosedRow[],
+): Difference[] => {
+  const subject = `Namespace ${name}`
+  const fix = { kind: 'organization', id: organizationId, revision: 0 } as const
+  if (!isOwn) return [{ subject, text: explainStray }]
+  if (isDeleting) return [{ subject, text: 'It is terminating. The API recreates it when it is gone.' }]
+  const isNeeded = rows.some((row) => row.namespace === name && row.resourceUid !== null && !row.isDeleting)
+  if (!exists) return isNeeded ? [{ subject, text: 'It is missing. The next sweep of the API recreates it.' }] : []
+  return faults.map((title) => ({ subject, text: `Its ${title} is missing or was changed.`, fix }))
+}
+
+const diagnoseRow = (row: DiagnosedRow, live: DiagnosedResource | undefined): Difference[] => {
+  const subject = `${names[row.kind]} ${row.id}`
+  const fix = { kind: row.kind, id: row.id, revision: row.revision }
+  if (row.isRemoved) return []
+  if (row.dirtySeconds !== undefined) {
+    return row.dirtySeconds < slowPushSeconds
+      ? []
+      : [{ subject, text: `Its push has been pending for ${Math.round(row.dirtySeconds)} s. Its status says why.` }]
+  }
+  if (row.isDeleting) return [{ subject, text: 'It is being deleted, and no push is pending.', fix }]
+  if (live === undefined) {
+    return row.resourceUid === null
+      ? [{ subject, text: 'It has no resource, and no push is pending.', fix }]
+      : [{ subject, text: explainMissing }]
+  }
+  if (row.resourceUid !== live.uid) {
+    return [{ subject, text: 'Its resource has another uid than the one on record.', fix }]
+  }
+  return [...diagnoseSpec(row, live, { subject, fix }), ...diagnosePhase(row, live, subject)]
+}
+
+const diagnoseSpec = (
+  row: DiagnosedRow,
+  { spec, isDeleting }: DiagnosedResource,
+  { subject, fix }: { subject: string; fix: Fix },
+): Difference[] => {
+  if (isDeleting) return [{ subject, text: 'Its resource is terminating, and the row is not deleted.' }]
+  const revision = Number(spec.revision ?? 0)
+  if (revision > row.revision) {
+    const text =
+      `Its row is frozen: the row has revision ${row.revision}, the resource ${revision}. ` +
+      'Run "orrery sync release".'
+    return [{ subject, text }]
+  }
+  const fields = [...new Set([...Object.keys(row.spec), ...Object.keys(spec)])].filter(
+    (name) => !isDeepStrictEqual(row.spec[name], spec[name]),
+  )
+  return fields.length === 0
+    ? []
+    : [{ subject, text: `Its resource differs in ${fields.sort().join(', ')}, and no push is pending.`, fix }]
+}
+
+const diagnosePhase = (row: DiagnosedRow, live: DiagnosedResource, subject: string): Difference[] => {
+  const { phase } = live
+  // The operator reports Inactive for a world that never ran.
+  if (phase === undefined || phase === 'Inactive' || live.observedRevision < row.runRevision) return []
+  return phase === row.phase
+    ? []
+    : [
+        {
+          subject,
+          text: `REST shows phase ${row.phase}, and the cluster ${phase}. Check that a replica of the API pulls.`,
+        },
+      ]
+}
+
+const diagnoseResource = (live: DiagnosedResource, row: DiagnosedRow | undefined): Difference[] => {
+  const subject = `${names[live.kind]} ${live.namespace}/${live.name}`
+  if (live.isDeleting || (row !== undefined && !row.isRemoved)) return []
+  if (row !== undefined) return [{ subject, text: 'It was deleted over REST. Run "orrery sync remove".' }]
+  if (live.rowCluster !== undefined) {
+    const text = `Its row belongs to the cluster ${live.rowCluster}. Delete the resource here.`
+    return [{ subject, text }]
+  }
+  return live.hasMarks
+    ? [{ subject, text: 'It is an orphan: it has no row. Run "orrery sync adopt" or "orrery sync remove".' }]
+    : [{ subject, text: 'It has no row. Its condition Synced says why it is not adopted.' }]
+}
+
+const diagnosePods = (pods: readonly DiagnosedPod[], resources: ReadonlyMap<string, DiagnosedResource>): Difference[] =>
+  pods
+    .filter(({ kind, namespace, resourceName }) => !resources.has(keyOf(kind, namespace, resourceName)))
+    .map(({ kind, namespace, name, resourceName }) => ({
+      subject: `Pod ${namespace}/${name}`,
+      text: `Its ${names[kind]} ${resourceName} does not exist. The operator deletes it; check that it runs.`,
+    }))
+
+/** Compares the Worlds with the pods of their servers. */
+const diagnoseServers = ({ resources, pods }: Snapshot): Difference[] => {
+  if (pods === undefined) return []
+  const servers = Map.groupBy(
+    pods.filter(({ kind, hasEnded }) => kind === 'world' && !hasEnded),
+    ({ namespace, resourceName }) => `${namespace}/${resourceName}`,
+  )
+  return resources.flatMap(({ kind, namespace, name, spec, phase }) => {
+    if (kind !== 'world') return []
+    const subject = `World ${namespace}/${name}`
+    const count = servers.get(`${namespace}/${name}`)?.length ?? 0
+    if (count > 1) {
+      const text = `It has ${count} servers. Delete all its server pods except the one that has the name of the World.`
+      return [{ subject, text }]
+    }
+    if (count === 0 && spec.state === 'Running' && activePhases.includes(phase ?? '')) {
+      return [{ subject, text: `It is ${phase}, and has no pod. Check that the operator runs.` }]
+    }
+    return count === 1 && spec.state === 'Stopped' && phase === 'Stopped'
+      ? [{ subject, text: 'It is Stopped, and has a pod. Check that the operator runs.' }]
+      : []
+  })
+}

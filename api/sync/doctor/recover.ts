@@ -1,0 +1,277 @@
+import { eq } from 'drizzle-orm'
+import { type BotRow, botDeployments } from '#api/domain/bots/table.ts'
+import type { FindingRow } from '#api/domain/clusters/table.ts'
+import { lockProject } from '#api/domain/projects/service.ts'
+import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
+import { type CommandAuthor, recordCommand } from '#api/platform/audit/service.ts'
+import type { Database, Transaction } from '#api/platform/database/client.ts'
+import { markDirty } from '#api/platform/outbox/outbox.ts'
+import { readObject } from '#api/sync/clusters/deletionCause.ts'
+import { insertNewBots } from '#api/sync/pull/newBots.ts'
+import { NotAdopted } from '#api/sync/pull/newResource.ts'
+import { insertNewWorld, type NewWorldDeps } from '#api/sync/pull/newWorld.ts'
+import { desiredBotSpec, desiredSpec } from '#api/sync/rows/desired.ts'
+import { organizationOf } from '#api/sync/rows/identity.ts'
+import { findRowId, lockSynced, type SyncedRow } from '#api/sync/rows/synced.ts'
+import type { Client } from '#shared/kube/client.ts'
+import { type KubeObject, type ObjectMeta, objectKey } from '#shared/kube/objects.ts'
+import { withDefined } from '#shared/optional.ts'
+import type { BotDeployment } from '#shared/resources/botDeployment.ts'
+import { labels } from '#shared/resources/group.ts'
+import { readBots, readWorld } from '#shared/resources/read.ts'
+import type { World, WorldSpec } from '#shared/resources/world.ts'
+
+/** The dependencies of a recovery. */
+export type RecoveryDeps = NewWorldDeps &
+  CommandAuthor & {
+    readonly db: Database
+    readonly namespacePrefix: string
+    readonly worlds: Client<World>
+    readonly bots: Client<BotDeployment>
+  }
+
+/** A finding whose resource is to be brought together with a row. */
+export type Finding = Pick<FindingRow, 'kind' | 'namespace' | 'name' | 'uid'>
+
+const clientOf = (deps: RecoveryDeps, { kind }: Finding) => (kind === 'world' ? deps.worlds : deps.bots)
+
+/** Returns the resource of a finding. Throws if it was deleted or replaced. */
+const readLive = async <T extends KubeObject>(client: Client<T>, { namespace, name, uid }: Finding): Promise<T> => {
+  const live = await readObject(client, { namespace, name })
+  if (live?.metadata.uid !== uid) throw new Error('It no longer exists.')
+  if (live.metadata.deletionTimestamp !== undefined) throw new Error('It is being deleted.')
+  return live
+}
+
+/** Writes the audit record of a recovered resource in its organization. */
+const recordRecovery = (
+  deps: RecoveryDeps,
+  tx: Transaction,
+  { kind }: Finding,
+  {
+    action,
+    row,
+  }: { action: 'adopt' | 'remove' | 'release'; row: { id: string; organizationId: string; projectId?: string } },
+): Promise<void> =>
+  recordCommand(deps, tx, {
+    action: `${action}${kind === 'world' ? 'World' : 'BotDeployment'}`,
+    resources: [row.id],
+    organizationId: row.organizationId,
+    ...withDefined({ projectId: row.projectId }),
+  })
+
+/** Deletes an orphan. The API then removes its finalizer. */
+export const removeOrphan = async (deps: RecoveryDeps, finding: Finding): Promise<void> => {
+  const { namespace, name, uid } = finding
+  const organizationId = organizationOf(deps.namespacePrefix, namespace) ?? ''
+  await deps.db.transaction(async (tx) => {
+    await recordRecovery(deps, tx, finding, { action: 'remove', row: { id: name, organizationId } })
+    await clientOf(deps, finding).delete({ namespace, name }, { uid })
+  })
+}
+
+/**
+ * Gives an orphan a row with the settings and the run of the resource, so that its servers keep running. The next push merges the
+ * settings under the rules for edits with kubectl. Throws if the row cannot be made.
+ */
+export const adoptOrphan = async (deps: RecoveryDeps, finding: Finding): Promise<void> => {
+  const organizationId = organizationOf(deps.namespacePrefix, finding.namespace)
+  if (organizationId === undefined) throw new Error(`The namespace ${finding.namespace} belongs to no organization.`)
+  const world = finding.kind === 'world' ? await readLive(deps.worlds, finding) : undefined
+  const bots = finding.kind === 'bot' ? await readLive(deps.bots, finding) : undefined
+  if (world !== undefined) await requireOnlyClaim(deps.worlds, world.metadata, labels.worldId)
+  if (bots !== undefined) await requireOnlyClaim(deps.bots, bots.metadata, labels.botDeploymentId)
+  try {
+    await deps.db.transaction(async (tx) => {
+      if ((await findRowId(tx, finding.kind, { ...finding, organizationId, cluster: deps.cluster })) !== undefined) {
+        await refuseDeletedRow(tx, finding)
+      }
+      if (world !== undefined) {
+        const row = await adoptWorld(deps, tx, organizationId, readWorld(world).resource)
+        await recordRecovery(deps, tx, finding, { action: 'adopt', row })
+      }
+      if (bots !== undefined) {
+        const row = await adoptBots(deps, tx, organizationId, readBots(bots).resource)
+        await recordRecovery(deps, tx, finding, { action: 'adopt', row })
+      }
+    })
+  } catch (error) {
+    if (error instanceof NotAdopted) throw new Error(error.state.message)
+    throw error
+  }
+}
+
+/**
+ * Throws if another resource has the same id as its name or label. Either may be a tenant's imitation, and a person must
+ * decide.
+ */
+const requireOnlyClaim = async <T extends KubeObject>(
+  client: Client<T>,
+  metadata: ObjectMeta,
+  label: string,
+): Promise<void> => {
+  const { name: id } = withId(metadata, label)
+  const [named, labelled] = await Promise.all([
+    client.list({ fieldSelector: `metadata.name=${id}` }),
+    client.list({ labelSelector: `${label}=${id}` }),
+  ])
+  const rival = [...named.items, ...labelled.items].find((other) => other.metadata.uid !== metadata.uid)
+  if (rival === undefined) return
+  throw new Error(`${objectKey(rival)} has the id ${id} too. Delete the resource that the API did not make.`)
+}
+
+/** Throws if the name is the id of a deleted row, whose resource came back with a restore of the cluster. */
+const refuseDeletedRow = async (tx: Transaction, { kind, name }: Finding): Promise<void> => {
+  const row = await lockSynced(tx, kind, name)
+  if (row === undefined) return
+  throw new Error(
+    row.deletingAt === null
+      ? 'It has a row already.'
+      : 'It was deleted over REST. Remove it; a world can be restored then.',
+  )
+}
+
+const adoptWorld = async (
+  deps: RecoveryDeps,
+  tx: Transaction,
+  organizationId: string,
+  { metadata, spec }: World,
+): Promise<WorldRow> => {
+  const row = await insertNewWorld(deps, tx, {
+    organizationId,
+    metadata: await withProject(tx, organizationId, withId(metadata, labels.worldId)),
+    spec,
+  })
+  const { id, applied } = row
+  const run = runOf(spec)
+  const adopted = { revision: spec.revision ?? row.revision, resourceName: metadata.name, ...run.columns }
+  await tx
+    .update(worlds)
+    // The base has the run, which no edit may change; all else that differs from the defaults is adopted.
+    .set({ ...adopted, applied: applied && { ...applied, ...run.spec, ...revisionOf(spec) } })
+    .where(eq(worlds.id, id))
+  await markDirty(tx, { kind: 'world', id, revision: adopted.revision })
+  return row
+}
+
+const adoptBots = async (
+  deps: RecoveryDeps,
+  tx: Transaction,
+  organizationId: string,
+  { metadata, spec }: BotDeployment,
+): Promise<BotRow> => {
+  const row = await insertNewBots(deps, tx, {
+    organizationId,
+    metadata: withId(metadata, labels.botDeploymentId),
+    spec,
+  })
+  const { id, applied } = row
+  const revision = spec.revision ?? row.revision
+  await tx
+    .update(botDeployments)
+    .set({ revision, resourceName: metadata.name, applied: applied && { ...applied, ...revisionOf(spec) } })
+    .where(eq(botDeployments.id, id))
+  await markDirty(tx, { kind: 'bot', id, revision })
+  return row
+}
+
+/** Returns the metadata with the id of the label as its name, from which the row gets its id. */
+const withId = (metadata: ObjectMeta, label: string): ObjectMeta => ({
+  ...metadata,
+  name: metadata.labels?.[label] ?? metadata.name,
+})
+
+/** Returns the metadata without a project that does not exist, so that the world goes to the project "default". */
+const withProject = async (tx: Transaction, organizationId: string, metadata: ObjectMeta): Promise<ObjectMeta> => {
+  const { [labels.project]: projectId, ...others } = metadata.labels ?? {}
+  const exists = projectId !== undefined && (await lockProject(tx, { organizationId, projectId }))
+  return exists ? metadata : { ...metadata, labels: others }
+}
+
+const revisionOf = ({ revision }: { readonly revision?: number }) => withDefined({ revision })
+
+/** Returns the state and run of a spec, as columns and as a part of a spec. */
+const runOf = ({ state, runId, startedAt }: WorldSpec) => ({
+  columns: { state, runId: runId ?? null, startedAt: startedAt === undefined ? null : new Date(startedAt) },
+  spec: withDefined({ state, runId, startedAt }),
+})
+
+/** The side whose settings a released row continues with. */
+export type Kept = 'resource' | 'row'
+
+/**
+ * Lets a frozen row continue above the revision of its resource. With the settings of the resource, the row gets its run now
+ * and the rest by the next push, under the rules for edits with kubectl. A row that is being deleted keeps its own settings.
+ * Throws if the row is not frozen.
+ */
+export const releaseRow = async (deps: RecoveryDeps, finding: Finding, kept: Kept): Promise<void> => {
+  if (finding.kind === 'world') await releaseWorld(deps, finding, kept)
+  else await releaseBots(deps, finding, kept)
+}
+
+const releaseWorld = async (deps: RecoveryDeps, finding: Finding, kept: Kept): Promise<void> => {
+  const { metadata, spec } = readWorld(await deps.worlds.get(finding)).resource
+  await deps.db.transaction(async (tx) => {
+    const id = await lockFrozen(deps, tx, finding, spec)
+    const [row] = await tx.select().from(worlds).where(eq(worlds.id, id))
+    if (row === undefined) throw new Error('It has no row.')
+    const { revision, ...recorded } = continueAt(row, { metadata, spec }, kept)
+    const run = runOf(spec)
+    const settings =
+      revision > (spec.revision ?? 0)
+        ? { applied: spec }
+        : { ...run.columns, applied: { ...desiredSpec(row), ...run.spec, revision } }
+    await tx
+      .update(worlds)
+      .set({ ...recorded, ...settings, revision, statusVersion: row.statusVersion + 1 })
+      .where(eq(worlds.id, id))
+    await markDirty(tx, { kind: 'world', id, revision })
+    await recordRecovery(deps, tx, finding, { action: 'release', row })
+  })
+}
+
+const releaseBots = async (deps: RecoveryDeps, finding: Finding, kept: Kept): Promise<void> => {
+  const { metadata, spec } = readBots(await deps.bots.get(finding)).resource
+  await deps.db.transaction(async (tx) => {
+    const id = await lockFrozen(deps, tx, finding, spec)
+    const [row] = await tx.select().from(botDeployments).where(eq(botDeployments.id, id))
+    if (row === undefined) throw new Error('It has no row.')
+    const { revision, ...recorded } = continueAt(row, { metadata, spec }, kept)
+    const applied = revision > (spec.revision ?? 0) ? spec : { ...desiredBotSpec(row), revision }
+    await tx
+      .update(botDeployments)
+      .set({ ...recorded, applied, revision })
+      .where(eq(botDeployments.id, id))
+    await markDirty(tx, { kind: 'bot', id, revision })
+    await recordRecovery(deps, tx, finding, { action: 'release', row })
+  })
+}
+
+/** Returns the id of the frozen row, locked. Throws if there is none or if it is not frozen. */
+const lockFrozen = async (
+  { cluster, namespacePrefix }: RecoveryDeps,
+  tx: Transaction,
+  { kind, namespace, name, uid }: Finding,
+  spec: { readonly revision?: number },
+): Promise<string> => {
+  const organizationId = organizationOf(namespacePrefix, namespace)
+  const id = await findRowId(tx, kind, { organizationId, cluster, name, uid })
+  const row = id === undefined ? undefined : await lockSynced(tx, kind, id)
+  if (row === undefined || row.organizationId !== organizationId || row.cluster !== cluster)
+    throw new Error('It has no row.')
+  if ((spec.revision ?? 0) <= row.revision) throw new Error('It is not frozen.')
+  return row.id
+}
+
+/** Returns the columns with which a row continues: at the revision of the resource if it takes its settings, or above it. */
+const continueAt = (
+  { deletingAt }: Pick<SyncedRow, 'deletingAt'>,
+  { metadata, spec }: { metadata: ObjectMeta; spec: { readonly revision?: number } },
+  kept: Kept,
+) => {
+  const [resourceUid, revision] = [metadata.uid ?? null, spec.revision ?? 0]
+  return kept === 'row' || deletingAt !== null
+    ? { resourceUid, revision: revision + 1, appliedResourceVersion: metadata.resourceVersion ?? null }
+    : // Without a version on record, the push merges the resource first.
+      { resourceUid, revision, appliedResourceVersion: null }
+}

@@ -1,0 +1,113 @@
+import type { Limits } from '#api/domain/access/limits.ts'
+import { applyPatch } from '#api/domain/worlds/patch.ts'
+import { createWorldBody } from '#api/domain/worlds/schema.ts'
+import { explainSize } from '#api/domain/worlds/size.ts'
+import type { LaunchContextRow, Program, WorldRow } from '#api/domain/worlds/table.ts'
+import { explainRunLimit, type RunLimits, type RunUse, useOfRun } from '#shared/domain/runUse.ts'
+import { serverSettings } from '#shared/domain/world.ts'
+import { withDefined } from '#shared/optional.ts'
+import { type WorldSpec, worldSpecSchema } from '#shared/resources/world.ts'
+import { scalingProfiles } from '#shared/scalingProfiles.ts'
+import { type Merge, mergeSpecs, type Rule, type Sides } from './merge.ts'
+
+/** Facts for the rules for edits of a World, besides the world itself. */
+export type WorldFacts = {
+  readonly limits: Pick<Limits, 'maxWorldCapacity'> & RunLimits
+  /** The use of the organization's other running worlds. */
+  readonly others: RunUse
+  /** The bots that the world's bot deployments want. */
+  readonly bots: number
+  readonly hasCluster: (place: { group: string; region: string }) => boolean
+}
+
+type Build = Pick<WorldRow, 'resolvedBuild'> & { readonly runtime: Pick<WorldRow['runtime'], 'build'> }
+
+/** Reports whether REST names a build. Edits of image, content and probes with kubectl are then refused. */
+export const hasBuild = ({ resolvedBuild, runtime }: Build): boolean =>
+  resolvedBuild !== null || runtime.build !== undefined
+
+/** Merges the edits of a live World into its row. See `mergeSpecs`; the edits have the limits of REST. */
+export const mergeWorld = (sides: Sides<WorldSpec>, build: Build, facts: WorldFacts): Merge<WorldSpec> =>
+  mergeSpecs(worldSpecSchema, withRunOfRow(sides), worldRules(sides.row, build, facts))
+
+/** Returns the sides with the row's run if the resource has none, which is no edit: the API may not have written it yet. */
+const withRunOfRow = (sides: Sides<WorldSpec>): Sides<WorldSpec> => {
+  if (sides.live.runId !== undefined) return sides
+  const { runId, startedAt } = sides.base
+  return { ...sides, live: { ...sides.live, ...withDefined({ runId, startedAt }) } }
+}
+
+const nameSchema = createWorldBody.shape.name
+
+const worldRules = (row: WorldSpec, build: Build, facts: WorldFacts): Rule<WorldSpec>[] => [
+  {
+    fields: ['/runId', '/startedAt'],
+    refuse: () => 'only the API names runs. Change spec.state to start or stop the world',
+  },
+  {
+    fields: ['/runtime/image', '/runtime/contentId', '/runtime/probes'],
+    refuse: () => (hasBuild(build) ? 'the program comes from the build that REST names' : undefined),
+  },
+  {
+    fields: ['/displayName'],
+    refuse: ({ displayName }) => nameSchema.safeParse(displayName).error?.issues[0]?.message,
+  },
+  {
+    fields: ['/compute'],
+    refuse: ({ compute: { group, region } }) =>
+      facts.hasCluster({ group, region }) ? undefined : `no cluster serves group ${group} in region ${region}`,
+  },
+  {
+    fields: ['/scaling', '/runtime/capacity'],
+    refuse: ({ scaling: { profile }, runtime: { capacity } }) => explainSizeEdit({ profile, capacity }, row, facts),
+  },
+  // The state comes last, since the size of the world and its networking strategy count.
+  {
+    fields: ['/state'],
+    refuse: ({ state, scaling: { profile }, networking: { strategy } }) =>
+      state === 'Running'
+        ? explainRunLimit(useOfRun(scalingProfiles[profile].capacity, strategy), facts.others, facts.limits)
+        : undefined,
+  },
+  { fields: ['/metadata'], refuse: () => undefined },
+]
+
+const explainSizeEdit = (
+  { profile, capacity }: { profile: WorldSpec['scaling']['profile']; capacity: number | undefined },
+  row: WorldSpec,
+  { limits, bots }: WorldFacts,
+): string | undefined => {
+  const largest = scalingProfiles[profile].capacity
+  // A profile that REST allowed needs no claim again.
+  const isKept = profile === row.scaling.profile
+  const refusal = explainSize(
+    { profile, capacity: capacity ?? largest },
+    isKept ? { limits: { maxWorldCapacity: largest }, claims: ['largeWorlds'] } : { limits, claims: [] },
+  )
+  if (refusal !== undefined) return refusal.replace(/\.$/, '')
+  return largest < scalingProfiles[row.scaling.profile].capacity && bots > largest
+    ? `the world has ${bots} bots, and ${profile} allows ${largest}`
+    : undefined
+}
+
+/** Returns the columns of a world and its launch context for a spec. Columns that a resource does not show stay. */
+export const toWorldColumns = (row: WorldRow, context: LaunchContextRow, spec: WorldSpec) => {
+  const { durationMinutes: _, ...runtime } = row.runtime
+  const { image, contentId, probes, args, capacity } = spec.runtime
+  const settings = serverSettings.parse(spec)
+  const description = spec.description === (row.description ?? '') ? {} : { description: spec.description }
+  const patched = applyPatch(row, context, {
+    name: spec.displayName,
+    ...description,
+    metadata: spec.metadata,
+    ...settings,
+    compute: { ...row.compute, ...settings.compute },
+    networking: { ...settings.networking, scaling: { ...row.networking.scaling, profile: spec.scaling.profile } },
+    runtime: { ...runtime, ...settings.runtime, ...withDefined({ durationMinutes: spec.durationMinutes }) },
+    admission: { policy: row.admission.policy, ...withDefined({ capacity }) },
+  })
+  const program: Program = hasBuild(row)
+    ? { ...row.program, args }
+    : { probes, args, ...withDefined({ image, contentId }) }
+  return { world: { ...patched.world, transient: spec.transient, program }, context: patched.context }
+}

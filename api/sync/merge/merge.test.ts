@@ -1,0 +1,260 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { buildWorldRows } from '#api/domain/worlds/create.ts'
+import { createWorldBody } from '#api/domain/worlds/schema.ts'
+import type { WorldRow } from '#api/domain/worlds/table.ts'
+import { desiredSpec } from '#api/sync/rows/desired.ts'
+import { noUse } from '#shared/domain/runUse.ts'
+import { createIdSource } from '#shared/ids.ts'
+import { type BotDeploymentSpec, botDeploymentSpecSchema } from '#shared/resources/botDeployment.ts'
+import { type WorldSpec, worldSpecSchema } from '#shared/resources/world.ts'
+import { mergeWorld, toWorldColumns, type WorldFacts } from './adopt.ts'
+import { mergeBots } from './adoptBots.ts'
+import { findBase } from './base.ts'
+import { type Leaves, leavesOf, nameOf, objectOf, toMergePatch } from './leaves.ts'
+import type { Merge, Sides } from './merge.ts'
+
+const newId = createIdSource({ now: () => 0 })
+const runIds = [newId('run'), newId('run')]
+const facts: WorldFacts = {
+  limits: { maxWorldCapacity: 500, maxRunningCapacity: 100, maxNodePorts: 2, maxLoadBalancers: 1 },
+  others: { ...noUse, capacity: 50, nodePorts: 2 },
+  bots: 20,
+  hasCluster: ({ region }) => region !== 'AsiaPacific',
+}
+const unlimited: WorldFacts = {
+  limits: { maxWorldCapacity: 10_000, maxRunningCapacity: 1_000_000, maxNodePorts: 1_000, maxLoadBalancers: 1_000 },
+  others: noUse,
+  bots: 0,
+  hasCluster: () => true,
+}
+const noBotLimits = { maxBotCpuMillicores: 1_000_000, maxBotMemoryBytes: 2 ** 50 }
+const noBuild = { resolvedBuild: null, runtime: {} }
+
+const aKey = fc.constantFrom('a', 'b', 'a/b', 'c~d', '__proto__', 'x.y')
+const aMap = fc.dictionary(aKey, fc.constantFrom('1', '2'), { maxKeys: 3 })
+const someOf = <T>(...values: T[]) => fc.constantFrom(...values)
+/** Few values for each field, so that two sides often agree and often differ. */
+const aWorldSpec: fc.Arbitrary<WorldSpec> = fc
+  .record(
+    {
+      displayName: someOf('Lobby', 'Foyer', 'x', ''),
+      description: someOf('', 'One', 'Two'),
+      state: someOf('Running', 'Stopped'),
+      run: someOf(...runIds),
+      transient: fc.boolean(),
+      durationMinutes: someOf(1, 2.5),
+      profile: someOf('Capacity10', 'Capacity30', 'Capacity250', 'Capacity1500'),
+      region: someOf('Europe', 'AsiaPacific'),
+      strategy: someOf('Default', 'NodePort'),
+      image: someOf('a', 'b'),
+      capacity: someOf(5, 10),
+      args: fc.array(someOf('x', 'y'), { maxLength: 2 }),
+      labels: aMap,
+      annotations: aMap,
+    },
+    { requiredKeys: ['displayName', 'description', 'state', 'transient', 'labels', 'annotations', 'args'] },
+  )
+  .map(({ run, profile, region, strategy, image, capacity, args, labels, annotations, ...spec }) =>
+    worldSpecSchema.parse({
+      ...spec,
+      ...(run && { runId: run, startedAt: '2026-01-01T00:00:00.000Z' }),
+      ...(profile && { scaling: { profile } }),
+      ...(region && { compute: { region } }),
+      ...(strategy && { networking: { strategy } }),
+      runtime: { ...(image && { image }), ...(capacity && { capacity }), args },
+      metadata: { labels, annotations },
+    }),
+  )
+const aBotSpec: fc.Arbitrary<BotDeploymentSpec> = fc
+  .record(
+    {
+      worldName: fc.constant('wld-1'),
+      count: someOf(0, 5, 50),
+      description: someOf('', 'One'),
+      cpu: someOf('100m', '1'),
+      args: fc.array(someOf('x', 'y'), { maxLength: 2 }),
+      durationMinutes: someOf(1, 2),
+      metadata: fc.record({ labels: aMap, annotations: aMap }),
+    },
+    { requiredKeys: ['worldName', 'count'] },
+  )
+  .map((spec) => botDeploymentSpecSchema.parse(spec))
+
+type Kind<Spec extends object> = {
+  readonly spec: fc.Arbitrary<Spec>
+  readonly merge: (sides: Sides<Spec>) => Merge<Spec>
+  readonly mergeFreely: (sides: Sides<Spec>) => Merge<Spec>
+  /** A live spec as the merge reads it. */
+  readonly read: (base: Spec, live: Spec) => Spec
+}
+const worlds: Kind<WorldSpec> = {
+  spec: aWorldSpec,
+  merge: (sides) => mergeWorld(sides, noBuild, facts),
+  mergeFreely: (sides) => mergeWorld(sides, noBuild, unlimited),
+  // A run that is absent in the resource is no edit.
+  read: (base, live) => {
+    const { runId, startedAt } = base
+    if (live.runId !== undefined || runId === undefined || startedAt === undefined) return live
+    return { ...live, runId, startedAt }
+  },
+}
+const bots: Kind<BotDeploymentSpec> = {
+  spec: aBotSpec,
+  merge: (sides) =>
+    mergeBots(sides, { otherBots: 0, maxBots: 10, limits: { ...noBotLimits, maxBotCpuMillicores: 500 } }),
+  mergeFreely: (sides) => mergeBots(sides, { otherBots: 0, maxBots: 10_000, limits: noBotLimits }),
+  read: (_, live) => live,
+}
+
+/** The maps of a spec are no leaves while they are empty. */
+const asLeaves = (spec: object): Leaves => leavesOf(spec)
+const leafOf = (spec: object, pointer: string): unknown => JSON.stringify(asLeaves(spec).get(pointer))
+const pointersOf = (...specs: object[]): string[] => [...new Set(specs.flatMap((spec) => [...asLeaves(spec).keys()]))]
+
+const describeMerge = <Spec extends object>(title: string, { spec, merge, mergeFreely, read }: Kind<Spec>): void => {
+  describe(`the merge of ${title}`, () => {
+    const sides = fc.record({ base: spec, row: spec, live: spec, unreadable: fc.constant([]) })
+
+    test('keeps each edit of the row', () => {
+      fc.assert(
+        fc.property(sides, ({ base, row, live, unreadable }) => {
+          const merged = merge({ base, row, live, unreadable })
+          for (const pointer of pointersOf(base, row)) {
+            if (leafOf(base, pointer) !== leafOf(row, pointer)) {
+              expect(leafOf(merged.spec, pointer)).toBe(leafOf(row, pointer))
+            }
+          }
+        }),
+      )
+    })
+
+    test('adopts or refuses each edit that only the resource has, and leaves nothing else', () => {
+      fc.assert(
+        fc.property(sides, ({ base, row, live: raw, unreadable }) => {
+          const live = read(base, raw)
+          const merged = merge({ base, row, live: raw, unreadable })
+          for (const pointer of pointersOf(base, row, live)) {
+            const [was, own, now, after] = [base, row, live, merged.spec].map((each) => leafOf(each, pointer))
+            const isOneSided = now !== was && own === was
+            if (after === own && isOneSided) expect(merged.putBack).toContain(pointer)
+            else expect(after).toBe(isOneSided ? now : own)
+          }
+          expect(merged.reasons.length === 0).toBe(
+            merged.putBack.every((pointer) => leafOf(row, pointer) !== leafOf(base, pointer)),
+          )
+        }),
+      )
+    })
+
+    test('is idempotent: the acknowledged resource has no edits', () => {
+      fc.assert(
+        fc.property(sides, ({ base, row, live, unreadable }) => {
+          const first = merge({ base, row, live, unreadable })
+          const again = merge({ base: read(base, live), row: first.spec, live: read(base, live), unreadable })
+          expect(again).toMatchObject({ adopted: [], putBack: [], reasons: [] })
+          expect(asLeaves(again.spec)).toEqual(asLeaves(first.spec))
+        }),
+      )
+    })
+
+    test('converges: after the push both sides are equal', () => {
+      fc.assert(
+        fc.property(sides, ({ base, row, live, unreadable }) => {
+          const merged = merge({ base, row, live, unreadable })
+          const pushed = merged.spec
+          const after = merge({ base: pushed, row: merged.spec, live: pushed, unreadable })
+          expect(after).toMatchObject({ adopted: [], putBack: [], reasons: [] })
+        }),
+      )
+    })
+
+    test('does not depend on the order of edits of different fields', () => {
+      fc.assert(
+        fc.property(fc.record({ base: spec, live: spec, next: spec }), ({ base, live, next }) => {
+          const unreadable = [] as const
+          const late = mergeFreely({ base, row: base, live: read(base, next), unreadable })
+          const early = mergeFreely({ base, row: base, live: read(base, live), unreadable })
+          const then = mergeFreely({ base: read(base, live), row: early.spec, live: read(base, next), unreadable })
+          const refused = new Set([...late.putBack, ...early.putBack, ...then.putBack])
+          for (const pointer of pointersOf(base, live, next)) {
+            if (refused.has(pointer)) continue
+            expect(leafOf(then.spec, pointer)).toBe(leafOf(late.spec, pointer))
+          }
+        }),
+      )
+    })
+  })
+}
+describeMerge('Worlds', worlds)
+describeMerge('BotDeployments', bots)
+
+test('an adopted spec is what the row then shows', () => {
+  const aRow = (): { world: WorldRow; context: ReturnType<typeof buildWorldRows>['launchContext'] } => {
+    const { world, launchContext } = buildWorldRows(createWorldBody.parse({ name: 'Lobby', transient: false }), {
+      organizationId: newId('organization'),
+      projectId: newId('project'),
+      cluster: 'default',
+      newId,
+      now: new Date(0),
+    })
+    const columns = { resolvedBuild: null, runId: null, startedAt: null, state: 'Stopped', program: {}, revision: 1 }
+    return { world: { ...world, ...columns } as WorldRow, context: launchContext }
+  }
+  fc.assert(
+    fc.property(aWorldSpec, (live) => {
+      const { world, context } = aRow()
+      const base = desiredSpec(world)
+      const { spec } = mergeWorld({ base, row: base, live, unreadable: [] }, noBuild, facts)
+      const columns = toWorldColumns(world, context, spec)
+      const after = desiredSpec({ ...world, ...columns.world, state: spec.state })
+      // REST has no unset capacity: it is that of the profile.
+      const capacity = spec.runtime.capacity ?? after.runtime.capacity
+      expect(leavesOf(after)).toEqual(leavesOf({ ...spec, runtime: { ...spec.runtime, capacity } }))
+      expect(columns.context.name).toBe(spec.displayName)
+    }),
+  )
+})
+
+test('puts the image back where REST names a build, and keeps it otherwise', () => {
+  const row = worldSpecSchema.parse({ displayName: 'Lobby' })
+  const live = worldSpecSchema.parse({ displayName: 'Lobby', runtime: { image: 'own:1', args: ['--own'] } })
+  const sides = { base: row, row, live, unreadable: [] }
+  const build = { resolvedBuild: null, runtime: { build: { channelId: 'main', tag: 'stable' } } }
+  const refused = mergeWorld(sides, build, facts)
+  expect(refused.adopted).toEqual(['/runtime/args'])
+  expect(refused.reasons).toEqual([
+    'spec.runtime.image was put back: the program comes from the build that REST names.',
+  ])
+  expect(mergeWorld(sides, noBuild, facts).spec.runtime).toMatchObject({ image: 'own:1', args: ['--own'] })
+})
+
+test('without a record of the push, fields that the API manages are as it wrote them', () => {
+  const applied = worldSpecSchema.parse({ displayName: 'One', revision: 1 })
+  const row = worldSpecSchema.parse({ displayName: 'Three', revision: 3 })
+  const live = worldSpecSchema.parse({ displayName: 'Two', description: 'By kubectl', revision: 2 })
+  expect(findBase({ live, row, applied }, undefined)).toBeUndefined()
+  const base = findBase({ live, row, applied }, (pointer) => pointer !== '/description')
+  expect(base).toMatchObject({ displayName: 'Two', description: '' })
+})
+
+test('objects and their leaves are the same, whatever the names', () => {
+  fc.assert(
+    fc.property(fc.dictionary(aKey, aMap), (object) => {
+      expect(leavesOf(objectOf(leavesOf(object)))).toEqual(leavesOf(object))
+    }),
+  )
+  expect(nameOf('/runtime/image')).toBe('spec.runtime.image')
+  expect(nameOf('/metadata/labels/a~1b')).toBe('spec.metadata.labels["a/b"]')
+})
+
+test('a merge patch removes what only the resource has, and otherwise there is none', () => {
+  const live = { a: 1, runtime: { image: 'x', args: [] }, metadata: { labels: { k: 'v' } } }
+  const wanted = { a: 2, runtime: { args: [] }, metadata: { labels: {} } }
+  expect(toMergePatch(live, wanted)).toEqual({
+    a: 2,
+    runtime: { image: null, args: [] },
+    metadata: { labels: { k: null } },
+  })
+  expect(toMergePatch({ a: 1 }, wanted)).toBeUndefined()
+})

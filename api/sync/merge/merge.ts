@@ -1,0 +1,121 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { z } from 'zod'
+import type { UnreadableField } from '#shared/resources/lenient.ts'
+import { covers, type Leaves, leavesOf, nameOf, objectOf, pointerOf } from './leaves.ts'
+
+/** A condition on edits of some fields. The edits of one rule are adopted together or not at all. */
+export type Rule<Spec> = {
+  /** JSON Pointers of the fields. */
+  readonly fields: readonly string[]
+  /** Returns why the spec with the edits is not allowed, as the end of a sentence, or undefined if it is allowed. */
+  readonly refuse: (edited: Spec) => string | undefined
+}
+
+/** The result of a merge. */
+export type Merge<Spec> = {
+  /** The spec of the row with the adopted edits. */
+  readonly spec: Spec
+  /** The leaves that are adopted: only the live resource changed them, and their rule allows it. */
+  readonly adopted: readonly string[]
+  /** The leaves that the next push puts back: refused edits, unreadable fields, and leaves that REST changed too. */
+  readonly putBack: readonly string[]
+  /** A sentence for each refused edit and unreadable field. */
+  readonly reasons: readonly string[]
+}
+
+/** The three sides of a merge: what was last written or acknowledged, the row now, and the resource now. */
+export type Sides<Spec> = {
+  readonly base: Spec
+  readonly row: Spec
+  readonly live: Spec
+  readonly unreadable: readonly UnreadableField[]
+}
+
+/** The revision has its own rule: it is never merged. */
+const revisionPointer = '/revision'
+
+/**
+ * Merges the edits of a live resource into its row, leaf by leaf. A leaf that only the resource changed is adopted, unless a
+ * rule refuses it. A leaf that only the row changed stays. If both changed a leaf, the row wins.
+ */
+export const mergeSpecs = <S extends z.ZodType<object>>(
+  schema: S,
+  sides: Sides<z.output<S>>,
+  rules: readonly Rule<z.output<S>>[],
+): Merge<z.output<S>> => {
+  const { edited, overruled } = compare(sides)
+  const live = leavesOf(sides.live)
+  const refused: string[] = []
+  const adopted: string[] = []
+  const reasons = sides.unreadable.map(
+    ({ path, why }) => `${nameOf(pointerOf(path))} cannot be read and was put back: ${why}.`,
+  )
+  let spec = sides.row
+  for (const { pointers, refuse } of groupEdits(edited, rules)) {
+    const result = schema.safeParse(objectOf(withLeaves(leavesOf(spec), live, pointers)))
+    const why = result.success ? refuse(result.data) : (result.error.issues[0]?.message ?? 'the value is not valid')
+    if (result.success && why === undefined) {
+      spec = result.data
+      adopted.push(...pointers)
+    } else {
+      refused.push(...pointers)
+      reasons.push(`${listNames(pointers)} put back: ${why}.`)
+    }
+  }
+  const unreadable = sides.unreadable.map(({ path }) => pointerOf(path))
+  return { spec, adopted, putBack: [...refused, ...overruled, ...unreadable], reasons }
+}
+
+/** Reports whether the live resource has any edit to merge. */
+export const hasEdits = <Spec extends object>(sides: Sides<Spec>): boolean => {
+  const { edited, overruled } = compare(sides)
+  return edited.length + overruled.length + sides.unreadable.length > 0
+}
+
+/** Sorts the leaves that the live resource changed. An unreadable field counts as unchanged. */
+const compare = <Spec extends object>({ base, row, live, unreadable }: Sides<Spec>) => {
+  const [before, ours, theirs] = [leavesOf(base), leavesOf(row), leavesOf(live)]
+  const hidden = unreadable.map(({ path }) => pointerOf(path))
+  const edited: string[] = []
+  const overruled: string[] = []
+  for (const pointer of new Set([...before.keys(), ...theirs.keys()])) {
+    if (pointer === revisionPointer || hidden.some((field) => covers(field, pointer))) continue
+    const [was, own, now] = [before.get(pointer), ours.get(pointer), theirs.get(pointer)]
+    if (isDeepStrictEqual(now, was) || isDeepStrictEqual(now, own)) continue
+    if (isDeepStrictEqual(own, was)) edited.push(pointer)
+    else overruled.push(pointer)
+  }
+  return { edited: edited.sort(), overruled }
+}
+
+type Group<Spec> = { readonly pointers: readonly string[]; readonly refuse: Rule<Spec>['refuse'] }
+
+/** Groups the edits by rule, in the order of the rules. An edit without a rule is allowed and a group of its own. */
+const groupEdits = <Spec>(edited: readonly string[], rules: readonly Rule<Spec>[]): Group<Spec>[] => {
+  const ruleOf = (pointer: string) => rules.find(({ fields }) => fields.some((field) => covers(field, pointer)))
+  const free = edited.filter((pointer) => ruleOf(pointer) === undefined)
+  const ruled = rules.map((rule) => ({
+    pointers: edited.filter((pointer) => ruleOf(pointer) === rule),
+    refuse: rule.refuse,
+  }))
+  return [...free.map((pointer) => ({ pointers: [pointer], refuse: () => undefined })), ...ruled].filter(
+    ({ pointers }) => pointers.length > 0,
+  )
+}
+
+const withLeaves = (leaves: Map<string, unknown>, from: Leaves, pointers: readonly string[]): Leaves => {
+  for (const pointer of pointers) {
+    if (from.has(pointer)) leaves.set(pointer, from.get(pointer))
+    else leaves.delete(pointer)
+  }
+  return leaves
+}
+
+const maxNames = 5
+
+const listNames = (pointers: readonly string[]): string => {
+  const names = pointers.slice(0, maxNames).map(nameOf)
+  const more = pointers.length > maxNames ? [`${pointers.length - maxNames} more`] : []
+  const all = [...names, ...more]
+  return all.length === 1 ? `${all[0]} was` : `${all.slice(0, -1).join(', ')} and ${all.at(-1)} were`
+}

@@ -1,0 +1,160 @@
+import { isDeepStrictEqual } from 'node:util'
+import { readConditions } from '#api/domain/events/conditions.ts'
+import type { WorldRow } from '#api/domain/worlds/table.ts'
+import { desiredSpec } from '#api/sync/rows/desired.ts'
+import { lostMessage } from '#api/sync/rows/waiting.ts'
+import type { WorldState } from '#shared/enumerations.ts'
+import { withDefined } from '#shared/optional.ts'
+import { pausedAnnotation } from '#shared/resources/group.ts'
+import {
+  isDrained,
+  type World,
+  type WorldDeploymentStatus,
+  type WorldSpec,
+  type WorldStatus,
+} from '#shared/resources/world.ts'
+import { mergeWorld, type WorldFacts } from './adopt.ts'
+import { findObstacle, findSides, type Seen } from './base.ts'
+import { hasEdits, type Sides } from './merge.ts'
+import type { VerdictOf } from './verdict.ts'
+
+/** The columns of the observed state of a world. */
+export type ObservedColumns = Pick<
+  WorldRow,
+  'phase' | 'statusMessage' | 'address' | 'conditions' | 'queueQueued' | 'queueActive'
+>
+
+/** A run that the operator named. */
+export type NamedRun = { readonly runId: string; readonly startedAt: Date }
+
+/** The edit of a live World that the row adopts. */
+export type WorldEdit = {
+  /** The spec of the row with the adopted leaves. */
+  readonly spec: WorldSpec
+  /** Another state than the row's: a start or a stop with kubectl. */
+  readonly state?: WorldState
+  /** The run that the operator named for a start with kubectl. */
+  readonly run?: NamedRun
+}
+
+/** The changes to a row that follow from a live World. All are applied in one transaction. */
+export type Verdict = VerdictOf<WorldEdit, ObservedColumns> & {
+  /** The deployments in the status, newest first. Older open deployments of the world have ended. */
+  readonly deployments: readonly WorldDeploymentStatus[]
+}
+
+const nothing = { deployments: [], reasons: [] } as const
+
+const sidesOf = (row: WorldRow, seen: Seen<World>): Sides<WorldSpec> | undefined =>
+  findSides(desiredSpec(row), row.applied, seen)
+
+/** Reports whether a live World has edits to merge, so that the decision needs the facts for their rules. */
+export const needsFacts = (row: WorldRow, seen: Seen<World>): boolean => {
+  const sides = sidesOf(row, seen)
+  return sides !== undefined && hasEdits(sides)
+}
+
+/**
+ * Compares a live World with its row and decides the changes to the row. `dirty` is true if a push is pending. `facts` are
+ * used only if there are edits. `lost` is the reason if the World is deleted with its namespace or definition; the row is not
+ * deleted then. The deletion of a resource is also handled while its row is frozen, since it would block that of its namespace or
+ * definition.
+ */
+export const observeWorld = (
+  row: WorldRow,
+  seen: Seen<World>,
+  dirty: boolean,
+  { facts, lost }: { facts: WorldFacts; lost?: string | undefined },
+): Verdict => {
+  const { resource: live, owns } = seen
+  const sides = sidesOf(row, seen)
+  const obstacle = findObstacle({ live: live.spec, row, base: sides?.base }, owns)
+  if (sides === undefined || obstacle === 'needsOwnership') return { needsOwnership: true, ...nothing }
+  const isDeleting = live.metadata.deletionTimestamp !== undefined
+  if (obstacle === 'frozen' && !isDeleting) return { frozen: true, ...nothing }
+  // A frozen row knows nothing of the run that the status reports.
+  const state: Verdict = { ...nothing, ...(obstacle === 'frozen' ? {} : observedState(row, live)) }
+  if (isDeleting) {
+    const release = isDrained(live) ? ({ release: true } as const) : {}
+    if (row.deletingAt !== null || row.targetCluster !== null) return { ...state, ...release }
+    if (lost === undefined) return { ...state, ...release, markDeleting: true }
+    const observed = { ...presentColumns(row), ...state.observed, statusMessage: lostMessage(lost) }
+    return { ...state, ...release, observed }
+  }
+  if (row.deletingAt !== null) return state
+  return { ...state, ...decideEdit(row, seen, { sides, dirty, facts }) }
+}
+
+type Decided = Pick<Verdict, 'edit' | 'adopted' | 'foreignRevision' | 'acknowledged' | 'reasons' | 'pushAgain'>
+
+const decideEdit = (
+  row: WorldRow,
+  { resource: live }: Seen<World>,
+  { sides, dirty, facts }: { sides: Sides<WorldSpec>; dirty: boolean; facts: WorldFacts },
+): Decided => {
+  const { spec, adopted, putBack, reasons } = mergeWorld(sides, row, facts)
+  const liveRevision = live.spec.revision ?? 0
+  const isAhead = liveRevision > row.revision
+  const run = findNamedRun(row, sides, live)
+  const state = adopted.includes('/state') ? spec.state : undefined
+  const hasEdit = adopted.length > 0 || run !== undefined
+  return {
+    ...(hasEdit ? { edit: { spec, ...withDefined({ state, run }) } } : {}),
+    ...(adopted.length > 0 ? { adopted } : {}),
+    ...(isAhead ? { foreignRevision: liveRevision } : {}),
+    ...(hasEdit || putBack.length > 0 || isAhead ? { acknowledged: true } : {}),
+    reasons,
+    ...(!dirty && !isDeepStrictEqual(live.spec, spec) ? { pushAgain: true } : {}),
+  }
+}
+
+/**
+ * Returns the run that the operator named because the spec names none, if the row does not have it. A start over REST that
+ * is not pushed yet has its own run. After a stop the operator names another run for the next start.
+ */
+const findNamedRun = (row: WorldRow, { base }: Sides<WorldSpec>, { spec, status }: World): NamedRun | undefined => {
+  const run = status?.run
+  if (spec.runId !== undefined || spec.state !== 'Running') return undefined
+  if (run === undefined || run.id !== status?.runId || run.endReason === 'Stopped') return undefined
+  if (run.id === row.runId || (row.runId ?? undefined) !== base.runId) return undefined
+  return { runId: run.id, startedAt: new Date(run.startedAt) }
+}
+
+const presentColumns = (row: WorldRow): ObservedColumns => ({
+  phase: row.phase,
+  statusMessage: row.statusMessage,
+  address: row.address,
+  conditions: row.conditions,
+  queueQueued: row.queueQueued,
+  queueActive: row.queueActive,
+})
+
+/** Returns the address with the strategy of the run, since players need both. */
+const addressOf = ({ address, run }: WorldStatus): WorldRow['address'] =>
+  address === undefined ? null : { ...address, strategy: run?.strategy ?? 'Default' }
+
+/** Returns the message of a paused resource. Its status may be outdated, but REST shows that it is paused. */
+const pausedMessage = (row: WorldRow, { metadata, status }: World): Pick<Verdict, 'observed'> => {
+  const statusMessage = status?.message ?? ''
+  if (metadata.annotations?.[pausedAnnotation] !== 'true' || row.statusMessage === statusMessage) return {}
+  return { observed: { ...presentColumns(row), statusMessage } }
+}
+
+/** Returns the observed state. A status from before the last start or stop is ignored. */
+const observedState = (row: WorldRow, live: World): Pick<Verdict, 'observed' | 'deployments'> => {
+  const status = live.status
+  if (status?.phase === undefined || (status.observedRevision ?? 0) < row.runRevision) {
+    return { deployments: [], ...pausedMessage(row, live) }
+  }
+  const columns: ObservedColumns = {
+    // The operator reports Inactive for a world that never ran. The row may already be Stopped.
+    phase: status.phase === 'Inactive' ? row.phase : status.phase,
+    statusMessage: status.message ?? '',
+    address: addressOf(status),
+    conditions: readConditions(status.conditions),
+    queueQueued: status.queue?.queued ?? 0,
+    queueActive: status.queue?.active ?? 0,
+  }
+  const deployments = [status.deployment, status.previousDeployment].filter((each) => each !== undefined)
+  return { deployments, ...(isDeepStrictEqual(columns, presentColumns(row)) ? {} : { observed: columns }) }
+}

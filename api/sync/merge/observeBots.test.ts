@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest'
+import type { BotRow } from '#api/domain/bots/table.ts'
+import { type BotDeployment, botDeploymentSpecSchema } from '#shared/resources/botDeployment.ts'
+import { readBots } from '#shared/resources/read.ts'
+import { observeBots } from './observeBots.ts'
+
+const spec = botDeploymentSpecSchema.parse({ worldName: 'wld-1', count: 3, revision: 2 })
+const now = new Date(0)
+const row: BotRow = {
+  id: 'bot-1',
+  organizationId: 'org-1',
+  projectId: 'prj-1',
+  worldId: 'wld-1',
+  worldName: 'wld-1',
+  resourceName: 'bot-1',
+  resourceUid: 'uid',
+  cluster: 'default',
+  targetCluster: null,
+  revision: 2,
+  count: 3,
+  description: '',
+  cpu: spec.cpu,
+  memory: spec.memory,
+  args: [],
+  durationMinutes: null,
+  metadata: spec.metadata,
+  refusal: null,
+  applied: spec,
+  appliedResourceVersion: '5',
+  phase: 'Pending',
+  statusMessage: '',
+  statusVersion: 1,
+  startedAt: null,
+  conditions: [],
+  deletingAt: null,
+  purgeAt: null,
+  removedAt: null,
+  createdAt: now,
+  updatedAt: now,
+}
+const live = { metadata: { name: 'bot-1' }, spec } as BotDeployment
+const going = { ...live, metadata: { ...live.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
+const drained = {
+  ...going,
+  metadata: { ...going.metadata, generation: 2 },
+  status: { phase: 'Stopped' as const, observedGeneration: 2 },
+}
+const over = { observed: { phase: 'Stopped' as const, statusMessage: '', startedAt: null, conditions: [] } }
+const running = { phase: 'Running' as const, statusMessage: 'all run', startedAt: new Date(5), conditions: [] }
+const seen = {
+  ...live,
+  status: { phase: running.phase, message: running.statusMessage, startedAt: new Date(5).toISOString() },
+} as BotDeployment
+
+test.each<[string, BotRow, BotDeployment, boolean, object, ((pointer: string) => boolean)?]>([
+  ['nothing to do', row, live, false, {}],
+  [
+    'freezes a row whose resource is ahead of it',
+    row,
+    { ...live, spec: { ...spec, revision: 3 } },
+    false,
+    { frozen: true },
+    () => true,
+  ],
+  [
+    'releases a deleted resource whose row is frozen',
+    row,
+    { ...drained, spec: { ...spec, revision: 3 } },
+    false,
+    { markDeleting: true, release: true },
+    () => true,
+  ],
+  ['records a deletion with kubectl and waits for the bots', row, going, false, { markDeleting: true }],
+  ['removes the finalizer once no bot is left', row, drained, false, { markDeleting: true, release: true, ...over }],
+  ['a recorded deletion waits for the bots', { ...row, deletingAt: new Date(0) }, going, false, {}],
+  [
+    'keeps the finalizer for a status from before the deletion',
+    { ...row, deletingAt: new Date(0) },
+    { ...drained, metadata: { ...drained.metadata, generation: 3 } },
+    false,
+    over,
+  ],
+  ['a row that is being deleted waits', { ...row, deletingAt: new Date(0) }, live, false, {}],
+  [
+    'adopts a count set with kubectl',
+    row,
+    { ...live, spec: { ...spec, count: 5 } },
+    false,
+    { edit: { ...spec, count: 5 }, adopted: ['/count'], acknowledged: true },
+  ],
+  [
+    'does not adopt a count that push wrote but has not recorded',
+    { ...row, revision: 4 },
+    { ...live, spec: { ...spec, count: 5, revision: 3 } },
+    true,
+    {},
+    () => true,
+  ],
+  [
+    'prefers a count that REST changed',
+    { ...row, count: 4, revision: 3 },
+    { ...live, spec: { ...spec, count: 5 } },
+    true,
+    { acknowledged: true },
+  ],
+  [
+    'refuses a count above the profile of the world',
+    row,
+    { ...live, spec: { ...spec, count: 31 } },
+    true,
+    {
+      acknowledged: true,
+      reasons: ['spec.count was put back: the world would have 31 bots, but its scaling profile allows 30.'],
+    },
+  ],
+  ['pushes a row again if its resource is behind', { ...row, revision: 3 }, live, false, { pushAgain: true }],
+  ['does not push again while a push is pending', { ...row, revision: 3 }, live, true, {}],
+  ['writes a status to the row', row, seen, false, { observed: running }],
+  ['does not write a status that the row has already', { ...row, ...running }, seen, false, {}],
+])('%s', (_, known, resource, dirty, verdict, owns) => {
+  const limits = { maxBotCpuMillicores: 1_000, maxBotMemoryBytes: 2 ** 30 }
+  const facts = { otherBots: 0, maxBots: 30, limits }
+  expect(observeBots(known, { ...readBots(resource), owns }, dirty, { facts })).toEqual({ reasons: [], ...verdict })
+})

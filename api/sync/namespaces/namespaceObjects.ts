@@ -1,0 +1,170 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Limits } from '#api/domain/access/limits.ts'
+import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
+import type { Store } from '#shared/kube/store.ts'
+import { apiFinalizer, labels, namespaceOf } from '#shared/resources/group.ts'
+import { toPolicyAnnotations } from '#shared/resources/namespacePolicy.ts'
+import type { ScalingProfiles } from '#shared/scalingProfiles.ts'
+import { type NetworkOptions, type NetworkPolicy, networkPolicies } from './networkPolicies.ts'
+import {
+  type ClusterLimits,
+  isEqualLimitRange,
+  isEqualQuota,
+  type LimitRange,
+  limitRange,
+  type ResourceQuota,
+  resourceQuota,
+} from './quotas.ts'
+
+/** A RoleBinding (rbac/v1). */
+export type RoleBinding = KubeObject & { roleRef: object; subjects?: object[] }
+/** A ServiceAccount (core/v1). */
+export type ServiceAccount = KubeObject & { automountServiceAccountToken?: boolean }
+
+/** The limits of an organization that act in its namespace. */
+export type PolicyLimits = ClusterLimits & Pick<Limits, 'imageRegistries' | 'imagePullSecrets'>
+
+/** The kinds of objects that the API keeps in the namespace of each organization. */
+export type Kept = {
+  readonly roleBindings: RoleBinding
+  readonly networkPolicies: NetworkPolicy
+  readonly resourceQuotas: ResourceQuota
+  readonly limitRanges: LimitRange
+  readonly serviceAccounts: ServiceAccount
+}
+
+/** The settings that the objects depend on. */
+export type ObjectOptions = {
+  /** The prefix of the names of namespaces. */
+  readonly prefix: string
+  readonly network: NetworkOptions
+  readonly profiles: ScalingProfiles
+  /** The users of the two processes, whom the roles are bound to. */
+  readonly users: { readonly api: string; readonly operator: string }
+}
+
+/** The live objects of each kind. */
+export type KeptStores = { readonly [kind in keyof Kept]: Pick<Store<Kept[kind]>, 'get'> }
+
+type DesiredKept = { readonly [kind in keyof Kept]: readonly Kept[kind][] }
+/** All objects that the API keeps in a namespace, and the namespace. */
+export type Desired = { readonly namespace: KubeObject; readonly kept: DesiredKept }
+
+/** Returns all objects that the API keeps in a namespace. */
+export const desiredObjects = (organizationId: string, limits: PolicyLimits, options: ObjectOptions): Desired => {
+  const name = namespaceOf(options.prefix, organizationId)
+  const labelled = <T extends KubeObject>(object: T): T => ({
+    ...object,
+    metadata: { ...object.metadata, labels: ownLabels(organizationId) },
+  })
+  return {
+    namespace: namespace(name, organizationId, limits),
+    kept: {
+      roleBindings: roleBindings(name, options.users).map(labelled),
+      networkPolicies: networkPolicies(name, options.network).map(labelled),
+      resourceQuotas: [labelled(resourceQuota(name, limits, options.profiles))],
+      limitRanges: [labelled(limitRange(name, limits, options.profiles))],
+      serviceAccounts: [labelled(serviceAccount(name))],
+    },
+  }
+}
+
+/** Returns the labels of a namespace and of all objects that the API keeps in it. */
+const ownLabels = (organizationId: string) => ({
+  [labels.organization]: organizationId,
+  [labels.managedBy]: 'orrery-api',
+})
+
+const bindingContent = ({ roleRef, subjects, metadata }: RoleBinding) => ({
+  roleRef,
+  subjects,
+  isHeld: metadata.finalizers?.includes(apiFinalizer) === true,
+  isDeleted: metadata.deletionTimestamp !== undefined,
+})
+
+/** Reports whether a live object is as the API makes it. */
+export type IsEqual<T> = (live: T, desired: T) => boolean
+
+/** The comparison of each kind. */
+export const comparers: { readonly [kind in keyof Kept]: IsEqual<Kept[kind]> } = {
+  roleBindings: (a, b) => isDeepStrictEqual(bindingContent(a), bindingContent(b)),
+  networkPolicies: (a, b) => isDeepStrictEqual(a.spec, b.spec),
+  resourceQuotas: isEqualQuota,
+  limitRanges: isEqualLimitRange,
+  serviceAccounts: (a, b) => a.automountServiceAccountToken === b.automountServiceAccountToken,
+}
+
+/** Reports whether a namespace and all of its objects are as the API makes them. */
+export const isIntact = ({ namespace: desired, kept }: Desired, live: KubeObject, stores: KeptStores): boolean => {
+  if (!isNamespaceIntact(live, desired)) return false
+  const isKept = <K extends keyof Kept>(kind: K): boolean =>
+    kept[kind].every((each) => {
+      const live = stores[kind].get(objectKey(each))
+      return live !== undefined && hasLabels(live, each) && comparers[kind](live, each)
+    })
+  return (['roleBindings', 'networkPolicies', 'resourceQuotas', 'limitRanges', 'serviceAccounts'] as const).every(
+    isKept,
+  )
+}
+
+/** Reports whether a namespace has the labels and annotations that the API gives it. It may have others. */
+const isNamespaceIntact = (live: KubeObject, desired: KubeObject): boolean =>
+  hasLabels(live, desired) && isSubset(desired.metadata.annotations, live.metadata.annotations)
+
+const hasLabels = (live: KubeObject, desired: KubeObject): boolean =>
+  isSubset(desired.metadata.labels, live.metadata.labels)
+
+const isSubset = (part: Record<string, string> = {}, whole: Record<string, string> = {}): boolean =>
+  Object.entries(part).every(([key, value]) => whole[key] === value)
+
+/** Reports whether a change of an object concerns the fields that the API keeps, and not only its status. */
+export const isRelevantChange = <K extends keyof Kept>(kind: K, before: Kept[K], after: Kept[K]): boolean =>
+  !comparers[kind](before, after) || !isDeepStrictEqual(before.metadata.labels, after.metadata.labels)
+
+const namespace = (name: string, organizationId: string, limits: PolicyLimits): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: {
+    name,
+    labels: {
+      ...ownLabels(organizationId),
+      'pod-security.kubernetes.io/enforce': 'restricted',
+      'pod-security.kubernetes.io/enforce-version': 'latest',
+    },
+    annotations: toPolicyAnnotations({
+      limits,
+      imageRegistries: limits.imageRegistries,
+      imagePullSecrets: limits.imagePullSecrets,
+      serviceAccount: serviceAccountName,
+    }),
+  },
+})
+
+/** The account of servers and bots. It has no rights, and its pods get no token. */
+const serviceAccountName = 'orrery-pods'
+
+const serviceAccount = (namespaceName: string): ServiceAccount => ({
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  metadata: { name: serviceAccountName, namespace: namespaceName },
+  automountServiceAccountToken: false,
+})
+
+const rbac = 'rbac.authorization.k8s.io'
+
+/**
+ * The RoleBindings of a namespace, each named after its ClusterRole. Their finalizer keeps the rights of both processes in a
+ * terminating namespace until its resources are gone; without them no one could remove the finalizers of those.
+ */
+const roleBindings = (namespaceName: string, users: ObjectOptions['users']): RoleBinding[] =>
+  (['api', 'operator'] as const).map((process) => ({
+    apiVersion: `${rbac}/v1`,
+    kind: 'RoleBinding',
+    metadata: {
+      name: `orrery-${process}-tenant`,
+      namespace: namespaceName,
+      finalizers: [apiFinalizer],
+    },
+    roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: `orrery-${process}-tenant` },
+    subjects: [{ apiGroup: rbac, kind: 'User', name: users[process] }],
+  }))

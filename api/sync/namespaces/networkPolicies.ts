@@ -1,0 +1,105 @@
+import { isIP } from 'node:net'
+import { parseNetwork, toBlockList } from '#api/platform/http/networks.ts'
+import { gamePort, healthPort } from '#shared/domain/ports.ts'
+import type { KubeObject } from '#shared/kube/objects.ts'
+import { labels } from '#shared/resources/group.ts'
+
+/** The destinations that servers and bots may reach in addition to each other. */
+export type NetworkOptions = {
+  /** The URL at which servers reach the API. */
+  readonly publicUrl: string
+  /** The port of the API's own pods, which a ClusterIP leads to. */
+  readonly apiPort: number
+  /** Networks (CIDR) that the API's public address is in, beside the address that `publicUrl` names. */
+  readonly apiNetworks: readonly string[]
+  /** Networks (CIDR) of DNS servers that are not pods of kube-system. */
+  readonly dnsNetworks: readonly string[]
+}
+
+/** A NetworkPolicy of the API. */
+export type NetworkPolicy = KubeObject & { spec: object }
+
+const games = [
+  { port: gamePort, protocol: 'TCP' },
+  { port: gamePort, protocol: 'UDP' },
+]
+const worlds = { matchLabels: { [labels.component]: 'world' } }
+const bots = { matchLabels: { [labels.component]: 'bot' } }
+const anyPod = {}
+const clusterDns = {
+  namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'kube-system' } },
+  podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } },
+}
+const podsNamed = (name: string) => ({
+  namespaceSelector: {},
+  podSelector: { matchLabels: { [labels.name]: name } },
+})
+
+/**
+ * Returns the policies of an organization's namespace: default deny, plus players to worlds, bots to worlds, the operator
+ * to the probes, DNS and the API. Every rule names its peers; link-local and metadata addresses are never among them.
+ */
+export const networkPolicies = (namespace: string, options: NetworkOptions): NetworkPolicy[] => {
+  const policy = (name: string, spec: object): NetworkPolicy => ({
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: { name, namespace },
+    spec,
+  })
+  return [
+    policy('default-deny', { podSelector: anyPod, policyTypes: ['Ingress', 'Egress'] }),
+    policy('worlds', {
+      podSelector: worlds,
+      policyTypes: ['Ingress'],
+      ingress: [
+        { ports: games },
+        { ports: [{ port: healthPort, protocol: 'TCP' }], from: [podsNamed('orrery-operator')] },
+      ],
+    }),
+    policy('bots', {
+      podSelector: bots,
+      policyTypes: ['Egress'],
+      egress: [{ ports: games, to: [{ podSelector: worlds }] }],
+    }),
+    policy('names-and-api', { podSelector: anyPod, policyTypes: ['Egress'], egress: namesAndApi(options) }),
+  ]
+}
+
+const namesAndApi = ({ publicUrl, apiPort, apiNetworks, dnsNetworks }: NetworkOptions): object[] => {
+  const { port, protocol, hostname } = new URL(publicUrl)
+  const publicPort = Number(port || (protocol === 'https:' ? 443 : 80))
+  const address = networkOf(hostname.replace(/^\[|\]$/g, ''))
+  const networks = [...(address === undefined ? [] : [address]), ...apiNetworks]
+  return [
+    {
+      ports: [
+        { port: 53, protocol: 'UDP' },
+        { port: 53, protocol: 'TCP' },
+      ],
+      to: [clusterDns, ...dnsNetworks.map(ipBlock)],
+    },
+    // A policy sees the pod behind a ClusterIP where kube-proxy rewrites the address first.
+    { ports: [{ port: apiPort, protocol: 'TCP' }], to: [podsNamed('orrery-api')] },
+    ...(networks.length === 0 ? [] : [{ ports: [{ port: publicPort, protocol: 'TCP' }], to: networks.map(ipBlock) }]),
+  ]
+}
+
+const networkOf = (host: string): string | undefined => {
+  const version = isIP(host)
+  return version === 0 ? undefined : `${host}/${version === 4 ? 32 : 128}`
+}
+
+/** Link-local networks (RFC 3927, RFC 4291), and the metadata addresses of clouds that are outside them. */
+const withheld = ['169.254.0.0/16', '100.100.100.200/32', 'fe80::/10', 'fd00:ec2::254/128']
+
+const ipBlock = (cidr: string): object => {
+  const except = withheld.filter((each) => isWithin(each, cidr))
+  return { ipBlock: { cidr, ...(except.length === 0 ? {} : { except }) } }
+}
+
+/** Reports whether a network is a proper part of another: `except` must not be the whole of its block. */
+const isWithin = (inner: string, outer: string): boolean => {
+  const [part, whole] = [parseNetwork(inner), parseNetwork(outer)]
+  if (part === undefined || part.family !== whole?.family || part.prefixLength <= whole.prefixLength) return false
+  return toBlockList([outer]).check(part.address, part.family)
+}

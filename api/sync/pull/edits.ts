@@ -1,0 +1,100 @@
+import { isDeepStrictEqual } from 'node:util'
+import { eq } from 'drizzle-orm'
+import type { Deps } from '#api/domain/access/context.ts'
+import { countLiveBots } from '#api/domain/bots/service.ts'
+import { lockLimits } from '#api/domain/organizations/service.ts'
+import { hasNewPlace, toMoveColumns } from '#api/domain/worlds/move.ts'
+import { sumRunning } from '#api/domain/worlds/running/service.ts'
+import { isRunning } from '#api/domain/worlds/service.ts'
+import { launchContexts, type Refusal, type WorldRow } from '#api/domain/worlds/table.ts'
+import { type RunColumns, toStartColumns, toStopColumns } from '#api/domain/worlds/transitions.ts'
+import type { Transaction } from '#api/platform/database/client.ts'
+import { toWorldColumns, type WorldFacts } from '#api/sync/merge/adopt.ts'
+import type { Verdict, WorldEdit } from '#api/sync/merge/observe.ts'
+import { noUse } from '#shared/domain/runUse.ts'
+import type { NewId } from '#shared/ids.ts'
+import { withDefined } from '#shared/optional.ts'
+import type { WorldSpec } from '#shared/resources/world.ts'
+
+/** The part of the dependencies that the limits of edits need. */
+export type LimitDeps = Pick<Deps, 'defaultLimits' | 'clusterOf'>
+
+/** Reads what the rules for edits depend on. It locks the organization's row, after the world's. */
+export const readFacts = async (deps: LimitDeps, tx: Transaction, row: WorldRow): Promise<WorldFacts> => {
+  const { organizationId } = row
+  return {
+    limits: await lockLimits({ organizationId, defaultLimits: deps.defaultLimits }, tx),
+    others: await sumRunning(tx, { organizationId, exceptId: row.id }),
+    bots: await countLiveBots(tx, row.id),
+    hasCluster: (place) => deps.clusterOf(place) !== undefined,
+  }
+}
+
+/** Facts for a World without edits. */
+export const noFacts: WorldFacts = {
+  limits: { maxWorldCapacity: 0, maxRunningCapacity: 0, maxNodePorts: 0, maxLoadBalancers: 0 },
+  others: noUse,
+  bots: 0,
+  hasCluster: () => false,
+}
+
+/** Returns the columns that the edits of a verdict set, with the next revision. Writes the launch context. */
+export const recordEdit = async (
+  tx: Transaction,
+  row: WorldRow,
+  live: WorldSpec,
+  { verdict, now, newId, clusterOf }: { verdict: Verdict; now: Date; newId: NewId } & Pick<LimitDeps, 'clusterOf'>,
+): Promise<Partial<WorldRow>> => {
+  const { edit, foreignRevision = 0 } = verdict
+  const revision = Math.max(row.revision, foreignRevision)
+  if (edit === undefined) return foreignRevision > 0 ? { revision: revision + 1 } : {}
+  const [context] = await tx.select().from(launchContexts).where(eq(launchContexts.worldId, row.id)).for('update')
+  if (context === undefined) return {}
+  const columns = toWorldColumns(row, context, edit.spec)
+  await tx.update(launchContexts).set(columns.context).where(eq(launchContexts.id, context.id))
+  const edited = { ...row, ...columns.world, revision }
+  return {
+    ...columns.world,
+    ...(edit.run && { ...edit.run, statusVersion: row.statusVersion + 1 }),
+    ...toStateColumns(edited, live, { edit, now, newId }),
+    ...(isMoved(row, edited, edit) ? toMoveColumns(edited, clusterOf) : {}),
+    revision: revision + 1,
+    updatedAt: now,
+  }
+}
+
+/** Reports whether an edit puts a world elsewhere now: a start after a change of the place, or a change of it without a run. */
+const isMoved = (row: WorldRow, edited: WorldRow, { state }: WorldEdit): boolean =>
+  state === 'Running' ? hasNewPlace(edited) : !isRunning(row) && !isDeepStrictEqual(row.compute, edited.compute)
+
+const toStateColumns = (
+  row: WorldRow,
+  live: WorldSpec,
+  { edit, now, newId }: { edit: WorldEdit; now: Date; newId: NewId },
+): Partial<WorldRow> => {
+  if (edit.state === 'Stopped') return toStopColumns(row, { now })
+  if (edit.state === undefined) return {}
+  // If the spec has no runId, the operator assigns one. If it has one, that run has ended, and the API assigns the next.
+  const unnamed: RunColumns = { runId: null, startedAt: null }
+  const run = live.runId === undefined ? (edit.run ?? unnamed) : { runId: newId('run'), startedAt: now }
+  // A start with kubectl uses the build of the last start over REST. Only REST resolves builds.
+  return toStartColumns(row, { run, now, build: row.resolvedBuild })
+}
+
+/**
+ * Returns the base of the next comparison after a merge: the live spec, with the run of the row where the live spec names
+ * none. A later difference of the run in the row is then a start over REST.
+ */
+export const toBase = (live: WorldSpec, row: Pick<WorldRow, 'runId' | 'startedAt'>): WorldSpec =>
+  live.runId === undefined && row.runId !== null
+    ? { ...live, ...withDefined({ runId: row.runId, startedAt: row.startedAt?.toISOString() }) }
+    : live
+
+/** Returns the column with the last refusal. A later revision in the cluster clears it. */
+export const refusalColumn = (
+  row: { readonly refusal: Refusal | null; readonly revision: number },
+  { reasons, liveRevision, revision }: { reasons: readonly string[]; liveRevision: number; revision: number },
+): { refusal?: Refusal | null } => {
+  if (reasons.length > 0) return { refusal: { revision, message: reasons.join(' ') } }
+  return row.refusal !== null && liveRevision > row.refusal.revision ? { refusal: null } : {}
+}

@@ -1,0 +1,108 @@
+import { eq } from 'drizzle-orm'
+import { markBotDeploymentDeleting } from '#api/domain/bots/service.ts'
+import { botDeployments } from '#api/domain/bots/table.ts'
+import { markWorldDeleting, toDeletion } from '#api/domain/deletion/service.ts'
+import type { Transaction } from '#api/platform/database/client.ts'
+import { type DeletionCause, readCauseOfLoss, readObject } from '#api/sync/clusters/deletionCause.ts'
+import { organizationOf } from '#api/sync/rows/identity.ts'
+import {
+  findRowId,
+  forgetResource,
+  isUnclaimed,
+  type Kind,
+  lockSynced,
+  markRow,
+  type SyncedRow,
+} from '#api/sync/rows/synced.ts'
+import { parseKey } from '#shared/kube/objects.ts'
+import { recordAdoptedChange } from './auditTrail.ts'
+import type { PullDeps } from './pullDeps.ts'
+
+/**
+ * Handles a resource that is missing in the cache, which may be outdated. Marks a row that is being deleted: push reads the
+ * cluster and then deletes the row. A resource that had no finalizer yet was deleted, unless its namespace or definition is
+ * missing or terminating. A sweep recreates the resources of other rows.
+ */
+export const pullGone = async (deps: PullDeps, kind: Kind, key: string): Promise<void> => {
+  const record = (loss?: Loss) => deps.transaction((tx) => recordLoss(deps, tx, { kind, key, loss }))
+  let result = await record()
+  if (result?.needsCause) {
+    await deps.gate.check({ fresh: true })
+    const loss = await readLoss(deps, kind, { key, uid: result.row.resourceUid })
+    if (loss === undefined) return
+    result = await record(loss)
+  }
+  if (result === undefined || result.needsCause) return
+  if (result.needsSweep) deps.requestSweep(kind)
+  else deps.wake()
+}
+
+/** The reason why a resource that had no finalizer is gone. */
+type Loss = { readonly uid: string | null; readonly cause: DeletionCause }
+
+/** Reads why a resource is gone from the API server. Undefined if it still exists, so that the cache is outdated. */
+const readLoss = async (
+  deps: PullDeps,
+  kind: Kind,
+  { key, uid }: { key: string; uid: string | null },
+): Promise<Loss | undefined> => {
+  const { namespace = '', name } = parseKey(key)
+  const ref = { namespace, name }
+  const live = await (kind === 'world' ? readObject(deps.worlds, ref) : readObject(deps.bots, ref))
+  if (live?.metadata.uid === uid) return undefined
+  const { resource } = kind === 'world' ? deps.worlds : deps.bots
+  return { uid, cause: await readCauseOfLoss(deps, resource, { namespace, now: new Date(deps.clock.now()) }) }
+}
+
+type RecordedLoss = {
+  readonly row: SyncedRow
+  /** Nothing was written: the cause of the loss must be read first. */
+  readonly needsCause?: true
+  /** Nothing was written: a sweep decides. */
+  readonly needsSweep?: true
+}
+
+/** Marks the row of a missing resource, if it is being deleted or has no finalizer in the cluster yet. */
+const recordLoss = async (
+  deps: PullDeps,
+  tx: Transaction,
+  { kind, key, loss }: { kind: Kind; key: string; loss: Loss | undefined },
+): Promise<RecordedLoss | undefined> => {
+  const { namespace, name } = parseKey(key)
+  const organizationId = organizationOf(deps.namespacePrefix, namespace)
+  const id = await findRowId(tx, kind, { organizationId, cluster: deps.cluster, name })
+  const row = id === undefined ? undefined : await lockSynced(tx, kind, id)
+  if (row === undefined || (row.deletingAt === null && row.resourceUid === null)) return undefined
+  if (deps.cluster !== row.cluster || organizationId !== row.organizationId) return undefined
+  if (name !== row.resourceName) return undefined
+  if (row.deletingAt === null && row.targetCluster !== null) {
+    // The move of the row deleted the resource. Push finishes the move.
+    await markRow(tx, kind, row)
+    return { row }
+  }
+  if (row.deletingAt === null && !isUnclaimed(row)) return { row, needsSweep: true }
+  if (row.deletingAt === null) {
+    // The cause that was read may be that of an earlier resource with this name.
+    if (loss?.uid !== row.resourceUid) return { row, needsCause: true }
+    if (loss.cause.isIntended) {
+      await deleteUnclaimed(deps, tx, kind, row)
+      return { row: { ...row, deletingAt: new Date(deps.clock.now()) } }
+    }
+  }
+  if (row.deletingAt === null) await forgetResource(tx, kind, row.id)
+  await markRow(tx, kind, row)
+  return { row }
+}
+
+/** Marks a row as deleting if its adopted resource was deleted before the first push added the finalizer. */
+export const deleteUnclaimed = async (
+  deps: Pick<PullDeps, 'clock' | 'keepDeletedMs' | 'newId'>,
+  tx: Transaction,
+  kind: Kind,
+  row: Pick<SyncedRow, 'id' | 'organizationId' | 'projectId'>,
+): Promise<void> => {
+  const deletion = toDeletion(deps)
+  if (kind === 'world') await markWorldDeleting(tx, { ...row, worldId: row.id }, deletion)
+  else await markBotDeploymentDeleting(tx, eq(botDeployments.id, row.id), deletion)
+  await recordAdoptedChange(deps, tx, row, { kind, change: 'deletion' })
+}

@@ -1,0 +1,124 @@
+import { eq } from 'drizzle-orm'
+import { type Deletion, deleteWorldContents, toDeletion } from '#api/domain/deletion/service.ts'
+import { startEvent, stopEvent } from '#api/domain/worlds/events/changes.ts'
+import { recordWorldEvents } from '#api/domain/worlds/events/service.ts'
+import { endUnseen, recordStart } from '#api/domain/worlds/runs/service.ts'
+import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
+import type { Transaction } from '#api/platform/database/client.ts'
+import { isDirty, markDirty } from '#api/platform/outbox/outbox.ts'
+import { needsFacts, observeWorld, type Verdict } from '#api/sync/merge/observe.ts'
+import { hasChanges, newestVersion } from '#api/sync/rows/synced.ts'
+import type { Result } from '#shared/kube/controller.ts'
+import { readWorld } from '#shared/resources/read.ts'
+import type { World } from '#shared/resources/world.ts'
+import { noFacts, readFacts, recordEdit, refusalColumn, toBase } from './edits.ts'
+import { insertNewWorld } from './newWorld.ts'
+import { createObservation } from './observation.ts'
+import { type Outcome, pullResource } from './pull.ts'
+import type { PullDeps } from './pullDeps.ts'
+import { shownState } from './syncedCondition.ts'
+import { lockRow, observedColumns, recordObserved } from './worldRow.ts'
+
+/**
+ * Reads one World from the cache into its row. Undefined means that it was deleted. A World without a row is ignored. `key` is
+ * `namespace/name`.
+ */
+export const pullWorld = (deps: PullDeps, key: string, live: World | undefined): Promise<Result> =>
+  pullResource(deps, { kind: 'world', key, live, client: deps.worlds, apply: applyObservation })
+
+/** Writes the changes of a verdict to the row and marks it dirty if a push must follow. */
+const recordVerdict = async (
+  deps: PullDeps,
+  tx: Transaction,
+  row: WorldRow,
+  live: World,
+  verdict: Verdict,
+): Promise<Outcome> => {
+  const now = new Date(deps.clock.now())
+  const { reasons } = verdict
+  if (verdict.deployments.length > 0) deps.logKeeper.note(row, live)
+  const edited = await recordEdit(tx, row, live.spec, { verdict, now, ...deps })
+  const intent = verdict.markDeleting ? { ...deletionOf(deps, row), revision: row.revision + 1 } : edited
+  const after = { ...row, ...intent }
+  const liveRevision = live.spec.revision ?? 0
+  const refusal = refusalColumn(row, { reasons, liveRevision, revision: after.revision })
+  const columns = {
+    ...observedColumns(row, live, verdict),
+    ...newestVersion(row, live.metadata),
+    // The live spec becomes the base for the next comparison, even before the merged one is pushed.
+    ...(verdict.acknowledged ? { applied: toBase(live.spec, after) } : {}),
+    ...refusal,
+    ...intent,
+  }
+  const update = hasChanges(row, columns) && tx.update(worlds).set(columns).where(eq(worlds.id, row.id)).execute()
+  await Promise.all([update, recordObserved(tx, row, live, { verdict, now, newId: deps.newId })])
+  await recordAdoptedState(tx, { ...row, ...after }, { before: row, verdict, now, newId: deps.newId })
+  if (verdict.markDeleting) await deleteWorldContents(tx, { ...row, worldId: row.id }, deletionOf(deps, row))
+  const wake = Boolean(verdict.acknowledged ?? verdict.pushAgain ?? verdict.markDeleting)
+  if (wake) await markDirty(tx, { kind: 'world', id: row.id, revision: after.revision })
+  const phase = verdict.observed?.phase
+  const settled = phase !== row.phase && phase !== undefined && isAnswer(live, phase) ? { settled: phase } : {}
+  return {
+    wake,
+    ...settled,
+    ...(verdict.release ? { release: true } : {}),
+    reasons,
+    ...shownState(row, row.id, refusal),
+  }
+}
+
+/** Reports whether a phase is what the present spec leads to for the first time, and not the end or restart of a server. */
+const isAnswer = ({ spec, status }: World, phase: WorldRow['phase']): boolean => {
+  if (spec.state === 'Stopped') return phase === 'Inactive' || phase === 'Stopped'
+  return phase === 'Error' || (phase === 'Active' && status?.run?.restarts === 0)
+}
+
+/** Returns the times of a deletion. A transient world that has expired is not kept. */
+const deletionOf = (deps: PullDeps, row: WorldRow): Deletion => {
+  const deletion = toDeletion(deps)
+  const { deletingAt } = deletion
+  return hasExpired(deps, row) ? { deletingAt, purgeAt: deletingAt } : deletion
+}
+
+/** Reports whether a world is transient and its time is over, so that the operator deletes it. */
+const hasExpired = ({ clock }: PullDeps, { transient, startedAt, runtime }: WorldRow): boolean => {
+  const endsAtMs = (startedAt?.getTime() ?? Number.POSITIVE_INFINITY) + (runtime.durationMinutes ?? 0) * 60_000
+  return transient && endsAtMs <= clock.now()
+}
+
+/** Records the deployment of a run that was started or stopped with kubectl, as a start or stop over REST does. */
+const recordAdoptedState = async (
+  tx: Transaction,
+  row: WorldRow,
+  { before, verdict: { edit }, ...made }: { before: WorldRow; verdict: Verdict; now: Date; newId: PullDeps['newId'] },
+): Promise<void> => {
+  const { now } = made
+  const { runId } = row
+  const isNamedHere = runId !== null && runId !== before.runId && edit?.run === undefined
+  if (edit?.state === 'Running' && isNamedHere) await recordStart(tx, { ...row, runId }, now)
+  if (edit?.state === 'Stopped') await endUnseen(tx, row.id, { endReason: 'Stopped', now })
+  if (edit?.state !== undefined) {
+    const event = edit.state === 'Running' ? startEvent(runId) : stopEvent()
+    await recordWorldEvents(tx, row, [event], made)
+  }
+}
+
+const applyObservation = createObservation<World, WorldRow, Verdict>({
+  kind: 'world',
+  read: readWorld,
+  lock: async (tx, id) => {
+    // One round trip. The mark is read after the row is locked.
+    const [row, isMarked] = await Promise.all([lockRow(tx, id), isDirty(tx, 'world', id)])
+    return row && { row, isDirty: isMarked }
+  },
+  insert: async (deps, tx, { organizationId, live }) => {
+    const row = await insertNewWorld(deps, tx, { organizationId, ...live })
+    return { row, live: { ...live, spec: { ...live.spec, displayName: row.name } } }
+  },
+  decide: async (deps, tx, row, { seen, isDirty, lost }) => {
+    const facts = needsFacts(row, seen) ? await readFacts(deps, tx, row) : noFacts
+    return observeWorld(row, seen, isDirty, { facts, lost })
+  },
+  record: recordVerdict,
+  deletionOf: (deps, row) => (hasExpired(deps, row) ? 'expiry' : 'deletion'),
+})

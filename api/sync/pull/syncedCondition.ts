@@ -1,0 +1,97 @@
+import type { Refusal } from '#api/domain/worlds/table.ts'
+import type { Clock } from '#shared/clock.ts'
+import type { Client } from '#shared/kube/client.ts'
+import { isNotFound } from '#shared/kube/errors.ts'
+import type { EventRecorder } from '#shared/kube/events.ts'
+import type { Condition, KubeObject } from '#shared/kube/objects.ts'
+import { withDefined } from '#shared/optional.ts'
+import { fieldManagers } from '#shared/resources/group.ts'
+
+/** A resource with conditions in its status. */
+export type WithStatus = KubeObject & {
+  readonly status?: { readonly conditions?: readonly Condition[]; readonly worldId?: string }
+}
+
+/** The state of the condition Synced. */
+export type SyncedState = { readonly status: 'True' | 'False'; readonly reason: string; readonly message: string }
+
+const maxMessageLength = 4_096
+
+/** Returns the part of an outcome that the status of the resource shows. */
+export const shownState = (
+  row: { readonly id: string; readonly resourceName: string; readonly refusal: Refusal | null },
+  worldId: string,
+  changed: { readonly refusal?: Refusal | null },
+): { refusal: Refusal | null; worldId: string | undefined } => ({
+  refusal: row.refusal,
+  ...changed,
+  worldId: row.resourceName === row.id ? undefined : worldId,
+})
+
+/** Returns the state after the last refusal, or undefined if there was none. */
+export const refusedState = (refusal: Refusal | null): SyncedState | undefined =>
+  refusal === null
+    ? undefined
+    : { status: 'False', reason: 'EditRefused', message: refusal.message.slice(0, maxMessageLength) }
+
+const agreed: SyncedState = { status: 'True', reason: 'Synced', message: 'The resource and the API agree.' }
+
+/**
+ * Returns the condition to write, or undefined if the resource shows it. True is written only after False, or with
+ * `worldId`, which a resource with another name than its id shows.
+ */
+export const findSyncedChange = (
+  live: WithStatus,
+  wanted: SyncedState | undefined,
+  worldId?: string,
+): SyncedState | undefined => {
+  const shown = live.status?.conditions?.find(({ type }) => type === 'Synced')
+  const isIdMissing = worldId !== undefined && live.status?.worldId !== worldId
+  if (wanted === undefined) return shown?.status === 'False' || isIdMissing ? agreed : undefined
+  const isShown = shown?.status === wanted.status && shown.reason === wanted.reason && shown.message === wanted.message
+  return isShown && !isIdMissing ? undefined : wanted
+}
+
+/** Writes the condition Synced of a resource, and its worldId if it shows one. A resource that is gone is no error. */
+export const writeSynced = async <T extends WithStatus>(
+  client: Client<T>,
+  live: T,
+  { state, worldId }: { state: SyncedState; worldId?: string | undefined },
+  clock: Pick<Clock, 'now'>,
+): Promise<void> => {
+  const { name, namespace, uid, generation = 0 } = live.metadata
+  const shown = live.status?.conditions?.find(({ type }) => type === 'Synced')
+  const lastTransitionTime =
+    shown?.status === state.status ? shown.lastTransitionTime : `${new Date(clock.now()).toISOString().slice(0, 19)}Z`
+  const condition = { type: 'Synced', ...state, observedGeneration: generation, lastTransitionTime }
+  try {
+    await client.applyStatus(
+      {
+        apiVersion: live.apiVersion,
+        kind: client.resource.kind,
+        metadata: withDefined({ name, namespace, uid }),
+        status: { conditions: [condition], ...withDefined({ worldId }) },
+      },
+      { fieldManager: fieldManagers.api, force: true },
+    )
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+  }
+}
+
+/** Records an event for a refused edit. */
+export const recordRefusal = (
+  events: Pick<EventRecorder, 'record'>,
+  live: KubeObject,
+  reasons: readonly string[],
+): void => {
+  if (reasons.length === 0) return
+  events.record(live, { type: 'Warning', reason: 'EditRefused', action: 'Syncing', note: reasons.join(' ') })
+}
+
+/** Records an event for a new resource that the API does not adopt. */
+export const recordNotAdopted = (
+  events: Pick<EventRecorder, 'record'>,
+  live: KubeObject,
+  { reason, message }: SyncedState,
+): void => events.record(live, { type: 'Warning', reason, action: 'Adopting', note: message })

@@ -1,0 +1,421 @@
+import { sql } from 'drizzle-orm'
+import { type BotRow, botDeployments } from '#api/domain/bots/table.ts'
+import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
+import type { Database } from '#api/platform/database/client.ts'
+import { prepared } from '#api/platform/database/prepared.ts'
+import { type Claimed, claimMarks, organizationOfMark, redirectMark, retryLater } from '#api/platform/outbox/outbox.ts'
+import type { ClusterGate } from '#api/sync/clusters/clusterGate.ts'
+import { toMergePatch } from '#api/sync/merge/leaves.ts'
+import { type createNamespaces, isTerminatingNamespace } from '#api/sync/namespaces/namespace.ts'
+import { type Desired, desiredBots, desiredWorld, withTraceparent } from '#api/sync/rows/desired.ts'
+import { type Echoes, echoOf } from '#api/sync/rows/echoes.ts'
+import {
+  type Applied,
+  clearWaitingMessage,
+  isQuotaUncounted,
+  isReplaced,
+  type Kind,
+  removeRow,
+  type SyncedRow,
+  setWaitingMessage,
+} from '#api/sync/rows/synced.ts'
+import { type Clock, sleep } from '#shared/clock.ts'
+import type { Client, Resource } from '#shared/kube/client.ts'
+import { isConflict, isForbidden, isNotFound, KubeError } from '#shared/kube/errors.ts'
+import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
+import type { Log } from '#shared/log.ts'
+import { withDefined } from '#shared/optional.ts'
+import type { BotDeployment } from '#shared/resources/botDeployment.ts'
+import { fieldManagers, isPaused, namespaceOf } from '#shared/resources/group.ts'
+import type { World } from '#shared/resources/world.ts'
+import { inSpan, type Span, startChild, type Tracing } from '#shared/tracing/tracing.ts'
+import { moveAway } from './move.ts'
+import { explainRefusedWrite } from './refusedWrite.ts'
+import { createSettle, type Settle } from './settle.ts'
+
+export type PushDeps = {
+  readonly db: Database
+  readonly worlds: Client<World>
+  readonly bots: Client<BotDeployment>
+  readonly namespaces: ReturnType<typeof createNamespaces>
+  /** The cluster whose rows are pushed. */
+  readonly cluster: string
+  readonly namespacePrefix: string
+  /** Keeps rows from being pushed to a cluster that is not the accepted one. */
+  readonly gate: ClusterGate
+  readonly tracing: Tracing
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Log
+  /** Called with the seconds for which a row was dirty, or with undefined if it still is. */
+  readonly onPushed: (seconds: number | undefined) => void
+  /** The longest delay before a failed push is retried. */
+  readonly maxBackoffMs: number
+  /** Records the results of pushes, so that pull need not read them. */
+  readonly echoes: Pick<Echoes, 'record'>
+  /** Returns a resource from the cache of pull, or undefined if it is not there. A replica that does not pull has no cache. */
+  readonly cached: {
+    readonly world: (key: string) => World | undefined
+    readonly bot: (key: string) => BotDeployment | undefined
+  }
+  /** Reads a live resource into its row, as pull does, so that push works while no replica pulls. */
+  readonly merge: {
+    readonly world: (live: World) => Promise<void>
+    readonly bot: (live: BotDeployment) => Promise<void>
+  }
+}
+
+const batchSize = 32
+/** The lease of a push. Another replica repeats a push that outlasts it; the fence and the full intent make this harmless. */
+const leaseMs = 5_000
+/** The interval for claims without a wake, such as for the marks of a replica that has died. */
+const pollMs = 1_000
+/** The wait after the first of all pushes in progress has ended, in which others end too. */
+const gatherMs = 5
+const firstBackoffMs = 100
+/** The first delay after a conflict. The next attempt merges the newer version first. It doubles, up to the maximum. */
+const firstConflictMs = 20
+/** The interval for checking a deletion that waits for its server, in case its event is missed. */
+const deletionPollMs = 2_000
+/** The interval for checking a paused resource. Changes of its row wait for the end of the pause. */
+const pausedPollMs = 2_000
+/** The longest delay after which a push is retried that a terminating namespace or an uncounted quota refused. */
+const transientPollMs = 2_000
+/** The interval for checking whether the bot rows of a deleted world are gone. */
+const botsPollMs = 200
+
+/**
+ * Applies dirty rows to the cluster until the signal is aborted. `wake` ends a wait early. Any number of replicas can run
+ * it: one replica at a time claims a row, and it applies the row as it is after the claim.
+ */
+export const createPush = (deps: PushDeps) => {
+  // The controller is created before the claim, so that a wake during the claim is not lost.
+  let woken = new AbortController()
+  const settle = createSettle(deps.db)
+  return {
+    wake: (): void => woken.abort(),
+    run: async (signal: AbortSignal): Promise<void> => {
+      signal.addEventListener('abort', () => woken.abort(), { once: true })
+      let free = batchSize
+      let freed: (() => void) | undefined
+      while (!signal.aborted) {
+        woken = new AbortController()
+        const claims = free > 0 && !deps.gate.isRefused() ? await claimSome(deps, free) : []
+        for (const claim of claims) {
+          free -= 1
+          void pushOne(deps, settle, claim).then((againMs) => {
+            free += 1
+            freed?.()
+            if (againMs !== undefined) deps.clock.setTimeout(() => woken.abort(), againMs + 1)
+          })
+        }
+        // While many rows are dirty, one claim takes several of them.
+        if (free === 0) {
+          await new Promise<void>((resolve) => (freed = resolve))
+          await sleep(deps.clock, gatherMs, signal)
+        } else if (claims.length === 0) await sleep(deps.clock, pollMs, woken.signal)
+      }
+      while (free < batchSize) await new Promise<void>((resolve) => (freed = resolve))
+    },
+  }
+}
+
+/** A claimed mark, with its row as it was after the claim. A mark of an organization has none. */
+type Claim = {
+  readonly claimed: Claimed
+  readonly world: WorldRow | undefined
+  readonly bots: BotRow | undefined
+}
+
+const claimSome = async ({ db, cluster, log }: PushDeps, limit: number): Promise<Claim[]> => {
+  try {
+    const marks = await claimMarks(db, { limit, leaseMs, cluster })
+    const idsOf = (kind: Kind) => marks.flatMap((mark) => (mark.kind === kind ? [mark.id] : []))
+    const [ofWorlds, ofBots] = [idsOf('world'), idsOf('bot')]
+    const [worldRows, botRows] = await Promise.all([
+      ofWorlds.length === 0 ? [] : worldsQuery(db).execute({ ids: ofWorlds }),
+      ofBots.length === 0 ? [] : botsQuery(db).execute({ ids: ofBots }),
+    ])
+    const worldOf = new Map(worldRows.map((row) => [row.id, row]))
+    const botsOf = new Map(botRows.map((row) => [row.id, row]))
+    return marks.map((claimed) => ({ claimed, world: worldOf.get(claimed.id), bots: botsOf.get(claimed.id) }))
+  } catch (error) {
+    // The leases of claims expire, and the rows are claimed again.
+    log.warn({ err: error }, 'push: dirty rows cannot be read')
+    return []
+  }
+}
+
+/** Pushes one claimed row. Returns the delay in milliseconds after which it is due again. It never rejects. */
+const pushOne = async (deps: PushDeps, settle: Settle, claim: Claim): Promise<number | undefined> => {
+  const { claimed, world, bots } = claim
+  const row = world ?? bots
+  try {
+    await deps.gate.check()
+    if (row === undefined) return (await pushAndSettle(deps, settle, claim)).againMs
+    const name = { kind: world === undefined ? 'bot' : 'world', key: objectKey(referenceOf(deps, row)) } as const
+    return (await deps.echoes.record(name, () => pushAndSettle(deps, settle, claim))).againMs
+  } catch (error) {
+    return postpone(deps, claimed, error)
+  }
+}
+
+type Settled = { readonly againMs?: number; readonly echo?: KubeObject | undefined }
+
+const pushAndSettle = async (deps: PushDeps, settle: Settle, claim: Claim): Promise<Settled> => {
+  const { claimed } = claim
+  const pushed = await inSpan(startPushSpan(deps.tracing, claimed), (span) =>
+    pushers[claimed.kind](deps, claim, span.traceparent ?? claimed.traceparent ?? undefined),
+  )
+  if (typeof pushed === 'number') {
+    await retryLater(deps.db, claimed, { delayMs: pushed })
+    return { againMs: pushed }
+  }
+  if (pushed === 'elsewhere') {
+    await redirectMark(deps.db, claimed)
+    return {}
+  }
+  const seconds = await settle(claimed, pushed)
+  deps.onPushed(seconds)
+  // If the row has been changed, moved or deleted in the meantime, the result may not be on record.
+  return seconds === undefined ? {} : { echo: pushed?.echo }
+}
+
+/** A row that cannot be pushed is repeated without end. Only its first attempts are traced. */
+const maxTracedAttempts = 5
+
+const startPushSpan = (tracing: Tracing, { kind, attempts, traceparent }: Claimed): Span => {
+  const parent = attempts < maxTracedAttempts ? (traceparent ?? undefined) : undefined
+  return startChild(tracing, `push ${kind}`, { parent, kind: 'producer' })
+}
+
+/**
+ * The result of a push: the delay in milliseconds after which the row must be checked again, 'elsewhere' for a row of another
+ * cluster, or the resource that was applied and is to be recorded. Undefined if there is nothing to record.
+ */
+type Pushed = number | 'elsewhere' | (Applied & { readonly echo: KubeObject | undefined }) | undefined
+
+const worldsQuery = prepared((db) =>
+  db
+    .select()
+    .from(worlds)
+    .where(sql`${worlds.id} = any(${sql.placeholder('ids')})`)
+    .prepare('pushed_worlds'),
+)
+
+const botsQuery = prepared((db) =>
+  db
+    .select()
+    .from(botDeployments)
+    .where(sql`${botDeployments.id} = any(${sql.placeholder('ids')})`)
+    .prepare('pushed_bots'),
+)
+
+/** The cache of a repeated push. The first attempt may have failed because the cache was stale. */
+const nothingCached = (): undefined => undefined
+
+const pushWorld = (deps: PushDeps, { claimed, world }: Claim, traceparent: string | undefined): Promise<Pushed> =>
+  pushRow(deps, {
+    kind: 'world',
+    traceparent,
+    client: deps.worlds,
+    cached: claimed.attempts === 0 ? deps.cached.world : nothingCached,
+    row: world,
+    readAgain: async () => (await worldsQuery(deps.db).execute({ ids: [claimed.id] }))[0],
+    toDesired: (row) => desiredWorld(row, deps.namespacePrefix),
+    merge: deps.merge.world,
+  })
+
+const pushBots = (deps: PushDeps, { claimed, bots }: Claim, traceparent: string | undefined): Promise<Pushed> =>
+  pushRow(deps, {
+    kind: 'bot',
+    traceparent,
+    client: deps.bots,
+    cached: claimed.attempts === 0 ? deps.cached.bot : nothingCached,
+    row: bots,
+    readAgain: async () => (await botsQuery(deps.db).execute({ ids: [claimed.id] }))[0],
+    toDesired: (row) => desiredBots(row, deps.namespacePrefix),
+    merge: deps.merge.bot,
+  })
+
+/** A row to push, of either kind. */
+type Target<T, Row, Spec> = {
+  readonly kind: Kind
+  /** The trace of the request that changed the row. */
+  readonly traceparent: string | undefined
+  readonly client: Client<T & KubeObject>
+  readonly cached: (key: string) => T | undefined
+  /** The row as it was after the claim. */
+  readonly row: Row | undefined
+  readonly readAgain: () => Promise<Row | undefined>
+  readonly toDesired: (row: Row) => Desired<Spec>
+  readonly merge: (live: T) => Promise<void>
+}
+
+/** Applies an organization's limits to its namespace. */
+const pushOrganization = async (deps: PushDeps, { claimed }: Claim): Promise<undefined> => {
+  const organization = organizationOfMark(claimed.id)
+  await deps.namespaces.update(organization)
+  deps.log.info({ organization }, 'push: applied limits')
+}
+
+const pushers = { world: pushWorld, bot: pushBots, organization: pushOrganization } as const
+
+/** Applies or deletes the resource of a row. */
+const pushRow = async <T extends KubeObject & { spec: Revisioned }, Row extends SyncedRow, Spec extends Revisioned>(
+  deps: PushDeps,
+  target: Target<T, Row, Spec>,
+): Promise<Pushed> => {
+  const { kind, client, row: known } = target
+  if (known === undefined) return undefined
+  if (known.cluster !== deps.cluster) return 'elsewhere'
+  if (known.deletingAt === null) {
+    const move = await moveAway(deps, { kind, row: known, client, merge: target.merge })
+    if (move !== undefined) return move === 'moved' ? undefined : move
+  }
+  const live = known.deletingAt === null ? await readLive(deps, target, known) : undefined
+  // If the resource is paused between this check and the apply, its version has changed and the apply is refused.
+  if (live !== undefined && isPaused(live)) return pausedPollMs
+  const row = live === undefined ? known : await mergeFirst(target, known, live)
+  if (row === undefined) return undefined
+  if (row.deletingAt !== null) return remove(deps, kind, row, client)
+  await deps.namespaces.ensure(row.organizationId)
+  const desired = withTraceparent(target.toDesired(row), live, target.traceparent)
+  const resourceVersion = live && (await removeUnwanted(client, live, desired))
+  const wanted = { ...desired, metadata: { ...desired.metadata, ...withDefined({ resourceVersion }) } }
+  const applied = await client
+    .apply(wanted, { fieldManager: fieldManagers.api, force: true })
+    .catch(async (error: unknown) => {
+      if (isQuotaUncounted(error)) await deps.namespaces.recount(row.organizationId)
+      // Without its namespace the API has no rights there, so the answer is a 403.
+      if (isNotFound(error) || isForbidden(error)) deps.namespaces.forget(row.organizationId)
+      throw isMissingDefinition(error) ? missingDefinition(client.resource) : error
+    })
+  await clearWaitingMessage(deps.db, kind, row)
+  deps.log.info({ [kind]: row.id, revision: row.revision }, 'push: applied')
+  return { kind, row, spec: desired.spec, metadata: applied.metadata, echo: echoOf(applied, desired.spec) }
+}
+
+/** Reports whether the API server does not know the kind. A missing namespace is named in the answer. */
+const isMissingDefinition = (error: unknown): boolean =>
+  error instanceof KubeError && isNotFound(error) && !error.message.includes('namespaces "')
+
+const missingDefinition = ({ plural, group }: Resource): KubeError =>
+  new KubeError({ message: `The definition ${plural}.${group} is missing in the cluster. Install it.`, status: 404 })
+
+type Revisioned = { readonly revision?: number }
+
+/**
+ * Returns the resource on record, or undefined if there is none. A cached resource with the version on record needs no request. The
+ * apply names that version, so the API server refuses it if the resource has changed.
+ */
+const readLive = async <T extends KubeObject>(
+  deps: PushDeps,
+  { client, cached }: { readonly client: Client<T>; readonly cached: (key: string) => T | undefined },
+  row: SyncedRow,
+): Promise<T | undefined> => {
+  if (row.resourceUid === null) return undefined
+  const reference = referenceOf(deps, row)
+  const known = cached(objectKey(reference))
+  const isOnRecord =
+    known?.metadata.uid === row.resourceUid && known.metadata.resourceVersion === row.appliedResourceVersion
+  if (isOnRecord) return known
+  try {
+    return await client.get(reference)
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+    return undefined
+  }
+}
+
+/** Merges a version of the resource that no pull has read yet. Returns the row after that. */
+const mergeFirst = async <T extends KubeObject, Row extends SyncedRow, Spec>(
+  { merge, readAgain }: Target<T, Row, Spec>,
+  row: Row,
+  live: T,
+): Promise<Row | undefined> => {
+  if (live.metadata.resourceVersion === row.appliedResourceVersion) return row
+  await merge(live)
+  return readAgain()
+}
+
+/**
+ * Removes the fields that the row does not have and that others manage, which an apply would leave. The same request writes
+ * the whole spec, so that a reader of the revision never sees such a field. Returns the new resourceVersion, or undefined
+ * if there was nothing to remove.
+ */
+const removeUnwanted = async <T extends KubeObject & { spec: object }>(
+  client: Client<T>,
+  live: T,
+  { metadata, spec }: Desired<unknown>,
+): Promise<string | undefined> => {
+  const { annotations } = metadata
+  const patch = toMergePatch(live.spec, spec)
+  if (patch === undefined) return undefined
+  const { uid, resourceVersion } = live.metadata
+  const patched = await client.patch(
+    metadata,
+    { metadata: { uid, resourceVersion, ...withDefined({ annotations }) }, spec: patch },
+    { fieldManager: fieldManagers.api },
+  )
+  return patched.metadata.resourceVersion
+}
+
+const referenceOf = (deps: PushDeps, row: SyncedRow) => ({
+  namespace: namespaceOf(deps.namespacePrefix, row.organizationId),
+  name: row.resourceName,
+})
+
+/** Deletes the resource, or deletes the row if the resource no longer exists. */
+const remove = async <T extends KubeObject>(
+  deps: PushDeps,
+  kind: Kind,
+  row: SyncedRow,
+  client: Client<T>,
+): Promise<number | undefined> => {
+  const reference = referenceOf(deps, row)
+  try {
+    const live = await client.get(reference)
+    if (isPaused(live)) return pausedPollMs
+    const { metadata } = live
+    // A resource that kubectl created is replaced by another world, whose row is another one.
+    if (isReplaced(row, metadata)) return await finishRemoval(deps, kind, row)
+    if (metadata.deletionTimestamp === undefined) {
+      await client.delete(reference, withDefined({ uid: metadata.uid }))
+    }
+    return deletionPollMs
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+    await deps.gate.check({ fresh: true })
+    return await finishRemoval(deps, kind, row)
+  }
+}
+
+const finishRemoval = async (deps: PushDeps, kind: Kind, row: SyncedRow): Promise<number | undefined> => {
+  if (!(await removeRow(deps.db, kind, row))) return botsPollMs
+  deps.log.info({ [kind]: row.id }, 'push: deleted')
+  return undefined
+}
+
+const postpone = async (deps: PushDeps, claimed: Claimed, error: unknown): Promise<number | undefined> => {
+  const endsSoon = isTerminatingNamespace(error) || isQuotaUncounted(error)
+  const longestMs = endsSoon ? transientPollMs : deps.maxBackoffMs
+  const firstMs = isConflict(error) ? firstConflictMs : firstBackoffMs
+  const backoffMs = Math.min(longestMs, firstMs * 2 ** Math.min(claimed.attempts, 20))
+  const delayMs = Math.max(backoffMs * (0.5 + deps.random() / 2), retryAfterMs(error))
+  try {
+    await retryLater(deps.db, claimed, { delayMs })
+    if (isConflict(error)) return delayMs
+    deps.log.warn({ [claimed.kind]: claimed.id, attempts: claimed.attempts, delayMs, err: error }, 'push: postponed')
+    if (error instanceof KubeError && claimed.kind !== 'organization') {
+      await setWaitingMessage(deps.db, claimed.kind, claimed.id, explainRefusedWrite(error))
+    }
+    return delayMs
+  } catch (again) {
+    // The lease expires and the row is claimed again.
+    deps.log.warn({ [claimed.kind]: claimed.id, err: again }, 'push: delay could not be recorded')
+    return undefined
+  }
+}
+
+const retryAfterMs = (error: unknown): number => (error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0)

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { KubeError } from '#shared/kube/errors.ts'
+import { explainRefusedWrite } from './refusedWrite.ts'
+
+const secret = 'admission webhook "internal.example" denied the request of user orrery-api'
+const refusal = (status: number, message = secret) => new KubeError({ message, status, reason: '' })
+
+test.each([0, 400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 429, 500, 503, 504])(
+  'a refusal with status %i is explained without the words of the API server',
+  (status) => {
+    const explained = explainRefusedWrite(refusal(status))
+    expect(explained).toMatch(/\.$/)
+    expect(explained).not.toMatch(/webhook|internal|orrery-api/)
+  },
+)
+
+test.each([
+  [
+    refusal(403, 'worlds.orrery.dev "a" is forbidden: exceeded quota: orrery'),
+    'the quota of the namespace has no room.',
+  ],
+  [refusal(403, 'status unknown for quota: orrery'), 'the cluster has not counted the use of the namespace yet.'],
+  [new KubeError({ message: secret, status: 403, reason: 'NamespaceTerminating' }), 'the namespace is being deleted.'],
+])('%s is explained by its cause', (error, cause) => {
+  expect(explainRefusedWrite(error)).toContain(cause)
+})

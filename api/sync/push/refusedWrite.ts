@@ -1,0 +1,28 @@
+import { isTerminatingNamespace } from '#api/sync/namespaces/namespace.ts'
+import { isQuotaUncounted } from '#api/sync/rows/synced.ts'
+import type { KubeError } from '#shared/kube/errors.ts'
+
+const askOperator = 'Ask the platform operator.'
+
+/**
+ * Returns why the cluster refused a write, in fixed words for tenants. The API server's own words can name users, webhooks and
+ * policies. They are only logged.
+ */
+export const explainRefusedWrite = (error: KubeError): string => {
+  const { status, message } = error
+  if (status === 0 || status >= 500) return 'the API server does not respond.'
+  if (isQuotaUncounted(error)) return 'the cluster has not counted the use of the namespace yet.'
+  if (isTerminatingNamespace(error)) return 'the namespace is being deleted.'
+  if (status === 403 && /(exceeded|failed) quota/.test(message)) {
+    return 'the quota of the namespace has no room. Delete other worlds or bots, or ask the platform operator.'
+  }
+  return byStatus[status] ?? `the cluster refused the resource. ${askOperator}`
+}
+
+const byStatus: Readonly<Record<number, string>> = {
+  401: `the cluster does not know the API. ${askOperator}`,
+  403: `a policy or a missing permission forbids the resource. ${askOperator}`,
+  404: 'the namespace or the definition of the resource is missing.',
+  422: `the cluster does not accept the resource. ${askOperator}`,
+  429: 'the API server has too many requests.',
+}

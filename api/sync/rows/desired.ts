@@ -1,0 +1,137 @@
+import type { BotRow } from '#api/domain/bots/table.ts'
+import type { Program, WorldRow } from '#api/domain/worlds/table.ts'
+import { serverSettings } from '#shared/domain/world.ts'
+import type { KubeObject } from '#shared/kube/objects.ts'
+import { withDefined } from '#shared/optional.ts'
+import { type BotDeploymentSpec, botDeploymentSpecSchema } from '#shared/resources/botDeployment.ts'
+import {
+  apiFinalizer,
+  botDeploymentResource,
+  groupVersion,
+  labels,
+  namespaceOf,
+  traceparentAnnotation,
+  worldResource,
+} from '#shared/resources/group.ts'
+import { type WorldSpec, worldSpecSchema } from '#shared/resources/world.ts'
+import type { SyncedRow } from './synced.ts'
+
+/** A resource as push applies it. It always contains the full intent. */
+export type Desired<Spec> = {
+  apiVersion: string
+  kind: string
+  metadata: {
+    name: string
+    namespace: string
+    labels: Record<string, string>
+    finalizers: string[]
+    annotations?: Record<string, string>
+    uid?: string
+    resourceVersion?: string
+  }
+  spec: Spec
+}
+
+/** Returns the World of a row, in canonical form. */
+export const desiredWorld = (row: WorldRow, namespacePrefix: string): Desired<WorldSpec> => ({
+  apiVersion: groupVersion,
+  kind: worldResource.kind,
+  metadata: metadataOf(row, namespacePrefix, { [labels.worldId]: row.id }),
+  spec: desiredSpec(row),
+})
+
+/** Returns the BotDeployment of a row, in canonical form. */
+export const desiredBots = (row: BotRow, namespacePrefix: string): Desired<BotDeploymentSpec> => ({
+  apiVersion: groupVersion,
+  kind: botDeploymentResource.kind,
+  metadata: metadataOf(row, namespacePrefix, {
+    [labels.world]: row.worldName,
+    [labels.worldId]: row.worldId,
+    [labels.botDeploymentId]: row.id,
+  }),
+  spec: desiredBotSpec(row),
+})
+
+/**
+ * Returns the metadata to apply. It contains the recorded uid and resourceVersion, so that the API server refuses to
+ * recreate a deleted resource or to overwrite an unseen change.
+ */
+const metadataOf = (
+  row: SyncedRow & { readonly projectId: string },
+  namespacePrefix: string,
+  more: Record<string, string>,
+): Desired<unknown>['metadata'] => ({
+  name: row.resourceName,
+  namespace: namespaceOf(namespacePrefix, row.organizationId),
+  labels: {
+    [labels.organization]: row.organizationId,
+    [labels.project]: row.projectId,
+    [labels.managedBy]: 'orrery-api',
+    ...more,
+  },
+  finalizers: [apiFinalizer],
+  ...(row.resourceUid === null ? {} : { uid: row.resourceUid }),
+  ...(row.resourceUid === null || row.appliedResourceVersion === null
+    ? {}
+    : { resourceVersion: row.appliedResourceVersion }),
+})
+
+/**
+ * Adds the trace of a new revision to a resource. An apply of the revision that the live resource has keeps its annotation, so
+ * that no write is for the annotation alone. A new revision without a trace clears what an earlier one or kubectl left.
+ */
+export const withTraceparent = <Spec extends { readonly revision?: number }>(
+  desired: Desired<Spec>,
+  live: (KubeObject & { readonly spec: { readonly revision?: number } }) | undefined,
+  traceparent: string | undefined,
+): Desired<Spec> => {
+  const present = live?.metadata.annotations?.[traceparentAnnotation]
+  const isWritten = live !== undefined && live.spec.revision === desired.spec.revision
+  const value = isWritten ? present : (traceparent ?? (present && ''))
+  if (value === undefined) return desired
+  return { ...desired, metadata: { ...desired.metadata, annotations: { [traceparentAnnotation]: value } } }
+}
+
+/** Returns the canonical spec of a world's row. */
+export const desiredSpec = (row: WorldRow): WorldSpec => {
+  const settings = serverSettings.parse(row)
+  return worldSpecSchema.parse({
+    displayName: row.name,
+    description: row.description ?? '',
+    state: row.state,
+    ...(row.runId === null || row.startedAt === null
+      ? {}
+      : { runId: row.runId, startedAt: row.startedAt.toISOString() }),
+    revision: row.revision,
+    transient: row.transient,
+    ...withDefined({ durationMinutes: row.runtime.durationMinutes }),
+    scaling: { profile: row.networking.scaling.profile },
+    ...settings,
+    runtime: { ...programOf(row), ...settings.runtime, capacity: row.admission.capacity },
+    metadata: row.metadata,
+  })
+}
+
+/** Returns the program of the build, or else the one that kubectl set while REST names no build. */
+const programOf = ({ program, resolvedBuild, runtime }: WorldRow): Program => {
+  const args = program.args ?? []
+  if (resolvedBuild !== null) {
+    const { image, contentId, probes } = resolvedBuild
+    return { image, contentId, probes, args }
+  }
+  return runtime.build === undefined ? { ...program, args } : { args }
+}
+
+/** Returns the canonical spec of a bot deployment's row. */
+export const desiredBotSpec = (row: BotRow): BotDeploymentSpec =>
+  botDeploymentSpecSchema.parse({
+    worldName: row.worldName,
+    description: row.description,
+    count: row.count,
+    cpu: row.cpu,
+    memory: row.memory,
+    args: row.args,
+    ...(row.durationMinutes === null ? {} : { durationMinutes: row.durationMinutes }),
+    revision: row.revision,
+    metadata: row.metadata,
+  })

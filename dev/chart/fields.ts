@@ -1,0 +1,87 @@
+/** A value that JSON can express. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+
+/** A value of the chart: its default, its meaning, and the JSON Schema that it must fit. */
+export type Field = {
+  readonly description: string
+  readonly default: Json
+  readonly schema: { readonly [key: string]: Json }
+}
+
+/** Values under one key. */
+export type Group = { readonly description: string; readonly fields: Fields }
+
+/** The values of the chart, or of a part of it, by key. */
+export type Fields = { readonly [key: string]: Field | Group }
+
+type More = { readonly [key: string]: Json }
+
+/** Values under one key, with a description of what they have in common. */
+export const group = (description: string, fields: Fields): Group => ({ description, fields })
+
+/** A string. */
+export const text = (value: string, description: string, more: More = {}): Field => ({
+  description,
+  default: value,
+  schema: { type: 'string', ...more },
+})
+
+/** The name of an object of the cluster, or an empty string. */
+export const objectName = (description: string): Field =>
+  text('', description, { pattern: '^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?$' })
+
+/** A key of a Secret or ConfigMap. */
+export const dataKey = (value: string, description: string): Field =>
+  text(value, description, { pattern: '^[-._a-zA-Z0-9]{1,253}$' })
+
+/** An integer within bounds. */
+export const integer = (value: number, description: string, minimum: number, maximum: number): Field => ({
+  description,
+  default: value,
+  schema: { type: 'integer', minimum, maximum },
+})
+
+/** A boolean. */
+export const flag = (value: boolean, description: string): Field => ({
+  description,
+  default: value,
+  schema: { type: 'boolean' },
+})
+
+/** A field that is one of several strings. */
+export const choice = (value: string, description: string, choices: readonly string[]): Field => ({
+  description,
+  default: value,
+  schema: { type: 'string', enum: choices },
+})
+
+/** A list of strings. */
+export const texts = (value: readonly string[], description: string): Field => ({
+  description,
+  default: value,
+  schema: { type: 'array', items: { type: 'string' } },
+})
+
+/** A list of objects that Kubernetes validates. */
+export const objects = (description: string, value: readonly Json[] = []): Field => ({
+  description,
+  default: value,
+  schema: { type: 'array', items: { type: 'object' } },
+})
+
+/** An object that Kubernetes validates. */
+export const object = (description: string, value: { readonly [key: string]: Json } = {}): Field => ({
+  description,
+  default: value,
+  schema: { type: 'object' },
+})
+
+/** A map of strings, such as labels. */
+export const stringMap = (description: string): Field => ({
+  description,
+  default: {},
+  schema: { type: 'object', additionalProperties: { type: 'string' } },
+})
+
+/** Reports whether the entry has values below it. */
+export const isGroup = (entry: Field | Group): entry is Group => 'fields' in entry

@@ -1,0 +1,294 @@
+import { logLevels } from '#shared/log.ts'
+import { samplers } from '#shared/tracing/settings.ts'
+import { nodeFlags, operatorNodeFlags } from '../nodeFlags.ts'
+import {
+  choice,
+  dataKey,
+  type Fields,
+  flag,
+  group,
+  integer,
+  object,
+  objectName,
+  objects,
+  stringMap,
+  text,
+  texts,
+} from './fields.ts'
+import { settingFields } from './settings.ts'
+
+const image = (repository: string, of: string) =>
+  group(`The image of ${of}.`, {
+    repository: text(repository, 'The repository, with its registry.', { minLength: 1 }),
+    tag: text('', 'The tag. Default: the appVersion of the chart.'),
+    digest: text('', 'A digest such as sha256:…; it is used instead of the tag.', {
+      pattern: '^(sha256:[0-9a-f]{64})?$',
+    }),
+  })
+
+/** A value of an existing Secret. */
+const secretKey = (key: string, description: string) =>
+  group(description, {
+    existingSecret: objectName('The name of a Secret in the namespace of the release.'),
+    key: dataKey(key, 'The key in that Secret.'),
+  })
+
+const resources = (cpu: string, memory: string, limit: string) =>
+  object('Requests and limits of the container.', { requests: { cpu, memory }, limits: { memory: limit } })
+
+const serviceAccount = (process: string) =>
+  group(`The ServiceAccount of the ${process}.`, {
+    name: objectName(`Its name. Default: the name of the release and "-${process}".`),
+    annotations: stringMap('Its annotations, such as a role of the cloud.'),
+  })
+
+/** Values that the Deployments of the API and the operator have in common. */
+const podFields = (process: 'api' | 'operator'): Fields => ({
+  serviceAccount: serviceAccount(process),
+  podAnnotations: stringMap('Further annotations of the pods.'),
+  podLabels: stringMap('Further labels of the pods.'),
+  extraEnv: objects('Further environment variables (name, value or valueFrom).'),
+  extraVolumes: objects('Further volumes of the pods.'),
+  extraVolumeMounts: objects('Further volume mounts of the container.'),
+  nodeSelector: stringMap('Labels that the node must have.'),
+  tolerations: objects('Tolerations of the pods.'),
+  affinity: object('Affinity of the pods.'),
+  topologySpreadConstraints: objects('Replaces the default spread over nodes and zones.'),
+  priorityClassName: text('', 'The PriorityClass of the pods.'),
+})
+
+const persistence = (size: string, of: string) =>
+  group(`The volume of ${of}. It is kept on uninstall.`, {
+    enabled: flag(true, 'Keep the data in a PersistentVolumeClaim. Without one, the data ends with the pod.'),
+    existingClaim: objectName('An existing claim, instead of one of the release.'),
+    storageClassName: text('', 'The StorageClass. Default: that of the cluster.'),
+    accessModes: texts(['ReadWriteOnce'], 'The access modes of the claim.'),
+    size: text(size, 'The size of the claim.', { pattern: '^[0-9]+([KMGTPE]i?)?$' }),
+  })
+
+const api = group('The API.', {
+  replicas: integer(
+    2,
+    'Replicas without autoscaling. A file store that one node at a time can mount limits the API to 1 replica.',
+    0,
+    100,
+  ),
+  resources: resources('250m', '384Mi', '1536Mi'),
+  nodeFlags: texts(nodeFlags, 'Flags of Node.'),
+  settings: group('Environment variables of the API; the process checks them at its start.', settingFields('api')),
+  tls: group('TLS served by the API itself.', {
+    existingSecret: objectName('A Secret of the type kubernetes.io/tls. Without one, the API serves HTTP.'),
+  }),
+  jwtIssuers: objects('External token issuers; the content of ORRERY_JWT_ISSUERS_FILE.'),
+  clusters: objects('The clusters and the places that they serve; the content of ORRERY_CLUSTERS_FILE.'),
+  clustersSecret: objectName('A Secret with kubeconfigs and keys of clusters, mounted at /etc/orrery/clusters.'),
+  terminationGracePeriodSeconds: integer(
+    60,
+    'Time to end. Open requests and sockets are drained for up to 15 s, after 5 s in which endpoints are updated.',
+    25,
+    3_600,
+  ),
+  autoscaling: group('HorizontalPodAutoscaler of the API.', {
+    enabled: flag(false, 'Create one. It replaces api.replicas.'),
+    minReplicas: integer(2, 'The minimum number of replicas.', 1, 100),
+    maxReplicas: integer(10, 'The maximum number of replicas.', 1, 100),
+    targetCpuPercent: integer(70, 'Target of the average CPU use, in percent of the request.', 1, 1_000),
+    targetSockets: integer(
+      0,
+      'Target of the average number of open sockets per pod; 0 is no target. It needs an adapter for custom metrics.',
+      0,
+      1_000_000,
+    ),
+  }),
+  podDisruptionBudget: group('PodDisruptionBudget of the API.', {
+    enabled: flag(true, 'Create one if there are at least 2 replicas.'),
+    maxUnavailable: integer(1, 'Pods that may be down at the same time.', 1, 100),
+  }),
+  service: group('The Service of the API.', {
+    type: choice('ClusterIP', 'Its type.', ['ClusterIP', 'NodePort', 'LoadBalancer']),
+    port: integer(8080, 'Its port.', 1, 65_535),
+    annotations: stringMap('Its annotations.'),
+  }),
+  ...podFields('api'),
+})
+
+const operator = group('The operator.', {
+  replicas: integer(2, 'Replicas. One leads, the others stand by.', 0, 10),
+  resources: resources('100m', '256Mi', '1536Mi'),
+  nodeFlags: texts(operatorNodeFlags, 'Flags of Node.'),
+  settings: group(
+    'Environment variables of the operator; the process checks them at its start.',
+    settingFields('operator'),
+  ),
+  scalingProfiles: object(
+    'Changes of scaling profiles: the data of the ConfigMap orrery-scaling-profiles (docs/worlds.md).',
+  ),
+  placement: objects('Node labels, tolerations and priority by group and region (docs/worlds.md).'),
+  worldNamespaces: texts(
+    [],
+    'Existing namespaces in which the operator runs Worlds that were made without the API. It gets its tenant role there.',
+  ),
+  terminationGracePeriodSeconds: integer(30, 'Time to end.', 5, 3_600),
+  podDisruptionBudget: group('PodDisruptionBudget of the operator.', {
+    enabled: flag(true, 'Create one if there are at least 2 replicas.'),
+    maxUnavailable: integer(1, 'Pods that may be down at the same time.', 1, 100),
+  }),
+  ...podFields('operator'),
+})
+
+const keys = group(
+  'The secrets of the API. Those without an existing Secret are generated once, in a Secret that is kept on uninstall. ' +
+    'Tools that only render templates (Argo CD, helm template) generate new ones each time: give them existing Secrets.',
+  {
+    platformKey: secretKey('platform-key', 'The platform key (ORRERY_ROOT_API_KEY).'),
+    platformKeyPrevious: secretKey('platform-key', 'The previous platform key, during its replacement.'),
+    pepper: secretKey('pepper', 'The secret of the key hashes (ORRERY_KEY_PEPPER).'),
+    pepperPrevious: secretKey('pepper', 'The previous pepper, during its rotation.'),
+    encryptionKeys: secretKey('encryption-keys', 'The encryption keys (ORRERY_KEY_ENCRYPTION_KEYS).'),
+    logs: secretKey('logs', 'The key of the tickets for logs, of API and operator (ORRERY_LOGS_KEY).'),
+    logsPrevious: secretKey('logs', 'The previous key of the tickets for logs, during its rotation.'),
+  },
+)
+
+const logs = group('The logs of servers and bots in the API. The API reads them through the operator.', {
+  enabled: flag(true, 'Offer logs.'),
+  tls: group('The certificate of the log server of the operator.', {
+    existingSecret: objectName(
+      'A Secret of the type kubernetes.io/tls with ca.crt, for <fullname>-operator-logs.<namespace>.svc. Without one a certificate is generated once.',
+    ),
+  }),
+})
+
+const database = group('Postgres.', {
+  mode: choice(
+    'trial',
+    'trial: one Postgres pod of this release, for trials only. external: the URL in database.external. cnpg: a Cluster of CloudNativePG.',
+    ['trial', 'external', 'cnpg'],
+  ),
+  external: secretKey('url', 'A Secret with the URL postgres://user:password@host:5432/database.'),
+  owner: secretKey(
+    'url',
+    'A Secret with the URL of the role that owns and migrates the tables. Default: the role of the API owns them.',
+  ),
+  trial: group('The Postgres of a trial. It has no replica and no backup.', {
+    image: text('docker.io/library/postgres:18', 'The image.', { minLength: 1 }),
+    dataPath: text('/var/lib/postgresql', 'The path of the volume in the container.', { pattern: '^/' }),
+    resources: resources('100m', '256Mi', '1Gi'),
+    persistence: persistence('5Gi', 'Postgres'),
+  }),
+  cnpg: group('A Cluster of the CloudNativePG operator, which must be installed.', {
+    instances: integer(3, 'Instances of Postgres.', 1, 9),
+    size: text('20Gi', 'The size of the volume of each instance.', { pattern: '^[0-9]+([KMGTPE]i?)?$' }),
+    storageClassName: text('', 'The StorageClass. Default: that of the cluster.'),
+    spec: object('Further fields of the spec of the Cluster, such as backup.'),
+  }),
+})
+
+const objectStore = group('The store of builds and pictures.', {
+  type: choice('file', 'file: a volume that all replicas of the API mount. s3: a bucket.', ['file', 's3']),
+  file: group('The file store.', { persistence: persistence('10Gi', 'the file store') }),
+  s3: group('A bucket of S3 or a compatible store.', {
+    bucket: text('', 'The name of the bucket, which must exist.'),
+    region: text('', 'The region.'),
+    endpoint: text('', 'The URL of a compatible store. Default: that of AWS.', { pattern: '^(https?://.+)?$' }),
+    prefix: text('', 'A prefix of the names of all objects.'),
+    existingSecret: objectName(
+      'A Secret with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Without one, the ServiceAccount must have a role.',
+    ),
+  }),
+})
+
+const ingress = group('Ingress of the API.', {
+  enabled: flag(false, 'Create one.'),
+  className: text('', 'The IngressClass.'),
+  annotations: stringMap('Its annotations. WebSockets need a read timeout of at least 3600 s.'),
+  host: text('', 'The host. Default: that of publicUrl.'),
+  tlsSecret: objectName('A Secret of the type kubernetes.io/tls.'),
+})
+
+const httpRoute = group('HTTPRoute of the Gateway API.', {
+  enabled: flag(false, 'Create one.'),
+  annotations: stringMap('Its annotations.'),
+  parentRefs: objects('The Gateways that it belongs to.'),
+  hostnames: texts([], 'The hosts. Default: that of publicUrl.'),
+})
+
+const networkPolicy = group('NetworkPolicies of the pods of this release.', {
+  enabled: flag(true, 'Create them: the API takes requests, the trial Postgres only from the API, metrics as below.'),
+  metricsFrom: objects('The peers that may read /metrics. Default: every pod of the cluster.'),
+  egress: objects('Rules of egress of the API and the operator. Default: all egress.'),
+})
+
+/** The values of the chart: the source of values.yaml, values.schema.json and the reference of values. */
+export const chartValues: Fields = {
+  nameOverride: text('', 'Replaces the name of the release in the names of objects.', { maxLength: 40 }),
+  publicUrl: text(
+    '',
+    'The URL at which clients and servers reach the API, such as https://api.example.com. Default: the Service, over HTTP, for trials.',
+    { pattern: '^(https?://[^/]+/?)?$' },
+  ),
+  allowInsecurePublicUrl: flag(false, 'Permit a publicUrl with http. The default of publicUrl permits it too.'),
+  namespacePrefix: text('orrery', 'An organization has the namespace <prefix>-<organizationId>.', {
+    pattern: '^[a-z]([a-z0-9-]{0,29}[a-z0-9])?$',
+  }),
+  logLevel: choice('info', 'The level of the logs.', logLevels),
+  image: image('orrery.dev/orrery', 'the API and the operator'),
+  imagePullPolicy: choice(
+    'IfNotPresent',
+    'The pull policy of the pods of this release. Servers and bots use operator.settings.imagePullPolicy.',
+    ['Always', 'IfNotPresent', 'Never'],
+  ),
+  imagePullSecrets: objects('Secrets for pulling images (name).'),
+  worldServer: group('Worlds that name no image.', { image: image('orrery.dev/world-server', 'their server') }),
+  bot: group('Bots.', { image: image('orrery.dev/bot', 'bots') }),
+  commonLabels: stringMap('Further labels of all objects.'),
+  commonAnnotations: stringMap('Further annotations of all objects.'),
+  crds: group('The CustomResourceDefinitions.', {
+    install: flag(true, 'Install and upgrade them with the chart. They are kept on uninstall.'),
+  }),
+  rbac: group('Roles and bindings.', {
+    create: flag(true, 'Create them.'),
+  }),
+  admissionPolicies: group('ValidatingAdmissionPolicies, which limit the writes of the API (docs/security.md).', {
+    enabled: flag(true, 'Create them.'),
+    restoreGroups: texts(['system:masters'], 'Groups that may restore resources with their revision and status.'),
+  }),
+  api,
+  operator,
+  keys,
+  logs,
+  database,
+  objectStore,
+  ingress,
+  httpRoute,
+  networkPolicy,
+  metrics: group('Prometheus and Grafana.', {
+    serviceMonitor: group('ServiceMonitors of the Prometheus operator.', {
+      enabled: flag(false, 'Create them.'),
+      labels: stringMap('Their further labels, by which a Prometheus selects them.'),
+      interval: text('30s', 'The scrape interval.', { pattern: '^[0-9]+(ms|s|m)$' }),
+    }),
+    prometheusRule: group('Alerts.', {
+      enabled: flag(false, 'Create a PrometheusRule.'),
+      labels: stringMap('Its further labels.'),
+    }),
+    dashboards: group('Dashboards of Grafana.', {
+      enabled: flag(false, 'Create a ConfigMap for each, which the sidecar of Grafana loads.'),
+      labels: stringMap('Their further labels. The label grafana_dashboard is always set.'),
+    }),
+  }),
+  tracing: group('Traces by OpenTelemetry (docs/traces.md).', {
+    endpoint: text('', 'The OTLP endpoint over HTTP, such as http://collector:4318. Without one, nothing is traced.', {
+      pattern: '^(https?://.+)?$',
+    }),
+    sampler: choice('parentbased_always_on', 'The sampler of requests, by its name in OpenTelemetry.', samplers),
+    samplerArg: text('', 'The part of the requests that the samplers with traceidratio trace, such as "0.1".', {
+      pattern: '^((0|1)([.][0-9]{1,6})?)?$',
+    }),
+    headers: secretKey(
+      'headers',
+      'Headers of the export, as OTEL_EXPORTER_OTLP_HEADERS has them, such as credentials.',
+    ),
+  }),
+  extraObjects: objects('Further objects of the release; their strings may be templates.'),
+}

@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { imageFiles, imageNames } from './images/files.ts'
+import { packProductImages } from './images/image.ts'
+
+// `npm run images` writes each image to dist/images as an archive for `docker load` and `ctr images import`.
+// `--files <folder>` writes the content of each image to a folder instead, from which the Dockerfile copies it.
+const { values } = parseArgs({ options: { files: { type: 'string' } } })
+const outDir = fileURLToPath(new URL('../dist/images', import.meta.url))
+
+const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`
+
+for (const name of imageNames) {
+  if (values.files !== undefined) {
+    const { node, files } = await imageFiles(name, outDir)
+    for (const { path, mode, content } of [node, ...files]) {
+      const target = join(values.files, name, path)
+      mkdirSync(dirname(target), { recursive: true })
+      rmSync(target, { force: true })
+      writeFileSync(target, content ?? '', { mode })
+    }
+    continue
+  }
+  const { reference, tarFile } = (await packProductImages(outDir, [name]))[name]
+  const archive = readFileSync(tarFile)
+  const digest = createHash('sha256').update(archive).digest('hex')
+  const size = `${mebibytes(archive.length)}, compressed ${mebibytes(gzipSync(archive).length)}`
+  process.stdout.write(`${reference}\n  ${tarFile}\n  ${size}, sha256:${digest}\n`)
+}

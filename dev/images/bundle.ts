@@ -1,0 +1,56 @@
+import { cpSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type BuildOptions, build } from 'esbuild'
+
+const project = fileURLToPath(new URL('../..', import.meta.url))
+/** Packages with native code or files of their own, which stay in node_modules. */
+export const unbundledPackages = ['sharp', 'swagger-ui-dist']
+
+const options = { bundle: true, platform: 'node', format: 'esm', target: 'node26' } as const satisfies BuildOptions
+
+/**
+ * Bundles API, operator and the commands of an administrator into a folder, with the migrations. Bundles start several
+ * times faster than hundreds of source files and need half the memory.
+ */
+export const bundleProduct = async (outDir: string): Promise<void> => {
+  await build({
+    ...options,
+    entryPoints: {
+      api: `${project}api/main.ts`,
+      operator: `${project}operator/main.ts`,
+      orrery: `${project}api/orrery.ts`,
+    },
+    outdir: outDir,
+    outExtension: { '.js': '.mjs' },
+    // Dynamic imports stay separate files, which are loaded when needed.
+    splitting: true,
+    sourcemap: 'linked',
+    external: unbundledPackages,
+    // Packages in CommonJS refer to this by name.
+    banner: {
+      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
+    },
+    logLevel: 'warning',
+  })
+  // The migrator reads its files from the folder of the program.
+  cpSync(`${project}api/platform/database/migrations`, join(outDir, 'migrations'), { recursive: true })
+}
+
+/** Bundles a program of `examples/` into one file. */
+export const bundleExample = async (program: string): Promise<Buffer> => {
+  const bundled = await build({ ...options, entryPoints: [`${project}examples/${program}/main.ts`], write: false })
+  const [output] = bundled.outputFiles
+  if (output === undefined) throw new Error(`esbuild wrote no bundle of ${program}`)
+  return Buffer.from(output.contents)
+}
+
+/** Returns the files below a folder, by path from it, in a fixed order. */
+export const readFolder = (folder: string): Map<string, Buffer> =>
+  new Map(
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .sort()
+      .map((path) => [path.slice(folder.length + 1), readFileSync(path)]),
+  )

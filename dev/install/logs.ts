@@ -1,0 +1,25 @@
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Machine, namespace } from './machine.ts'
+
+/** A quota that has not counted a new definition yet refuses it for some seconds, which the API retries. */
+const isExpected = (line: string): boolean => line.includes('status unknown for quota')
+const isRefusal = (line: string): boolean => /forbidden|"code":403/i.test(line) && !isExpected(line)
+
+/** Collects the logs of both processes, since those of a replaced pod are gone. */
+export const createLogs = ({ kubectl, logDir }: Machine) => {
+  const refusals: string[] = []
+  return {
+    /** Reads the logs of the pods that run now. */
+    collect: async (): Promise<void> => {
+      for (const process of ['api', 'operator']) {
+        const selector = `app.kubernetes.io/name=orrery-${process}`
+        const log = await kubectl('logs', '-n', namespace, '-l', selector, '--tail=-1', '--prefix')
+        appendFileSync(join(logDir, `pods-${process}.log`), log)
+        refusals.push(...log.split('\n').filter(isRefusal))
+      }
+    },
+    /** Returns the lines in which the API server refused something for lack of rights. */
+    refusals: (): readonly string[] => refusals,
+  }
+}

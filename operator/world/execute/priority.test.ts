@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest'
+import { at, startMs } from '#operator/testing/fixtures.ts'
+import { aPod, evicted, notReady, outOfMemory, ready, waitingFor } from '../fixtures.ts'
+import { podChangePriority } from './priority.ts'
+
+const created = aPod()
+const change = { key: 'home/world', initial: false } as const
+
+describe('a change of a pod has', () => {
+  test.each([
+    ['is created', created],
+    ['has a node', aPod({ metadata: { resourceVersion: '2' } })],
+    ['runs its container', aPod({ status: notReady(startMs) })],
+    ['creates its container', aPod({ status: waitingFor('ContainerCreating') })],
+  ])('low priority if the pod starts and %s', (_, object) => {
+    expect(podChangePriority({ ...change, type: 'updated', old: created, object })).toBe('low')
+  })
+
+  test.each([
+    ['is Ready', aPod({ status: ready() })],
+    ['is no longer Ready', aPod({ status: notReady(startMs + 60_000) })],
+    ['has failed', aPod({ status: outOfMemory })],
+    ['is evicted', aPod({ status: evicted })],
+    ['cannot start', aPod({ status: waitingFor('ErrImagePull') })],
+    ['is being deleted', aPod({ metadata: { deletionTimestamp: at(startMs) } })],
+  ])('normal priority if the pod %s', (_, object) => {
+    expect(podChangePriority({ ...change, type: 'updated', old: created, object })).toBe('normal')
+  })
+
+  test('normal priority if the pod is gone', () => {
+    expect(podChangePriority({ ...change, type: 'deleted', object: created })).toBe('normal')
+  })
+
+  test('low priority if it comes from a full list', () => {
+    expect(podChangePriority({ ...change, initial: true, type: 'added', object: aPod({ status: ready() }) })).toBe(
+      'low',
+    )
+  })
+})

@@ -1,0 +1,20 @@
+import { explainWaiting } from '#operator/pods/diagnosis.ts'
+import type { Pod } from '#operator/pods/pod.ts'
+import { endOf, hasBeenReady } from '#operator/pods/podState.ts'
+import type { Priority } from '#shared/kube/queue.ts'
+import type { Change } from '#shared/kube/store.ts'
+
+/**
+ * Returns the priority with which a change of a pod brings its world to the queue. The first states of a pod are not urgent:
+ * in a rush of starts, the worlds whose pods are Ready or have failed come first. Objects of a full list are not urgent
+ * either.
+ */
+export const podChangePriority = ({ type, object, initial }: Change<Pod>): Priority =>
+  initial || (type !== 'deleted' && isStarting(object)) ? 'low' : 'normal'
+
+/** Reports whether a pod was never Ready, and nothing prevents it from becoming Ready. */
+const isStarting = (pod: Pod): boolean =>
+  pod.metadata.deletionTimestamp === undefined &&
+  endOf(pod, 'server') === undefined &&
+  !hasBeenReady(pod, 'server') &&
+  !explainWaiting(pod, 'server').serious

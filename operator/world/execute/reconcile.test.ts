@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'vitest'
+import { createRunClock } from '#operator/lifecycle/runClock.ts'
+import type { Pod } from '#operator/pods/pod.ts'
+import { at, controllerReference, runB, startMs } from '#operator/testing/fixtures.ts'
+import { KubeError } from '#shared/kube/errors.ts'
+import { silentLog } from '#shared/kube/log.ts'
+import { objectKey } from '#shared/kube/objects.ts'
+import { worldResource } from '#shared/resources/group.ts'
+import type { World } from '#shared/resources/world.ts'
+import { noTracing } from '#shared/tracing/tracing.ts'
+import { createFakeClock } from '#test/support/fakeClock.ts'
+import {
+  active,
+  aPod,
+  applyStatus,
+  aWorld,
+  outOfMemory,
+  planFor,
+  podOf,
+  ready,
+  running,
+  settings,
+  stopped,
+} from '../fixtures.ts'
+import { reconcileWorld, type WorldDeps } from './reconcile.ts'
+
+const conflict = new KubeError({ status: 409, reason: 'Conflict', message: 'the object has been modified' })
+const notFound = new KubeError({ status: 404, reason: 'NotFound', message: 'not found' })
+
+/** Reconciles a World and its pod as the caches have them, at an API server that has `live`; returns its writes. */
+const reconcileAt = async (
+  live: World | undefined,
+  cached: World | undefined,
+  pod: Pod,
+  { deletedUids = [] }: { deletedUids?: readonly string[] } = {},
+) => {
+  const clock = createFakeClock(startMs + 1_000)
+  const writes: string[] = []
+  let reads = 0
+  const cacheOf = <T>(object: T) => ({ store: { get: () => object }, waitForVersion: async () => undefined })
+  const deps = {
+    worlds: {
+      cache: cacheOf(cached),
+      client: {
+        resource: worldResource,
+        get: async () => {
+          reads += 1
+          return live ?? Promise.reject(notFound)
+        },
+        applyStatus: async ({ metadata }: World) => {
+          if (live?.metadata.resourceVersion !== metadata.resourceVersion) throw conflict
+          writes.push('status')
+          return live
+        },
+      },
+    },
+    pods: {
+      cache: cacheOf(pod),
+      client: { delete: async (_: object, { uid }: { uid: string }) => void writes.push(`delete ${uid}`) },
+    },
+    services: { cache: cacheOf(undefined) },
+    nodes: { cache: cacheOf(undefined), client: { get: () => Promise.reject(notFound) } },
+    namespaces: { cache: cacheOf(undefined), client: { get: () => Promise.reject(notFound) } },
+    tails: { keep: async ({ metadata }: Pod) => void writes.push(`keep ${metadata.uid}`) },
+    queuePoll: { start: () => undefined, stop: () => undefined, report: () => undefined },
+    deletedWorlds: new Set(deletedUids),
+    runClock: createRunClock(clock),
+    settings,
+    newRunId: () => runB,
+    events: { record: () => undefined },
+    tracing: noTracing,
+    log: silentLog,
+  } as unknown as WorldDeps
+  const key = objectKey(active().metadata)
+  const result = await reconcileWorld(deps, key, new AbortController().signal).then(
+    (next) => (next?.priority === 'low' ? `again after ${next.requeueAfterMs} ms, low` : 'done'),
+    (error: unknown) => String((error as KubeError).reason),
+  )
+  return { result, writes, ...(deletedUids.length > 0 && { reads }) }
+}
+
+const changed = (world: World): World => ({ ...world, metadata: { ...world.metadata, resourceVersion: '11' } })
+/** A pod without a node, so that it has no state of one. */
+const onNoNode = (pod: Pod): Pod => ({ ...pod, spec: {} })
+
+describe('a new leader whose cache of Worlds is behind', () => {
+  const newer = onNoNode(aPod({ run: runB, uid: 'newer', status: ready() }))
+
+  test('does not delete the pod of a newer run', async () => {
+    expect(await reconcileAt(changed(active()), active(), newer)).toEqual({ result: 'Conflict', writes: [] })
+  })
+
+  test('does not delete the pod of a newer run, although the status would not change', async () => {
+    const waiting = applyStatus(active(), planFor(active(), newer, startMs + 1_000))
+    expect(await reconcileAt(changed(waiting), waiting, newer)).toEqual({ result: 'Conflict', writes: [] })
+  })
+
+  test('deletes the pod of an older run once the cache has the World', async () => {
+    const waiting = applyStatus(active(), planFor(active(), newer, startMs + 1_000))
+    expect(await reconcileAt(waiting, waiting, newer)).toEqual({ result: 'done', writes: ['delete newer'] })
+  })
+})
+
+test('a start whose pod is young writes nothing and is reconciled again with low priority', async () => {
+  const begun = aWorld(running)
+  const { annotations } = podOf(planFor(begun)).metadata
+  const pod = onNoNode(aPod({ metadata: { annotations, creationTimestamp: at(startMs) } }))
+  expect(await reconcileAt(begun, begun, pod)).toEqual({ result: 'again after 1000 ms, low', writes: [] })
+})
+
+test('a stop is recorded before the pod is deleted, in one reconcile', async () => {
+  const world = { ...active(), spec: { ...active().spec, ...stopped } }
+  const pod = onNoNode(aPod({ status: ready(), metadata: { creationTimestamp: at(startMs) } }))
+  expect(await reconcileAt(world, world, pod)).toEqual({ result: 'done', writes: ['status', 'delete pod-uid'] })
+})
+
+test('the log of a lost server is kept before the status shows the loss', async () => {
+  const lost = onNoNode(aPod({ status: outOfMemory }))
+  expect(await reconcileAt(active(), active(), lost)).toEqual({ result: 'done', writes: ['keep pod-uid', 'status'] })
+})
+
+describe('the pod of a World that was deleted', () => {
+  const left = onNoNode(aPod({ status: ready() }))
+  const recreated = { ...active(), metadata: { ...active().metadata, uid: 'another-uid' } }
+
+  test('is deleted without waiting for the garbage collector', async () => {
+    expect(await reconcileAt(undefined, undefined, left)).toEqual({ result: 'done', writes: ['delete pod-uid'] })
+  })
+
+  test('is deleted without a read if the cache has seen the deletion of its World', async () => {
+    const uid = active().metadata.uid ?? ''
+    const seen = await reconcileAt(undefined, undefined, left, { deletedUids: [uid] })
+    expect(seen).toEqual({ result: 'done', writes: ['delete pod-uid'], reads: 0 })
+    const another = await reconcileAt(active(), undefined, left, { deletedUids: ['another-uid'] })
+    expect(another).toEqual({ result: 'Conflict', writes: [], reads: 1 })
+  })
+
+  test('is deleted if a World of the same name exists', async () => {
+    expect((await reconcileAt(recreated, recreated, left)).writes).toContain('delete pod-uid')
+  })
+
+  test('is deleted only once', async () => {
+    const leaving = { ...left, metadata: { ...left.metadata, deletionTimestamp: at(startMs) } }
+    expect(await reconcileAt(undefined, undefined, leaving)).toEqual({ result: 'done', writes: [] })
+  })
+
+  test('stays if the World exists and the cache does not show it yet', async () => {
+    expect(await reconcileAt(active(), undefined, left)).toEqual({ result: 'Conflict', writes: [] })
+  })
+
+  test.each([
+    ['no owner', []],
+    ['an owner of another kind', [controllerReference('Backup', active().metadata.name, 'gone')]],
+    ['an owner of another name', [controllerReference('World', 'another', 'gone')]],
+  ])('stays if it has %s', async (_, ownerReferences) => {
+    const strange = { ...left, metadata: { ...left.metadata, ownerReferences } }
+    expect(await reconcileAt(undefined, undefined, strange)).toEqual({ result: 'done', writes: [] })
+  })
+})

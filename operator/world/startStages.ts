@@ -1,0 +1,34 @@
+import type { Pod } from '#operator/pods/pod.ts'
+
+/** The stages of a start, in order: until the pod has a node, its container runs, it is Ready, and its address is known. */
+export const startStages = ['schedule', 'container', 'ready', 'address'] as const
+export type StartStage = (typeof startStages)[number]
+
+/**
+ * Returns the seconds that each stage of a finished start took. The ends of the first three stages are times of the kubelet
+ * and the scheduler, in whole seconds. A stage whose end is unknown is left out, and counts for the next one.
+ */
+export const stageSeconds = (
+  startedAt: string,
+  { status }: Pick<Pod, 'status'>,
+  nowMs: number,
+): { readonly stage: StartStage; readonly seconds: number }[] => {
+  const conditionMs = (type: string): number =>
+    Date.parse(
+      status?.conditions?.find((each) => each.type === type && each.status === 'True')?.lastTransitionTime ?? '',
+    )
+  const ends: Readonly<Record<StartStage, number>> = {
+    schedule: conditionMs('PodScheduled'),
+    container: Date.parse(status?.containerStatuses?.[0]?.state?.running?.startedAt ?? ''),
+    ready: conditionMs('Ready'),
+    address: nowMs,
+  }
+  let beforeMs = Date.parse(startedAt)
+  return startStages.flatMap((stage) => {
+    const endMs = ends[stage]
+    if (Number.isNaN(endMs)) return []
+    const seconds = Math.max(0, (endMs - beforeMs) / 1_000)
+    beforeMs = Math.max(beforeMs, endMs)
+    return [{ stage, seconds }]
+  })
+}

@@ -1,0 +1,69 @@
+import type { networkingStrategies } from '#shared/enumerations.ts'
+
+/** The use of an organization's limits by runs: their capacities, and the node ports and load balancers of their services. */
+export type RunUse = {
+  readonly capacity: number
+  readonly nodePorts: number
+  readonly loadBalancers: number
+}
+
+/** The use of no run. */
+export const noUse: RunUse = { capacity: 0, nodePorts: 0, loadBalancers: 0 }
+
+/** The node ports of a Service of type NodePort or LoadBalancer, as a ResourceQuota counts them: TCP and UDP. */
+export const nodePortsPerService = 2
+
+/** Returns the use of a run with that capacity and networking strategy. */
+export const useOfRun = (capacity: number, strategy: (typeof networkingStrategies)[number]): RunUse => ({
+  capacity,
+  nodePorts: strategy === 'NodePort' || strategy === 'LoadBalancer' ? nodePortsPerService : 0,
+  loadBalancers: strategy === 'LoadBalancer' ? 1 : 0,
+})
+
+/** Returns the sum of two uses. */
+export const addUse = (a: RunUse, b: RunUse): RunUse => ({
+  capacity: a.capacity + b.capacity,
+  nodePorts: a.nodePorts + b.nodePorts,
+  loadBalancers: a.loadBalancers + b.loadBalancers,
+})
+
+/** Returns a use without a part of it. */
+export const subtractUse = (whole: RunUse, part: RunUse): RunUse => ({
+  capacity: whole.capacity - part.capacity,
+  nodePorts: whole.nodePorts - part.nodePorts,
+  loadBalancers: whole.loadBalancers - part.loadBalancers,
+})
+
+/** The limits of what may run at a time. An absent limit allows every service. */
+export type RunLimits = {
+  readonly maxRunningCapacity: number
+  readonly maxNodePorts?: number | undefined
+  readonly maxLoadBalancers?: number | undefined
+}
+
+/** Returns why a run is not allowed besides the other runs of the organization, or undefined if it is. */
+export const explainRunLimit = (
+  own: RunUse,
+  others: RunUse,
+  {
+    maxRunningCapacity,
+    maxNodePorts = Number.POSITIVE_INFINITY,
+    maxLoadBalancers = Number.POSITIVE_INFINITY,
+  }: RunLimits,
+): string | undefined => {
+  const { capacity, nodePorts, loadBalancers } = addUse(own, others)
+  const explain = (what: string, limit: number, name: string, advice: string): string =>
+    `The running worlds of the organization would have ${what}. The limit is ${limit} (${name}). ${advice}`
+  if (capacity > maxRunningCapacity) {
+    const what = `a total capacity of ${capacity}`
+    return explain(what, maxRunningCapacity, 'maxRunningCapacity', 'Stop another world first.')
+  }
+  const advice = 'Stop another world or choose another networking strategy.'
+  if (own.loadBalancers > 0 && loadBalancers > maxLoadBalancers) {
+    return explain(`${loadBalancers} load balancers`, maxLoadBalancers, 'maxLoadBalancers', advice)
+  }
+  if (own.nodePorts > 0 && nodePorts > maxNodePorts) {
+    return explain(`${nodePorts} node ports`, maxNodePorts, 'maxNodePorts', advice)
+  }
+  return undefined
+}

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { toNumber } from './quantities.ts'
+
+test.each([
+  ['0', 0],
+  ['250m', 0.25],
+  ['1.5', 1.5],
+  ['1k', 1_000],
+  ['4Gi', 4 * 2 ** 30],
+  ['4Ti', 4 * 2 ** 40],
+  ['much', Number.NaN],
+  ['', Number.NaN],
+  ['4gi', Number.NaN],
+])('the quantity %j has the value %d', (quantity, value) => {
+  expect(toNumber(quantity)).toBe(value)
+})

@@ -1,0 +1,47 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { botDeploymentSpecSchema } from './botDeployment.ts'
+import { readLeniently } from './lenient.ts'
+import { readWorldSpec } from './read.ts'
+import { worldSpecSchema } from './world.ts'
+
+const longKey = 'k'.repeat(257)
+
+test('unsets a key that is too long and keeps the rest', () => {
+  const { value, unreadable } = readWorldSpec({ state: 'Running', metadata: { labels: { [longKey]: 'x', ok: 'y' } } })
+  expect(value).toMatchObject({ state: 'Running', metadata: { labels: { ok: 'y' }, annotations: {} } })
+  expect(unreadable).toMatchObject([{ path: ['metadata', 'labels', longKey] }])
+})
+
+test('unsets a whole list or map for one bad part of it', () => {
+  const many = Object.fromEntries(Array.from({ length: 257 }, (_, at) => [`k${at}`, '']))
+  const { value, unreadable } = readWorldSpec({
+    runtime: { args: ['a', 7], mapName: 'hall' },
+    metadata: { labels: many },
+  })
+  expect(value).toMatchObject({ runtime: { args: [], mapName: 'hall' }, metadata: { labels: {} } })
+  expect(unreadable.map(({ path }) => path.join('.'))).toEqual(['runtime.args', 'metadata.labels'])
+})
+
+test('takes required fields from the fallback', () => {
+  const { value } = readLeniently(botDeploymentSpecSchema, { count: -1, cpu: '1' }, { worldName: 'lobby', count: 0 })
+  expect(value).toMatchObject({ worldName: 'lobby', count: 0, cpu: '1' })
+})
+
+test('reads any JSON as a valid spec', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (source) => {
+      worldSpecSchema.parse(readWorldSpec(source).value)
+    }),
+  )
+  const shapes = fc.record(
+    Object.fromEntries(
+      ['state', 'scaling', 'compute', 'runtime', 'metadata', 'revision', 'runId'].map((name) => [name, fc.jsonValue()]),
+    ),
+  )
+  fc.assert(
+    fc.property(shapes, (source) => {
+      worldSpecSchema.parse(readWorldSpec(source).value)
+    }),
+  )
+})

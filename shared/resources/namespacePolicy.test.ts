@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { readPolicy, toPolicyAnnotations } from './namespacePolicy.ts'
+
+const policy = {
+  limits: {
+    maxWorldCapacity: 1,
+    maxRunningCapacity: 2,
+    maxBotCpuMillicores: 3,
+    maxBotMemoryBytes: 4,
+    maxNodePorts: 5,
+    maxLoadBalancers: 6,
+  },
+  imageRegistries: ['registry.example', 'ghcr.io/acme'],
+  imagePullSecrets: [],
+  serviceAccount: 'orrery-pods',
+}
+
+test('a policy is read from its annotations as it was written', () => {
+  expect(readPolicy({ annotations: toPolicyAnnotations(policy) })).toEqual(policy)
+})
+
+test('limits that an older API wrote have no maximum of node ports and load balancers', () => {
+  const { maxNodePorts: _, maxLoadBalancers: __, ...limits } = policy.limits
+  expect(readPolicy({ annotations: { 'orrery.dev/limits': JSON.stringify(limits) } })).toEqual({ limits })
+})
+
+test('a namespace without annotations has no policy, and an empty list allows nothing', () => {
+  expect(readPolicy({})).toEqual({})
+  expect(readPolicy({ annotations: { 'orrery.dev/image-registries': '' } })).toEqual({ imageRegistries: [] })
+})
+
+test.each(['', '{', '[]', '{"maxWorldCapacity":"many"}', 'null'])('limits such as %j are invalid', (text) => {
+  expect(readPolicy({ annotations: { 'orrery.dev/limits': text } })).toEqual({ isInvalid: true })
+})

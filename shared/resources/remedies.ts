@@ -1,0 +1,45 @@
+const askOperator = 'Ask the platform operator.'
+const checkLog = 'Check the log of the server.'
+
+/** Remedies for the trouble that a condition names, for tenants, by the reason of the condition. */
+export const remedies = {
+  AdmissionRefused: askOperator,
+  BotFailed: 'Check the log and the arguments of the bots.',
+  ContainerCannotStart: 'Check the image and its arguments.',
+  CrashLoop: checkLog,
+  EditRefused: 'Change the resource to a value that is allowed.',
+  Evicted: 'Wait. The server or bot is replaced.',
+  IdNotConfirmed: 'Wait for the adoption, or create the resource with a name that is no id.',
+  ImageNotAllowed: 'Use an image of an allowed registry, or ask the platform operator to allow its registry.',
+  ImagePullFailed: 'Check the image of the build, and that its registry can be reached.',
+  LimitReached: 'Stop another world, or ask the platform operator to raise the limit.',
+  MaxBotsPerWorld: 'Lower the count, or choose a larger scaling profile for the world.',
+  NamespaceTerminating: askOperator,
+  NodeLost: 'Wait. The server or bot is replaced.',
+  NodeRefused: 'Wait. The server or bot is replaced.',
+  NodeUnreachable: 'Wait for the node to return, or ask the platform operator.',
+  NoImage: askOperator,
+  NotPermitted: askOperator,
+  NotReadyInTime: checkLog,
+  OutOfMemory: 'Choose a larger scaling profile for a server, or more memory for bots.',
+  PodNameTaken: askOperator,
+  PolicyInvalid: askOperator,
+  QuotaExceeded: 'Stop other worlds or bots, or ask the platform operator.',
+  Refused: askOperator,
+  RestartBudget: 'Fix the last error. Then start the world again, or for bots lower the count and raise it again.',
+  SchedulingGated: askOperator,
+  ServerFailed: checkLog,
+  ServerNotReady: checkLog,
+  ServiceNameTaken: askOperator,
+  SizeNotAllowed: 'Choose a smaller size, or ask the platform operator.',
+  StartDeadline: 'Check that the server becomes ready, then start the world again.',
+  TerminationStuck: askOperator,
+  Unschedulable: 'Choose a smaller size, or ask the platform operator.',
+} as const
+
+/** The reasons of trouble. Each has a remedy. */
+export type TroubleReason = keyof typeof remedies
+
+/** Returns what a tenant can do about a condition with this reason, or undefined if it names no trouble. */
+export const remedyOf = (reason: string): string | undefined =>
+  Object.hasOwn(remedies, reason) ? remedies[reason as TroubleReason] : undefined

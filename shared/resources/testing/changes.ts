@@ -1,0 +1,46 @@
+import { z } from 'zod'
+
+type Schema = {
+  readonly type?: string
+  readonly enum?: readonly unknown[]
+  readonly default?: unknown
+  readonly properties?: Readonly<Record<string, Schema>>
+}
+
+/** A change of one leaf of a spec: its JSON Pointer, and an object that has the new value at that place alone. */
+export type Change = { readonly pointer: string; readonly change: object }
+
+/** Returns a change of every leaf of a schema, each to a value other than the default. Throws for a kind of leaf without one. */
+export const changesOf = (schema: z.ZodType): Change[] => {
+  const changes: Change[] = []
+  const walk = (field: Schema, path: readonly string[]): void => {
+    if (field.properties === undefined) changes.push(toChange(path, anotherValue(field, path)))
+    else for (const [name, inner] of Object.entries(field.properties)) walk(inner, [...path, name])
+  }
+  walk(z.toJSONSchema(schema, { io: 'input' }) as Schema, [])
+  return changes
+}
+
+const toChange = (path: readonly string[], value: unknown): Change => {
+  const change = path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value)
+  return { pointer: path.map((name) => `/${name}`).join(''), change: Object(change) }
+}
+
+const anotherValue = ({ type, enum: values, default: present }: Schema, path: readonly string[]): unknown => {
+  if (values !== undefined) return values[values.indexOf(present) + 1] ?? values[0]
+  switch (type) {
+    case 'boolean':
+      return present !== true
+    case 'integer':
+    case 'number':
+      return 2
+    case 'string':
+      return 'changed'
+    case 'array':
+      return ['changed']
+    case 'object':
+      return { changed: 'changed' }
+    default:
+      throw new Error(`changesOf knows no other value for /${path.join('/')}, which has the type ${type}.`)
+  }
+}

@@ -1,0 +1,141 @@
+import { Client } from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts'
+import { aTenant, type Tenant } from '#test/support/tenant.ts'
+
+let api: ApiProcess
+let databaseUrl: string
+let tenant: Tenant
+beforeAll(async () => {
+  databaseUrl = await aDatabase()
+  api = await startApi({ databaseUrl, settings: { ORRERY_LIMIT_STARTS_PER_MINUTE: '2' } })
+})
+afterAll(() => api?.stop())
+
+type Result = { worldId: string; status: number; code?: string }
+type Rest = Tenant['rest']
+const act = async (rest: Rest, body: object) => {
+  const { status, body: answer } = await rest.call<{ results: Result[]; code?: string }>(
+    'POST',
+    '/api/worlds/actions/',
+    body,
+  )
+  return { status, code: answer.code, results: answer.results?.map((each) => [each.worldId, each.status, each.code]) }
+}
+const phasesOf = async (rest: Rest) => {
+  const { body } = await rest.call<{ status: { phase: string; runId?: string } }[]>('GET', '/api/worlds/')
+  return body.map(({ status }) => status.phase)
+}
+const auditOf = async (rest: Rest) =>
+  (await rest.call<{ action: string; resources: string[] }[]>('GET', '/api/audit/')).body
+const aFleet = async (worlds: number) => {
+  tenant = await aTenant(api.url)
+  const ids: string[] = []
+  for (let at = 0; at < worlds; at += 1) ids.push(await tenant.world({ name: `World ${at}` }))
+  return { ...tenant, ids }
+}
+
+test('starts, stops and deletes the named worlds, each with its own result and audit record', async () => {
+  const { rest, ids } = await aFleet(3)
+  const absent = `wld-${'0'.repeat(26)}`
+  expect(await act(rest, { action: 'start', ids: [ids[0], absent, ids[1]] })).toEqual({
+    status: 200,
+    results: [
+      [ids[0], 200, undefined],
+      [absent, 404, 'not_found'],
+      [ids[1], 200, undefined],
+    ],
+  })
+  expect(await phasesOf(rest)).toEqual(['Starting', 'Starting', 'Inactive'])
+  expect((await act(rest, { action: 'stop', ids })).results).toEqual(ids.map((id) => [id, 200, undefined]))
+  expect(await phasesOf(rest)).toEqual(['Stopped', 'Stopped', 'Inactive'])
+  expect((await act(rest, { action: 'delete', ids })).results).toEqual(ids.map((id) => [id, 200, undefined]))
+  expect(await phasesOf(rest)).toEqual([])
+  const records = (await auditOf(rest)).filter(({ action }) => /^(start|stop|delete)World$/.test(action))
+  expect(records.map(({ action, resources }) => [action, resources[0]]).toSorted()).toEqual(
+    [
+      ...[ids[0], ids[1]].flatMap((id) => [
+        ['startWorld', id],
+        ['stopWorld', id],
+      ]),
+      ...ids.map((id) => ['deleteWorld', id]),
+    ].toSorted(),
+  )
+})
+
+test('can be repeated with the same result, without another run', async () => {
+  const { rest, ids } = await aFleet(1)
+  const runOf = async () =>
+    (await rest.call<{ status: { runId: string } }>('GET', `/api/worlds/${ids[0]}/`)).body.status
+  await act(rest, { action: 'start', ids })
+  const { runId } = await runOf()
+  expect(await act(rest, { action: 'start', ids: [ids[0], ids[0]] })).toMatchObject({
+    results: [[ids[0], 200, undefined]],
+  })
+  expect((await runOf()).runId).toBe(runId)
+  await act(rest, { action: 'stop', ids })
+  expect((await act(rest, { action: 'stop', ids })).results).toEqual([[ids[0], 200, undefined]])
+})
+
+test('acts on the worlds that a filter matches', async () => {
+  const { rest, ids } = await aFleet(3)
+  expect((await act(rest, { action: 'start', filter: { q: 'world 1' } })).results).toEqual([[ids[1], 200, undefined]])
+  const filter = { phase: ['Inactive'] }
+  expect(await act(rest, { action: 'delete', filter, expectedCount: 3 })).toMatchObject({
+    status: 409,
+    code: 'conflict',
+  })
+  expect(await phasesOf(rest)).toHaveLength(3)
+  expect((await act(rest, { action: 'delete', filter, expectedCount: 2 })).results).toHaveLength(2)
+  expect(await phasesOf(rest)).toEqual(['Starting'])
+})
+
+test.each([
+  { action: 'start' },
+  { action: 'start', filter: {} },
+  { action: 'start', ids: [] },
+  { action: 'start', ids: ['wld-1'] },
+  { action: 'start', ids: [`wld-${'0'.repeat(26)}`], filter: { q: 'a' } },
+  { action: 'delete', filter: { q: 'a' } },
+  { action: 'restart', filter: { q: 'a' } },
+])('rejects %j', async (body) => {
+  const { rest } = await aTenant(api.url)
+  expect((await act(rest, body)).status).toBe(400)
+})
+
+test('counts permissions and the rate of starts for each world', async () => {
+  const { ids, paths, withKey } = await aFleet(3)
+  const world = (at: number, verb: string) => `${paths.project}/worlds/${ids[at]}:${verb}`
+  const rest = await withKey([world(0, 'w'), world(1, 'r')])
+  expect((await act(rest, { action: 'start', ids })).results).toEqual([
+    [ids[0], 200, undefined],
+    [ids[1], 403, 'forbidden'],
+    [ids[2], 404, 'not_found'],
+  ])
+  expect((await act(rest, { action: 'stop', ids: [ids[0]] })).results).toEqual([[ids[0], 200, undefined]])
+  expect((await act(rest, { action: 'start', ids: [ids[0]] })).results).toEqual([[ids[0], 429, 'rate_limited']])
+  const stranger = await (await aTenant(api.url)).key([])
+  const headers = { 'x-api-key': stranger }
+  expect((await tenant.rest.call('POST', '/api/worlds/actions/', { action: 'stop', ids }, headers)).status).toBe(404)
+})
+
+test('changes nothing if a filter matches more than 1,000 worlds', async () => {
+  const { rest, ids } = await aFleet(1)
+  const database = new Client(databaseUrl)
+  await database.connect()
+  await database.query(
+    `insert into worlds select (jsonb_populate_record(null::worlds, to_jsonb(w) ||
+       jsonb_build_object('id', 'wld-' || lpad(n::text, 26, '0'), 'resource_name', n::text))).*
+     from worlds w, generate_series(1, 1000) n where id = $1`,
+    [ids[0]],
+  )
+  await database.end()
+  expect(await act(rest, { action: 'stop', filter: { q: 'world' } })).toMatchObject({
+    status: 409,
+    code: 'limit_reached',
+  })
+  expect((await rest.call<{ total: number; phases: object }>('GET', '/api/worlds/counts/')).body).toMatchObject({
+    total: 1001,
+    phases: { Inactive: 1001 },
+  })
+})

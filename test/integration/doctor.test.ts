@@ -1,0 +1,110 @@
+import { eq } from 'drizzle-orm'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { launchContexts, worlds } from '#api/domain/worlds/table.ts'
+import { openDatabase } from '#api/platform/database/client.ts'
+import { clusterOutbox } from '#api/platform/outbox/table.ts'
+import { createIdSource } from '#shared/ids.ts'
+import { aCluster } from '#test/support/cluster.ts'
+import { type ApiProcess, aDatabase, runOrrery, startApi } from '#test/support/processes.ts'
+import { getServers } from '#test/support/servers.ts'
+import { aTenant } from '#test/support/tenant.ts'
+import { eventually } from '#test/support/wait.ts'
+
+const cluster = aCluster()
+let databaseUrl: string
+let api: ApiProcess
+let database: ReturnType<typeof openDatabase>
+beforeAll(async () => {
+  await cluster.removeLeftovers()
+  databaseUrl = await aDatabase()
+  api = await startApi({ databaseUrl })
+  database = openDatabase({ url: databaseUrl, poolSize: 2 })
+})
+afterAll(async () => {
+  await api?.stop()
+  await database?.close()
+  await cluster.close()
+})
+
+/**
+ * Runs `orrery doctor`, and returns its lines on the given namespaces and pods. Other test files leave namespaces and pods
+ * in the cluster, and their organizations are in other databases.
+ */
+const doctor = (names: readonly string[], ...args: string[]) => {
+  const { status, stdout, stderr } = runOrrery(['doctor', ...args], {
+    ORRERY_DATABASE_URL: databaseUrl,
+    KUBECONFIG: getServers().adminKubeconfig,
+  })
+  const lines = stdout
+    .split('\n')
+    .filter((line) => !/^(Namespace|Pod) /.test(line) || names.some((name) => line.includes(name)))
+  return { status, stderr, lines: lines.filter((line) => line !== '').sort() }
+}
+
+test('orrery doctor explains each seeded difference, exits with 1, and fixes what is safe', async () => {
+  const tenant = await aTenant(api.url)
+  const namespace = `orrery-${tenant.scope.organizationId}`
+  const names = ['edited', 'lost', 'orphan', 'frozen', 'never pushed', 'healthy']
+  const [edited = '', lost = '', orphan = '', frozen = '', unpushed = ''] = await Promise.all(
+    names.map((name) => tenant.world({ name })),
+  )
+  const isSettled = () =>
+    eventually('no row is dirty', async () => (await database.db.select().from(clusterOutbox)).length === 0)
+  await tenant.rest.call('PATCH', `/api/worlds/${frozen}/`, { name: 'Later' })
+  await isSettled()
+  expect(doctor([namespace]).lines.filter((line) => /^(World|BotDeployment|Namespace) /.test(line))).toEqual([])
+
+  await api.stop()
+  const { db } = database
+  const change = (id: string, columns: Partial<typeof worlds.$inferInsert>) =>
+    db.update(worlds).set(columns).where(eq(worlds.id, id))
+  const lose = async (name: string): Promise<void> => {
+    await cluster.worlds.patch({ namespace, name }, { metadata: { finalizers: null } })
+    await cluster.worlds.delete({ namespace, name })
+    await cluster.world(namespace, name).isGone()
+  }
+  await change(edited, { name: 'Changed in the database' })
+  await lose(lost)
+  await db.delete(launchContexts).where(eq(launchContexts.worldId, orphan))
+  await db.delete(worlds).where(eq(worlds.id, orphan))
+  await change(frozen, { revision: 1 })
+  await lose(unpushed)
+  await change(unpushed, { resourceUid: null, applied: null, appliedResourceVersion: null })
+  cluster.kubectl('-n', namespace, 'delete', 'networkpolicy', 'default-deny')
+  const stray = `orrery-${createIdSource({ now: Date.now })('organization')}`
+  cluster.kubectl('create', 'namespace', stray)
+  cluster.kubectl('label', 'namespace', stray, 'app.kubernetes.io/managed-by=orrery-api')
+  const pod = { containers: [{ name: 'server', image: 'registry.example/server:1' }] }
+  await cluster.pods.create({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      namespace: 'default',
+      name: 'left-behind',
+      labels: { 'app.kubernetes.io/managed-by': 'orrery-operator', 'orrery.dev/world': 'gone' },
+    },
+    spec: pod,
+  })
+
+  const sick = doctor([namespace, stray, 'default/left-behind'], '--fix')
+  expect(sick).toMatchObject({ status: 1, stderr: expect.stringContaining('differences found.') })
+  expect(sick.lines).toEqual(
+    [
+      'Rows and organizations marked to be pushed again: 3.',
+      `Namespace ${namespace}: Its NetworkPolicy default-deny is missing or was changed.`,
+      `Namespace ${stray}: Its organization is not in the database. Delete the namespace, or restore the organization.`,
+      'Pod default/left-behind: Its World gone does not exist. The operator deletes it; check that it runs.',
+      `World ${edited}: Its resource differs in displayName, and no push is pending.`,
+      `World ${lost}: Its resource is missing. The next sweep recreates it. If the sweep is held, run "orrery sync accept".`,
+      `World ${frozen}: Its row is frozen: the row has revision 1, the resource 2. Run "orrery sync release".`,
+      `World ${unpushed}: It has no resource, and no push is pending.`,
+      `World ${namespace}/${orphan}: It is an orphan: it has no row. Run "orrery sync adopt" or "orrery sync remove".`,
+    ].sort(),
+  )
+  api = await startApi({ databaseUrl })
+  await eventually('what is safe is fixed', async () => {
+    const left = doctor([namespace]).lines.filter((line) => line.startsWith('World ') || line.startsWith('Namespace '))
+    return left.length === 2 && left.every((line) => line.includes(frozen) || line.includes(orphan))
+  })
+  await cluster.pods.delete({ namespace: 'default', name: 'left-behind' }, { gracePeriodSeconds: 0 })
+})

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { concurrently } from '#test/support/concurrently.ts'
+import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts'
+import { type Heard, openSocket } from '#test/support/socket.ts'
+import { aTenant, type Tenant } from '#test/support/tenant.ts'
+import { eventually } from '#test/support/wait.ts'
+
+let replicas: ApiProcess[]
+let tenant: Tenant
+beforeAll(async () => {
+  const databaseUrl = await aDatabase()
+  replicas = [await startApi({ databaseUrl }), await startApi({ databaseUrl })]
+  tenant = await aTenant(urlOf(0))
+})
+afterAll(async () => {
+  await Promise.all(replicas.map((replica) => replica.stop()))
+})
+
+type World = { worldId: string; name?: string; isDeleted?: true; version: string; status?: { phase: string } }
+type Page = { worlds: World[]; snapshot?: { isFirst: boolean; isLast: boolean } }
+
+const urlOf = (at: number): string => replicas[at]?.url ?? ''
+const pageOf = ({ data }: Heard): Page => data as Page
+/** Follows a feed and keeps the worlds as a client does. */
+const follow = async (id: string, scope: Parameters<typeof openSocket>[1], replica = 0) => {
+  const socket = await openSocket(urlOf(replica), scope)
+  socket.subscribe('worlds', id)
+  const pages = (): Page[] => socket.updatesOf(id).map(pageOf)
+  const worlds = (): Map<string, World> => {
+    const known = new Map<string, World>()
+    for (const world of pages().flatMap((page) => page.worlds)) {
+      expect(world.version >= (known.get(world.worldId)?.version ?? '')).toBe(true)
+      known.set(world.worldId, world)
+    }
+    return new Map([...known].filter(([, { isDeleted }]) => !isDeleted))
+  }
+  return {
+    ...socket,
+    pages,
+    worlds,
+    hasSnapshot: () => eventually('the snapshot', async () => pages().some(({ snapshot }) => snapshot?.isLast)),
+    sees: (what: string, fits: (seen: Map<string, World>) => boolean) => eventually(what, async () => fits(worlds())),
+  }
+}
+
+test('one subscription follows all worlds of a project: a snapshot in pages, then every change on every replica', async () => {
+  const ids = await concurrently(105, (at) => tenant.world({ name: `World ${at}` }))
+  const { projectId } = tenant.scope
+  const feed = await follow(projectId, tenant.scope, 1)
+  await feed.hasSnapshot()
+  // Changes from before the subscription may still arrive between the pages.
+  const snapshots = feed
+    .pages()
+    .flatMap(({ snapshot, worlds }) => (snapshot ? [[snapshot.isFirst, snapshot.isLast, worlds.length]] : []))
+  expect(snapshots).toEqual([
+    [true, false, 100],
+    [false, true, 5],
+  ])
+  expect([...feed.worlds().keys()].toSorted()).toEqual(ids.toSorted())
+
+  const [first = '', second = '', third = ''] = ids
+  await tenant.rest.call('POST', `/api/worlds/${first}/start/`)
+  await tenant.rest.call('PATCH', `/api/worlds/${second}/`, { name: 'Renamed' })
+  await tenant.rest.call('DELETE', `/api/worlds/${third}/`)
+  const made = await tenant.world()
+  await feed.sees('the start', (seen) => seen.get(first)?.status?.phase === 'Starting')
+  await feed.sees('the name', (seen) => seen.get(second)?.name === 'Renamed')
+  await feed.sees('the deletion and the new world', (seen) => !seen.has(third) && seen.has(made))
+  feed.unsubscribe('worlds', projectId)
+  feed.terminate()
+})
+
+test('an organization has one feed for all its projects, and a connection for one project has no other feed', async () => {
+  const own = await aTenant(urlOf(0))
+  const { organizationId, projectId } = own.scope
+  const world = await own.world()
+  const feed = await follow(organizationId, { organizationId })
+  await feed.sees('the world', (seen) => seen.has(world))
+  const other = await own.rest.call<{ projectId: string }>('POST', '/api/organizations/projects/', { name: 'Other' })
+  const headers = { 'x-svc-project-id': other.body.projectId }
+  const body = { name: 'Elsewhere', transient: false }
+  const made = await own.rest.call<{ worldId: string }>('POST', '/api/worlds/', body, headers)
+  await feed.sees('a world of the new project', (seen) => seen.has(made.body.worldId))
+  const narrow = await openSocket(urlOf(0), own.scope)
+  narrow.subscribe('worlds', organizationId)
+  await narrow.hears('the refusal', ({ error }) => error === 'Invalid resource id')
+  narrow.subscribe('worlds', projectId)
+  await narrow.hears('the own project', ({ data }) => data !== undefined)
+  expect(JSON.stringify(narrow.heard)).not.toContain(made.body.worldId)
+  for (const socket of [feed, narrow]) socket.terminate()
+})
+
+test('a feed shows only worlds that the credential may read, also after its permissions change', async () => {
+  const own = await aTenant(urlOf(0))
+  const { organizationId, projectId } = own.scope
+  const [open, hidden] = [await own.world(), await own.world()]
+  const apiKey = await own.key([`${own.paths.project}/worlds/${open}:r`])
+  const keys = '/api/organizations/apiKeys/'
+  const [key] = (await own.rest.call<{ documentId: string }[]>('GET', keys)).body
+  const permit = async (permissions: string[]) => {
+    expect((await own.rest.call('PATCH', `${keys}${key?.documentId}/`, { permissions })).status).toBe(200)
+  }
+  const feed = await follow(projectId, { organizationId, projectId, worldId: open, apiKey })
+  await feed.hasSnapshot()
+  for (const id of [hidden, open]) await own.rest.call('POST', `/api/worlds/${id}/start/`)
+  await feed.sees('the start', (seen) => seen.get(open)?.status?.phase === 'Starting')
+  expect([...feed.worlds().keys()]).toEqual([open])
+  await permit([`${own.paths.project}/**:r`])
+  await feed.sees('the other world', (seen) => seen.has(hidden))
+  await permit([])
+  await feed.hears('the end of the subscription', ({ error }) => error === 'No permission')
+  feed.terminate()
+})
+
+test('refuses the feed of a project that does not exist or belongs to another tenant', async () => {
+  const stranger = await aTenant(urlOf(0))
+  await stranger.world()
+  const { organizationId } = tenant.scope
+  const socket = await openSocket(urlOf(0), { organizationId })
+  socket.subscribe('worlds', stranger.scope.projectId)
+  await socket.hears('the warning', ({ warning }) => warning === 'resource_not_found')
+  const apiKey = await stranger.key([`${stranger.paths.organization}/**:r`])
+  const reader = await openSocket(urlOf(0), { organizationId: stranger.scope.organizationId, apiKey })
+  reader.subscribe('worlds', tenant.scope.projectId)
+  await reader.hears('the warning', ({ warning }) => warning === 'resource_not_found')
+  reader.subscribe('worlds', organizationId)
+  await reader.hears('the refusal', ({ error }) => error === 'Invalid resource id')
+  for (const each of [socket, reader]) each.terminate()
+})

@@ -1,0 +1,149 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from 'drizzle-orm'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { orAbsent } from '#test/crash/until.ts'
+import { readDifferences } from '#test/support/differences.ts'
+import { runOrrery } from '#test/support/processes.ts'
+import { createRest, inNewProject } from '#test/support/rest.ts'
+import { getServers } from '#test/support/servers.ts'
+import { eventually } from '#test/support/wait.ts'
+import { seeded } from '#test/support/writers.ts'
+import { runSequence } from './actions.ts'
+import { startHarness } from './harness.ts'
+import type { Expectation, Model, System } from './model.ts'
+
+const firstSeed = Number(process.env.ORRERY_MODEL_SEED ?? 1)
+const seeds = Array.from({ length: Number(process.env.ORRERY_MODEL_SEEDS ?? 10) }, (_, at) => firstSeed + at)
+const length = Number(process.env.ORRERY_MODEL_ACTIONS ?? 40)
+const settleMs = 120_000
+
+type Harness = Awaited<ReturnType<typeof startHarness>>
+let harness: Harness
+beforeAll(async () => {
+  harness = await startHarness()
+})
+afterAll(() => harness?.stop())
+
+/** Returns the revisions of the rows of an organization, by the ids of the rows. */
+const readRevisions = async (organizationId: string): Promise<[string, number][]> => {
+  const { rows } = await harness.db.execute<{ id: string; revision: string }>(sql`
+    select id, revision from worlds where organization_id = ${organizationId}
+    union all select id, revision from bot_deployments where organization_id = ${organizationId}`)
+  return rows.map(({ id, revision }) => [id, Number(revision)])
+}
+
+/** Returns the result of a read, or nothing while the namespace or the definition is missing. */
+const listed = async <T>(read: Promise<{ items: T[] }>): Promise<T[]> => (await orAbsent(read))?.items ?? []
+
+/** Samples an organization: no world may have two servers, and no revision may fall. Returns what it saw. */
+const watchInvariants = (organizationId: string, signal: AbortSignal): Promise<string[]> => {
+  const namespace = `orrery-${organizationId}`
+  const revisions = new Map<string, number>()
+  const broken: string[] = []
+  const observe = (title: string, key: string, revision: number): void => {
+    const before = revisions.get(key) ?? 0
+    if (revision < before) broken.push(`the revision of ${title} fell from ${before} to ${revision}`)
+    revisions.set(key, revision)
+  }
+  const sample = async (): Promise<void> => {
+    const epoch = harness.backup.epoch()
+    const [rows, pods, worlds, bots] = await Promise.all([
+      readRevisions(organizationId).catch(() => []),
+      listed(harness.simulator.pods.list({ namespace })),
+      listed(harness.simulator.worlds.list({ namespace })),
+      listed(harness.simulator.botDeployments.list({ namespace })),
+    ])
+    const servers = pods.filter(
+      ({ metadata, status }) =>
+        metadata.labels?.['app.kubernetes.io/component'] === 'world' &&
+        !/^(Succeeded|Failed)$/.test(status?.phase ?? ''),
+    )
+    const owners = servers.map(({ metadata }) => metadata.labels?.['orrery.dev/world'])
+    if (new Set(owners).size < owners.length) broken.push(`two servers of a world: ${owners.join()}`)
+    // A restored row has an earlier revision. Nothing is known while a copy of the database is being made.
+    if (epoch % 2 === 0 && epoch === harness.backup.epoch()) {
+      for (const [id, revision] of rows) observe(`the row ${id}`, `${epoch} ${id}`, revision)
+    }
+    for (const { metadata, spec } of [...worlds, ...bots]) {
+      const { name, uid = '' } = metadata
+      if (spec.revision !== undefined) observe(`the resource ${name}`, uid, spec.revision)
+    }
+  }
+  return (async () => {
+    while (!signal.aborted) {
+      await sample()
+      await delay(100)
+    }
+    return broken
+  })()
+}
+
+/** Resolves what a restore of the database leaves to an administrator, as docs/recovery.md says. */
+const resolveRestore = (): void => {
+  const env = { ORRERY_DATABASE_URL: harness.databaseUrl, KUBECONFIG: getServers().apiKubeconfig }
+  for (const args of [['accept'], ['release', '--all'], ['adopt', '--all']]) runOrrery(['sync', ...args], env)
+}
+
+/** Returns the ids of the bots of an organization that are not deleted. */
+const readBots = async (organizationId: string): Promise<string[]> => {
+  const { rows } = await harness.db.execute<{ id: string }>(sql`
+    select id from bot_deployments
+    where organization_id = ${organizationId} and deleting_at is null and removed_at is null`)
+  return rows.map(({ id }) => id)
+}
+
+/** Returns what must exist and does not, and what exists and must not. */
+const wrongOf = (expected: ReadonlyMap<string, { expected: Expectation }>, found: readonly string[]): string[] =>
+  [...expected].flatMap(([id, { expected: end }]) =>
+    end === 'either' || found.includes(id) === (end === 'exists') ? [] : [`${id}: expected ${end}`],
+  )
+
+/** Compares the worlds of REST and the rows of bots with the model. Bots count only while their world must exist. */
+const readWrong = async (organizationId: string, { worlds, bots }: Model): Promise<string[]> => {
+  // Worlds that kubectl made without a project are in the project "default".
+  const organization = createRest(harness.url, { organizationId })
+  const { body } = await organization.call<{ documentId: string }[]>('GET', '/api/worlds/')
+  const ofWorlds = new Map([...bots].filter(([, { worldId }]) => worlds.get(worldId)?.expected === 'exists'))
+  return [
+    ...wrongOf(
+      worlds,
+      body.map(({ documentId }) => documentId),
+    ),
+    ...wrongOf(ofWorlds, await readBots(organizationId)),
+  ]
+}
+
+test.each(seeds)('seed %i: rows, resources and pods agree, and nothing is lost', async (seed) => {
+  const replicas = seed % 2 === 0 ? 2 : 1
+  // Requests and faults pick their replica from numbers of their own, since some of them run beside the sequence.
+  await harness.scaleTo(replicas, seeded(seed + 1_000_000))
+  const first = await inNewProject(harness.url)
+  const { organizationId = '' } = first.scope
+  const [rest, organization] = [harness.rest(first.scope), harness.rest({ organizationId })]
+  const namespace = `orrery-${organizationId}`
+  const elsewhere = `elsewhere-${process.pid}-${seed}`
+  await harness.simulator.makeNamespace(elsewhere)
+  const model: Model = { worlds: new Map(), bots: new Map(), isUndecided: false, wasRestored: false }
+  const { simulator, containers, faults } = harness
+  const system: System = { replicas, rest, organization, namespace, elsewhere, simulator, containers, ...faults }
+  const over = new AbortController()
+  const invariants = watchInvariants(organizationId, over.signal)
+  const done = await runSequence({ system, model, random: seeded(seed) }, length)
+  const story = `seed ${seed}, ${replicas} replicas: ${done.join(', ')}`
+  try {
+    await eventually(
+      `agreement after ${story}`,
+      async () => {
+        const differences = await readDifferences({ ...harness, namespace })
+        if (differences.length > 0 && model.wasRestored) resolveRestore()
+        if (differences.length > 0) throw new Error(differences.join('\n'))
+        return true
+      },
+      { timeoutMs: settleMs },
+    )
+  } finally {
+    over.abort()
+  }
+  expect(await invariants, story).toEqual([])
+  expect(await readWrong(organizationId, model), story).toEqual([])
+})

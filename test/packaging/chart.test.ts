@@ -1,0 +1,298 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { parse, parseAllDocuments, stringify } from 'yaml'
+import { apiVariables, readApiConfig } from '#api/config.ts'
+import { resolveHelm } from '#dev/chart/helm.ts'
+import { operatorVariables, readOperatorConfig } from '#operator/config.ts'
+import { getServers } from '#test/support/servers.ts'
+
+const chart = fileURLToPath(new URL('../../charts/orrery', import.meta.url))
+const dir = mkdtempSync(join(tmpdir(), 'orrery-chart-'))
+const namespace = 'chart-restricted'
+
+type Variable = { name: string; value?: string; valueFrom?: { secretKeyRef?: { name: string; key: string } } }
+type PodSpec = { containers: { name: string; env: Variable[] }[] }
+type Manifest = {
+  apiVersion: string
+  kind: string
+  metadata: { name: string; namespace?: string; labels?: Record<string, string>; annotations?: Record<string, string> }
+  spec?: { template?: { metadata: object; spec: PodSpec } } & Record<string, unknown>
+  [key: string]: unknown
+}
+
+let helm: string
+const run = (command: string, args: string[], input = ''): string =>
+  execFileSync(command, args, { encoding: 'utf8', input, timeout: 120_000, stdio: ['pipe', 'pipe', 'pipe'] })
+const kubectl = (args: string[], input?: string): string =>
+  run(getServers().kubectl, ['--kubeconfig', getServers().adminKubeconfig, ...args], input)
+
+const render = (values: object): Manifest[] => {
+  const file = join(dir, 'values.yaml')
+  writeFileSync(file, stringify(values))
+  return parseAllDocuments(run(helm, ['template', 'orrery', chart, '--namespace', namespace, '--values', file]))
+    .map((document) => document.toJS() as Manifest | null)
+    .filter((manifest) => manifest !== null)
+}
+/** The error of Helm for values that the chart refuses. */
+const refusal = (values: object): string => {
+  try {
+    render(values)
+  } catch (error) {
+    return (error as { stderr: string }).stderr
+  }
+  return 'The chart took these values.'
+}
+const find = (manifests: Manifest[], kind: string, name: string): Manifest => {
+  const manifest = manifests.find((each) => each.kind === kind && each.metadata.name === name)
+  if (manifest === undefined) throw new Error(`The chart has no ${kind} ${name}.`)
+  return manifest
+}
+const environmentOf = (manifests: Manifest[], process: 'api' | 'operator'): Variable[] =>
+  find(manifests, 'Deployment', `orrery-${process}`).spec?.template?.spec.containers[0]?.env ?? []
+
+/** Kinds of other projects, which a plain cluster does not have; any spec fits. */
+const foreign = [
+  ['postgresql.cnpg.io', 'v1', 'clusters', 'Cluster'],
+  ['gateway.networking.k8s.io', 'v1', 'httproutes', 'HTTPRoute'],
+  ['monitoring.coreos.com', 'v1', 'servicemonitors', 'ServiceMonitor'],
+  ['monitoring.coreos.com', 'v1', 'prometheusrules', 'PrometheusRule'],
+  ['argoproj.io', 'v1alpha1', 'applications', 'Application'],
+  ['source.toolkit.fluxcd.io', 'v1', 'gitrepositories', 'GitRepository'],
+  ['helm.toolkit.fluxcd.io', 'v2', 'helmreleases', 'HelmRelease'],
+] as const
+const definitionOf = ([group, version, plural, kind]: (typeof foreign)[number]): Manifest => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: {
+    name: `${plural}.${group}`,
+    annotations: { 'api-approved.kubernetes.io': 'https://github.com/kubernetes-sigs/gateway-api/pull/2466' },
+  },
+  spec: {
+    group,
+    scope: 'Namespaced',
+    names: { plural, kind },
+    versions: [
+      {
+        name: version,
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+})
+const namespaceNamed = (name: string): string => stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+const documents = (manifests: object[]): string => manifests.map((each) => stringify(each)).join('---\n')
+
+beforeAll(async () => {
+  helm = await resolveHelm({ env: process.env, progress: (line) => void process.stderr.write(`[chart] ${line}\n`) })
+  const space = {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: namespace, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
+  }
+  kubectl(['apply', '-f', '-'], documents([space, ...foreign.map(definitionOf)]))
+  kubectl(['wait', '--for=condition=Established', '--timeout=60s', ...foreign.map(([g, , p]) => `crd/${p}.${g}`)])
+}, 600_000)
+
+const existing = (key: string) => ({ existingSecret: 'own', key })
+const production = {
+  publicUrl: 'https://api.example.com',
+  image: { repository: 'registry.example.com/orrery', digest: `sha256:${'a'.repeat(64)}` },
+  imagePullSecrets: [{ name: 'pull' }],
+  api: {
+    replicas: 3,
+    autoscaling: { enabled: true, targetSockets: 5_000 },
+    priorityClassName: 'system-cluster-critical',
+    settings: {
+      limitMaxDocumentBytes: 2_147_483_648,
+      allowedOrigins: ['https://play.example.com', 'https://b.example.com'],
+      trustedProxies: '10.0.0.0/8',
+    },
+    jwtIssuers: [],
+    clusters: [{ name: 'eu', places: [{ group: 'production', region: 'Europe' }] }],
+    extraEnv: [{ name: 'HTTPS_PROXY', value: 'http://proxy:3128' }],
+    tolerations: [{ key: 'x', operator: 'Exists' }],
+    nodeSelector: { pool: 'system' },
+    podLabels: { team: 'worlds' },
+  },
+  operator: {
+    settings: { cpuRequestRatio: 0.5, restartBudget: 5 },
+    scalingProfiles: { Capacity30: { memoryLimit: '6Gi', cpuLimit: '2' } },
+    placement: [{ group: 'production', nodeLabels: { pool: 'worlds' } }],
+    worldNamespaces: [namespace],
+  },
+  keys: { platformKey: existing('platform'), pepper: existing('pepper'), encryptionKeys: existing('encryption') },
+  database: { mode: 'external', external: existing('url'), owner: existing('owner') },
+  objectStore: {
+    type: 's3',
+    s3: { bucket: 'orrery', region: 'eu-central-1', endpoint: 'https://s3.example.com', existingSecret: 's3' },
+  },
+  ingress: { enabled: true, className: 'nginx', tlsSecret: 'api-tls', annotations: { 'cert-manager.io/issuer': 'x' } },
+  commonLabels: { env: 'prod' },
+  commonAnnotations: { owner: 'platform' },
+}
+const examples = new URL('../../examples/', import.meta.url)
+const example = (name: string): object => parse(readFileSync(new URL(`helm/${name}.yaml`, examples), 'utf8'))
+
+const cases: [string, object][] = [
+  ['the defaults', {}],
+  ...(['trial', 'production', 'two-regions', 'two-clusters', 'second-cluster'] as const).map(
+    (name): [string, object] => [`the example ${name}`, example(name)],
+  ),
+  ['production', production],
+  ['CloudNativePG', { database: { mode: 'cnpg', cnpg: { storageClassName: 'fast', spec: { imageName: 'x' } } } }],
+  ['the Gateway API', { publicUrl: 'https://a.example', httpRoute: { enabled: true, parentRefs: [{ name: 'web' }] } }],
+  ['TLS of the API', { publicUrl: 'https://a.example', api: { tls: { existingSecret: 'tls' } } }],
+  ['a load balancer', { publicUrl: 'https://a.example', api: { service: { type: 'LoadBalancer', port: 443 } } }],
+  [
+    'a shared file store',
+    { api: { replicas: 3 }, objectStore: { file: { persistence: { accessModes: ['ReadWriteMany'] } } } },
+  ],
+  [
+    'no volumes, no policies and another name',
+    {
+      nameOverride: 'worlds',
+      crds: { install: false },
+      admissionPolicies: { enabled: false },
+      networkPolicy: { enabled: false },
+      database: { trial: { persistence: { enabled: false } } },
+      objectStore: { file: { persistence: { enabled: false } } },
+      operator: { replicas: 1 },
+    },
+  ],
+  [
+    'metrics',
+    {
+      metrics: {
+        serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
+        prometheusRule: { enabled: true },
+        dashboards: { enabled: true },
+      },
+    },
+  ],
+  ['closed egress', { networkPolicy: { egress: [{ to: [{ ipBlock: { cidr: '10.0.0.0/8' } }] }] } }],
+  ['rotation of keys', { keys: { platformKeyPrevious: existing('previous'), pepperPrevious: existing('previous') } }],
+  [
+    'further objects',
+    { extraObjects: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: '{{ .Release.Name }}-x' } }] },
+  ],
+]
+
+test('helm lint reports no problem', () => {
+  expect(run(helm, ['lint', '--strict', chart])).toContain('0 chart(s) failed')
+})
+
+describe.each(cases)('with %s', (_, values) => {
+  test('the API server accepts every object', () => {
+    const said = kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', '-'], documents(render(values)))
+    expect(said).toContain('deployment.apps/')
+  })
+
+  test('every pod passes Pod Security restricted', () => {
+    const pods = render(values).flatMap(({ kind, metadata, spec }) => {
+      const pod = kind === 'Pod' ? spec : spec?.template?.spec
+      const name = `pod-${metadata.name}`
+      // A server alone makes no service accounts, and has no priority classes of users.
+      return pod ? [{ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace }, spec: pod }] : []
+    })
+    expect(pods.length).toBeGreaterThanOrEqual(3)
+    kubectl(['create', '--dry-run=server', '-f', '-'], documents(pods))
+  })
+})
+
+test.each(['argocd', 'flux'])('the API server accepts the manifests of %s', (tool) => {
+  const manifests = readFileSync(new URL(`gitops/${tool}.yaml`, examples), 'utf8')
+  for (const name of ['argocd', 'flux-system']) kubectl(['apply', '-f', '-'], namespaceNamed(name))
+  expect(kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', '-'], manifests)).toContain('/orrery ')
+})
+
+test('all objects bear the common labels and annotations', () => {
+  for (const { kind, metadata } of render(production)) {
+    expect.soft(metadata.labels, `${kind} ${metadata.name}`).toMatchObject({ env: 'prod' })
+    expect.soft(metadata.annotations, `${kind} ${metadata.name}`).toMatchObject({ owner: 'platform' })
+  }
+})
+
+const secrets: Record<string, string> = {
+  url: 'postgres://orrery:secret@db:5432/orrery',
+  owner: 'postgres://owner:secret@db:5432/orrery',
+  AWS_ACCESS_KEY_ID: 'id',
+  AWS_SECRET_ACCESS_KEY: 'secret',
+}
+const files: Record<string, string> = {
+  platformKey: 'xK4mQ9vT2bN7wR5cZ8fH3jL6pS1dG0aY',
+  pepper: 'uJ3nW8eB5qM2xT7rV4kC9zD6hF1gP0sL',
+  encryptionKeys: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+  logs: 'tR8kW3nB6qX1zV5mJ9cF2hD7gP4sL0aYuE',
+}
+/** The environment of a container as the kubelet makes it. */
+const environment = (variables: Variable[]): NodeJS.ProcessEnv =>
+  Object.fromEntries(
+    variables.map(({ name, value, valueFrom }) => {
+      if (valueFrom !== undefined) return [name, secrets[valueFrom.secretKeyRef?.key ?? ''] ?? 'uid']
+      const [, key, config] = /^\/etc\/orrery\/(?:keys\/(\w+)|config\/([\w.-]+))$/.exec(value ?? '') ?? []
+      const content = key === undefined ? configuration?.[config ?? ''] : files[key]
+      if (content === undefined) return [name, value]
+      const file = join(dir, key ?? config ?? '')
+      writeFileSync(file, content)
+      return [name, file]
+    }),
+  )
+let configuration: Record<string, string> | undefined
+
+test.each([
+  ['the defaults', {}],
+  ['production', production],
+])('both processes accept the environment of %s', (title, values) => {
+  const manifests = render(values)
+  configuration = find(manifests, 'ConfigMap', 'orrery-api').data as Record<string, string>
+  const api = readApiConfig(environment(environmentOf(manifests, 'api')))
+  const operator = readOperatorConfig(environment(environmentOf(manifests, 'operator')))
+  expect(operator.lease).toMatchObject({ namespace, name: 'orrery-operator' })
+  expect(api.clusterUsers).toEqual({
+    api: `system:serviceaccount:${namespace}:orrery-api`,
+    operator: `system:serviceaccount:${namespace}:orrery-operator`,
+  })
+  // The operator takes the tickets that the API signs.
+  expect(operator.logs?.audience).toBe(api.clusters[0].logs?.audience)
+  expect(operator.logs?.keys).toEqual([api.clusters[0].logs?.key])
+  if (title === 'the defaults') return
+  expect(api.limits.maxDocumentBytes).toBe(2_147_483_648)
+  expect(api.allowedOrigins).toEqual(['https://play.example.com', 'https://b.example.com'])
+  expect(api.clusters[0].name).toBe('eu')
+  expect(api.objectStoreUrl).toBe('s3://orrery?endpoint=https%3A%2F%2Fs3.example.com&region=eu-central-1')
+  expect(operator.world).toMatchObject({ cpuRequestRatio: 0.5, restartBudget: 5 })
+})
+
+test('every variable that the chart sets is one of its process', () => {
+  const manifests = render(production)
+  for (const [process, variables] of [
+    ['api', apiVariables],
+    ['operator', operatorVariables],
+  ] as const) {
+    const known = [...Object.keys(variables), 'ORRERY_DATABASE_OWNER_URL']
+    const names = environmentOf(manifests, process).map(({ name }) =>
+      known.includes(name) ? name : name.replace(/(?<=KEY\w*|PEPPER\w*)_FILE$/, ''),
+    )
+    expect(names.filter((name) => name.startsWith('ORRERY_') && !known.includes(name))).toEqual([])
+  }
+})
+
+test.each([
+  ['an unknown value', { replica: 2 }, "additional properties 'replica' not allowed"],
+  ['an unknown setting', { api: { settings: { limitMaxWorld: 1 } } }, "additional properties 'limitMaxWorld'"],
+  ['a wrong type', { api: { replicas: 'two' } }, "'/api/replicas'"],
+  ['an unknown mode', { database: { mode: 'mysql' } }, "'trial', 'external', 'cnpg'"],
+  ['a missing Secret', { database: { mode: 'external' } }, 'set database.external.existingSecret'],
+  ['a missing bucket', { objectStore: { type: 's3' } }, 'set objectStore.s3.bucket'],
+  ['an HPA with one volume', { api: { autoscaling: { enabled: true } } }, 'set objectStore.type to s3'],
+  ['a route without a Gateway', { httpRoute: { enabled: true } }, 'httpRoute.parentRefs'],
+  ['a public URL with a path', { publicUrl: 'https://a.example/api' }, "'/publicUrl'"],
+])('%s is refused with a sentence that names it', (_, values, sentence) => {
+  expect(refusal(values)).toContain(sentence)
+})

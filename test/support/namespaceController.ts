@@ -1,0 +1,27 @@
+import { join } from 'node:path'
+import { resolveBinaries } from '#dev/kubernetes/binaries.ts'
+import { type Service, startService } from '#dev/process.ts'
+import { getServers } from './servers.ts'
+
+/**
+ * Starts the controller of Kubernetes that empties and removes terminating namespaces. The control plane of a test has no
+ * other controllers.
+ */
+export const startNamespaceController = async (): Promise<Service> => {
+  const { adminKubeconfig, logDir } = getServers()
+  const binaries = await resolveBinaries(['kube-controller-manager'], { env: process.env, progress: () => undefined })
+  return startService({
+    name: 'namespace-controller',
+    command: binaries['kube-controller-manager'],
+    args: [
+      `--kubeconfig=${adminKubeconfig}`,
+      '--controllers=namespace-controller',
+      '--leader-elect=false',
+      '--secure-port=0',
+    ],
+    logFile: join(logDir, 'namespace-controller.log'),
+    // Without a port nothing tells when it is ready.
+    ready: async () => true,
+    readyTimeoutMs: 5_000,
+  })
+}
