@@ -1,6 +1,8 @@
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type ServiceOptions, startService } from './process.ts'
 
@@ -16,7 +18,7 @@ const aService = (code: string, more: Partial<ServiceOptions> = {}): ServiceOpti
   args: ['-e', code],
   logFile: join(dir, 'logs', 'example.log'),
   ready: async () => true,
-  readyTimeoutMs: 5_000,
+  readyTimeoutMs: 60_000,
   ...more,
 })
 const runs = 'setInterval(() => undefined, 1000)'
@@ -53,15 +55,33 @@ describe('a service', () => {
   })
 
   test('is ended if it is not ready in time, even if a readiness check never returns', async () => {
-    const options = aService('console.log(process.pid); setInterval(() => undefined, 1000)', { ready: never })
-    const message = await startService({ ...options, readyTimeoutMs: 500 }).catch((error: Error) => error.message)
-    expect(message).toMatch(/^example was not ready within 500 ms/)
+    // A shell writes its pid long before the timeout, also on a busy machine.
+    const shell = { command: 'sh', args: ['-c', 'echo $$; exec sleep 1000'] }
+    const options = aService('', { ...shell, ready: never, readyTimeoutMs: 2_000 })
+    const message = await startService(options).catch((error: Error) => error.message)
+    expect(message).toMatch(/^example was not ready within 2000 ms/)
     const pid = Number(/\n(\d+)$/.exec(String(message))?.[1])
     expect(() => process.kill(pid, 0)).toThrow('ESRCH')
   })
 
+  test('has one readiness check at a time, which ends before the next one starts', async () => {
+    let [running, most, started] = [0, 0, 0]
+    const ready = async (signal: AbortSignal): Promise<boolean> => {
+      started += 1
+      running += 1
+      most = Math.max(most, running)
+      // A slow check, which ignores its signal.
+      if (started === 1) await once(signal, 'abort').then(() => setImmediate())
+      running -= 1
+      return started > 1
+    }
+    const service = await startService(aService(runs, { ready, readyTimeoutMs: 60_000 }))
+    expect([most, started]).toEqual([1, 2])
+    await service.stop()
+  })
+
   test('that ends during a readiness check is not waited for', async () => {
-    await expect(startService(aService('process.exit(1)', { ready: never, readyTimeoutMs: 9_000 }))).rejects.toThrow(
+    await expect(startService(aService('process.exit(1)', { ready: never, readyTimeoutMs: 60_000 }))).rejects.toThrow(
       'ended before it was ready',
     )
   })

@@ -3,6 +3,7 @@ import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { withDefined } from '#shared/optional.ts'
+import { endsWithThisProcess } from './parent.ts'
 
 /** A child process. */
 export type Service = {
@@ -43,12 +44,13 @@ const lastLines = 12
 
 /**
  * Starts a child process in its own session, so that Ctrl-C reaches only the parent, which stops it in order. Resolves when
- * it is ready. Throws an error with the end of its log if it cannot be started, ends first or is not ready in time.
+ * it is ready. On Linux it gets the stop signal when this process ends, even by SIGKILL. Throws an error with the end of its log if it cannot be started, ends first or is not ready in time.
  */
 export const startService = async (options: ServiceOptions): Promise<Service> => {
   mkdirSync(dirname(options.logFile), { recursive: true })
   const log = openSync(options.logFile, 'a')
-  const child = spawn(options.command, [...options.args], {
+  const { command, args } = endsWithThisProcess(options.command, options.args, options.stopSignal)
+  const child = spawn(command, args, {
     detached: true,
     stdio: ['ignore', log, log],
     ...withDefined({ cwd: options.cwd, uid: options.uid, gid: options.gid }),
@@ -107,8 +109,8 @@ const untilReady = async (
   while (!deadline.aborted && !service.hasExited()) {
     const attempt = AbortSignal.any([deadline, AbortSignal.timeout(attemptTimeoutMs)])
     const answer = options.ready(attempt).catch(() => false)
-    // A check that never returns must not outlast the process or the timeout.
-    const isReady = await Promise.race([answer, aborted(attempt), service.exited.then(() => false)])
+    // A check that never returns must not outlast the process or the timeout. Otherwise it is over before the next one starts.
+    const isReady = await Promise.race([answer, aborted(deadline), service.exited.then(() => false)])
     if (isReady && !service.hasExited()) return
     await delay(pollMs)
   }

@@ -127,7 +127,7 @@ state = "${runDir}/containerd"
     args: ['--config', config],
     logFile: join(logDir, 'containerd.log'),
     ready: async () => (await ctr(runDir, ['version'])) !== '',
-    readyTimeoutMs: 30_000,
+    readyTimeoutMs: 120_000,
   })
 }
 
@@ -170,6 +170,8 @@ const startKubelet = async (
     evictionHard: {},
     imageGCHighThresholdPercent: 100,
     maxPods: 250,
+    // Kubelets that share the usual folder remove each other's logs.
+    podLogsDir: join(dir, 'pod-logs'),
     // Nothing of the node needs the iptables chains of the kubelet, and the kubelet would leave them behind.
     makeIPTablesUtilChains: false,
     ...(clusterDns === undefined ? {} : { clusterDNS: [clusterDns], clusterDomain: 'cluster.local' }),
@@ -192,7 +194,7 @@ const startKubelet = async (
     ],
     logFile: join(logDir, 'kubelet.log'),
     ready,
-    readyTimeoutMs: 60_000,
+    readyTimeoutMs: 120_000,
   })
 }
 

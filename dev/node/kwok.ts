@@ -33,7 +33,7 @@ export const startKwokNode = async (options: NodeOptions): Promise<StackNode> =>
     ],
     logFile: join(logDir, 'kwok.log'),
     ready: () => isNodeReady(kubectl, name),
-    readyTimeoutMs: 60_000,
+    readyTimeoutMs: 120_000,
   })
   return { kind: 'kwok', name, ...images, stop: () => service.stop() }
 }

@@ -34,7 +34,7 @@ export const startObjectServer = async (options: {
   progress: Progress
   env: NodeJS.ProcessEnv
 }): Promise<ObjectServer> => {
-  const command = await resolveProgram(options)
+  const command = await resolveObjectServer(options)
   // Object metadata is kept in a folder too, since not every file system has extended attributes.
   const buckets = join(options.dir, 'buckets')
   const sidecar = join(options.dir, 'metadata')
@@ -52,7 +52,7 @@ export const startObjectServer = async (options: {
       env: { ROOT_ACCESS_KEY_ID: accessKeyId, ROOT_SECRET_ACCESS_KEY: secretAccessKey },
       logFile: join(options.logDir, `${name}.log`),
       ready: async (signal) => (await fetch(`${endpoint}${healthPath}`, { signal })).ok,
-      readyTimeoutMs: 30_000,
+      readyTimeoutMs: 120_000,
     })
   let service = await start()
   return {
@@ -66,7 +66,8 @@ export const startObjectServer = async (options: {
   }
 }
 
-const resolveProgram = (options: { env: NodeJS.ProcessEnv; progress: Progress }): Promise<string> =>
+/** Returns the path of the S3 server. The first call on a machine builds it, in about two minutes; a machine without Go is an error. */
+export const resolveObjectServer = (options: { env: NodeJS.ProcessEnv; progress: Progress }): Promise<string> =>
   resolveGoProgram({
     name,
     version,

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import { endsWithThisProcess } from '#dev/parent.ts'
 import { freePort } from '#dev/ports.ts'
 import { forgetPostgres } from '#dev/postgres.ts'
 import type { StackInfo } from '#dev/stack.ts'
@@ -29,7 +30,9 @@ export const npmStart = async (
   const file = join(stateDir, 'stack.json')
   // The file of a killed stack would be mistaken for that of the new one.
   rmSync(file, { force: true })
-  const child = spawn(process.execPath, ['dev/start.ts', '--api-port', String(await freePort()), ...args], {
+  const start = ['dev/start.ts', '--api-port', String(await freePort()), ...args]
+  const bound = endsWithThisProcess(process.execPath, start)
+  const child = spawn(bound.command, bound.args, {
     env: { ...process.env, ORRERY_STATE_DIR: stateDir, KUBECONFIG: '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
