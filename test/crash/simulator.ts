@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Pod } from '#operator/pods/pod.ts'
 import { systemClock } from '#shared/clock.ts'
 import { type Client, createClient } from '#shared/kube/client.ts'
@@ -11,6 +12,9 @@ import { type BotDeployment, isBotsDrained } from '#shared/resources/botDeployme
 import { apiFinalizer, botDeploymentResource, worldResource } from '#shared/resources/group.ts'
 import { isDrained, type World } from '#shared/resources/world.ts'
 import { getServers } from '#test/support/servers.ts'
+
+const maxAttempts = 5
+const retryMs = 200
 
 /** A pod with the arguments of its server, with which a workload sets how the server behaves. */
 type ServerPod = Pod & { spec?: { nodeName?: string; containers?: { args?: string[] }[] } }
@@ -105,15 +109,21 @@ export const startSimulator = ({
     if (!releases || !drained || metadata.finalizers?.includes(apiFinalizer) !== true) return
     await client.patch(metadata, { metadata: { finalizers: null } })
   }
-  /** Runs the work for each object in order. Conflicts and missing objects are ignored, since they bring their own event. */
+  /**
+   * Runs the work for each object in order, and again if it fails. Conflicts and missing objects are ignored, since they bring
+   * their own event.
+   */
   const inTurn = (key: string, work: () => Promise<void>): void => {
     const tolerant = async (): Promise<void> => {
-      try {
-        await work()
-      } catch (error) {
-        // A namespace that is terminating refuses the binding of a pod.
-        if (!isNotFound(error) && !isConflict(error) && !isForbidden(error))
-          process.stdout.write(`crash harness: ${String(error)}\n`)
+      for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+        try {
+          return await work()
+        } catch (error) {
+          // A namespace that is terminating refuses the binding of a pod.
+          if (isNotFound(error) || isConflict(error) || isForbidden(error)) return
+          process.stdout.write(`crash harness, attempt ${attempt} of ${maxAttempts}: ${String(error)}\n`)
+          await delay(attempt * retryMs)
+        }
       }
     }
     underWay.set(key, (underWay.get(key) ?? Promise.resolve()).then(tolerant))
