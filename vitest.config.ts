@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './test/support/longestFirst.ts'
+import { patience } from './test/support/wait.ts'
 
 /** Integration tests wait more than they compute. Each worker holds a control plane and a Postgres, about 1 GB in all. */
 const integrationWorkers = Math.min(availableParallelism() + 2, 6)
@@ -10,9 +11,9 @@ const withServers = {
   globalSetup: ['test/support/globalSetup.ts'],
   setupFiles: ['test/support/connectServers.ts'],
   maxWorkers: integrationWorkers,
-  // Limits for a machine that is also busy with other work. A test that passes never waits for them.
-  testTimeout: 180_000,
-  hookTimeout: 180_000,
+  // Above the limits of the waits inside, which say what did not happen.
+  testTimeout: 180_000 * patience,
+  hookTimeout: 180_000 * patience,
 }
 
 export default defineConfig({
@@ -23,8 +24,8 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{api,client,dev,examples,operator,shared,test/support}/**/*.test.ts'],
-          // A limit for a busy machine; property tests take a few seconds on an idle one.
-          testTimeout: 60_000,
+          // Property tests take a few seconds on an idle machine.
+          testTimeout: 60_000 * patience,
         },
       },
       {
@@ -57,8 +58,8 @@ export default defineConfig({
           include: ['test/e2e/**/*.test.ts'],
           globalSetup: ['test/support/e2eSetup.ts'],
           fileParallelism: false,
-          testTimeout: 120_000,
-          hookTimeout: 300_000,
+          testTimeout: 180_000 * patience,
+          hookTimeout: 300_000 * patience,
         },
       },
     ],

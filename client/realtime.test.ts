@@ -1,9 +1,9 @@
 import bs58 from 'bs58'
 import { build } from 'esbuild'
-import fc from 'fast-check'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { sleep } from '#shared/clock.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
+import { fc } from '#test/support/fastCheck.ts'
 import { createRealtime, type Listener, type RealtimeOptions, type RealtimeState } from './realtime.ts'
 
 type SocketEvent = { data?: unknown; code?: number; reason?: string }

@@ -1,7 +1,7 @@
-import { finish, installNotes, runProject } from './testing/suite.ts'
-import { summarize } from './testing/summary.ts'
+import { runTests } from './testing/run.ts'
+import { isStage } from './testing/suite.ts'
 
-// `npm run test:e2e`, `test:faults` and `test:packaging`, with filters: the tests of one project. The last line counts.
-const [project = '', ...args] = process.argv.slice(2)
-const results = runProject(project, args)
-finish(results, summarize(results, installNotes(results)))
+// `npm run test:e2e`, `test:faults`, `test:packaging` and `test:timing`, with filters: one stage. The last line counts.
+const [stage = '', ...filters] = process.argv.slice(2)
+if (!isStage(stage)) throw new Error(`"${stage}" is not a stage of the tests.`)
+process.exit(await runTests([stage], filters))

@@ -1,8 +1,6 @@
 import { execFileSync } from 'node:child_process'
+import { runTests } from './testing/run.ts'
 import { selectIntegrationFiles } from './testing/select.ts'
-import { finish } from './testing/suite.ts'
-import { summarize } from './testing/summary.ts'
-import { runLint, runVitest } from './testing/vitest.ts'
 
 // `npm run test:quick`: lint, all unit tests, and few integration tests for the folders that changed since main.
 const git = (...args: string[]): string => execFileSync('git', args, { encoding: 'utf8' }).trim()
@@ -17,9 +15,8 @@ const findBase = (): string => {
 
 const changed = `${git('diff', '--name-only', findBase())}\n${git('ls-files', '--others', '--exclude-standard')}`
 const files = selectIntegrationFiles(changed.split('\n').filter((file) => file !== ''))
-const results = [
-  ...runLint(),
-  ...runVitest(['--project', 'unit']),
-  ...(files.length > 0 ? runVitest(['--project', 'integration', '--project', 'faults', ...files]) : []),
+const codes = [
+  await runTests(['lint', 'unit'], []),
+  files.length > 0 ? await runTests(['integration', 'faults'], files) : 0,
 ]
-finish(results, summarize(results))
+process.exit(Math.max(...codes))

@@ -1,5 +1,5 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { fc } from '#test/support/fastCheck.ts'
 import { createIdSource, deploymentIdOfRun, isId } from './ids.ts'
 
 test('sorts identifiers of one source by creation, within a millisecond and when the clock steps back', () => {

@@ -1,6 +1,6 @@
 import bs58 from 'bs58'
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { fc } from '#test/support/fastCheck.ts'
 import { decodeBase58 } from './base58.ts'
 
 test('decodes every byte sequence to its original, including leading zeros', () => {

@@ -1,6 +1,6 @@
 import bs58 from 'bs58'
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { fc } from '#test/support/fastCheck.ts'
 import { readHandshake } from './handshake.ts'
 
 const encode = (text: string): string => bs58.encode(Buffer.from(text))

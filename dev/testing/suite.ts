@@ -1,27 +1,107 @@
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { missingForContainerd } from '#dev/node/index.ts'
 import { findChromium, findPostgresTools } from '#dev/programs.ts'
-import { type Results, runLint, runVitest } from './vitest.ts'
+import { runCommand } from './command.ts'
+import { mergeRetries, selectRetries } from './retry.ts'
+import { readErrorLines } from './serverLogs.ts'
+import { type StageTime, summarize } from './summary.ts'
+import { type Results, runVitest } from './vitest.ts'
 
-/** Runs lint, unit tests and integration tests. */
-export const runSuite = (args: readonly string[] = [], options: { timeoutMs?: number } = {}): Results =>
-  requireAllInCi([...runLint(), ...runVitest(['--project', 'unit', '--project', 'integration', ...args], options)])
+const minuteMs = 60_000
+/**
+ * The limits of the stages. A stage is lint, a project of `vitest.config.ts`, or `timing`: the files of unit and integration tests that
+ * also check durations and memory, one at a time.
+ */
+const limitsMs = {
+  lint: 5 * minuteMs,
+  unit: 8 * minuteMs,
+  integration: 35 * minuteMs,
+  faults: 30 * minuteMs,
+  packaging: 20 * minuteMs,
+  timing: 20 * minuteMs,
+  e2e: 20 * minuteMs,
+}
+const retryLimitMs = 8 * minuteMs
 
-/** Runs the tests of a project of `vitest.config.ts`. */
-export const runProject = (
-  project: string,
-  args: readonly string[] = [],
-  options: { timeoutMs?: number } = {},
-): Results => requireAllInCi(runVitest(['--project', project, ...args], options))
+/** A part of a test run. */
+export type Stage = keyof typeof limitsMs
+
+/** Reports whether that is the name of a stage. */
+export const isStage = (name: string): name is Stage => name in limitsMs
+
+/**
+ * Runs the stages one after another, and once more, each alone, up to three files that failed. Prints the summary, whose last
+ * line counts, and returns the exit code. Logs of servers are kept if a test failed.
+ */
+export const runStages = async (stages: readonly Stage[], args: readonly string[] = []): Promise<number> => {
+  const logDir = process.env.ORRERY_TEST_LOG_DIR ?? mkdtempSync(join(tmpdir(), 'orrery-test-logs-'))
+  const env = { ORRERY_TEST_LOG_DIR: logDir }
+  const times: StageTime[] = []
+  const timed = async (name: string, run: () => Promise<Results>): Promise<Results> => {
+    const startMs = performance.now()
+    const results = await run()
+    times.push({ name, durationMs: performance.now() - startMs })
+    return results
+  }
+
+  const filters = args.length > 0 ? [...args, '--passWithNoTests'] : []
+  const first: Results[] = []
+  for (const stage of stages) {
+    first.push(await timed(stage, () => runStage(stage, filters, env)))
+  }
+  const second: Results[] = []
+  // A duration that is too long once is what the timing tests look for.
+  const retries = selectRetries(first.flat()).filter(({ stage }) => stage !== 'timing')
+  for (const { stage, file } of retries) {
+    const run = () => runVitest(stage, ['--project', stage, file], { env, limitMs: retryLimitMs })
+    second.push(await timed(`again ${file}`, run))
+  }
+  const { results, flaky } = mergeRetries(first.flat(), second.flat())
+  const final = requireAllInCi(results)
+  const hasFailed = final.some(({ status }) => status === 'failed')
+  const isKept = hasFailed || flaky.length > 0 || process.env.ORRERY_TEST_LOG_DIR !== undefined
+  const lines = summarize(final, {
+    times,
+    flaky,
+    errorLinesOf: (file) => readErrorLines(logDir, file),
+    notes: [...installNotes(final), ...(isKept ? [`logs of the servers: ${logDir}`] : [])],
+  })
+  process.stdout.write(`${lines.join('\n')}\n`)
+  if (!isKept) rmSync(logDir, { recursive: true, force: true })
+  return hasFailed ? 1 : 0
+}
+
+const runStage = (stage: Stage, filters: readonly string[], env: NodeJS.ProcessEnv): Promise<Results> => {
+  const limitMs = limitsMs[stage]
+  if (stage === 'lint') return runLint(limitMs)
+  if (stage !== 'timing') return runVitest(stage, ['--project', stage, ...filters], { env, limitMs })
+  const args = ['--project', 'unit', '--project', 'integration', '--no-file-parallelism', ...timedFiles()]
+  return runVitest(stage, args, { env: { ...env, ORRERY_TEST_TIMING: 'yes' }, limitMs })
+}
+
+/** Returns the test files that check durations or memory if `ORRERY_TEST_TIMING` is set. */
+const timedFiles = (): string[] =>
+  globSync('{api,operator,shared,test}/**/*.test.ts').filter((file) =>
+    readFileSync(file, 'utf8').includes("'#test/support/timing.ts'"),
+  )
+
+/** Runs `npm run lint`, which counts as one failed test if it fails. */
+const runLint = async (limitMs: number): Promise<Results> => {
+  const { code } = await runCommand('npm', ['run', '-s', 'lint'], { limitMs })
+  return code === 0 ? [] : [{ name: 'npm run lint', status: 'failed', durationMs: 0, stage: 'lint' }]
+}
 
 /** Adds a failure for a skipped test in CI as root, where everything can be installed. */
 const requireAllInCi = (results: Results): Results => {
   const isComplete = results.every(({ status }) => status !== 'skipped')
   if (isComplete || process.env.CI === undefined || process.getuid?.() !== 0) return results
-  return [...results, { name: 'CI as root must run every test', status: 'failed', durationMs: 0 }]
+  return [...results, { name: 'CI as root must run every test', status: 'failed', durationMs: 0, stage: 'summary' }]
 }
 
 /** Says what to install so that no test is skipped on this machine. */
-export const installNotes = (results: Results): string[] => {
+const installNotes = (results: Results): string[] => {
   if (results.every(({ status }) => status !== 'skipped')) return []
   const missing = missingForContainerd(process.env)
   return [
@@ -31,10 +111,4 @@ export const installNotes = (results: Results): string[] => {
       ? ['The test of a backup needs pg_dump: apt-get install postgresql.']
       : []),
   ]
-}
-
-/** Prints the lines of a summary and exits: with 1 if a test failed. */
-export const finish = (results: Results, lines: readonly string[]): never => {
-  process.stdout.write(`${lines.join('\n')}\n`)
-  process.exit(results.some(({ status }) => status === 'failed') ? 1 : 0)
 }

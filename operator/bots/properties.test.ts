@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Pod } from '#operator/pods/pod.ts'
 import { exitStatus, runA, runB, startMs } from '#operator/testing/fixtures.ts'
 import { scaleCpu, scaleMemoryBytes } from '#shared/quantities.ts'
+import { fc } from '#test/support/fastCheck.ts'
 import {
   aBot,
   active,

@@ -1,10 +1,10 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Pod, runIdOf } from '#operator/pods/pod.ts'
 import { at, exitStatus, runB, startMs } from '#operator/testing/fixtures.ts'
 import { noUse } from '#shared/domain/runUse.ts'
 import { isPaused } from '#shared/resources/group.ts'
 import type { World, WorldRun, WorldStatus } from '#shared/resources/world.ts'
+import { fc } from '#test/support/fastCheck.ts'
 import {
   aNode,
   aService,

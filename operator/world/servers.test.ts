@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { addUse, noUse, type RunUse } from '#shared/domain/runUse.ts'
 import type { WorldStatus } from '#shared/resources/world.ts'
+import { fc } from '#test/support/fastCheck.ts'
 import { active, aPod, applyStatus, aWorld, planFor, settings } from './fixtures.ts'
 import { createServerUse, useOfServer } from './servers.ts'
 

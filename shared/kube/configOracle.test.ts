@@ -3,9 +3,9 @@ import type { RequestOptions } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
-import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { withDefined } from '#shared/optional.ts'
+import { fc } from '#test/support/fastCheck.ts'
 import { loadCredentials } from './config.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'kubeconfig-oracle-'))

@@ -1,5 +1,5 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { fc } from '#test/support/fastCheck.ts'
 import { formatTraceparent, parseTraceparent } from './traceparent.ts'
 
 const traceId = '0af7651916cd43dd8448eb211c80319c'

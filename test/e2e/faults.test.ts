@@ -10,10 +10,10 @@ import { missingForContainerd } from '#dev/node/index.ts'
 import { placesOf } from '#dev/node/leftovers.ts'
 import type { World, WorldSpecInput } from '#shared/resources/world.ts'
 import { aRunningWorld, forget, npmStart, type RunningStack, startMs } from '#test/support/npmStart.ts'
-import { eventually } from '#test/support/wait.ts'
+import { eventually, patience } from '#test/support/wait.ts'
 
 const missing = missingForContainerd(process.env)
-const patience = { timeoutMs: 100_000 }
+const slow = { timeoutMs: 100_000 }
 const graceSeconds = 4
 
 describe.skipIf(missing.length > 0)('on the real node, a server that', () => {
@@ -24,7 +24,7 @@ describe.skipIf(missing.length > 0)('on the real node, a server that', () => {
   const kubectl = (...args: string[]): string =>
     execFileSync(stack.info.kubectl, ['--kubeconfig', stack.info.kubeconfig, ...args], {
       encoding: 'utf8',
-      timeout: 60_000,
+      timeout: 60_000 * patience,
     })
   const stop = async (): Promise<void> => {
     stack?.child.kill('SIGINT')
@@ -56,7 +56,7 @@ describe.skipIf(missing.length > 0)('on the real node, a server that', () => {
   afterAll(async () => {
     await stop()
     forget(stateDir)
-  }, 60_000)
+  })
 
   /** Creates a World whose server runs that shell command. */
   const aWorld = (name: string, line: string, spec: WorldSpecInput = {}) => {
@@ -78,7 +78,7 @@ describe.skipIf(missing.length > 0)('on the real node, a server that', () => {
           if (seen !== wanted) throw new Error(`it is ${seen}: ${world.status?.message}`)
           return world
         },
-        patience,
+        slow,
       )
     return {
       shows,
@@ -94,7 +94,7 @@ describe.skipIf(missing.length > 0)('on the real node, a server that', () => {
     expect(seen.status?.message).toContain('exceeded its memory limit of 64Mi')
     const ended = await world.shows('Ready', 'False/RestartBudget')
     expect(ended.status).toMatchObject({ phase: 'Error', run: { restarts: 4 } })
-    await eventually('no pod', async () => world.pods() === '', patience)
+    await eventually('no pod', async () => world.pods() === '', slow)
   })
 
   test('keeps failing ends in Error with its exit code', async () => {
@@ -116,7 +116,7 @@ describe.skipIf(missing.length > 0)('on the real node, a server that', () => {
       ),
     )
     world.stop()
-    await eventually('no pod', async () => world.pods() === '', patience)
+    await eventually('no pod', async () => world.pods() === '', slow)
   })
 
   test('ignores SIGTERM is killed after its grace period, not before', async () => {
@@ -125,7 +125,7 @@ describe.skipIf(missing.length > 0)('on the real node, a server that', () => {
     const askedMs = performance.now()
     world.stop()
     expect((await world.shows('Ready', 'False/Stopped')).status?.deployment?.status).toBe('Stopping')
-    await eventually('no pod', async () => world.pods() === '', patience)
+    await eventually('no pod', async () => world.pods() === '', slow)
     const tookMs = performance.now() - askedMs
     expect(tookMs).toBeGreaterThanOrEqual(graceSeconds * 1_000)
     const ended = await world.shows('Progressing', 'False/Stopped')
@@ -142,9 +142,9 @@ describe.skipIf(missing.length > 0)('on the real node, a server that', () => {
       const { body } = await world.client.call<{ queueState: { active: number } }>('GET', world.path)
       return body.queueState.active
     }
-    await eventually('one inside', async () => (await active()) === 1, patience)
+    await eventually('one inside', async () => (await active()) === 1, slow)
     player.destroy()
-    await eventually('nobody inside', async () => (await active()) === 0, patience)
+    await eventually('nobody inside', async () => (await active()) === 0, slow)
   })
 
   test('is on a node with a silent kubelet is Unknown, is not replaced, and recovers with the kubelet', async () => {
@@ -165,5 +165,5 @@ describe.skipIf(missing.length > 0)('on the real node, a server that', () => {
     const after = await world.shows('Ready', 'True/ServerReady')
     expect(after.status?.deployment?.externalId).toBe(before.status?.deployment?.externalId)
     expect(after.status?.run?.restarts).toBe(0)
-  }, 240_000)
+  })
 })

@@ -52,7 +52,7 @@ describe('npm start on a machine with nothing but', () => {
   })
   const isWell = (): void => {
     expect(outside.kubectl('get', '--raw', '/readyz')).toBe('ok')
-    outside.kubectl('wait', '--for=condition=Ready', '--timeout=10s', 'nodes', '--all')
+    outside.kubectl('wait', '--for=condition=Ready', '--timeout=120s', 'nodes', '--all')
   }
 
   test(
@@ -60,7 +60,7 @@ describe('npm start on a machine with nothing but', () => {
     async () => {
       const stack = await start(kubeconfig())
       expect(stack.info).toMatchObject({ node: 'external', kubeconfig: outside.kubeconfig, kubectl: 'kubectl' })
-      outside.kubectl('wait', '--for=condition=Established', '--timeout=1s', 'crd/worlds.orrery.dev')
+      outside.kubectl('wait', '--for=condition=Established', '--timeout=120s', 'crd/worlds.orrery.dev')
       const world = await aRunningWorld(stack)
       const image = ['-o', 'jsonpath={.spec.containers[0].image}']
       expect(outside.kubectl('get', 'pod', world.id, '-n', world.namespace, ...image)).toBe(

@@ -11,7 +11,7 @@ import { stackMark } from '#dev/process.ts'
 import { findProgram } from '#dev/programs.ts'
 import { aRunningWorld, forget, npmStart, type RunningStack, startMs } from '#test/support/npmStart.ts'
 import { inNewProject, type WorldBody } from '#test/support/rest.ts'
-import { eventually } from '#test/support/wait.ts'
+import { eventually, patience } from '#test/support/wait.ts'
 
 const missing = missingForContainerd(process.env)
 /** Undefined beside another kube-proxy, such as that of an `npm start` on this machine. */
@@ -51,12 +51,15 @@ const isOfStack = (pid: string, stateDir: string, program: string): boolean => {
 const rest = async ({ info }: RunningStack) => inNewProject(info.apiUrl, info.rootApiKey)
 
 const kubectl = ({ info }: RunningStack, ...args: string[]): string =>
-  execFileSync(info.kubectl, ['--kubeconfig', info.kubeconfig, ...args], { encoding: 'utf8', timeout: 30_000 })
+  execFileSync(info.kubectl, ['--kubeconfig', info.kubeconfig, ...args], {
+    encoding: 'utf8',
+    timeout: 30_000 * patience,
+  })
 
 /** Returns the first line that a TCP port sends. */
 const firstLine = (host: string, port: number): Promise<Record<string, unknown>> =>
   new Promise((resolve, reject) => {
-    const socket = connect({ host, port, timeout: 5_000 })
+    const socket = connect({ host, port, timeout: 5_000 * patience })
     socket.once('data', (data) => {
       resolve(JSON.parse(data.toString().split('\n')[0] ?? ''))
       socket.destroy()
@@ -96,7 +99,7 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     stack?.child.kill('SIGINT')
     await stack?.exited
     forget(stateDir)
-  }, 60_000)
+  })
 
   test('a started world answers on its pod IP over TCP and UDP', async () => {
     const world = await aRunningWorld(stack, { runtime: { mapName: 'hall' } })
@@ -106,7 +109,7 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     expect(await firstLine(address.host, address.port)).toMatchObject({ worldId: world.id, mapName: 'hall' })
     expect(await datagram(address.host, address.port)).toMatchObject({ event: 'hello', worldId: world.id })
     expect(kubectl(stack, 'logs', world.id, '-n', world.namespace)).toContain('"message":"ready"')
-    kubectl(stack, 'wait', '--for=condition=Ready', '--timeout=5s', `world/${world.id}`, '-n', world.namespace)
+    kubectl(stack, 'wait', '--for=condition=Ready', '--timeout=120s', `world/${world.id}`, '-n', world.namespace)
   })
 
   test('a server of a placement with a RuntimeClass runs with the handler of the class', async () => {
@@ -202,7 +205,7 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     await eventually('another pod', async () => !['', first].includes(pods('{.items[*].metadata.uid}')), {
       timeoutMs: 30_000,
     })
-    kubectl(stack, 'wait', '--for=condition=Ready', '--timeout=30s', `pod/${world.id}`, '-n', world.namespace)
+    kubectl(stack, 'wait', '--for=condition=Ready', '--timeout=120s', `pod/${world.id}`, '-n', world.namespace)
     expect((await world.phase('Active')).status.runId).toBe(pods('{.items[*].metadata.labels.orrery\\.dev/run}'))
     const script = 'process.kill(1, "SIGTERM")'
     const exec = ['exec', world.id, '-n', world.namespace, '--', '/opt/orrery/bin/node', '-e', script]
@@ -325,7 +328,7 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
       JSON.stringify({ apiVersion: 'orrery.dev/v1alpha1', kind: 'World', metadata: { name: 'by-hand' }, spec }),
     )
     kubectl(stack, 'apply', '-n', 'default', '-f', file)
-    kubectl(stack, 'wait', '--for=condition=Ready', '--timeout=25s', 'world/by-hand', '-n', 'default')
+    kubectl(stack, 'wait', '--for=condition=Ready', '--timeout=120s', 'world/by-hand', '-n', 'default')
     kubectl(stack, 'delete', 'world', 'by-hand', '-n', 'default')
     await eventually('no pod', async () => kubectl(stack, 'get', 'pods', '-n', 'default', '-o', 'name') === '', {
       timeoutMs: 60_000,
@@ -338,7 +341,7 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     const said = execFileSync('bash', ['--norc', '-euo', 'pipefail', '-c', tour], {
       env: { ...process.env, ORRERY_STATE_DIR: stateDir },
       encoding: 'utf8',
-      timeout: 90_000,
+      timeout: 90_000 * patience,
     })
     expect(said).toMatch(/Lobby +Active/)
     expect(said).toContain('"mapName":"hall"')
@@ -346,7 +349,7 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
 
   test('npm run demo succeeds', () => {
     const env = { ...process.env, ORRERY_STATE_DIR: stateDir }
-    const said = execFileSync(process.execPath, ['dev/demo.ts'], { env, encoding: 'utf8', timeout: 90_000 })
+    const said = execFileSync(process.execPath, ['dev/demo.ts'], { env, encoding: 'utf8', timeout: 90_000 * patience })
     expect(said).toMatch(/^# 2\S+Z Active/m)
     expect(said).toContain('"event":"welcome"')
     expect(said.trimEnd().endsWith('# done')).toBe(true)

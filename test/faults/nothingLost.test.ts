@@ -7,12 +7,13 @@ import { createDatabase, forgetPostgres, startPostgres } from '#dev/postgres.ts'
 import { createFollower, type Follower } from '#test/support/follower.ts'
 import { type ApiProcess, startApi } from '#test/support/processes.ts'
 import { createRest, inNewProject } from '#test/support/rest.ts'
+import { drawSeed } from '#test/support/seed.ts'
 import { getServers } from '#test/support/servers.ts'
 import { eventually } from '#test/support/wait.ts'
 import { createWriters, type FinalRow, seeded } from '#test/support/writers.ts'
 
 const changes = Number(process.env.ORRERY_TEST_CHANGES ?? 3_000)
-const seed = Number(process.env.ORRERY_TEST_SEED ?? Date.now() % 1_000_000)
+const seed = drawSeed('ORRERY_TEST_SEED')
 /** No run takes longer, whatever its size. */
 const limitMs = 60_000 + changes * 15
 const documents = 120

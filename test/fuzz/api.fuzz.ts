@@ -7,9 +7,10 @@ import { type Fixture, makeFixture } from '#dev/fuzz/fixture.ts'
 import { obtainSchemathesis } from '#dev/fuzz/install.ts'
 import { type FuzzOptions, fuzz } from '#dev/fuzz/run.ts'
 import { type ApiProcess, aDatabase, logLines, rootApiKey, startApi, startOperator } from '#test/support/processes.ts'
+import { drawSeed } from '#test/support/seed.ts'
 import { eventually } from '#test/support/wait.ts'
 
-const seed = Number(process.env.ORRERY_FUZZ_SEED ?? 1)
+const seed = drawSeed('ORRERY_FUZZ_SEED')
 const minutes = process.env.ORRERY_FUZZ_MINUTES === undefined ? undefined : Number(process.env.ORRERY_FUZZ_MINUTES)
 const say = (line: string): void => void process.stderr.write(`[fuzz] ${line}\n`)
 const schemathesis = await obtainSchemathesis({ env: process.env, progress: say })

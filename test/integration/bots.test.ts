@@ -211,7 +211,7 @@ describe('bots over REST', () => {
     apply(bots.namespace, 'BotDeployment', 'late', { worldName: bots.worldId, count: 5 })
     await cluster.bots(bots.namespace, 'late').are([0, 1])
     await cluster.bots(bots.namespace, 'late').becomeReady()
-    cluster.kubectl('-n', bots.namespace, 'wait', '--for=condition=LimitExceeded', '--timeout=10s', 'bots/late')
+    cluster.kubectl('-n', bots.namespace, 'wait', '--for=condition=LimitExceeded', '--timeout=120s', 'bots/late')
     expect(cluster.kubectl('-n', bots.namespace, 'get', 'bots', 'late', '-o', 'wide')).toContain('2 of 5 bots may run')
     await bots.rest.call('PATCH', bots.path, { count: 5 })
     await cluster.bots(bots.namespace, 'late').are([0, 1, 2, 3, 4])
@@ -230,7 +230,7 @@ describe('a BotDeployment by kubectl alone', () => {
     const guests = cluster.bots(namespace, 'guests')
     await guests.are([0, 1])
     await guests.becomeReady()
-    cluster.kubectl('-n', namespace, 'wait', '--for=condition=Ready', '--timeout=10s', 'botdeployment/guests')
+    cluster.kubectl('-n', namespace, 'wait', '--for=condition=Ready', '--timeout=120s', 'botdeployment/guests')
     expect(cluster.kubectl('-n', namespace, 'get', 'bots')).toMatch(
       /NAME +WORLD +PHASE +COUNT +READY +AGE\nguests +later +Running +2 +2/,
     )
@@ -293,7 +293,7 @@ describe('a BotDeployment by kubectl alone', () => {
     await guests.are([0, 1])
     await guests.becomeReady()
     const version = async () => (await cluster.botDeployment(namespace, 'guests').exists()).metadata.resourceVersion
-    cluster.kubectl('-n', namespace, 'wait', '--for=condition=Ready', '--timeout=10s', 'bots/guests')
+    cluster.kubectl('-n', namespace, 'wait', '--for=condition=Ready', '--timeout=120s', 'bots/guests')
     const before = await version()
     // A new operator starts without state and must find nothing to do.
     await operator.stop()

@@ -6,6 +6,7 @@ import { endpoints } from '#api/endpoints.ts'
 import { type ApiProcess, aDatabase, rootApiKey, startApi } from '#test/support/processes.ts'
 import { getServers } from '#test/support/servers.ts'
 import { aTenant, type Tenant } from '#test/support/tenant.ts'
+import { patience } from '#test/support/wait.ts'
 
 let api: ApiProcess
 let tenant: Tenant
@@ -74,7 +75,7 @@ const sendTo = async (endpoint: (typeof endpoints)[number], apiKey: string, body
       'content-type': 'application/json',
     },
     ...(endpoint.method === 'get' ? {} : { body }),
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(20_000 * patience),
   })
   return { status: response.status, bytes: (await response.arrayBuffer()).byteLength }
 }

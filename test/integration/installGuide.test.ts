@@ -7,7 +7,7 @@ import { aCluster } from '#test/support/cluster.ts'
 import { type ApiProcess, aDatabase, rootApiKey, startApi, startOperator } from '#test/support/processes.ts'
 import { createRest } from '#test/support/rest.ts'
 import { getServers } from '#test/support/servers.ts'
-import { eventually } from '#test/support/wait.ts'
+import { eventually, patience } from '#test/support/wait.ts'
 
 const cluster = aCluster()
 let api: ApiProcess
@@ -33,7 +33,10 @@ test('the commands of the installation guide lead to a running world', async () 
     KEY: rootApiKey,
   }
   // A bash whose standard input is a socket reads its startup file, which may use unset variables.
-  const running = promisify(execFile)('bash', ['--norc', '-euo', 'pipefail', '-c', commands], { env, timeout: 120_000 })
+  const running = promisify(execFile)('bash', ['--norc', '-euo', 'pipefail', '-c', commands], {
+    env,
+    timeout: 120_000 * patience,
+  })
   // The database is new, so its only organization is the guide's. Other test files leave Worlds in other namespaces.
   const namespace = await eventually('the organization', async () => {
     const { body } = await createRest(api.url).call<{ documentId: string }[]>('GET', '/api/organizations/')

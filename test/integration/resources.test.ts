@@ -61,7 +61,7 @@ describe('a World made by hand', () => {
     expect(cluster.kubectl('get', 'wld', '-n', 'default')).toMatch(
       /NAME +DISPLAY +PHASE +READY +ADDRESS +PLAYERS +PROFILE +AGE/,
     )
-    cluster.kubectl('wait', '--for=condition=Ready', '--timeout=5s', 'world/by-hand', '-n', 'default')
+    cluster.kubectl('wait', '--for=condition=Ready', '--timeout=120s', 'world/by-hand', '-n', 'default')
   })
 
   test('passes Pod Security restricted with its pod', async () => {

@@ -21,7 +21,7 @@ import {
 } from '#test/support/processes.ts'
 import { inNewProject } from '#test/support/rest.ts'
 import { getServers } from '#test/support/servers.ts'
-import { eventually } from '#test/support/wait.ts'
+import { eventually, patience } from '#test/support/wait.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'orrery-startup-'))
 const cluster = aCluster()
@@ -36,7 +36,7 @@ const run = (file: string, env: Record<string, string>, ...args: string[]) => {
   const result = spawnSync(process.execPath, [file, ...args], {
     env: { PATH: process.env.PATH ?? '', HOME: dir, ...env },
     encoding: 'utf8',
-    timeout: 120_000,
+    timeout: 120_000 * patience,
   })
   return { status: result.status, said: result.stderr }
 }

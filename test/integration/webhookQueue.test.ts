@@ -229,7 +229,7 @@ test('repeats a delivery that gets 500 after growing delays, and deactivates the
   expect(await readWebhook()).toMatchObject({ disabledReason: 'Failing' })
   stopping.abort()
   await delivery
-}, 120_000)
+})
 
 test('deletes deliveries that are older than the retention, and no others', async () => {
   await anOwner(7)

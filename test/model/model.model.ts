@@ -5,6 +5,7 @@ import { orAbsent } from '#test/crash/until.ts'
 import { readDifferences } from '#test/support/differences.ts'
 import { runOrrery } from '#test/support/processes.ts'
 import { createRest, inNewProject } from '#test/support/rest.ts'
+import { drawSeed } from '#test/support/seed.ts'
 import { getServers } from '#test/support/servers.ts'
 import { eventually } from '#test/support/wait.ts'
 import { seeded } from '#test/support/writers.ts'
@@ -12,7 +13,7 @@ import { runSequence } from './actions.ts'
 import { startHarness } from './harness.ts'
 import type { Expectation, Model, System } from './model.ts'
 
-const firstSeed = Number(process.env.ORRERY_MODEL_SEED ?? 1)
+const firstSeed = drawSeed('ORRERY_MODEL_SEED')
 const seeds = Array.from({ length: Number(process.env.ORRERY_MODEL_SEEDS ?? 10) }, (_, at) => firstSeed + at)
 const length = Number(process.env.ORRERY_MODEL_ACTIONS ?? 40)
 const settleMs = 120_000

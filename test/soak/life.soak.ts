@@ -8,6 +8,7 @@ import { startSimulator } from '#test/crash/simulator.ts'
 import { createWorldFixture, runId, worldName } from '#test/crash/worldFixture.ts'
 import { createFaultProxy } from '#test/support/faultProxy.ts'
 import { startOperator } from '#test/support/processes.ts'
+import { drawSeed } from '#test/support/seed.ts'
 import { getServers } from '#test/support/servers.ts'
 import { eventually } from '#test/support/wait.ts'
 import { seeded } from '#test/support/writers.ts'
@@ -17,7 +18,7 @@ const minutes = Number(process.env.ORRERY_SOAK_MINUTES ?? 20)
 const maxMemoryMib = 300
 /** The shortest run whose memory is compared between its start and its end. */
 const minMinutesForFlatMemory = 10
-const seed = Number(process.env.ORRERY_SOAK_SEED ?? 1)
+const seed = drawSeed('ORRERY_SOAK_SEED')
 const worlds = 12
 const mostBots = 3
 const longestPauseMs = 400

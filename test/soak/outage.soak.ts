@@ -10,12 +10,13 @@ import { readDifferences } from '#test/support/differences.ts'
 import { createGate } from '#test/support/gate.ts'
 import { aDatabase, startApi, startOperator } from '#test/support/processes.ts'
 import { createRest, inNewProject } from '#test/support/rest.ts'
+import { drawSeed } from '#test/support/seed.ts'
 import { getServers } from '#test/support/servers.ts'
 import { eventually } from '#test/support/wait.ts'
 import { seeded } from '#test/support/writers.ts'
 
 const minutes = Number(process.env.ORRERY_OUTAGE_MINUTES ?? 10)
-const seed = Number(process.env.ORRERY_SOAK_SEED ?? 1)
+const seed = drawSeed('ORRERY_SOAK_SEED')
 /** The goal for the time until everything is drained. The test prints the measured time, and fails only much later. */
 const goalSeconds = 60
 const endMs = { timeoutMs: 300_000 }

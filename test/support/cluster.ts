@@ -11,7 +11,7 @@ import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { botDeploymentResource, worldResource } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import { getServers, type Servers } from './servers.ts'
-import { eventually } from './wait.ts'
+import { eventually, patience } from './wait.ts'
 
 /**
  * Creates a client of a cluster, by default this worker's, for an administrator, with helpers that play the kubelet. There is no node, so a pod
@@ -114,7 +114,7 @@ export const aCluster = (access: Pick<Servers, 'kubectl' | 'adminKubeconfig'> = 
   const kubectl = (...args: string[]): string =>
     execFileSync(access.kubectl, ['--kubeconfig', access.adminKubeconfig, ...args], {
       encoding: 'utf8',
-      timeout: 120_000,
+      timeout: 120_000 * patience,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
   return {

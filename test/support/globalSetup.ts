@@ -79,8 +79,8 @@ const startServers = async (
     parts: Part[]
   },
 ): Promise<Servers> => {
-  const logDir = join(process.env.ORRERY_TEST_LOG_DIR ?? join(dir, 'logs'), `worker-${worker}`)
-  const options = { logDir, durable: false, progress }
+  const logDir = process.env.ORRERY_TEST_LOG_DIR ?? join(dir, 'logs')
+  const options = { logDir: join(logDir, `worker-${worker}`), durable: false, progress }
   const postgres = await startPostgres({ ...options, dir: join(dir, 'postgres') })
   parts.push(postgres)
   const controlPlane = await startControlPlane({ ...options, dir: join(dir, 'kubernetes'), binaries })

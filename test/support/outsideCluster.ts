@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { cacheDir, resolveBinaries } from '#dev/kubernetes/binaries.ts'
 import { startControlPlane } from '#dev/kubernetes/controlPlane.ts'
 import { startNode } from '#dev/node/index.ts'
+import { patience } from './wait.ts'
 
 /** Starts a cluster that does not belong to the stack: a control plane and a simulated node. */
 export const startOutsideCluster = async () => {
@@ -39,7 +40,10 @@ export const startOutsideCluster = async () => {
     return {
       kubeconfig,
       kubectl: (...args: string[]): string =>
-        execFileSync(binaries.kubectl, ['--kubeconfig', kubeconfig, ...args], { encoding: 'utf8', timeout: 30_000 }),
+        execFileSync(binaries.kubectl, ['--kubeconfig', kubeconfig, ...args], {
+          encoding: 'utf8',
+          timeout: 30_000 * patience,
+        }),
       stop,
     }
   } catch (error) {

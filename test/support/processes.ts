@@ -7,6 +7,7 @@ import { freePort } from '#dev/ports.ts'
 import { apiRoleUrl, createDatabase } from '#dev/postgres.ts'
 import { type Service, startService } from '#dev/process.ts'
 import { getServers } from './servers.ts'
+import { patience } from './wait.ts'
 
 /** The platform key of every API that tests start. */
 export const rootApiKey = 'integration-tests-platform-key'
@@ -112,12 +113,12 @@ export const logLines = (logFile: string): Record<string, unknown>[] =>
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 
-/** Runs the command `orrery` to its end, for two minutes at most, with the given environment alone. */
+/** Runs the command `orrery` to its end, with the given environment alone. */
 export const runOrrery = (args: readonly string[], env: Record<string, string>) => {
   const { status, stdout, stderr } = spawnSync(process.execPath, [programOf('orrery'), ...args], {
     env: { PATH: process.env.PATH ?? '', ...env },
     encoding: 'utf8',
-    timeout: 120_000,
+    timeout: 120_000 * patience,
   })
   return { status, stdout, stderr }
 }
@@ -144,5 +145,5 @@ const startNode = (
     env,
     logFile,
     ready: async (signal) => (await fetch(`${url}/readyz`, { signal })).ok,
-    readyTimeoutMs: 120_000,
+    readyTimeoutMs: 120_000 * patience,
   })

@@ -1,6 +1,7 @@
 import { withDefined } from '#shared/optional.ts'
 import { documentedAt } from './documented.ts'
 import { rootApiKey } from './processes.ts'
+import { patience } from './wait.ts'
 
 /** A response with its parsed body. */
 export type Answer<T> = { readonly status: number; readonly headers: Headers; readonly body: T }
@@ -17,7 +18,7 @@ export const send = async (
   baseUrl: string,
   { method, path, headers = {}, body }: Sent,
 ): Promise<{ status: number; headers: Headers; text: string }> => {
-  const signal = AbortSignal.timeout(60_000)
+  const signal = AbortSignal.timeout(60_000 * patience)
   // A connection per request: on a busy machine the server may close a kept one just as the next request is written to it.
   const init = withDefined({ method, headers: { connection: 'close', ...headers }, signal, body })
   const answer = await fetch(`${baseUrl}${path}`, init)

@@ -3,15 +3,22 @@ import { setTimeout as delay } from 'node:timers/promises'
 const pollMs = 50
 
 /**
- * Polls `look` until it returns something other than undefined or false, and returns that. After the limit it throws an
- * error that names what did not happen, with the last error of `look` as its cause.
+ * The factor for the limits of all waits in tests, so that a busy machine does not fail a test. A test that passes never waits for
+ * such a limit.
+ */
+export const patience = 4
+
+/**
+ * Polls `look` until it returns something other than undefined or false, and returns that. After `timeoutMs`, multiplied by the
+ * patience, it throws an error that names what did not happen, with the last error of `look` as its cause.
  */
 export const eventually = async <T>(
   what: string,
   look: () => Promise<T | undefined | false>,
   { timeoutMs = 45_000 } = {},
 ): Promise<T> => {
-  const deadlineMs = performance.now() + timeoutMs
+  const limitMs = timeoutMs * patience
+  const deadlineMs = performance.now() + limitMs
   let last: unknown
   while (performance.now() < deadlineMs) {
     try {
@@ -23,5 +30,5 @@ export const eventually = async <T>(
     }
     await delay(pollMs)
   }
-  throw new Error(`Not seen within ${timeoutMs} ms: ${what}`, { cause: last })
+  throw new Error(`Not seen within ${limitMs} ms: ${what}`, { cause: last })
 }

@@ -1,5 +1,5 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { fc } from '#test/support/fastCheck.ts'
 import { mayGrant, readableWorlds, strongestVerb, strongestVerbBeneath, type Verb } from './permissions.ts'
 
 const strength = (verb: Verb | undefined): number => (verb === undefined ? 0 : ['r', 'w', '*'].indexOf(verb) + 1)

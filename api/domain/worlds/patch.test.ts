@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createIdSource } from '#shared/ids.ts'
+import { fc } from '#test/support/fastCheck.ts'
 import { buildWorldRows } from './create.ts'
 import { applyPatch } from './patch.ts'
 import { createWorldBody, type PatchWorld, patchWorldBody } from './schema.ts'

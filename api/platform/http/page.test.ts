@@ -1,5 +1,5 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { fc } from '#test/support/fastCheck.ts'
 import { nextPageLink, pageQuery, toPage, toPaged } from './page.ts'
 
 const row = (at: number) => ({ id: `wld-${String(at).padStart(26, '0')}`, createdAt: new Date(Math.floor(at / 3)) })

@@ -104,20 +104,16 @@ test.each<[string, WorldQueue]>([
 test.each<[string, () => Answer]>([
   ['gives no usable answer', () => undefined],
   ['never answers', () => 'never'],
-])(
-  'asks a server that %s at growing intervals of at most five minutes',
-  async (_, answer) => {
-    const { poll, asked, changed, advance } = startPoll({ '10.0.0.1': answer })
-    poll.start('w', server('10.0.0.1'))
-    await advance(3_600_000)
-    // Backoffs of 10, 20, 40, 80 and 160 seconds, then of 300: 17 requests in an hour, instead of the 720 of a server
-    // that answers.
-    expect(asked.length).toBeLessThanOrEqual(19)
-    expect(asked.length).toBeGreaterThanOrEqual(14)
-    expect(changed).toEqual([])
-  },
-  60_000,
-)
+])('asks a server that %s at growing intervals of at most five minutes', async (_, answer) => {
+  const { poll, asked, changed, advance } = startPoll({ '10.0.0.1': answer })
+  poll.start('w', server('10.0.0.1'))
+  await advance(3_600_000)
+  // Backoffs of 10, 20, 40, 80 and 160 seconds, then of 300: 17 requests in an hour, instead of the 720 of a server
+  // that answers.
+  expect(asked.length).toBeLessThanOrEqual(19)
+  expect(asked.length).toBeGreaterThanOrEqual(14)
+  expect(changed).toEqual([])
+})
 
 test('polls a server every five seconds again once it responds', async () => {
   let isAway = true

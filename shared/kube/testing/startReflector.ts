@@ -52,8 +52,8 @@ export const startReflector = async ({
   return { server, cache, changes, warnings, stop, running }
 }
 
-/** Waits up to two seconds until `look` no longer throws. */
-export const eventually = (look: () => void): Promise<void> => vi.waitFor(look, { timeout: 2_000, interval: 2 })
+/** Waits until `look` no longer throws: at most a minute, for a busy machine. */
+export const eventually = (look: () => void): Promise<void> => vi.waitFor(look, { timeout: 60_000, interval: 2 })
 
 /** Returns the number of list requests and the start versions of the watches. */
 export const requestsOf = (server: Awaited<ReturnType<typeof startReflector>>['server']) => ({
