@@ -14,8 +14,11 @@ export const logFolderOf = (logDir: string, testFile: string): string =>
       .replaceAll('/', '-'),
   )
 
-/** Returns the last 20 lines of level error or fatal that the servers of a test file wrote, oldest first. */
-export const readErrorLines = (logDir: string, testFile: string): string[] => {
+/**
+ * Returns the last 20 lines of level warn or higher that the servers of a test file wrote, oldest first. A server without its database
+ * or cluster only warns.
+ */
+export const readWarnings = (logDir: string, testFile: string): string[] => {
   const folder = logFolderOf(logDir, testFile)
   if (!existsSync(folder)) return []
   return readdirSync(folder)
@@ -23,7 +26,7 @@ export const readErrorLines = (logDir: string, testFile: string): string[] => {
     .flatMap((name) =>
       readFileSync(join(folder, name), 'utf8')
         .split('\n')
-        .filter((line) => /^\{"level":"(error|fatal)"/.test(line))
+        .filter((line) => /^\{"level":"(warn|error|fatal)"/.test(line))
         .slice(-maxLines)
         .map((line) => ({
           time: /"time":("[^"]*"|\d+)/.exec(line)?.[1] ?? '',

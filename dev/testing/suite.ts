@@ -5,7 +5,7 @@ import { missingForContainerd } from '#dev/node/index.ts'
 import { findChromium, findPostgresTools } from '#dev/programs.ts'
 import { runCommand } from './command.ts'
 import { mergeRetries, selectRetries } from './retry.ts'
-import { readErrorLines } from './serverLogs.ts'
+import { readWarnings } from './serverLogs.ts'
 import { type StageTime, summarize } from './summary.ts'
 import { type Results, runVitest } from './vitest.ts'
 
@@ -65,7 +65,7 @@ export const runStages = async (stages: readonly Stage[], args: readonly string[
   const lines = summarize(final, {
     times,
     flaky,
-    errorLinesOf: (file) => readErrorLines(logDir, file),
+    warningsOf: (file) => readWarnings(logDir, file),
     notes: [...installNotes(final), ...(isKept ? [`logs of the servers: ${logDir}`] : [])],
   })
   process.stdout.write(`${lines.join('\n')}\n`)

@@ -36,15 +36,15 @@ describe('the summary of a test command', () => {
     expect(lines).toHaveLength(33)
   })
 
-  test('shows the errors of the servers of a file, and how to repeat it, once after its last failure', () => {
+  test('shows the warnings of the servers of a file, and how to repeat it, once after its last failure', () => {
     const file = 'test/integration/x.test.ts'
     const results = ['a', 'b'].map((name) =>
       createResult(name, 'failed', { durationMs: 0, file, stage: 'integration' }),
     )
-    expect(summarize(results, { errorLinesOf: (of) => [`error in ${of}`] })).toEqual([
+    expect(summarize(results, { warningsOf: (of) => [`warning in ${of}`] })).toEqual([
       `failed: ${file} > a`,
       `failed: ${file} > b`,
-      `  error in ${file}`,
+      `  warning in ${file}`,
       `  to repeat: npx vitest run --project integration ${file}`,
       '0 passed, 2 failed',
     ])

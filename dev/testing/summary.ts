@@ -13,18 +13,18 @@ export type SummaryOptions = {
   /** The tests that failed first and passed when their file ran again. */
   readonly flaky?: Results
   readonly notes?: readonly string[]
-  /** Returns the last lines of level error of the servers of a test file. */
-  readonly errorLinesOf?: (file: string) => readonly string[]
+  /** Returns the last warnings and errors of the servers of a test file. */
+  readonly warningsOf?: (file: string) => readonly string[]
 }
 
 /**
- * The lines that end a test command: the times, the slowest and skipped tests, each failure with its errors, the last errors of its
+ * The lines that end a test command: the times, the slowest and skipped tests, each failure with its errors, the last warnings of its
  * servers and the command that repeats it, the notes, and the counts in the last line. The output of a long command may be cut, so
  * its end must say what failed and why.
  */
 export const summarize = (
   results: Results,
-  { times = [], flaky = [], notes = [], errorLinesOf = () => [] }: SummaryOptions = {},
+  { times = [], flaky = [], notes = [], warningsOf = () => [] }: SummaryOptions = {},
 ): string[] => {
   const withStatus = (status: string) => results.filter((result) => result.status === status)
   const [passed = [], failed = [], skipped = []] = ['passed', 'failed', 'skipped'].map(withStatus)
@@ -38,9 +38,7 @@ export const summarize = (
       ...(result.errors ?? []).flatMap((error) => error.split('\n').slice(0, maxErrorLines)).map(indent),
       // The servers belong to the file, so their lines follow its last failure.
       ...(result.file !== undefined && of[index + 1]?.file !== result.file
-        ? [...errorLinesOf(result.file), `to repeat: npx vitest run --project ${result.stage} ${result.file}`].map(
-            indent,
-          )
+        ? [...warningsOf(result.file), `to repeat: npx vitest run --project ${result.stage} ${result.file}`].map(indent)
         : []),
     ])
   return [

@@ -10,7 +10,7 @@ export const patience = 4
 
 /**
  * Polls `look` until it returns something other than undefined or false, and returns that. After `timeoutMs`, multiplied by the
- * patience, it throws an error that names what did not happen, with the last error of `look` as its cause.
+ * patience, it throws an error that names what did not happen and the last error of `look`.
  */
 export const eventually = async <T>(
   what: string,
@@ -30,5 +30,7 @@ export const eventually = async <T>(
     }
     await delay(pollMs)
   }
-  throw new Error(`Not seen within ${limitMs} ms: ${what}`, { cause: last })
+  // Reports of a run show messages, but no causes.
+  const why = last instanceof Error ? `; last error: ${last.message}` : ''
+  throw new Error(`Not seen within ${limitMs} ms: ${what}${why}`, { cause: last })
 }
