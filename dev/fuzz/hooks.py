@@ -7,6 +7,7 @@ import re
 import struct
 import time
 import zlib
+from urllib.parse import quote
 
 import requests
 import schemathesis
@@ -140,6 +141,16 @@ doomed = {
     "deleteApiKey": (make_key, ("path_parameters", "apiKeyId")),
     "deleteWebhook": (make_webhook, ("path_parameters", "webhookId")),
 }
+# A request line with headers above 16 KiB is refused with a 431 before the API sees it, and its connection is reset.
+max_head_bytes = 15_000
+
+
+@schemathesis.hook
+def filter_case(context, case):
+    values = [*(case.query or {}).values(), *(case.path_parameters or {}).values(), *(case.headers or {}).values()]
+    return len(quote(json.dumps(values, ensure_ascii=False, default=str), errors="replace")) < max_head_bytes
+
+
 steady = {"tag": ["stable"], **ids["parameters"]}
 well_formed = re.compile(r"[a-z]{3}-[0-7][0-9a-z]{25}")
 calls = itertools.count()

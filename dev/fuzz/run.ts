@@ -43,8 +43,11 @@ export const fuzz = async (options: FuzzOptions): Promise<FuzzResult> => {
   })
   const [, summary = output.slice(-4_000)] = output.split(/^=+ SUMMARY =+$/m)
   const requests = Number(/(\d+) generated/.exec(summary)?.[1] ?? 0)
-  return { failures: passed ? undefined : output.slice(0, 20_000), summary: summary.trim(), requests }
+  return { failures: passed ? undefined : cut(output), summary: summary.trim(), requests }
 }
+
+/** Cuts long lines, such as those of generated requests, so that the report names every failed check. */
+const cut = (output: string): string => output.replaceAll(/^(.{1000}).+$/gm, '$1…').slice(0, 50_000)
 
 /** Returns the settings of a run. Without a key, they do not contain the scheme `apiKey`, since a key takes precedence. */
 const configFileOf = ({ apiKey, dir }: FuzzOptions): string => {
