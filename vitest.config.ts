@@ -59,6 +59,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           globalSetup: ['test/support/e2eSetup.ts'],
+          setupFiles: ['test/support/endWithRunner.ts'],
           fileParallelism: false,
           testTimeout: 180_000 * patience,
           hookTimeout: 300_000 * patience,

@@ -1,3 +1,4 @@
+import './endWithRunner.ts'
 import { connectServers } from './servers.ts'
 
 await connectServers()
