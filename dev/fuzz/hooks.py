@@ -147,7 +147,7 @@ max_head_bytes = 15_000
 
 @schemathesis.hook
 def filter_case(context, case):
-    values = [*(case.query or {}).values(), *(case.path_parameters or {}).values(), *(case.headers or {}).values()]
+    values = [*(case.query or {}).items(), *(case.path_parameters or {}).values(), *(case.headers or {}).items()]
     return len(quote(json.dumps(values, ensure_ascii=False, default=str), errors="replace")) < max_head_bytes
 
 
