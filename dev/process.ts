@@ -44,7 +44,8 @@ const lastLines = 12
 
 /**
  * Starts a child process in its own session, so that Ctrl-C reaches only the parent, which stops it in order. Resolves when
- * it is ready. On Linux it gets the stop signal when this process ends, even by SIGKILL. Throws an error with the end of its log if it cannot be started, ends first or is not ready in time.
+ * it is ready. On Linux it gets the stop signal when this process ends, even by SIGKILL. Throws an error with the end of its
+ * log if it cannot be started, ends first or is not ready in time.
  */
 export const startService = async (options: ServiceOptions): Promise<Service> => {
   mkdirSync(dirname(options.logFile), { recursive: true })
