@@ -10,16 +10,18 @@ import type { Deps } from './domain/access/context.ts'
 import { organizationHeader, projectHeader, worldHeader } from './domain/access/scope.ts'
 import type { RateLimitOptions } from './domain/endpoint/rateLimit.ts'
 import { createRateLimits } from './domain/endpoint/rateLimit.ts'
-import { type Env, serve } from './domain/endpoint/serve.ts'
+import { type Env, openLease, serve } from './domain/endpoint/serve.ts'
 import { serveFile } from './domain/pictures/files.ts'
 import { endpoints } from './endpoints.ts'
 import { createAuthenticator } from './platform/auth/authenticate.ts'
 import { anonymous, type Principal } from './platform/auth/principal.ts'
+import { type BudgetLimits, createBudget } from './platform/fairness/budget.ts'
 import { type AnswerHeaders, answer } from './platform/http/answer.ts'
 import type { ClientAddress } from './platform/http/clientAddress.ts'
 import { createCors } from './platform/http/cors.ts'
+import { endWithResponse } from './platform/http/inFlight.ts'
 import { closeAfterAnswer } from './platform/http/linger.ts'
-import { createHttpMetrics } from './platform/http/metrics.ts'
+import { createHttpMetrics, observeInFlight } from './platform/http/metrics.ts'
 import { Problem, problemResponse, toProblem } from './platform/http/problem.ts'
 import { referencePage } from './platform/http/reference.ts'
 import { endRequestSpan, type RequestTracing, startRequestSpan } from './platform/http/requestSpan.ts'
@@ -39,6 +41,7 @@ export type AppOptions = {
   readonly previousRootApiKey?: string | undefined
   readonly verifyToken: (token: string) => Promise<Principal | undefined>
   readonly rateLimits: RateLimitOptions
+  readonly inFlightLimits: BudgetLimits
   readonly allowedOrigins: readonly string[]
   readonly registry: Registry
   readonly projectOfWorld: ConnectOptions['projectOfWorld']
@@ -50,7 +53,7 @@ export type AppOptions = {
 
 /** Returns the API as a Hono application: the endpoints, the OpenAPI document, pictures, realtime and the probes. */
 export const createApp = (options: AppOptions) => {
-  const { deps, registry, isReady } = options
+  const { deps, registry } = options
   const app = new Hono<Env>({ getPath: pathWithSlash })
   const { rootApiKey, previousRootApiKey, verifyToken: verify } = options
   const limits = createRateLimits(
@@ -70,7 +73,15 @@ export const createApp = (options: AppOptions) => {
     onUse: deps.keyUsage.note,
     countFailure: limits.countFailure,
   })
-  const runtime = { deps, authenticate, limits, addressOf }
+  const inFlight = createBudget(options.inFlightLimits)
+  observeInFlight(registry, inFlight)
+  const runtime = { deps, authenticate, limits, inFlight, addressOf }
+  /** Applies the limits of a client address to a request that needs no credential. */
+  const limitByAddress = (c: HonoContext<Env>): void => {
+    const caller = anonymous(addressOf(c))
+    Object.assign(c.get('headers'), limits.countRequest(caller))
+    openLease(runtime, c, caller)
+  }
   const metrics = createHttpMetrics(registry)
   const cors = createCors(options.allowedOrigins, [organizationHeader, projectHeader, worldHeader])
   const security = securityHeaders(deps.publicUrl)
@@ -84,6 +95,8 @@ export const createApp = (options: AppOptions) => {
     const span = startRequestSpan(options.requestTracing, c.req)
     c.set('traceparent', span.traceparent)
     if (cors(c)) await next()
+    const lease = c.get('lease')
+    if (lease) endWithResponse(lease, c.env?.outgoing)
     const incoming = c.env?.incoming
     if (incoming !== undefined && !incoming.complete && (mayCarryLargeBody(c) || c.res.status === 408)) {
       c.res.headers.set('connection', 'close')
@@ -105,28 +118,7 @@ export const createApp = (options: AppOptions) => {
     return respondWithProblem(c, toRoutingProblem(methods.includes(c.req.method) ? [] : methods))
   })
 
-  app.get('/livez', (c) => answer(c, 'ok\n', plain))
-  app.get('/readyz', async (c) =>
-    (await isReady())
-      ? answer(c, 'ok\n', plain)
-      : answer(c, 'The database does not answer.\n', { ...plain, status: 503 }),
-  )
-  for (const [path, document] of [
-    [documentPath, apiDocument(deps.publicUrl)],
-    [asyncApiPath, asyncApiDocument(deps.publicUrl)],
-  ] as const) {
-    const text = JSON.stringify(document)
-    app.get(path, (c) => answer(c, text, { headers: { 'content-type': 'application/json' } }))
-  }
-  for (const path of ['/', '/api/']) {
-    app.get(path, (c) => answer(c, null, { status: 302, headers: { location: '/api/docs/' } }))
-  }
-  app.get('/api/docs/', referencePage)
-  app.get('/api/docs/:file/', referencePage)
-  app.get('/api/files/*', (c) => {
-    Object.assign(c.get('headers'), runtime.limits.countRequest(anonymous(runtime.addressOf(c))))
-    return serveFile(deps.objects, c)
-  })
+  addOpenRoutes(app, options, limitByAddress)
   const allowedOrigins = new Set([...options.allowedOrigins, new URL(deps.publicUrl).origin])
   app.get('/api/realtime/connect/', (c) =>
     connect(runtime, { allowedOrigins, projectOfWorld: options.projectOfWorld }, c),
@@ -145,6 +137,43 @@ export const createApp = (options: AppOptions) => {
     app.on(each.method.toUpperCase(), path, (c) => serve(runtime, each, c))
   }
   return app
+}
+
+/** Adds the routes without a credential. Those that are not probes have the limits of a client address. */
+const addOpenRoutes = (
+  app: Hono<Env>,
+  { deps, isReady }: Pick<AppOptions, 'deps' | 'isReady'>,
+  limitByAddress: (c: HonoContext<Env>) => void,
+): void => {
+  app.get('/livez', (c) => answer(c, 'ok\n', plain))
+  app.get('/readyz', async (c) =>
+    (await isReady())
+      ? answer(c, 'ok\n', plain)
+      : answer(c, 'The database does not answer.\n', { ...plain, status: 503 }),
+  )
+  for (const [path, document] of [
+    [documentPath, apiDocument(deps.publicUrl)],
+    [asyncApiPath, asyncApiDocument(deps.publicUrl)],
+  ] as const) {
+    const bytes = Buffer.from(JSON.stringify(document))
+    app.get(path, (c) => {
+      limitByAddress(c)
+      return answer(c, bytes, { headers: { 'content-type': 'application/json' } })
+    })
+  }
+  for (const path of ['/', '/api/']) {
+    app.get(path, (c) => answer(c, null, { status: 302, headers: { location: '/api/docs/' } }))
+  }
+  for (const path of ['/api/docs/', '/api/docs/:file/']) {
+    app.get(path, (c) => {
+      limitByAddress(c)
+      return referencePage(c)
+    })
+  }
+  app.get('/api/files/*', (c) => {
+    limitByAddress(c)
+    return serveFile(deps.objects, c)
+  })
 }
 
 /** Returns a 405 with the allowed methods of a path, or a 404 if there are none. */

@@ -1,5 +1,6 @@
 import { BlockList } from 'node:net'
 import { z } from 'zod'
+import type { BudgetLimits } from '#api/platform/fairness/budget.ts'
 import type { ConnectionLimits } from '#api/platform/http/accept.ts'
 import { forwardingHeaders } from '#api/platform/http/clientAddress.ts'
 import type { SocketLimits } from '#api/realtime/gate.ts'
@@ -28,6 +29,10 @@ import type { LogLimits } from './platform/logs/slots.ts'
 import type { EncryptionKey } from './platform/secrets/seal.ts'
 import { clusterUser, encryptionKeys, jsonFile, network, networks, origin, pepper, platformKey } from './variables.ts'
 import { toWebhooks, type WebhookConfig, webhookVariables } from './webhookConfig.ts'
+
+const mebibyte = 1024 * 1024
+/** The bytes of each request that do not count as in flight. */
+const uncountedBytes = 64 * 1024
 
 /** The API's configuration. */
 export type ApiConfig = {
@@ -74,6 +79,8 @@ export type ApiConfig = {
   readonly rateLimits: RateLimitOptions
   readonly socketLimits: SocketLimits
   readonly connectionLimits: ConnectionLimits
+  /** The bytes of request bodies and responses in memory, in total and for each organization or address. */
+  readonly inFlightLimits: BudgetLimits
   /** The time for which a connection without a request is kept. */
   readonly keepAliveMs: number
   /** Proxies whose forwarding headers are trusted. The limit of connections per address does not apply to them. */
@@ -158,6 +165,8 @@ export const apiVariables = {
   ORRERY_LIMIT_FAILED_CREDENTIALS_PER_MINUTE: decimal(1, 1_000_000).default(300),
   ORRERY_LIMIT_CONNECTIONS: decimal(1, 1_000_000).default(60_000),
   ORRERY_LIMIT_CONNECTIONS_PER_ADDRESS: decimal(1, 1_000_000).default(12_000),
+  ORRERY_LIMIT_IN_FLIGHT_BYTES: decimal(16 * mebibyte, 1_024 * mebibyte).default(128 * mebibyte),
+  ORRERY_LIMIT_IN_FLIGHT_BYTES_PER_ORGANIZATION: decimal(16 * mebibyte, 1_024 * mebibyte).default(32 * mebibyte),
   // Longer than the 60 s for which load balancers keep idle connections, so that they close them first.
   ORRERY_KEEP_ALIVE_MS: decimal(1_000, 3_600_000).default(65_000),
   ORRERY_TRUSTED_PROXIES: networks.default(new BlockList()),
@@ -261,6 +270,11 @@ export const readApiConfig = (env: NodeJS.ProcessEnv): ApiConfig => {
     connectionLimits: {
       connections: values.ORRERY_LIMIT_CONNECTIONS,
       connectionsPerAddress: values.ORRERY_LIMIT_CONNECTIONS_PER_ADDRESS,
+    },
+    inFlightLimits: {
+      total: values.ORRERY_LIMIT_IN_FLIGHT_BYTES,
+      perGroup: values.ORRERY_LIMIT_IN_FLIGHT_BYTES_PER_ORGANIZATION,
+      free: uncountedBytes,
     },
     keepAliveMs: values.ORRERY_KEEP_ALIVE_MS,
     trustedProxies: values.ORRERY_TRUSTED_PROXIES,

@@ -33,9 +33,11 @@ import { migrateDatabase } from './platform/database/migrate.ts'
 import { maintainPartitions } from './platform/database/partitions/service.ts'
 import { deferSilentConnections } from './platform/http/accept.ts'
 import { createClientAddress, isInNetworks } from './platform/http/clientAddress.ts'
+import { handleInTurn } from './platform/http/inTurn.ts'
 import { isDatabaseUnavailable } from './platform/http/problem.ts'
 import { shareAnswer } from './platform/http/readiness.ts'
 import { openServer } from './platform/http/server.ts'
+import { createSlowReaderCheck } from './platform/http/slowReaders.ts'
 import { deleteExpiredIdempotencyKeys } from './platform/idempotency/service.ts'
 import { observeLogSlots } from './platform/logs/metrics.ts'
 import { recheckLogs } from './platform/logs/recheck.ts'
@@ -99,6 +101,7 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
     verifyToken,
     projectOfWorld: (ids) => projectOfWorld(db, ids),
     rateLimits: config.rateLimits,
+    inFlightLimits: config.inFlightLimits,
     allowedOrigins: config.allowedOrigins,
     registry,
     clientAddress,
@@ -110,8 +113,7 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
   const housekeeping = runPeriodicTasks(tasks, { clock: systemClock, log, signal: shutdown.signal })
   const { logSlots: slots, readCredentials } = deps
   const rechecking = recheckLogs({ slots, readCredentials, clock: systemClock, log, signal: shutdown.signal })
-  const listener = getRequestListener(app.fetch)
-  server.on('request', (request, response) => void listener(request, response))
+  const endChecks = handleRequests(server, app.fetch)
   const realtime = startRealtime({
     deps,
     verifyToken,
@@ -130,11 +132,11 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
       ? reloadTls(server, { files: config.tls, present: tls, clock: systemClock, log })
       : undefined
   const operations = await serveOperations({ port: config.metricsPort, address: config.metricsAddress, registry })
-  const { port } = server.address() as AddressInfo
-  log.info({ port, metricsPort: operations.port }, 'listening')
+  log.info({ port: (server.address() as AddressInfo).port, metricsPort: operations.port }, 'listening')
 
   log.info({ signal: await untilSignal() }, 'stopping')
   endSilent()
+  endChecks()
   endReload?.()
   deps.logSlots.endAll()
   await Promise.all([drain(server), realtime.stop(), webhooks.stop()])
@@ -145,6 +147,20 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
   await operations.close()
   await Promise.all([close(), owner.close()])
   log.info({}, 'stopped')
+}
+
+/** Passes the requests of a server to the application. Returns a function that ends the checks for slow readers. */
+const handleRequests = (
+  server: HttpServer | HttpsServer,
+  fetch: Parameters<typeof getRequestListener>[0],
+): (() => void) => {
+  const listener = getRequestListener(fetch)
+  const { watch, stop } = createSlowReaderCheck(systemClock)
+  handleInTurn(server, (request, response) => {
+    watch(response)
+    void listener(request, response)
+  })
+  return stop
 }
 
 /** Loads the profiles from the first cluster. */

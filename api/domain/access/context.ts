@@ -4,6 +4,7 @@ import type { KeyUsage } from '#api/platform/auth/keyUsage.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
 import type { TokenCache } from '#api/platform/auth/tokenCache.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
+import type { Lease } from '#api/platform/fairness/budget.ts'
 import type { RunInShare } from '#api/platform/fairness/shares.ts'
 import type { Idempotency } from '#api/platform/idempotency/key.ts'
 import type { ClusterLogs } from '#api/platform/logs/clusterLogs.ts'
@@ -89,6 +90,8 @@ export type Context = Deps & {
   /** The caller's strongest verb on the endpoint's scope; undefined if the endpoint declares no scope. */
   readonly verb: Verb | undefined
   readonly idempotency: Idempotency | undefined
+  /** The bytes that the request holds in memory, until its response has been sent. */
+  readonly lease: Lease
   /** The `traceparent` of the request's span, if the request is traced. Dirty marks carry it to the cluster. */
   readonly traceparent?: string | undefined
   /** Counts a start or stop against the rate limit of a world of the organization. Throws a 429 above it. */

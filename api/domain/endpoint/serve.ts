@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context as HonoContext } from 'hono'
 import {
   authorise,
@@ -19,8 +19,10 @@ import {
 } from '#api/domain/access/scope.ts'
 import type { Credential } from '#api/platform/auth/authenticate.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
+import type { Budget, Lease } from '#api/platform/fairness/budget.ts'
 import { answer } from '#api/platform/http/answer.ts'
-import { isStorable, readJson } from '#api/platform/http/body.ts'
+import { type BodyReader, isStorable, readJson } from '#api/platform/http/body.ts'
+import { holdOrRefuse } from '#api/platform/http/inFlight.ts'
 import { type InputFault, notFound, Problem } from '#api/platform/http/problem.ts'
 import { readPicture } from '#api/platform/http/upload.ts'
 import { parseIdempotencyKey } from '#api/platform/idempotency/key.ts'
@@ -35,11 +37,13 @@ import { auditRequest, createRecordAudit } from './trail.ts'
  * added to every response, and `upgraded` is set by the route that accepts the WebSocket.
  */
 export type Env = {
-  Bindings: { incoming?: IncomingMessage; upgrade?: Upgrade }
+  Bindings: { incoming?: IncomingMessage; outgoing?: ServerResponse; upgrade?: Upgrade }
   Variables: {
     requestId: string
     headers: Record<string, string>
     caller: Caller
+    /** Ends when the response has been sent. */
+    lease?: Lease
     upgraded?: boolean
     traceparent?: string | undefined
   }
@@ -53,6 +57,8 @@ export type Runtime = {
   readonly deps: Deps
   readonly authenticate: (c: HonoContext<Env>, accepted: Credential) => Promise<Principal>
   readonly limits: RateLimits
+  /** The bytes of request bodies and responses in memory. */
+  readonly inFlight: Budget
   /** Returns the client address of a request. */
   readonly addressOf: (c: HonoContext<Env>) => string
 }
@@ -70,10 +76,12 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
     runtime.limits.countStart({ principal, organizationId: ids.organizationId, projectId }, worldId)
   const traceparent = c.get('traceparent')
   const request = { address: runtime.addressOf(c), requestId: c.get('requestId') }
+  const lease = openLease(runtime, c, principal)
   const ctx: Context = {
     ...runtime.deps,
     ...ids,
     principal,
+    lease,
     idempotency: undefined,
     verb: undefined,
     countStart,
@@ -102,7 +110,24 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
     return answer(c, body, { status, headers: { ...headers, 'content-type': contentType } })
   }
   if (reply.body === undefined) return answer(c, null, { status, headers })
-  return answer(c, JSON.stringify(reply.body), { status, headers: { ...headers, 'content-type': 'application/json' } })
+  const text = JSON.stringify(reply.body)
+  // What a request has changed cannot be refused any more. Such a response is about as large as the body of the request.
+  if (endpoint.method === 'get') holdOrRefuse(lease, text.length)
+  return answer(c, text, { status, headers: { ...headers, 'content-type': 'application/json' } })
+}
+
+/**
+ * Opens the lease of a request, in the share of its organization or of its address. The platform key has no share of its own. The
+ * middleware ends the lease.
+ */
+export const openLease = (
+  { inFlight }: Pick<Runtime, 'inFlight'>,
+  c: HonoContext<Env>,
+  { homeTenantId, kind, bucket }: Principal,
+): Lease => {
+  const lease = inFlight.open(homeTenantId ?? (kind === 'anonymous' ? bucket : undefined))
+  c.set('lease', lease)
+  return lease
 }
 
 /**
@@ -145,11 +170,10 @@ const authoriseAndPrepare = async (
     if (refusal) throw refusal
     authoriseCall(ctx.principal, endpoint)
     if (endpoint.listing) authoriseListing(ctx)
-    const prepared = await prepare(c, endpoint, params)
     // Service functions of projects and worlds read their row. Of organizations, some read none, and an upload is stored first.
     const mustExist = endpoint.upload || (scope?.kind === 'organization' && !endpoint.actsOnDeleted)
     if (scope && mustExist && !(await runInShare(ctx, () => scopeExists(ctx, scope)))) throw notFound()
-    return { verb, ...prepared }
+    return { verb, ...(await prepare(ctx, c, endpoint, params)) }
   } catch (error) {
     if (!isClientError(error) || scope === undefined) throw error
     if (await runInShare(ctx, () => targetExists(ctx, endpoint, scope, params))) throw error
@@ -162,14 +186,19 @@ const isClientError = (error: unknown): boolean => error instanceof Problem && e
 type Prepared = { raw: RawInput; run: (ctx: Context) => Promise<Reply<unknown>> }
 
 /** Reads and parses the input. Throws a problem that lists the validation errors. */
-const prepare = async (c: HonoContext<Env>, endpoint: Endpoint, params: Record<string, string>): Promise<Prepared> => {
+const prepare = async (
+  body: BodyReader,
+  c: HonoContext<Env>,
+  endpoint: Endpoint,
+  params: Record<string, string>,
+): Promise<Prepared> => {
   const raw: RawInput = {
     params,
     query: endpoint.query ? queryOf(c) : {},
     body: endpoint.upload
-      ? await readPicture(c.req.raw)
+      ? await readPicture(c.req.raw, body)
       : endpoint.body
-        ? await readJson(c.req.raw, endpoint)
+        ? await readJson(c.req.raw, body, endpoint)
         : undefined,
     ifMatch: endpoint.ifMatch ? c.req.header('if-match') : undefined,
     accept: endpoint.streams ? c.req.header('accept') : undefined,

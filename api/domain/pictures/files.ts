@@ -1,6 +1,7 @@
 import type { Context as HonoContext } from 'hono'
 import type { Env } from '#api/domain/endpoint/serve.ts'
 import { answer } from '#api/platform/http/answer.ts'
+import { holdOrRefuse } from '#api/platform/http/inFlight.ts'
 import { notFound } from '#api/platform/http/problem.ts'
 import type { ObjectStore } from '#api/platform/objects/store.ts'
 import { isId } from '#shared/ids.ts'
@@ -15,6 +16,8 @@ export const serveFile = async (objects: ObjectStore, c: HonoContext<Env>): Prom
   const isUnmodified = c.req.header('if-none-match') === etag
   const object = isUnmodified ? undefined : await objects.get(name)
   if (object === undefined && !isUnmodified) throw notFound()
+  const lease = c.get('lease')
+  if (lease && object) holdOrRefuse(lease, object.bytes.byteLength)
   const headers = {
     'cache-control': 'public, max-age=31536000, immutable',
     etag,

@@ -1,5 +1,7 @@
-import { type Clock, systemClock, type Timer } from '#shared/clock.ts'
+import type { Lease } from '#api/platform/fairness/budget.ts'
+import type { Clock, Timer } from '#shared/clock.ts'
 import { createFaultList, type FaultList } from './faults.ts'
+import { holdOrRefuse } from './inFlight.ts'
 import { Problem } from './problem.ts'
 
 /** The maximum size of a JSON body, in bytes. */
@@ -14,25 +16,25 @@ export const maxUploadBytes = 10 * 1024 * 1024
 /** The bytes that a multipart body may add to its file. */
 export const multipartOverheadBytes = 64 * 1024
 
-/** The minimum rate of a body, and the time after which it applies. */
+/** The minimum rate of a body, measured over each window. */
 const minBytesPerSecond = 1_024
-const rateGraceMs = 5_000
+const rateWindowMs = 5_000
 
-/** Returns a promise that rejects with a 408 once the bytes received so far are below the minimum rate. */
+/** Returns a promise that rejects with a 408 at the end of the first window whose bytes are below the minimum rate. */
 const createRateCheck = (clock: Clock) => {
-  const startedMs = clock.monotonic()
   let bytes = 0
   let timer: Timer | undefined
   const tooSlow = new Promise<never>((_, reject) => {
     const check = (): void => {
-      const leftMs = rateGraceMs + (bytes / minBytesPerSecond) * 1_000 - (clock.monotonic() - startedMs)
-      if (leftMs > 0) timer = clock.setTimeout(check, leftMs)
-      else
-        reject(
-          new Problem('body_too_slow', `The body is too slow. Send at least ${minBytesPerSecond} bytes per second.`),
-        )
+      if (bytes < (minBytesPerSecond * rateWindowMs) / 1_000) {
+        const detail = `The body is too slow. Send at least ${minBytesPerSecond} bytes per second.`
+        reject(new Problem('body_too_slow', detail))
+      } else {
+        bytes = 0
+        timer = clock.setTimeout(check, rateWindowMs)
+      }
     }
-    timer = clock.setTimeout(check, rateGraceMs)
+    timer = clock.setTimeout(check, rateWindowMs)
   })
   tooSlow.catch(() => undefined)
   return {
@@ -44,15 +46,20 @@ const createRateCheck = (clock: Clock) => {
   }
 }
 
+/** How a body is read: into the bytes that the request holds. */
+export type BodyReader = { readonly lease: Lease; readonly clock: Clock }
+
 /**
  * Reads a whole body, with or without a Content-Length. Throws a 413 as soon as the body exceeds the limit, without
- * reading the rest, and a 408 if less than 1 KiB per second arrives, after the first 5 seconds.
+ * reading the rest, a 408 if less than 1 KiB per second arrives in 5 seconds, and a 429 or 503 if the lease cannot hold the body.
  */
-export const readBytes = async (request: Request, maxBytes: number, clock: Clock = systemClock): Promise<Buffer> => {
+export const readBytes = async (request: Request, maxBytes: number, { lease, clock }: BodyReader): Promise<Buffer> => {
   const tooLarge = (): Problem =>
     new Problem('body_too_large', `The body is too large. The limit is ${maxBytes} bytes.`)
-  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge()
-  const chunks: Uint8Array[] = []
+  const declared = Number(request.headers.get('content-length') ?? 0)
+  if (declared > maxBytes) throw tooLarge()
+  holdOrRefuse(lease, declared)
+  let body = Buffer.allocUnsafe(declared)
   let bytes = 0
   // Leaving a `for await` loop over the body would cancel it and close the connection before the response is sent.
   const reader = request.body?.getReader()
@@ -61,30 +68,37 @@ export const readBytes = async (request: Request, maxBytes: number, clock: Clock
   const read = () => Promise.race([reader.read(), rate.tooSlow])
   try {
     for (let next = await read(); !next.done; next = await read()) {
-      bytes += next.value.byteLength
+      const end = bytes + next.value.byteLength
+      if (end > maxBytes) throw tooLarge()
+      holdOrRefuse(lease, end)
+      if (end > body.length) body = Buffer.concat([body], Math.min(maxBytes, Math.max(end, 2 * body.length)))
+      body.set(next.value, bytes)
+      bytes = end
       rate.add(next.value.byteLength)
-      if (bytes > maxBytes) throw tooLarge()
-      chunks.push(next.value)
     }
   } finally {
     rate.end()
   }
-  return Buffer.concat(chunks)
+  return body.subarray(0, bytes)
 }
 
-/** Reads and checks a JSON body. Throws a 415, 413, 408 or 400. */
-export const readJson = async (request: Request, { maxValues = maxJsonValues } = {}): Promise<unknown> => {
+/** Reads and checks a JSON body. Throws a 415, 413, 408, 400, and a 429 or 503 if the lease cannot hold it. */
+export const readJson = async (
+  request: Request,
+  body: BodyReader,
+  { maxValues = maxJsonValues } = {},
+): Promise<unknown> => {
   const type = request.headers.get('content-type') ?? ''
   if (!/^application\/([a-z.-]+\+)?json\s*(;|$)/i.test(type)) {
     throw new Problem('unsupported_media_type', 'The content type of the body is not JSON. Send application/json.')
   }
-  const bytes = await readBytes(request, maxJsonBytes)
+  const bytes = await readBytes(request, maxJsonBytes, body)
   refuseLargeStructure(bytes, maxValues)
-  const body = parse(bytes)
+  const value = parse(bytes)
   const faults = createFaultList()
-  findUnsafeParts(body, [], faults)
+  findUnsafeParts(value, [], faults)
   if (faults.total() > 0) throw faults.toProblem()
-  return body
+  return value
 }
 
 const maxDepth = 33

@@ -1,4 +1,5 @@
-import { Histogram, type Registry } from 'prom-client'
+import { Gauge, Histogram, type Registry } from 'prom-client'
+import type { Budget } from '#api/platform/fairness/budget.ts'
 
 /** Registers the request histogram. The label `route` is the route's pattern, so its cardinality is low. */
 export const createHttpMetrics = (registry: Registry) => {
@@ -14,4 +15,16 @@ export const createHttpMetrics = (registry: Registry) => {
       seconds.observe({ ...labels, status: String(labels.status) }, duration)
     },
   }
+}
+
+/** Registers the gauge of the bytes of requests and responses in memory. */
+export const observeInFlight = (registry: Registry, { heldBytes }: Pick<Budget, 'heldBytes'>): void => {
+  new Gauge({
+    name: 'orrery_in_flight_bytes',
+    help: 'Bytes of request bodies and responses that requests in progress hold in memory.',
+    registers: [registry],
+    collect() {
+      this.set(heldBytes())
+    },
+  })
 }

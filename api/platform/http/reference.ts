@@ -35,6 +35,18 @@ const start = `SwaggerUIBundle({ url: '/api/openapi.json', dom_id: '#reference',
 /** The page may load its own files, inline styles and data URLs of images. */
 const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
 
+/** The contents of the files that were served. All responses share them. */
+const contents = new Map<keyof typeof files, Promise<Buffer<ArrayBuffer>>>()
+
+const contentOf = (name: keyof typeof files): Promise<Buffer<ArrayBuffer>> => {
+  const known = contents.get(name)
+  if (known !== undefined) return known
+  const reading = readFile(new URL(files[name].url()))
+  contents.set(name, reading)
+  reading.catch(() => contents.delete(name))
+  return reading
+}
+
 /** Serves the API reference page and its files. The page loads nothing from other hosts. */
 export const referencePage = async (c: Answerable & Pick<HonoContext, 'req'>): Promise<Response> => {
   const file = c.req.param('file')
@@ -45,6 +57,5 @@ export const referencePage = async (c: Answerable & Pick<HonoContext, 'req'>): P
   if (file !== 'swagger-ui.css' && file !== 'swagger-ui-bundle.js') {
     throw new Problem('not_found', 'The reference page has no such file.')
   }
-  const { url, type } = files[file]
-  return send(await readFile(new URL(url())), type, { 'cache-control': 'public, max-age=3600' })
+  return send(await contentOf(file), files[file].type, { 'cache-control': 'public, max-age=3600' })
 }

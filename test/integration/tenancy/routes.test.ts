@@ -47,6 +47,7 @@ test('the matrix contains every route of the live router', async () => {
     rootApiKey,
     verifyToken: async () => undefined,
     rateLimits: config.rateLimits,
+    inFlightLimits: config.inFlightLimits,
     allowedOrigins: [],
     clientAddress: () => '',
     projectOfWorld: async () => undefined,

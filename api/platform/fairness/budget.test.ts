@@ -1,0 +1,53 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createBudget } from './budget.ts'
+
+test('refuses what exceeds the share of a group or the total, and says which', () => {
+  const { open, heldBytes } = createBudget({ total: 100, perGroup: 60, free: 10 })
+  expect(open('a').hold(50)).toBeUndefined()
+  expect(open('a').hold(40)).toBe('group')
+  expect(open('b').hold(60)).toBeUndefined()
+  expect(open('c').hold(21)).toBe('total')
+  expect(open(undefined).hold(21)).toBe('total')
+  expect(open(undefined).hold(20)).toBeUndefined()
+  expect(heldBytes()).toBe(100)
+})
+
+test('always lets a lease hold its free bytes', () => {
+  const { open } = createBudget({ total: 1, perGroup: 1, free: 10 })
+  expect(open('a').hold(11)).toBeUndefined()
+  expect(open('a').hold(10)).toBeUndefined()
+  expect(open('a').hold(11)).toBe('group')
+})
+
+test('gives back what a lease held, once', () => {
+  const { open, heldBytes } = createBudget({ total: 100, perGroup: 100, free: 0 })
+  const [first, second] = [open('a'), open('a')]
+  first.hold(30)
+  second.hold(40)
+  first.end()
+  first.end()
+  expect(heldBytes()).toBe(40)
+})
+
+test('holds the most that each open lease was granted, within its limits', () => {
+  const steps = fc.array(fc.record({ lease: fc.nat(5), bytes: fc.nat(60), ends: fc.boolean() }), { maxLength: 60 })
+  const property = fc.property(steps, (actions) => {
+    const { open, heldBytes } = createBudget({ total: 100, perGroup: 50, free: 5 })
+    const leases = Array.from({ length: 6 }, (_, at) => ({ lease: open(`group ${at % 3}`), held: 0 }))
+    for (const { lease: at, bytes, ends } of actions) {
+      const each = leases[at]
+      if (each === undefined) continue
+      if (ends) {
+        each.lease.end()
+        each.held = 0
+      } else if (each.lease.hold(bytes) === undefined) each.held = Math.max(each.held, bytes - 5)
+      const heldBy = (group: number) => leases.reduce((sum, { held }, i) => sum + (i % 3 === group ? held : 0), 0)
+      const groups = [0, 1, 2].map(heldBy)
+      if (groups.some((held) => held > 50)) return false
+      if (heldBytes() !== groups.reduce((sum, held) => sum + held, 0) || heldBytes() > 100) return false
+    }
+    return true
+  })
+  fc.assert(property)
+})

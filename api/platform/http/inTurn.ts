@@ -1,0 +1,41 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** Handles a request. */
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void
+
+type Exchange = readonly [IncomingMessage, ServerResponse]
+
+/** The maximum number of requests of a connection that wait for its responses. */
+const maxWaiting = 8
+
+/**
+ * Handles the requests of each connection one at a time: a request starts when the response before it has been sent. Node.js
+ * itself starts the handlers of all pipelined requests at once and keeps their responses in memory. A connection with more than
+ * eight waiting requests is closed.
+ */
+export const handleInTurn = (server: Server, handle: RequestHandler): void => {
+  /** The waiting requests of each connection that has an unsent response. */
+  const waiting = new WeakMap<Socket, Exchange[]>()
+  const start = (socket: Socket, [request, response]: Exchange): void => {
+    response.once('close', () => continueWith(socket))
+    handle(request, response)
+  }
+  const continueWith = (socket: Socket): void => {
+    // After `Connection: close` the connection is open until the client closes its half, but serves no further request.
+    const next = socket.writable ? waiting.get(socket)?.shift() : undefined
+    if (next === undefined) waiting.delete(socket)
+    else start(socket, next)
+  }
+  server.on('request', (request, response) => {
+    const { socket } = request
+    // The parser reports the remaining requests of its input even after the connection was closed.
+    if (socket.destroyed) return
+    const queue = waiting.get(socket)
+    if (queue === undefined) {
+      waiting.set(socket, [])
+      start(socket, [request, response])
+    } else if (queue.length < maxWaiting) queue.push([request, response])
+    else socket.destroy()
+  })
+}
