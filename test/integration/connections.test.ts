@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ApiProcess, aDatabase, rootApiKey, startApi } from '#test/support/processes.ts'
+import { aTenant } from '#test/support/tenant.ts'
 import { expectWithin } from '#test/support/timing.ts'
 import { eventually } from '#test/support/wait.ts'
 
@@ -12,6 +13,7 @@ beforeAll(async () => {
     ORRERY_LIMIT_FAILED_CREDENTIALS_PER_MINUTE: '5',
     ORRERY_LIMIT_REQUESTS_PER_SECOND: '1',
     ORRERY_LIMIT_REQUEST_BURST: '5',
+    ORRERY_LIMIT_IN_FLIGHT_BYTES_PER_ORGANIZATION: String(16 * 1024 * 1024),
   }
   api = await startApi({ databaseUrl: await aDatabase(), settings })
 })
@@ -106,7 +108,47 @@ describe('a refused request whose body is still coming', () => {
   })
 })
 
+describe('the bytes that the requests of an organization hold in memory', () => {
+  const heldBytes = async (): Promise<number> =>
+    Number(/^orrery_in_flight_bytes (\d+)$/m.exec(await (await fetch(api.metricsUrl)).text())?.[1])
+
+  test('are limited: a second upload of 10 MiB gets 429 at once, and the end of the first frees its bytes', async () => {
+    const tenant = await aTenant(api.url)
+    const key = await tenant.key([`${tenant.paths.organization}/**:w`])
+    const begin = () => {
+      const { socket, seen } = dial('127.0.1.8')
+      const lines = [
+        'PATCH /api/organizations/current/pictureUrl/ HTTP/1.1',
+        'host: x',
+        `x-api-key: ${key}`,
+        `x-svc-organization-id: ${tenant.scope.organizationId}`,
+        'content-type: image/png',
+        'content-length: 10485760',
+      ]
+      socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+      return { socket, seen }
+    }
+    const first = begin()
+    await eventually('the first upload holds its bytes', async () => (await heldBytes()) > 0)
+    const second = begin()
+    await eventually('the answer to the second', async () => second.seen.text !== '')
+    expect(second.seen.text).toMatch(/^HTTP\/1.1 429 /)
+    expect(second.seen.text).toContain('hold too many bytes in memory')
+    expect(second.seen.text.toLowerCase()).toContain('retry-after: 2')
+    expect(first.seen.text).toBe('')
+    first.socket.destroy()
+    await eventually('the bytes are free', async () => (await heldBytes()) === 0)
+  })
+})
+
 describe('connections', () => {
+  test('with more than eight waiting requests are closed', async () => {
+    const { socket, seen } = dial('127.0.2.2')
+    socket.write('GET /api/docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(900))
+    await eventually('the end of the connection', async () => seen.closed)
+    expect(seen.text.match(/HTTP\/1\.1 200 /g)?.length ?? 0).toBeLessThan(2)
+  })
+
   test('are limited by address, and those of a trusted proxy are not', async () => {
     const open = Array.from({ length: 10 }, () => dial('127.0.2.1'))
     await eventually('those above the limit end', async () => open.filter(({ seen }) => seen.closed).length === 2)

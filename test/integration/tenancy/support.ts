@@ -1,3 +1,7 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { expect } from 'vitest'
 import type { Endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { openDatabase } from '#api/platform/database/client.ts'
@@ -31,22 +35,31 @@ const settings = {
 /** Starts an API without rate limits, with an empty database. */
 export const startMatrix = async () => {
   const databaseUrl = await aDatabase()
-  const { url, stop } = await startApi({ databaseUrl, settings })
+  const objects = await mkdtemp(join(tmpdir(), 'orrery-objects-'))
+  const stored = { ORRERY_OBJECT_STORE_URL: pathToFileURL(objects).href }
+  const api = await startApi({ databaseUrl, settings: { ...settings, ...stored } })
+  const { url } = api
+  const storedObjects = async (): Promise<string[]> => (await readdir(objects, { recursive: true })).sort()
   return {
     url,
     databaseUrl,
-    stop,
+    stop: async (): Promise<void> => {
+      await api.stop()
+      await rm(objects, { recursive: true, force: true })
+    },
     /** Creates a tenant with one object of each kind. */
     aFullTenant: (suffix: string): Promise<FullTenant> => aFullTenant(url, suffix),
     /** Sends the request of the matrix to an endpoint, with these ids. `more` are further headers. */
     request: (endpoint: Endpoint, of: RequestIds, credential: Credential, more: Record<string, string> = {}) =>
       sendRequest(url, endpoint, of, { ...headersOf(endpoint, of, credential), ...more }),
-    /** Sends requests, and fails if any row has changed afterwards. */
+    /** Sends requests, and fails if any row or stored object has changed afterwards. */
     changingNothing: async <T>(sendRequests: () => Promise<T>): Promise<T> => {
       await eventually('nothing waits for the cluster', async () => !(await dumpRows(databaseUrl)).waiting)
       const before = await dumpRows(databaseUrl)
+      const objectsBefore = await storedObjects()
       const answer = await sendRequests()
       expect((await dumpRows(databaseUrl)).rows).toEqual(before.rows)
+      expect(await storedObjects()).toEqual(objectsBefore)
       return answer
     },
     /** Runs SQL statements as the owner of the database. */
