@@ -6,7 +6,7 @@ export type BudgetLimits = {
   readonly free: number
 }
 
-/** What is used up: the share of the group, or the whole budget. */
+/** The part of a budget that is used up: the share of the group, or the total. */
 export type Shortage = 'group' | 'total'
 
 /** The bytes that one request holds. */

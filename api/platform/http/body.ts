@@ -46,7 +46,7 @@ const createRateCheck = (clock: Clock) => {
   }
 }
 
-/** How a body is read: into the bytes that the request holds. */
+/** The lease of the request, which holds the bytes of the body, and the clock that measures its rate. */
 export type BodyReader = { readonly lease: Lease; readonly clock: Clock }
 
 /**
