@@ -1,6 +1,7 @@
-import { connect, type Socket } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Socket } from 'node:net'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type ApiProcess, aDatabase, rootApiKey, startApi } from '#test/support/processes.ts'
+import { dial } from '#test/support/tcpClient.ts'
 import { aTenant } from '#test/support/tenant.ts'
 import { expectWithin } from '#test/support/timing.ts'
 import { eventually } from '#test/support/wait.ts'
@@ -20,21 +21,11 @@ beforeAll(async () => {
 afterAll(() => api?.stop())
 
 /** A connection from a loopback address of its own, so that tests do not share limits. */
-const dial = (localAddress: string) => {
-  const socket = connect({ port: Number(new URL(api.url).port), host: '127.0.0.1', localAddress })
-  const seen = { text: '', closed: false }
-  socket.on('error', () => undefined)
-  socket.on('data', (data) => {
-    seen.text += data.toString()
-  })
-  socket.on('close', () => {
-    seen.closed = true
-  })
-  return { socket, seen }
-}
+const dialFrom = (localAddress: string) =>
+  dial({ port: Number(new URL(api.url).port), host: '127.0.0.1', localAddress })
 
 const ask = async (from: string, headers: Record<string, string> = {}, path = '/api/worlds/public/') => {
-  const { socket, seen } = dial(from)
+  const { socket, seen } = dialFrom(from)
   const lines = Object.entries({ host: 'x', connection: 'close', ...headers }).map(
     ([name, value]) => `${name}: ${value}`,
   )
@@ -48,7 +39,7 @@ const upload = (socket: Socket, bytes: number): void => {
 }
 
 test('an authorised body that drips is refused with 408 within seconds, and its connection ends', async () => {
-  const { socket, seen } = dial('127.0.1.9')
+  const { socket, seen } = dialFrom('127.0.1.9')
   const lines = ['POST /api/organizations/ HTTP/1.1', 'host: x', `x-api-key: ${rootApiKey}`, 'content-length: 1000']
   socket.write(`${lines.join('\r\n')}\r\ncontent-type: application/json\r\n\r\n`)
   const dripping = setInterval(() => socket.write(' '), 200)
@@ -60,7 +51,7 @@ test('an authorised body that drips is refused with 408 within seconds, and its 
 
 describe('a refused request whose body is still coming', () => {
   test('is answered at once with Connection: close, and its connection ends within seconds', async () => {
-    const { socket, seen } = dial('127.0.1.1')
+    const { socket, seen } = dialFrom('127.0.1.1')
     upload(socket, 30_000_000)
     const dripping = setInterval(() => socket.write('x'), 100)
     const answeredMs = performance.now()
@@ -73,7 +64,7 @@ describe('a refused request whose body is still coming', () => {
   })
 
   test('also ends soon if the body is small and arrives slowly', async () => {
-    const { socket, seen } = dial('127.0.1.4')
+    const { socket, seen } = dialFrom('127.0.1.4')
     upload(socket, 1_000)
     const dripping = setInterval(() => socket.write('x'), 100)
     await eventually('the answer', async () => seen.text !== '')
@@ -82,7 +73,7 @@ describe('a refused request whose body is still coming', () => {
   })
 
   test('is not read beyond a few hundred KB', async () => {
-    const { socket, seen } = dial('127.0.1.2')
+    const { socket, seen } = dialFrom('127.0.1.2')
     upload(socket, 30_000_000)
     const chunk = Buffer.alloc(64 * 1024)
     const pump = (): void => {
@@ -97,7 +88,7 @@ describe('a refused request whose body is still coming', () => {
   })
 
   test('of more bytes than allowed is rejected by its Content-Length alone', async () => {
-    const { socket, seen } = dial('127.0.1.3')
+    const { socket, seen } = dialFrom('127.0.1.3')
     socket.write(
       `POST /api/organizations/ HTTP/1.1\r\nhost: x\r\nx-api-key: ${rootApiKey}\r\n` +
         'content-type: application/json\r\ncontent-length: 2000000\r\n\r\n',
@@ -116,7 +107,7 @@ describe('the bytes that the requests of an organization hold in memory', () => 
     const tenant = await aTenant(api.url)
     const key = await tenant.key([`${tenant.paths.organization}/**:w`])
     const begin = () => {
-      const { socket, seen } = dial('127.0.1.8')
+      const { socket, seen } = dialFrom('127.0.1.8')
       const lines = [
         'PATCH /api/organizations/current/pictureUrl/ HTTP/1.1',
         'host: x',
@@ -143,22 +134,22 @@ describe('the bytes that the requests of an organization hold in memory', () => 
 
 describe('connections', () => {
   test('with more than eight waiting requests are closed', async () => {
-    const { socket, seen } = dial('127.0.2.2')
+    const { socket, seen } = dialFrom('127.0.2.2')
     socket.write('GET /api/docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(900))
     await eventually('the end of the connection', async () => seen.closed)
     expect(seen.text.match(/HTTP\/1\.1 200 /g)?.length ?? 0).toBeLessThan(2)
   })
 
   test('are limited by address, and those of a trusted proxy are not', async () => {
-    const open = Array.from({ length: 10 }, () => dial('127.0.2.1'))
+    const open = Array.from({ length: 10 }, () => dialFrom('127.0.2.1'))
     await eventually('those above the limit end', async () => open.filter(({ seen }) => seen.closed).length === 2)
-    const proxied = Array.from({ length: 10 }, () => dial('127.0.0.2'))
+    const proxied = Array.from({ length: 10 }, () => dialFrom('127.0.0.2'))
     expect((await ask('127.0.0.2')).status).toBe(401)
     expect(proxied.filter(({ seen }) => seen.closed)).toEqual([])
     open[0]?.socket.destroy()
     for (const { socket } of [...open, ...proxied]) socket.destroy()
     await eventually('a place is free again', async () => {
-      const { socket, seen } = dial('127.0.2.1')
+      const { socket, seen } = dialFrom('127.0.2.1')
       socket.write('GET /livez HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
       return eventually('the answer', async () => seen.closed && seen.text.startsWith('HTTP/1.1 200'), {
         timeoutMs: 1_000,
@@ -201,4 +192,24 @@ describe('the address of a client', () => {
     expect((await ask('127.0.3.2', { 'x-api-key': rootApiKey })).status).toBe(200)
     expect((await ask('127.0.3.3', bad)).status).toBe(401)
   })
+})
+
+test('a connection whose client does not read its responses is closed, and frees its place', async () => {
+  const settings = { ORRERY_LIMIT_CONNECTIONS_PER_ADDRESS: '2' }
+  const { url, stop } = await startApi({ databaseUrl: await aDatabase(), settings })
+  onTestFinished(() => stop())
+  const open = () => dial({ port: Number(new URL(url).port), host: '127.0.0.1', localAddress: '127.0.4.1' })
+  // Nine responses of 1.7 MB are more than the system buffers.
+  for (const { socket } of [open(), open()]) {
+    socket.pause().write('GET /api/docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(9))
+    onTestFinished(() => void socket.destroy())
+  }
+  const isServed = async (): Promise<boolean> => {
+    const { socket, seen } = open()
+    socket.write('GET /livez HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
+    await eventually('the end of the connection', async () => seen.closed)
+    return seen.text.startsWith('HTTP/1.1 200')
+  }
+  await eventually('both places are taken', async () => !(await isServed()))
+  await eventually('a place is free', isServed)
 })

@@ -111,7 +111,7 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
   }
   if (reply.body === undefined) return answer(c, null, { status, headers })
   const text = JSON.stringify(reply.body)
-  // What a request has changed cannot be refused any more. Such a response is about as large as the body of the request.
+  // A change is committed by now, so its response is sent even if it does not fit. It has one resource, or the results of one action.
   if (endpoint.method === 'get') holdOrRefuse(lease, text.length)
   return answer(c, text, { status, headers: { ...headers, 'content-type': 'application/json' } })
 }

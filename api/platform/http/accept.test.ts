@@ -1,7 +1,8 @@
 import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { createFakeClock } from '#test/support/fakeClock.ts'
+import { dial } from '#test/support/tcpClient.ts'
 import { eventually } from '#test/support/wait.ts'
 import { deferSilentConnections } from './accept.ts'
 
@@ -29,15 +30,7 @@ const startServer = async () => {
   const accepted = (): Promise<number> => new Promise((resolve) => server.getConnections((_, count) => resolve(count)))
   const client = async () => {
     const before = await accepted()
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
-    const seen = { text: '', closed: false }
-    socket.on('error', () => undefined)
-    socket.on('data', (data) => {
-      seen.text += data.toString()
-    })
-    socket.on('close', () => {
-      seen.closed = true
-    })
+    const { socket, seen } = dial({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' })
     started.push(() => void socket.destroy())
     await eventually('one more connection', async () => (await accepted()) > before)
     return { socket, seen }

@@ -8,7 +8,7 @@ const headers = { 'retry-after': '2' }
 export const holdOrRefuse = ({ hold }: Lease, bytes: number): void => {
   const shortage = hold(bytes)
   if (shortage === undefined) return
-  const retry = 'Retry after the time in Retry-After.'
+  const retry = 'Retry after the time in Retry-After. For a list, a lower limit makes the response smaller.'
   if (shortage === 'group') {
     const detail = `The requests in progress of this organization or address hold too many bytes in memory. ${retry}`
     throw new Problem('rate_limited', detail, { headers })

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
+import { dial } from '#test/support/tcpClient.ts'
 import { eventually } from '#test/support/wait.ts'
 import { handleInTurn } from './inTurn.ts'
 
@@ -12,15 +13,7 @@ const startServer = async () => {
   handleInTurn(server, ({ url = '' }, response) => handled.push({ path: url, response }))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
-  const seen = { text: '', closed: false }
-  socket.on('error', () => undefined)
-  socket.on('data', (data) => {
-    seen.text += data.toString()
-  })
-  socket.on('close', () => {
-    seen.closed = true
-  })
+  const { socket, seen } = dial({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' })
   onTestFinished(() => {
     socket.destroy()
     server.closeAllConnections()
