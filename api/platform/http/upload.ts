@@ -45,7 +45,8 @@ const onlyFile = async (bytes: Buffer, contentType: string): Promise<File> => {
 const refuseManyParts = (bytes: Buffer, contentType: string): void => {
   const [, quoted, plain] = /;\s*boundary=(?:"([^"]+)"|([^\s;]+))/i.exec(contentType) ?? []
   const boundary = quoted ?? plain
-  if (boundary === undefined) throw new Problem('invalid_request', 'The Content-Type has no boundary.')
+  if (boundary === undefined)
+    throw new Problem('invalid_request', 'The Content-Type has no boundary. Send multipart/form-data; boundary=….')
   const delimiter = `--${boundary}`
   let parts = -1
   for (let at = bytes.indexOf(delimiter); at >= 0; at = bytes.indexOf(delimiter, at + delimiter.length)) {
