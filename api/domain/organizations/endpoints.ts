@@ -83,7 +83,6 @@ export const organizationEndpoints = [
       body: patchOrganizationBody,
       created: createOrganizationBody,
       status: 204,
-      problems: [409],
       handle: async (ctx, { body }) => {
         await patchOrganization(ctx, body)
         return {}
