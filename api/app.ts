@@ -59,7 +59,7 @@ export const createApp = (options: AppOptions) => {
   const limits = createRateLimits(
     deps.clock,
     options.rateLimits,
-    (tenantId) => deps.cachedLimits(tenantId).maxRequestsPerSecond,
+    (organizationId) => deps.cachedLimits(organizationId).maxRequestsPerSecond,
   )
   const addressOf = (c: HonoContext<Env>): string => (c.env?.incoming ? options.clientAddress(c.env.incoming) : '')
   const authenticate = createAuthenticator({

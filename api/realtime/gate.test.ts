@@ -44,7 +44,7 @@ test('refuses every connection after close', () => {
 test('limits the connections of an organization over all of its keys, until one ends', () => {
   const counts = new Map<string, number>()
   const gate = createGate({ socketsPerKey: 10, socketsPerAddress: 10 }, { counts, maxOf: () => 2 })
-  const keyOf = (id: string, homeTenantId: string) => ({ ...key(id), homeTenantId })
+  const keyOf = (id: string, organizationId: string) => ({ ...key(id), organizationId })
   const leave = gate.enter(keyOf('a', 'org-1'), '::1')
   gate.enter(keyOf('b', 'org-1'), '::2')
   expect(() => gate.enter(keyOf('c', 'org-1'), '::3')).toThrow(limited)

@@ -25,7 +25,7 @@ export const createGate = (
   let closed = false
   return {
     /** Counts a connection and returns a function that ends the count. Throws a 429 or 503 if a limit is reached. */
-    enter: ({ kind, bucket, homeTenantId: home }: Principal, clientAddress: string): (() => void) => {
+    enter: ({ kind, bucket, organizationId: home }: Principal, clientAddress: string): (() => void) => {
       const address = addressBlock(clientAddress)
       if (closed || all >= maxConnections) {
         throw new Problem('unavailable', 'The replica accepts no more connections. Connect again.', {

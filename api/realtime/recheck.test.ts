@@ -172,9 +172,10 @@ test('reads a token of the built-in issuer again when its key, its signing key o
       id: `tok-${what}`,
       keyId: `key-${what}`,
       signingKeyId: `signing-${what}`,
-      tenantId: 'org-1',
+      organizationId: 'org-1',
       userId: 'ann',
       permissions: ['*'],
+      expiresAtMs: Number.MAX_SAFE_INTEGER,
     }
     const principal: Principal = { ...platform, kind: 'user', id: what, token }
     keys.set(token.id, principal)
@@ -197,14 +198,19 @@ test('reads a token of the built-in issuer again when its key, its signing key o
 
 test('reads the tokens of external issuers again when their organization changes', async () => {
   const { open, recheck, keys, settle, actions, stop } = startRecheck()
-  for (const [id, tenantId] of [
+  for (const [id, organizationId] of [
     ['ann', 'org-1'],
     ['bob', 'org-2'],
   ] as const) {
-    const principal: Principal = { ...keyOf(id), kind: 'user', bucket: `${tenantId} user issuer ${id}`, tenantId }
+    const principal: Principal = {
+      ...keyOf(id),
+      kind: 'user',
+      bucket: `${organizationId} user issuer ${id}`,
+      organizationId,
+    }
     open({ principal })
     await settle()
-    keys.set(id, { ...principal, permissions: [`organizations/${tenantId}:r`] })
+    keys.set(id, { ...principal, permissions: [`organizations/${organizationId}:r`] })
   }
   recheck.changed('org-1')
   await settle()

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createRateLimits } from '#api/domain/endpoint/rateLimit.ts'
 import { createGate } from '#api/realtime/gate.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
-import { createTokenVerifier } from './token.ts'
+import { createTokenVerifier, toVerifiedToken } from './token.ts'
 
 /** An unsigned token. The fake issuer below accepts it. */
 const tokenOf = (organizationId: string): string =>
@@ -52,6 +52,12 @@ test('throws a 503 if the keys of an external issuer cannot be fetched', async (
   })
   const token = `${Buffer.from('{"alg":"ES256","kid":"key-1"}').toString('base64url')}.${tokenOf('org-1').split('.')[1]}.AA`
   await expect(verify(token)).rejects.toMatchObject({ code: 'unavailable', headers: { 'retry-after': '5' } })
+})
+
+test('a token with an expiry that no number can hold is invalid', () => {
+  const payload = { sub: 'ann', organization_id: 'org-00000000000000000000000000' }
+  expect(toVerifiedToken({ ...payload, exp: 60 })).toMatchObject({ expiresAtMs: 90_000 })
+  expect(() => toVerifiedToken({ ...payload, ...(JSON.parse('{"exp": 1e400}') as { exp: number }) })).toThrow()
 })
 
 test('users of two tenants with the same issuer and subject have separate request limits', async () => {

@@ -56,6 +56,8 @@ const claimsSchema = z.object({
   sub: freeText().refine((text) => text.isWellFormed()),
   organization_id: z.string().refine((id) => isId('organization', id)),
   permissions: z.array(boundedText(maxPermissionLength)).max(256).default([]),
+  // A number that JSON cannot represent, such as 1e400, would be an expiry that never comes.
+  exp: z.number(),
 })
 
 /**
@@ -63,8 +65,8 @@ const claimsSchema = z.object({
  * a claim is invalid.
  */
 export const toVerifiedToken = (payload: JWTPayload): VerifiedToken => {
-  const { sub, organization_id: organizationId, permissions } = claimsSchema.parse(payload)
-  const expiresAtMs = ((payload.exp ?? 0) + clockToleranceSeconds) * 1_000
+  const { sub, organization_id: organizationId, permissions, exp } = claimsSchema.parse(payload)
+  const expiresAtMs = (exp + clockToleranceSeconds) * 1_000
   return { userId: sub, organizationId, permissions: permissionsWithin(organizationId, permissions), expiresAtMs }
 }
 
@@ -102,10 +104,10 @@ export const createTokenVerifier = (options: {
         return await confirm({ ...toPrincipal(iss, claims), external: { issuer: iss, groups, permissions } })
       }
       const { issued, ...claims } = await issuer.verify(token)
-      const { userId, organizationId, permissions } = claims
+      const { userId, organizationId, permissions, expiresAtMs } = claims
       return await confirm({
         ...toPrincipal(iss, claims),
-        token: { ...issued, userId, tenantId: organizationId, permissions },
+        token: { ...issued, userId, organizationId, permissions, expiresAtMs },
       })
     } catch (error) {
       if (error instanceof Problem || (error instanceof Error && error.name === 'DrizzleQueryError')) throw error
@@ -137,8 +139,7 @@ const toPrincipal = (iss: string, { userId, organizationId, permissions, expires
   bucket: `${organizationId} user ${encodeURIComponent(iss)} ${userId}`,
   claims: [],
   permissions,
-  tenantId: organizationId,
-  homeTenantId: organizationId,
+  organizationId,
   expiresAtMs,
 })
 

@@ -83,7 +83,8 @@ export const getAccess = async (ctx: Context, input: { worldId: string; userId: 
       ),
     )
   const path = pathOf(organizationId, ctx.projectId, input.worldId)
-  const isMember = principal.tenantId === organizationId && strongestVerb(principal.permissions, path) !== undefined
+  const isMember =
+    principal.organizationId === organizationId && strongestVerb(principal.permissions, path) !== undefined
   const hasAccess =
     row?.context.isActive === true &&
     (row.phase === 'Starting' || row.phase === 'Active') &&

@@ -50,7 +50,7 @@ test('counts starts per world and scope, and not for the platform key', () => {
 test('the keys of an organization share its limit, and another organization has its own', () => {
   const clock = createFakeClock()
   const { countRequest } = createRateLimits(clock, { ...options, burst: 100 }, () => 1)
-  const keyOf = (organizationId: string, id: string) => ({ ...aKey(id), homeTenantId: organizationId })
+  const keyOf = (organizationId: string, id: string) => ({ ...aKey(id), organizationId })
   for (let at = 0; at < 10; at += 1) countRequest(keyOf('org-1', `key-${at}`))
   expect(() => countRequest(keyOf('org-1', 'key-10'))).toThrow('maxRequestsPerSecond')
   countRequest(keyOf('org-2', 'key-11'))
@@ -61,7 +61,7 @@ test('the keys of an organization share its limit, and another organization has 
 
 test('a request above the limit of its key does not count against the organization', () => {
   const { countRequest } = createRateLimits(createFakeClock(), { ...options, burst: 1 }, () => 1)
-  const keyOf = (id: string) => ({ ...aKey(id), homeTenantId: 'org-1' })
+  const keyOf = (id: string) => ({ ...aKey(id), organizationId: 'org-1' })
   countRequest(keyOf('a'))
   for (let at = 0; at < 50; at += 1) expect(() => countRequest(keyOf('a'))).toThrow('requests per second')
   for (let at = 0; at < 9; at += 1) countRequest(keyOf(`b-${at}`))

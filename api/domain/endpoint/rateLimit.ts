@@ -99,7 +99,7 @@ export const createRateLimits = (
         throw tooMany(rate, oneInSeconds, headers)
       }
       // A request above the limit of its credential does not count against its organization.
-      if (principal.homeTenantId !== undefined) takeShare(principal.homeTenantId, headers)
+      if (principal.organizationId !== undefined) takeShare(principal.organizationId, headers)
       return headers
     },
     /** Counts a missing or invalid credential by client address. Throws a 429 above the limit. */

@@ -123,9 +123,9 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
 export const openLease = (
   { inFlight }: Pick<Runtime, 'inFlight'>,
   c: HonoContext<Env>,
-  { homeTenantId, kind, bucket }: Principal,
+  { organizationId, kind, bucket }: Principal,
 ): Lease => {
-  const lease = inFlight.open(homeTenantId ?? (kind === 'anonymous' ? bucket : undefined))
+  const lease = inFlight.open(organizationId ?? (kind === 'anonymous' ? bucket : undefined))
   c.set('lease', lease)
   return lease
 }
@@ -135,11 +135,11 @@ export const openLease = (
  * requests without a credential.
  */
 const runInShare = <T>({ principal, runRequest }: Context, run: () => Promise<T>): Promise<T> => {
-  const { homeTenantId, kind } = principal
+  const { organizationId, kind } = principal
   const [share, whose] =
-    homeTenantId === undefined
+    organizationId === undefined
       ? sharesWithoutOrganization[kind === 'anonymous' ? kind : 'platform']
-      : [homeTenantId, 'of the organization']
+      : [organizationId, 'of the organization']
   const refuse = (): Problem => {
     const detail = `Too many requests ${whose} are in progress. Retry after the time in Retry-After.`
     return new Problem('rate_limited', detail, { headers: { 'retry-after': '2' } })

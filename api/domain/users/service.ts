@@ -14,7 +14,10 @@ const maxTokenMs = maxTokenMinutes * 60_000
 /** The maximum number of unexpired revocations of an organization. */
 const maxRevoked = 10_000
 
-/** Creates a token of the built-in issuer for a user, with at most the permissions of the caller. */
+/**
+ * Creates a token of the built-in issuer for a user, with at most the permissions of the caller. It expires no later than the
+ * caller's credential.
+ */
 export const createToken = async (
   ctx: Context,
   userId: string,
@@ -23,8 +26,9 @@ export const createToken = async (
   const excess = permissions.filter((each) => !mayGrant(ctx.principal.permissions, each))
   if (excess.length > 0)
     throw new Problem('forbidden', `The credential cannot grant permissions that it lacks: ${excess.join(', ')}.`)
-  const expiresAt = new Date(ctx.clock.now() + durationMinutes * 60_000)
   const { organizationId, principal } = ctx
+  const requestedMs = ctx.clock.now() + durationMinutes * 60_000
+  const expiresAt = new Date(Math.min(requestedMs, principal.expiresAtMs ?? Number.POSITIVE_INFINITY))
   const tokenId = ctx.newId('token')
   const keyId = principal.platformKeyId ?? principal.id
   const accessToken = await ctx.issuer.sign({ id: tokenId, keyId, userId, organizationId, permissions, expiresAt })

@@ -7,14 +7,12 @@ export type Principal = {
   readonly id: string
   /** The id of the platform key that was used. Tokens that it mints end when this key is no longer configured. */
   readonly platformKeyId?: string
-  /** The key under which requests and connections are counted. It begins with the tenant of the credential. */
+  /** The key under which requests and connections are counted. It begins with the organization of the credential. */
   readonly bucket: string
-  /** The tenant whose limits count this credential; absent for the platform key and without a credential. */
-  readonly homeTenantId?: string
+  /** The organization of the credential, whose limits count it; absent for the platform key and without a credential. */
+  readonly organizationId?: string
   readonly permissions: readonly string[]
   readonly claims: readonly string[]
-  /** The tenant of a user's token. */
-  readonly tenantId?: string
   /** The expiry of the credential, in epoch milliseconds. */
   readonly expiresAtMs?: number
   /** The CIDR blocks from which a key may be used. */
@@ -40,19 +38,21 @@ export type IssuedToken = {
   readonly id: string
   readonly keyId: string
   readonly signingKeyId: string
-  readonly tenantId: string
+  readonly organizationId: string
   readonly userId: string
   readonly permissions: readonly string[]
+  /** The expiry of the token itself, in epoch milliseconds. The key that minted it may end earlier. */
+  readonly expiresAtMs: number
 }
 
 /**
- * Returns the ids whose changes affect a principal: its API key, or the tenant and the token with the keys that minted and signed
+ * Returns the ids whose changes affect a principal: its API key, or the organization and the token with the keys that minted and signed
  * it. The first is that of the caller alone.
  */
-export const credentialIds = ({ kind, id, bucket, token, tenantId = '' }: Principal): readonly string[] => {
+export const credentialIds = ({ kind, id, bucket, token, organizationId = '' }: Principal): readonly string[] => {
   if (kind === 'key') return [id]
   if (kind !== 'user') return []
-  return token === undefined ? [bucket, tenantId] : [token.id, token.keyId, token.signingKeyId, tenantId]
+  return token === undefined ? [bucket, organizationId] : [token.id, token.keyId, token.signingKeyId, organizationId]
 }
 
 /**
@@ -61,6 +61,10 @@ export const credentialIds = ({ kind, id, bucket, token, tenantId = '' }: Princi
  */
 export const callerName = ({ kind, id, bucket }: Pick<Principal, 'kind' | 'id' | 'bucket'>): string =>
   kind === 'user' ? bucket : id
+
+/** Reports whether a credential ends at some time, or is valid in some networks only. */
+export const isRestricted = ({ expiresAtMs, allowedNetworks }: Principal): boolean =>
+  expiresAtMs !== undefined || allowedNetworks !== undefined
 
 /** Returns the principal of a request without a credential, identified by the client address. */
 export const anonymous = (address: string): Principal => ({

@@ -81,14 +81,31 @@ describe('a token of the built-in issuer', () => {
     const key = await aKeyOf(tenant, everything, more)
     const mint = async (userId = 'ann') =>
       (
-        await key.rest.call<{ accessToken: string; tokenId: string }>('POST', `/api/users/${userId}/tokens/`, {
-          permissions: everything,
-        })
+        await key.rest.call<{ accessToken: string; tokenId: string; expiresAt: string }>(
+          'POST',
+          `/api/users/${userId}/tokens/`,
+          {
+            permissions: everything,
+          },
+        )
       ).body
     const made = await mint()
     expect(await statusesOfToken(tenant, made.accessToken)).toEqual([200, 200])
     return { tenant, key, mint, ...made }
   }
+
+  test('ends with its key when that expires by time, also on an open socket', async () => {
+    const { tenant, key, mint, accessToken } = await aMinter({ expiresAt: inSeconds(60) })
+    const socket = await openSocket(urls[1] ?? '', { ...tenant.scope, token: accessToken })
+    const expiresAt = inSeconds(3)
+    expect((await tenant.rest.call('PATCH', key.path, { expiresAt })).status).toBe(200)
+    await within('the earlier end', async () => Date.parse((await mint()).expiresAt) <= Date.parse(expiresAt))
+    expect((await socket.closes()).code).toBe(4401)
+    expectWithin(Date.now() - Date.parse(expiresAt), 1_000)
+    await within('401 everywhere', async () =>
+      (await statusesOfToken(tenant, accessToken)).every((status) => status === 401),
+    )
+  })
 
   test('names itself and the key that minted it', async () => {
     const { accessToken, tokenId, key } = await aMinter()
@@ -275,7 +292,7 @@ describe('an organization', () => {
     }
     expect(await patchAs(first, 'shared-name')).toEqual({ status: 204, body: undefined })
     expect(await patchAs(second, 'shared-name')).toEqual(await patchAs(second, 'free-name'))
-    expect((await second.rest.call('PATCH', path, { tenantId: 'shared-name' })).status).toBe(409)
+    expect((await second.rest.call('PATCH', path, { tenantId: 'shared-name' })).status).toBe(204)
   })
 
   test('is created by a key and its descendants up to a limit, which the platform key does not have', async () => {

@@ -67,7 +67,7 @@ const principalOfKey = (row: KeyRow, rotation: number, nowMs: number): Principal
     kind: 'key' as const,
     id: row.id,
     bucket: `${row.organizationId} key ${row.id}`,
-    homeTenantId: row.organizationId,
+    organizationId: row.organizationId,
     // A bot's key can only read worlds, whatever its other claims are.
     permissions: isBot ? permissionsOfBot(row.permissions) : row.permissions,
     claims: isBot ? ['bot'] : claims,
@@ -86,30 +86,37 @@ export const createCredentialReader =
   async (principals: readonly Principal[]): Promise<(Principal | undefined)[]> => {
     const keys = principals.filter(({ kind }) => kind === 'key')
     const tokens = principals.flatMap(({ token }) => token ?? [])
-    const tenantIds = principals.flatMap(({ external, tenantId }) => (external && tenantId ? [tenantId] : []))
+    const organizationIds = principals.flatMap(({ external, organizationId }) =>
+      external && organizationId ? [organizationId] : [],
+    )
     const [keyRows, minters, mappings] = await Promise.all([
       readKeyRows(db, keys),
       readMinters(db, tokens, platformKeyIds),
-      readGroupMappings(db, tenantIds),
+      readGroupMappings(db, organizationIds),
     ])
     return principals.map((principal) => {
-      const { kind, token, external, tenantId = '', rotation = 0 } = principal
+      const { kind, token, external, organizationId = '', rotation = 0 } = principal
       if (kind === 'key') {
         const row = keyRows.get(principal.id)
         return row && principalOfKey(row, rotation, now())
       }
       if (external !== undefined) {
-        const own = mappings.get(tenantId)
-        return own && { ...principal, permissions: permissionsOfExternal(tenantId, external, own) }
+        const own = mappings.get(organizationId)
+        return own && { ...principal, permissions: permissionsOfExternal(organizationId, external, own) }
       }
       if (token === undefined) return principal
       const minter = minters.get(token.id)
       const maker = minter === 'platform' ? platform : minter && principalOfKey(minter, minter.rotation, now())
-      return (
-        maker && { ...principal, permissions: token.permissions.filter((each) => mayGrant(maker.permissions, each)) }
-      )
+      return maker && principalOfToken(principal, token, maker)
     })
   }
+
+/** Reduces a token to what the key that minted it holds now: its permissions, and its expiry if that is earlier. */
+const principalOfToken = (principal: Principal, token: IssuedToken, maker: Principal): Principal => ({
+  ...principal,
+  permissions: token.permissions.filter((each) => mayGrant(maker.permissions, each)),
+  expiresAtMs: Math.min(token.expiresAtMs, maker.expiresAtMs ?? Number.POSITIVE_INFINITY),
+})
 
 const readKeyRows = async (db: Database, keys: readonly Principal[]): Promise<Map<string, KeyRow>> => {
   if (keys.length === 0) return new Map()
@@ -142,15 +149,15 @@ const readMinters = async (
 ): Promise<Map<string, KeyRow | 'platform'>> => {
   if (tokens.length === 0) return new Map()
   const wanted = sql`jsonb_to_recordset(${JSON.stringify(tokens)}::text::jsonb)
-    as t(id text, "keyId" text, "signingKeyId" text, "tenantId" text, "userId" text)`
+    as t(id text, "keyId" text, "signingKeyId" text, "organizationId" text, "userId" text)`
   const rows = await db
     .select({ tokenId: sql<string>`t.id`, keyId: sql<string>`t."keyId"`, key: keyColumns })
     .from(wanted)
     .leftJoin(apiKeys, sql`${apiKeys.id} = t."keyId"`)
     .where(
       sql`exists (select from ${signingKeys} s where s.id = t."signingKeyId") and not exists (select from
-        ${revokedTokens} r where r.organization_id = t."tenantId" and r.user_id = t."userId" and r.id = t.id)
-        and exists (select from ${organizations} o where o.id = t."tenantId" and o.deleting_at is null)`,
+        ${revokedTokens} r where r.organization_id = t."organizationId" and r.user_id = t."userId" and r.id = t.id)
+        and exists (select from ${organizations} o where o.id = t."organizationId" and o.deleting_at is null)`,
     )
   return new Map(
     rows.flatMap(({ tokenId, keyId, key }): [string, KeyRow | 'platform'][] =>
