@@ -4,6 +4,7 @@ import type { GroupMapping } from '#api/domain/access/groups.ts'
 import { mayGrant, permissionsWithin } from '#api/domain/access/permissions.ts'
 import { maySignFor } from '#api/domain/access/token.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
+import { isRestricted } from '#api/platform/auth/principal.ts'
 import { createFaultList } from '#api/platform/http/faults.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import type { Groups } from './schema.ts'
@@ -23,8 +24,8 @@ export const getGroups = async (ctx: Context): Promise<Groups> => {
 
 /**
  * Replaces the group mappings of the organization. Every replica applies them within a second, also to open connections. Throws
- * a 403 for permissions that the caller lacks or that lie outside the organization, and a 400 for an issuer that may not sign
- * tokens for it.
+ * a 403 for permissions that the caller lacks or that lie outside the organization, and for new permissions from a caller that
+ * expires or is valid in some networks only. Throws a 400 for an issuer that may not sign tokens for the organization.
  */
 export const putGroups = async (ctx: Context, { groups }: Groups): Promise<Groups> => {
   refuseEscalation(
@@ -33,15 +34,32 @@ export const putGroups = async (ctx: Context, { groups }: Groups): Promise<Group
   )
   refuseUnknownIssuers(ctx, groups)
   await ctx.db.transaction(async (tx) => {
-    const changed = await tx
+    const [row] = await tx
+      .select({ present: organizations.groupMappings })
+      .from(organizations)
+      .where(whereOrganization(ctx))
+      .for('no key update')
+    if (row === undefined) throw notFound()
+    if (isRestricted(ctx.principal)) refuseAdditions(row.present, groups)
+    await tx
       .update(organizations)
       .set({ groupMappings: groups, updatedAt: new Date(ctx.clock.now()) })
       .where(whereOrganization(ctx))
-      .returning({ id: organizations.id })
-    if (changed.length === 0) throw notFound()
   })
   ctx.tokens.forget(ctx.organizationId)
   return { groups }
+}
+
+/** Throws a 403 if a group gets a permission that it does not have yet. */
+const refuseAdditions = (present: readonly GroupMapping[], groups: readonly GroupMapping[]): void => {
+  const nameOf = ({ issuer, group }: GroupMapping, permission: string) => JSON.stringify([issuer, group, permission])
+  const namesOf = (mapping: GroupMapping) => mapping.permissions.map((permission) => nameOf(mapping, permission))
+  const existing = new Set(present.flatMap(namesOf))
+  if (groups.flatMap(namesOf).every((each) => existing.has(each))) return
+  const detail =
+    'The credential expires or is valid in some networks only, and the permissions of groups are not restricted in this way. ' +
+    'It may only remove permissions. Use a key without expiresAt and allowedNetworks to add them.'
+  throw new Problem('forbidden', detail)
 }
 
 const refuseEscalation = ({ principal, organizationId }: Context, permissions: readonly string[]): void => {

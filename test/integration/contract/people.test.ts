@@ -273,6 +273,31 @@ describe('the groups of an external token', () => {
     expect((await user.call('PUT', groups, body(everything))).status).toBe(403)
   })
 
+  test('get no new permissions from a key that expires or has allowed networks, since theirs would be unrestricted', async () => {
+    const everything = [`${own.paths.organization}/**:*`]
+    await put(mapping('players', 'r'), mapping('operators', 'w'))
+    for (const restriction of [
+      { expiresAt: new Date(Date.now() + 600_000).toISOString() },
+      { allowedNetworks: ['127.0.0.0/8', '::1/128'] },
+    ]) {
+      const made = await own.rest.call<{ apiKey: string }>('POST', '/api/organizations/apiKeys/', {
+        displayName: 'Restricted',
+        permissions: everything,
+        ...restriction,
+      })
+      const restricted = createRest(api.url, own.scope, made.body.apiKey)
+      const putRestricted = async (...mappings: object[]) =>
+        (await restricted.call('PUT', groups, { groups: mappings })).status
+      for (const added of [mapping('admins', 'r'), mapping('players', 'w'), mapping('players', 'r', otherIssuer)]) {
+        expect(await putRestricted(mapping('players', 'r'), added)).toBe(403)
+      }
+      expect(await putRestricted(mapping('operators', 'w'), mapping('players', 'r'))).toBe(200)
+    }
+    expect((await own.rest.call('GET', groups)).body).toEqual({
+      groups: [mapping('operators', 'w'), mapping('players', 'r')],
+    })
+  })
+
   test('have limits', async () => {
     const many = (count: number) => Array.from({ length: count }, (_, at) => mapping(`group-${at}`, 'r'))
     expect((await put(...many(64))).status).toBe(200)
