@@ -71,7 +71,10 @@ const features = z.strictObject({
     .strictObject({
       unique: z.boolean().exactOptional(),
       pattern: text(256)
-        .refine(isLinearPattern, 'must be a regular expression in RE2 syntax')
+        .refine(
+          isLinearPattern,
+          'must be a regular expression in RE2 syntax, with repetitions that expand to at most 5,000 parts',
+        )
         .exactOptional()
         .meta({ format: 'regex', examples: ['^[a-z][a-z0-9_]{2,15}$'] }),
     })
