@@ -27,6 +27,21 @@ const permission = fc.oneof(
 )
 const permissions = fc.array(permission, { maxLength: 5 })
 
+test('a verb on a scope is the strongest of the permissions that name it or a subtree around it', () => {
+  const verbsOf = (held: readonly string[], path: string) =>
+    held.map((each): Verb | undefined => {
+      const [, named = '', all, verb] = /^(.*?)(\/\*\*)?:([rw*])$/.exec(each) ?? []
+      const reaches = named === path || (all !== undefined && path.startsWith(`${named}/`))
+      return each === '*' ? '*' : reaches ? (verb as Verb) : undefined
+    })
+  fc.assert(
+    fc.property(permissions, scope, (held, path) => {
+      expect(strength(strongestVerb(held, path))).toBe(Math.max(0, ...verbsOf(held, path).map(strength)))
+    }),
+    { numRuns: 5_000 },
+  )
+})
+
 test('a grantable permission is never stronger than those of its granter, on any scope or subtree', () => {
   fc.assert(
     fc.property(permissions, permission, scope, (held, granted, path) => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { strongestVerb } from './permissions.ts'
+import { isTimed } from '#test/support/timing.ts'
+import { mayGrant, strongestVerb } from './permissions.ts'
 
 const organization = 'organizations/org-1'
 const project = `${organization}/projects/prj-1`
@@ -22,3 +23,18 @@ test.each([
 ])('%s', (_, permissions, path, verb) => {
   expect(strongestVerb(permissions, path)).toBe(verb)
 })
+
+if (isTimed) {
+  test('the time of a check does not depend on the number of permissions that are held', () => {
+    const permissionsOf = (count: number) =>
+      Array.from({ length: count }, (_, at) => `${organization}/projects/prj-${at}/**:w`)
+    const asked = permissionsOf(256)
+    const timeMs = (held: readonly string[]): number => {
+      const startedMs = performance.now()
+      for (let round = 0; round < 400; round += 1) for (const each of asked) mayGrant(held, each)
+      return performance.now() - startedMs
+    }
+    timeMs(permissionsOf(256))
+    expect(timeMs(permissionsOf(256))).toBeLessThan(8 * timeMs(permissionsOf(1)))
+  })
+}

@@ -39,34 +39,62 @@ const parse = (permission: string): Grant | undefined => {
   return { path: subtree ? pattern.slice(0, -3) : pattern, subtree, verb }
 }
 
-const reaches = (grant: Grant, path: string): boolean =>
-  grant.path === path || (grant.subtree && path.startsWith(`${grant.path}/`))
+/** Permissions as look-ups, so that a check takes time for the length of its path, not for their number. */
+type Grants = {
+  readonly all: boolean
+  /** The verbs on the scopes that permissions name without `/**`. */
+  readonly scopes: ReadonlyMap<string, Verb>
+  /** The verbs on scopes and all scopes below. */
+  readonly subtrees: ReadonlyMap<string, Verb>
+}
+
+const compile = (permissions: readonly string[]): Grants => {
+  const scopes = new Map<string, Verb>()
+  const subtrees = new Map<string, Verb>()
+  for (const permission of permissions) {
+    const grant = parse(permission)
+    if (grant === undefined) continue
+    const verbs = grant.subtree ? subtrees : scopes
+    verbs.set(grant.path, stronger(verbs.get(grant.path), grant.verb) ?? grant.verb)
+  }
+  return { all: permissions.includes('*'), scopes, subtrees }
+}
+
+const stronger = (a: Verb | undefined, b: Verb | undefined): Verb | undefined =>
+  a === undefined || (b !== undefined && includes(b, a)) ? b : a
+
+const compiled = new WeakMap<readonly string[], Grants>()
+const grantsOf = (permissions: readonly string[]): Grants => {
+  const known = compiled.get(permissions)
+  if (known !== undefined) return known
+  const grants = compile(permissions)
+  compiled.set(permissions, grants)
+  return grants
+}
 
 /**
  * Returns the strongest verb that permissions grant on a path such as `organizations/{id}/projects/{id}`, or undefined.
- * `path:verb` grants the scope alone, `path/**:verb` the scope and all scopes below, and `*` everything.
+ * `path:verb` grants the scope alone, `path/**:verb` the scope and all scopes below, and `*` everything. An array must not be
+ * changed after its first check.
  */
-export const strongestVerb = (permissions: readonly string[], path: string): Verb | undefined => {
-  let strongest: Verb | undefined
-  for (const permission of permissions) {
-    if (permission === '*') return '*'
-    const grant = parse(permission)
-    if (grant === undefined || !reaches(grant, path)) continue
-    if (strongest === undefined || includes(grant.verb, strongest)) strongest = grant.verb
+export const strongestVerb = (permissions: readonly string[], path: string): Verb | undefined =>
+  stronger(strongestVerbBeneath(permissions, path), grantsOf(permissions).scopes.get(path))
+
+/** Returns the strongest verb that permissions grant on a scope and all scopes below it, or undefined. */
+export const strongestVerbBeneath = (permissions: readonly string[], path: string): Verb | undefined => {
+  const { all, subtrees } = grantsOf(permissions)
+  if (all) return '*'
+  let strongest = subtrees.get(path)
+  for (let end = path.lastIndexOf('/'); end >= 0; end = path.lastIndexOf('/', end - 1)) {
+    strongest = stronger(strongest, subtrees.get(path.slice(0, end)))
+    if (end === 0) break
   }
   return strongest
 }
 
-/** Returns the strongest verb that permissions grant on a scope and all scopes below it, or undefined. */
-export const strongestVerbBeneath = (permissions: readonly string[], path: string): Verb | undefined =>
-  strongestVerb(
-    permissions.filter((each) => each === '*' || parse(each)?.subtree === true),
-    path,
-  )
-
 /** Reports whether a holder of permissions may grant another: only if it gives no more than they do, on every scope. */
 export const mayGrant = (held: readonly string[], permission: string): boolean => {
-  if (held.includes('*')) return true
+  if (grantsOf(held).all) return true
   const grant = parse(permission)
   if (grant === undefined) return false
   const verb = grant.subtree ? strongestVerbBeneath(held, grant.path) : strongestVerb(held, grant.path)
