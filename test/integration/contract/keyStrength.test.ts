@@ -4,7 +4,7 @@ import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts
 import { createRest } from '#test/support/rest.ts'
 import { aTenant, type Tenant } from '#test/support/tenant.ts'
 
-/** What a credential gives: rights in the organization, claims, how long it is valid, and where. */
+/** The strength of a credential: rights in the organization, claims, how long it is valid, and where. */
 type Strength = {
   /** The permissions of a key, after the path of the organization. */
   readonly permissions: readonly string[]
