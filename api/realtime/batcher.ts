@@ -18,7 +18,8 @@ export const createBatcher = <T>(options: {
   limit: number
   /** Returns the group of an item, such as its organization. */
   groupOf: (item: T) => string
-  work: (items: readonly T[]) => Promise<void>
+  /** Processes a batch. Returns the items for which it had no room, with which the next batch begins. */
+  work: (items: readonly T[]) => Promise<readonly T[]>
   clock: Clock
   log: Log
   signal: AbortSignal
@@ -30,7 +31,7 @@ export const createBatcher = <T>(options: {
     while (!queue.isEmpty && !signal.aborted) {
       const batch = queue.take(limit)
       try {
-        await work(batch)
+        queue.putBack(await work(batch))
       } catch (error) {
         log.warn({ batch: name, items: batch.length, err: error }, 'realtime: batch failed, retrying')
         for (const item of batch) queue.add(item)

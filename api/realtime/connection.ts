@@ -3,7 +3,7 @@ import type { Principal } from '#api/platform/auth/principal.ts'
 import type { Ending } from './ending.ts'
 import type { ClientHealth } from './health.ts'
 import type { JoinFrames } from './join.ts'
-import { createPending, dequeueFrames, type Frame, isEmpty, type Pending } from './pending.ts'
+import { createPending, dequeueFrames, type Frame, isEmpty, maxPendingBytes, type Pending } from './pending.ts'
 import type { ResourceName } from './protocol.ts'
 import type { Topic } from './topic.ts'
 
@@ -43,8 +43,13 @@ export type Connection = {
   ended: Ending | undefined
 }
 
-/** A topic with at least one subscription. */
-export type Entry = { readonly key: string; readonly topic: Topic; readonly subscriptions: Set<Subscription> }
+/** A topic with at least one subscription. `bytes` is the size of its last message, or 0 before the first. */
+export type Entry = {
+  readonly key: string
+  readonly topic: Topic
+  readonly subscriptions: Set<Subscription>
+  bytes: number
+}
 
 /** A subscription of one connection to one topic, with its delivery state. */
 export type Subscription = {
@@ -83,6 +88,10 @@ export const highWaterBytes = 256 * 1024
 /** Reports whether the client reads more slowly than the server sends. */
 export const isBehind = ({ waitsForDrain, peer }: Connection): boolean =>
   waitsForDrain || peer.buffered() > highWaterBytes
+
+/** Reports whether another document can be queued for the client. */
+export const hasRoom = ({ waitsForDrain, pending }: Connection): boolean =>
+  !waitsForDrain && pending.bytes < maxPendingBytes
 
 /**
  * Writes pending frames while the buffer has room, and returns the frames that it wrote. Calls `onRoom` when there is

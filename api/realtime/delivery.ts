@@ -3,7 +3,7 @@ import type { Connection, Entry, Subscription } from './connection.ts'
 import type { RealtimeMetrics } from './metrics.ts'
 import { type Frame, offerNotice, offerUpdate } from './pending.ts'
 import { type DocumentContent, textFrame, updateText } from './protocol.ts'
-import { canRead, clearStale } from './subscription.ts'
+import { canRead, clearStale, postpone } from './subscription.ts'
 import { permissionPath } from './topic.ts'
 
 export type DeliveryOptions = {
@@ -30,7 +30,7 @@ export const createDelivery = ({ metrics, scheduleFlush, end }: DeliveryOptions)
       subscription.sentVersionMs = versionMs
       clearStale(subscription)
     } else {
-      if (!connection.stale.includes(subscription)) connection.stale.push(subscription)
+      postpone(subscription)
       metrics.addDropped(1)
     }
     scheduleFlush(connection)
@@ -68,6 +68,7 @@ export const createDelivery = ({ metrics, scheduleFlush, end }: DeliveryOptions)
         if (frame === undefined) {
           frame = { bytes: textFrame(updateText(resource, document)), writtenMs }
           frames.set(resource.id, frame)
+          entry.bytes = frame.bytes.length
         }
         if (queueUpdate(subscription, frame, document.versionMs)) subscription.needsSnapshot = false
       }

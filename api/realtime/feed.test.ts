@@ -41,6 +41,7 @@ const createTestFeed = (worlds: readonly FeedWorld[] = [], clock: Clock = system
     read: (entry) => feed.read(entry),
     feedChanged: (entry, changed) => feed.change(entry, changed),
     restartFeed: (subscription) => feed.restart(subscription),
+    repeat: () => undefined,
     keyChanged: () => undefined,
     scheduleFlush: (each) => hub.flush(each, 0),
     end: () => undefined,

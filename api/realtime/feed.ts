@@ -5,7 +5,8 @@ import type { Connection, Entry, Subscription } from './connection.ts'
 import type { RealtimeMetrics } from './metrics.ts'
 import { type Frame, offerUpdate, removeUpdates } from './pending.ts'
 import { type FeedData, type FeedWorld, textFrame, updateText } from './protocol.ts'
-import { clearStale } from './subscription.ts'
+import { createRestarts } from './restarts.ts'
+import { postpone as addStale, clearStale } from './subscription.ts'
 import { mayReadWholeFeed, mayReadWorld, type Topic } from './topic.ts'
 
 /** The position in a list of worlds after which a page starts. */
@@ -45,8 +46,6 @@ const pausesMs = { shortest: 10, longest: 50 }
 const pausePerMessageMs = 0.015
 /** The number of projects per query that checks whether they exist. */
 const projectsPerQuery = 128
-/** The shortest time between two starts of a subscription's snapshot. */
-const minRestartMs = 1_000
 
 /**
  * Delivers the worlds of organizations and projects. A subscription gets a snapshot in pages and each change from its start
@@ -116,6 +115,7 @@ export const createFeed = (options: FeedOptions) => {
       for (const entry of entries) messages += (await deliverChanges(entry)) + (await deliverPage(entry))
       const pauseMs = Math.min(pausesMs.shortest + messages * pausePerMessageMs, pausesMs.longest)
       await sleep(options.clock, pauseMs, options.signal)
+      return []
     },
   })
   const checks = createBatcher<Entry>({
@@ -129,6 +129,7 @@ export const createFeed = (options: FeedOptions) => {
         else refuse(entry)
       }
       await sleep(options.clock, pausesMs.shortest, options.signal)
+      return []
     },
   })
   /** The organization of a connection exists, so only projects are checked. */
@@ -152,36 +153,12 @@ export const createFeed = (options: FeedOptions) => {
   }
 }
 
-/** Returns a function that restarts a subscription: at once, or when `minRestartMs` have passed since its last restart. */
-const createRestarts = ({ clock, signal }: FeedOptions, restart: (subscription: Subscription) => void) => {
-  const restartedMs = new WeakMap<Subscription, number>()
-  const waiting = new WeakSet<Subscription>()
-  const run = (subscription: Subscription): void => {
-    restartedMs.set(subscription, clock.monotonic())
-    restart(subscription)
-  }
-  return (subscription: Subscription): void => {
-    const waitMs = (restartedMs.get(subscription) ?? Number.NEGATIVE_INFINITY) + minRestartMs - clock.monotonic()
-    if (waitMs <= 0) {
-      run(subscription)
-      return
-    }
-    if (waiting.has(subscription)) return
-    waiting.add(subscription)
-    void sleep(clock, waitMs, signal).then(() => {
-      waiting.delete(subscription)
-      if (subscription.entry.subscriptions.has(subscription)) run(subscription)
-    })
-  }
-}
-
 /** Queues messages for subscriptions of feeds, and keeps the position of each in its snapshot. */
 const createFeedDelivery = ({ scheduleFlush, metrics, clock }: FeedOptions) => {
   const positions = new WeakMap<Subscription, FeedCursor>()
   /** Lets the connection read the subscription's entry again when it has room. */
   const postpone = (subscription: Subscription): void => {
-    const { stale } = subscription.connection
-    if (!stale.includes(subscription)) stale.push(subscription)
+    addStale(subscription)
     scheduleFlush(subscription.connection)
   }
   /** An update that is replaced or refused may be about another world, so the client needs all of them again. */

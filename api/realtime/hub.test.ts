@@ -27,6 +27,10 @@ const createTestHub = () => {
     read: (entry) => void queue.add(entry),
     feedChanged: () => undefined,
     restartFeed: () => undefined,
+    repeat: (subscription) => {
+      subscription.needsSnapshot = true
+      queue.add(subscription.entry)
+    },
     keyChanged: (id) => void keys.push(id),
     scheduleFlush: (connection) => hub.flush(connection, 0),
     end: (connection, why) => void ended.push(`${connection.principal.id} ${why}`),
@@ -286,6 +290,42 @@ describe('a client that is behind', () => {
     expect(one.versions()).toEqual([5, 5, 6, 7].map(textOf))
     change(8, { id: 'b' })
     expect(one.versions().at(-1)).toBe(textOf(8))
+  })
+
+  test('causes no read until it has room, unless another client has', () => {
+    const { client, row, read, hub, wants, change } = createTestHub()
+    const [full, free] = [client(), client()]
+    for (const each of [full, free]) each.subscribe('a')
+    full.subscribe('b')
+    read(row(5))
+    full.fill(1_000_000)
+    change(6)
+    const [first, second] = [...full.connection.subscriptions].map(({ entry }) => entry)
+    if (first === undefined || second === undefined) throw new Error('two subscriptions were expected')
+    expect([hub.hasReader(first), hub.hasReader(second)]).toEqual([true, false])
+    expect(wants()).toBe(0)
+    full.drain()
+    expect(wants()).toBe(1)
+  })
+
+  test('reads as many postponed documents as fit, and the next ones after these', () => {
+    const { client, row, read, begin, end, change, wants } = createTestHub()
+    const one = client()
+    const ids = ['a', 'b', 'c']
+    for (const id of ids) one.subscribe(id)
+    read(row(5))
+    const large = JSON.stringify({ text: 'x'.repeat(maxPendingBytes) })
+    one.fill(1_000_000)
+    change(6)
+    for (const id of ids) change(7, { id, data: large })
+    one.drain()
+    // The first document was queued while the client was behind.
+    for (const _ of ids.slice(1)) {
+      expect(wants()).toBe(1)
+      end(begin(), row(7, { data: large }))
+    }
+    expect(wants()).toBe(0)
+    expect(one.versions().filter((version) => version === textOf(7))).toHaveLength(ids.length)
   })
 
   test('is disconnected if too many notices are unread', () => {

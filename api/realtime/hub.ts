@@ -1,11 +1,19 @@
 import type { ScopeIds } from '#api/domain/access/scope.ts'
-import { type Connection, type Entry, flush, type Subscription } from './connection.ts'
+import { type Connection, type Entry, flush, hasRoom, type Subscription } from './connection.ts'
 import { createDelivery, type DeliveryOptions } from './delivery.ts'
 import type { ChangedWorld } from './feed.ts'
 import { createFrameJoiner } from './join.ts'
 import { frameCount, removeUpdates } from './pending.ts'
 import { type DocumentContent, errorText, notFoundText, type ResourceName } from './protocol.ts'
-import { canRead, clearStale, decideSubscribe, findSubscription, permissionEffect } from './subscription.ts'
+import {
+  canRead,
+  clearStale,
+  decideSubscribe,
+  findSubscription,
+  permissionEffect,
+  postpone,
+  takeStale,
+} from './subscription.ts'
 import type { Change } from './tail.ts'
 import { readTopic, type SubscriptionTarget, topicKey, topicOfFeed, topicOfWorld } from './topic.ts'
 
@@ -19,6 +27,8 @@ type HubOptions = DeliveryOptions & {
   readonly feedChanged: (entry: Entry, world: ChangedWorld) => void
   /** Called for a feed that must send its snapshot again. */
   readonly restartFeed: (subscription: Subscription) => void
+  /** Called for a document that the client subscribes to again. It schedules reading it for the subscription. */
+  readonly repeat: (subscription: Subscription) => void
   /** Called for each change of an API key. */
   readonly keyChanged: (apiKeyId: string) => void
 }
@@ -30,7 +40,7 @@ const createRegistry = ({ metrics }: Pick<HubOptions, 'metrics'>) => {
     entries,
     add: (connection: Connection, resource: ResourceName, { topic, isOwnScope }: SubscriptionTarget): Entry => {
       const key = topicKey(topic)
-      const entry = entries.get(key) ?? { key, topic, subscriptions: new Set<Subscription>() }
+      const entry = entries.get(key) ?? { key, topic, subscriptions: new Set<Subscription>(), bytes: 0 }
       entries.set(key, entry)
       const subscription: Subscription = {
         connection,
@@ -120,6 +130,15 @@ export const createHub = (options: HubOptions) => {
     subscriptionsForSnapshot: (entry: Entry): Set<Subscription> =>
       new Set([...entry.subscriptions].filter(({ needsSnapshot }) => needsSnapshot)),
     /**
+     * Reports whether a client of the topic has room for its document. If none has, the topic is read again when one does, so that no
+     * document is read in vain.
+     */
+    hasReader: ({ subscriptions }: Entry): boolean => {
+      if ([...subscriptions].some(({ connection }) => hasRoom(connection))) return true
+      for (const subscription of subscriptions) postpone(subscription)
+      return false
+    },
+    /**
      * Delivers the snapshot of a topic; undefined means that no row exists. `receivers` are the subscriptions that
      * needed it before the read began.
      */
@@ -137,6 +156,10 @@ export const createHub = (options: HubOptions) => {
       if (snapshot !== undefined) deliver(entry, snapshot, { receivers })
       // A read that began before a change may not contain it.
       if ([...receivers].filter((each) => consumeSkippedVersion(each, snapshot)).length > 0) read(entry)
+      // The next flush reads the postponed topics for which there was no room until now.
+      for (const { connection } of entry.subscriptions) {
+        if (connection.stale.length > 0) options.scheduleFlush(connection)
+      }
     },
     /** Reads every topic again. Call it when changes may have been missed. */
     refresh: (): void => {
@@ -145,22 +168,20 @@ export const createHub = (options: HubOptions) => {
         else read(entry)
       }
     },
-    /** Writes a connection's pending frames, and reads the documents again whose updates were dropped. */
+    /** Writes a connection's pending frames, and reads as many of its postponed documents as it has room for. */
     flush: (connection: Connection, nowMs: number): void => {
       for (const { writtenMs } of flush(connection, join, () => options.scheduleFlush(connection))) {
         metrics.observeDelivery(writtenMs === undefined ? undefined : (nowMs - writtenMs) / 1000)
       }
-      if (connection.waitsForDrain) return
-      if (connection.stale.length === 0) return
-      for (const { entry } of connection.stale) read(entry)
-      connection.stale = []
+      if (!hasRoom(connection)) return
+      for (const { entry } of takeStale(connection)) read(entry)
     },
   }
 }
 
 /** The requests of clients, and changes of their permissions. */
 const createRequests = (
-  { read, restartFeed }: HubOptions,
+  { read, repeat, restartFeed }: HubOptions,
   registry: ReturnType<typeof createRegistry>,
   sendNotice: (connection: Connection, text: string) => void,
 ) => ({
@@ -171,11 +192,8 @@ const createRequests = (
   subscribe: (connection: Connection, resource: ResourceName): void => {
     const existing = findSubscription(connection, resource)
     if (existing !== undefined) {
-      if (existing.entry.topic.type === 'worlds') restartFeed(existing)
-      else {
-        existing.needsSnapshot = true
-        read(existing.entry)
-      }
+      const again = existing.entry.topic.type === 'worlds' ? restartFeed : repeat
+      again(existing)
       return
     }
     const target = decideSubscribe(connection, resource)

@@ -10,12 +10,13 @@ import { createGate, type OrganizationLimit, type SocketLimits } from './gate.ts
 import { createHub, type Hub } from './hub.ts'
 import { createRealtimeMetrics } from './metrics.ts'
 import { createRecheck } from './recheck.ts'
+import { createRestarts } from './restarts.ts'
 import { openTailSession, readExistingFeeds, readFeedPage, readFeedWorlds, readTopics } from './service.ts'
 import { createSessions } from './sessions.ts'
 import { tailChanges } from './tail.ts'
 import { createUpgrade, type UpgradeOptions } from './upgrade.ts'
 
-/** The number of topics per query. A document has at most 1 MiB. */
+/** The number of topics per query. Their bytes are limited too. */
 const topicsPerQuery = 128
 
 type RealtimeOptions = {
@@ -41,20 +42,13 @@ export const startRealtime = (options: RealtimeOptions) => {
   const metrics = createRealtimeMetrics(registry, clock.monotonic, () => sumQueuedBytes(connections))
 
   const flusher = createFlusher(clock, (connection) => hub.flush(connection, clock.monotonic()))
-  const reader = createBatcher<Entry>({
-    name: 'topics',
-    limit: topicsPerQuery,
-    groupOf: ({ topic }) => topic.organizationId,
-    clock,
-    log,
-    signal,
-    work: (entries) => readEntries(db, hub, entries),
-  })
+  const reader = createReader({ db, clock, log, signal, hub: () => hub })
   const hub = createHub({
     metrics,
-    read: (entry) => (entry.topic.type === 'worlds' ? feed.read(entry) : reader.add(entry)),
+    read: (entry) => (entry.topic.type === 'worlds' ? feed.read(entry) : reader.read(entry)),
     feedChanged: (entry, world) => feed.change(entry, world),
     restartFeed: (subscription) => feed.restart(subscription),
+    repeat: reader.repeat,
     keyChanged: (id) => {
       // The REST API of this replica sees the change as soon as realtime does.
       deps.keys.forget(id)
@@ -146,17 +140,38 @@ const createPresence = (connections: ReadonlySet<Connection>) => {
   }
 }
 
-/** Reads the documents of entries and publishes them as snapshots. */
-const readEntries = async (db: Deps['db'], hub: Hub, entries: readonly Entry[]): Promise<void> => {
-  const requested = entries.filter(({ subscriptions }) => subscriptions.size > 0)
+type ReaderOptions = Pick<Deps, 'db' | 'clock' | 'log'> & { readonly signal: AbortSignal; readonly hub: () => Hub }
+
+/** Returns functions that schedule reading a document, for all subscriptions that need it or again for one. */
+const createReader = ({ db, clock, log, signal, hub }: ReaderOptions) => {
+  const batcher = createBatcher<Entry>({
+    name: 'topics',
+    limit: topicsPerQuery,
+    groupOf: ({ topic }) => topic.organizationId,
+    clock,
+    log,
+    signal,
+    work: (entries) => readEntries(db, hub(), entries),
+  })
+  const repeat = createRestarts({ clock, signal }, (subscription) => {
+    subscription.needsSnapshot = true
+    batcher.add(subscription.entry)
+  })
+  return { read: batcher.add, repeat }
+}
+
+/** Reads the documents of entries and publishes them as snapshots. Returns the entries that were too much for one query. */
+const readEntries = async (db: Deps['db'], hub: Hub, entries: readonly Entry[]): Promise<readonly Entry[]> => {
+  const requested = entries.filter((entry) => entry.subscriptions.size > 0 && hub.hasReader(entry))
   const receivers = requested.map(hub.subscriptionsForSnapshot)
-  const snapshots = await readTopics(
+  const { found, unread } = await readTopics(
     db,
     requested.map(({ topic }) => topic),
   )
   for (const [at, entry] of requested.entries()) {
-    hub.publishSnapshot(entry, snapshots.get(entry.key), receivers[at] ?? new Set())
+    if (!unread.has(entry.key)) hub.publishSnapshot(entry, found.get(entry.key), receivers[at] ?? new Set())
   }
+  return requested.filter(({ key }) => unread.has(key))
 }
 
 const feedReads = ({ db }: Deps): Pick<FeedOptions, 'readPage' | 'readWorlds' | 'readExisting'> => ({

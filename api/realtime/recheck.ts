@@ -49,6 +49,7 @@ export const createRecheck = (options: RecheckOptions) => {
       const concerned = [...new Set(changedIds.flatMap((id) => [...(byCredential.get(id) ?? [])]))]
       const present = await options.readCredentials(concerned.map(({ principal }) => principal))
       for (const [at, connection] of concerned.entries()) judge(connection, present[at])
+      return []
     },
   })
   const changed = (id: string): void => {

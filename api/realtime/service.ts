@@ -77,9 +77,15 @@ const changeOf = (row: PolledRow): Change => ({
   ageMs: row.age_ms,
 })
 
-/** Returns the current documents by topic key, deleted ones included. Topics without a row are left out. */
-export const readTopics = async (db: Database, topics: readonly Topic[]): Promise<Map<string, Snapshot>> => {
-  const found = await Promise.all([
+/**
+ * Returns the current documents by topic key, deleted ones included. Topics without a row are left out. `unread` are the keys of
+ * documents that were left out because those before them are large. The first document is always read.
+ */
+export const readTopics = async (
+  db: Database,
+  topics: readonly Topic[],
+): Promise<{ found: Map<string, Snapshot>; unread: Set<string> }> => {
+  const [documents, statuses] = await Promise.all([
     readDocuments(
       db,
       topics.filter(({ type }) => type !== 'world'),
@@ -89,32 +95,49 @@ export const readTopics = async (db: Database, topics: readonly Topic[]): Promis
       topics.filter(({ type }) => type === 'world'),
     ),
   ])
-  return new Map(found.flat())
+  return { found: new Map([...documents.found, ...statuses]), unread: new Set(documents.unread) }
 }
 
 type DocumentRow = Pick<PolledRow, 'organization_id' | 'project_id' | 'world_id' | 'id' | 'user_id' | 'version_ms'> & {
   type: Topic['type']
-  data: string
+  /** Null for a document that was not read. */
+  data: string | null
   deleted: boolean
 }
 
-const readDocuments = async (db: Database, topics: readonly Topic[]): Promise<[string, Snapshot][]> => {
-  if (topics.length === 0) return []
+/**
+ * The bytes of documents per query, as Postgres stores them, compressed. The text of repetitive documents is up to 100 times as long,
+ * and each document has at most 1 MiB of it.
+ */
+const storedBytesPerQuery = 256 * 1024
+
+const readDocuments = async (
+  db: Database,
+  topics: readonly Topic[],
+): Promise<{ found: [string, Snapshot][]; unread: string[] }> => {
+  const found: [string, Snapshot][] = []
+  const unread: string[] = []
+  if (topics.length === 0) return { found, unread }
+  const numbered = JSON.stringify(topics.map((topic, at) => ({ ...topic, at })))
+  // The stored size is known without reading the document.
   const { rows } = await db.execute<DocumentRow>(sql`
-    select d.organization_id, d.project_id, d.world_id, d.type, d.id, d.user_id, d.data::text as data,
-      d.deleted_at is not null as deleted, extract(epoch from d.version)::float8 * 1000 as version_ms
-    from jsonb_to_recordset(${JSON.stringify(topics)}::text::jsonb)
-      as t("organizationId" text, "projectId" text, "worldId" text, type text, id text)
-    join documents d on d.organization_id = t."organizationId" and d.project_id = t."projectId"
-      and d.world_id = t."worldId" and d.type = t.type and d.id = t.id`)
-  return rows.map((row) => {
+    select organization_id, project_id, world_id, type, id, user_id, deleted, version_ms,
+      case when coalesce(bytes_before, 0) < ${storedBytesPerQuery} then data::text end as data
+    from (
+      select d.*, d.deleted_at is not null as deleted, extract(epoch from d.version)::float8 * 1000 as version_ms,
+        sum(pg_column_size(d.data)) over (order by t.at rows between unbounded preceding and 1 preceding) as bytes_before
+      from jsonb_to_recordset(${numbered}::text::jsonb)
+        as t("organizationId" text, "projectId" text, "worldId" text, type text, id text, at int)
+      join documents d on d.organization_id = t."organizationId" and d.project_id = t."projectId"
+        and d.world_id = t."worldId" and d.type = t.type and d.id = t.id) sized`)
+  for (const row of rows) {
     const scope = { organizationId: row.organization_id, projectId: row.project_id, worldId: row.world_id }
     const { type, id, deleted, data, user_id: userId } = row
-    return [
-      topicKey({ ...scope, type, id }),
-      { ...scope, userId, data, deleted, versionMs: Math.round(row.version_ms) },
-    ]
-  })
+    const key = topicKey({ ...scope, type, id })
+    if (data === null) unread.push(key)
+    else found.push([key, { ...scope, userId, data, deleted, versionMs: Math.round(row.version_ms) }])
+  }
+  return { found, unread }
 }
 
 const readWorlds = async (db: Database, topics: readonly Topic[]): Promise<[string, Snapshot][]> => {

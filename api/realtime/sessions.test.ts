@@ -44,6 +44,7 @@ const startServer = async (
     keyChanged: () => undefined,
     feedChanged: () => undefined,
     restartFeed: () => undefined,
+    repeat: () => undefined,
     scheduleFlush: (connection) => hub.flush(connection, 0),
     end: (connection, why) => sessions.end(connection, why),
   })

@@ -1,5 +1,6 @@
 import type { ScopeIds } from '#api/domain/access/scope.ts'
 import type { Connection, Subscription } from './connection.ts'
+import { maxPendingBytes } from './pending.ts'
 import type { Fault, ResourceName } from './protocol.ts'
 import { mayListFeed, mayRead, permissionPath, readTopic, type SubscriptionTarget } from './topic.ts'
 
@@ -9,6 +10,25 @@ export const maxSubscriptions = 128
 /** Returns the connection's subscription with this type and id. */
 export const findSubscription = ({ subscriptions }: Connection, { type, id }: ResourceName): Subscription | undefined =>
   subscriptions.find(({ resource }) => resource.type === type && resource.id === id)
+
+/** Lets the connection read the subscription's document again when it has room. */
+export const postpone = (subscription: Subscription): void => {
+  const { stale } = subscription.connection
+  if (!stale.includes(subscription)) stale.push(subscription)
+}
+
+/** Removes and returns postponed subscriptions until their documents, by their last known sizes, fill the connection's queue. */
+export const takeStale = (connection: Connection): Subscription[] => {
+  const { stale, pending } = connection
+  let room = maxPendingBytes - pending.bytes
+  let count = 0
+  for (const { entry } of stale) {
+    if (room <= 0) break
+    room -= entry.bytes
+    count += 1
+  }
+  return stale.splice(0, count)
+}
 
 /** Removes the subscription from the list of documents to read again. */
 export const clearStale = (subscription: Subscription): void => {

@@ -22,6 +22,14 @@ test('holds an item once, and again after it was taken', () => {
   expect(queue.take(9)).toEqual(['b1', 'a1'])
 })
 
+test('takes items that were put back first, so that a group whose item had no room is next', () => {
+  const queue = aQueue('a1', 'a2', 'a3', 'b1', 'c1')
+  const [, ...remaining] = queue.take(3)
+  expect(remaining).toEqual(['b1', 'c1'])
+  queue.putBack(remaining)
+  expect(queue.take(4)).toEqual(['b1', 'c1', 'a2', 'a3'])
+})
+
 test('keeps the turn of a group that adds items', () => {
   const queue = aQueue('a1', 'b1')
   const taken: string[] = []

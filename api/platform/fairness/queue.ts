@@ -1,6 +1,8 @@
 /** A queue that holds each item once and takes from its groups in turn. */
 export type FairQueue<T> = {
   add(item: T): void
+  /** Puts items back that were taken and not processed. They come before all others, in this order. */
+  putBack(items: readonly T[]): void
   /** Removes and returns at most `limit` items: one of each group, then the next one of each, oldest first. */
   take(limit: number): T[]
   readonly isEmpty: boolean
@@ -21,12 +23,19 @@ export const createFairQueue = <T>(groupOf: (item: T) => string): FairQueue<T> =
     }
     return undefined
   }
+  const add = (item: T): void => {
+    const group = groupOf(item)
+    const items = groups.get(group)
+    if (items === undefined) groups.set(group, new Set([item]))
+    else items.add(item)
+  }
   return {
-    add: (item) => {
-      const group = groupOf(item)
-      const items = groups.get(group)
-      if (items === undefined) groups.set(group, new Set([item]))
-      else items.add(item)
+    add,
+    putBack: (items) => {
+      if (items.length === 0) return
+      const later = [...groups.values()].flatMap((each) => [...each])
+      groups.clear()
+      for (const item of [...items, ...later]) add(item)
     },
     take: (limit) => {
       const taken: T[] = []

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts'
@@ -54,6 +55,27 @@ const isOver = (socket: Socket): boolean => {
 const subscribe = (id: string): string => JSON.stringify({ action: 'subscribe', resource: { type: 'liveConfig', id } })
 
 describe('a client', () => {
+  test('that does not read makes the API read only what it can send, and one that reads gets each document once', async () => {
+    const { scope, config, socket } = await aProject()
+    const ids = Array.from({ length: 20 }, (_, at) => `large-${at}`)
+    // Random text, which Postgres cannot compress.
+    for (const id of ids) await config(id, { text: randomBytes(500_000).toString('base64') })
+    await config('small', { n: 1 })
+    const droppedBefore = await metric('orrery_realtime_dropped_total')
+    const mute = await rawSocket(scope)
+    mute.socket.pause()
+    for (const id of ids) mute.frame(1, subscribe(id))
+    await eventually('a full buffer', async () => (await metric('orrery_realtime_buffered_bytes')) > 256 * 1024)
+    const reader = await socket()
+    reader.subscribe('liveConfig', 'small')
+    await reader.hears('the small document', () => reader.heard.length === 1)
+    expect((await metric('orrery_realtime_dropped_total')) - droppedBefore).toBeLessThan(4)
+    for (const id of ids) reader.subscribe('liveConfig', id)
+    await reader.hears('all documents', () => reader.heard.length > ids.length)
+    expect(reader.heard.map(({ resource }) => resource?.id).sort()).toEqual([...ids, 'small'].sort())
+    mute.socket.destroy()
+  })
+
   test('that never reads uses bounded memory and is closed, without affecting others', async () => {
     const { scope, config, socket } = await aProject()
     const mute = await rawSocket(scope)
