@@ -76,6 +76,10 @@ export const createSessions = (
       else if (!isBehind(connection)) connection.peer.pong(data)
     },
     pong: ({ health }) => recordActivity(health),
+    failed: (connection, why) => {
+      if (connection.ended === undefined) end(connection, why)
+      else terminate(connection, undefined)
+    },
     closed: (connection) => {
       connections.delete(connection)
       hub.remove(connection)

@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { WebSocket } from 'ws'
 import type { Connection, Peer } from './connection.ts'
+import type { Ending } from './ending.ts'
 
 /** Callbacks for the events of client sockets. */
 export type ClientEvents = {
@@ -8,8 +9,17 @@ export type ClientEvents = {
   message(connection: Connection, text: string | undefined): void
   ping(connection: Connection, data: Buffer): void
   pong(connection: Connection): void
+  /** The client broke a rule of the protocol. The connection must be closed. */
+  failed(connection: Connection, why: Ending): void
   closed(connection: Connection): void
 }
+
+/** The endings for the codes with which ws closes a connection itself. */
+const failures: ReadonlyMap<number | undefined, Ending> = new Map([
+  [1002, 'protocol'],
+  [1007, 'notText'],
+  [1009, 'tooLarge'],
+])
 
 /**
  * A WebSocket that can write prepared frames. An update is encoded once for all its receivers and written directly to
@@ -31,7 +41,7 @@ export class ClientSocket extends WebSocket implements Peer {
     this.on('ping', this.#onPing)
     this.on('pong', this.#onPong)
     this.on('close', this.#onClose)
-    // On a protocol error, ws closes the connection with the right code.
+    // On a protocol error, ws calls `close` before this event.
     this.on('error', ignore)
   }
 
@@ -41,6 +51,13 @@ export class ClientSocket extends WebSocket implements Peer {
 
   write(bytes: Buffer): void {
     if (this.#stream?.writable) this.#stream.write(bytes)
+  }
+
+  /** Closes the connection. ws calls it too, with a code alone, if it cannot read a message. The client gets the reason first. */
+  override close(code?: number, reason?: string | Buffer): void {
+    const failure = reason === undefined ? failures.get(code) : undefined
+    if (failure !== undefined && this.#connection && this.#events) this.#events.failed(this.#connection, failure)
+    else super.close(code, reason)
   }
 
   onDrain(callback: () => void): void {

@@ -122,10 +122,11 @@ describe('a client', () => {
     }
   })
 
-  test('that sends more than 16 KiB is closed with 1009', async () => {
+  test('that sends more than 16 KiB is closed with 1009, after a message with the reason', async () => {
     const client = await (await aProject()).socket()
     client.send('x'.repeat(16 * 1024 + 1))
     expect((await client.closes()).code).toBe(1009)
+    expect(client.heard.at(-1)).toEqual({ error: 'Connection closed', message: 'A message is larger than 16 KiB.' })
   })
 
   test('that floods is closed with 1008', async () => {
@@ -154,21 +155,27 @@ describe('a client', () => {
   })
 
   test.each([
-    ['an unmasked frame', Buffer.from([0x81, 0x01, 0x61])],
-    ['a reserved bit', Buffer.from([0xc1, 0x81, 0, 0, 0, 0, 0x61])],
-    ['a text that is not UTF-8', Buffer.from([0x81, 0x81, 0, 0, 0, 0, 0xff])],
+    ['an unmasked frame', Buffer.from([0x81, 0x01, 0x61]), 'A frame breaks the WebSocket protocol.'],
+    ['a reserved bit', Buffer.from([0xc1, 0x81, 0, 0, 0, 0, 0x61]), 'A frame breaks the WebSocket protocol.'],
+    ['a text that is not UTF-8', Buffer.from([0x81, 0x81, 0, 0, 0, 0, 0xff]), 'A text message is not valid UTF-8.'],
     [
       'an endless message',
       Buffer.concat([
         Buffer.from([0x01, 0x80, 0, 0, 0, 0]),
         Buffer.alloc(6 * 40).fill(Buffer.from([0x00, 0x80, 0, 0, 0, 0])),
       ]),
+      '',
     ],
-  ])('that breaks the protocol by %s is closed', async (_, bytes) => {
+  ])('that breaks the protocol by %s is closed, after a message with the reason', async (_, bytes, reason) => {
     const { scope } = await aProject()
     const { socket } = await rawSocket(scope)
+    let received = ''
+    socket.on('data', (chunk) => {
+      received += chunk.toString('latin1')
+    })
     socket.write(bytes)
     await eventually('the end', async () => isOver(socket))
+    expect(received).toContain(reason)
   })
 
   test('that resets during its upgrade does not affect others', async () => {
