@@ -59,6 +59,13 @@ export const alerts: readonly Alert[] = [
     summary: 'More than 500 rows wait to be pushed to the cluster.',
   },
   {
+    name: 'OrreryRowStuck',
+    severity: 'warning',
+    expression: 'max by (cluster) (orrery_oldest_dirty_row_seconds) > 600',
+    for: '5m',
+    summary: 'A row has waited for more than 10 minutes to be pushed to the cluster.',
+  },
+  {
     name: 'OrreryClusterRefused',
     severity: 'critical',
     expression: 'max(1 - orrery_cluster_accepted) > 0',
@@ -182,6 +189,27 @@ export const dashboards: Readonly<Record<string, readonly Panel[]>> = {
       expressions: { restarts: 'sum(rate(orrery_world_restarts_total[$__rate_interval])) * 60' },
     },
     { title: 'Rows waiting for push', expressions: { rows: 'max(orrery_outbox_depth)' } },
+    {
+      title: 'Oldest row waiting for push',
+      unit: 's',
+      expressions: { '{{cluster}}': 'max by (cluster) (orrery_oldest_dirty_row_seconds)' },
+    },
+    {
+      title: 'Sync delay, p99',
+      unit: 's',
+      expressions: {
+        push: 'histogram_quantile(0.99, sum by (le) (rate(orrery_push_seconds_bucket[$__rate_interval])))',
+        pull: 'histogram_quantile(0.99, sum by (le) (rate(orrery_pull_seconds_bucket[$__rate_interval])))',
+      },
+    },
+    {
+      title: 'Differences that sync does not resolve',
+      expressions: {
+        'frozen rows': 'max(sum by (pod) (orrery_frozen_rows))',
+        orphans: 'max(sum by (pod) (orrery_orphans))',
+        strangers: 'max(sum by (pod) (orrery_strangers))',
+      },
+    },
   ],
   api: [
     {

@@ -151,6 +151,15 @@ const cases: readonly [alert: string, fires: Series, quiet: Series, labels?: obj
     { [`orrery_outbox_depth{${replica}}`]: always(500), [`orrery_outbox_depth{${second}}`]: always(500) },
   ],
   [
+    'OrreryRowStuck',
+    {
+      [`orrery_oldest_dirty_row_seconds{${replica},cluster="a"}`]: always(0),
+      [`orrery_oldest_dirty_row_seconds{${replica},cluster="b"}`]: always(601),
+    },
+    { [`orrery_oldest_dirty_row_seconds{${replica},cluster="a"}`]: always(600) },
+    { cluster: 'b' },
+  ],
+  [
     'OrreryClusterRefused',
     { [`orrery_cluster_accepted{${replica}}`]: always(0), [`orrery_cluster_accepted{${second}}`]: always(1) },
     { [`orrery_cluster_accepted{${replica}}`]: always(1), [`orrery_cluster_accepted{${second}}`]: always(1) },
