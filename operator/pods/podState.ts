@@ -1,7 +1,7 @@
 import type { ContainerStatus, Pod, PodRole } from './pod.ts'
 
 /** Returns the status of the pod's own container: the one with the name of the role, or else the only one. */
-export const containerStatusOf = (pod: Pod, role: PodRole): ContainerStatus | undefined => {
+export const containerStatusOf = (pod: Pick<Pod, 'status'>, role: PodRole): ContainerStatus | undefined => {
   const all = pod.status?.containerStatuses ?? []
   return all.find(({ name }) => name === role) ?? (all.length === 1 ? all[0] : undefined)
 }

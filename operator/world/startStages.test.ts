@@ -6,7 +6,10 @@ const condition = (type: string, second: number) => ({ type, status: 'True', las
 const pod = {
   status: {
     conditions: [condition('PodScheduled', 11), condition('Ready', 17)],
-    containerStatuses: [{ state: { running: { startedAt: at(14) } } }],
+    containerStatuses: [
+      { name: 'sidecar', state: { running: { startedAt: at(12) } } },
+      { name: 'server', state: { running: { startedAt: at(14) } } },
+    ],
   },
 }
 

@@ -1,4 +1,5 @@
 import type { Pod } from '#operator/pods/pod.ts'
+import { containerStatusOf } from '#operator/pods/podState.ts'
 
 /** The stages of a start, in order: until the pod has a node, its container runs, it is Ready, and its address is known. */
 export const startStages = ['schedule', 'container', 'ready', 'address'] as const
@@ -10,16 +11,16 @@ export type StartStage = (typeof startStages)[number]
  */
 export const stageSeconds = (
   startedAt: string,
-  { status }: Pick<Pod, 'status'>,
+  pod: Pick<Pod, 'status'>,
   nowMs: number,
 ): { readonly stage: StartStage; readonly seconds: number }[] => {
   const conditionMs = (type: string): number =>
     Date.parse(
-      status?.conditions?.find((each) => each.type === type && each.status === 'True')?.lastTransitionTime ?? '',
+      pod.status?.conditions?.find((each) => each.type === type && each.status === 'True')?.lastTransitionTime ?? '',
     )
   const ends: Readonly<Record<StartStage, number>> = {
     schedule: conditionMs('PodScheduled'),
-    container: Date.parse(status?.containerStatuses?.[0]?.state?.running?.startedAt ?? ''),
+    container: Date.parse(containerStatusOf(pod, 'server')?.state?.running?.startedAt ?? ''),
     ready: conditionMs('Ready'),
     address: nowMs,
   }
