@@ -23,6 +23,7 @@ beforeAll(async () => {
     'of the organization': await tenant.key([`${tenant.paths.organization}/**:*`]),
     'of the platform': rootApiKey,
   }
+  ids = await createObjects()
 })
 afterAll(() => api?.stop())
 
@@ -56,14 +57,37 @@ const hostileBodies: Record<string, string> = {
   'prototype keys': `[${many(800, () => '{"__proto__":{"a":1}}').join()}]`,
 }
 
+/** Ids for the paths, by the name of their parameter. The objects exist, so that the body of a request is read. */
+let ids: Readonly<Record<string, string>>
+
+/** Creates an object of each kind that a path with a body names. */
+const createObjects = async (): Promise<Readonly<Record<string, string>>> => {
+  const { rest, scope } = tenant
+  const { body: webhook } = await rest.call<{ documentId: string }>('POST', '/api/webhooks/', {
+    url: 'https://hooks.example.com/a',
+  })
+  await rest.call('POST', `/api/worlds/${worldId}/bots/`, { count: 1 })
+  const bots = await rest.call<{ documentId: string }[]>('GET', `/api/worlds/${worldId}/bots/`)
+  const apiKeys = await rest.call<{ documentId: string }[]>('GET', '/api/organizations/apiKeys/')
+  const documented = { channelId: 'main', tag: 'main', id: 'main', userId: 'user-7' }
+  const absent = { deliveryId: `whd-${'0'.repeat(26)}`, tokenId: `tok-${'0'.repeat(26)}` }
+  return {
+    ...documented,
+    ...absent,
+    ...scope,
+    worldId,
+    webhookId: webhook.documentId,
+    botDeploymentId: bots.body[0]?.documentId ?? '',
+    apiKeyId: apiKeys.body[0]?.documentId ?? '',
+  }
+}
+
 const pathOf = (path: string): string =>
-  path
-    .replace('{organizationId}', tenant.scope.organizationId)
-    .replace('{worldId}', worldId)
-    .replace('{userId}', 'user-7')
-    .replace(/\{(channelId|tag|id)\}/g, 'main')
-    .replace('{botDeploymentId}', 'bot-00000000000000000000000000')
-    .replace('{apiKeyId}', 'key-00000000000000000000000000')
+  path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const id = ids[name]
+    if (!id) throw new Error(`The test has no id for the parameter ${name} of ${path}.`)
+    return id
+  })
 
 const sendTo = async (endpoint: (typeof endpoints)[number], apiKey: string, body: string) => {
   const response = await fetch(`${api.url}${pathOf(endpoint.path)}`, {

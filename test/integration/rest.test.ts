@@ -297,5 +297,8 @@ test('the API serves the reference page and its files without a credential', asy
       type: expect.stringMatching(path.endsWith('.css') ? /^text\/css/ : /^text\/javascript/),
     })
   }
+  const start = loaded.find((path) => path.endsWith('start.js')) ?? ''
+  // The page remembers the credential that a reader entered.
+  expect(await (await fetch(new URL(start, api.url))).text()).toContain('persistAuthorization: true')
   expect((await fetch(`${api.url}/api/docs/absent.js`)).status).toBe(404)
 })
