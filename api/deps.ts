@@ -2,7 +2,7 @@ import type { ApiConfig } from './config.ts'
 import type { Deps } from './domain/access/context.ts'
 import { createIssuer } from './domain/access/issuer.ts'
 import { ancestorOf, createCredentialReader, createKeyLookup, grantToKey } from './domain/apiKeys/lookup/service.ts'
-import { countLiveBots } from './domain/bots/service.ts'
+import { readWorldBots } from './domain/bots/live/service.ts'
 import { createDocumentCounts } from './domain/documents/usage/service.ts'
 import { createLimitCache } from './domain/organizations/limits/service.ts'
 import { createScopeLookup } from './domain/scopes/service.ts'
@@ -17,7 +17,7 @@ import { createLogSlots } from './platform/logs/slots.ts'
 import { platformKeyIdOf } from './platform/secrets/apiKey.ts'
 import { createSealer } from './platform/secrets/seal.ts'
 
-type Parts = Pick<Deps, 'db' | 'clock' | 'newId' | 'log' | 'objects' | 'logs' | 'wakeSync'> & {
+type Parts = Pick<Deps, 'db' | 'clock' | 'newId' | 'log' | 'objects' | 'logs' | 'profiles' | 'wakeSync'> & {
   readonly clusters: ClusterDirectory
 }
 type Settings = Pick<
@@ -85,6 +85,6 @@ export const createDeps = ({ clusters, ...parts }: Parts, config: Settings): Dep
     scopeExists: createScopeLookup(db),
     grantToKey,
     ancestorOf,
-    countLiveBots,
+    readWorldBots,
   }
 }

@@ -85,7 +85,7 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
   const connection = { ...common, env: process.env, config, profiles, registry, tracing }
   const clusters = startClusters(config.clusters, connection)
   const { logs, directory } = clusters
-  const deps = createDeps({ ...common, logs, clusters: directory, objects, wakeSync: clusters.wake }, config)
+  const deps = createDeps({ ...common, logs, clusters: directory, profiles, objects, wakeSync: clusters.wake }, config)
   observeLogSlots(registry, deps.logSlots)
   await partitions()
   const verifyToken = createTokenVerifier({

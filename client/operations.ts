@@ -236,9 +236,9 @@ export type CreateBotDeployment = {
   count: number
   /** Text that describes it to users. Empty if there is none. */
   description?: string
-  /** CPU limit of each bot: cores, such as 1 or 0.5, or thousandths of a core, such as 250m. */
+  /** CPU limit of each bot, above 0 and at most that of the scaling profile: cores, such as 1 or 0.5, or thousandths of a core, such as 250m. */
   cpu?: string
-  /** Memory limit of each bot in bytes, with an optional suffix, such as 128Mi. */
+  /** Memory limit of each bot, above 0 and at most that of the scaling profile: bytes with an optional suffix, such as 128Mi. */
   memory?: string
   /** Arguments to the image's entry point. References such as $(NAME) are passed on unexpanded. */
   args?: string[]
@@ -630,10 +630,10 @@ export type Limits = {
   maxLoadBalancers: number
   /** Maximum number of bot deployments. */
   maxBotDeployments: number
-  /** Maximum cpu of one bot, in thousandths of a core. */
-  maxBotCpuMillicores: number
-  /** Maximum memory of one bot, in bytes. */
-  maxBotMemoryBytes: number
+  /** Maximum cpu of all bots together, in cores, rounded to 0.001: the sum of their limits. */
+  maxBotCpu: number
+  /** Maximum memory of all bots together, in bytes: the sum of their limits. */
+  maxBotMemory: number
   /** Registries whose images servers may run, such as ghcr.io/acme; * allows every registry. */
   imageRegistries: string[]
   /** Names of Secrets in the organization's namespace with which images are pulled. */
@@ -780,9 +780,9 @@ export type PatchApiKey = {
 export type PatchBotDeployment = {
   /** Number of bots. */
   count: number
-  /** CPU limit of each bot: cores, such as 1 or 0.5, or thousandths of a core, such as 250m. */
+  /** CPU limit of each bot, above 0 and at most that of the scaling profile: cores, such as 1 or 0.5, or thousandths of a core, such as 250m. */
   cpu?: string
-  /** Memory limit of each bot in bytes, with an optional suffix, such as 128Mi. */
+  /** Memory limit of each bot, above 0 and at most that of the scaling profile: bytes with an optional suffix, such as 128Mi. */
   memory?: string
   /** Arguments to the image's entry point. References such as $(NAME) are passed on unexpanded. */
   args?: string[]
@@ -805,10 +805,10 @@ export type PatchLimits = {
   maxLoadBalancers?: number
   /** Maximum number of bot deployments. */
   maxBotDeployments?: number
-  /** Maximum cpu of one bot, in thousandths of a core. */
-  maxBotCpuMillicores?: number
-  /** Maximum memory of one bot, in bytes. */
-  maxBotMemoryBytes?: number
+  /** Maximum cpu of all bots together, in cores, rounded to 0.001: the sum of their limits. */
+  maxBotCpu?: number
+  /** Maximum memory of all bots together, in bytes: the sum of their limits. */
+  maxBotMemory?: number
   /** Registries whose images servers may run, such as ghcr.io/acme; * allows every registry. */
   imageRegistries?: string[]
   /** Names of Secrets in the organization's namespace with which images are pulled. */
@@ -1399,10 +1399,10 @@ export type Usage = {
   maxLoadBalancers: UsageMaxWorlds
   /** Maximum number of bot deployments. */
   maxBotDeployments: UsageMaxWorlds
-  /** Maximum cpu of one bot, in thousandths of a core. */
-  maxBotCpuMillicores: UsageMaxWorlds
-  /** Maximum memory of one bot, in bytes. */
-  maxBotMemoryBytes: UsageMaxWorlds
+  /** Maximum cpu of all bots together, in cores, rounded to 0.001: the sum of their limits. */
+  maxBotCpu: UsageMaxWorlds
+  /** Maximum memory of all bots together, in bytes: the sum of their limits. */
+  maxBotMemory: UsageMaxWorlds
   /** Registries whose images servers may run, such as ghcr.io/acme; * allows every registry. */
   imageRegistries: UsageImageRegistries
   /** Names of Secrets in the organization's namespace with which images are pulled. */

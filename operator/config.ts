@@ -41,7 +41,7 @@ export type OperatorConfig = {
   readonly queuePollMs: number
   /** The minimum interval between writes of a queue to the status, unless the world becomes full or empty or stops being so. */
   readonly queueWriteMs: number
-  readonly bots: BotSettings
+  readonly bots: Omit<BotSettings, 'profiles'>
   /** The log server, from which the API reads logs; undefined if there is none. */
   readonly logs: LogSettings | undefined
   /** Undefined if no traces are exported. */

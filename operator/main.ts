@@ -124,6 +124,7 @@ const openControllers = async (parts: Parts, events: EventRecorder, tails: Tails
   const common = { backoff: config.backoff, clock, random: Math.random, tracing, log, metrics }
   const namespaces = createClient<KubeObject>(transport, coreResource('namespaces', 'Namespace'))
   const worldClient = createClient<World>(transport, worldResource)
+  const profiles = await loadProfiles(transport, config.scalingProfiles, systemClock, log)
   const worlds = createWorldController({
     ...common,
     worlds: worldClient,
@@ -131,7 +132,7 @@ const openControllers = async (parts: Parts, events: EventRecorder, tails: Tails
     services: createClient<Service>(transport, coreResource('services', 'Service')),
     nodes: createClient<Node>(transport, coreResource('nodes', 'Node')),
     namespaces,
-    settings: { ...config.world, profiles: await loadProfiles(transport, config.scalingProfiles, systemClock, log) },
+    settings: { ...config.world, profiles },
     queuePollMs: config.queuePollMs,
     queueWriteMs: config.queueWriteMs,
     askServer,
@@ -148,7 +149,7 @@ const openControllers = async (parts: Parts, events: EventRecorder, tails: Tails
     worlds: worlds.worlds,
     namespaces: { client: namespaces, cache: worlds.namespaces },
     worldClient,
-    settings: config.bots,
+    settings: { ...config.bots, profiles },
     events,
   })
   return { controllers: [worlds, bots], pods: { servers: worlds.pods.store, bots: bots.pods.store } }

@@ -1,5 +1,7 @@
 import type { Pod } from '#operator/pods/pod.ts'
 import { at, commonSettings, controllerReference, namespace, runA, startMs } from '#operator/testing/fixtures.ts'
+import { botDefaults } from '#shared/domain/bots.ts'
+import { noBotUse, sumBotUse } from '#shared/domain/botUse.ts'
 import {
   type BotDeployment,
   type BotDeploymentStatus,
@@ -7,16 +9,19 @@ import {
 } from '#shared/resources/botDeployment.ts'
 import { labels } from '#shared/resources/group.ts'
 import { type World, type WorldStatus, worldSpecSchema } from '#shared/resources/world.ts'
+import { scalingProfiles } from '#shared/scalingProfiles.ts'
 import { plan } from './plan.ts'
 import { botName, indexOf } from './pod.ts'
 import type { BotSettings } from './settings.ts'
 import type { Plan, PlanInput } from './step.ts'
+import { useOfBotPod } from './use.ts'
 
 // Bot deployments, their world and their pods for the tests of plans, in words that read as sentences.
 
 export const settings: BotSettings = {
   image: 'registry.example/bot:1',
   ...commonSettings,
+  profiles: scalingProfiles,
   stopGraceSeconds: 15,
 }
 
@@ -82,6 +87,7 @@ export const aBot = (
     ownerReferences: [controllerReference('BotDeployment', 'bot-1', 'bots-uid')],
     ...changes.metadata,
   },
+  spec: { containers: [{ name: 'bot', resources: { limits: botDefaults } }] },
   status: changes.status ?? { phase: 'Pending' },
 })
 
@@ -94,7 +100,16 @@ export type Scene = Partial<PlanInput> & { bots: BotDeployment }
 
 /** Plans one reconcile. By default, the world is Active and there are no pods. */
 export const planFor = (scene: Scene): Plan =>
-  plan({ world: active(), pods: [], policy: {}, settings, nowMs: startMs, siblings: [scene.bots], ...scene })
+  plan({
+    world: active(),
+    pods: [],
+    use: { own: sumBotUse((scene.pods ?? []).map(useOfBotPod)), others: noBotUse },
+    policy: {},
+    settings,
+    nowMs: startMs,
+    siblings: [scene.bots],
+    ...scene,
+  })
 
 /** The indexes of the bots that a plan creates. */
 export const createdIndexes = ({ steps }: Plan): number[] =>

@@ -1,27 +1,25 @@
 import { expect, test } from 'vitest'
 import { runA } from '#operator/testing/fixtures.ts'
-import { createdIndexes, planFor, someBots, startedIn } from './fixtures.ts'
+import { scalingProfiles } from '#shared/scalingProfiles.ts'
+import { createdIndexes, planFor, settings, someBots, startedIn } from './fixtures.ts'
 
-const limits = {
-  maxWorldCapacity: 100,
-  maxRunningCapacity: 100,
-  maxBotCpuMillicores: 1_000,
-  maxBotMemoryBytes: 2 ** 30,
-}
+const bots = (spec: object) => someBots(2, { ...startedIn(runA), spec })
+const smaller = { ...scalingProfiles, Capacity10: { ...scalingProfiles.Capacity10, cpuLimit: '50m' } }
 
 test.each([
-  [{ cpu: '96' }, 'SizeNotAllowed', 'maxBotCpuMillicores'],
-  [{ memory: '900Gi' }, 'SizeNotAllowed', 'maxBotMemoryBytes'],
-])('bots of the size %j are not created above the limits of the namespace', (size, reason, limit) => {
-  const planned = planFor({ bots: someBots(2, { ...startedIn(runA), spec: size }), policy: { limits } })
+  [{ cpu: '501m' }, settings, 'The cpu 501m of a bot exceeds'],
+  [{ memory: '2049Mi' }, settings, 'The memory 2049Mi of a bot exceeds'],
+  [{ cpu: '100m' }, { ...settings, profiles: smaller }, 'which is 50m'],
+])('bots of the size %j are not created above the scaling profile of their world', (size, withProfiles, message) => {
+  const planned = planFor({ bots: bots(size), settings: withProfiles })
   expect(createdIndexes(planned)).toEqual([])
-  expect(planned.status.conditions?.find(({ type }) => type === 'Degraded')?.reason).toBe(reason)
-  expect(planned.status.message).toContain(limit)
+  expect(planned.status.conditions?.find(({ type }) => type === 'Degraded')?.reason).toBe('SizeNotAllowed')
+  expect(planned.status.message).toContain(message)
   expect(planned.requeueAfterMs).toBe(15_000)
 })
 
-test('bots within the limits of the namespace are created, and no bots below unreadable ones', () => {
-  const bots = someBots(2, startedIn(runA))
-  expect(createdIndexes(planFor({ bots, policy: { limits } }))).toEqual([0, 1])
-  expect(createdIndexes(planFor({ bots, policy: { isInvalid: true } }))).toEqual([])
+test('bots of the size of the scaling profile are created, and no bots below unreadable limits', () => {
+  const largest = bots({ cpu: '0.5', memory: '2Gi' })
+  expect(createdIndexes(planFor({ bots: largest }))).toEqual([0, 1])
+  expect(createdIndexes(planFor({ bots: largest, policy: { isInvalid: true } }))).toEqual([])
 })

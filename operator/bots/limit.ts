@@ -1,6 +1,10 @@
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import type { World } from '#shared/resources/world.ts'
-import { scalingProfiles } from '#shared/scalingProfiles.ts'
+import { type ScalingProfileName, scalingProfiles } from '#shared/scalingProfiles.ts'
+
+/** Returns the scaling profile that bounds the bots of a world. An Active world keeps the profile of its run. */
+export const profileOf = ({ spec, status }: World): ScalingProfileName =>
+  (status?.phase === 'Active' && status.run?.profile) || spec.scaling.profile
 
 /** The number of bots that a bot deployment may run beside the other bot deployments of its world. */
 export type Share = {
@@ -16,8 +20,7 @@ export type Share = {
 export const shareOf = (bots: BotDeployment, all: readonly BotDeployment[], world: World | undefined): Share => {
   const { count } = bots.spec
   if (world === undefined) return { allowed: count }
-  // An Active world keeps the profile of its run.
-  const profile = (world.status?.phase === 'Active' && world.status.run?.profile) || world.spec.scaling.profile
+  const profile = profileOf(world)
   const { capacity } = scalingProfiles[profile]
   const others = all.filter((other) => other.metadata.uid !== bots.metadata.uid && mayRun(other, world.status?.runId))
   const older = others.filter((other) => ageKey(other) < ageKey(bots))

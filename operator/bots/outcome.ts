@@ -6,6 +6,7 @@ import { explainForbidden } from './forbidden.ts'
 import type { Share } from './limit.ts'
 import type { BotPods } from './observe.ts'
 import { botName } from './pod.ts'
+import type { Room } from './room.ts'
 import { type Ends, openIndexes } from './run.ts'
 import type { Outcome } from './status.ts'
 import type { PlanInput } from './step.ts'
@@ -14,6 +15,7 @@ import type { PlanInput } from './step.ts'
 export type Review = {
   readonly pods: BotPods
   readonly share: Share
+  readonly room: Room
   /** The ends after the review. */
   readonly ends: Ends
   /** The Ready bots, lowest index first. */
@@ -27,15 +29,18 @@ export type Review = {
 
 /** Returns the outcome of a bot deployment whose world is Active. */
 export const outcomeOf = (input: PlanInput, review: Review): Outcome => {
-  const { share, ends, ready, isChanging } = review
+  const { share, room, ends, ready, isChanging } = review
   if (share.excess !== undefined && share.allowed === 0) {
     const trouble = { reason: 'MaxBotsPerWorld', message: share.excess }
     return { phase: 'Pending', ...trouble, trouble, progressing: isChanging }
   }
   const finished = finishedOutcome(input, ends, share.allowed)
   if (finished !== undefined) return finished
-  const wanted = openIndexes(ends, share.allowed).length
+  const wanted = openIndexes(ends, share.allowed).length - room.blocked
   const trouble = explainTrouble(input, review)
+  if (wanted === 0 && room.excess !== undefined) {
+    return { phase: 'Pending', ...room.excess, trouble, progressing: isChanging }
+  }
   const readyCount = ready.length
   if (readyCount === wanted) {
     return {
@@ -60,7 +65,7 @@ export const outcomeOf = (input: PlanInput, review: Review): Outcome => {
 }
 
 /** Returns the first trouble that applies; among bots with the same trouble, that of the lowest index. */
-const explainTrouble = (input: PlanInput, { pods, share, ends, detail }: Review): Diagnosis | undefined => {
+const explainTrouble = (input: PlanInput, { pods, share, room, ends, detail }: Review): Diagnosis | undefined => {
   const { bots, settings } = input
   const forbidden = share.allowed > 0 ? explainForbidden(input) : undefined
   if (forbidden !== undefined) return forbidden
@@ -78,7 +83,7 @@ const explainTrouble = (input: PlanInput, { pods, share, ends, detail }: Review)
   }
   if (ends.failed.size > 0)
     return seriousDiagnosis('RestartBudget', explainFailed(ends, settings.restartBudget), detail)
-  return share.excess === undefined ? undefined : seriousDiagnosis('MaxBotsPerWorld', share.excess)
+  return share.excess === undefined ? room.excess : seriousDiagnosis('MaxBotsPerWorld', share.excess)
 }
 
 const explainWait = ({ ends, address }: Review): string => {

@@ -4,6 +4,7 @@ import { forbiddenRetryMs } from '#operator/lifecycle/forbidden.ts'
 import { type Case, planFirst, requeueAfter } from '#operator/lifecycle/plan.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import { podDeletionStep } from '#operator/pods/termination.ts'
+import { withDefined } from '#shared/optional.ts'
 import type { BotDeploymentStatus, BotRun } from '#shared/resources/botDeployment.ts'
 import { isPaused } from '#shared/resources/group.ts'
 import { decideBot, isCounted } from './bot.ts'
@@ -12,6 +13,7 @@ import { explainForbidden } from './forbidden.ts'
 import { shareOf } from './limit.ts'
 import { type ActiveWorld, isNameInUse, observePods, observeWorld } from './observe.ts'
 import { outcomeOf, type Review } from './outcome.ts'
+import { roomOf } from './room.ts'
 import { type Ends, endRun, openIndexes, parseEnds, recordEnds } from './run.ts'
 import { planWith } from './status.ts'
 import { limitSteps, type Plan, type PlanInput, type Step } from './step.ts'
@@ -93,12 +95,15 @@ const planRun = (input: ActiveInput, run: BotRun): Plan => {
   const recorded = parseEnds(run)
   const { deletions, hasNewEnds, ...reviewed } = reviewBots(input, { pods, ends: recorded, share, address })
   const isForbidden = explainForbidden(input) !== undefined
+  const mayCreate = settings.image !== undefined && !isForbidden
   const missing = openIndexes(recorded, share.allowed).filter((index) => !isNameInUse(pods, index))
   const waitMs = (index: number): number => (recorded.restarting.get(index)?.afterMs ?? 0) - nowMs
+  const room = roomOf(input, mayCreate ? missing.length : 0)
   const creations = missing
+    .slice(0, room.count)
     .filter((index) => waitMs(index) <= 0)
     .flatMap((index): Step[] => {
-      if (address === undefined || settings.image === undefined || isForbidden) return []
+      if (address === undefined) return []
       const restarts = recorded.restarting.get(index)?.restarts ?? 0
       return [{ verb: 'createPod', bot: { index, restarts, runId: run.id, address } }]
     })
@@ -107,15 +112,16 @@ const planRun = (input: ActiveInput, run: BotRun): Plan => {
     ...creations,
   ]
   const isChanging = steps.length > 0 || pods.terminating.size > 0
-  const outcome = outcomeOf(input, { ...reviewed, pods, share, address, isChanging })
+  const outcome = outcomeOf(input, { ...reviewed, pods, share, room, address, isChanging })
   const expiresInMs = expiresAtMs(bots.spec.durationMinutes, run.startedAt) - nowMs
-  const waitsMs = isForbidden ? [forbiddenRetryMs] : missing.map(waitMs).filter((ms) => ms > 0)
+  const restartsMs = isForbidden ? [] : missing.map(waitMs).filter((ms) => ms > 0)
+  const retriesMs = isForbidden || room.blocked > 0 ? [forbiddenRetryMs] : []
   const planned = planWith(
     input,
-    { ...outcome, run: recordEnds(run, reviewed.ends, bots.spec.count) },
-    { steps, ...(hasNewEnds ? { requeueAfterMs: 0 } : earliest([expiresInMs, ...waitsMs])) },
+    { ...outcome, limit: room.excess, run: recordEnds(run, reviewed.ends, bots.spec.count) },
+    { steps, ...(hasNewEnds ? { requeueAfterMs: 0 } : earliest([expiresInMs, ...restartsMs, ...retriesMs])) },
   )
-  return reviewed.detail === undefined ? planned : { ...planned, detail: reviewed.detail }
+  return { ...planned, reserved: room.reserved, ...withDefined({ detail: reviewed.detail ?? planned.detail }) }
 }
 
 /** There may be thousands of waits, too many for the arguments of one call. */

@@ -1,7 +1,7 @@
 import { assemblePod, buildProbes, commonEnvironment, type Pod, tenantLabels } from '#operator/pods/pod.ts'
-import { botBytes, botMillicores } from '#shared/domain/bots.ts'
+import { minBotBytes } from '#shared/domain/bots.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
-import { scaleCpu, scaleMemoryBytes } from '#shared/quantities.ts'
+import { scaleCpu, scaleMemoryBytes, toNumber } from '#shared/quantities.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { apiGroup, labels } from '#shared/resources/group.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
@@ -109,11 +109,7 @@ const environment = (
 })
 
 const resources = ({ spec }: BotDeployment, settings: BotSettings) => ({
-  // Kubernetes treats a limit of 0 as no limit.
-  limits: {
-    memory: botBytes(spec) < 2 ** 20 ? '1Mi' : spec.memory,
-    cpu: botMillicores(spec) < 1 ? '1m' : spec.cpu,
-  },
+  limits: { memory: toNumber(spec.memory) < minBotBytes ? '1Mi' : spec.memory, cpu: spec.cpu },
   requests: {
     memory: scaleMemoryBytes(spec.memory, settings.memoryRequestRatio),
     cpu: scaleCpu(spec.cpu, settings.cpuRequestRatio),

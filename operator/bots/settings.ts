@@ -1,6 +1,7 @@
 import type { RestartSettings } from '#operator/lifecycle/restartBudget.ts'
 import type { PodSettings } from '#operator/pods/pod.ts'
 import type { StopSettings } from '#operator/pods/termination.ts'
+import type { ScalingProfiles } from '#shared/scalingProfiles.ts'
 
 /** The operator's settings for bots. */
 export type BotSettings = RestartSettings &
@@ -10,6 +11,8 @@ export type BotSettings = RestartSettings &
     readonly image: string | undefined
     /** The URL at which bots reach the API. */
     readonly publicUrl: string
+    /** The limits of each profile, which no bot of a world exceeds. */
+    readonly profiles: ScalingProfiles
     /** The part of a limit that a pod requests, above 0 and at most 1. */
     readonly memoryRequestRatio: number
     readonly cpuRequestRatio: number

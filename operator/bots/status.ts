@@ -1,5 +1,6 @@
 import { maxMessageLength, updateConditions, type Verdict } from '#operator/lifecycle/conditions.ts'
 import { type Actions, buildPlan } from '#operator/lifecycle/plan.ts'
+import type { Diagnosis } from '#operator/pods/diagnosis.ts'
 import type { BotPhase } from '#shared/enumerations.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { BotDeploymentStatus, BotRun } from '#shared/resources/botDeployment.ts'
@@ -14,6 +15,8 @@ export type Outcome = Verdict & {
   readonly phase: BotPhase
   /** The number of Ready bots. */
   readonly readyCount?: number
+  /** The limit of the organization for all bots that this bot deployment exceeds. */
+  readonly limit?: Pick<Diagnosis, 'reason' | 'message'> | undefined
 }
 
 /** Returns a plan with the status of that outcome. */
@@ -24,7 +27,7 @@ export const planWith = (input: PlanInput, outcome: Outcome, actions?: Actions<S
 const statusOf = ({ bots, pods, siblings, world, nowMs }: PlanInput, outcome: Outcome): BotDeploymentStatus => {
   const { run, phase, message, readyCount = 0 } = outcome
   const observedGeneration = bots.metadata.generation ?? 0
-  const limit = limitState(shareOf(bots, siblings, world))
+  const limit = limitState(shareOf(bots, siblings, world), outcome.limit)
   return {
     phase,
     observedGeneration,
@@ -41,9 +44,8 @@ const statusOf = ({ bots, pods, siblings, world, nowMs }: PlanInput, outcome: Ou
   }
 }
 
-const limitState = ({ excess }: Share) => ({
-  type: 'LimitExceeded',
-  holds: excess !== undefined,
-  reason: excess === undefined ? 'WithinMaxBotsPerWorld' : 'MaxBotsPerWorld',
-  message: excess ?? '',
-})
+const limitState = ({ excess }: Share, limit: Outcome['limit']) => {
+  const exceeded = excess === undefined ? limit : { reason: 'MaxBotsPerWorld', message: excess }
+  const { reason, message } = exceeded ?? { reason: 'WithinLimits', message: '' }
+  return { type: 'LimitExceeded', holds: exceeded !== undefined, reason, message }
+}

@@ -11,7 +11,7 @@ const metadata = {
   finalizers: ['f'],
 }
 const readyCondition = { type: 'Ready', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' }
-const limits = { memory: '4Gi' }
+const limits = { cpu: '1', memory: '4Gi' }
 
 test('keeps only the fields that the operator reads', () => {
   const state = { terminated: { exitCode: 1 } }
@@ -29,7 +29,12 @@ test('keeps only the fields that the operator reads', () => {
       nodeName: 'n',
       volumes: [{}],
       containers: [
-        { name: 'server', image: 'i', resources: { limits: { ...limits, cpu: '1' }, requests: {} }, env: [{}] },
+        {
+          name: 'server',
+          image: 'i',
+          resources: { limits: { ...limits, 'ephemeral-storage': '1Gi' }, requests: {} },
+          env: [{}],
+        },
         { name: 'mesh', image: 'm' },
       ],
     },

@@ -46,7 +46,7 @@ const pickMetadata = (metadata: ObjectMeta): Fields => ({
 
 const pickContainer = (container: object): Fields => {
   const { resources } = container as { resources?: { limits?: object } }
-  const limits = resources?.limits === undefined ? undefined : pick(resources.limits, ['memory'])
+  const limits = resources?.limits === undefined ? undefined : pick(resources.limits, ['cpu', 'memory'])
   return { ...pick(container, ['name', 'image']), ...(limits && { resources: { limits } }) }
 }
 

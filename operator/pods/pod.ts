@@ -12,7 +12,7 @@ export type Pod = {
   metadata: ObjectMeta
   spec?: {
     nodeName?: string
-    containers?: { name: string; image?: string; resources?: { limits?: { memory?: string } } }[]
+    containers?: { name: string; image?: string; resources?: { limits?: { cpu?: string; memory?: string } } }[]
   }
   status?: {
     phase?: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown'

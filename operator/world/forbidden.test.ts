@@ -19,8 +19,6 @@ import {
 const limits: StartLimits = {
   maxWorldCapacity: 100,
   maxRunningCapacity: 100,
-  maxBotCpuMillicores: 1_000,
-  maxBotMemoryBytes: 2 ** 30,
   maxNodePorts: 4,
   maxLoadBalancers: 1,
 }

@@ -5,6 +5,11 @@ import { idPattern } from '#shared/ids.ts'
 import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
 import { args, instant, observedFields, revision, revisionFence, userMetadata } from './schema.ts'
 
+/** Returns the rule of the API server for a quantity above 0: with the pattern, such a quantity has a digit above 0. */
+const aboveZero = (field: string) => ({
+  'x-kubernetes-validations': [{ rule: "self.matches('[1-9]')", message: `${field} must be above 0` }],
+})
+
 /** The desired state of a bot deployment: `count` bots that belong to the run of one world. */
 export const botDeploymentSpecSchema = z
   .object({
@@ -15,8 +20,8 @@ export const botDeploymentSpecSchema = z
       .describe('Name of the World that the bots enter. It is in the same namespace.'),
     description: botFields.description.default(''),
     count: botFields.count.describe('Desired number of bots. kubectl scale changes this field.'),
-    cpu: botFields.cpu.default(botDefaults.cpu),
-    memory: botFields.memory.default(botDefaults.memory),
+    cpu: botFields.cpu.default(botDefaults.cpu).meta(aboveZero('cpu')),
+    memory: botFields.memory.default(botDefaults.memory).meta(aboveZero('memory')),
     args: args(botFields.args),
     durationMinutes: botFields.durationMinutes.exactOptional(),
     revision: revision(),

@@ -7,6 +7,13 @@ import { worldSpecSchema } from './world.ts'
 
 const longKey = 'k'.repeat(257)
 
+test('a quantity of 0, which Kubernetes treats as no limit, is unset', () => {
+  const bots = { worldName: 'lobby', count: 1, cpu: '0.000', memory: '0Gi' }
+  const { value, unreadable } = readLeniently(botDeploymentSpecSchema, bots, { worldName: 'unknown', count: 0 })
+  expect(value).toMatchObject({ cpu: '100m', memory: '128Mi' })
+  expect(unreadable.map(({ path }) => path)).toEqual([['cpu'], ['memory']])
+})
+
 test('unsets a key that is too long and keeps the rest', () => {
   const { value, unreadable } = readWorldSpec({ state: 'Running', metadata: { labels: { [longKey]: 'x', ok: 'y' } } })
   expect(value).toMatchObject({ state: 'Running', metadata: { labels: { ok: 'y' }, annotations: {} } })

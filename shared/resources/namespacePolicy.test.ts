@@ -5,8 +5,8 @@ const policy = {
   limits: {
     maxWorldCapacity: 1,
     maxRunningCapacity: 2,
-    maxBotCpuMillicores: 3,
-    maxBotMemoryBytes: 4,
+    maxBotCpu: 3,
+    maxBotMemory: 4,
     maxNodePorts: 5,
     maxLoadBalancers: 6,
   },
@@ -19,9 +19,15 @@ test('a policy is read from its annotations as it was written', () => {
   expect(readPolicy({ annotations: toPolicyAnnotations(policy) })).toEqual(policy)
 })
 
-test('limits that an older API wrote have no maximum of node ports and load balancers', () => {
-  const { maxNodePorts: _, maxLoadBalancers: __, ...limits } = policy.limits
-  expect(readPolicy({ annotations: { 'orrery.dev/limits': JSON.stringify(limits) } })).toEqual({ limits })
+test('limits that an older API wrote have no maximum of node ports, load balancers and bots', () => {
+  const limits = { maxWorldCapacity: 1, maxRunningCapacity: 2 }
+  const written = { ...limits, maxBotCpuMillicores: 3, maxBotMemoryBytes: 4 }
+  expect(readPolicy({ annotations: { 'orrery.dev/limits': JSON.stringify(written) } })).toEqual({ limits })
+})
+
+test('limits contain those of one bot, which operators of the previous version require', () => {
+  const written = JSON.parse(toPolicyAnnotations(policy)['orrery.dev/limits'] ?? '')
+  expect(written).toMatchObject({ maxBotCpuMillicores: 3_000, maxBotMemoryBytes: 4 })
 })
 
 test('a namespace without annotations has no policy, and an empty list allows nothing', () => {

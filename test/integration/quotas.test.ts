@@ -6,7 +6,6 @@ import { getServers } from '#test/support/servers.ts'
 import { aTenant, type Tenant } from '#test/support/tenant.ts'
 import { eventually } from '#test/support/wait.ts'
 
-type Problem = { code?: string; detail?: string }
 type Quota = { spec: { hard: Record<string, string> } }
 
 const cluster = aCluster()
@@ -66,12 +65,16 @@ describe('the namespace of an organization', () => {
       maxWorldCapacity: 10,
       maxNodePorts: 40,
       maxLoadBalancers: 0,
+      maxBotCpu: 10,
+      maxBotMemory: 8 * 2 ** 30,
     })
     const hard = hardOf(namespace)
     expect(hard).toMatchObject({ 'count/worlds.orrery.dev': '7', 'count/botdeployments.orrery.dev': '1k' })
     expect(hard).toMatchObject({ 'services.nodeports': '44', 'services.loadbalancers': '0' })
-    // Ten servers of 4Gi, a hundred bots of 128Mi, and room for one more server with the largest bot of 32Gi.
-    expect(hard['limits.memory']).toBe(`${40 * 1024 + 100 * 128 + 4096 + 32 * 1024}Mi`)
+    // Ten servers of 4Gi, bots of 8Gi, and room for one more server with a bot of its size.
+    expect(hard['limits.memory']).toBe(`${40 + 8 + 4 + 4}Gi`)
+    // Ten servers of 500m, bots of 10 cores, and a tenth more.
+    expect(hard['limits.cpu']).toBe('16500m')
   })
 
   test('follows a change of the limits', async () => {
@@ -132,23 +135,6 @@ test('refuses a Service by kubectl above maxLoadBalancers', async () => {
   const spec = { type: 'LoadBalancer', ports: [{ port: 7777 }] }
   const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'one-more', namespace }, spec }
   expect(apply(service)).toContain('exceeded quota: orrery')
-})
-
-describe('the size of a bot', () => {
-  test.each([
-    [{ cpu: '96' }, 'maxBotCpuMillicores'],
-    [{ memory: '900Gi' }, 'maxBotMemoryBytes'],
-  ])('%j is refused with 403 above the limit, on create and on change', async (size, name) => {
-    const { tenant, worldId } = await aTenantWithWorld()
-    const bots = `/api/worlds/${worldId}/bots/`
-    const created = await tenant.rest.call<Problem>('POST', bots, { count: 1, ...size })
-    expect(created).toMatchObject({ status: 403, body: { code: 'size_not_allowed' } })
-    expect(created.body.detail).toContain(name)
-    await tenant.rest.call('POST', bots, { count: 1 })
-    const [made] = (await tenant.rest.call<{ documentId: string }[]>('GET', bots)).body
-    const changed = await tenant.rest.call<Problem>('PATCH', `${bots}${made?.documentId}/`, { count: 1, ...size })
-    expect(changed).toMatchObject({ status: 403, body: { code: 'size_not_allowed' } })
-  })
 })
 
 test('a pod that the quota refuses is reported with a fixed message, is not counted as a restart, and starts once the quota has room', async () => {

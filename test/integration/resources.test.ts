@@ -93,6 +93,8 @@ describe('rejects an invalid resource with a message that says what is valid', (
     ['a duration of nothing', 'World', { durationMinutes: 0 }, 'durationMinutes'],
     ['a duration above 10 years', 'World', { durationMinutes: 5_256_001 }, 'durationMinutes'],
     ['bots without a world', 'BotDeployment', { count: 1 }, 'worldName'],
+    ['bots with a cpu of 0', 'BotDeployment', { worldName: 'w', count: 1, cpu: '0.0' }, 'cpu must be above 0'],
+    ['bots with a memory of 0', 'BotDeployment', { worldName: 'w', count: 1, memory: '0Gi' }, 'memory must be above 0'],
     ['bots with an odd memory', 'BotDeployment', { worldName: 'w', count: 1, memory: 'much' }, 'memory'],
     [
       'annotations above 32 KiB',

@@ -12,8 +12,10 @@ import type { LogSlots } from '#api/platform/logs/slots.ts'
 import type { ObjectStore } from '#api/platform/objects/store.ts'
 import type { Sealer } from '#api/platform/secrets/seal.ts'
 import type { Clock } from '#shared/clock.ts'
+import type { WorldBots } from '#shared/domain/botUse.ts'
 import type { NewId } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
+import type { ScalingProfiles } from '#shared/scalingProfiles.ts'
 import type { TokenIssuer } from './issuer.ts'
 import type { DocumentCounts, Limits } from './limits.ts'
 import type { Verb } from './permissions.ts'
@@ -75,8 +77,10 @@ export type Deps = {
   readonly grantToKey: (tx: Transaction, keyId: string, permission: string, now: Date) => Promise<void>
   /** Returns the id of the first key in the caller's chain of keys, or null for the platform key. */
   readonly ancestorOf: (tx: Transaction, principal: Principal) => Promise<string | null>
-  /** Returns the sum of the bot counts of a world's bot deployments, without bots that have ended. */
-  readonly countLiveBots: (tx: Transaction, worldId: string) => Promise<number>
+  /** Returns the bots of a world. */
+  readonly readWorldBots: (tx: Transaction, worldId: string) => Promise<WorldBots>
+  /** The resources of the scaling profiles, as the platform has set them. */
+  readonly profiles: ScalingProfiles
   /** Wakes the push to the cluster. Call it after a commit that wrote dirty marks. */
   readonly wakeSync: () => void
 }

@@ -11,8 +11,14 @@ const limitFields = {
   maxNodePorts: limitField(1_000_000, 'Maximum number of node ports of running worlds: two for each world with one.'),
   maxLoadBalancers: limitField(1_000_000, 'Maximum number of load balancers of running worlds.'),
   maxBotDeployments: limitField(1_000_000, 'Maximum number of bot deployments.'),
-  maxBotCpuMillicores: limitField(1_000_000, 'Maximum cpu of one bot, in thousandths of a core.'),
-  maxBotMemoryBytes: limitField(2 ** 50, 'Maximum memory of one bot, in bytes.'),
+  maxBotCpu: z
+    .number()
+    .min(0)
+    .max(1_000_000)
+    // As multipleOf, clients with floating-point numbers would refuse valid values.
+    .overwrite((cores) => Math.round(cores * 1_000) / 1_000)
+    .meta({ description: 'Maximum cpu of all bots together, in cores, rounded to 0.001: the sum of their limits.' }),
+  maxBotMemory: limitField(2 ** 50, 'Maximum memory of all bots together, in bytes: the sum of their limits.'),
   imageRegistries: z
     .array(registryEntry)
     .max(64)
@@ -39,8 +45,8 @@ const limitExample = {
   maxNodePorts: 200,
   maxLoadBalancers: 20,
   maxBotDeployments: 1_000,
-  maxBotCpuMillicores: 16_000,
-  maxBotMemoryBytes: 34_359_738_368,
+  maxBotCpu: 2_000,
+  maxBotMemory: 2_684_354_560_000,
   imageRegistries: ['registry.example'],
   imagePullSecrets: [],
   maxApiKeys: 1_000,

@@ -24,7 +24,11 @@ const count = () =>
     .min(0)
     .max(10_000)
     .meta({ examples: [configuration.count], description: 'Number of bots.' })
-const { cpu, memory, durationMinutes } = botFields
+const { durationMinutes } = botFields
+// With its pattern, a quantity above 0 has a digit above 0.
+const aboveZero = { allOf: [{ type: 'string', pattern: '[1-9]' }] }
+const cpu = botFields.cpu.meta(aboveZero)
+const memory = botFields.memory.meta(aboveZero)
 const args = withinArgsLimit(botFields.args)
 const maps = { annotations: textMap(), labels: textMap() }
 

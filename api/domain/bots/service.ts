@@ -1,4 +1,4 @@
-import { and, count, eq, isNull, notInArray, type SQL, sql } from 'drizzle-orm'
+import { and, count, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
 import { presentConditions } from '#api/domain/events/conditions.ts'
@@ -13,7 +13,9 @@ import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
-import { explainBotSize } from '#shared/domain/bots.ts'
+import { type BotSize, explainBotSize, isLargerBot } from '#shared/domain/bots.ts'
+import { explainBotUse, noBotUse, useOfBots } from '#shared/domain/botUse.ts'
+import { countLiveBots, sumLiveBots } from './live/service.ts'
 import type { BotsAnswer, CreateBots, PatchBots } from './schema.ts'
 import { type BotRow, botDeployments } from './table.ts'
 
@@ -30,9 +32,10 @@ export const createBots = async (
   const created = await createOnce(ctx, async (tx, now) => {
     const world = await lockWorld(ctx, tx, worldId)
     await checkBotCount(tx, world, input.count)
+    checkBotSize(ctx, world, input)
     const limits = await lockLimits(ctx, tx)
-    checkBotSize(input, limits)
     await checkDeploymentCount(ctx, tx, worldId, limits)
+    await checkBotUse(ctx, tx, limits, input)
     const id = ctx.newId('bot')
     const { organizationId, projectId, traceparent } = ctx
     const cluster = world.targetCluster ?? world.cluster
@@ -75,7 +78,7 @@ export const getBots = async (ctx: Context, key: BotsKey) => {
   return { body: toBotsAnswer(row.bots, row.world), revision, statusVersion }
 }
 
-/** Changes a bot deployment. Absent fields stay. Throws a 409 if the world would have too many bots. */
+/** Changes a bot deployment. Absent fields stay. Throws a 409 at a limit. What a lowered limit exceeds may stay or shrink. */
 export const patchBots = async (
   ctx: Context,
   { ifMatch, changes, ...key }: BotsKey & { ifMatch: string | undefined; changes: PatchBots },
@@ -87,10 +90,11 @@ export const patchBots = async (
     if (row === undefined) throw notFound()
     checkIfMatch(ifMatch, row)
     await checkBotCount(tx, world, changes.count, row)
-    // Bots that are larger than a lowered limit may keep their size.
-    if (changes.cpu !== undefined || changes.memory !== undefined) {
-      const { cpu = '0', memory = '0' } = changes
-      checkBotSize({ cpu, memory }, await lockLimits(ctx, tx))
+    const { count, cpu = row.cpu, memory = row.memory } = changes
+    const isLarger = isLargerBot({ cpu, memory }, row)
+    if (isLarger) checkBotSize(ctx, world, { cpu, memory })
+    if (isLarger || count > row.count) {
+      await checkBotUse(ctx, tx, await lockLimits(ctx, tx), { count, cpu, memory }, row)
     }
     const revision = row.revision + 1
     await tx
@@ -152,9 +156,13 @@ const lockWorld = async (ctx: Context, tx: Transaction, worldId: string): Promis
   return world
 }
 
-/** Throws a 409 if the world would have more bots than its scaling profile allows. Pending bot deployments count too. */
-const checkBotCount = async (tx: Transaction, world: WorldRow, count: number, except?: BotRow): Promise<void> => {
-  const wanted = (await countLiveBots(tx, world.id, except?.id)) + count
+/**
+ * Throws a 409 if the world would have more bots than its scaling profile allows. Pending bot deployments count too.
+ * `before` is the bot deployment that changes; it may always shrink.
+ */
+const checkBotCount = async (tx: Transaction, world: WorldRow, count: number, before?: BotRow): Promise<void> => {
+  if (count <= (before?.count ?? 0)) return
+  const wanted = (await countLiveBots(tx, world.id, before?.id)) + count
   if (wanted > world.estimatedCapacity) {
     const allowed = world.estimatedCapacity
     const detail = `The world would have ${wanted} bots, but its scaling profile allows ${allowed}. Lower the count.`
@@ -162,10 +170,36 @@ const checkBotCount = async (tx: Transaction, world: WorldRow, count: number, ex
   }
 }
 
-/** Throws a 403 if a bot would be larger than the organization's limits allow. */
-const checkBotSize = (bot: { cpu: string; memory: string }, limits: Limits): void => {
-  const excess = explainBotSize(bot, limits)
+/** Throws a 403 if a bot would be larger than the scaling profile of its world. */
+export const checkBotSize = (
+  { profiles }: Pick<Context, 'profiles'>,
+  { networking }: Pick<WorldRow, 'networking'>,
+  size: BotSize,
+): void => {
+  const excess = explainBotSize(size, profiles[networking.scaling.profile])
   if (excess !== undefined) throw new Problem('size_not_allowed', excess)
+}
+
+type Bots = BotSize & { readonly count: number }
+
+/**
+ * Throws a 409 if the bots of the organization would exceed its maxBotCpu or maxBotMemory. The organization's row must be
+ * locked. `before` is the bot deployment that changes.
+ */
+const checkBotUse = async (
+  { organizationId }: Pick<Context, 'organizationId'>,
+  tx: Transaction,
+  limits: Limits,
+  bots: Bots,
+  before?: BotRow,
+): Promise<void> => {
+  const use = {
+    own: useOfBots(bots, bots.count),
+    before: before === undefined ? noBotUse : useOfBots(before, before.count),
+    others: await sumLiveBots(tx, { organizationId, ...optional('except', before?.id) }),
+  }
+  const excess = explainBotUse(use, limits)
+  if (excess !== undefined) throw new Problem('limit_reached', excess)
 }
 
 /** Throws a 409 if the world or its organization has its maximum of bot deployments. The world's row must be locked. */
@@ -192,22 +226,6 @@ export const checkDeploymentCount = async (
         'Delete one first.',
     )
   }
-}
-
-/** Returns the sum of the counts of a world's bot deployments that have not ended, without the bot deployment `except`. */
-export const countLiveBots = async (tx: Transaction, worldId: string, except = ''): Promise<number> => {
-  const [live] = await tx
-    .select({ sum: sql<number>`coalesce(sum(${botDeployments.count}), 0)::int` })
-    .from(botDeployments)
-    .where(
-      and(
-        eq(botDeployments.worldId, worldId),
-        isNull(botDeployments.deletingAt),
-        notInArray(botDeployments.phase, ['Stopped', 'Error']),
-        sql`${botDeployments.id} <> ${except}`,
-      ),
-    )
-  return live?.sum ?? 0
 }
 
 const toBotsAnswer = (row: BotRow, world: WorldRow): BotsAnswer => ({

@@ -1,6 +1,7 @@
 import { and, count, eq, isNull, max } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import { apiKeys } from '#api/domain/apiKeys/table.ts'
+import { sumLiveBots } from '#api/domain/bots/live/service.ts'
 import { botDeployments } from '#api/domain/bots/table.ts'
 import { readDocumentUsage } from '#api/domain/documents/usage/service.ts'
 import { limitsOf } from '#api/domain/organizations/limits/service.ts'
@@ -9,7 +10,6 @@ import { webhooks } from '#api/domain/webhooks/table.ts'
 import { sumRunning } from '#api/domain/worlds/running/service.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
 import { notFound } from '#api/platform/http/problem.ts'
-import { botBytes, botMillicores } from '#shared/domain/bots.ts'
 import type { UsageAnswer } from './schema.ts'
 
 /** Reads each limit of the organization of the headers with its current use. */
@@ -30,10 +30,7 @@ export const getUsage = async (ctx: Context): Promise<UsageAnswer> => {
   ])
   const presentBots = and(eq(botDeployments.organizationId, organizationId), isNull(botDeployments.deletingAt))
   const bots = await db.$count(botDeployments, presentBots)
-  const sizes = await db
-    .selectDistinct({ cpu: botDeployments.cpu, memory: botDeployments.memory })
-    .from(botDeployments)
-    .where(presentBots)
+  const liveBots = await sumLiveBots(db, { organizationId })
   return {
     maxWorlds: { limit: limits.maxWorlds, used: found.count },
     maxWorldCapacity: { limit: limits.maxWorldCapacity, used: found.largest ?? 0 },
@@ -41,8 +38,8 @@ export const getUsage = async (ctx: Context): Promise<UsageAnswer> => {
     maxNodePorts: { limit: limits.maxNodePorts, used: running.nodePorts },
     maxLoadBalancers: { limit: limits.maxLoadBalancers, used: running.loadBalancers },
     maxBotDeployments: { limit: limits.maxBotDeployments, used: bots },
-    maxBotCpuMillicores: { limit: limits.maxBotCpuMillicores, used: Math.max(0, ...sizes.map(botMillicores)) },
-    maxBotMemoryBytes: { limit: limits.maxBotMemoryBytes, used: Math.max(0, ...sizes.map(botBytes)) },
+    maxBotCpu: { limit: limits.maxBotCpu, used: liveBots.millicores / 1_000 },
+    maxBotMemory: { limit: limits.maxBotMemory, used: liveBots.bytes },
     imageRegistries: { limit: limits.imageRegistries },
     imagePullSecrets: { limit: limits.imagePullSecrets },
     maxApiKeys: { limit: limits.maxApiKeys, used: keys },

@@ -6,7 +6,6 @@ import { eventAnswer } from '#api/domain/events/schema.ts'
 import { setPicture } from '#api/domain/pictures/service.ts'
 import { entityTag } from '#api/platform/http/entityTag.ts'
 import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
-import { scalingProfiles } from '#shared/scalingProfiles.ts'
 import { listWorldEvents } from './events/service.ts'
 import { worldExample } from './examples.ts'
 import { toWorldPage } from './listing/order.ts'
@@ -50,8 +49,8 @@ export const worldEndpoints = [
     summary: 'List the scaling profiles, smallest first',
     tag,
     answer: z.array(scalingProfileAnswer),
-    handle: async () => ({
-      body: Object.values(scalingProfiles).map(({ name, capacity, memoryLimit }) => ({
+    handle: async ({ profiles }) => ({
+      body: Object.values(profiles).map(({ name, capacity, memoryLimit }) => ({
         name,
         estimatedCapacity: capacity,
         maxBotsPerWorld: capacity,

@@ -16,6 +16,7 @@ import { createOnce } from '#api/platform/idempotency/service.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
 import { explainRunLimit, useOfRun } from '#shared/domain/runUse.ts'
 import type { DeploymentStatus } from '#shared/enumerations.ts'
+import type { ScalingProfileName } from '#shared/scalingProfiles.ts'
 import { buildWorldRows } from './create.ts'
 import { startEvent, stopEvent } from './events/changes.ts'
 import { recordWorldEvents } from './events/service.ts'
@@ -26,7 +27,7 @@ import { sumRunning } from './running/service.ts'
 import type { DeploymentAnswer } from './runs/schema.ts'
 import { endUnseen, recordStart } from './runs/service.ts'
 import type { Compute, CreateWorld, PatchWorld, WorldAnswer } from './schema.ts'
-import { checkWorldSize } from './size.ts'
+import { checkWorldSize, explainProfileForBots } from './size.ts'
 import { deployments, launchContexts, type WorldRow, worlds } from './table.ts'
 import { toStartColumns, toStopColumns } from './transitions.ts'
 
@@ -110,8 +111,7 @@ export const patchWorld = async (
         { limits: await lockLimits(ctx, tx), ...ctx.principal },
       )
     }
-    const { estimatedCapacity } = next.world
-    if (estimatedCapacity < row.estimatedCapacity) await checkCapacityForBots(ctx, tx, worldId, estimatedCapacity)
+    await checkProfileForBots(ctx, tx, row, profile)
     await tx.update(launchContexts).set(next.context).where(eq(launchContexts.worldId, worldId))
     const moves = changes.compute !== undefined && !isRunning(row)
     const move = moves ? toMoveColumns({ ...row, ...next.world }, ctx.clusterOf) : {}
@@ -317,20 +317,18 @@ const refuseTooManyWorlds = ({ present, kept }: WorldCount, { maxWorlds }: Pick<
   }
 }
 
-/** Throws a 409 if a world has more live bots than this capacity. The world's row must be locked. */
-const checkCapacityForBots = async (
+/** Throws a 409 if the bots of a world do not fit into its next scaling profile. The world's row must be locked. */
+const checkProfileForBots = async (
   ctx: Context,
   tx: Transaction,
-  worldId: string,
-  capacity: number,
+  { id, networking }: WorldRow,
+  next: ScalingProfileName,
 ): Promise<void> => {
-  const live = await ctx.countLiveBots(tx, worldId)
-  if (live > capacity) {
-    throw new Problem(
-      'limit_reached',
-      `The world has ${live} bots, and the scaling profile allows ${capacity}. Remove bots first.`,
-    )
-  }
+  const { profile } = networking.scaling
+  if (profile === next) return
+  const bots = await ctx.readWorldBots(tx, id)
+  const refusal = explainProfileForBots(ctx.profiles[profile], ctx.profiles[next], bots)
+  if (refusal !== undefined) throw new Problem('limit_reached', refusal)
 }
 
 /** Throws a 409 if the start would exceed a limit of what may run at a time. */

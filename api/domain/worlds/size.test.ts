@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { checkWorldSize } from './size.ts'
+import { scalingProfiles } from '#shared/scalingProfiles.ts'
+import { checkWorldSize, explainProfileForBots } from './size.ts'
 
 const limits = { maxWorlds: 10, maxWorldCapacity: 2_500, maxRunningCapacity: 100 }
 
@@ -18,4 +19,23 @@ test.each([
     expect(attempt).toThrow(
       expect.objectContaining({ code: 'size_not_allowed', message: expect.stringContaining(refusal) }),
     )
+})
+
+test.each([
+  ['Capacity60', 'Capacity30', { live: 30, cores: 1, gibibytes: 4 }, undefined],
+  [
+    'Capacity60',
+    'Capacity30',
+    { live: 31, cores: 1, gibibytes: 1 },
+    'The world has 31 bots, and Capacity30 allows 30.',
+  ],
+  ['Capacity30', 'Capacity10', { live: 1, cores: 0.501, gibibytes: 1 }, 'a cpu of 501m, and Capacity10 allows 500m.'],
+  ['Capacity30', 'Capacity10', { live: 0, cores: 0.5, gibibytes: 3 }, 'Capacity10 allows 2Gi.'],
+  ['Capacity30', 'Capacity100', { live: 31, cores: 4, gibibytes: 9 }, undefined],
+] as const)('a change from %s to %s with bots %j is refused with: %s', (before, next, bots, refusal) => {
+  const { live, cores, gibibytes } = bots
+  const largest = { millicores: cores * 1_000, bytes: gibibytes * 2 ** 30 }
+  const why = explainProfileForBots(scalingProfiles[before], scalingProfiles[next], { live, largest })
+  if (refusal === undefined) expect(why).toBeUndefined()
+  else expect(why).toContain(refusal)
 })

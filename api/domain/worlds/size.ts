@@ -1,6 +1,8 @@
 import type { Limits } from '#api/domain/access/limits.ts'
 import { Problem } from '#api/platform/http/problem.ts'
-import { type ScalingProfileName, scalingProfiles } from '#shared/scalingProfiles.ts'
+import { botBytes, botMillicores } from '#shared/domain/bots.ts'
+import type { WorldBots } from '#shared/domain/botUse.ts'
+import { type ScalingProfile, type ScalingProfileName, scalingProfiles } from '#shared/scalingProfiles.ts'
 
 /** The largest profile that needs no claim. */
 const maxCapacityWithoutClaim = 1_000
@@ -40,3 +42,28 @@ export const explainSize = (
   }
   return undefined
 }
+
+/**
+ * Returns why the bots of a world do not fit into the scaling profile `next`, or undefined if they do. Only what is less than
+ * in the profile `before` counts, so that a world whose bots exceed its profile can get a larger one.
+ */
+export const explainProfileForBots = (
+  before: ScalingProfile,
+  next: ScalingProfile,
+  { live, largest }: WorldBots,
+): string | undefined => {
+  if (next.capacity < before.capacity && live > next.capacity) {
+    return `The world has ${live} bots, and ${next.name} allows ${next.capacity}. Remove bots first.`
+  }
+  const [millicores, bytes] = [cpuOf(next), memoryOf(next)]
+  if (millicores < cpuOf(before) && largest.millicores > millicores) {
+    return `A bot of the world has a cpu of ${largest.millicores}m, and ${next.name} allows ${next.cpuLimit}. Lower the cpu of the bots first.`
+  }
+  if (bytes < memoryOf(before) && largest.bytes > bytes) {
+    return `A bot of the world has ${largest.bytes} bytes of memory, and ${next.name} allows ${next.memoryLimit}. Lower the memory of the bots first.`
+  }
+  return undefined
+}
+
+const cpuOf = ({ cpuLimit }: ScalingProfile): number => botMillicores({ cpu: cpuLimit })
+const memoryOf = ({ memoryLimit }: ScalingProfile): number => botBytes({ memory: memoryLimit })

@@ -1,13 +1,14 @@
 import type { Limits } from '#api/domain/access/limits.ts'
 import { applyPatch } from '#api/domain/worlds/patch.ts'
 import { createWorldBody } from '#api/domain/worlds/schema.ts'
-import { explainSize } from '#api/domain/worlds/size.ts'
+import { explainProfileForBots, explainSize } from '#api/domain/worlds/size.ts'
 import type { LaunchContextRow, Program, WorldRow } from '#api/domain/worlds/table.ts'
+import type { WorldBots } from '#shared/domain/botUse.ts'
 import { explainRunLimit, type RunLimits, type RunUse, useOfRun } from '#shared/domain/runUse.ts'
 import { serverSettings } from '#shared/domain/world.ts'
 import { withDefined } from '#shared/optional.ts'
 import { type WorldSpec, worldSpecSchema } from '#shared/resources/world.ts'
-import { scalingProfiles } from '#shared/scalingProfiles.ts'
+import { type ScalingProfiles, scalingProfiles } from '#shared/scalingProfiles.ts'
 import { type Merge, mergeSpecs, type Rule, type Sides } from './merge.ts'
 
 /** Facts for the rules for edits of a World, besides the world itself. */
@@ -15,8 +16,8 @@ export type WorldFacts = {
   readonly limits: Pick<Limits, 'maxWorldCapacity'> & RunLimits
   /** The use of the organization's other running worlds. */
   readonly others: RunUse
-  /** The bots that the world's bot deployments want. */
-  readonly bots: number
+  readonly bots: WorldBots
+  readonly profiles: ScalingProfiles
   readonly hasCluster: (place: { group: string; region: string }) => boolean
 }
 
@@ -75,7 +76,7 @@ const worldRules = (row: WorldSpec, build: Build, facts: WorldFacts): Rule<World
 const explainSizeEdit = (
   { profile, capacity }: { profile: WorldSpec['scaling']['profile']; capacity: number | undefined },
   row: WorldSpec,
-  { limits, bots }: WorldFacts,
+  { limits, bots, profiles }: WorldFacts,
 ): string | undefined => {
   const largest = scalingProfiles[profile].capacity
   // A profile that REST allowed needs no claim again.
@@ -84,10 +85,8 @@ const explainSizeEdit = (
     { profile, capacity: capacity ?? largest },
     isKept ? { limits: { maxWorldCapacity: largest }, claims: ['largeWorlds'] } : { limits, claims: [] },
   )
-  if (refusal !== undefined) return refusal.replace(/\.$/, '')
-  return largest < scalingProfiles[row.scaling.profile].capacity && bots > largest
-    ? `the world has ${bots} bots, and ${profile} allows ${largest}`
-    : undefined
+  const forBots = explainProfileForBots(profiles[row.scaling.profile], profiles[profile], bots)
+  return (refusal ?? forBots)?.replace(/\.$/, '')
 }
 
 /** Returns the columns of a world and its launch context for a spec. Columns that a resource does not show stay. */

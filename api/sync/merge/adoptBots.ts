@@ -1,15 +1,18 @@
 import type { BotRow } from '#api/domain/bots/table.ts'
-import { type BotLimits, explainBotSize } from '#shared/domain/bots.ts'
+import { explainBotSize, isLargerBot } from '#shared/domain/bots.ts'
+import { type BotLimits, type BotUse, explainBotUse, useOfBots } from '#shared/domain/botUse.ts'
 import { type BotDeploymentSpec, botDeploymentSpecSchema } from '#shared/resources/botDeployment.ts'
+import type { ScalingProfile } from '#shared/scalingProfiles.ts'
 import { type Merge, mergeSpecs, type Rule, type Sides } from './merge.ts'
 
 /** Facts for the rules for edits of a BotDeployment, besides the deployment itself. */
 export type BotFacts = {
   /** The bots that the other bot deployments of the world want. */
   readonly otherBots: number
-  /** The maximum number of bots that the scaling profile of the world allows. */
-  readonly maxBots: number
-  /** The limits of the organization for one bot. */
+  /** The scaling profile of the world: the maximum of its bots, and the size of one bot. */
+  readonly profile: ScalingProfile
+  /** The use of the organization's other bot deployments. */
+  readonly otherUse: BotUse
   readonly limits: BotLimits
 }
 
@@ -17,20 +20,43 @@ export type BotFacts = {
 export const mergeBots = (sides: Sides<BotDeploymentSpec>, facts: BotFacts): Merge<BotDeploymentSpec> =>
   mergeSpecs(botDeploymentSpecSchema, sides, botRules(sides.row, facts))
 
-const botRules = (row: BotDeploymentSpec, { otherBots, maxBots, limits }: BotFacts): Rule<BotDeploymentSpec>[] => [
+const botRules = (row: BotDeploymentSpec, facts: BotFacts): Rule<BotDeploymentSpec>[] => [
   { fields: ['/worldName'], refuse: () => 'bots cannot move to another world' },
   {
     fields: ['/count'],
-    refuse: ({ count }) => {
-      const wanted = otherBots + count
-      return count > row.count && wanted > maxBots
-        ? `the world would have ${wanted} bots, but its scaling profile allows ${maxBots}`
-        : undefined
-    },
+    refuse: (bots) => explainCount(bots, row, facts) ?? explainUse(bots, row, facts),
   },
-  { fields: ['/cpu', '/memory'], refuse: (bot) => explainBotSize(bot, limits)?.replace(/\.$/, '') },
+  {
+    fields: ['/cpu', '/memory'],
+    refuse: (bots) => explainSize(bots, row, facts) ?? explainUse(bots, row, facts),
+  },
   { fields: ['/metadata'], refuse: () => undefined },
 ]
+
+const explainCount = (
+  { count }: BotDeploymentSpec,
+  row: BotDeploymentSpec,
+  { otherBots, profile: { capacity } }: BotFacts,
+): string | undefined => {
+  const wanted = otherBots + count
+  return count > row.count && wanted > capacity
+    ? `the world would have ${wanted} bots, but its scaling profile allows ${capacity}`
+    : undefined
+}
+
+const explainSize = (bots: BotDeploymentSpec, row: BotDeploymentSpec, { profile }: BotFacts): string | undefined =>
+  isLargerBot(bots, row) ? toClause(explainBotSize(bots, profile)) : undefined
+
+const explainUse = (
+  bots: BotDeploymentSpec,
+  row: BotDeploymentSpec,
+  { otherUse: others, limits }: BotFacts,
+): string | undefined =>
+  toClause(explainBotUse({ own: useOfBots(bots, bots.count), before: useOfBots(row, row.count), others }, limits))
+
+/** Returns a sentence as the end of another one. */
+const toClause = (sentence: string | undefined): string | undefined =>
+  sentence?.replace(/^The /, 'the ').replace(/\.$/, '')
 
 /** Returns the columns of a bot deployment for a spec. */
 export const toBotColumns = (

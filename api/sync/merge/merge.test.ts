@@ -3,10 +3,12 @@ import { buildWorldRows } from '#api/domain/worlds/create.ts'
 import { createWorldBody } from '#api/domain/worlds/schema.ts'
 import type { WorldRow } from '#api/domain/worlds/table.ts'
 import { desiredSpec } from '#api/sync/rows/desired.ts'
+import { noBotUse } from '#shared/domain/botUse.ts'
 import { noUse } from '#shared/domain/runUse.ts'
 import { createIdSource } from '#shared/ids.ts'
 import { type BotDeploymentSpec, botDeploymentSpecSchema } from '#shared/resources/botDeployment.ts'
 import { type WorldSpec, worldSpecSchema } from '#shared/resources/world.ts'
+import { scalingProfiles } from '#shared/scalingProfiles.ts'
 import { fc } from '#test/support/fastCheck.ts'
 import { mergeWorld, toWorldColumns, type WorldFacts } from './adopt.ts'
 import { mergeBots } from './adoptBots.ts'
@@ -19,16 +21,18 @@ const runIds = [newId('run'), newId('run')]
 const facts: WorldFacts = {
   limits: { maxWorldCapacity: 500, maxRunningCapacity: 100, maxNodePorts: 2, maxLoadBalancers: 1 },
   others: { ...noUse, capacity: 50, nodePorts: 2 },
-  bots: 20,
+  bots: { live: 20, largest: noBotUse },
+  profiles: scalingProfiles,
   hasCluster: ({ region }) => region !== 'AsiaPacific',
 }
 const unlimited: WorldFacts = {
   limits: { maxWorldCapacity: 10_000, maxRunningCapacity: 1_000_000, maxNodePorts: 1_000, maxLoadBalancers: 1_000 },
   others: noUse,
-  bots: 0,
+  bots: { live: 0, largest: noBotUse },
+  profiles: scalingProfiles,
   hasCluster: () => true,
 }
-const noBotLimits = { maxBotCpuMillicores: 1_000_000, maxBotMemoryBytes: 2 ** 50 }
+const botFacts = { otherBots: 0, profile: scalingProfiles.Capacity10000, otherUse: noBotUse, limits: {} }
 const noBuild = { resolvedBuild: null, runtime: {} }
 
 const aKey = fc.constantFrom('a', 'b', 'a/b', 'c~d', '__proto__', 'x.y')
@@ -101,9 +105,8 @@ const worlds: Kind<WorldSpec> = {
 }
 const bots: Kind<BotDeploymentSpec> = {
   spec: aBotSpec,
-  merge: (sides) =>
-    mergeBots(sides, { otherBots: 0, maxBots: 10, limits: { ...noBotLimits, maxBotCpuMillicores: 500 } }),
-  mergeFreely: (sides) => mergeBots(sides, { otherBots: 0, maxBots: 10_000, limits: noBotLimits }),
+  merge: (sides) => mergeBots(sides, { ...botFacts, profile: scalingProfiles.Capacity10, limits: { maxBotCpu: 2 } }),
+  mergeFreely: (sides) => mergeBots(sides, botFacts),
   read: (_, live) => live,
 }
 

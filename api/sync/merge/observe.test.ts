@@ -3,11 +3,13 @@ import { buildWorldRows } from '#api/domain/worlds/create.ts'
 import { createWorldBody } from '#api/domain/worlds/schema.ts'
 import type { WorldRow } from '#api/domain/worlds/table.ts'
 import { desiredSpec } from '#api/sync/rows/desired.ts'
+import { noBotUse } from '#shared/domain/botUse.ts'
 import { noUse } from '#shared/domain/runUse.ts'
 import { plainSettings, runtimeSettings } from '#shared/domain/world.ts'
 import { createIdSource } from '#shared/ids.ts'
 import { readWorld } from '#shared/resources/read.ts'
 import { type World, type WorldStatus, worldSpecSchema } from '#shared/resources/world.ts'
+import { scalingProfiles } from '#shared/scalingProfiles.ts'
 import type { WorldFacts } from './adopt.ts'
 import { observeWorld, type Verdict } from './observe.ts'
 
@@ -65,7 +67,8 @@ const aRow = (changes: Partial<WorldRow> = {}): WorldRow => {
 const facts: WorldFacts = {
   limits: { maxWorldCapacity: 10_000, maxRunningCapacity: 20_000, maxNodePorts: 1_000, maxLoadBalancers: 1_000 },
   others: noUse,
-  bots: 0,
+  bots: { live: 0, largest: noBotUse },
+  profiles: scalingProfiles,
   hasCluster: () => true,
 }
 type Managed = { owns?: (pointer: string) => boolean; lost?: string }

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import type { BotRow } from '#api/domain/bots/table.ts'
+import { noBotUse } from '#shared/domain/botUse.ts'
 import { type BotDeployment, botDeploymentSpecSchema } from '#shared/resources/botDeployment.ts'
 import { readBots } from '#shared/resources/read.ts'
+import { scalingProfiles } from '#shared/scalingProfiles.ts'
 import { observeBots } from './observeBots.ts'
 
 const spec = botDeploymentSpecSchema.parse({ worldName: 'wld-1', count: 3, revision: 2 })
@@ -118,7 +120,26 @@ test.each<[string, BotRow, BotDeployment, boolean, object, ((pointer: string) =>
   ['writes a status to the row', row, seen, false, { observed: running }],
   ['does not write a status that the row has already', { ...row, ...running }, seen, false, {}],
 ])('%s', (_, known, resource, dirty, verdict, owns) => {
-  const limits = { maxBotCpuMillicores: 1_000, maxBotMemoryBytes: 2 ** 30 }
-  const facts = { otherBots: 0, maxBots: 30, limits }
+  const facts = { otherBots: 0, profile: scalingProfiles.Capacity30, otherUse: noBotUse, limits: {} }
   expect(observeBots(known, { ...readBots(resource), owns }, dirty, { facts })).toEqual({ reasons: [], ...verdict })
+})
+
+test.each<[string, object, object, string | undefined]>([
+  ['a size within the profile and the total', {}, { cpu: '0.3', memory: '1Gi' }, undefined],
+  ['a cpu above the profile', {}, { cpu: '1001m' }, 'put back: the cpu 1001m of a bot exceeds'],
+  ['a memory above the profile', {}, { memory: '5Gi' }, 'the memory 5Gi of a bot exceeds'],
+  ['a count above maxBotCpu', {}, { count: 11 }, 'a cpu of 2.1 cores together. The limit is 2 (maxBotCpu)'],
+  ['a cpu above maxBotCpu', {}, { cpu: '350m' }, 'a cpu of 2.05 cores together. The limit is 2 (maxBotCpu)'],
+  ['a count and a cpu that exceed maxBotCpu together', {}, { count: 5, cpu: '0.3' }, 'spec.cpu was put back'],
+  ['a memory above maxBotMemory', {}, { memory: '3Gi' }, '(maxBotMemory)'],
+  ['a lower count above a lowered limit', { count: 20 }, { count: 19 }, undefined],
+  ['a lower cpu above the profile and a lowered limit', { cpu: '4' }, { cpu: '2' }, undefined],
+])('edits of %s are adopted only within the limits', (_, before, edit, refusal) => {
+  const known = { ...row, ...before, applied: { ...spec, ...before } }
+  const resource = { ...live, spec: { ...spec, ...before, ...edit } }
+  const limits = { maxBotCpu: 2, maxBotMemory: 8 * 2 ** 30 }
+  const facts = { otherBots: 0, profile: scalingProfiles.Capacity30, otherUse: { millicores: 1_000, bytes: 0 }, limits }
+  const { reasons } = observeBots(known, readBots(resource), false, { facts })
+  if (refusal === undefined) expect(reasons).toEqual([])
+  else expect(reasons).toEqual([expect.stringContaining(refusal)])
 })

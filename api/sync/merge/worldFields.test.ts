@@ -3,10 +3,12 @@ import { buildWorldRows } from '#api/domain/worlds/create.ts'
 import { createWorldBody } from '#api/domain/worlds/schema.ts'
 import type { WorldRow } from '#api/domain/worlds/table.ts'
 import { desiredSpec } from '#api/sync/rows/desired.ts'
+import { noBotUse } from '#shared/domain/botUse.ts'
 import { noUse } from '#shared/domain/runUse.ts'
 import { createIdSource } from '#shared/ids.ts'
 import { changesOf } from '#shared/resources/testing/changes.ts'
 import { worldSpecSchema } from '#shared/resources/world.ts'
+import { scalingProfiles } from '#shared/scalingProfiles.ts'
 import { mergeWorld, toWorldColumns, type WorldFacts } from './adopt.ts'
 import { leavesOf, objectOf } from './leaves.ts'
 
@@ -14,7 +16,8 @@ const newId = createIdSource({ now: () => 0 })
 const facts: WorldFacts = {
   limits: { maxWorldCapacity: 10_000, maxRunningCapacity: 1_000_000, maxNodePorts: 1_000, maxLoadBalancers: 1_000 },
   others: noUse,
-  bots: 0,
+  bots: { live: 0, largest: noBotUse },
+  profiles: scalingProfiles,
   hasCluster: () => true,
 }
 const { world, launchContext } = buildWorldRows(createWorldBody.parse({ name: 'Lobby', transient: false }), {

@@ -9,8 +9,8 @@ const limits: ClusterLimits = {
   maxBotDeployments: 500,
   maxWorldCapacity: 10_000,
   maxRunningCapacity: 20_000,
-  maxBotCpuMillicores: 4_000,
-  maxBotMemoryBytes: 8 * 2 ** 30,
+  maxBotCpu: 2_000,
+  maxBotMemory: 2_500 * 2 ** 30,
   maxNodePorts: 200,
   maxLoadBalancers: 20,
 }
@@ -23,10 +23,10 @@ describe('the quota of an organization', () => {
     expect(hardOf()).toMatchObject({ 'count/worlds.orrery.dev': '1000', 'count/botdeployments.orrery.dev': '500' })
   })
 
-  test('holds the profile that needs the most, a bot for each capacity, and a tenth more', () => {
-    const needed = 2_000 * 2 + 20_000 / 8
+  test('holds the profile that needs the most, the totals of bots, and a tenth more', () => {
+    const needed = 2_000 * 2 + 2_500
     expect(gibibytes(hardOf()['limits.memory'])).toBeCloseTo(needed * 1.1, 1)
-    expect(toNumber(hardOf()['limits.cpu'] ?? '')).toBeCloseTo((2_000 * 0.5 + 20_000 * 0.1) * 1.1)
+    expect(toNumber(hardOf()['limits.cpu'] ?? '')).toBeCloseTo((2_000 * 0.5 + 2_000) * 1.1)
     expect(hardOf().pods).toBe('24200')
   })
 
@@ -40,7 +40,7 @@ describe('the quota of an organization', () => {
 
   test('follows the profiles of the ConfigMap', () => {
     const { value } = overrideProfiles({ Capacity10: 'memoryLimit: 8Gi' })
-    expect(gibibytes(hardOf({}, value)['limits.memory'])).toBeCloseTo((2_000 * 8 + 20_000 / 8) * 1.1, 1)
+    expect(gibibytes(hardOf({}, value)['limits.memory'])).toBeCloseTo((2_000 * 8 + 2_500) * 1.1, 1)
   })
 
   test.each([
@@ -54,7 +54,8 @@ describe('the quota of an organization', () => {
   })
 
   test('with no running capacity still admits what stops', () => {
-    expect(hardOf({ maxRunningCapacity: 0, maxWorldCapacity: 0 })).toMatchObject({ pods: '2', 'limits.cpu': '4000m' })
+    const hard = hardOf({ maxRunningCapacity: 0, maxBotCpu: 0 })
+    expect(hard).toMatchObject({ pods: '2', 'limits.cpu': '32000m' })
   })
 
   test('is equal however the API server writes its quantities', () => {
@@ -70,13 +71,13 @@ describe('the limit range of an organization', () => {
   const itemOf = (changes: Partial<ClusterLimits> = {}) =>
     limitRange('ns', { ...limits, ...changes }, scalingProfiles).spec.limits[0]
 
-  test('admits the largest allowed profile and the largest bot, and nothing larger', () => {
+  test('admits the largest allowed profile, and nothing larger', () => {
     expect(itemOf()?.max).toEqual({ cpu: '32000m', memory: '131072Mi' })
-    expect(itemOf({ maxWorldCapacity: 30 })?.max).toEqual({ cpu: '4000m', memory: '8192Mi' })
+    expect(itemOf({ maxWorldCapacity: 30 })?.max).toEqual({ cpu: '1000m', memory: '4096Mi' })
   })
 
   test('never has a default above the maximum', () => {
-    const { max, default: others } = itemOf({ maxWorldCapacity: 0, maxBotCpuMillicores: 0, maxBotMemoryBytes: 0 }) ?? {}
+    const { max, default: others } = itemOf({ maxWorldCapacity: 0 }) ?? {}
     expect(others).toEqual(max)
   })
 

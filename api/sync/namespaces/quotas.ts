@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Limits } from '#api/domain/access/limits.ts'
 import { botBytes, botDefaults, botMillicores } from '#shared/domain/bots.ts'
+import { toBotUse } from '#shared/domain/botUse.ts'
 import { nodePortsPerService } from '#shared/domain/runUse.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import { toNumber } from '#shared/quantities.ts'
@@ -27,8 +28,8 @@ export type ClusterLimits = Pick<
   | 'maxRunningCapacity'
   | 'maxNodePorts'
   | 'maxLoadBalancers'
-  | 'maxBotCpuMillicores'
-  | 'maxBotMemoryBytes'
+  | 'maxBotCpu'
+  | 'maxBotMemory'
 >
 
 const name = 'orrery'
@@ -37,19 +38,21 @@ const counts = { worlds: 'count/worlds.orrery.dev', bots: 'count/botdeployments.
 
 /**
  * Returns the ResourceQuota of an organization's namespace. It has room for `maxRunningCapacity` in the profiles that
- * need the most for their capacity, one default bot per unit of capacity, plus 10 % for pods that are still stopping, and at
- * least one more of the largest server and bot. Services have the same margin.
+ * need the most for their capacity, and for the bots of `maxBotCpu` and `maxBotMemory`, plus 10 % for pods that are still
+ * stopping, and at least one more of the largest server and bot. Services have the same margin.
  */
 export const resourceQuota = (namespace: string, limits: ClusterLimits, profiles: ScalingProfiles): ResourceQuota => {
   const { maxRunningCapacity } = limits
   const servers = allowedServers(limits, profiles)
-  const sum = (most: Largest, bot: number, largestBot: number): number => {
-    const needed = maxRunningCapacity * (most.perCapacity + bot)
-    return needed + Math.max(most.largest + largestBot, needed / 10)
+  const bots = toBotUse(limits)
+  const sum = ({ perCapacity, largest }: Largest, ofBots: number): number => {
+    const needed = maxRunningCapacity * perCapacity + ofBots
+    // A bot is at most as large as the server of its world.
+    return needed + Math.max(largest + Math.min(largest, ofBots), needed / 10)
   }
   const pods = maxRunningCapacity * (1 + servers.perCapacity)
-  const millicores = sum(servers.millicores, botMillicores(botDefaults), limits.maxBotCpuMillicores)
-  const bytes = sum(servers.bytes, botBytes(botDefaults), limits.maxBotMemoryBytes)
+  const millicores = sum(servers.millicores, bots.millicores)
+  const bytes = sum(servers.bytes, bots.bytes)
   return {
     apiVersion: 'v1',
     kind: 'ResourceQuota',
@@ -73,13 +76,13 @@ const withMargin = (limit: number, least: number): number =>
   limit === 0 ? 0 : limit + Math.max(least, Math.ceil(limit / 10))
 
 /**
- * Returns the LimitRange of an organization's namespace: no container is larger than the largest server or bot that the
- * organization may run, and a container without limits gets those of a bot.
+ * Returns the LimitRange of an organization's namespace: no container is larger than the largest server that the organization
+ * may run, as no bot is, and a container without limits gets those of a bot.
  */
 export const limitRange = (namespace: string, limits: ClusterLimits, profiles: ScalingProfiles): LimitRange => {
   const servers = allowedServers(limits, profiles)
-  const millicores = Math.max(servers.millicores.largest, limits.maxBotCpuMillicores, smallest.millicores)
-  const bytes = Math.max(servers.bytes.largest, limits.maxBotMemoryBytes, smallest.bytes)
+  const millicores = Math.max(servers.millicores.largest, smallest.millicores)
+  const bytes = Math.max(servers.bytes.largest, smallest.bytes)
   const others = {
     cpu: cpuQuantity(Math.min(millicores, botMillicores(botDefaults))),
     memory: memoryQuantity(Math.min(bytes, botBytes(botDefaults))),

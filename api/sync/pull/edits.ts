@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { eq } from 'drizzle-orm'
 import type { Deps } from '#api/domain/access/context.ts'
-import { countLiveBots } from '#api/domain/bots/service.ts'
+import { readWorldBots } from '#api/domain/bots/live/service.ts'
 import { lockLimits } from '#api/domain/organizations/service.ts'
 import { hasNewPlace, toMoveColumns } from '#api/domain/worlds/move.ts'
 import { sumRunning } from '#api/domain/worlds/running/service.ts'
@@ -11,21 +11,28 @@ import { type RunColumns, toStartColumns, toStopColumns } from '#api/domain/worl
 import type { Transaction } from '#api/platform/database/client.ts'
 import { toWorldColumns, type WorldFacts } from '#api/sync/merge/adopt.ts'
 import type { Verdict, WorldEdit } from '#api/sync/merge/observe.ts'
+import { noBotUse } from '#shared/domain/botUse.ts'
 import { noUse } from '#shared/domain/runUse.ts'
 import type { NewId } from '#shared/ids.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { WorldSpec } from '#shared/resources/world.ts'
+import { scalingProfiles } from '#shared/scalingProfiles.ts'
 
 /** The part of the dependencies that the limits of edits need. */
 export type LimitDeps = Pick<Deps, 'defaultLimits' | 'clusterOf'>
 
 /** Reads what the rules for edits depend on. It locks the organization's row, after the world's. */
-export const readFacts = async (deps: LimitDeps, tx: Transaction, row: WorldRow): Promise<WorldFacts> => {
+export const readFacts = async (
+  deps: LimitDeps & Pick<Deps, 'profiles'>,
+  tx: Transaction,
+  row: WorldRow,
+): Promise<WorldFacts> => {
   const { organizationId } = row
   return {
     limits: await lockLimits({ organizationId, defaultLimits: deps.defaultLimits }, tx),
     others: await sumRunning(tx, { organizationId, exceptId: row.id }),
-    bots: await countLiveBots(tx, row.id),
+    bots: await readWorldBots(tx, row.id),
+    profiles: deps.profiles,
     hasCluster: (place) => deps.clusterOf(place) !== undefined,
   }
 }
@@ -34,7 +41,8 @@ export const readFacts = async (deps: LimitDeps, tx: Transaction, row: WorldRow)
 export const noFacts: WorldFacts = {
   limits: { maxWorldCapacity: 0, maxRunningCapacity: 0, maxNodePorts: 0, maxLoadBalancers: 0 },
   others: noUse,
-  bots: 0,
+  bots: { live: 0, largest: noBotUse },
+  profiles: scalingProfiles,
   hasCluster: () => false,
 }
 

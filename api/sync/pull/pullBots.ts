@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { observedEvents } from '#api/domain/bots/events/changes.ts'
 import { recordBotEvents } from '#api/domain/bots/events/service.ts'
-import { countLiveBots } from '#api/domain/bots/service.ts'
+import { countLiveBots, sumLiveBots } from '#api/domain/bots/live/service.ts'
 import { type BotRow, botDeployments } from '#api/domain/bots/table.ts'
 import { lockLimits } from '#api/domain/organizations/service.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
@@ -10,11 +10,15 @@ import { isDirty, markDirty } from '#api/platform/outbox/outbox.ts'
 import { type BotFacts, toBotColumns } from '#api/sync/merge/adoptBots.ts'
 import { type BotVerdict, needsBotFacts, observeBots } from '#api/sync/merge/observeBots.ts'
 import { newestVersion } from '#api/sync/rows/synced.ts'
+import { explainBotSize } from '#shared/domain/bots.ts'
+import { noBotUse } from '#shared/domain/botUse.ts'
 import type { Result } from '#shared/kube/controller.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { readBots } from '#shared/resources/read.ts'
+import { defaultScalingProfile, type ScalingProfile, scalingProfiles } from '#shared/scalingProfiles.ts'
 import { refusalColumn } from './edits.ts'
 import { insertNewBots } from './newBots.ts'
+import { NotAdopted } from './newResource.ts'
 import { createObservation } from './observation.ts'
 import { type Outcome, pullResource } from './pull.ts'
 import type { PullDeps } from './pullDeps.ts'
@@ -74,22 +78,29 @@ const lockWorld = async (tx: Transaction, id: string): Promise<void> => {
   await tx.select({ id: worlds.id }).from(worlds).where(eq(worlds.id, id)).for('no key update')
 }
 
+const readProfile = async ({ profiles }: PullDeps, tx: Transaction, worldId: string): Promise<ScalingProfile> => {
+  const [world] = await tx.select({ networking: worlds.networking }).from(worlds).where(eq(worlds.id, worldId))
+  return profiles[world?.networking.scaling.profile ?? defaultScalingProfile]
+}
+
 /** Reads what the rules for edits depend on. It locks the organization's row, after the world's. */
 const readBotFacts = async (deps: PullDeps, tx: Transaction, row: BotRow): Promise<BotFacts> => {
-  const { organizationId } = row
-  const [world] = await tx.select({ maxBots: worlds.estimatedCapacity }).from(worlds).where(eq(worlds.id, row.worldId))
+  const { id, organizationId, worldId } = row
+  const limits = await lockLimits({ organizationId, defaultLimits: deps.defaultLimits }, tx)
   return {
-    otherBots: await countLiveBots(tx, row.worldId, row.id),
-    maxBots: world?.maxBots ?? 0,
-    limits: await lockLimits({ organizationId, defaultLimits: deps.defaultLimits }, tx),
+    otherBots: await countLiveBots(tx, worldId, id),
+    profile: await readProfile(deps, tx, worldId),
+    otherUse: await sumLiveBots(tx, { organizationId, except: id }),
+    limits,
   }
 }
 
 /** Facts for a BotDeployment without edits. */
 const noBotFacts: BotFacts = {
   otherBots: 0,
-  maxBots: 0,
-  limits: { maxBotCpuMillicores: 0, maxBotMemoryBytes: 0 },
+  profile: scalingProfiles.Capacity10,
+  otherUse: noBotUse,
+  limits: { maxBotCpu: 0, maxBotMemory: 0 },
 }
 
 const applyObservation = createObservation<BotDeployment, BotRow, BotVerdict>({
@@ -102,10 +113,13 @@ const applyObservation = createObservation<BotDeployment, BotRow, BotVerdict>({
     const [row, isMarked] = await Promise.all([findBots(tx, id, 'update'), isDirty(tx, 'bot', id)])
     return row && { row, isDirty: isMarked }
   },
-  insert: async (deps, tx, { organizationId, live }) => ({
-    row: await insertNewBots(deps, tx, { organizationId, ...live }),
-    live,
-  }),
+  insert: async (deps, tx, { organizationId, live }) => {
+    const row = await insertNewBots(deps, tx, { organizationId, ...live })
+    // The row takes the size over, so that the merge that follows finds no edit of it.
+    const excess = explainBotSize(row, await readProfile(deps, tx, row.worldId))
+    if (excess !== undefined) throw new NotAdopted('LimitReached', excess)
+    return { row, live }
+  },
   decide: async (deps, tx, row, { seen, isDirty, lost }) => {
     const facts = needsBotFacts(row, seen) ? await readBotFacts(deps, tx, row) : noBotFacts
     return observeBots(row, seen, isDirty, { facts, lost })

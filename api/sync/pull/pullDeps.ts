@@ -11,6 +11,7 @@ import type { EventRecorder } from '#shared/kube/events.ts'
 import type { Log } from '#shared/log.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import type { World } from '#shared/resources/world.ts'
+import type { ScalingProfiles } from '#shared/scalingProfiles.ts'
 import type { Tracing } from '#shared/tracing/tracing.ts'
 import type { LimitDeps } from './edits.ts'
 import type { Findings } from './findings.ts'
@@ -25,6 +26,7 @@ export type PullDeps = ContainerClients &
     readonly worlds: Client<World>
     readonly bots: Client<BotDeployment>
     readonly cluster: string
+    readonly profiles: ScalingProfiles
     readonly tracing: Tracing
     readonly namespacePrefix: string
     /** The time for which deleted rows are kept. */

@@ -8,6 +8,7 @@ import { createRunClock } from '#operator/lifecycle/runClock.ts'
 import { pickCachedFields } from '#operator/pods/cachedFields.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import type { Clock } from '#shared/clock.ts'
+import { noBotUse } from '#shared/domain/botUse.ts'
 import type { Client } from '#shared/kube/client.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
 import type { KubeMetrics } from '#shared/kube/metrics.ts'
@@ -22,6 +23,7 @@ import { isPaused, labels } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import type { Tracing } from '#shared/tracing/tracing.ts'
 import type { BotSettings } from '../settings.ts'
+import { type BotUses, createBotUses, useOfBotPod } from '../use.ts'
 import { reconcileBots, worldKeyOf } from './reconcile.ts'
 
 const workers = 8
@@ -60,9 +62,11 @@ export const createBotController = (options: {
     keep: (pod: Pod) => shareTexts(pickCachedFields(pod)),
     indexers: { bots: (pod) => [deploymentKeyOf(pod)] },
   })
+  const uses = trackUses(pods)
   const deps = {
     bots: { client: options.bots, cache: bots },
     pods: { client: options.pods, cache: pods },
+    uses,
     runClock: createRunClock(clock),
     monotonic: clock.monotonic,
     worlds: { client: options.worldClient, cache: worlds },
@@ -98,6 +102,15 @@ export const createBotController = (options: {
     controller.enqueue(deploymentKeyOf(object), initial ? { priority: 'low' } : { afterMs: coalesceMs }),
   )
   return { ...controller, pods }
+}
+
+/** Keeps the use of the bots up to date with the cache of their pods. */
+const trackUses = (pods: Reflector<Pod>): BotUses => {
+  const uses = createBotUses()
+  pods.onChange(({ type, key, object }) =>
+    uses.setPod(key, deploymentKeyOf(object), type === 'deleted' ? noBotUse : useOfBotPod(object)),
+  )
+  return uses
 }
 
 /** Returns the key of the bot deployment in a pod's label. */

@@ -10,6 +10,7 @@ import type { RunClock } from '#operator/lifecycle/runClock.ts'
 import { type Diagnosis, podNameTaken } from '#operator/pods/diagnosis.ts'
 import { type Pod, runIdOf } from '#operator/pods/pod.ts'
 import type { DeletePod } from '#operator/pods/termination.ts'
+import { noBotUse } from '#shared/domain/botUse.ts'
 import type { Result } from '#shared/kube/controller.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
 import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
@@ -24,6 +25,7 @@ import { plan } from '../plan.ts'
 import { type Bot, botName, buildBotPod } from '../pod.ts'
 import type { BotSettings } from '../settings.ts'
 import { burstPauseMs, type PlanInput, type Step } from '../step.ts'
+import type { BotUses } from '../use.ts'
 import { runInBatches } from './batches.ts'
 
 /** The dependencies of a BotDeployment's reconcile. */
@@ -34,6 +36,7 @@ export type BotDeps = {
   readonly pods: Source<Pod>
   readonly worlds: Source<World>
   readonly namespaces: Source<KubeObject>
+  readonly uses: BotUses
   readonly settings: BotSettings
   readonly runClock: RunClock
   readonly monotonic: () => number
@@ -58,24 +61,28 @@ export const worldKeyOf = ({ metadata, spec }: BotDeployment): string =>
  */
 export const reconcileBots = async (deps: BotDeps, key: string, signal: AbortSignal): Promise<Result> => {
   await deleteOwnerlessBots(deps, key, signal)
-  const input = await observe(deps, key, signal)
-  if (input === undefined) {
+  const observed = await observe(deps, key, signal)
+  if (observed === undefined) {
     deps.runClock.forget(key)
+    deps.uses.reserve(key, noBotUse)
     return
   }
-  return inSpan(startReconcileSpan(deps.tracing, 'BotDeployment', input.bots), () =>
-    reconcileObserved(deps, key, input, signal),
+  return inSpan(startReconcileSpan(deps.tracing, 'BotDeployment', observed.bots), () =>
+    reconcileObserved(deps, key, observed, signal),
   )
 }
 
 const reconcileObserved = async (
   deps: BotDeps,
   key: string,
-  input: PlanInput,
+  observed: Observed,
   signal: AbortSignal,
 ): Promise<Result> => {
-  const { bots } = input
+  const { bots } = observed
+  // The reservation follows without an await, so that no other reconcile takes the same room.
+  const input = { ...observed, use: deps.uses.of(key) }
   const planned = plan(input)
+  deps.uses.reserve(key, planned.reserved ?? noBotUse)
   if (deletesOtherRun(input, planned.steps)) {
     const ref = withDefined({ namespace: bots.metadata.namespace, name: bots.spec.worldName })
     await requireCurrent(deps.worlds.client, ref, input.world, signal)
@@ -131,7 +138,10 @@ const refusedBotStatus = (
   return { ...status, message: joinSentences(planned.message, why.message) }
 }
 
-const observe = async (deps: BotDeps, key: string, signal: AbortSignal): Promise<PlanInput | undefined> => {
+/** The input of a plan without the uses, which change with the plans of other bot deployments. */
+type Observed = Omit<PlanInput, 'use'>
+
+const observe = async (deps: BotDeps, key: string, signal: AbortSignal): Promise<Observed | undefined> => {
   const cached = deps.bots.cache.store.get(key)
   if (cached === undefined) return undefined
   const bots = { ...cached, spec: readBotSpec(cached.spec).value }

@@ -54,12 +54,14 @@ describe('a bot deployment', () => {
   })
 
   test.each([
-    ...['1', '0', '12', '0.5', '1.25', '1.125', '250m', '1000m'].map((cpu) => [{ cpu }, true] as const),
-    ...['', '1.', '.5', '1.1234', '1.5m', '-1', '1k', '1 ', 'm', '1M', '1m\n'].map((cpu) => [{ cpu }, false] as const),
+    ...['1', '01', '12', '0.5', '1.25', '1.125', '250m', '1000m'].map((cpu) => [{ cpu }, true] as const),
+    ...['', '0', '1.', '.5', '1.1234', '1.5m', '-1', '1k', '1 ', 'm', '1M', '1m\n'].map(
+      (cpu) => [{ cpu }, false] as const,
+    ),
     ...['1', '1.5', '128Mi', '1Gi', '1G', '1M', '1k', '1Ki', '1000m', '0.123456Gi'].map(
       (memory) => [{ memory }, true] as const,
     ),
-    ...['', '1.', '.5', '1K', '1mi', '1Ti', '-1', 'Mi', '1 Mi', '1e3', '1Mi\n'].map(
+    ...['', '0Mi', '1.', '.5', '1K', '1mi', '1Ti', '-1', 'Mi', '1 Mi', '1e3', '1Mi\n'].map(
       (memory) => [{ memory }, false] as const,
     ),
     [{ count: 0 }, true],
@@ -89,7 +91,7 @@ describe('a bot deployment', () => {
     [{ metadata: { labels: { a: 1 } } }, false],
     [{ speed: 1 }, false],
   ] as const)('with %j is taken: %s', async (body, taken) => {
-    const worldId = await tenant.world()
+    const worldId = await tenant.world({ networking: { scaling: { profile: 'Capacity2500' } } })
     const made = await make(worldId, { count: 1, ...body })
     expect(made.status).toBe(taken ? 200 : 400)
     if (!taken) expect(made.body.errors?.[0]?.path).toMatch(`/${Object.keys(body)[0]}`)

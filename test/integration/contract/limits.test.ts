@@ -38,7 +38,7 @@ describe('an organization', () => {
     expect(Object.fromEntries(Object.entries(before).map(([name, { limit: most }]) => [name, most]))).toEqual(limits)
     const worldId = await tenant.world({ networking: { strategy: 'LoadBalancer', scaling: { profile: 'Capacity10' } } })
     await tenant.rest.call('POST', `/api/worlds/${worldId}/start/`)
-    await tenant.rest.call('POST', `/api/worlds/${worldId}/bots/`, { count: 0 })
+    await tenant.rest.call('POST', `/api/worlds/${worldId}/bots/`, { count: 2 })
     await tenant.key([`${tenant.paths.organization}:r`])
     await put(tenant, 'a')
     await openSocket(api.url, { ...tenant.scope, apiKey: await tenant.key([`${tenant.paths.organization}/**:r`]) })
@@ -50,6 +50,8 @@ describe('an organization', () => {
       maxNodePorts: { used: 2 },
       maxLoadBalancers: { used: 1 },
       maxBotDeployments: { used: 1 },
+      maxBotCpu: { used: 0.2 },
+      maxBotMemory: { used: 2 * 128 * 2 ** 20 },
       maxApiKeys: { used: 2 },
       maxDocuments: { used: 1 },
       maxConnections: { used: 1 },

@@ -12,6 +12,7 @@ import { openObjectStore } from '#api/platform/objects/open.ts'
 import { systemClock } from '#shared/clock.ts'
 import { createIdSource } from '#shared/ids.ts'
 import { createLog } from '#shared/log.ts'
+import { scalingProfiles } from '#shared/scalingProfiles.ts'
 import { noTracing } from '#shared/tracing/tracing.ts'
 import { apiSecrets, rootApiKey } from '#test/support/processes.ts'
 import { bodies, logReads, openRoutes, operations } from './matrix.ts'
@@ -40,6 +41,7 @@ test('the matrix contains every route of the live router', async () => {
     objects: await openObjectStore(config.objectStoreUrl),
     logs: createClusterLogs([], { clock: systemClock, log }),
     clusters: createClusterDirectory(config.clusters),
+    profiles: scalingProfiles,
     wakeSync: () => undefined,
   }
   const { routes } = createApp({

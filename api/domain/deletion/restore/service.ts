@@ -1,6 +1,9 @@
 import { and, count, eq, gt, inArray, isNotNull, isNull, type SQL, sql } from 'drizzle-orm'
 import { authoriseCall } from '#api/domain/access/authorise.ts'
 import type { Context } from '#api/domain/access/context.ts'
+import type { Limits } from '#api/domain/access/limits.ts'
+import { sumLiveBots } from '#api/domain/bots/live/service.ts'
+import { checkBotSize } from '#api/domain/bots/service.ts'
 import { botDeployments } from '#api/domain/bots/table.ts'
 import type { DeletedWorld } from '#api/domain/deletion/schema.ts'
 import { restoreDocuments } from '#api/domain/documents/cleanup/service.ts'
@@ -15,6 +18,7 @@ import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { markAllDirty } from '#api/platform/outbox/outbox.ts'
+import { explainBotUse, noBotUse, sumBotUse, useOfBots } from '#shared/domain/botUse.ts'
 
 /** Lists the deleted worlds of the project that can be restored, oldest world first. */
 export const listDeletedWorlds = async (ctx: Context, page: Page): Promise<Paged<DeletedWorld>> => {
@@ -202,7 +206,10 @@ const restoredName = (table: typeof worlds | typeof botDeployments, ids: readonl
   ) then ${table.resourceName} else ${table.id} end`
 }
 
-/** Throws a 409 if the organization would exceed maxWorlds or maxBotDeployments, and a 403 for a size over its limits. */
+/**
+ * Throws a 409 if the organization would exceed maxWorlds or a limit of its bots, and a 403 for a size over its limits or that
+ * of a bot over the scaling profile of its world.
+ */
 const checkLimits = async (ctx: Context, tx: Transaction, rows: readonly WorldRow[]): Promise<void> => {
   const limits = await lockLimits(ctx, tx)
   for (const { networking, admission } of rows) {
@@ -217,6 +224,7 @@ const checkLimits = async (ctx: Context, tx: Transaction, rows: readonly WorldRo
     .where(and(ofOrganization, isNull(worlds.deletingAt)))
   const bots = eq(botDeployments.organizationId, ctx.organizationId)
   const ofWorlds = and(inArray(botDeployments.worldId, ids), isNotNull(botDeployments.removedAt))
+  await checkBots(ctx, tx, rows, limits)
   const [liveBots] = await tx
     .select({ count: count() })
     .from(botDeployments)
@@ -232,4 +240,33 @@ const checkLimits = async (ctx: Context, tx: Transaction, rows: readonly WorldRo
       `The organization would have ${total}, and its limit ${name} is ${limits[name]}.`,
     )
   }
+}
+
+/** Throws a 403 if a bot to restore is larger than the scaling profile of its world, and a 409 if all of them need too much. */
+const checkBots = async (
+  ctx: Context,
+  tx: Transaction,
+  rows: readonly WorldRow[],
+  limits: Pick<Limits, 'maxBotCpu' | 'maxBotMemory'>,
+): Promise<void> => {
+  const { cpu, memory, worldId } = botDeployments
+  const bots = await tx
+    .select({ cpu, memory, worldId, count: botDeployments.count })
+    .from(botDeployments)
+    .where(
+      and(
+        eq(botDeployments.organizationId, ctx.organizationId),
+        inArray(
+          worldId,
+          rows.map(({ id }) => id),
+        ),
+        isNotNull(botDeployments.removedAt),
+      ),
+    )
+  for (const row of rows) {
+    for (const size of bots.filter(({ worldId: id }) => id === row.id)) checkBotSize(ctx, row, size)
+  }
+  const own = sumBotUse(bots.map((each) => useOfBots(each, each.count)))
+  const excess = explainBotUse({ own, before: noBotUse, others: await sumLiveBots(tx, ctx) }, limits)
+  if (excess !== undefined) throw new Problem('limit_reached', excess)
 }

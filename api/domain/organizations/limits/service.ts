@@ -10,11 +10,14 @@ const maxEntries = 10_000
 
 type Entry = { readonly limits: Limits; readonly readAtMs: number }
 
-/** Returns the limits of an organization: what the platform set, else the configuration's defaults. */
-export const limitsOf = (defaults: Limits, { limits }: Pick<OrganizationRow, 'limits'>): Limits => ({
-  ...defaults,
-  ...limits,
-})
+/**
+ * Returns the limits of an organization: what the platform set, else the configuration's defaults. Limits that this version
+ * does not have are left out.
+ */
+export const limitsOf = (defaults: Limits, { limits }: Pick<OrganizationRow, 'limits'>): Limits => {
+  const known = Object.entries(limits).filter(([name]) => Object.hasOwn(defaults, name))
+  return { ...defaults, ...Object.fromEntries(known) }
+}
 
 /** Reads the limits of an organization. Returns undefined if it does not exist. */
 export const readLimits = async (
