@@ -164,10 +164,16 @@ describe('all bots of an organization', () => {
   })
 
   test('count once deleted until they are gone, and then no more', async () => {
-    const { call, make, used } = await aTenantWith({ maxBotCpu: 0.5 })
+    const { call, make, used, namespace } = await aTenantWith({ maxBotCpu: 0.5 })
     const { path } = await make({ count: 5 })
-    expect((await make({ count: 1 })).status).toBe(409)
+    const name = path.split('/').at(-2) ?? ''
+    const bots = cluster.botDeployment(namespace, name)
+    await bots.exists()
+    await operator.stop()
     await call('DELETE', path)
+    await eventually('the deletion', async () => (await bots.exists()).metadata.deletionTimestamp !== undefined)
+    expect([(await call('GET', path)).status, (await make({ count: 1 })).status]).toEqual([404, 409])
+    operator = await startOperator(settings)
     await eventually('there is room', async () => (await make({ count: 5 })).status === 200)
     expect((await used()).maxBotCpu).toEqual({ limit: 0.5, used: 0.5 })
   })
