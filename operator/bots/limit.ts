@@ -1,3 +1,4 @@
+import { haveBotsEnded, isJoinable } from '#shared/domain/phases.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import type { World } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
@@ -17,7 +18,7 @@ export const shareOf = (bots: BotDeployment, all: readonly BotDeployment[], worl
   const { count } = bots.spec
   if (world === undefined) return { allowed: count }
   // An Active world keeps the profile of its run.
-  const profile = (world.status?.phase === 'Active' && world.status.run?.profile) || world.spec.scaling.profile
+  const profile = (isJoinable(world.status ?? {}) && world.status?.run?.profile) || world.spec.scaling.profile
   const { capacity } = scalingProfiles[profile]
   const others = all.filter((other) => other.metadata.uid !== bots.metadata.uid && mayRun(other, world.status?.runId))
   const older = others.filter((other) => ageKey(other) < ageKey(bots))
@@ -35,8 +36,7 @@ export const shareOf = (bots: BotDeployment, all: readonly BotDeployment[], worl
 /** Reports whether a bot deployment has or may get bots in the run. One that has ended in that run does not. */
 const mayRun = ({ metadata, status }: BotDeployment, runId: string | undefined): boolean => {
   if (metadata.deletionTimestamp !== undefined) return false
-  const isOver = status?.phase === 'Stopped' || status?.phase === 'Error'
-  return !isOver || runId === undefined || status.run?.id !== runId
+  return !haveBotsEnded(status ?? {}) || runId === undefined || status?.run?.id !== runId
 }
 
 const ageKey = ({ metadata }: BotDeployment): string => `${metadata.creationTimestamp ?? ''}/${metadata.name}`

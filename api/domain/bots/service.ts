@@ -14,6 +14,7 @@ import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
 import { explainBotSize } from '#shared/domain/bots.ts'
+import { endedBotPhases } from '#shared/domain/phases.ts'
 import type { BotsAnswer, CreateBots, PatchBots } from './schema.ts'
 import { type BotRow, botDeployments } from './table.ts'
 
@@ -203,7 +204,7 @@ export const countLiveBots = async (tx: Transaction, worldId: string, except = '
       and(
         eq(botDeployments.worldId, worldId),
         isNull(botDeployments.deletingAt),
-        notInArray(botDeployments.phase, ['Stopped', 'Error']),
+        notInArray(botDeployments.phase, [...endedBotPhases]),
         sql`${botDeployments.id} <> ${except}`,
       ),
     )
