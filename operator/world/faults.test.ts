@@ -290,7 +290,7 @@ describe('a node that does not report', () => {
     ['is gone', 'gone' as const],
     [
       'is marked as out of service',
-      aNode('Unknown', { spec: { taints: [{ key: 'node.kubernetes.io/out-of-service' }] } }),
+      aNode('Unknown', { spec: { taints: [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }] } }),
     ],
   ])('and then %s has its server replaced without spending the restart budget', (_, node) => {
     const recorded = planFor(active(), pod, startMs, runB, { node })
