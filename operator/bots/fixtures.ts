@@ -1,5 +1,6 @@
 import type { Pod } from '#operator/pods/pod.ts'
 import { at, commonSettings, controllerReference, namespace, runA, startMs } from '#operator/testing/fixtures.ts'
+import { withDefined } from '#shared/optional.ts'
 import {
   type BotDeployment,
   type BotDeploymentStatus,
@@ -56,7 +57,7 @@ export const someBots = (
     ...changes.metadata,
   },
   spec: botDeploymentSpecSchema.parse({ worldName: 'wld-1', count, revision: 4, ...changes.spec }),
-  ...(changes.status ? { status: changes.status } : {}),
+  ...withDefined({ status: changes.status }),
 })
 
 /** A bot deployment whose bots were started in that run. */

@@ -2,6 +2,7 @@ import { expiresAtMs } from '#operator/lifecycle/duration.ts'
 import { joinSentences } from '#operator/lifecycle/message.ts'
 import { requeueAfter } from '#operator/lifecycle/plan.ts'
 import { hasFailed, lastRunIn } from '#shared/domain/phases.ts'
+import { withDefined } from '#shared/optional.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
 import { type Drain, drainServer, foreignFinalizers } from './drain.ts'
 import { observeRun } from './observe.ts'
@@ -20,7 +21,7 @@ export const planDeleted = (input: PlanInput): Plan => {
   const planned = planWith(
     input,
     {
-      ...(run ? { run } : {}),
+      ...withDefined({ run }),
       phase: run ? 'Stopped' : 'Inactive',
       deployment: endedDeployment(world, drain, false),
       message: joinSentences('The world is being deleted.', drain.message || explainFinalizers(input)),
