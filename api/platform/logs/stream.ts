@@ -1,7 +1,7 @@
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { LogEncoding, LogEnd } from './encoding.ts'
 
-/** The limits of one response. */
+/** The limits of one log response: its longest duration, its rate and its pauses. */
 export type StreamLimits = {
   readonly durationMs: number
   /** The rate after the first `burstBytes`. */
