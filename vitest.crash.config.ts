@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-// `npm run test:crash`: every plan of the crash harness. It takes an hour; `npm test` has a part of it.
+// `npm run test:crash`: every plan of the crash harness, which takes an hour or more.
 export default defineConfig({
   test: {
     name: 'crash',

@@ -34,7 +34,7 @@ const mebibyte = 1024 * 1024
 /** The bytes of each request that do not count as in flight. */
 const uncountedBytes = 64 * 1024
 
-/** The API's configuration. */
+/** The API's configuration, parsed and checked from the environment. */
 export type ApiConfig = {
   readonly logLevel: (typeof logLevels)[number]
   readonly port: number

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { withDefined } from '#shared/optional.ts'
 import { mergeRetries, selectRetries } from './retry.ts'
 import type { TestResult } from './vitest.ts'
 
@@ -7,7 +8,7 @@ const createResult = (file: string | undefined, name: string, status: TestResult
   status,
   durationMs: 1,
   stage: 'integration',
-  ...(file === undefined ? {} : { file }),
+  ...withDefined({ file }),
 })
 const failures = (...files: string[]) => files.map((file) => createResult(file, 'a test', 'failed'))
 

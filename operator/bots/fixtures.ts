@@ -2,6 +2,7 @@ import type { Pod } from '#operator/pods/pod.ts'
 import { at, commonSettings, controllerReference, namespace, runA, startMs } from '#operator/testing/fixtures.ts'
 import { botDefaults } from '#shared/domain/bots.ts'
 import { noBotUse, sumBotUse } from '#shared/domain/botUse.ts'
+import { withDefined } from '#shared/optional.ts'
 import {
   type BotDeployment,
   type BotDeploymentStatus,
@@ -61,7 +62,7 @@ export const someBots = (
     ...changes.metadata,
   },
   spec: botDeploymentSpecSchema.parse({ worldName: 'wld-1', count, revision: 4, ...changes.spec }),
-  ...(changes.status ? { status: changes.status } : {}),
+  ...withDefined({ status: changes.status }),
 })
 
 /** A bot deployment whose bots were started in that run. */

@@ -1,10 +1,11 @@
+import { haveBotsEnded, isJoinable } from '#shared/domain/phases.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import type { World } from '#shared/resources/world.ts'
 import { type ScalingProfileName, scalingProfiles } from '#shared/scalingProfiles.ts'
 
 /** Returns the scaling profile that bounds the bots of a world. An Active world keeps the profile of its run. */
 export const profileOf = ({ spec, status }: World): ScalingProfileName =>
-  (status?.phase === 'Active' && status.run?.profile) || spec.scaling.profile
+  (isJoinable(status ?? {}) && status?.run?.profile) || spec.scaling.profile
 
 /** The number of bots that a bot deployment may run beside the other bot deployments of its world. */
 export type Share = {
@@ -38,8 +39,7 @@ export const shareOf = (bots: BotDeployment, all: readonly BotDeployment[], worl
 /** Reports whether a bot deployment has or may get bots in the run. One that has ended in that run does not. */
 const mayRun = ({ metadata, status }: BotDeployment, runId: string | undefined): boolean => {
   if (metadata.deletionTimestamp !== undefined) return false
-  const isOver = status?.phase === 'Stopped' || status?.phase === 'Error'
-  return !isOver || runId === undefined || status.run?.id !== runId
+  return !haveBotsEnded(status ?? {}) || runId === undefined || status?.run?.id !== runId
 }
 
 const ageKey = ({ metadata }: BotDeployment): string => `${metadata.creationTimestamp ?? ''}/${metadata.name}`

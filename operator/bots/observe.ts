@@ -1,5 +1,6 @@
 import { type Pod, runIdOf } from '#operator/pods/pod.ts'
 import { endOf } from '#operator/pods/podState.ts'
+import { isJoinable } from '#shared/domain/phases.ts'
 import { controllerOf } from '#shared/kube/objects.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import type { World } from '#shared/resources/world.ts'
@@ -67,7 +68,7 @@ export const observeWorld = (worldName: string, world: World | undefined): Activ
     return inactive('WorldDeleting', `World ${worldName} is being deleted.`)
   }
   const { phase = 'Inactive', runId, address } = world.status ?? {}
-  if (phase !== 'Active' || runId === undefined) {
+  if (!isJoinable({ phase }) || runId === undefined) {
     return inactive('WorldNotActive', `Waiting for the world to be Active; its phase is ${phase}.`)
   }
   return { isActive: true, runId, address: address && hostAndPort(address) }

@@ -3,6 +3,7 @@ import { refusedStatus } from '#operator/lifecycle/conditions.ts'
 import { findCondition } from '#operator/lifecycle/events.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import { at, exitStatus, runA, runB, startMs } from '#operator/testing/fixtures.ts'
+import { withDefined } from '#shared/optional.ts'
 import {
   aBot,
   active,
@@ -357,7 +358,7 @@ describe('The duration', () => {
 
 describe('maxBotsPerWorld', () => {
   const sibling = (name: string, count: number, createdMs: number, status?: object) =>
-    someBots(count, { metadata: { name, uid: name, creationTimestamp: at(createdMs) }, ...(status ? { status } : {}) })
+    someBots(count, { metadata: { name, uid: name, creationTimestamp: at(createdMs) }, ...withDefined({ status }) })
   const bots = someBots(5, startedIn(runA))
   const older = sibling('older', 8, startMs - 1_000)
   const younger = sibling('younger', 8, startMs + 1_000)

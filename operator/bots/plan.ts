@@ -4,6 +4,7 @@ import { forbiddenRetryMs } from '#operator/lifecycle/forbidden.ts'
 import { type Case, planFirst, requeueAfter } from '#operator/lifecycle/plan.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import { podDeletionStep } from '#operator/pods/termination.ts'
+import { doBotsWait } from '#shared/domain/phases.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { BotDeploymentStatus, BotRun } from '#shared/resources/botDeployment.ts'
 import { isPaused } from '#shared/resources/group.ts'
@@ -62,7 +63,7 @@ const newRun: Case<ActiveInput, Plan> = (input) => {
   const { bots, activeWorld, nowMs } = input
   if (bots.status?.run?.id === activeWorld.runId) return undefined
   const planned = planRun(input, { id: activeWorld.runId, startedAt: toInstant(nowMs) })
-  if (planned.status.phase !== 'Pending') {
+  if (!doBotsWait(planned.status)) {
     return { ...planned, steps: planned.steps.filter(({ verb }) => verb === 'deletePod'), requeueAfterMs: 0 }
   }
   // No bot may run, so the run and its duration do not begin.

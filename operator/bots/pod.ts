@@ -1,6 +1,13 @@
-import { assemblePod, buildProbes, commonEnvironment, type Pod, tenantLabels } from '#operator/pods/pod.ts'
+import {
+  assemblePod,
+  buildProbes,
+  commonEnvironment,
+  type NewPod,
+  type Pod,
+  type Probes,
+  tenantLabels,
+} from '#operator/pods/pod.ts'
 import { minBotBytes } from '#shared/domain/bots.ts'
-import type { KubeObject } from '#shared/kube/objects.ts'
 import { scaleCpu, scaleMemoryBytes, toNumber } from '#shared/quantities.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { apiGroup, labels } from '#shared/resources/group.ts'
@@ -51,7 +58,7 @@ export const buildBotPod = (
   bot: Bot,
   settings: BotSettings & { readonly image: string },
   policy: NamespacePolicy = {},
-): KubeObject & { spec: object } =>
+): NewPod =>
   assemblePod({
     owner: bots,
     settings,
@@ -78,7 +85,7 @@ export const buildBotPod = (
  * Returns the probes of a bot. They are less frequent than those of a server, because a node runs many bots and no user waits
  * for a single one. A bot counts as started once it is alive, because it may wait without a limit to enter the world.
  */
-const botProbes = ({ startDeadlineMs }: BotSettings): object =>
+const botProbes = ({ startDeadlineMs }: BotSettings): Probes =>
   buildProbes({ startPath: '/healthz', startDeadlineMs, readyEverySeconds: 2, aliveEverySeconds: 20 })
 
 const podLabels = (bots: BotDeployment, world: World, { runId }: Bot): Record<string, string> => ({

@@ -1,6 +1,7 @@
 import { maxMessageLength, updateConditions, type Verdict } from '#operator/lifecycle/conditions.ts'
 import { type Actions, buildPlan } from '#operator/lifecycle/plan.ts'
 import type { Diagnosis } from '#operator/pods/diagnosis.ts'
+import { doBotsWait } from '#shared/domain/phases.ts'
 import type { BotPhase } from '#shared/enumerations.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { BotDeploymentStatus, BotRun } from '#shared/resources/botDeployment.ts'
@@ -36,7 +37,7 @@ const statusOf = ({ bots, pods, siblings, world, nowMs }: PlanInput, outcome: Ou
     selector: selectorOf(bots.metadata.name),
     ...withDefined({
       message: message.slice(0, maxMessageLength) || undefined,
-      startedAt: phase === 'Pending' ? undefined : run?.startedAt,
+      startedAt: doBotsWait({ phase }) ? undefined : run?.startedAt,
       observedRevision: bots.spec.revision,
       run,
     }),

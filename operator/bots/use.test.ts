@@ -5,7 +5,10 @@ import { aBot } from './fixtures.ts'
 import { createBotUses, useOfBotPod } from './use.ts'
 
 const use = (millicores: number): BotUse => ({ millicores, bytes: millicores * 10 })
-const withLimits = (limits: object) => ({ ...aBot(0), spec: { containers: [{ name: 'bot', resources: { limits } }] } })
+const withLimits = (limits: Record<string, string>) => ({
+  ...aBot(0),
+  spec: { containers: [{ name: 'bot', resources: { limits } }] },
+})
 
 test.each([
   ['as its limits', aBot(0), { millicores: 100, bytes: 128 * 2 ** 20 }],

@@ -1,18 +1,10 @@
-import type { ObjectMeta } from '#shared/kube/objects.ts'
+import type { V1Node } from '@kubernetes/client-node'
+import type { KubeObjectOf } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { Pod } from './pod.ts'
 
-/** A Node, as far as the operator reads it. */
-export type Node = {
-  apiVersion: string
-  kind: string
-  metadata: ObjectMeta
-  spec?: { taints?: { key: string; effect?: string }[] }
-  status?: {
-    conditions?: { type: string; status: string; lastTransitionTime?: string }[]
-    addresses?: { type: string; address: string }[]
-  }
-}
+/** A Node of the core API. */
+export type Node = KubeObjectOf<V1Node>
 
 /**
  * The state of the node under a pod:

@@ -1,36 +1,23 @@
+import type { V1ContainerStatus, V1PodSpec, V1PodStatus } from '@kubernetes/client-node'
 import { healthPort } from '#shared/domain/ports.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
-import { type KubeObject, type ObjectMeta, ownerReference } from '#shared/kube/objects.ts'
+import { type Json, type KubeObject, type ObjectMeta, ownerReference } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import { labels } from '#shared/resources/group.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 
-/** A Pod, as far as the operator reads it. Times are RFC 3339. */
-export type Pod = {
-  apiVersion: string
-  kind: string
-  metadata: ObjectMeta
-  spec?: {
-    nodeName?: string
-    containers?: { name: string; image?: string; resources?: { limits?: { cpu?: string; memory?: string } } }[]
-  }
-  status?: {
-    phase?: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown'
-    reason?: string
-    message?: string
-    podIP?: string
-    conditions?: { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string }[]
-    containerStatuses?: ContainerStatus[]
-  }
-}
+type PodSpec = Json<V1PodSpec>
+type PodStatus = Json<V1PodStatus>
+type Container = PodSpec['containers'][number]
 
 /** The status of one container, as far as the operator reads it. */
-export type ContainerStatus = {
-  name?: string
-  state?: {
-    running?: { startedAt?: string }
-    waiting?: { reason?: string; message?: string }
-    terminated?: { reason?: string; message?: string; exitCode?: number; startedAt?: string; finishedAt?: string }
+export type ContainerStatus = Partial<Pick<Json<V1ContainerStatus>, 'name' | 'state'>>
+
+/** A Pod, as far as the operator reads it and its caches keep it (`pickCachedFields`). */
+export type Pod = KubeObject & {
+  spec?: Pick<PodSpec, 'nodeName'> & { containers?: Pick<Container, 'name' | 'image' | 'resources'>[] }
+  status?: Pick<PodStatus, 'phase' | 'reason' | 'message' | 'podIP' | 'conditions'> & {
+    containerStatuses?: ContainerStatus[]
   }
 }
 
@@ -52,6 +39,12 @@ export type PodSettings = {
   readonly imageRegistries: readonly string[]
 }
 
+/** A Pod to create. */
+export type NewPod = KubeObject & { spec: PodSpec }
+
+/** The probes of a container. */
+export type Probes = Pick<Container, 'startupProbe' | 'readinessProbe' | 'livenessProbe'>
+
 type PodParts = {
   readonly owner: KubeObject
   readonly settings: PodSettings
@@ -60,7 +53,7 @@ type PodParts = {
   readonly labels: Record<string, string>
   readonly annotations: Record<string, string>
   /** Fields of the pod's spec beside those that all pods share. */
-  readonly spec: object
+  readonly spec: Partial<PodSpec>
   readonly stopGraceSeconds: number
   readonly tmpSizeLimit: string
   /** The limit for logs and `/tmp` together. */
@@ -70,9 +63,9 @@ type PodParts = {
     readonly image: string
     readonly args: readonly string[]
     readonly env: Readonly<Record<string, string | undefined>>
-    readonly ports: readonly object[]
-    readonly probes: object
-    readonly resources: { readonly limits: object; readonly requests: object }
+    readonly ports: NonNullable<Container['ports']>
+    readonly probes: Probes
+    readonly resources: Required<Pick<NonNullable<Container['resources']>, 'limits' | 'requests'>>
   }
 }
 
@@ -80,7 +73,7 @@ type PodParts = {
  * Builds a pod that passes Pod Security `restricted`, with a read-only root and no service account token. The kubelet does not
  * restart its container: the operator creates a new pod instead.
  */
-export const assemblePod = (parts: PodParts): KubeObject & { spec: object } => {
+export const assemblePod = (parts: PodParts): NewPod => {
   const { settings, policy, storageLimit } = parts
   const { env, ports, args, ...container } = parts.container
   const { limits, requests } = container.resources
@@ -160,7 +153,7 @@ export const buildProbes = (options: {
   readonly startDeadlineMs: number
   readonly readyEverySeconds: number
   readonly aliveEverySeconds: number
-}): object => ({
+}): Probes => ({
   startupProbe: {
     httpGet: { path: options.startPath, port: 'health' },
     periodSeconds: options.readyEverySeconds,

@@ -1,10 +1,5 @@
-import type { ObjectMeta } from '#shared/kube/objects.ts'
+import type { V1Service } from '@kubernetes/client-node'
+import type { KubeObjectOf } from '#shared/kube/objects.ts'
 
-/** A Service, as far as the operator reads it. */
-export type Service = {
-  apiVersion: string
-  kind: string
-  metadata: ObjectMeta
-  spec?: { type?: string; clusterIP?: string; ports?: { port: number; protocol?: string; nodePort?: number }[] }
-  status?: { loadBalancer?: { ingress?: { ip?: string; hostname?: string }[] } }
-}
+/** A Service of the core API. */
+export type Service = KubeObjectOf<V1Service>

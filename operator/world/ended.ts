@@ -1,6 +1,8 @@
 import { expiresAtMs } from '#operator/lifecycle/duration.ts'
 import { joinSentences } from '#operator/lifecycle/message.ts'
 import { requeueAfter } from '#operator/lifecycle/plan.ts'
+import { hasFailed, lastRunIn } from '#shared/domain/phases.ts'
+import { withDefined } from '#shared/optional.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
 import { type Drain, drainServer, foreignFinalizers } from './drain.ts'
 import { observeRun } from './observe.ts'
@@ -19,7 +21,7 @@ export const planDeleted = (input: PlanInput): Plan => {
   const planned = planWith(
     input,
     {
-      ...(run ? { run } : {}),
+      ...withDefined({ run }),
       phase: run ? 'Stopped' : 'Inactive',
       deployment: endedDeployment(world, drain, false),
       message: joinSentences('The world is being deleted.', drain.message || explainFinalizers(input)),
@@ -59,7 +61,7 @@ export const planEnded = (input: PlanInput, run: WorldRun, detail?: string): Pla
   const { world, nowMs } = input
   const drain = drainServer(input, run.id)
   const leftMs = expiresAtMs(world.spec.durationMinutes, run.startedAt) - nowMs
-  const isError = hasEndedInError(run) && leftMs > 0 && world.status?.phase !== 'Stopped'
+  const isError = hasEndedInError(run) && leftMs > 0 && lastRunIn[world.status?.phase ?? 'Inactive'] !== 'ended'
   const failure = { reason: run.failure?.reason ?? run.endReason ?? 'Error', message: run.endMessage ?? '' }
   const outcome = {
     run,
@@ -87,7 +89,8 @@ const requeueDrain = (drain: Drain, leftMs?: number): { requeueAfterMs?: number 
 
 const endedDeployment = (world: World, drain: Drain, failed: boolean): 'Stopping' | 'Unknown' | 'Stopped' | 'Error' => {
   if (!drain.isDone) return drain.deployment
-  return failed || world.status?.deployment?.status === 'Error' ? 'Error' : 'Stopped'
+  const last = world.status?.deployment
+  return failed || (last !== undefined && hasFailed(last)) ? 'Error' : 'Stopped'
 }
 
 const endedMessage = (world: World, run: WorldRun, drain: Drain): string => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Pod } from '#operator/pods/pod.ts'
 import { exitStatus, runA, startMs } from '#operator/testing/fixtures.ts'
+import { pausedAnnotation } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import { worldEvents } from './events.ts'
 import { aPod, applyStatus, aWorld, planFor, ready, running, stopped } from './fixtures.ts'
@@ -90,4 +91,11 @@ test('emits one warning for each reason of a Degraded world', () => {
   expect(events).toHaveLength(1)
   expect(events[0]).toMatch(/^Warning PodNameTaken: Pod .* belongs to another owner/)
   expect(eventsBy(world, foreign).events).toEqual([])
+})
+
+test('reports no deletion of a paused World whose server still runs', () => {
+  const deletionTimestamp = new Date(startMs).toISOString()
+  const annotations = { [pausedAnnotation]: 'true' }
+  const paused = { ...active, metadata: { ...active.metadata, annotations, deletionTimestamp } }
+  expect(eventsBy(paused, aPod({ status: ready() })).events).toEqual([])
 })

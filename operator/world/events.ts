@@ -1,4 +1,5 @@
 import { findCondition, findNewlyTrue, isTrue, normalEvent, warningEvent } from '#operator/lifecycle/events.ts'
+import { hasEnded } from '#shared/domain/phases.ts'
 import type { EventInput } from '#shared/kube/events.ts'
 import { runEndMessages, type World, type WorldStatus } from '#shared/resources/world.ts'
 import { hasEndedInError } from './run.ts'
@@ -78,5 +79,4 @@ const hasNewRestart = (before: WorldStatus, { run }: WorldStatus): boolean =>
 const hasNewEnd = (before: WorldStatus, { run }: WorldStatus): boolean =>
   run?.endReason !== undefined && (before.run?.id !== run.id || before.run.endReason === undefined)
 
-const isDraining = ({ deployment }: WorldStatus): boolean =>
-  deployment?.status === 'Stopping' || deployment?.status === 'Unknown'
+const isDraining = ({ deployment }: WorldStatus): boolean => deployment !== undefined && !hasEnded(deployment)

@@ -5,6 +5,7 @@ import type { Pod } from '#operator/pods/pod.ts'
 import { at, exitStatus, runB, startMs } from '#operator/testing/fixtures.ts'
 import { noUse } from '#shared/domain/runUse.ts'
 import { KubeError } from '#shared/kube/errors.ts'
+import { withDefined } from '#shared/optional.ts'
 import {
   active,
   aNode,
@@ -290,7 +291,7 @@ describe('a node that does not report', () => {
     ['is gone', 'gone' as const],
     [
       'is marked as out of service',
-      aNode('Unknown', { spec: { taints: [{ key: 'node.kubernetes.io/out-of-service' }] } }),
+      aNode('Unknown', { spec: { taints: [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }] } }),
     ],
   ])('and then %s has its server replaced without spending the restart budget', (_, node) => {
     const recorded = planFor(active(), pod, startMs, runB, { node })
@@ -331,7 +332,7 @@ describe('a node that does not report', () => {
 describe('a server that should have stopped', () => {
   const graceEndsMs = startMs + 60_000
   const held = (finalizers?: string[]) =>
-    aPod({ metadata: { deletionTimestamp: at(graceEndsMs), ...(finalizers ? { finalizers } : {}) } })
+    aPod({ metadata: withDefined({ deletionTimestamp: at(graceEndsMs), finalizers }) })
   const world = { ...active(), spec: { ...active().spec, ...stopped } }
 
   test('is reported 10 s after its grace period, with the finalizer that holds it', () => {

@@ -4,6 +4,7 @@ import type { Pod } from '#operator/pods/pod.ts'
 import type { Service } from '#operator/pods/service.ts'
 import { at, commonSettings, controllerReference, namespace, runA, runB, startMs } from '#operator/testing/fixtures.ts'
 import { noUse } from '#shared/domain/runUse.ts'
+import { withDefined } from '#shared/optional.ts'
 import { labels } from '#shared/resources/group.ts'
 import {
   type World,
@@ -50,7 +51,7 @@ export const aWorld = (
     ...metadata,
   },
   spec: worldSpecSchema.parse(spec),
-  ...(status ? { status } : {}),
+  ...withDefined({ status }),
 })
 
 /** Returns the world with the status of a plan. */
@@ -140,12 +141,12 @@ export const aService = (
   apiVersion: 'v1',
   kind: 'Service',
   metadata: {
-    ...aPod({ ...(changes.run ? { run: changes.run } : {}) }).metadata,
+    ...aPod(withDefined({ run: changes.run })).metadata,
     uid: 'service-uid',
     ...changes.metadata,
   },
   spec: { type, clusterIP: '10.96.0.5', ports: [{ port: 7777, protocol: 'TCP' }], ...changes.spec },
-  ...(changes.status ? { status: changes.status } : {}),
+  ...withDefined({ status: changes.status }),
 })
 
 /** The world of runA after its first status, and once it is Active. */

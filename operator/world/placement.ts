@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { NewPod } from '#operator/pods/pod.ts'
 import { computeGroups, computeRegions } from '#shared/enumerations.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { ParseResult } from '#shared/parseResult.ts'
@@ -40,7 +41,10 @@ export const parsePlacement = (text: string): ParseResult<readonly Placement[]> 
 }
 
 /** Returns the placement of a server as fields of a pod's spec. */
-export const placementFields = (placements: readonly Placement[], compute: Compute | undefined): object => {
+export const placementFields = (
+  placements: readonly Placement[],
+  compute: Compute | undefined,
+): Partial<NewPod['spec']> => {
   const match = placements.find(
     ({ group, region }) =>
       (group === undefined || group === compute?.group) && (region === undefined || region === compute?.region),

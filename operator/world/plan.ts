@@ -4,6 +4,7 @@ import { lowerFirst } from '#operator/lifecycle/message.ts'
 import { type Case, planFirst, requeueAfter } from '#operator/lifecycle/plan.ts'
 import { refusalReasons } from '#operator/lifecycle/refusal.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
+import { withDefined } from '#shared/optional.ts'
 import { isPaused } from '#shared/resources/group.ts'
 import type { WorldRun, WorldStatus } from '#shared/resources/world.ts'
 import { drainServer } from './drain.ts'
@@ -77,7 +78,7 @@ const otherServer: Case<RunInput, Plan> = (input) => {
   const planned = planWith(
     input,
     {
-      ...(last ? { run: last } : {}),
+      ...withDefined({ run: last }),
       runId: run.id,
       phase: 'Starting',
       deployment,

@@ -1,8 +1,15 @@
-import { assemblePod, buildProbes, commonEnvironment, type Pod, tenantLabels } from '#operator/pods/pod.ts'
+import {
+  assemblePod,
+  buildProbes,
+  commonEnvironment,
+  type NewPod,
+  type Pod,
+  type Probes,
+  tenantLabels,
+} from '#operator/pods/pod.ts'
 import { digestOf } from '#shared/digest.ts'
 import { gamePort } from '#shared/domain/ports.ts'
 import { runtimeSettings, settingVariable } from '#shared/domain/world.ts'
-import type { KubeObject } from '#shared/kube/objects.ts'
 import { apiGroup, labels } from '#shared/resources/group.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 import { worldIdOf } from '#shared/resources/resourceId.ts'
@@ -15,12 +22,7 @@ import type { WorldSettings } from './settings.ts'
  * Builds the server pod of a run from the captured run alone. It has the world's name, so the API server refuses a second
  * one.
  */
-export const buildPod = (
-  world: World,
-  run: WorldRun,
-  settings: WorldSettings,
-  policy: NamespacePolicy = {},
-): KubeObject & { spec: object } =>
+export const buildPod = (world: World, run: WorldRun, settings: WorldSettings, policy: NamespacePolicy = {}): NewPod =>
   assemblePod({
     owner: world,
     settings,
@@ -50,7 +52,7 @@ export const buildPod = (
  * Returns the probes of a server. Liveness counts only after the server was ready, because loading a map may block it for
  * minutes. Readiness is checked every second, because players wait for it.
  */
-const serverProbes = ({ startDeadlineMs }: WorldSettings): object =>
+const serverProbes = ({ startDeadlineMs }: WorldSettings): Probes =>
   buildProbes({ startPath: '/readyz', startDeadlineMs, readyEverySeconds: 1, aliveEverySeconds: 10 })
 
 const digestAnnotation = `${apiGroup}/run-digest`

@@ -3,7 +3,7 @@ import { nodeAddress } from '#operator/pods/node.ts'
 import { ownedMetadata, runIdOf } from '#operator/pods/pod.ts'
 import type { Service } from '#operator/pods/service.ts'
 import { gamePort } from '#shared/domain/ports.ts'
-import { controllerOf, type KubeObject } from '#shared/kube/objects.ts'
+import { controllerOf } from '#shared/kube/objects.ts'
 import { labels } from '#shared/resources/group.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
 import { serverLabels } from './pod.ts'
@@ -22,7 +22,7 @@ export type Network = {
  * Builds the service of a run, with the world's name: the game port over TCP and UDP, to the pod of that run only. Traffic is
  * not forwarded between nodes, so that a server sees the addresses of its players.
  */
-export const buildService = (world: World, run: WorldRun): KubeObject & { spec: object } => ({
+export const buildService = (world: World, run: WorldRun): Service & { spec: object } => ({
   apiVersion: 'v1',
   kind: 'Service',
   metadata: ownedMetadata({ owner: world, name: world.metadata.name, labels: serverLabels(world, run) }),

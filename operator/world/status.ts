@@ -2,6 +2,7 @@ import { maxMessageLength, updateConditions, type Verdict } from '#operator/life
 import { toInstant } from '#operator/lifecycle/duration.ts'
 import { type Actions, buildPlan } from '#operator/lifecycle/plan.ts'
 import type { Pod } from '#operator/pods/pod.ts'
+import { hasFailed } from '#shared/domain/phases.ts'
 import type { DeploymentStatus, WorldPhase } from '#shared/enumerations.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import { withDefined } from '#shared/optional.ts'
@@ -69,7 +70,7 @@ const previousDeploymentOf = (
   const last = status.deployment
   if (last === undefined || run === undefined || last.id === deploymentIdOfRun(run.id)) return status.previousDeployment
   // A failed run is an Error even if its server was still stopping.
-  const isError = last.status === 'Error' || (status.run !== undefined && hasEndedInError(status.run))
+  const isError = hasFailed(last) || (status.run !== undefined && hasEndedInError(status.run))
   return { ...last, status: isError ? 'Error' : 'Stopped' }
 }
 

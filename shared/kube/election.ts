@@ -91,11 +91,11 @@ export const createElection = (options: Options): Election => {
   /** Waits for the lease. Returns false if the signal aborts first. */
   const acquire = async (signal: AbortSignal): Promise<boolean> => {
     while (!signal.aborted) {
-      const taken = await hold.take(timing.renewDeadlineMs / 2).catch((error: unknown) => {
+      const isAcquired = await hold.tryAcquire(timing.renewDeadlineMs / 2).catch((error: unknown) => {
         log.warn({ err: error }, 'lease: acquiring failed, will retry')
         return false
       })
-      if (taken) return true
+      if (isAcquired) return true
       const againMs = timing.retryMs * (1 + random() / 5)
       const freeInMs = hold.othersMs()
       await pause(freeInMs > 0 ? Math.min(freeInMs, againMs) : againMs, signal)
@@ -129,8 +129,8 @@ export const createElection = (options: Options): Election => {
     alive: () => !hold.holding() || hold.leftMs() > timing.renewDeadlineMs - timing.durationMs,
     run: async (signal, lead) => {
       metrics?.setLeading(false)
-      const over = new AbortController()
-      const watching = watchLease(options, over.signal, (lease) => {
+      const watchEnd = new AbortController()
+      const watching = watchLease(options, watchEnd.signal, (lease) => {
         const holder = lease?.spec?.holderIdentity ?? ''
         if (hold.holding() ? holder !== identity : holder === '') wake.abort()
         else if (lease !== undefined) hold.observe(lease)
@@ -148,7 +148,7 @@ export const createElection = (options: Options): Election => {
         log.info({}, 'lease: released')
       } finally {
         metrics?.setLeading(false)
-        over.abort()
+        watchEnd.abort()
         await watching
       }
     },
@@ -192,7 +192,7 @@ const createHold = ({ client, ref, identity, clock, timing }: Options & { timing
   const othersMs = (): number => leaseWaitMs(observed, identity, clock.monotonic())
   return {
     /** Takes the lease unless another process holds it. Returns true if this process holds it now. */
-    take: async (timeoutMs: number): Promise<boolean> => {
+    tryAcquire: async (timeoutMs: number): Promise<boolean> => {
       await look(timeoutMs)
       return othersMs() > 0 ? false : write(timeoutMs)
     },

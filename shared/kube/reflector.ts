@@ -86,7 +86,7 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
     log.debug({ objects: answer.items.length, changes: changes.length }, 'cache: listed')
     listed.tell()
   }
-  const take = (event: WatchEvent<T>): void => {
+  const applyEvent = (event: WatchEvent<T>): void => {
     heardAtMs = clock.monotonic()
     metrics?.countEvent()
     const changes = event.type === 'bookmark' ? [] : store[event.type](keep(event.object))
@@ -102,7 +102,7 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
         try {
           if (position.mustList) await list(signal)
           metrics?.countWatch()
-          for await (const event of feed(position.version, signal)) take(event)
+          for await (const event of feed(position.version, signal)) applyEvent(event)
         } catch (error) {
           if (signal.aborted) return
           position = positionAfter(position, error)

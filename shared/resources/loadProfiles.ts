@@ -1,14 +1,13 @@
+import type { V1ConfigMap } from '@kubernetes/client-node'
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { ConfigMapName } from '#shared/environment.ts'
 import { createClient } from '#shared/kube/client.ts'
 import { isNotFound, isRetryable } from '#shared/kube/errors.ts'
-import type { KubeObject } from '#shared/kube/objects.ts'
+import type { KubeObjectOf } from '#shared/kube/objects.ts'
 import type { Transport } from '#shared/kube/transport.ts'
 import type { Log } from '#shared/log.ts'
 import { overrideProfiles } from '#shared/profileOverrides.ts'
 import { type ScalingProfiles, scalingProfiles } from '#shared/scalingProfiles.ts'
-
-type ConfigMap = KubeObject & { data?: Record<string, string> }
 
 const retryMs = 2_000
 /** The number of attempts in an hour, which is also the limit for the first lists of the caches. */
@@ -26,7 +25,7 @@ export const loadProfiles = async (
 ): Promise<ScalingProfiles> => {
   if (from === undefined) return scalingProfiles
   const resource = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap' }
-  const client = createClient<ConfigMap>(transport, resource)
+  const client = createClient<KubeObjectOf<V1ConfigMap>>(transport, resource)
   const configMap = `The ConfigMap ${from.namespace}/${from.name} of ORRERY_SCALING_PROFILES`
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { hasEnded } from '#shared/domain/phases.ts'
 import { runtimeSettings, serverSettings, worldDefaults, worldFields } from '#shared/domain/world.ts'
-import { deploymentStatuses, worldPhases } from '#shared/enumerations.ts'
+import { deploymentStatuses, type WorldPhase, worldPhases } from '#shared/enumerations.ts'
 import { idPattern } from '#shared/ids.ts'
 import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
 import { args, instant, observedFields, revision, revisionFence, userMetadata } from './schema.ts'
@@ -61,6 +62,15 @@ const deployment = z.object({
   status: z.enum(deploymentStatuses).describe('Status of the deployment.'),
   createdAt: instant().describe('Time when the operator began the run.'),
 })
+
+/** The continuation of the name of each phase in its description. */
+const phaseMeanings: Readonly<Record<WorldPhase, string>> = {
+  Inactive: ' before its first run',
+  Starting: ' until its server is Ready',
+  Active: '',
+  Stopped: ' after a run',
+  Error: ' after a run that failed',
+}
 
 /** The reasons for which a run ends. */
 export const runEndReasons = ['Stopped', 'Expired', 'Completed', 'StartDeadline', 'RestartBudget'] as const
@@ -161,7 +171,9 @@ export const worldStatusSchema = z
       .enum(worldPhases)
       .exactOptional()
       .describe(
-        'Phase of the world: Inactive before its first run, Starting until its server is Ready, Active, Stopped after a run, Error after a run that failed.',
+        `Phase of the world: ${Object.entries(phaseMeanings)
+          .map(([phase, meaning]) => `${phase}${meaning}`)
+          .join(', ')}.`,
       ),
     message: observedFields.message,
     worldId: observedFields.worldId,
@@ -213,6 +225,4 @@ export type World = {
 export const isDrained = (world: World): boolean =>
   world.metadata.deletionTimestamp !== undefined &&
   world.status?.observedGeneration === world.metadata.generation &&
-  (world.status?.deployment === undefined ||
-    world.status.deployment.status === 'Stopped' ||
-    world.status.deployment.status === 'Error')
+  (world.status?.deployment === undefined || hasEnded(world.status.deployment))

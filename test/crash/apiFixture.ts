@@ -147,7 +147,7 @@ export const createApiFixture = (
     vanish: async (): Promise<void> => {
       const { uid } = (await liveWorld())?.metadata ?? {}
       await simulator.worlds.patch({ namespace, name: worldId }, { metadata: { finalizers: null } })
-      await simulator.worlds.delete({ namespace, name: worldId }, uid === undefined ? {} : { uid })
+      await simulator.worlds.delete({ namespace, name: worldId }, withDefined({ uid }))
       await until('another World', async () => {
         const now = await liveWorld()
         return now !== undefined && now.metadata.uid !== uid

@@ -8,6 +8,7 @@ import { installManifests } from '#dev/kubernetes/manifests.ts'
 import { createClient } from '#shared/kube/client.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
 import { createTransport } from '#shared/kube/transport.ts'
+import { withDefined } from '#shared/optional.ts'
 import { worldResource } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import { aCluster } from '#test/support/cluster.ts'
@@ -54,7 +55,7 @@ const isDrained = () =>
 /** Starts the stopped API again, with the same URL. */
 const restartApi = async (kubeconfig?: string): Promise<void> => {
   const port = Number(new URL(api.url).port)
-  api = await startApi({ databaseUrl, port, ...(kubeconfig === undefined ? {} : { kubeconfig }) })
+  api = await startApi({ databaseUrl, port, ...withDefined({ kubeconfig }) })
 }
 
 /** A tenant with worlds in the cluster. */

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createDatabase, forgetPostgres, inSession, startPostgres } from '#dev/postgres.ts'
 import { findPostgresTools } from '#dev/programs.ts'
+import { withDefined } from '#shared/optional.ts'
 import { aCluster } from '#test/support/cluster.ts'
 import { type ApiProcess, aDatabase, runOrrery, startApi, startOperator } from '#test/support/processes.ts'
 import { createRest, type WorldBody } from '#test/support/rest.ts'
@@ -179,7 +180,7 @@ const operations = readFileSync(new URL('../../docs/operations.md', import.meta.
 const moveToOtherPostgres = async () => {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-backup-'))
   const options = { logDir: getServers().logDir, durable: false, progress: () => undefined }
-  const postgres = await startPostgres({ ...options, dir, ...(programs === undefined ? {} : { programs }) })
+  const postgres = await startPostgres({ ...options, dir, ...withDefined({ programs }) })
   await api.stop()
   await createDatabase(postgres.adminUrl, 'orrery')
   databaseUrl = postgres.url('orrery')

@@ -35,7 +35,7 @@ export type StoredKey = {
 /** The store of signing keys. `list` returns the newest first. Of two concurrent calls of `add`, one stores its key. */
 export type KeyStore = { list(): Promise<StoredKey[]>; add(key: StoredKey): Promise<void> }
 
-/** The built-in issuer of tokens. */
+/** The built-in issuer: signs tokens of users and verifies them by its own keys. */
 export type TokenIssuer = ReturnType<typeof createIssuer>
 
 /** Returns the context to which the sealed private half of a signing key is bound. */

@@ -22,7 +22,7 @@ const onKey = {
   exists: (ctx, { apiKeyId = '' }) => apiKeyExists(ctx, apiKeyId),
 } as const satisfies Partial<Parameters<typeof endpoint>[0]>
 
-/** The endpoints of API keys. */
+/** Endpoints of API keys. Listing needs `r` on the organization, everything else `*`. */
 export const apiKeyEndpoints = [
   endpoint({
     method: 'get',

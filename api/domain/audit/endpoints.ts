@@ -7,7 +7,7 @@ import { listAuditRecords, listPlatformAuditRecords } from './service.ts'
 const path = '/api/audit/'
 const platformPath = '/api/audit/platform/'
 
-/** The endpoints of audit records. */
+/** Endpoints that list audit records: of an organization with `*` on it, of the platform with the platform key. */
 export const auditEndpoints = [
   endpoint({
     method: 'get',

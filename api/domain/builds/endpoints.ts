@@ -9,7 +9,7 @@ const buildRoute = {
   params: buildParams,
 } as const
 
-/** The endpoints of builds. */
+/** Endpoints to read a build with `r` on the organization, and to write or delete it with `w`. */
 export const buildEndpoints = [
   endpoint({
     ...buildRoute,

@@ -2,7 +2,7 @@ import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { bulkAnswer, bulkBody } from './schema.ts'
 import { actOnWorlds } from './service.ts'
 
-/** The endpoint that acts on many worlds. */
+/** The endpoint that starts, stops or deletes many worlds. Its service authorises and audits each world. */
 export const bulkEndpoints = [
   endpoint({
     method: 'post',

@@ -4,9 +4,10 @@ import type { Context } from '#api/domain/access/context.ts'
 import { deleteWorld } from '#api/domain/deletion/service.ts'
 import { auditAs } from '#api/domain/endpoint/trail.ts'
 import { checkScopeExists, whereInScope, whereMatching, whereReadable } from '#api/domain/worlds/listing/service.ts'
-import { isRunning, startWorld, stopWorld } from '#api/domain/worlds/service.ts'
+import { startWorld, stopWorld } from '#api/domain/worlds/service.ts'
 import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
 import { notFound, Problem, toProblem } from '#api/platform/http/problem.ts'
+import { isRunning } from '#shared/domain/phases.ts'
 import { type BulkAction, type BulkAnswer, maxBulkWorlds } from './schema.ts'
 
 type Target = Pick<WorldRow, 'id' | 'projectId' | 'phase'>

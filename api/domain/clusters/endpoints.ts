@@ -5,7 +5,7 @@ import { getSyncStatus } from './service.ts'
 
 const path = '/api/sync/'
 
-/** The endpoint of the state of the sync. */
+/** The endpoint that shows the state of sync in each cluster to the platform key. */
 export const clusterEndpoints = [
   endpoint({
     method: 'get',

@@ -15,6 +15,7 @@ import type { PublicWorldAnswer } from '#api/domain/worlds/schema.ts'
 import { deployments, launchContexts, worlds } from '#api/domain/worlds/table.ts'
 import type { Page, Paged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
+import { isRunning, joinablePhases } from '#shared/domain/phases.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import { presentTravelLocation } from './present.ts'
 import type { AccessAnswer, TravelLocation } from './schema.ts'
@@ -24,7 +25,7 @@ export const listPublicWorlds = async (ctx: Context, page: Page): Promise<Paged<
   const wherePublic = and(
     eq(launchContexts.isPublic, true),
     eq(launchContexts.isActive, true),
-    eq(worlds.phase, 'Active'),
+    inArray(worlds.phase, joinablePhases),
   )
   const { items, ...next } = await readWorlds(ctx, page, wherePublic)
   return {
@@ -48,7 +49,7 @@ const withOrganization = async (ctx: Context): Promise<Context> => {
 export const listTravelLocations = async (request: Context, page: Page): Promise<Paged<TravelLocation>> => {
   const ctx = await withOrganization(request)
   if (ctx.organizationId !== '') authoriseListing(ctx)
-  const whereOpen = and(eq(launchContexts.isActive, true), eq(worlds.phase, 'Active'))
+  const whereOpen = and(eq(launchContexts.isActive, true), inArray(worlds.phase, joinablePhases))
   const { items, ...next } = await readWorlds(ctx, page, and(whereInScope(ctx), whereReadable(ctx), whereOpen))
   if (items.length === 0 && ctx.organizationId !== '') await checkScopeExists(ctx)
   const deploymentIds = items.flatMap(({ world }) => (world.runId === null ? [] : [deploymentIdOfRun(world.runId)]))
@@ -87,7 +88,7 @@ export const getAccess = async (ctx: Context, input: { worldId: string; userId: 
     principal.organizationId === organizationId && strongestVerb(principal.permissions, path) !== undefined
   const hasAccess =
     row?.context.isActive === true &&
-    (row.phase === 'Starting' || row.phase === 'Active') &&
+    isRunning(row) &&
     row.admission.policy !== 'Closed' &&
     (row.context.isPublic || isMember)
   return { userId: input.userId, hasAccess }

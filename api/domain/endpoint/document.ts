@@ -9,7 +9,7 @@ import { introduction } from './introduction.ts'
 import { type Json, schemaOf } from './jsonSchema.ts'
 import { parametersOf } from './parameters.ts'
 
-/** An OpenAPI document. */
+/** An OpenAPI 3.1 document. The parts with a type are those that the client and the tests read. */
 export type OpenApiDocument = Json & {
   readonly info: Json
   readonly tags: readonly Json[]

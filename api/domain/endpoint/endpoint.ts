@@ -119,7 +119,7 @@ export type RawInput = {
   readonly accept: string | undefined
 }
 
-/** An endpoint of the API. */
+/** A declared endpoint, with the parser of its input and the call of its handler. */
 export type Endpoint = Description & {
   /** Parses the input and returns the call of the handler. Throws a 400 that lists the validation errors. */
   readonly prepare: (raw: RawInput) => (ctx: Context) => Promise<Reply<unknown>>

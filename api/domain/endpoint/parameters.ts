@@ -21,7 +21,7 @@ const pathParameters = (endpoint: Endpoint, components: Record<string, Json>): J
   [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
     const declared = endpoint.params?.shape[name] as z.ZodType | undefined
     const kind = idParams[name]
-    const text = { type: 'string', ...(kind === undefined ? {} : idSchema(kind)) }
+    const text = { type: 'string', ...(kind && idSchema(kind)) }
     return {
       name,
       in: 'path',
@@ -36,7 +36,7 @@ const queryParameters = ({ query }: Endpoint, components: Record<string, Json>):
     const { description, ...rest } = schemaOf(schema as z.ZodType, 'input', components)
     // Zod omits the examples of a transformed schema from its input schema.
     const { examples } = z.globalRegistry.get(schema as z.ZodType) ?? {}
-    return { name, in: 'query', required: false, description, schema: { ...rest, ...(examples ? { examples } : {}) } }
+    return { name, in: 'query', required: false, description, schema: { ...rest, ...optional('examples', examples) } }
   })
 
 const scopeHeaders: Record<Scope, [string, boolean][]> = {

@@ -5,7 +5,7 @@ import { addressBlock } from '#api/platform/http/clientAddress.ts'
 import { Problem } from '#api/platform/http/problem.ts'
 import type { Clock } from '#shared/clock.ts'
 
-/** The rate limits of one replica. */
+/** The rates that one replica allows. Other replicas count for themselves. */
 export type RateLimitOptions = {
   /** Per credential, as is `burst`. */
   readonly requestsPerSecond: number
@@ -62,7 +62,7 @@ const createShares = (clock: Clock, requestsPerSecondOf: (organizationId: string
   }
 }
 
-/** The rate limits of a replica. */
+/** The counters of one replica. Each throws a 429 above its limit. */
 export type RateLimits = ReturnType<typeof createRateLimits>
 
 /**

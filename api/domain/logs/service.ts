@@ -12,6 +12,8 @@ import type { Database } from '#api/platform/database/client.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { eventEncoding, type LogEncoding, type LogEnd, textEncoding } from '#api/platform/logs/encoding.ts'
 import { type LogBody, type StreamLimits, streamLog } from '#api/platform/logs/stream.ts'
+import { hasEnded } from '#shared/domain/phases.ts'
+import type { DeploymentStatus } from '#shared/enumerations.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import { maxFollowMs, maxTailBytes } from '#shared/logs/reasons.ts'
 import type { LogTicket } from '#shared/logs/ticket.ts'
@@ -44,7 +46,7 @@ export const readWorldLog = async (
 ): Promise<StreamedBody> => {
   const world = await findWorld(ctx, worldId)
   const deployment = await findDeployment(ctx, world, id)
-  const isOver = deployment.status === 'Stopped' || deployment.status === 'Error'
+  const isOver = hasEnded(deployment)
   const ticket = isOver ? undefined : ticketOf(ctx, world, deployment, request)
   const live = ticket && (await openStream(ctx, { ...request, cluster: world.cluster, ticket, worldId }))
   if (live !== undefined) return live
@@ -124,6 +126,18 @@ const commonTicket = (ctx: Context, { follow, since }: LogRequest) => ({
   ...(since ?? { tailLines: defaultLines }),
 })
 
+/** True if the pod on record is that of the server. While a server is replaced, it is that of its lost predecessor. */
+const isPodOfServer: Readonly<Record<DeploymentStatus, boolean>> = {
+  Unknown: true,
+  Pending: true,
+  Starting: true,
+  Running: true,
+  Restarting: false,
+  Stopping: true,
+  Stopped: true,
+  Error: true,
+}
+
 /** Returns the ticket for the server of a run; undefined while the world has no resource. */
 const ticketOf = (
   ctx: Context,
@@ -132,8 +146,7 @@ const ticketOf = (
   request: LogRequest,
 ): LogTicket | undefined => {
   if (uid === null) return undefined
-  // While a server is replaced, the uid on record is that of its lost predecessor.
-  const podUid = externalId === '' || status === 'Restarting' ? undefined : externalId
+  const podUid = externalId === '' || !isPodOfServer[status] ? undefined : externalId
   return { ...commonTicket(ctx, request), kind: 'World', name, uid, runId, ...withDefined({ podUid }) }
 }
 

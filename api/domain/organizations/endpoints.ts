@@ -28,7 +28,7 @@ const bothForms = [
   { path: '/api/organizations/{organizationId}/', suffix: 'ById' },
 ] as const
 
-/** The endpoints of organizations. */
+/** Endpoints of organizations, by id and for that of the caller (`current`). Only the platform key changes limits. */
 export const organizationEndpoints = [
   endpoint({
     method: 'get',

@@ -4,7 +4,7 @@ import type { Limits } from '#api/domain/access/limits.ts'
 import { instant } from '#api/platform/database/columns.ts'
 import type { Features, LegalPolicies, WebsiteInfo } from './schema.ts'
 
-/** The tenants. */
+/** The organizations, which are the tenants. */
 export const organizations = pgTable(
   'organizations',
   {

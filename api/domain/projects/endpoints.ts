@@ -9,7 +9,7 @@ const tag = 'Projects'
 const path = '/api/organizations/projects/'
 const currentRoute = { path: '/api/organizations/projects/current/', tag, scope: 'project' } as const
 
-/** The endpoints of projects. */
+/** Endpoints to list, create, read and change projects. Deletion and restore are in `deletion/`. */
 export const projectEndpoints = [
   endpoint({
     method: 'get',

@@ -4,7 +4,7 @@ import { createToken, revokeToken } from './service.ts'
 
 const tag = 'Tokens'
 
-/** The endpoints of the built-in issuer. */
+/** Endpoints of the built-in issuer: tokens need `*` on the organization, and the public keys need no credential. */
 export const userEndpoints = [
   endpoint({
     method: 'post',

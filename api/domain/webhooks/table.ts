@@ -8,7 +8,7 @@ import type { testEventType, webhookEventTypes } from './events.ts'
 /** The reasons for which the system deactivates a webhook. */
 export const disabledReasons = ['Failing', 'Gone', 'Backlog'] as const
 
-/** The states of a delivery. */
+/** The states of a webhook delivery. Only Pending is attempted again. */
 export const deliveryStatuses = ['Pending', 'Delivered', 'Failed'] as const
 
 /** The reasons for which an attempt fails. The last two are answers. */

@@ -40,7 +40,7 @@ const toTaggedAnswer = ({ world, ...versions }: TaggedWorld) => ({
   headers: { etag: entityTag(versions) },
 })
 
-/** The endpoints of worlds. */
+/** Endpoints to list, create, change, start and stop worlds. Deletion and restore are in `deletion/`. */
 export const worldEndpoints = [
   endpoint({
     method: 'get',

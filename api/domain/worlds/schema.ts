@@ -10,6 +10,7 @@ import {
   controlPolicies,
   launchModes,
   networkingStrategies,
+  type WorldPhase,
   worldPhases,
 } from '#shared/enumerations.ts'
 import { scalingProfileNames } from '#shared/scalingProfiles.ts'
@@ -248,7 +249,7 @@ export const worldCounts = z
         Active: z.int().describe('Number of worlds that run.'),
         Stopped: z.int().describe('Number of worlds whose last run has ended.'),
         Error: z.int().describe('Number of worlds whose last run has failed.'),
-      })
+      } satisfies Record<WorldPhase, z.ZodInt>)
       .describe('Number of worlds in each phase.'),
   })
   .meta({

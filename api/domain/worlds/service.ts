@@ -14,6 +14,7 @@ import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
+import { isRunning } from '#shared/domain/phases.ts'
 import { explainRunLimit, useOfRun } from '#shared/domain/runUse.ts'
 import type { DeploymentStatus } from '#shared/enumerations.ts'
 import type { ScalingProfileName } from '#shared/scalingProfiles.ts'
@@ -197,9 +198,6 @@ export const listDeployments = async (
   const { items, ...next } = toPaged(rows, page)
   return { ...next, items: items.map((row) => presentDeployment(row, ctx.publicUrl)) }
 }
-
-/** Reports whether the last run of a world has not ended. */
-export const isRunning = ({ phase }: Pick<WorldRow, 'phase'>): boolean => phase === 'Starting' || phase === 'Active'
 
 const lockQuery = prepared((db) =>
   db

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isRunning } from '#shared/domain/phases.ts'
 import { plainSettings, runtimeSettings, type ServerSettings, settingWords } from '#shared/domain/world.ts'
 import type { WorldPhase } from '#shared/enumerations.ts'
 import type { Admission, Compute, Networking, Runtime } from './schema.ts'
@@ -33,7 +34,7 @@ const toWords = (settings: object): RunSettings =>
 export const pendingEditsMessage = (
   row: SettingsSource & { readonly phase: WorldPhase; readonly startedWith: RunSettings | null },
 ): string => {
-  if (row.startedWith === null || (row.phase !== 'Starting' && row.phase !== 'Active')) return ''
+  if (row.startedWith === null || !isRunning(row)) return ''
   const current = toRunSettings(row)
   // A run that an older version started may have other settings.
   const changed = Object.entries(row.startedWith).flatMap(([name, value]) =>

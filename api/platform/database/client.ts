@@ -35,7 +35,7 @@ export const openDatabase = (options: DatabaseOptions) => {
   return { db, close: () => Promise.race([pool.end(), sleep(systemClock, closeTimeoutMs)]) }
 }
 
-/** A database handle. */
+/** A pool of connections. Each query may use another one. */
 export type Database = ReturnType<typeof openDatabase>['db']
-/** An open transaction. */
+/** A transaction. Its queries share one connection and are committed together. */
 export type Transaction = Parameters<Parameters<Database['transaction']>[0]>[0]

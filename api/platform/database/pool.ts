@@ -105,5 +105,5 @@ export const openSession = async (config: pg.ClientConfig, onEnd: () => void = (
   }
 }
 
-/** A dedicated Postgres session. */
+/** A Postgres session outside the pool. It holds its advisory locks until it ends. */
 export type Session = { readonly client: pg.Client; close(): Promise<void> }

@@ -23,7 +23,7 @@ export type LogSourceSettings = {
 /** A log, or the reason for which the operator has none. */
 export type OpenedLog = { readonly chunks: AsyncIterable<Buffer> } | { readonly refusal: 'NotFound' | 'NotStarted' }
 
-/** The logs of pods. */
+/** The logs of the pods of one cluster, read through its operator. */
 export type LogSource = {
   /**
    * Opens a log. The signal ends it. Throws a 501 if no operator is configured, a 503 if none answers, and a 503 if the node

@@ -1,7 +1,7 @@
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { LogEncoding, LogEnd } from './encoding.ts'
 
-/** The limits of one response. */
+/** The limits of one log response: its longest duration, its rate and its pauses. */
 export type StreamLimits = {
   readonly durationMs: number
   /** The rate after the first `burstBytes`. */
@@ -24,11 +24,11 @@ export const streamLog = (
   const { encoding, limits, clock, onEnd } = options
   const iterator = chunks[Symbol.asyncIterator]()
   const pace = createPace(limits, clock)
-  const over = new AbortController()
+  const stopped = new AbortController()
   let sink: ReadableStreamDefaultController<Uint8Array> | undefined
   const stop = (): boolean => {
-    if (over.signal.aborted) return false
-    over.abort()
+    if (stopped.signal.aborted) return false
+    stopped.abort()
     timer.cancel()
     keepingAlive?.cancel()
     onEnd()
@@ -50,11 +50,11 @@ export const streamLog = (
     try {
       for (;;) {
         const { done, value } = await iterator.next()
-        if (over.signal.aborted) return
+        if (stopped.signal.aborted) return
         if (done === true) return end('End')
         const bytes = encoding.encode(value)
-        await pace(value.length, over.signal)
-        if (over.signal.aborted) return
+        await pace(value.length, stopped.signal)
+        if (stopped.signal.aborted) return
         if (bytes.length > 0) return controller.enqueue(bytes)
       }
     } catch {

@@ -1,4 +1,4 @@
-/** An accepted picture format. */
+/** The picture formats that uploads may have. */
 export type PictureFormat = 'png' | 'jpeg' | 'webp'
 
 const pngSignature = '\x89PNG\r\n\x1a\n'

@@ -1,4 +1,4 @@
-/** The content of an object. */
+/** An object's bytes and the content type with which it was stored. */
 export type StoredObject = { readonly bytes: Uint8Array; readonly contentType: string }
 
 /** An entry of a list. Some stores round the time to seconds. */

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
+import { withDefined } from '#shared/optional.ts'
 import { decideCause } from './deletionCause.ts'
 
 const deletedAt = '2026-01-01T00:00:10Z'
 const container = (deletionTimestamp?: string) => ({
   title: 'The namespace n',
-  metadata: { name: 'n', ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }) },
+  metadata: withDefined({ name: 'n', deletionTimestamp }),
 })
 
 test('a deletion in a live namespace is meant', () => {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Kind } from '#api/sync/rows/synced.ts'
+import { runningPhases, unusedPhases } from '#shared/domain/phases.ts'
 
 /** A row, as far as a diagnosis compares it. */
 export type DiagnosedRow = {
@@ -75,7 +76,7 @@ export type Difference = { readonly subject: string; readonly text: string; read
 /** A push that is pending for longer counts as a difference. */
 const slowPushSeconds = 60
 const names = { world: 'World', bot: 'BotDeployment' } as const
-const activePhases = ['Starting', 'Active']
+const isOneOf = (phases: readonly string[], phase: string): boolean => phases.includes(phase)
 
 /** Returns the differences between rows, resources, pods and namespaces. */
 export const diagnose = (snapshot: Snapshot): Difference[] => {
@@ -159,7 +160,7 @@ const diagnoseSpec = (
 const diagnosePhase = (row: DiagnosedRow, live: DiagnosedResource, subject: string): Difference[] => {
   const { phase } = live
   // The operator reports Inactive for a world that never ran.
-  if (phase === undefined || phase === 'Inactive' || live.observedRevision < row.runRevision) return []
+  if (phase === undefined || isOneOf(unusedPhases, phase) || live.observedRevision < row.runRevision) return []
   return phase === row.phase
     ? []
     : [
@@ -206,7 +207,7 @@ const diagnoseServers = ({ resources, pods }: Snapshot): Difference[] => {
       const text = `It has ${count} servers. Delete all its server pods except the one that has the name of the World.`
       return [{ subject, text }]
     }
-    if (count === 0 && spec.state === 'Running' && activePhases.includes(phase ?? '')) {
+    if (count === 0 && spec.state === 'Running' && isOneOf(runningPhases, phase ?? '')) {
       return [{ subject, text: `It is ${phase}, and has no pod. Check that the operator runs.` }]
     }
     return count === 1 && spec.state === 'Stopped' && phase === 'Stopped'

@@ -1,3 +1,4 @@
+import type { V1Pod } from '@kubernetes/client-node'
 import { eq, isNull, ne, sql } from 'drizzle-orm'
 import type { Limits } from '#api/domain/access/limits.ts'
 import { botDeployments } from '#api/domain/bots/table.ts'
@@ -13,7 +14,7 @@ import { organizationOf } from '#api/sync/rows/identity.ts'
 import type { Kind, SyncedRow } from '#api/sync/rows/synced.ts'
 import { createClient, type Resource } from '#shared/kube/client.ts'
 import { isForbidden } from '#shared/kube/errors.ts'
-import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
+import { type KubeObject, type KubeObjectOf, objectKey } from '#shared/kube/objects.ts'
 import type { Transport } from '#shared/kube/transport.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
@@ -123,7 +124,7 @@ const core = (plural: string, kind: string): Resource => ({ group: '', version: 
 
 /** Reads the pods of servers and bots. Undefined without the right, which the API's own account does not have. */
 const readPods = async ({ transport }: SnapshotDeps): Promise<DiagnosedPod[] | undefined> => {
-  const client = createClient<KubeObject & { status?: { phase?: string } }>(transport, core('pods', 'Pod'))
+  const client = createClient<KubeObjectOf<V1Pod>>(transport, core('pods', 'Pod'))
   try {
     const { items } = await client.list({ labelSelector: `${labels.managedBy}=orrery-operator` })
     return items.flatMap(({ metadata, status }) => {

@@ -11,7 +11,7 @@ export type Rule<Spec> = {
   readonly refuse: (edited: Spec) => string | undefined
 }
 
-/** The result of a merge. */
+/** The merged spec, and the edited leaves that are adopted or put back. */
 export type Merge<Spec> = {
   /** The spec of the row with the adopted edits. */
   readonly spec: Spec

@@ -7,6 +7,7 @@ import { noBotUse } from '#shared/domain/botUse.ts'
 import { noUse } from '#shared/domain/runUse.ts'
 import { plainSettings, runtimeSettings } from '#shared/domain/world.ts'
 import { createIdSource } from '#shared/ids.ts'
+import { withDefined } from '#shared/optional.ts'
 import { readWorld } from '#shared/resources/read.ts'
 import { type World, type WorldStatus, worldSpecSchema } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
@@ -81,7 +82,7 @@ const aLive = (row: WorldRow, spec: object = {}, status?: WorldStatus, metadata:
   kind: 'World',
   metadata: { name: row.id, uid: 'uid', generation: 3, resourceVersion: '6', ...metadata },
   spec: worldSpecSchema.parse({ ...desiredSpec(row), ...spec }),
-  ...(status ? { status } : {}),
+  ...withDefined({ status }),
 })
 
 describe('a status', () => {

@@ -3,6 +3,7 @@ import { readConditions } from '#api/domain/events/conditions.ts'
 import type { WorldRow } from '#api/domain/worlds/table.ts'
 import { desiredSpec } from '#api/sync/rows/desired.ts'
 import { lostMessage } from '#api/sync/rows/waiting.ts'
+import { lastRunIn } from '#shared/domain/phases.ts'
 import type { WorldState } from '#shared/enumerations.ts'
 import { withDefined } from '#shared/optional.ts'
 import { pausedAnnotation } from '#shared/resources/group.ts'
@@ -148,7 +149,7 @@ const observedState = (row: WorldRow, live: World): Pick<Verdict, 'observed' | '
   }
   const columns: ObservedColumns = {
     // The operator reports Inactive for a world that never ran. The row may already be Stopped.
-    phase: status.phase === 'Inactive' ? row.phase : status.phase,
+    phase: lastRunIn[status.phase] === 'none' ? row.phase : status.phase,
     statusMessage: status.message ?? '',
     address: addressOf(status),
     conditions: readConditions(status.conditions),

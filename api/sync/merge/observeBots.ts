@@ -51,8 +51,7 @@ export const observeBots = (
   const isAcknowledged = adopted.length + putBack.length > 0 || isAhead
   return {
     ...state,
-    ...(adopted.length > 0 ? { edit: spec } : {}),
-    ...(adopted.length > 0 ? { adopted } : {}),
+    ...(adopted.length > 0 ? { edit: spec, adopted } : {}),
     ...(isAhead ? { foreignRevision: liveRevision } : {}),
     ...(isAcknowledged ? { acknowledged: true } : {}),
     reasons,

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { V1RoleBinding, V1ServiceAccount } from '@kubernetes/client-node'
 import type { Limits } from '#api/domain/access/limits.ts'
-import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
+import { type KubeObject, type KubeObjectOf, objectKey } from '#shared/kube/objects.ts'
 import type { Store } from '#shared/kube/store.ts'
 import { apiFinalizer, labels, namespaceOf } from '#shared/resources/group.ts'
 import { toPolicyAnnotations } from '#shared/resources/namespacePolicy.ts'
@@ -17,9 +18,9 @@ import {
 } from './quotas.ts'
 
 /** A RoleBinding (rbac/v1). */
-export type RoleBinding = KubeObject & { roleRef: object; subjects?: object[] }
+export type RoleBinding = KubeObjectOf<V1RoleBinding>
 /** A ServiceAccount (core/v1). */
-export type ServiceAccount = KubeObject & { automountServiceAccountToken?: boolean }
+export type ServiceAccount = KubeObjectOf<V1ServiceAccount>
 
 /** The limits of an organization that act in its namespace. */
 export type PolicyLimits = ClusterLimits & Pick<Limits, 'imageRegistries' | 'imagePullSecrets'>

@@ -8,6 +8,8 @@ import type { Transaction } from '#api/platform/database/client.ts'
 import { isDirty, markDirty } from '#api/platform/outbox/outbox.ts'
 import { needsFacts, observeWorld, type Verdict } from '#api/sync/merge/observe.ts'
 import { hasChanges, newestVersion } from '#api/sync/rows/synced.ts'
+import { isJoinable } from '#shared/domain/phases.ts'
+import type { WorldPhase, WorldState } from '#shared/enumerations.ts'
 import type { Result } from '#shared/kube/controller.ts'
 import { readWorld } from '#shared/resources/read.ts'
 import type { World } from '#shared/resources/world.ts'
@@ -69,8 +71,17 @@ const recordVerdict = async (
 
 /** Reports whether a phase is what the present spec leads to for the first time, and not the end or restart of a server. */
 const isAnswer = ({ spec, status }: World, phase: WorldRow['phase']): boolean => {
-  if (spec.state === 'Stopped') return phase === 'Inactive' || phase === 'Stopped'
-  return phase === 'Error' || (phase === 'Active' && status?.run?.restarts === 0)
+  if (answeredBy[phase] !== spec.state) return false
+  return !isJoinable({ phase }) || status?.run?.restarts === 0
+}
+
+/** The desired state that each phase answers. A start is under way in Starting. */
+const answeredBy: Readonly<Record<WorldPhase, WorldState | undefined>> = {
+  Inactive: 'Stopped',
+  Starting: undefined,
+  Active: 'Running',
+  Stopped: 'Stopped',
+  Error: 'Running',
 }
 
 /** Returns the times of a deletion. A transient world that has expired is not kept. */

@@ -6,6 +6,7 @@ import { type DeploymentRow, deployments, type WorldRow, worlds } from '#api/dom
 import type { Transaction } from '#api/platform/database/client.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
 import type { Verdict } from '#api/sync/merge/observe.ts'
+import { endedStatuses, hasEnded } from '#shared/domain/phases.ts'
 import { deploymentIdOfRun, type NewId } from '#shared/ids.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
@@ -115,8 +116,8 @@ const closeOlder = async (
   { deployments: [current, previous] }: Verdict,
 ): Promise<void> => {
   const ended = { endedAt: sql`coalesce(${deployments.endedAt}, now())` }
-  const open = notInArray(deployments.status, ['Stopped', 'Error'])
-  const wasEnded = previous?.status === 'Error' || previous?.status === 'Stopped'
+  const open = notInArray(deployments.status, [...endedStatuses])
+  const wasEnded = previous !== undefined && hasEnded(previous)
   // The row of a run that is still to begin is newer than what the operator reports.
   const newer = row.runId === null ? [] : [deploymentIdOfRun(row.runId)]
   const kept = notInArray(deployments.id, [current?.id ?? '', ...(wasEnded ? [previous.id] : []), ...newer])

@@ -9,6 +9,7 @@ import { pickCachedFields } from '#operator/pods/cachedFields.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import type { Clock } from '#shared/clock.ts'
 import { noBotUse } from '#shared/domain/botUse.ts'
+import { haveBotsEnded } from '#shared/domain/phases.ts'
 import type { Client } from '#shared/kube/client.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
 import type { KubeMetrics } from '#shared/kube/metrics.ts'
@@ -120,7 +121,7 @@ const deploymentKeyOf = ({ metadata }: Pod): string =>
 /** Returns a digest of the fields that other writers change, and of those that decide the shares of bot deployments. */
 const deploymentDigest = ({ metadata, status }: BotDeployment): string => {
   const { uid, generation, deletionTimestamp } = metadata
-  const ended = status?.phase === 'Stopped' || status?.phase === 'Error' ? `${status.phase} ${status.run?.id}` : ''
+  const ended = status && haveBotsEnded(status) ? `${status.phase} ${status.run?.id}` : ''
   return [uid, generation, deletionTimestamp, isPaused({ metadata }), ended].join('/')
 }
 

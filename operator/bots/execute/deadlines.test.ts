@@ -3,6 +3,7 @@ import { createRunClock } from '#operator/lifecycle/runClock.ts'
 import { startMs } from '#operator/testing/fixtures.ts'
 import { silentLog } from '#shared/kube/log.ts'
 import { objectKey } from '#shared/kube/objects.ts'
+import { withDefined } from '#shared/optional.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { botDeploymentResource } from '#shared/resources/group.ts'
 import { noTracing } from '#shared/tracing/tracing.ts'
@@ -23,7 +24,7 @@ const anOperator = (clock: FakeClock, start: BotDeployment) => {
       client: {
         resource: botDeploymentResource,
         applyStatus: async ({ status }: Pick<BotDeployment, 'status'>) => {
-          bots = { ...bots, ...(status ? { status } : {}) }
+          bots = { ...bots, ...withDefined({ status }) }
           return bots
         },
       },

@@ -17,7 +17,7 @@ export const thing = (name: string, resourceVersion: string, more: { uid?: strin
     namespace: 'home',
     uid: more.uid ?? `uid-${name}`,
     resourceVersion,
-    ...(more.owner === undefined ? {} : { labels: { owner: more.owner } }),
+    ...(more.owner && { labels: { owner: more.owner } }),
   },
 })
 

@@ -32,7 +32,8 @@ const phaseEvents = (
       return [warningEvent(why ?? 'Error', statusMessage || 'The bots failed.')]
     case 'Pending':
       return [normalEvent(why ?? 'Waiting', statusMessage || 'The bots wait for their world.')]
-    default:
+    case 'Running':
+    case 'Stopping':
       return []
   }
 }

@@ -1,10 +1,11 @@
 import { and, eq, isNull, notInArray, type SQL, sql } from 'drizzle-orm'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { type BotUse, maxBotUse, noBotUse, sumBotUse, useOfBots, type WorldBots } from '#shared/domain/botUse.ts'
+import { endedBotPhases } from '#shared/domain/phases.ts'
 import { botDeployments } from '../table.ts'
 
 /** Selects the bot deployments that have not ended in the run of their world. */
-const notEnded = notInArray(botDeployments.phase, ['Stopped', 'Error'])
+const notEnded = notInArray(botDeployments.phase, [...endedBotPhases])
 
 const sumOfCounts = (where?: SQL) =>
   where === undefined

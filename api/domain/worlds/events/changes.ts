@@ -1,6 +1,7 @@
 import type { EventDraft } from '#api/domain/events/table.ts'
 import { isNewlyReady, normalEvent, troubleEvents, warningEvent } from '#api/domain/events/trouble.ts'
 import type { WorldRow } from '#api/domain/worlds/table.ts'
+import { lastRunIn } from '#shared/domain/phases.ts'
 import { runEndMessages, type WorldRun } from '#shared/resources/world.ts'
 
 /** The part of the observed state that events are made of. */
@@ -28,10 +29,11 @@ export const startEvent = (runId: string | null, replaced?: string | null): Even
 export const stopEvent = (): EventDraft => normalEvent('Stopped', runEndMessages.Stopped)
 
 const endEvents = (before: Observed, { phase }: Observed, run: Parameters<typeof observedEvents>[2]): EventDraft[] => {
-  if (phase === before.phase || (phase !== 'Stopped' && phase !== 'Error')) return []
+  const state = lastRunIn[phase]
+  if (phase === before.phase || (state !== 'ended' && state !== 'failed')) return []
   const reason = run?.endReason ?? 'Stopped'
   const message = run?.endMessage || runEndMessages[reason]
-  return [phase === 'Error' ? warningEvent(reason, message) : normalEvent(reason, message)]
+  return [state === 'failed' ? warningEvent(reason, message) : normalEvent(reason, message)]
 }
 
 const readyEvents = (before: Observed, { address, conditions }: Observed): EventDraft[] => {

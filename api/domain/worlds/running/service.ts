@@ -1,6 +1,7 @@
 import { and, eq, inArray, isNull, ne, sql } from 'drizzle-orm'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
+import { runningPhases } from '#shared/domain/phases.ts'
 import { nodePortsPerService, type RunUse } from '#shared/domain/runUse.ts'
 import { worlds } from '../table.ts'
 
@@ -29,7 +30,7 @@ const sumQuery = prepared((db) =>
     .where(
       and(
         eq(worlds.organizationId, sql.placeholder('organizationId')),
-        inArray(worlds.phase, ['Starting', 'Active']),
+        inArray(worlds.phase, runningPhases),
         isNull(worlds.deletingAt),
         ne(worlds.id, sql.placeholder('exceptId')),
       ),

@@ -1,6 +1,7 @@
-import { and, eq, ne, sql } from 'drizzle-orm'
+import { and, eq, inArray, ne, sql } from 'drizzle-orm'
 import { deployments, type WorldRow } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
+import { waitingStatuses } from '#shared/domain/phases.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import { withDefined } from '#shared/optional.ts'
 
@@ -51,7 +52,7 @@ export const endUnseen = async (
     .where(
       and(
         eq(deployments.worldId, worldId),
-        eq(deployments.status, 'Pending'),
+        inArray(deployments.status, waitingStatuses),
         sql`${deployments.externalId} = ''`,
         exceptId === undefined ? undefined : ne(deployments.id, exceptId),
       ),
