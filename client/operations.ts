@@ -622,7 +622,7 @@ export type Limits = {
   maxWorlds: number
   /** Maximum estimatedCapacity of one world. */
   maxWorldCapacity: number
-  /** Maximum sum of the capacities with which running worlds were started. */
+  /** Maximum sum of the capacities of runs that have not ended. */
   maxRunningCapacity: number
   /** Maximum number of node ports of running worlds: two for each world with one. */
   maxNodePorts: number
@@ -797,7 +797,7 @@ export type PatchLimits = {
   maxWorlds?: number
   /** Maximum estimatedCapacity of one world. */
   maxWorldCapacity?: number
-  /** Maximum sum of the capacities with which running worlds were started. */
+  /** Maximum sum of the capacities of runs that have not ended. */
   maxRunningCapacity?: number
   /** Maximum number of node ports of running worlds: two for each world with one. */
   maxNodePorts?: number

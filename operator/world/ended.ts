@@ -87,7 +87,12 @@ const planTransientDeletion = (input: PlanInput, outcome: Parameters<typeof plan
 const requeueDrain = (drain: Drain, leftMs?: number): { requeueAfterMs?: number } =>
   requeueAfter(leftMs, drain.isDone ? undefined : drain.requeueAfterMs)
 
-const endedDeployment = (world: World, drain: Drain, failed: boolean): 'Stopping' | 'Unknown' | 'Stopped' | 'Error' => {
+/** Returns the status of the deployment of a run that has ended. */
+export const endedDeployment = (
+  world: World,
+  drain: Drain,
+  failed: boolean,
+): 'Stopping' | 'Unknown' | 'Stopped' | 'Error' => {
   if (!drain.isDone) return drain.deployment
   const last = world.status?.deployment
   return failed || (last !== undefined && hasFailed(last)) ? 'Error' : 'Stopped'

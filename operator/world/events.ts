@@ -55,8 +55,7 @@ const endEvent = ({ before, after, detail }: Transition): EventInput | undefined
 const degradedEvent = ({ before, after, detail }: Transition): EventInput | undefined => {
   const now = findNewlyTrue(before, after, 'Degraded')
   // Restarts and ends in error have events of their own.
-  if (now === undefined || now.reason === after.run?.failure?.reason || after.run?.endReason !== undefined)
-    return undefined
+  if (now === undefined || now.reason === after.run?.failure?.reason || hasNewEnd(before, after)) return undefined
   return warningEvent(now.reason, 'RunServer', now.message, detail)
 }
 

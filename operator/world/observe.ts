@@ -33,7 +33,12 @@ export const observeServer = (input: PlanInput, runId: string | undefined): Serv
 }
 
 /** Returns the run of the current pod if the status does not have it yet, or else the run in the status. */
-export const observeRun = ({ world, pod, settings, nowMs }: PlanInput): WorldRun | undefined => {
+export const observeRun = ({
+  world,
+  pod,
+  settings,
+  nowMs,
+}: Pick<PlanInput, 'world' | 'pod' | 'settings' | 'nowMs'>): WorldRun | undefined => {
   const recorded = world.status?.run
   const isOurs = pod !== undefined && controllerOf(pod)?.uid === world.metadata.uid
   const podRunId = isOurs ? runIdOf(pod) : undefined

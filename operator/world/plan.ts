@@ -17,6 +17,7 @@ import { planServer, startingDiagnosis, startingOutcome } from './server.ts'
 import { planNetwork } from './service.ts'
 import { planWith, recordRunFirst } from './status.ts'
 import type { Plan, PlanInput } from './step.ts'
+import { explainNoRoom, planWaiting, useOf } from './waiting.ts'
 
 /**
  * Plans one reconcile of a World. The cases are tried from top to bottom, and the first that applies returns the plan.
@@ -24,6 +25,7 @@ import type { Plan, PlanInput } from './step.ts'
  *   paused        the annotation orrery.dev/paused is set      change nothing
  *   deleted       the World has a deletionTimestamp            end the run, stop the server
  *   stopped       spec.state is Stopped                        end the run, stop the server
+ *   waiting       a limit leaves no room for a new run         change nothing but the conditions
  *   otherServer   a pod of another run is left                 record that run, then stop its pod
  *   unnamedRun    the operator chose the id of a new run       record the id
  *   ended         the run has ended                            stop the server; delete a transient World in time
@@ -56,13 +58,38 @@ const running = (input: PlanInput): Plan => {
   const recorded = world.status?.run
   const isNew = recorded?.id !== runId
   const run = isNew ? captureRun(world, runId, settings, nowMs) : recorded
-  return planFirst([otherServer, unnamedRun, ended, expired, underWay], { ...input, run, isNew })
+  const runInput = { ...input, run, isNew }
+  return (
+    waiting(runInput) ?? withNeed(runInput, planFirst([otherServer, unnamedRun, ended, expired, underWay], runInput))
+  )
 }
 
 type RunInput = PlanInput & {
   readonly run: WorldRun
   /** The run is not in the status yet. */
   readonly isNew: boolean
+}
+
+/** Returns the plan of a new run with what the run needs, unless the run has ended, or has a pod of an outdated spec. */
+const withNeed = (input: RunInput, planned: Plan): Plan => {
+  const { run, isNew, pod } = input
+  const { run: next } = planned.status
+  const hasEnded = next?.id === run.id && next.endReason !== undefined
+  const isOutdated = observeServer(input, run.id).kind === 'current' && pod !== undefined && !isBuiltFrom(pod, run)
+  return !isNew || hasEnded || isOutdated ? planned : { ...planned, need: { use: useOf(run, input) } }
+}
+
+/** A run has begun if it is in the status or has a pod. It then goes on, even if a limit is lowered. */
+const waiting: Case<RunInput, Plan> = (input) => {
+  const { world, run, isNew, policy, nowMs } = input
+  if (!isNew || observeRun(input)?.id === run.id) return undefined
+  if (nowMs >= expiresAtMs(world.spec.durationMinutes, run.startedAt)) return undefined
+  const why = explainNoRoom(input, run)
+  if (why === undefined) return undefined
+  const planned = planWaiting(input, run, why)
+  return policy.limits === undefined
+    ? planned
+    : { ...planned, need: { use: useOf(run, input), waitsFor: policy.limits } }
 }
 
 const otherServer: Case<RunInput, Plan> = (input) => {

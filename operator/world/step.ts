@@ -3,7 +3,7 @@ import type { Node } from '#operator/pods/node.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import type { Service } from '#operator/pods/service.ts'
 import type { DeletePod } from '#operator/pods/termination.ts'
-import type { RunUse } from '#shared/domain/runUse.ts'
+import type { RunLimits, RunUse } from '#shared/domain/runUse.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 import type { World, WorldQueue, WorldRun, WorldStatus } from '#shared/resources/world.ts'
 import type { WorldSettings } from './settings.ts'
@@ -25,7 +25,12 @@ export const isPodDeletion = ({ verb }: Step): boolean => verb === 'deletePod' |
 export type Plan = PlanOf<Step, WorldStatus> & {
   /** Do not write the status in this reconcile. A change of the pod, or the requeue, triggers another one that writes it. */
   readonly deferStatus?: true
+  /** The use of a run that is not in the status of the World yet, and that begins or waits for room. */
+  readonly need?: Need
 }
+
+/** The use of a run that is to begin. With `waitsFor` it must not begin yet: these limits leave no room for it. */
+export type Need = { readonly use: RunUse; readonly waitsFor?: RunLimits }
 
 /** Everything that a plan depends on. The same input gives the same plan. */
 export type PlanInput = {
@@ -40,7 +45,7 @@ export type PlanInput = {
   readonly queue: WorldQueue | undefined
   /** The policy of the namespace. */
   readonly policy: NamespacePolicy
-  /** The use of the other worlds of the namespace that have a server. */
+  /** The use of the other worlds of the namespace, with what is reserved for runs that begin. */
   readonly others: RunUse
   readonly settings: WorldSettings
   readonly nowMs: number

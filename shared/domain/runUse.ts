@@ -34,12 +34,22 @@ export const subtractUse = (whole: RunUse, part: RunUse): RunUse => ({
   loadBalancers: whole.loadBalancers - part.loadBalancers,
 })
 
+/** Returns the use of a world of which either of two runs has the server, but never both at a time. */
+export const maxUse = (a: RunUse, b: RunUse): RunUse => ({
+  capacity: Math.max(a.capacity, b.capacity),
+  nodePorts: Math.max(a.nodePorts, b.nodePorts),
+  loadBalancers: Math.max(a.loadBalancers, b.loadBalancers),
+})
+
 /** The limits of what may run at a time. An absent limit allows every service. */
 export type RunLimits = {
   readonly maxRunningCapacity: number
   readonly maxNodePorts?: number | undefined
   readonly maxLoadBalancers?: number | undefined
 }
+
+/** A limit of what may run at a time that a run would exceed, and why, with what to do. */
+export type RunRefusal = { readonly limit: keyof RunLimits; readonly message: string }
 
 /** Returns why a run is not allowed besides the other runs of the organization, or undefined if it is. */
 export const explainRunLimit = (
@@ -50,10 +60,12 @@ export const explainRunLimit = (
     maxNodePorts = Number.POSITIVE_INFINITY,
     maxLoadBalancers = Number.POSITIVE_INFINITY,
   }: RunLimits,
-): string | undefined => {
+): RunRefusal | undefined => {
   const { capacity, nodePorts, loadBalancers } = addUse(own, others)
-  const explain = (what: string, limit: number, name: string, advice: string): string =>
-    `The running worlds of the organization would have ${what}. The limit is ${limit} (${name}). ${advice}`
+  const explain = (what: string, max: number, limit: keyof RunLimits, advice: string): RunRefusal => ({
+    limit,
+    message: `The running worlds of the organization would have ${what}. The limit is ${max} (${limit}). ${advice}`,
+  })
   if (capacity > maxRunningCapacity) {
     const what = `a total capacity of ${capacity}`
     return explain(what, maxRunningCapacity, 'maxRunningCapacity', 'Stop another world first.')

@@ -31,6 +31,7 @@ export const remedies = {
   QuotaExceeded: 'Stop other worlds or bots, or ask the platform operator.',
   Refused: askOperator,
   RestartBudget: 'Fix the last error. Then start the world again, or for bots lower the count and raise it again.',
+  RunningCapacityExceeded: 'Stop another world, or ask the platform operator to raise the limit.',
   SchedulingGated: askOperator,
   ServerFailed: checkLog,
   ServerNotReady: checkLog,

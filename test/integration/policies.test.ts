@@ -125,7 +125,7 @@ test('a server of a placement with a RuntimeClass is admitted once the cluster h
 describe('a start by kubectl', () => {
   test.each([
     ['maxWorldCapacity', { maxWorldCapacity: 30 }, {}, 'SizeNotAllowed'],
-    ['maxRunningCapacity', { maxRunningCapacity: 50 }, {}, 'LimitReached'],
+    ['maxRunningCapacity', { maxRunningCapacity: 50 }, {}, 'RunningCapacityExceeded'],
     ['maxNodePorts', { maxNodePorts: 1 }, { networking: { strategy: 'NodePort' } }, 'LimitReached'],
     ['maxLoadBalancers', { maxLoadBalancers: 0 }, { networking: { strategy: 'LoadBalancer' } }, 'LimitReached'],
   ])('above %s creates no pod', async (_, limits, spec, reason) => {

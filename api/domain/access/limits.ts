@@ -7,7 +7,7 @@ const limitField = (maximum: number, description: string, minimum = 0) =>
 const limitFields = {
   maxWorlds: limitField(1_000_000, 'Maximum number of worlds.'),
   maxWorldCapacity: limitField(10_000, 'Maximum estimatedCapacity of one world.'),
-  maxRunningCapacity: limitField(100_000_000, 'Maximum sum of the capacities with which running worlds were started.'),
+  maxRunningCapacity: limitField(100_000_000, 'Maximum sum of the capacities of runs that have not ended.'),
   maxNodePorts: limitField(1_000_000, 'Maximum number of node ports of running worlds: two for each world with one.'),
   maxLoadBalancers: limitField(1_000_000, 'Maximum number of load balancers of running worlds.'),
   maxBotDeployments: limitField(1_000_000, 'Maximum number of bot deployments.'),

@@ -335,5 +335,5 @@ const checkRunning = async (ctx: Context, tx: Transaction, row: WorldRow): Promi
   // One round trip. Postgres sums after it has the lock.
   const [limits, others] = await Promise.all([lockLimits(ctx, tx), sumRunning(tx, { organizationId, exceptId })])
   const refusal = explainRunLimit(useOfRun(estimatedCapacity, networking.strategy), others, limits)
-  if (refusal !== undefined) throw new Problem('limit_reached', refusal)
+  if (refusal !== undefined) throw new Problem('limit_reached', refusal.message)
 }

@@ -1,11 +1,23 @@
-import { sql } from 'drizzle-orm'
-import { bigint, boolean, foreignKey, index, integer, jsonb, pgTable, text, unique } from 'drizzle-orm/pg-core'
+import { type SQL, sql } from 'drizzle-orm'
+import {
+  type AnyPgColumn,
+  bigint,
+  boolean,
+  foreignKey,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  text,
+  unique,
+} from 'drizzle-orm/pg-core'
 import type { BuildPackage, ResolvedBuild } from '#api/domain/builds/schema.ts'
 import type { StoredCondition } from '#api/domain/events/conditions.ts'
 import { eventColumns } from '#api/domain/events/table.ts'
 import { projects } from '#api/domain/projects/table.ts'
 import { instant } from '#api/platform/database/columns.ts'
-import { deploymentStatuses, worldPhases, worldStates } from '#shared/enumerations.ts'
+import { endedStatuses } from '#shared/domain/phases.ts'
+import { deploymentStatuses, networkingStrategies, worldPhases, worldStates } from '#shared/enumerations.ts'
 import type { WorldSpec } from '#shared/resources/world.ts'
 import { deploymentEndReasons } from './runs/schema.ts'
 import type {
@@ -87,7 +99,7 @@ export const worlds = pgTable(
     startedWith: jsonb().$type<RunSettings>(),
     /** The capacity of the scaling profile. */
     estimatedCapacity: integer().notNull(),
-    /** The capacity of the scaling profile at the last start, or 0 before the first run. */
+    /** The capacity of the scaling profile at the last start, or 0 before the first run. Only the previous version reads it. */
     runningCapacity: integer().notNull().default(0),
     /** The revision of the last start or stop. Observations with a lower revision belong to an earlier run. */
     runRevision: bigint({ mode: 'number' }).notNull().default(0),
@@ -149,6 +161,13 @@ export const launchContexts = pgTable(
   ],
 )
 
+/**
+ * Selects the deployments that have not ended: their servers may still run or drain. It has no parameters, so that Postgres
+ * uses the index of open deployments.
+ */
+export const whereOpen = ({ status }: { readonly status: AnyPgColumn }): SQL =>
+  sql`${status} not in (${sql.raw(endedStatuses.map((each) => `'${each}'`).join(', '))})`
+
 /** The history of worlds: one row for each run. */
 export const deployments = pgTable(
   'deployments',
@@ -161,6 +180,10 @@ export const deployments = pgTable(
     externalId: text().notNull(),
     status: text({ enum: deploymentStatuses }).notNull(),
     networking: jsonb().$type<{ scaling: { profile: string } }>().notNull(),
+    /** The capacity of the scaling profile of the run, which counts against maxRunningCapacity until the run has ended. */
+    capacity: integer().notNull().default(0),
+    /** The networking strategy of the run: as requested, and then as the operator resolved it. */
+    strategy: text({ enum: networkingStrategies }).notNull().default('Default'),
     compute: jsonb().$type<Compute & { clusterName: string }>().notNull(),
     runtime: jsonb()
       .$type<{
@@ -187,6 +210,7 @@ export const deployments = pgTable(
       foreignColumns: [worlds.organizationId, worlds.projectId, worlds.id],
     }).onDelete('cascade'),
     index().on(table.worldId, table.createdAt, table.id),
+    index('open_deployments').on(table.organizationId).where(whereOpen(table)),
   ],
 )
 

@@ -2,13 +2,10 @@ import { requestedConditions } from '#api/domain/events/conditions.ts'
 import { toRunSettings } from './settings.ts'
 import type { WorldRow } from './table.ts'
 
-/** The columns of a run's identity. Both are null until the operator has named a run that kubectl started. */
-export type RunColumns = Pick<WorldRow, 'runId' | 'startedAt'>
-
 /** Returns the columns that a start sets: a new run, whatever the previous state. */
 export const toStartColumns = (
   row: WorldRow,
-  { run, now, build }: { run: RunColumns; now: Date; build: WorldRow['resolvedBuild'] },
+  { run, now, build }: { run: Pick<WorldRow, 'runId' | 'startedAt'>; now: Date; build: WorldRow['resolvedBuild'] },
 ) => ({
   state: 'Running' as const,
   runId: run.runId,
@@ -17,6 +14,21 @@ export const toStartColumns = (
   startedWith: toRunSettings(row),
   runningCapacity: row.estimatedCapacity,
   ...toRequestedColumns(row, { phase: 'Starting', message: 'The run was requested.', now }),
+})
+
+/**
+ * Returns the columns that a start with kubectl sets whose run the operator names. The phase stays until the operator has begun
+ * the run, which it does when the limits allow it.
+ */
+export const toAwaitedColumns = (row: WorldRow, { now }: { now: Date }) => ({
+  state: 'Running' as const,
+  runId: null,
+  startedAt: null,
+  startedWith: toRunSettings(row),
+  revision: row.revision + 1,
+  runRevision: row.revision + 1,
+  statusVersion: row.statusVersion + 1,
+  updatedAt: now,
 })
 
 /** Returns the columns that a stop sets. The phase is Stopped at once; the server drains afterwards. */

@@ -62,14 +62,6 @@ const worldRules = (row: WorldSpec, build: Build, facts: WorldFacts): Rule<World
     fields: ['/scaling', '/runtime/capacity'],
     refuse: ({ scaling: { profile }, runtime: { capacity } }) => explainSizeEdit({ profile, capacity }, row, facts),
   },
-  // The state comes last, since the size of the world and its networking strategy count.
-  {
-    fields: ['/state'],
-    refuse: ({ state, scaling: { profile }, networking: { strategy } }) =>
-      state === 'Running'
-        ? explainRunLimit(useOfRun(scalingProfiles[profile].capacity, strategy), facts.others, facts.limits)
-        : undefined,
-  },
   { fields: ['/metadata'], refuse: () => undefined },
 ]
 
@@ -88,6 +80,12 @@ const explainSizeEdit = (
   const forBots = explainProfileForBots(profiles[row.scaling.profile], profiles[profile], bots)
   return (refusal ?? forBots)?.replace(/\.$/, '')
 }
+
+/** Reports whether a start of that spec would exceed a limit of what may run at a time. */
+export const exceedsRunLimit = (
+  { scaling: { profile }, networking: { strategy } }: WorldSpec,
+  { others, limits }: WorldFacts,
+): boolean => explainRunLimit(useOfRun(scalingProfiles[profile].capacity, strategy), others, limits) !== undefined
 
 /** Returns the columns of a world and its launch context for a spec. Columns that a resource does not show stay. */
 export const toWorldColumns = (row: WorldRow, context: LaunchContextRow, spec: WorldSpec) => {

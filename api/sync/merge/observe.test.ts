@@ -129,6 +129,17 @@ describe('a status', () => {
     expect(observe(row, aLive(row, {}, { phase: 'Active', observedRevision: 2 }), true).observed?.phase).toBe('Active')
   })
 
+  test('of an earlier run says why the run of the row waits, and leaves its phase', () => {
+    const row = aRow()
+    const message = 'The limit is 30 (maxRunningCapacity).'
+    const waiting: WorldStatus = { phase: 'Stopped', runId: newId('run'), observedRevision: 2, message }
+    expect(observe(row, aLive(row, {}, waiting), false).observed).toMatchObject({
+      phase: 'Starting',
+      statusMessage: message,
+    })
+    expect(observe(row, aLive(row, {}, { ...waiting, runId }), false).observed?.phase).toBe('Stopped')
+  })
+
   test('that equals the row causes no write', () => {
     const row = aRow({ phase: 'Active' })
     expect(observe(row, aLive(row, {}, { phase: 'Active', observedRevision: 2 }), false).observed).toBeUndefined()
@@ -145,6 +156,18 @@ describe('an edit with kubectl', () => {
     const row = aRow()
     expect(adoptedState(row, aLive(row, { state: 'Stopped' }), false)).toBe('Stopped')
     expect(adoptedState(row, aLive(row, { state: 'Stopped' }), true)).toBe('Stopped')
+  })
+
+  test('that starts a world beyond a limit is adopted, and its run waits', () => {
+    const idle = aRow({ state: 'Stopped' })
+    const row = { ...idle, applied: desiredSpec(idle) }
+    const live = { ...readWorld(aLive(row, { state: 'Running' })), owns: undefined }
+    const full = { ...facts, others: { ...noUse, capacity: 20_000 } }
+    expect(observeWorld(row, live, false, { facts: full })).toMatchObject({
+      edit: { state: 'Running', waits: true },
+      reasons: [],
+    })
+    expect(observeWorld(row, live, false, { facts }).edit).not.toHaveProperty('waits')
   })
 
   test('loses to a pending change of the same field over REST', () => {

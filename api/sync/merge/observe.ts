@@ -14,7 +14,7 @@ import {
   type WorldSpec,
   type WorldStatus,
 } from '#shared/resources/world.ts'
-import { mergeWorld, type WorldFacts } from './adopt.ts'
+import { exceedsRunLimit, mergeWorld, type WorldFacts } from './adopt.ts'
 import { findObstacle, findSides, type Seen } from './base.ts'
 import { hasEdits, type Sides } from './merge.ts'
 import type { VerdictOf } from './verdict.ts'
@@ -34,6 +34,8 @@ export type WorldEdit = {
   readonly spec: WorldSpec
   /** Another state than the row's: a start or a stop with kubectl. */
   readonly state?: WorldState
+  /** The start would exceed a limit. The operator names the run, and begins it when there is room. */
+  readonly waits?: true
   /** The run that the operator named for a start with kubectl. */
   readonly run?: NamedRun
 }
@@ -98,9 +100,10 @@ const decideEdit = (
   const isAhead = liveRevision > row.revision
   const run = findNamedRun(row, sides, live)
   const state = adopted.includes('/state') ? spec.state : undefined
+  const waits = state === 'Running' && exceedsRunLimit(spec, facts) ? (true as const) : undefined
   const hasEdit = adopted.length > 0 || run !== undefined
   return {
-    ...(hasEdit ? { edit: { spec, ...withDefined({ state, run }) } } : {}),
+    ...(hasEdit ? { edit: { spec, ...withDefined({ state, run, waits }) } } : {}),
     ...(adopted.length > 0 ? { adopted } : {}),
     ...(isAhead ? { foreignRevision: liveRevision } : {}),
     ...(hasEdit || putBack.length > 0 || isAhead ? { acknowledged: true } : {}),
@@ -141,6 +144,10 @@ const pausedMessage = (row: WorldRow, { metadata, status }: World): Pick<Verdict
   return { observed: { ...presentColumns(row), statusMessage } }
 }
 
+/** Reports whether the run of the row did not begin yet, so that the phase in the status is that of an earlier run. */
+const awaitsRun = ({ runId }: WorldRow, { spec, status }: World): boolean =>
+  runId !== null && spec.runId === runId && status?.runId !== undefined && status.runId !== runId
+
 /** Returns the observed state. A status from before the last start or stop is ignored. */
 const observedState = (row: WorldRow, live: World): Pick<Verdict, 'observed' | 'deployments'> => {
   const status = live.status
@@ -149,7 +156,7 @@ const observedState = (row: WorldRow, live: World): Pick<Verdict, 'observed' | '
   }
   const columns: ObservedColumns = {
     // The operator reports Inactive for a world that never ran. The row may already be Stopped.
-    phase: lastRunIn[status.phase] === 'none' ? row.phase : status.phase,
+    phase: lastRunIn[status.phase] === 'none' || awaitsRun(row, live) ? row.phase : status.phase,
     statusMessage: status.message ?? '',
     address: addressOf(status),
     conditions: readConditions(status.conditions),

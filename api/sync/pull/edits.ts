@@ -5,8 +5,9 @@ import { readWorldBots } from '#api/domain/bots/live/service.ts'
 import { lockLimits } from '#api/domain/organizations/service.ts'
 import { hasNewPlace, toMoveColumns } from '#api/domain/worlds/move.ts'
 import { sumRunning } from '#api/domain/worlds/running/service.ts'
+import { toRunSettings } from '#api/domain/worlds/settings.ts'
 import { launchContexts, type Refusal, type WorldRow } from '#api/domain/worlds/table.ts'
-import { type RunColumns, toStartColumns, toStopColumns } from '#api/domain/worlds/transitions.ts'
+import { toAwaitedColumns, toStartColumns, toStopColumns } from '#api/domain/worlds/transitions.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { toWorldColumns, type WorldFacts } from '#api/sync/merge/adopt.ts'
 import type { Verdict, WorldEdit } from '#api/sync/merge/observe.ts'
@@ -63,7 +64,7 @@ export const recordEdit = async (
   const edited = { ...row, ...columns.world, revision }
   return {
     ...columns.world,
-    ...(edit.run && { ...edit.run, statusVersion: row.statusVersion + 1 }),
+    ...(edit.run && { ...edit.run, startedWith: toRunSettings(edited), statusVersion: row.statusVersion + 1 }),
     ...toStateColumns(edited, live, { edit, now, newId }),
     ...(isMoved(row, edited, edit) ? toMoveColumns(edited, clusterOf) : {}),
     revision: revision + 1,
@@ -82,9 +83,10 @@ const toStateColumns = (
 ): Partial<WorldRow> => {
   if (edit.state === 'Stopped') return toStopColumns(row, { now })
   if (edit.state === undefined) return {}
-  // If the spec has no runId, the operator assigns one. If it has one, that run has ended, and the API assigns the next.
-  const unnamed: RunColumns = { runId: null, startedAt: null }
-  const run = live.runId === undefined ? (edit.run ?? unnamed) : { runId: newId('run'), startedAt: now }
+  // If the spec has no runId, the operator assigns one. If it has one, that run has ended, and the API assigns the next, unless
+  // that would exceed a limit: only the operator sees the servers of the whole namespace at the moment when one ends.
+  if (edit.run === undefined && (live.runId === undefined || edit.waits)) return toAwaitedColumns(row, { now })
+  const run = edit.run ?? { runId: newId('run'), startedAt: now }
   // A start with kubectl uses the build of the last start over REST. Only REST resolves builds.
   return toStartColumns(row, { run, now, build: row.resolvedBuild })
 }

@@ -2,11 +2,11 @@ import { and, eq, getTableColumns, notInArray, type SQL, sql } from 'drizzle-orm
 import { observedEvents } from '#api/domain/worlds/events/changes.ts'
 import { recordWorldEvents } from '#api/domain/worlds/events/service.ts'
 import { durationOf } from '#api/domain/worlds/runs/service.ts'
-import { type DeploymentRow, deployments, type WorldRow, worlds } from '#api/domain/worlds/table.ts'
+import { type DeploymentRow, deployments, type WorldRow, whereOpen, worlds } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
 import type { Verdict } from '#api/sync/merge/observe.ts'
-import { endedStatuses, hasEnded } from '#shared/domain/phases.ts'
+import { hasEnded } from '#shared/domain/phases.ts'
 import { deploymentIdOfRun, type NewId } from '#shared/ids.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
@@ -70,6 +70,8 @@ const recordDeployments = async (tx: Transaction, row: WorldRow, live: World, ve
       endReason: run.endReason ?? null,
       exitCode: run.exitCode ?? null,
       restarts: run.restarts,
+      capacity: scalingProfiles[run.profile].capacity,
+      strategy: run.strategy,
     }
     const upsert = tx
       .insert(deployments)
@@ -116,7 +118,7 @@ const closeOlder = async (
   { deployments: [current, previous] }: Verdict,
 ): Promise<void> => {
   const ended = { endedAt: sql`coalesce(${deployments.endedAt}, now())` }
-  const open = notInArray(deployments.status, [...endedStatuses])
+  const open = whereOpen(deployments)
   const wasEnded = previous !== undefined && hasEnded(previous)
   // The row of a run that is still to begin is newer than what the operator reports.
   const newer = row.runId === null ? [] : [deploymentIdOfRun(row.runId)]

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { and, eq, inArray, isNotNull, isNull, like, or, type SQL, sql } from 'drizzle-orm'
 import { botDeployments } from '#api/domain/bots/table.ts'
 import { removeProjectIfEmpty } from '#api/domain/deletion/service.ts'
+import { endAll } from '#api/domain/worlds/runs/service.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { type Mark, markDirty } from '#api/platform/outbox/outbox.ts'
@@ -306,7 +307,8 @@ export const forgetResource = async (tx: Transaction, kind: Kind, id: string): P
 
 /**
  * Removes a row whose resource no longer exists: keeps it as removed until its `purgeAt`, or deletes it. Returns false if
- * resources of bots of the world still exist. Also deletes a project that waits for its last world.
+ * resources of bots of the world still exist. Also ends the runs of a kept world, and deletes a project that waits for its
+ * last world.
  */
 export const removeRow = (db: Database, kind: Kind, { id }: SyncedRow): Promise<boolean> =>
   db.transaction(async (tx) => {
@@ -315,7 +317,10 @@ export const removeRow = (db: Database, kind: Kind, { id }: SyncedRow): Promise<
     const kept = await tx.execute(sql`
       update ${tables[kind]} set removed_at = now(), applied = null, applied_resource_version = null, resource_uid = null
       where id = ${id} and purge_at > now() and ${isFree}`)
-    if (kept.rowCount === 1) return true
+    if (kept.rowCount === 1) {
+      if (kind === 'world') await endAll(tx, id)
+      return true
+    }
     if (kind === 'world')
       await tx.execute(sql`delete from bot_deployments where world_id = ${id} and removed_at is not null
       and exists (select from worlds where id = ${id} and purge_at <= now())`)

@@ -7,10 +7,11 @@ import { type Node, nodeDigest } from '#operator/pods/node.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import type { Service } from '#operator/pods/service.ts'
 import type { Clock } from '#shared/clock.ts'
+import { noUse } from '#shared/domain/runUse.ts'
 import type { Client } from '#shared/kube/client.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
 import type { KubeMetrics } from '#shared/kube/metrics.ts'
-import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
+import { controllerOf, type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import type { Backoff, Priority } from '#shared/kube/queue.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
 import { createTextSharing } from '#shared/kube/texts.ts'
@@ -20,7 +21,7 @@ import { isPaused, labels } from '#shared/resources/group.ts'
 import { readPolicy } from '#shared/resources/namespacePolicy.ts'
 import type { World } from '#shared/resources/world.ts'
 import type { Tracing } from '#shared/tracing/tracing.ts'
-import { createServerUse, type ServerUse, useOfServer } from '../servers.ts'
+import { createServerUse, hasEnded, type ServerUse, useOfServer } from '../servers.ts'
 import type { WorldSettings } from '../settings.ts'
 import type { AskServer } from './askServer.ts'
 import { podChangePriority } from './priority.ts'
@@ -65,6 +66,7 @@ export const createWorldController = (options: Options) => {
     changed: (key) => controller.enqueue(key, { priority: 'low' }),
     timing: { intervalMs: options.queuePollMs, writeMs: options.queueWriteMs },
   })
+  const serverUse = trackServerUse(caches, settings, (key) => controller.enqueue(key))
   const deps = {
     worlds: { client: options.worlds, cache: worlds },
     deletedWorlds: trackDeletedUids(worlds),
@@ -74,7 +76,7 @@ export const createWorldController = (options: Options) => {
     namespaces: { client: options.namespaces, cache: namespaces },
     runClock: createRunClock(clock),
     queuePoll,
-    serverUse: trackServerUse(caches, settings),
+    serverUse,
     tails: options.tails,
     settings,
     newRunId,
@@ -94,7 +96,7 @@ export const createWorldController = (options: Options) => {
     log,
     metrics: options.metrics,
   })
-  enqueueChanges(caches, controller.enqueue)
+  enqueueChanges(caches, controller.enqueue, serverUse)
   return {
     ...controller,
     /** The caches that the metrics or the bots' controller read too. */
@@ -133,10 +135,19 @@ const createCaches = ({ clock, random, log, metrics, ...clients }: Options) => {
 }
 
 /** Keeps the use of the servers up to date with the caches. A pod has the name of its world. */
-const trackServerUse = ({ worlds, pods }: ReturnType<typeof createCaches>, settings: WorldSettings): ServerUse => {
-  const use = createServerUse()
-  const update = ({ key }: { readonly key: string }): void =>
-    use.set(key, useOfServer(worlds.store.get(key), pods.store.get(key), settings))
+const trackServerUse = (
+  { worlds, pods }: ReturnType<typeof createCaches>,
+  settings: WorldSettings,
+  retry: (key: string) => void,
+): ServerUse => {
+  const use = createServerUse(retry)
+  const update = ({ key }: { readonly key: string }): void => {
+    const world = worlds.store.get(key)
+    const pod = pods.store.get(key)
+    // The server of a World that is gone counts as before, until its pod is gone too.
+    if (pod !== undefined && !hasEnded(pod) && controllerOf(pod)?.uid !== world?.metadata.uid) return
+    use.set(key, world === undefined ? noUse : useOfServer(world, pod, settings))
+  }
   worlds.onChange(update)
   pods.onChange(update)
   return use
@@ -152,6 +163,7 @@ type Enqueue = (key: string, options?: { priority?: Priority }) => void
 const enqueueChanges = (
   { worlds, pods, services, nodes, namespaces }: ReturnType<typeof createCaches>,
   enqueue: Enqueue,
+  serverUse: Pick<ServerUse, 'limit'>,
 ): void => {
   onDigestChange(worlds, intentDigest, (world, initial) =>
     enqueue(objectKey(world), { priority: initial ? 'low' : 'high' }),
@@ -161,6 +173,8 @@ const enqueueChanges = (
   services.onChange(({ key, initial }) => enqueue(key, { priority: initial ? 'low' : 'normal' }))
   onDigestChange(namespaces, policyDigest, ({ metadata }, initial) => {
     if (initial) return
+    const { limits } = readPolicy(metadata)
+    if (limits !== undefined) serverUse.limit(metadata.name, limits)
     for (const world of worlds.store.byIndex(byNamespace, metadata.name)) enqueue(objectKey(world), { priority: 'low' })
   })
   nodes.onChange((change) => {

@@ -11,7 +11,7 @@ import type { RunClock } from '#operator/lifecycle/runClock.ts'
 import type { Tails } from '#operator/logs/tails.ts'
 import { type Diagnosis, podNameTaken } from '#operator/pods/diagnosis.ts'
 import type { Node } from '#operator/pods/node.ts'
-import type { Pod } from '#operator/pods/pod.ts'
+import { type Pod, runIdOf } from '#operator/pods/pod.ts'
 import { endOf } from '#operator/pods/podState.ts'
 import type { Service } from '#operator/pods/service.ts'
 import { noUse } from '#shared/domain/runUse.ts'
@@ -42,8 +42,7 @@ export type WorldDeps = {
   readonly services: Source<Service>
   readonly nodes: Source<Node>
   readonly namespaces: Source<KubeObject>
-  /** The use of the servers in the caches. */
-  readonly serverUse: Pick<ServerUse, 'of'>
+  readonly serverUse: Pick<ServerUse, 'othersOf' | 'reserve' | 'wait'>
   readonly queuePoll: QueuePoll
   readonly runClock: RunClock
   readonly tails: Pick<Tails, 'keep'> | undefined
@@ -71,6 +70,7 @@ export const reconcileWorld = async (deps: WorldDeps, key: string, signal: Abort
   if (input === undefined) {
     deps.queuePoll.stop(key)
     deps.runClock.forget(key)
+    deps.serverUse.reserve(key, noUse)
     return
   }
   const trace = traceWorld(deps.tracing, input.world)
@@ -80,11 +80,14 @@ export const reconcileWorld = async (deps: WorldDeps, key: string, signal: Abort
 const reconcileObserved = async (
   deps: TurnDeps,
   key: string,
-  input: PlanInput,
+  observed: Observed,
   signal: AbortSignal,
 ): Promise<Result> => {
-  const { world, nowMs } = input
+  const { world, nowMs } = observed
+  // No other reconcile comes between the read of what others use and the reservation.
+  const input = { ...observed, others: deps.serverUse.othersOf(key) }
   const planned = plan(input)
+  reserveNeed(deps, key, input, planned)
   await keepTails(deps, input, planned)
   const isRecorded = planned.steps.some(isPodDeletion) && (await recordFirst(deps, world, planned.status, signal))
   const refusal = await executeSteps(deps, input, planned.steps, signal)
@@ -110,6 +113,13 @@ const reconcileObserved = async (
   }
   if (refusal !== undefined) throw refusal.error
   return withDefined({ requeueAfterMs: planned.requeueAfterMs })
+}
+
+/** Reserves what the run of a plan needs. A reservation is kept until the status has the run of the pod. */
+const reserveNeed = ({ serverUse }: WorldDeps, key: string, { world, pod }: PlanInput, { need }: Plan): void => {
+  const isRecorded = pod === undefined || runIdOf(pod) === world.status?.run?.id
+  if (need?.waitsFor !== undefined) serverUse.wait(key, need.use, need.waitsFor)
+  else if (need !== undefined || isRecorded) serverUse.reserve(key, need?.use ?? noUse)
 }
 
 /**
@@ -160,8 +170,10 @@ const recordFirst = async (
 const showsRefusal = (status: WorldStatus | undefined): boolean =>
   status?.conditions?.some(({ reason }) => refusalReasons.includes(reason)) ?? false
 
-/** Returns everything that the plan depends on, or undefined if the World is gone. */
-const observe = async (deps: WorldDeps, key: string, signal: AbortSignal): Promise<PlanInput | undefined> => {
+type Observed = Omit<PlanInput, 'others'>
+
+/** Returns everything that the plan depends on but the use of others, or undefined if the World is gone. */
+const observe = async (deps: WorldDeps, key: string, signal: AbortSignal): Promise<Observed | undefined> => {
   const cached = deps.worlds.cache.store.get(key)
   if (cached === undefined) return undefined
   const world = { ...cached, spec: readWorldSpec(cached.spec).value }
@@ -173,8 +185,6 @@ const observe = async (deps: WorldDeps, key: string, signal: AbortSignal): Promi
     node: nodeName === undefined ? undefined : await readNode(deps, nodeName, signal),
     service: deps.services.cache.store.get(key),
     policy: await findPolicy(deps.namespaces, world.metadata.namespace, signal),
-    // Without a pod, this world has no part in the sum.
-    others: pod === undefined ? deps.serverUse.of(world.metadata.namespace ?? '') : noUse,
     queue: deps.queuePoll.report(key, pod?.metadata.uid ?? ''),
     settings: deps.settings,
     nowMs: deps.runClock.now(key, world.spec.runId ?? world.status?.runId),

@@ -1,14 +1,13 @@
-import { and, eq, inArray, isNull, ne, sql } from 'drizzle-orm'
+import { and, eq, ne, sql } from 'drizzle-orm'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
-import { runningPhases } from '#shared/domain/phases.ts'
 import { nodePortsPerService, type RunUse } from '#shared/domain/runUse.ts'
-import { worlds } from '../table.ts'
+import { deployments, whereOpen } from '../table.ts'
 
-/** The strategy of the run as the operator resolved it, or before that the strategy of its start. */
-const strategy = sql`coalesce(${worlds.address} ->> 'strategy', ${worlds.startedWith} ->> 'networking strategy')`
-
-/** Returns the use of the organization's running worlds, each as at its start, without that of `exceptId`. */
+/**
+ * Returns the use of the organization's runs whose end is not recorded, each as at its start, without those of the world
+ * `exceptId`. Runs that drain count, also those of deleted worlds.
+ */
 export const sumRunning = async (
   tx: Transaction | Database,
   { organizationId, exceptId }: { organizationId: string; exceptId?: string },
@@ -22,17 +21,16 @@ export const sumRunning = async (
 const sumQuery = prepared((db) =>
   db
     .select({
-      capacity: sql<number>`coalesce(sum(${worlds.runningCapacity}), 0)::int`,
-      services: sql<number>`count(*) filter (where ${strategy} in ('NodePort', 'LoadBalancer'))::int`,
-      loadBalancers: sql<number>`count(*) filter (where ${strategy} = 'LoadBalancer')::int`,
+      capacity: sql<number>`coalesce(sum(${deployments.capacity}), 0)::int`,
+      services: sql<number>`count(*) filter (where ${deployments.strategy} in ('NodePort', 'LoadBalancer'))::int`,
+      loadBalancers: sql<number>`count(*) filter (where ${deployments.strategy} = 'LoadBalancer')::int`,
     })
-    .from(worlds)
+    .from(deployments)
     .where(
       and(
-        eq(worlds.organizationId, sql.placeholder('organizationId')),
-        inArray(worlds.phase, runningPhases),
-        isNull(worlds.deletingAt),
-        ne(worlds.id, sql.placeholder('exceptId')),
+        eq(deployments.organizationId, sql.placeholder('organizationId')),
+        whereOpen(deployments),
+        ne(deployments.worldId, sql.placeholder('exceptId')),
       ),
     )
     .prepare('running_sum'),

@@ -1,5 +1,5 @@
 import { and, eq, inArray, ne, sql } from 'drizzle-orm'
-import { deployments, type WorldRow } from '#api/domain/worlds/table.ts'
+import { deployments, type WorldRow, whereOpen } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { waitingStatuses } from '#shared/domain/phases.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
@@ -26,6 +26,8 @@ export const recordStart = async (tx: Transaction, row: WorldRow & { runId: stri
       externalId: '',
       status: 'Pending',
       networking: { scaling: { profile: row.networking.scaling.profile } },
+      capacity: row.estimatedCapacity,
+      strategy: row.networking.strategy,
       compute: { ...row.compute, clusterName: row.targetCluster ?? row.cluster },
       runtime: { build: buildOf(row), mapName: row.runtime.mapName, ...durationOf(row), args: [] },
       startedAt: now,
@@ -58,6 +60,19 @@ export const endUnseen = async (
       ),
     )
     .execute()
+}
+
+/** Ends all deployments of a world whose resource no longer exists, so that none counts for ever. */
+export const endAll = async (tx: Transaction, worldId: string): Promise<void> => {
+  await tx
+    .update(deployments)
+    .set({
+      status: 'Stopped',
+      endedAt: sql`coalesce(${deployments.endedAt}, now())`,
+      endReason: sql`coalesce(${deployments.endReason}, 'Stopped')`,
+      updatedAt: sql`now()`,
+    })
+    .where(and(eq(deployments.worldId, worldId), whereOpen(deployments)))
 }
 
 /** Returns the time limit of a run as a member of its deployment. */
