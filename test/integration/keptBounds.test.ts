@@ -98,6 +98,59 @@ describe('a loop of creations and deletions ends with a 409', () => {
   })
 })
 
+test('an organization has at most 10,000 builds and 10,000 revoked tokens', async () => {
+  const { rest, scope } = await aTenantWithLimits({})
+  const putBuild = (tag: string) =>
+    rest.call('PUT', `/api/builds/main/${tag}/`, { image: 'registry.example/a:1', contentId: 'a' })
+  const revoke = (at: number) => rest.call('DELETE', `/api/users/ann/tokens/tok-${String(at).padStart(26, '0')}/`)
+  expect([(await putBuild('first')).status, (await revoke(0)).status]).toEqual([200, 204])
+  for (const [table, changes] of [
+    ['builds', `jsonb_build_object('id', 'bld-' || lpad(n::text, 26, '0'), 'tag', n::text)`],
+    ['revoked_tokens', `jsonb_build_object('id', 'tok-copy-' || n)`],
+  ]) {
+    await database.query(
+      `insert into ${table} select (jsonb_populate_record(null::${table}, to_jsonb(t) || ${changes})).*
+       from ${table} t, generate_series(1, 9998) n where t.organization_id = $1`,
+      [scope.organizationId],
+    )
+  }
+  expect([(await putBuild('last')).status, (await revoke(1)).status]).toEqual([200, 204])
+  for (const refused of [await putBuild('more'), await revoke(2)]) {
+    expect(refused).toMatchObject({ status: 409, body: { code: 'limit_reached' } })
+  }
+  expect((await putBuild('first')).status).toBe(200)
+})
+
+test('accepts 10,000 Idempotency-Keys of an organization, and drops none early', async () => {
+  const [tenant, other] = [await aTenantWithLimits({}), await aTenantWithLimits({})]
+  const owner = await tenant.withKey([`${tenant.paths.organization}/**:*`])
+  const create = (rest: typeof owner, key: string) =>
+    rest.call<Problem & { worldId: string }>(
+      'POST',
+      '/api/worlds/',
+      { name: 'World', transient: false },
+      { 'idempotency-key': key },
+    )
+  const first = await create(owner, 'first')
+  await database.query(
+    `insert into idempotency_keys (principal_id, organization_id, operation_id, key, fingerprint, sealed, created_at)
+     select principal_id, organization_id, operation_id, 'copy-' || n, fingerprint, sealed, created_at
+     from idempotency_keys, generate_series(1, 9998) n where key = 'first' and organization_id = $1`,
+    [tenant.scope.organizationId],
+  )
+  expect((await create(owner, 'last')).status).toBe(200)
+  const refused = await create(owner, 'one-more')
+  expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+  expect(refused.headers.get('retry-after')).toBe('3600')
+  expect((await create(owner, 'first')).body).toEqual(first.body)
+  // A key that is removed takes none of its Idempotency-Keys with it.
+  const fresh = await tenant.withKey([`${tenant.paths.organization}/**:w`])
+  expect((await create(fresh, 'of-another-key')).status).toBe(429)
+  const stranger = await other.withKey([`${other.paths.organization}/**:w`])
+  expect((await create(stranger, 'one-more')).status).toBe(200)
+  expect((await create(tenant.rest, 'of-the-platform')).status).toBe(200)
+})
+
 test('keeps the newest 1,000 deployments of a world', async () => {
   const { rest, world } = await aTenantWithLimits({})
   const id = await world()

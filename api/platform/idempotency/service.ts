@@ -1,4 +1,4 @@
-import { and, eq, lt, sql } from 'drizzle-orm'
+import { and, count, eq, lt, sql } from 'drizzle-orm'
 import { callerName, type Principal } from '#api/platform/auth/principal.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { Problem } from '#api/platform/http/problem.ts'
@@ -12,11 +12,14 @@ type Creation = {
   readonly db: Database
   readonly clock: Clock
   readonly sealer: Sealer
-  readonly principal: Pick<Principal, 'kind' | 'id' | 'bucket'>
+  readonly principal: Pick<Principal, 'kind' | 'id' | 'bucket' | 'organizationId'>
   readonly idempotency: Idempotency | undefined
 }
 
 const retentionMs = 24 * 3_600_000
+/** The number of keys that an organization may use within the retention. Concurrent requests may exceed it by their number. */
+const maxPerOrganization = 10_000
+
 /** Returns the context to which a sealed response is bound. */
 const contextOf = (principalId: string, { operationId, key }: Idempotency): string =>
   `idempotency/${principalId}/${operationId}/${key}`
@@ -50,7 +53,10 @@ const whereKey = ({ principal }: Creation, { operationId, key }: Idempotency) =>
     eq(idempotencyKeys.key, key),
   )
 
-/** Claims the key for this transaction, or returns the sealed response of the request that claimed it before. */
+/**
+ * Claims the key for this transaction, or returns the sealed response of the request that claimed it before. Throws a 429 for a new
+ * key of an organization that has used its maximum. The platform key has none.
+ */
 const claimKey = async (
   ctx: Creation,
   tx: Transaction,
@@ -58,24 +64,52 @@ const claimKey = async (
   now: Date,
 ): Promise<string | undefined> => {
   const { operationId, key, fingerprint } = idempotency
-  const row = { principalId: callerName(ctx.principal), operationId, key, fingerprint, sealed: '', createdAt: now }
+  const { organizationId = '' } = ctx.principal
+  const principalId = callerName(ctx.principal)
+  const row = { principalId, organizationId, operationId, key, fingerprint, sealed: '', createdAt: now }
   const expiredAt = new Date(now.getTime() - retentionMs)
-  const claimed = await tx
-    .insert(idempotencyKeys)
-    .values(row)
-    .onConflictDoUpdate({
-      target: [idempotencyKeys.principalId, idempotencyKeys.operationId, idempotencyKeys.key],
-      set: { fingerprint, sealed: '', createdAt: now },
-      setWhere: sql`${idempotencyKeys.createdAt} < ${expiredAt.toISOString()}::timestamptz`,
-    })
-    .returning({ key: idempotencyKeys.key })
-  if (claimed.length > 0) return undefined
+  // One round trip. The second statement counts the row of the first.
+  const [claimed, used] = await Promise.all([
+    tx
+      .insert(idempotencyKeys)
+      .values(row)
+      .onConflictDoUpdate({
+        target: [idempotencyKeys.principalId, idempotencyKeys.operationId, idempotencyKeys.key],
+        set: { organizationId, fingerprint, sealed: '', createdAt: now },
+        setWhere: sql`${idempotencyKeys.createdAt} < ${expiredAt.toISOString()}::timestamptz`,
+      })
+      .returning({ key: idempotencyKeys.key })
+      .execute(),
+    organizationId === '' ? 0 : countKeys(tx, organizationId),
+  ])
+  if (claimed.length > 0) {
+    if (used > maxPerOrganization) throw tooManyKeys()
+    return undefined
+  }
   const [found] = await tx.select().from(idempotencyKeys).where(whereKey(ctx, idempotency))
   if (found?.fingerprint === fingerprint) return found.sealed
   throw new Problem(
     'conflict',
     'This Idempotency-Key was used for a different request. Use a new key for each request.',
   )
+}
+
+const countKeys = async (tx: Transaction, organizationId: string): Promise<number> => {
+  const some = tx
+    .select({ key: idempotencyKeys.key })
+    .from(idempotencyKeys)
+    .where(eq(idempotencyKeys.organizationId, organizationId))
+    .limit(maxPerOrganization + 1)
+    .as('some')
+  const [counted] = await tx.select({ keys: count() }).from(some).execute()
+  return counted?.keys ?? 0
+}
+
+const tooManyKeys = (): Problem => {
+  const detail =
+    `The organization has used ${maxPerOrganization} Idempotency-Keys within 24 hours, which is the limit. ` +
+    'Retry later, or send the request without the header.'
+  return new Problem('rate_limited', detail, { headers: { 'retry-after': '3600' } })
 }
 
 /** Deletes stored responses that are older than a day. */
