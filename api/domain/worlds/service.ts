@@ -23,6 +23,7 @@ import { hasNewPlace, toMoveColumns } from './move.ts'
 import { applyPatch } from './patch.ts'
 import { presentDeployment, presentWorld } from './present.ts'
 import { sumRunning } from './running/service.ts'
+import { checkRowBytes, rowBytes } from './rowBytes.ts'
 import type { DeploymentAnswer } from './runs/schema.ts'
 import { endUnseen, recordStart } from './runs/service.ts'
 import type { Compute, CreateWorld, PatchWorld, WorldAnswer } from './schema.ts'
@@ -41,6 +42,7 @@ export const createWorld = async (
   const cluster = selectCluster(ctx, input.compute)
   const created = await createOnce(ctx, async (tx, now) => {
     const { world, launchContext } = buildWorldRows(input, { ...ctx, cluster, now })
+    checkRowBytes(rowBytes(world, launchContext))
     await checkNewWorld(ctx, tx, {
       profile: input.networking.scaling.profile,
       capacity: launchContext.details.capacity,
@@ -103,6 +105,7 @@ export const patchWorld = async (
     const [context] = await tx.select().from(launchContexts).where(eq(launchContexts.worldId, worldId))
     if (context === undefined) throw notFound()
     const next = applyPatch(row, context, changes)
+    checkRowBytes(rowBytes({ ...row, ...next.world }, next.context), rowBytes(row, context))
     const { profile } = next.world.networking.scaling
     if (changes.networking ?? changes.admission ?? changes.runtime) {
       checkWorldSize(

@@ -1,5 +1,6 @@
 import type { Limits } from '#api/domain/access/limits.ts'
 import { applyPatch } from '#api/domain/worlds/patch.ts'
+import { explainSpecBytes } from '#api/domain/worlds/rowBytes.ts'
 import { createWorldBody } from '#api/domain/worlds/schema.ts'
 import { explainSize } from '#api/domain/worlds/size.ts'
 import type { LaunchContextRow, Program, WorldRow } from '#api/domain/worlds/table.ts'
@@ -69,7 +70,8 @@ const worldRules = (row: WorldSpec, build: Build, facts: WorldFacts): Rule<World
         ? explainRunLimit(useOfRun(scalingProfiles[profile].capacity, strategy), facts.others, facts.limits)
         : undefined,
   },
-  { fields: ['/metadata'], refuse: () => undefined },
+  { fields: ['/metadata'], refuse: (edited) => explainSpecBytes(edited, row) },
+  { fields: ['/runtime/args'], refuse: (edited) => explainSpecBytes(edited, row) },
 ]
 
 const explainSizeEdit = (
