@@ -16,7 +16,7 @@ export type Filled = {
 
 const kib = 1024
 /** Enough large rows for several pages. */
-const fatRows = 250
+const fatRows = 120
 const manyRows = 1_000
 const text = (bytes: number): string => 'x'.repeat(bytes)
 const texts = (count: number, bytes: number): string[] => Array.from({ length: count }, () => text(bytes))
@@ -83,7 +83,7 @@ const worldsAt =
 
 const audit = async (database: Client, organizationId: string): Promise<void> => {
   await database.query(`delete from audit_records where organization_id = $1`, [organizationId])
-  const pointers = JSON.stringify(texts(250, 64))
+  const pointers = JSON.stringify(texts(100, 64))
   await database.query(
     `insert into audit_records select 'aud-' || lpad(n::text, 26, '0'), now(), $1, '', 'rest', 'key', '', 'test', $2, $2, '', ''
      from generate_series(1, ${manyRows}) n`,
