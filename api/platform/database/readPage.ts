@@ -11,7 +11,7 @@ import { countFitting, cutIntoSlices } from './slices.ts'
 const maxPageBytes = 8 * 1024 * 1024
 /** The bytes of a page that one query reads. A larger one is read in slices, because other requests wait while rows are parsed. */
 const wholeBytes = 3 * 1024 * 1024
-const sliceBytes = 1024 * 1024
+const sliceBytes = 512 * 1024
 /** The bytes of a row beside its text and JSON: numbers, times, and the names of its fields in the response. */
 const plainBytes = 1_024
 /** While a page is read, its rows and its response are in memory. */

@@ -1,5 +1,5 @@
 /** The characters after which other requests get a turn. */
-const turnLength = 512 * 1024
+const turnLength = 256 * 1024
 
 /**
  * Returns the JSON of a response. The items of an array, or of arrays that are members of an object, are converted in parts,
