@@ -96,10 +96,14 @@ const readSizes = async (db: Database, fields: Fields, list: List): Promise<numb
   }
 }
 
-/** The number of rows that are measured whatever their size. */
+/** The number of rows whose JSON is converted at first. */
 const firstMeasured = 64
-/** A row is small if its JSON has fewer bytes in the table and is not compressed. */
-const smallBytes = 2_048
+/**
+ * A row is small if its JSON has fewer bytes in the table and is not compressed. Such JSON is not converted: its text has at most
+ * about twice the bytes.
+ */
+const smallBytes = 1_536
+const storedFactor = 2
 
 /** Returns the bytes of a row, or -1 for a large one after the first `measured` rows. */
 const sizeOf = (fields: Fields, { list, measured }: { list: List; measured: number }): SQL => {
@@ -107,20 +111,17 @@ const sizeOf = (fields: Fields, { list, measured }: { list: List; measured: numb
   const texts = columns.filter((column) => column.getSQLType() === 'text')
   const json = columns.filter((column) => column.getSQLType() === 'jsonb')
   const add = (parts: SQL[]): SQL => sql.join(parts, sql` + `)
-  const bytes = add([
-    sql.raw(String(plainBytes)),
-    ...texts.map((column) => sql`coalesce(octet_length(${column}), 0)`),
-    ...json.map((column) => sql`coalesce(octet_length(${column}::text), 0)`),
-  ])
-  if (json.length === 0) return bytes
+  const plain = add([sql.raw(String(plainBytes)), ...texts.map((column) => sql`coalesce(octet_length(${column}), 0)`)])
+  if (json.length === 0) return plain
   const stored = add(json.map((column) => sql`coalesce(pg_column_size(${column}), 0)`))
   const compression = sql.join(
     json.map((column) => sql`pg_column_compression(${column})`),
     sql`, `,
   )
   const rank = sql`row_number() over (order by ${sql.join([...list.orderBy], sql`, `)})`
-  const isMeasured = sql`${rank} <= ${measured} or (${stored} < ${smallBytes} and coalesce(${compression}) is null)`
-  return sql`case when ${isMeasured} then ${bytes} else -1 end`
+  const bytes = add(json.map((column) => sql`coalesce(octet_length(${column}::text), 0)`))
+  return sql`case when ${stored} < ${smallBytes} and coalesce(${compression}) is null then ${plain} + ${storedFactor} * (${stored})
+    when ${rank} <= ${measured} then ${plain} + ${bytes} else -1 end`
 }
 
 const columnsOf = (fields: Fields): PgColumn[] =>
