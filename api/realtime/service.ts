@@ -1,7 +1,7 @@
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
 import { projects } from '#api/domain/projects/table.ts'
 import { presentStatus } from '#api/domain/worlds/present.ts'
-import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
+import { type StatusWorld, statusColumns, worlds } from '#api/domain/worlds/table.ts'
 import type { Database } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { openSession } from '#api/platform/database/pool.ts'
@@ -143,7 +143,7 @@ const readDocuments = async (
 const readWorlds = async (db: Database, topics: readonly Topic[]): Promise<[string, Snapshot][]> => {
   if (topics.length === 0) return []
   const rows = await db
-    .select()
+    .select(statusColumns)
     .from(worlds)
     .where(
       and(
@@ -170,12 +170,12 @@ const readWorlds = async (db: Database, topics: readonly Topic[]): Promise<[stri
 export const readFeedPage = async (db: Database, topic: Topic, after: FeedCursor | undefined): Promise<FeedPage> => {
   const page = { limit: feedPageSize, ...withDefined({ after }) }
   const rows = await db
-    .select()
+    .select(statusColumns)
     .from(worlds)
     .where(and(whereInFeed(topic), isNull(worlds.deletingAt), whereAfterCursor(worlds, page)))
     .orderBy(...listOrder(worlds))
     .limit(feedPageSize + 1)
-  const { items, next } = toPaged(rows, page)
+  const { items, next } = toPaged({ rows: rows.slice(0, feedPageSize), hasMore: rows.length > feedPageSize })
   return { worlds: items.map(toFeedWorld), next }
 }
 
@@ -187,7 +187,7 @@ export const readFeedWorlds = async (
 ): Promise<FeedWorld[]> => {
   const ids = changed.map(({ id }) => id)
   const rows = await db
-    .select()
+    .select(statusColumns)
     .from(worlds)
     .where(and(whereInFeed(topic), inArray(worlds.id, ids)))
   const rowOf = new Map(rows.map((row) => [row.id, row]))
@@ -218,7 +218,7 @@ export const readExistingFeeds = async (db: Database, topics: readonly Topic[]):
 const whereInFeed = ({ organizationId, projectId }: Topic) =>
   and(eq(worlds.organizationId, organizationId), projectId === '' ? undefined : eq(worlds.projectId, projectId))
 
-const toFeedWorld = (row: WorldRow): FeedWorld => {
+const toFeedWorld = (row: StatusWorld): FeedWorld => {
   const { id: worldId, projectId, name, followedVersion } = row
   const common = { worldId, projectId, version: followedVersion.toISOString() }
   return row.deletingAt === null ? { ...common, name, status: presentStatus(row) } : { ...common, isDeleted: true }

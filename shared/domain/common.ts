@@ -40,6 +40,9 @@ export const containerArgs = z
 /** The most bytes of UTF-8 that the annotations and labels of a resource have together, keys included. */
 export const maxMetadataBytes = 32 * 1024
 
+/** The most bytes of a world's manifest as JSON. */
+export const maxManifestBytes = 64 * 1024
+
 /** The most bytes of UTF-8 that the arguments of a container have together. */
 export const maxArgsBytes = 16 * 1024
 
@@ -52,6 +55,13 @@ export const withinMetadataLimit = <S extends z.ZodType<{ annotations: object; l
       bytesOf([...Object.entries(annotations), ...Object.entries(labels)].flat()) <= maxMetadataBytes,
     `must have at most ${maxMetadataBytes} bytes of annotations and labels together`,
   )
+
+/** The bytes of a value as JSON in UTF-8. */
+export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
+
+/** Adds a maximum of bytes as JSON to a schema. */
+export const withinJsonBytes = <S extends z.ZodType>(maxBytes: number, schema: S): S =>
+  schema.refine((value) => jsonBytes(value) <= maxBytes, `must have at most ${maxBytes} bytes as JSON`)
 
 /** Adds `maxArgsBytes` to a schema of arguments. */
 export const withinArgsLimit = <S extends z.ZodType<string[]>>(schema: S): S =>

@@ -4,9 +4,19 @@ import { type containerArgs, maxArgsBytes, maxMetadataBytes, metadataFields } fr
 /** An instant as ISO 8601 text: a Kubernetes `date-time`. */
 export const instant = () => z.iso.datetime({ offset: true })
 
-// Keys count by character: the API server does not know their maximum length and would refuse the cost of encoding them.
+// The API server does not know the maximum length of a key, and refuses the cost of encoding one. A rule limits the length, and the
+// bytes are counted by character: 16 times 16, so that a short key costs little.
+const maxKeyLength = 256
+const sixteen = `[${Array.from({ length: 16 }, (_, at) => at).join(', ')}]`
+const character = 'key.charAt(16 * i + j)'
+const bytesOfCharacter = String.raw`(${character} <= '\u007f' ? 1 : ${character} <= '\u07ff' ? 2 : ${character} <= '\uffff' ? 3 : 4)`
+const bytesOfKey =
+  `${sixteen}.map(i, 16 * i < size(key) ? ` +
+  `${sixteen}.map(j, 16 * i + j < size(key) ? ${bytesOfCharacter} : 0).sum() : 0).sum()`
 const bytesOf = (map: string): string =>
-  `(has(self.${map}) ? self.${map}.map(key, size(key) + size(bytes(self.${map}[key]))).sum() : 0)`
+  `(has(self.${map}) ? self.${map}.map(key, ${bytesOfKey} + size(bytes(self.${map}[key]))).sum() : 0)`
+const hasShortKeys = (map: string): string =>
+  `(!has(self.${map}) || self.${map}.all(key, size(key) <= ${maxKeyLength}))`
 
 /** Arguments of a container, with their maximum size as a rule of the API server. */
 export const args = (field: typeof containerArgs) =>
@@ -24,6 +34,10 @@ export const userMetadata = z
   .object({ annotations: metadataFields.annotations.default({}), labels: metadataFields.labels.default({}) })
   .meta({
     'x-kubernetes-validations': [
+      {
+        rule: `${hasShortKeys('annotations')} && ${hasShortKeys('labels')}`,
+        message: `keys of annotations and labels have at most ${maxKeyLength} characters`,
+      },
       {
         rule: `${bytesOf('annotations')} + ${bytesOf('labels')} <= ${maxMetadataBytes}`,
         message: `annotations and labels have at most ${maxMetadataBytes} bytes together`,

@@ -28,6 +28,13 @@ const refusal = (attempt: () => unknown): string => {
 }
 const manyTexts = (count: number, letter = 'a', length = 4096): Record<string, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`key-${at}`, letter.repeat(length / letter.length)]))
+/** Keys of 256 characters, which differ in the last two. */
+const manyKeys = (count: number, letter: string): Record<string, string> => {
+  const keyAt = (at: number): string => letter.repeat(254) + [at >> 4, at & 15].map((n) => nearest(letter, n)).join('')
+  return Object.fromEntries(Array.from({ length: count }, (_, at) => [keyAt(at), '']))
+}
+/** Returns one of the sixteen characters from a letter on. */
+const nearest = (letter: string, at: number): string => String.fromCodePoint((letter.codePointAt(0) ?? 0) + at)
 const canI = (kubeconfig: string, ...what: string[]): string => {
   try {
     const args = ['--kubeconfig', kubeconfig, 'auth', 'can-i', ...what, '-n', 'default']
@@ -109,6 +116,18 @@ describe('rejects an invalid resource with a message that says what is valid', (
       'annotations and labels have at most 32768 bytes together',
     ],
     [
+      'keys of annotations above 32 KiB',
+      'World',
+      { metadata: { annotations: manyKeys(33, '🌍') } },
+      'annotations and labels have at most 32768 bytes together',
+    ],
+    [
+      'keys of more than 256 characters',
+      'BotDeployment',
+      { worldName: 'w', count: 0, metadata: { labels: { ['k'.repeat(257)]: '' } } },
+      'keys of annotations and labels have at most 256 characters',
+    ],
+    [
       'arguments above 16 KiB',
       'World',
       { runtime: { args: ['a', 'b', 'c', 'd', 'e'].map((each) => each.repeat(4096)) } },
@@ -127,6 +146,15 @@ describe('rejects an invalid resource with a message that says what is valid', (
   test('accepts metadata and arguments at their limits', () => {
     const metadata = { annotations: { a: 'a'.repeat(4095), ...manyTexts(7, 'a', 4091) }, labels: {} }
     apply('World', 'filled', { metadata, runtime: { args: Array.from({ length: 4 }, () => 'a'.repeat(4096)) } })
+  })
+
+  test.each([
+    [128, 'a'],
+    [64, 'é'],
+    [42, '€'],
+    [32, '🌍'],
+  ])('accepts %i keys of 256 characters %s, which have 32 KiB', (count, letter) => {
+    apply('World', 'many-keys', { metadata: { labels: manyKeys(count, letter) } })
   })
 
   test('a revision that falls, or is removed', () => {

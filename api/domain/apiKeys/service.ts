@@ -1,4 +1,4 @@
-import { and, count, eq } from 'drizzle-orm'
+import { and, count, eq, getTableColumns } from 'drizzle-orm'
 import { pathOf } from '#api/domain/access/authorise.ts'
 import type { knownClaims } from '#api/domain/access/claims.ts'
 import type { Context } from '#api/domain/access/context.ts'
@@ -6,6 +6,7 @@ import { mayGrant, strongestVerb } from '#api/domain/access/permissions.ts'
 import { lockLimits } from '#api/domain/organizations/service.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
+import { readPage } from '#api/platform/database/readPage.ts'
 import { optional } from '#api/platform/http/fields.ts'
 import { isWithinNetworks } from '#api/platform/http/networks.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
@@ -81,13 +82,13 @@ const recordReplay = async (ctx: Context, { apiKey }: { apiKey: string }): Promi
 
 /** Returns a page of the organization's API keys, oldest first. */
 export const listApiKeys = async (ctx: Context, page: Page): Promise<Paged<ApiKeyAnswer>> => {
-  const rows = await ctx.db
-    .select()
-    .from(apiKeys)
-    .where(and(eq(apiKeys.organizationId, ctx.organizationId), whereAfterCursor(apiKeys, page)))
-    .orderBy(...listOrder(apiKeys))
-    .limit(page.limit + 1)
-  const { items, ...next } = toPaged(rows, page)
+  const read = await readPage(ctx, getTableColumns(apiKeys), {
+    from: apiKeys,
+    where: and(eq(apiKeys.organizationId, ctx.organizationId), whereAfterCursor(apiKeys, page)),
+    orderBy: listOrder(apiKeys),
+    limit: page.limit,
+  })
+  const { items, ...next } = toPaged(read)
   return { ...next, items: await presentAll(ctx, items) }
 }
 

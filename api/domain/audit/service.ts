@@ -1,7 +1,8 @@
-import { and, eq, gte, lt, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, gte, lt, sql } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import { type AuditRow, auditRecords } from '#api/platform/audit/table.ts'
 import { newestFirst, whereBeforeCursor } from '#api/platform/database/page.ts'
+import { readPage } from '#api/platform/database/readPage.ts'
 import { optional } from '#api/platform/http/fields.ts'
 import { type Paged, toPage, toPaged } from '#api/platform/http/page.ts'
 import { notFound } from '#api/platform/http/problem.ts'
@@ -17,24 +18,26 @@ export const listAuditRecords = async (ctx: Context, query: AuditQuery): Promise
 
 /** Returns a page of the audit records that concern the platform, newest first. */
 export const listPlatformAuditRecords = async (
-  ctx: Pick<Context, 'db'>,
+  ctx: Pick<Context, 'db' | 'lease'>,
   query: AuditQuery,
 ): Promise<Paged<PlatformAuditRecordAnswer>> => {
   const { items, ...next } = await readRecords(ctx, '', query)
   return { ...next, items: items.map(presentCommon) }
 }
 
-const readRecords = async ({ db }: Pick<Context, 'db'>, organizationId: string, query: AuditQuery) => {
+const readRecords = async (ctx: Pick<Context, 'db' | 'lease'>, organizationId: string, query: AuditQuery) => {
   const page = toPage(query)
-  const rows = await db
-    .select()
-    .from(auditRecords)
-    .where(
-      and(eq(auditRecords.organizationId, organizationId), whereFilters(query), whereBeforeCursor(auditRecords, page)),
-    )
-    .orderBy(...newestFirst(auditRecords))
-    .limit(page.limit + 1)
-  return toPaged(rows, page)
+  const read = await readPage(ctx, getTableColumns(auditRecords), {
+    from: auditRecords,
+    where: and(
+      eq(auditRecords.organizationId, organizationId),
+      whereFilters(query),
+      whereBeforeCursor(auditRecords, page),
+    ),
+    orderBy: newestFirst(auditRecords),
+    limit: page.limit,
+  })
+  return toPaged(read)
 }
 
 const whereFilters = ({ since, until, door, actor, action, resource }: AuditQuery) =>

@@ -1,4 +1,4 @@
-import { and, count, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, count, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
 import { presentConditions } from '#api/domain/events/conditions.ts'
@@ -7,6 +7,7 @@ import { whereWorld } from '#api/domain/worlds/service.ts'
 import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
+import { readPage } from '#api/platform/database/readPage.ts'
 import { checkIfMatch } from '#api/platform/http/entityTag.ts'
 import { optional } from '#api/platform/http/fields.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
@@ -22,6 +23,12 @@ import { type BotRow, botDeployments } from './table.ts'
 /** The maximum number of bot deployments of a world. */
 const maxPerWorld = 64
 
+const { applied: _, refusal: __, ...botColumns } = getTableColumns(botDeployments)
+/** The columns that a response shows: those of the bot deployment, and few of its world. */
+const shownColumns = { bots: botColumns, world: { startedAt: worlds.startedAt, compute: worlds.compute } }
+const withWorld = { from: botDeployments, join: [worlds, eq(worlds.id, botDeployments.worldId)] } as const
+
+type ShownBots = Pick<BotRow, keyof typeof botColumns>
 type BotsKey = { worldId: string; botDeploymentId: string }
 
 /** Creates a bot deployment. Its bots run while the world's phase is Active. Throws a 409 at a limit. */
@@ -50,28 +57,25 @@ export const createBots = async (
 
 /** Lists the bot deployments of a world, oldest first. */
 export const listBots = async (ctx: Context, worldId: string, page: Page): Promise<Paged<BotsAnswer>> => {
-  const rows = await ctx.db
-    .select({ bots: botDeployments, world: worlds })
-    .from(botDeployments)
-    .innerJoin(worlds, eq(worlds.id, botDeployments.worldId))
-    .where(and(whereBotsOfWorld(ctx, worldId), whereAfterCursor(botDeployments, page)))
-    .orderBy(...listOrder(botDeployments))
-    .limit(page.limit + 1)
+  const { rows, hasMore } = await readPage(ctx, shownColumns, {
+    ...withWorld,
+    where: and(whereBotsOfWorld(ctx, worldId), whereAfterCursor(botDeployments, page)),
+    orderBy: listOrder(botDeployments),
+    limit: page.limit,
+  })
   const { organizationId, projectId } = ctx
   if (rows.length === 0 && !(await ctx.scopeExists('world', { organizationId, projectId, worldId }))) throw notFound()
-  const { items, ...next } = toPaged(
-    rows.map((row) => ({ ...row, id: row.bots.id, createdAt: row.bots.createdAt })),
-    page,
-  )
+  const keyed = rows.map((row) => ({ ...row, id: row.bots.id, createdAt: row.bots.createdAt }))
+  const { items, ...next } = toPaged({ rows: keyed, hasMore })
   return { ...next, items: items.map(({ bots, world }) => toBotsAnswer(bots, world)) }
 }
 
 /** Reads one bot deployment. */
 export const getBots = async (ctx: Context, key: BotsKey) => {
   const [row] = await ctx.db
-    .select({ bots: botDeployments, world: worlds })
-    .from(botDeployments)
-    .innerJoin(worlds, eq(worlds.id, botDeployments.worldId))
+    .select(shownColumns)
+    .from(withWorld.from)
+    .innerJoin(...withWorld.join)
     .where(whereBots(ctx, key))
   if (row === undefined) throw notFound()
   const { revision, statusVersion } = row.bots
@@ -228,7 +232,7 @@ export const checkDeploymentCount = async (
   }
 }
 
-const toBotsAnswer = (row: BotRow, world: WorldRow): BotsAnswer => ({
+const toBotsAnswer = (row: ShownBots, world: Pick<WorldRow, 'startedAt' | 'compute'>): BotsAnswer => ({
   documentId: row.id,
   description: row.description,
   configuration: {

@@ -1,7 +1,8 @@
-import { count, sql } from 'drizzle-orm'
+import { count, getTableColumns, sql } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import type { Database } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
+import { readPage } from '#api/platform/database/readPage.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { clusterOutbox } from '#api/platform/outbox/table.ts'
 import { explainRefusal } from './explain.ts'
@@ -10,22 +11,22 @@ import { clusterStates, type FindingRow, heldSweeps, syncFindings } from './tabl
 
 /** Reads the state of the sync, with a page of findings. */
 export const getSyncStatus = async (
-  { db }: Pick<Context, 'db'>,
+  { db, lease }: Pick<Context, 'db' | 'lease'>,
   page: Page,
 ): Promise<Paged<FindingRow> & { readonly status: SyncStatusAnswer }> => {
-  const [states, sweeps, dirty, counts, rows] = await Promise.all([
+  const [states, sweeps, dirty, counts, found] = await Promise.all([
     db.select().from(clusterStates).orderBy(clusterStates.name),
     db.select().from(heldSweeps),
     readDirtyRows(db),
     countFindings(db),
-    db
-      .select()
-      .from(syncFindings)
-      .where(whereAfterCursor(syncFindings, page))
-      .orderBy(...listOrder(syncFindings))
-      .limit(page.limit + 1),
+    readPage({ db, lease }, getTableColumns(syncFindings), {
+      from: syncFindings,
+      where: whereAfterCursor(syncFindings, page),
+      orderBy: listOrder(syncFindings),
+      limit: page.limit,
+    }),
   ])
-  const paged = toPaged(rows, page)
+  const paged = toPaged(found)
   const total = (type: FindingRow['type']): number =>
     counts.reduce((sum, each) => sum + (each.type === type ? each.count : 0), 0)
   const status: SyncStatusAnswer = {

@@ -1,9 +1,13 @@
 import { liveConfigUrl, presentAddress } from '#api/domain/worlds/present.ts'
-import type { DeploymentRow, LaunchContextRow, WorldRow } from '#api/domain/worlds/table.ts'
+import type { LaunchContextRow, ShownWorld } from '#api/domain/worlds/table.ts'
 import { optional } from '#api/platform/http/fields.ts'
 import type { TravelLocation } from './schema.ts'
 
-type LocationSource = { world: WorldRow; context: LaunchContextRow; deployment: DeploymentRow | undefined }
+type LocationSource = {
+  world: Omit<ShownWorld, 'manifest'>
+  context: LaunchContextRow
+  deployment: { id: string; map: string } | undefined
+}
 
 /** Returns a world as a travel location. Map, build and content are those of the run, without pending edits. */
 export const presentTravelLocation = (
@@ -11,7 +15,7 @@ export const presentTravelLocation = (
   publicUrl: string,
 ): TravelLocation => ({
   deployment: deployment?.id ?? '',
-  map: deployment?.runtime.mapName ?? world.runtime.mapName,
+  map: deployment?.map ?? world.runtime.mapName,
   buildId: world.resolvedBuild?.id ?? '',
   organizationId: world.organizationId,
   projectId: world.projectId,

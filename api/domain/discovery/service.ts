@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNull } from 'drizzle-orm'
+import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
 import { authoriseListing, pathOf } from '#api/domain/access/authorise.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import { strongestVerb } from '#api/domain/access/permissions.ts'
@@ -45,6 +45,9 @@ const withOrganization = async (ctx: Context): Promise<Context> => {
   return { ...ctx, ...project }
 }
 
+/** The map of a run. Other settings of a deployment can be large. */
+const map = sql<string>`${deployments.runtime} ->> 'mapName'`
+
 /** Lists the Active worlds with an active launch context that the caller can read. */
 export const listTravelLocations = async (request: Context, page: Page): Promise<Paged<TravelLocation>> => {
   const ctx = await withOrganization(request)
@@ -56,7 +59,10 @@ export const listTravelLocations = async (request: Context, page: Page): Promise
   const rows =
     deploymentIds.length === 0
       ? []
-      : await ctx.db.select().from(deployments).where(inArray(deployments.id, deploymentIds))
+      : await ctx.db
+          .select({ id: deployments.id, worldId: deployments.worldId, map })
+          .from(deployments)
+          .where(inArray(deployments.id, deploymentIds))
   const deploymentOfWorld = new Map(rows.map((each) => [each.worldId, each]))
   const locations = items.map(({ world, context }) =>
     presentTravelLocation({ world, context, deployment: deploymentOfWorld.get(world.id) }, ctx.publicUrl),

@@ -12,7 +12,7 @@ export const introduction = `Hosts virtual worlds on Kubernetes for many tenants
 - **Credential.** \`x-api-key\` carries an API key, \`Authorization: Bearer\` a user's token. Each operation names the kinds that it takes.
 - **Scope.** \`x-svc-organization-id\` and \`x-svc-project-id\` name the scope. A resource of another scope is 404.
 - **Errors** are problem documents (RFC 9457). \`code\` is for programs, and \`errors\` lists the validation errors with JSON Pointers.
-- **Lists** are arrays, oldest first. \`?limit=\` is at most 1,000; the next page is in the \`Link\` header.
+- **Lists** are arrays, oldest first. \`?limit=\` is at most 1,000, and a page has at most 8 MiB; the next page is in the \`Link\` header.
 - **PATCH.** An absent field stays. A supplied object replaces the previous one as a whole.
 - **If-Match** guards an edit, and **Idempotency-Key** makes a create safe to repeat.
 

@@ -23,6 +23,7 @@ import type { Budget, Lease } from '#api/platform/fairness/budget.ts'
 import { answer } from '#api/platform/http/answer.ts'
 import { type BodyReader, isStorable, readJson } from '#api/platform/http/body.ts'
 import { holdOrRefuse } from '#api/platform/http/inFlight.ts'
+import { toJsonText } from '#api/platform/http/jsonText.ts'
 import { type InputFault, notFound, Problem } from '#api/platform/http/problem.ts'
 import { readPicture } from '#api/platform/http/upload.ts'
 import { parseIdempotencyKey } from '#api/platform/idempotency/key.ts'
@@ -110,9 +111,12 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
     return answer(c, body, { status, headers: { ...headers, 'content-type': contentType } })
   }
   if (reply.body === undefined) return answer(c, null, { status, headers })
-  const text = JSON.stringify(reply.body)
+  const text = await toJsonText(reply.body)
   // A change is committed by now, so its response is sent even if it does not fit. It has one resource, or the results of one action.
-  if (endpoint.method === 'get') holdOrRefuse(lease, text.length)
+  if (endpoint.method === 'get') {
+    lease.keep(text.length)
+    holdOrRefuse(lease, text.length)
+  }
   return answer(c, text, { status, headers: { ...headers, 'content-type': 'application/json' } })
 }
 

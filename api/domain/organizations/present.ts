@@ -3,9 +3,11 @@ import { optional } from '#api/platform/http/fields.ts'
 import type { OrganizationAnswer, PublicOrganization } from './schema.ts'
 import type { OrganizationRow } from './table.ts'
 
+type ShownOrganization = Omit<OrganizationRow, 'groupMappings' | 'limits'>
+
 const noPolicies = { termsOfService: [], privacyPolicy: [], chatRules: [], partnerPrivacyPolicy: [], eula: [] }
 
-const shared = (row: OrganizationRow) => ({
+const shared = (row: ShownOrganization) => ({
   name: row.name,
   tenantId: row.tenantId,
   ...optional('pictureUrl', row.pictureUrl),
@@ -17,7 +19,7 @@ const shared = (row: OrganizationRow) => ({
 })
 
 /** Converts a row to the response for members. */
-export const presentOrganization = (row: OrganizationRow, verb: Verb): OrganizationAnswer => ({
+export const presentOrganization = (row: ShownOrganization, verb: Verb): OrganizationAnswer => ({
   documentId: row.id,
   ...shared(row),
   permissionVerb: verb,
@@ -25,7 +27,7 @@ export const presentOrganization = (row: OrganizationRow, verb: Verb): Organizat
 })
 
 /** Converts a row to the public response. */
-export const presentPublicly = (row: OrganizationRow, supported: readonly string[]): PublicOrganization => ({
+export const presentPublicly = (row: ShownOrganization, supported: readonly string[]): PublicOrganization => ({
   organizationId: row.id,
   ...shared(row),
   supportedProviders: {

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { limits } from '#api/domain/access/limits.ts'
 import { exampleId, examplePictureUrl } from '#api/platform/http/examples.ts'
 import { boundedText, freeText, linkText, maxNameLength, shownId } from '#api/platform/http/fields.ts'
+import { withinJsonBytes } from '#shared/domain/common.ts'
 import { isLinearPattern } from './pattern.ts'
 
 const example = {
@@ -40,6 +41,9 @@ const legalPolicies = z.strictObject({
   partnerPrivacyPolicy: texts().exactOptional(),
   eula: texts().exactOptional(),
 })
+
+/** The most bytes of the settings of an organization, each as JSON. Its row has at most 256 KiB. */
+const maxBytes = { websiteInfo: 32 * 1024, features: 32 * 1024, legalPolicies: 160 * 1024 }
 
 const channel = z.strictObject({ read: z.boolean(), write: z.boolean(), type: text(64) })
 
@@ -100,9 +104,9 @@ export const createOrganizationBody = z
   .strictObject({
     name: name(),
     featuredEventId: featuredEventId().exactOptional(),
-    websiteInfo: websiteInfo.exactOptional(),
-    features: features.exactOptional(),
-    legalPolicies: legalPolicies.exactOptional(),
+    websiteInfo: withinJsonBytes(maxBytes.websiteInfo, websiteInfo).exactOptional(),
+    features: withinJsonBytes(maxBytes.features, features).exactOptional(),
+    legalPolicies: withinJsonBytes(maxBytes.legalPolicies, legalPolicies).exactOptional(),
     hasEventEnabled: z.boolean().exactOptional(),
   })
   .meta({ id: 'CreateOrganization', examples: [example] })
@@ -119,7 +123,7 @@ export const patchOrganizationBody = z
     name: name().exactOptional(),
     tenantId: tenantId().exactOptional(),
     featuredEventId: featuredEventId().exactOptional(),
-    features: features.exactOptional(),
+    features: withinJsonBytes(maxBytes.features, features).exactOptional(),
   })
   .meta({ id: 'PatchOrganization', examples: [{ name: 'Acme Worlds', tenantId: shownExample.tenantId }] })
 

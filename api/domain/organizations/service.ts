@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNull, type Placeholder, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, inArray, isNull, type Placeholder, sql } from 'drizzle-orm'
 import { authoriseCall, pathOf } from '#api/domain/access/authorise.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
@@ -6,6 +6,7 @@ import { reachableChildren, strongestVerb } from '#api/domain/access/permissions
 import type { Transaction } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
+import { readPage } from '#api/platform/database/readPage.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
@@ -42,24 +43,24 @@ export const createOrganization = async (
   return created
 }
 
+const { groupMappings: _, limits: __, ...shownColumns } = getTableColumns(organizations)
+
 /** Returns a page of the organizations on which the caller has a verb, oldest first. */
 export const listOrganizations = async (ctx: Context, page: Page): Promise<Paged<OrganizationAnswer>> => {
   const { permissions } = ctx.principal
   const reachable = reachableChildren(permissions, '')
   const ids = reachable === 'all' ? undefined : reachable.filter((id) => strongestVerb(permissions, pathOf(id)))
-  const rows = await ctx.db
-    .select()
-    .from(organizations)
-    .where(
-      and(
-        isNull(organizations.deletingAt),
-        ids && inArray(organizations.id, ids),
-        whereAfterCursor(organizations, page),
-      ),
-    )
-    .orderBy(...listOrder(organizations))
-    .limit(page.limit + 1)
-  const { items, ...next } = toPaged(rows, page)
+  const read = await readPage(ctx, shownColumns, {
+    from: organizations,
+    where: and(
+      isNull(organizations.deletingAt),
+      ids && inArray(organizations.id, ids),
+      whereAfterCursor(organizations, page),
+    ),
+    orderBy: listOrder(organizations),
+    limit: page.limit,
+  })
+  const { items, ...next } = toPaged(read)
   const verbOn = (id: string) => strongestVerb(permissions, pathOf(id)) ?? 'r'
   return { ...next, items: items.map((row) => presentOrganization(row, verbOn(row.id))) }
 }

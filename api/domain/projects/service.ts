@@ -6,6 +6,7 @@ import { organizations } from '#api/domain/organizations/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { countPresentAndKept } from '#api/platform/database/columns.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
+import { readPage } from '#api/platform/database/readPage.ts'
 import { checkIfMatch } from '#api/platform/http/entityTag.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
@@ -109,14 +110,18 @@ export const listProjects = async (ctx: Context, page: Page): Promise<Paged<Proj
   const verbOn = (id: string) => strongestVerb(permissions, pathOf(ctx.organizationId, id))
   const reachable = reachableChildren(permissions, pathOf(ctx.organizationId))
   const ids = reachable === 'all' ? undefined : reachable.filter((id) => verbOn(id) !== undefined)
-  const rows = await ctx.db
-    .select()
-    .from(projects)
-    .where(and(whereLive(ctx), ids && inArray(projects.id, ids), whereAfterCursor(projects, page)))
-    .orderBy(...listOrder(projects))
-    .limit(page.limit + 1)
-  if (rows.length === 0 && !(await ctx.scopeExists('organization', { ...ctx, worldId: '' }))) throw notFound()
-  const { items, ...next } = toPaged(rows, page)
+  const read = await readPage(
+    ctx,
+    { id: projects.id, name: projects.name, createdAt: projects.createdAt },
+    {
+      from: projects,
+      where: and(whereLive(ctx), ids && inArray(projects.id, ids), whereAfterCursor(projects, page)),
+      orderBy: listOrder(projects),
+      limit: page.limit,
+    },
+  )
+  if (read.rows.length === 0 && !(await ctx.scopeExists('organization', { ...ctx, worldId: '' }))) throw notFound()
+  const { items, ...next } = toPaged(read)
   return {
     ...next,
     items: items.map(({ id, name }) => ({ documentId: id, name, projectId: id, permissionVerb: verbOn(id) ?? 'r' })),

@@ -45,7 +45,11 @@ export const revokeToken = async (ctx: Context, userId: string, tokenId: string)
   // Every existing token has expired by then, even on a replica with a slow clock.
   const expiresAt = new Date(ctx.clock.now() + maxTokenMs + 2 * clockToleranceSeconds * 1_000)
   await ctx.db.transaction(async (tx) => {
-    await tx.select().from(organizations).where(eq(organizations.id, organizationId)).for('no key update')
+    await tx
+      .select({ id: organizations.id })
+      .from(organizations)
+      .where(eq(organizations.id, organizationId))
+      .for('no key update')
     const revoked = await tx.$count(revokedTokens, eq(revokedTokens.organizationId, organizationId))
     if (revoked >= maxRevoked) {
       throw new Problem(

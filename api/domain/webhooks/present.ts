@@ -28,7 +28,7 @@ export const presentWebhook = (row: WebhookRow): WebhookAnswer => ({
 })
 
 /** Converts a row to a delivery. */
-export const presentDelivery = (row: DeliveryRow): DeliveryAnswer => ({
+export const presentDelivery = (row: Omit<DeliveryRow, 'data'>): DeliveryAnswer => ({
   id: row.id,
   webhookId: row.webhookId,
   messageId: row.messageId,

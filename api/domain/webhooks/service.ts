@@ -1,8 +1,9 @@
-import { and, eq } from 'drizzle-orm'
+import { and, eq, getTableColumns } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import { lockLimits } from '#api/domain/organizations/service.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
+import { readPage } from '#api/platform/database/readPage.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
@@ -46,13 +47,13 @@ export const createWebhook = (ctx: Context, input: CreateWebhook): Promise<Creat
 
 /** Returns a page of the organization's webhooks, oldest first. */
 export const listWebhooks = async (ctx: Context, page: Page): Promise<Paged<WebhookAnswer>> => {
-  const rows = await ctx.db
-    .select()
-    .from(webhooks)
-    .where(and(eq(webhooks.organizationId, ctx.organizationId), whereAfterCursor(webhooks, page)))
-    .orderBy(...listOrder(webhooks))
-    .limit(page.limit + 1)
-  const { items, ...next } = toPaged(rows, page)
+  const read = await readPage(ctx, getTableColumns(webhooks), {
+    from: webhooks,
+    where: and(eq(webhooks.organizationId, ctx.organizationId), whereAfterCursor(webhooks, page)),
+    orderBy: listOrder(webhooks),
+    limit: page.limit,
+  })
+  const { items, ...next } = toPaged(read)
   return { ...next, items: items.map(presentWebhook) }
 }
 

@@ -6,13 +6,20 @@ import { plainSettings, runtimeSettings } from '#shared/domain/world.ts'
 import type { DeploymentAnswer } from './runs/schema.ts'
 import type { PublicWorldAnswer, WorldAnswer } from './schema.ts'
 import { pendingEditsMessage } from './settings.ts'
-import type { DeploymentRow, LaunchContextRow, WorldRow } from './table.ts'
+import type { DeploymentRow, LaunchContextRow, ShownWorld, StatusWorld, WorldRow } from './table.ts'
 
 /** The settings that rows of older versions lack. */
 const runtimeDefaults = runtimeSettings.parse({})
 
+type PublicRow = Omit<ShownWorld, 'manifest'>
+
 /** Returns a world as it appears in responses, with its launch context and the last reported queue. */
-export const presentWorld = (row: WorldRow, context: LaunchContextRow, verb: Verb): WorldAnswer => ({
+export const presentWorld = (row: ShownWorld, context: LaunchContextRow, verb: Verb): WorldAnswer => ({
+  ...presentCommon(row, context, verb),
+  manifest: row.manifest,
+})
+
+const presentCommon = (row: PublicRow, context: LaunchContextRow, verb: Verb): Omit<WorldAnswer, 'manifest'> => ({
   documentId: row.id,
   organizationId: row.organizationId,
   projectId: row.projectId,
@@ -25,7 +32,6 @@ export const presentWorld = (row: WorldRow, context: LaunchContextRow, verb: Ver
   networking: row.networking,
   runtime: { ...runtimeDefaults, ...row.runtime },
   ...plainSettings.parse(row),
-  manifest: row.manifest,
   admission: row.admission,
   sessions: row.sessions,
   status: presentStatus(row),
@@ -38,16 +44,16 @@ export const presentWorld = (row: WorldRow, context: LaunchContextRow, verb: Ver
 /**
  * Returns a public world without the fields that only its organization may read: manifest and streaming authorization.
  */
-export const presentPublicWorld = (row: WorldRow, context: LaunchContextRow, verb: Verb): PublicWorldAnswer => {
-  const { manifest: _, ...world } = presentWorld(row, context, verb)
+export const presentPublicWorld = (row: PublicRow, context: LaunchContextRow, verb: Verb): PublicWorldAnswer => {
+  const world = presentCommon(row, context, verb)
   const { providerAStreaming, ...launchContext } = world.launchContext
   if (providerAStreaming === undefined) return { ...world, launchContext }
-  const { authorizationId: __, ...streaming } = providerAStreaming
+  const { authorizationId: _, ...streaming } = providerAStreaming
   return { ...world, launchContext: { ...launchContext, providerAStreaming: streaming } }
 }
 
 /** Returns the status of a world as it appears in REST and realtime. Pending edits are part of the message. */
-export const presentStatus = (row: WorldRow): WorldAnswer['status'] => {
+export const presentStatus = (row: Omit<StatusWorld, 'followedVersion' | 'deletingAt'>): WorldAnswer['status'] => {
   const messages = [row.statusMessage, pendingEditsMessage(row)].filter((each) => each !== '')
   const build = row.resolvedBuild
   return {
@@ -62,7 +68,9 @@ export const presentStatus = (row: WorldRow): WorldAnswer['status'] => {
 }
 
 /** Returns where players connect, if a server can be reached. */
-export const presentAddress = ({ address }: WorldRow): Pick<WorldAnswer['status'], 'address' | 'strategy'> => {
+export const presentAddress = ({
+  address,
+}: Pick<WorldRow, 'address'>): Pick<WorldAnswer['status'], 'address' | 'strategy'> => {
   if (address === null) return {}
   const { host, port, strategy } = address
   return { address: { host, port }, strategy }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { buildReference, resolvedBuild } from '#api/domain/builds/schema.ts'
 import { conditionAnswer } from '#api/domain/events/conditions.ts'
 import { boundedText, linkText, shownId, shownInstant, textMap, uriOrEmpty } from '#api/platform/http/fields.ts'
-import { withinMetadataLimit } from '#shared/domain/common.ts'
+import { maxManifestBytes, withinJsonBytes, withinMetadataLimit } from '#shared/domain/common.ts'
 import { runtimeSettings, serverSettings, worldDefaults, worldFields } from '#shared/domain/world.ts'
 import {
   admissionPolicies,
@@ -49,10 +49,10 @@ const runtime = z.strictObject({
   admissionPolicy: z.enum(admissionPolicies).exactOptional(),
 })
 const permissions = z.array(text()).max(256)
-const manifest = z.strictObject({
-  serverPermissions: permissions.default([]),
-  clientPermissions: permissions.default([]),
-})
+const manifest = withinJsonBytes(
+  maxManifestBytes,
+  z.strictObject({ serverPermissions: permissions.default([]), clientPermissions: permissions.default([]) }),
+)
 const admission = z.strictObject({
   policy: z.enum(admissionPolicies).exactOptional(),
   capacity: capacity.exactOptional(),
@@ -130,7 +130,10 @@ export const patchWorldBody = z
     pictureUrl: uriOrEmpty().exactOptional(),
     isPublic: z.boolean().exactOptional(),
     metadata: withinMetadataLimit(z.strictObject(maps)).exactOptional(),
-    manifest: z.strictObject({ serverPermissions: permissions, clientPermissions: permissions }).exactOptional(),
+    manifest: withinJsonBytes(
+      maxManifestBytes,
+      z.strictObject({ serverPermissions: permissions, clientPermissions: permissions }),
+    ).exactOptional(),
     admission: admission.required({ policy: true }).exactOptional(),
     compute: compute.extend({ group, region }).exactOptional(),
     networking: z.strictObject({ strategy, scaling: z.strictObject({ profile, configuration }) }).exactOptional(),

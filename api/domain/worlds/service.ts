@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNull, type Placeholder, type SQL, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, inArray, isNull, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
 import { resolveBuild } from '#api/domain/builds/service.ts'
@@ -9,6 +9,7 @@ import type { Transaction } from '#api/platform/database/client.ts'
 import { countPresentAndKept } from '#api/platform/database/columns.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
+import { readPage } from '#api/platform/database/readPage.ts'
 import { checkIfMatch } from '#api/platform/http/entityTag.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
@@ -24,12 +25,13 @@ import { recordWorldEvents } from './events/service.ts'
 import { hasNewPlace, toMoveColumns } from './move.ts'
 import { applyPatch } from './patch.ts'
 import { presentDeployment, presentWorld } from './present.ts'
+import { checkRowBytes, rowBytes } from './rowBytes.ts'
 import { sumRunning } from './running/service.ts'
 import type { DeploymentAnswer } from './runs/schema.ts'
 import { endUnseen, recordStart } from './runs/service.ts'
 import type { Compute, CreateWorld, PatchWorld, WorldAnswer } from './schema.ts'
 import { checkWorldSize, explainProfileForBots } from './size.ts'
-import { deployments, launchContexts, type WorldRow, worlds } from './table.ts'
+import { deployments, launchContexts, shownColumns, type WorldRow, worlds } from './table.ts'
 import { toStartColumns, toStopColumns } from './transitions.ts'
 
 /** A world with the versions that form its entity tag. */
@@ -43,6 +45,7 @@ export const createWorld = async (
   const cluster = selectCluster(ctx, input.compute)
   const created = await createOnce(ctx, async (tx, now) => {
     const { world, launchContext } = buildWorldRows(input, { ...ctx, cluster, now })
+    checkRowBytes(rowBytes(world, launchContext))
     await checkNewWorld(ctx, tx, {
       profile: input.networking.scaling.profile,
       capacity: launchContext.details.capacity,
@@ -78,7 +81,10 @@ const placeholders = { organizationId: sql.placeholder('organizationId'), projec
 
 const worldQuery = prepared((db) =>
   db
-    .select()
+    .select({
+      world: { ...shownColumns, revision: worlds.revision, statusVersion: worlds.statusVersion },
+      context: getTableColumns(launchContexts),
+    })
     .from(worlds)
     .innerJoin(launchContexts, eq(launchContexts.worldId, worlds.id))
     .where(whereWorld(placeholders, sql.placeholder('worldId')))
@@ -90,8 +96,8 @@ export const getWorld = async (ctx: Context, worldId: string): Promise<TaggedWor
   const { organizationId, projectId } = ctx
   const [row] = await worldQuery(ctx.db).execute({ organizationId, projectId, worldId })
   if (row === undefined) throw notFound()
-  const { revision, statusVersion } = row.worlds
-  return { world: presentWorld(row.worlds, row.launch_contexts, ctx.verb ?? 'r'), revision, statusVersion }
+  const { revision, statusVersion } = row.world
+  return { world: presentWorld(row.world, row.context, ctx.verb ?? 'r'), revision, statusVersion }
 }
 
 /** Changes a world. Settings of a run take effect at the next start, and the status message names the pending ones. */
@@ -105,6 +111,7 @@ export const patchWorld = async (
     const [context] = await tx.select().from(launchContexts).where(eq(launchContexts.worldId, worldId))
     if (context === undefined) throw notFound()
     const next = applyPatch(row, context, changes)
+    checkRowBytes(rowBytes({ ...row, ...next.world }, next.context), rowBytes(row, context))
     const { profile } = next.world.networking.scaling
     if (changes.networking ?? changes.admission ?? changes.runtime) {
       checkWorldSize(
@@ -181,21 +188,19 @@ export const listDeployments = async (
 ): Promise<Paged<DeploymentAnswer>> => {
   const { organizationId, projectId } = ctx
   if (!(await ctx.scopeExists('world', { organizationId, projectId, worldId }))) throw notFound()
-  const rows = await ctx.db
-    .select()
-    .from(deployments)
-    .where(
-      and(
-        eq(deployments.organizationId, organizationId),
-        eq(deployments.projectId, projectId),
-        eq(deployments.worldId, worldId),
-        statuses.length === 0 ? undefined : inArray(deployments.status, [...statuses]),
-        whereAfterCursor(deployments, page),
-      ),
-    )
-    .orderBy(...listOrder(deployments))
-    .limit(page.limit + 1)
-  const { items, ...next } = toPaged(rows, page)
+  const read = await readPage(ctx, getTableColumns(deployments), {
+    from: deployments,
+    where: and(
+      eq(deployments.organizationId, organizationId),
+      eq(deployments.projectId, projectId),
+      eq(deployments.worldId, worldId),
+      statuses.length === 0 ? undefined : inArray(deployments.status, [...statuses]),
+      whereAfterCursor(deployments, page),
+    ),
+    orderBy: listOrder(deployments),
+    limit: page.limit,
+  })
+  const { items, ...next } = toPaged(read)
   return { ...next, items: items.map((row) => presentDeployment(row, ctx.publicUrl)) }
 }
 

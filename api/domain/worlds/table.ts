@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { getTableColumns, type SQL, sql } from 'drizzle-orm'
 import {
   type AnyPgColumn,
   bigint,
@@ -223,6 +223,47 @@ export const worldEvents = pgTable('world_events', eventColumns(), (table) => [
   index().on(table.worldId, table.createdAt, table.id),
 ])
 
+/** The columns that no response shows. Reading one of a thousand rows takes longer than the query for it. */
+const hidden = [
+  'state',
+  'program',
+  'estimatedCapacity',
+  'runningCapacity',
+  'runRevision',
+  'followedVersion',
+  'cluster',
+  'targetCluster',
+  'revision',
+  'statusVersion',
+  'applied',
+  'appliedResourceVersion',
+  'resourceUid',
+  'resourceName',
+  'refusal',
+  'deletingAt',
+  'purgeAt',
+  'removedAt',
+] as const
+
+const without = <T extends object, K extends keyof T>(columns: T, names: readonly K[]): Omit<T, K> =>
+  Object.fromEntries(Object.entries(columns).filter(([name]) => !names.includes(name as K))) as Omit<T, K>
+
+/** The columns of a world that its responses show. */
+export const shownColumns = without(getTableColumns(worlds), hidden)
+
+/** The columns of a world that realtime shows, and those that it compares. */
+export const statusColumns = {
+  ...without(shownColumns, ['manifest', 'metadata', 'sessions']),
+  followedVersion: worlds.followedVersion,
+  deletingAt: worlds.deletingAt,
+}
+
+/** The columns of a world that its resource depends on, and the small ones. */
+export const pushedColumns = without(getTableColumns(worlds), ['manifest', 'sessions', 'conditions'])
+
 export type WorldRow = typeof worlds.$inferSelect
+export type ShownWorld = Pick<WorldRow, keyof typeof shownColumns>
+export type PushedWorld = Pick<WorldRow, keyof typeof pushedColumns>
+export type StatusWorld = Pick<WorldRow, keyof typeof statusColumns>
 export type LaunchContextRow = typeof launchContexts.$inferSelect
 export type DeploymentRow = typeof deployments.$inferSelect

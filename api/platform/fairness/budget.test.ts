@@ -20,6 +20,30 @@ test('always lets a lease hold its free bytes', () => {
   expect(open('a').hold(11)).toBe('group')
 })
 
+test('tells how many bytes a lease could hold', () => {
+  const { open } = createBudget({ total: 100, perGroup: 60, free: 10 })
+  const [first, second, other] = [open('a'), open('a'), open('b')]
+  expect(first.hold(30)).toBeUndefined()
+  expect([first, second, other, open(undefined)].map(({ available }) => available())).toEqual([70, 50, 70, 90])
+  expect(first.hold(70)).toBeUndefined()
+  expect(second.available()).toBe(10)
+  expect(second.hold(11)).toBe('group')
+})
+
+test('gives back what exceeds the bytes that a lease keeps', () => {
+  const { open, heldBytes } = createBudget({ total: 100, perGroup: 100, free: 10 })
+  const lease = open('a')
+  lease.hold(60)
+  lease.keep(70)
+  expect(heldBytes()).toBe(50)
+  lease.keep(30)
+  expect(heldBytes()).toBe(20)
+  lease.keep(5)
+  expect(heldBytes()).toBe(0)
+  lease.end()
+  expect(heldBytes()).toBe(0)
+})
+
 test('gives back what a lease held, once', () => {
   const { open, heldBytes } = createBudget({ total: 100, perGroup: 100, free: 0 })
   const [first, second] = [open('a'), open('a')]

@@ -16,6 +16,10 @@ export type Lease = {
    * holds what it held before, and the result says what is short.
    */
   readonly hold: (bytes: number) => Shortage | undefined
+  /** Returns the most bytes that `hold` would accept now. */
+  readonly available: () => number
+  /** Gives back the bytes above `bytes`. */
+  readonly keep: (bytes: number) => void
   /** Gives all bytes back. */
   readonly end: () => void
 }
@@ -42,6 +46,10 @@ export const createBudget = ({ total, perGroup, free }: BudgetLimits): Budget =>
   return {
     open: (group) => {
       let held = 0
+      const giveBack = (bytes: number): void => {
+        add(group, -bytes)
+        held -= bytes
+      }
       return {
         hold: (bytes) => {
           const more = bytes - free - held
@@ -52,10 +60,12 @@ export const createBudget = ({ total, perGroup, free }: BudgetLimits): Budget =>
           held += more
           return undefined
         },
-        end: () => {
-          add(group, -held)
-          held = 0
+        available: () => {
+          const ofGroup = group === undefined ? Number.POSITIVE_INFINITY : perGroup - (groups.get(group) ?? 0)
+          return free + held + Math.min(ofGroup, total - used)
         },
+        keep: (bytes) => giveBack(Math.max(0, held - Math.max(0, bytes - free))),
+        end: () => giveBack(held),
       }
     },
     heldBytes: () => used,

@@ -6,7 +6,12 @@ import { Problem } from './problem.ts'
 
 const aRequest = (body: string | Uint8Array<ArrayBuffer>, type = 'application/json') =>
   new Request('http://x/', { method: 'POST', body, headers: { 'content-type': type } })
-const noLimit = { hold: () => undefined, end: () => undefined }
+const noLimit = {
+  hold: () => undefined,
+  available: () => Number.POSITIVE_INFINITY,
+  keep: () => undefined,
+  end: () => undefined,
+}
 const reader = { lease: noLimit, clock: createFakeClock() }
 const deep = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
 

@@ -39,7 +39,9 @@ export const cursorQuery = <Decoded>(
 const decodeCursor = (text: string): Cursor | undefined => {
   const [, ms = '', id] = cursorPattern.exec(text) ?? []
   return id === undefined ? undefined : { createdAt: new Date(Number.parseInt(ms, 16)), id }
-} /** The query parameters of a list. */
+}
+
+/** The query parameters of a list. */
 export const pageQuery = z.object({
   limit: boundedText(4)
     .regex(/^\d{1,4}$/, `must be a whole number, 1 to ${maxLimit}`)
@@ -65,11 +67,13 @@ export const pageQuery = z.object({
 export const toPage = (query: z.output<typeof pageQuery>): Page =>
   query.cursor === undefined ? { limit: query.limit } : { limit: query.limit, after: query.cursor }
 
-/** Converts `limit + 1` rows to a page. The extra row shows that a next page exists. */
-export const toPaged = <T extends Cursor>(rows: readonly T[], { limit }: Page): Paged<T> => {
-  const items = rows.slice(0, limit)
-  const last = items.at(-1)
-  return rows.length > limit && last ? { items, next: { createdAt: last.createdAt, id: last.id } } : { items }
+/** The rows of a page, in the order of the list. `hasMore` says that other rows follow. */
+export type PageRows<T> = { readonly rows: T[]; readonly hasMore: boolean }
+
+/** Returns a page with the cursor after its last row, if other rows follow. */
+export const toPaged = <T extends Cursor>({ rows, hasMore }: PageRows<T>): Paged<T> => {
+  const last = rows.at(-1)
+  return hasMore && last ? { items: rows, next: { createdAt: last.createdAt, id: last.id } } : { items: rows }
 }
 
 /** Returns the Link header (RFC 8288) for the next page, with the list's filters, or no header on the last page. */

@@ -2,7 +2,15 @@ import { expect, test } from 'vitest'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { readPicture } from './upload.ts'
 
-const reader = { lease: { hold: () => undefined, end: () => undefined }, clock: createFakeClock() }
+const reader = {
+  lease: {
+    hold: () => undefined,
+    available: () => Number.POSITIVE_INFINITY,
+    keep: () => undefined,
+    end: () => undefined,
+  },
+  clock: createFakeClock(),
+}
 const part = '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n'
 const file = '--b\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\ncontent\r\n'
 

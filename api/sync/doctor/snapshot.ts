@@ -4,7 +4,7 @@ import type { Limits } from '#api/domain/access/limits.ts'
 import { botDeployments } from '#api/domain/bots/table.ts'
 import { readLimits } from '#api/domain/organizations/limits/service.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
-import { worlds } from '#api/domain/worlds/table.ts'
+import { pushedColumns, worlds } from '#api/domain/worlds/table.ts'
 import type { Database } from '#api/platform/database/client.ts'
 import { clusterOutbox } from '#api/platform/outbox/table.ts'
 import { isEqualQuota, type ResourceQuota, resourceQuota } from '#api/sync/namespaces/quotas.ts'
@@ -45,7 +45,7 @@ export const readSnapshot = async (deps: SnapshotDeps): Promise<Snapshot> => {
 const readRows = async (deps: SnapshotDeps): Promise<DiagnosedRow[]> => {
   const { db, cluster } = deps
   const [worldRows, botRows, marks] = await Promise.all([
-    db.select().from(worlds).where(eq(worlds.cluster, cluster)),
+    db.select(pushedColumns).from(worlds).where(eq(worlds.cluster, cluster)),
     db.select().from(botDeployments).where(eq(botDeployments.cluster, cluster)),
     db.select({ kind: clusterOutbox.kind, id: clusterOutbox.id, seconds: dirtySeconds }).from(clusterOutbox),
   ])

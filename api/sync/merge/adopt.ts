@@ -1,5 +1,6 @@
 import type { Limits } from '#api/domain/access/limits.ts'
 import { applyPatch } from '#api/domain/worlds/patch.ts'
+import { explainSpecBytes } from '#api/domain/worlds/rowBytes.ts'
 import { createWorldBody } from '#api/domain/worlds/schema.ts'
 import { explainProfileForBots, explainSize } from '#api/domain/worlds/size.ts'
 import type { LaunchContextRow, Program, WorldRow } from '#api/domain/worlds/table.ts'
@@ -62,7 +63,8 @@ const worldRules = (row: WorldSpec, build: Build, facts: WorldFacts): Rule<World
     fields: ['/scaling', '/runtime/capacity'],
     refuse: ({ scaling: { profile }, runtime: { capacity } }) => explainSizeEdit({ profile, capacity }, row, facts),
   },
-  { fields: ['/metadata'], refuse: () => undefined },
+  { fields: ['/metadata'], refuse: (edited) => explainSpecBytes(edited, row) },
+  { fields: ['/runtime/args'], refuse: (edited) => explainSpecBytes(edited, row) },
 ]
 
 const explainSizeEdit = (

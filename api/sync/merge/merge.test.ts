@@ -232,6 +232,21 @@ test('puts the image back where REST names a build, and keeps it otherwise', () 
   expect(mergeWorld(sides, noBuild, facts).spec.runtime).toMatchObject({ image: 'own:1', args: ['--own'] })
 })
 
+test('puts back metadata and arguments that make the spec too large as JSON, and lets a large spec become smaller', () => {
+  // JSON escapes each character with five more.
+  const escaped = Array.from({ length: 4 }, () => '\u0001'.repeat(4_096))
+  const withLabels = (labels: Record<string, string>) => worldSpecSchema.parse({ metadata: { labels } })
+  const row = worldSpecSchema.parse({})
+  const large = withLabels(Object.fromEntries(escaped.entries()))
+  const refused = mergeWorld({ base: row, row, live: large, unreadable: [] }, noBuild, facts)
+  expect(refused.adopted).toEqual([])
+  expect(refused.reasons).toEqual([expect.stringContaining('the spec would have more than 61440 bytes as JSON')])
+  const args = worldSpecSchema.parse({ runtime: { args: escaped } })
+  expect(mergeWorld({ base: row, row, live: args, unreadable: [] }, noBuild, facts).spec.runtime.args).toEqual([])
+  const smaller = withLabels(Object.fromEntries(escaped.slice(1).entries()))
+  expect(mergeWorld({ base: large, row: large, live: smaller, unreadable: [] }, noBuild, facts).spec).toEqual(smaller)
+})
+
 test('without a record of the push, fields that the API manages are as it wrote them', () => {
   const applied = worldSpecSchema.parse({ displayName: 'One', revision: 1 })
   const row = worldSpecSchema.parse({ displayName: 'Three', revision: 3 })

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { type BotRow, botDeployments } from '#api/domain/bots/table.ts'
-import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
+import { type PushedWorld, pushedColumns, worlds } from '#api/domain/worlds/table.ts'
 import type { Database } from '#api/platform/database/client.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
 import { type Claimed, claimMarks, organizationOfMark, redirectMark, retryLater } from '#api/platform/outbox/outbox.ts'
@@ -123,7 +123,7 @@ export const createPush = (deps: PushDeps) => {
 /** A claimed mark, with its row as it was after the claim. A mark of an organization has none. */
 type Claim = {
   readonly claimed: Claimed
-  readonly world: WorldRow | undefined
+  readonly world: PushedWorld | undefined
   readonly bots: BotRow | undefined
 }
 
@@ -197,7 +197,7 @@ type Pushed = number | 'elsewhere' | (Applied & { readonly echo: KubeObject | un
 
 const worldsQuery = prepared((db) =>
   db
-    .select()
+    .select(pushedColumns)
     .from(worlds)
     .where(sql`${worlds.id} = any(${sql.placeholder('ids')})`)
     .prepare('pushed_worlds'),

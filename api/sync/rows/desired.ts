@@ -1,5 +1,5 @@
 import type { BotRow } from '#api/domain/bots/table.ts'
-import type { Program, WorldRow } from '#api/domain/worlds/table.ts'
+import type { Program, PushedWorld } from '#api/domain/worlds/table.ts'
 import { serverSettings } from '#shared/domain/world.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
@@ -33,7 +33,7 @@ export type Desired<Spec> = {
 }
 
 /** Returns the World of a row, in canonical form. */
-export const desiredWorld = (row: WorldRow, namespacePrefix: string): Desired<WorldSpec> => ({
+export const desiredWorld = (row: PushedWorld, namespacePrefix: string): Desired<WorldSpec> => ({
   apiVersion: groupVersion,
   kind: worldResource.kind,
   metadata: metadataOf(row, namespacePrefix, { [labels.worldId]: row.id }),
@@ -93,7 +93,7 @@ export const withTraceparent = <Spec extends { readonly revision?: number }>(
 }
 
 /** Returns the canonical spec of a world's row. */
-export const desiredSpec = (row: WorldRow): WorldSpec => {
+export const desiredSpec = (row: PushedWorld): WorldSpec => {
   const settings = serverSettings.parse(row)
   return worldSpecSchema.parse({
     displayName: row.name,
@@ -113,7 +113,7 @@ export const desiredSpec = (row: WorldRow): WorldSpec => {
 }
 
 /** Returns the program of the build, or else the one that kubectl set while REST names no build. */
-const programOf = ({ program, resolvedBuild, runtime }: WorldRow): Program => {
+const programOf = ({ program, resolvedBuild, runtime }: PushedWorld): Program => {
   const args = program.args ?? []
   if (resolvedBuild !== null) {
     const { image, contentId, probes } = resolvedBuild

@@ -1,4 +1,4 @@
-import { and, eq } from 'drizzle-orm'
+import { and, eq, getTableColumns } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import { botsExist } from '#api/domain/bots/service.ts'
 import { type BotRow, botEvents } from '#api/domain/bots/table.ts'
@@ -8,6 +8,7 @@ import { whereSuperseded } from '#api/domain/events/service.ts'
 import type { EventDraft } from '#api/domain/events/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { newestFirst, whereBeforeCursor } from '#api/platform/database/page.ts'
+import { readPage } from '#api/platform/database/readPage.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound } from '#api/platform/http/problem.ts'
 import type { NewId } from '#shared/ids.ts'
@@ -37,19 +38,17 @@ export const listBotEvents = async (
   { worldId, botDeploymentId, page }: { worldId: string; botDeploymentId: string; page: Page },
 ): Promise<Paged<EventAnswer>> => {
   if (!(await botsExist(ctx, { worldId, botDeploymentId }))) throw notFound()
-  const rows = await ctx.db
-    .select()
-    .from(botEvents)
-    .where(
-      and(
-        eq(botEvents.organizationId, ctx.organizationId),
-        eq(botEvents.projectId, ctx.projectId),
-        eq(botEvents.botDeploymentId, botDeploymentId),
-        whereBeforeCursor(botEvents, page),
-      ),
-    )
-    .orderBy(...newestFirst(botEvents))
-    .limit(page.limit + 1)
-  const { items, ...next } = toPaged(rows, page)
+  const read = await readPage(ctx, getTableColumns(botEvents), {
+    from: botEvents,
+    where: and(
+      eq(botEvents.organizationId, ctx.organizationId),
+      eq(botEvents.projectId, ctx.projectId),
+      eq(botEvents.botDeploymentId, botDeploymentId),
+      whereBeforeCursor(botEvents, page),
+    ),
+    orderBy: newestFirst(botEvents),
+    limit: page.limit,
+  })
+  const { items, ...next } = toPaged(read)
   return { ...next, items: items.map(presentEvent) }
 }

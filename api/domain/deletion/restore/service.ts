@@ -15,6 +15,7 @@ import { checkWorldSize } from '#api/domain/worlds/size.ts'
 import { launchContexts, type WorldRow, worlds } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
+import { readPage } from '#api/platform/database/readPage.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { markAllDirty } from '#api/platform/outbox/outbox.ts'
@@ -24,17 +25,21 @@ import { explainBotUse, noBotUse, sumBotUse, useOfBots } from '#shared/domain/bo
 export const listDeletedWorlds = async (ctx: Context, page: Page): Promise<Paged<DeletedWorld>> => {
   const { organizationId, projectId } = ctx
   if (!(await ctx.scopeExists('project', { organizationId, projectId, worldId: '' }))) throw notFound()
-  const rows = await ctx.db
-    .select()
-    .from(worlds)
-    .where(and(whereKept(ctx), whereAfterCursor(worlds, page)))
-    .orderBy(...listOrder(worlds))
-    .limit(page.limit + 1)
-  const { items, ...next } = toPaged(rows, page)
+  const read = await readPage(ctx, deletedColumns, {
+    from: worlds,
+    where: and(whereKept(ctx), whereAfterCursor(worlds, page)),
+    orderBy: listOrder(worlds),
+    limit: page.limit,
+  })
+  const { items, ...next } = toPaged(read)
   return { ...next, items: items.map(presentDeleted) }
 }
 
-const presentDeleted = ({ id, name, deletingAt, purgeAt, removedAt }: WorldRow): DeletedWorld => ({
+const { id, name, createdAt, deletingAt, purgeAt, removedAt, networking, admission } = worlds
+const deletedColumns = { id, name, createdAt, deletingAt, purgeAt, removedAt }
+type DeletedRow = Pick<WorldRow, keyof typeof deletedColumns>
+
+const presentDeleted = ({ id, name, deletingAt, purgeAt, removedAt }: DeletedRow): DeletedWorld => ({
   documentId: id,
   name,
   deletedAt: deletingAt?.toISOString() ?? '',
@@ -129,7 +134,8 @@ const restoreProjects = async (
 
 /** Restores the selected rows with their bots. Returns their ids. */
 const restoreWorlds = async (ctx: Context, tx: Transaction, where: SQL | undefined): Promise<string[]> => {
-  const rows = await tx.select().from(worlds).where(where).orderBy(worlds.id).for('update')
+  const columns = { id, removedAt, networking, admission }
+  const rows = await tx.select(columns).from(worlds).where(where).orderBy(worlds.id).for('update')
   const unfinished = rows.find(({ removedAt }) => removedAt === null)
   if (unfinished !== undefined) {
     throw new Problem(
@@ -210,7 +216,11 @@ const restoredName = (table: typeof worlds | typeof botDeployments, ids: readonl
  * Throws a 409 if the organization would exceed maxWorlds or a limit of its bots, and a 403 for a size over its limits or that
  * of a bot over the scaling profile of its world.
  */
-const checkLimits = async (ctx: Context, tx: Transaction, rows: readonly WorldRow[]): Promise<void> => {
+const checkLimits = async (
+  ctx: Context,
+  tx: Transaction,
+  rows: readonly Pick<WorldRow, 'id' | 'networking' | 'admission'>[],
+): Promise<void> => {
   const limits = await lockLimits(ctx, tx)
   for (const { networking, admission } of rows) {
     const size = { profile: networking.scaling.profile, capacity: admission.capacity }
@@ -246,7 +256,7 @@ const checkLimits = async (ctx: Context, tx: Transaction, rows: readonly WorldRo
 const checkBots = async (
   ctx: Context,
   tx: Transaction,
-  rows: readonly WorldRow[],
+  rows: readonly Pick<WorldRow, 'id' | 'networking'>[],
   limits: Pick<Limits, 'maxBotCpu' | 'maxBotMemory'>,
 ): Promise<void> => {
   const { cpu, memory, worldId } = botDeployments

@@ -1,4 +1,4 @@
-import { and, eq } from 'drizzle-orm'
+import { and, eq, getTableColumns } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import { testEventType } from '#api/domain/webhooks/events.ts'
 import { presentDelivery } from '#api/domain/webhooks/present.ts'
@@ -6,9 +6,12 @@ import type { DeliveriesQuery, DeliveryAnswer } from '#api/domain/webhooks/schem
 import { refuseIfOff, webhookExists, whereWebhook } from '#api/domain/webhooks/service.ts'
 import { webhookDeliveries, webhooks } from '#api/domain/webhooks/table.ts'
 import { newestFirst, whereBeforeCursor } from '#api/platform/database/page.ts'
+import { readPage } from '#api/platform/database/readPage.ts'
 import { type Paged, toPage, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
+
+const { data: _, ...shownColumns } = getTableColumns(webhookDeliveries)
 
 /** Returns a page of the deliveries of a webhook, newest first. */
 export const listDeliveries = async (
@@ -18,20 +21,18 @@ export const listDeliveries = async (
 ): Promise<Paged<DeliveryAnswer>> => {
   if (!(await webhookExists(ctx, webhookId))) throw notFound()
   const page = toPage(query)
-  const rows = await ctx.db
-    .select()
-    .from(webhookDeliveries)
-    .where(
-      and(
-        eq(webhookDeliveries.organizationId, ctx.organizationId),
-        eq(webhookDeliveries.webhookId, webhookId),
-        query.status && eq(webhookDeliveries.status, query.status),
-        whereBeforeCursor(webhookDeliveries, page),
-      ),
-    )
-    .orderBy(...newestFirst(webhookDeliveries))
-    .limit(page.limit + 1)
-  const { items, ...next } = toPaged(rows, page)
+  const read = await readPage(ctx, shownColumns, {
+    from: webhookDeliveries,
+    where: and(
+      eq(webhookDeliveries.organizationId, ctx.organizationId),
+      eq(webhookDeliveries.webhookId, webhookId),
+      query.status && eq(webhookDeliveries.status, query.status),
+      whereBeforeCursor(webhookDeliveries, page),
+    ),
+    orderBy: newestFirst(webhookDeliveries),
+    limit: page.limit,
+  })
+  const { items, ...next } = toPaged(read)
   return { ...next, items: items.map(presentDelivery) }
 }
 

@@ -1,4 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, sql } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import { presentEvent } from '#api/domain/events/present.ts'
 import type { EventAnswer } from '#api/domain/events/schema.ts'
@@ -8,6 +8,7 @@ import { type WorldRow, worldEvents } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { newestFirst, whereBeforeCursor } from '#api/platform/database/page.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
+import { readPage } from '#api/platform/database/readPage.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound } from '#api/platform/http/problem.ts'
 import type { NewId } from '#shared/ids.ts'
@@ -40,19 +41,17 @@ export const listWorldEvents = async (
 ): Promise<Paged<EventAnswer>> => {
   const { organizationId, projectId } = ctx
   if (!(await ctx.scopeExists('world', { organizationId, projectId, worldId }))) throw notFound()
-  const rows = await ctx.db
-    .select()
-    .from(worldEvents)
-    .where(
-      and(
-        eq(worldEvents.organizationId, organizationId),
-        eq(worldEvents.projectId, projectId),
-        eq(worldEvents.worldId, worldId),
-        whereBeforeCursor(worldEvents, page),
-      ),
-    )
-    .orderBy(...newestFirst(worldEvents))
-    .limit(page.limit + 1)
-  const { items, ...next } = toPaged(rows, page)
+  const read = await readPage(ctx, getTableColumns(worldEvents), {
+    from: worldEvents,
+    where: and(
+      eq(worldEvents.organizationId, organizationId),
+      eq(worldEvents.projectId, projectId),
+      eq(worldEvents.worldId, worldId),
+      whereBeforeCursor(worldEvents, page),
+    ),
+    orderBy: newestFirst(worldEvents),
+    limit: page.limit,
+  })
+  const { items, ...next } = toPaged(read)
   return { ...next, items: items.map(presentEvent) }
 }

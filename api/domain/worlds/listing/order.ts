@@ -26,7 +26,7 @@ export const toWorldPage = ({ limit, cursor, sort }: WorldsQuery): WorldPage => 
 }
 
 /** Returns the cursor of the page after this row. */
-export const cursorAfter = ({ field }: WorldOrder, row: WorldRow): string => {
+export const cursorAfter = ({ field }: WorldOrder, row: Pick<WorldRow, SortField | 'id'>): string => {
   const value = row[field]
   const encoded = value instanceof Date ? value.getTime().toString(16) : Buffer.from(value).toString('base64url')
   return `${encoded}.${row.id}`

@@ -1,11 +1,35 @@
-import { type AnyColumn, and, asc, count, desc, eq, gt, inArray, isNull, lt, or, type SQL, sql } from 'drizzle-orm'
+import {
+  type AnyColumn,
+  and,
+  asc,
+  count,
+  desc,
+  eq,
+  getTableColumns,
+  gt,
+  inArray,
+  isNull,
+  lt,
+  or,
+  type SQL,
+  sql,
+} from 'drizzle-orm'
 import { authoriseListing, pathOf } from '#api/domain/access/authorise.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import { readableWorlds, strongestVerb } from '#api/domain/access/permissions.ts'
 import { presentWorld } from '#api/domain/worlds/present.ts'
-import type { WorldAnswer, WorldCounts, WorldFields } from '#api/domain/worlds/schema.ts'
-import { launchContexts, worlds } from '#api/domain/worlds/table.ts'
+import type {
+  LaunchContextDetails,
+  Manifest,
+  Metadata,
+  Sessions,
+  WorldAnswer,
+  WorldCounts,
+  WorldFields,
+} from '#api/domain/worlds/schema.ts'
+import { launchContexts, shownColumns, worlds } from '#api/domain/worlds/table.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
+import { readPage } from '#api/platform/database/readPage.ts'
 import { type Page, toPaged } from '#api/platform/http/page.ts'
 import { notFound } from '#api/platform/http/problem.ts'
 import { type WorldPhase, worldPhases } from '#shared/enumerations.ts'
@@ -26,16 +50,37 @@ export const listWorlds = async (
 ): Promise<WorldsPage> => {
   authoriseListing(ctx)
   const { order, limit } = page
-  const rows = await selectWorlds(ctx, and(whereListed(ctx, filter), whereAfter(page)))
-    .orderBy(...orderBy(order))
-    .limit(limit + 1)
+  const where = and(whereListed(ctx, filter), whereAfter(page), isNull(worlds.deletingAt))
+  const columns = columnsFor(fields)
+  const { rows, hasMore } = await readPage(ctx, columns, { ...withContext, where, orderBy: orderBy(order), limit })
   if (rows.length === 0) await checkScopeExists(ctx)
-  const items = rows
-    .slice(0, limit)
-    .map(({ world, context }) => pickFields(presentWorld(world, context, verbOnWorld(ctx, world)), fields))
-  const last = rows.length > limit ? rows[limit - 1] : undefined
+  const items = rows.map(({ world, context }) =>
+    pickFields(presentWorld(world, context, verbOnWorld(ctx, world)), fields),
+  )
+  const last = hasMore ? rows.at(-1) : undefined
   return last === undefined ? { items } : { items, next: cursorAfter(order, last.world) }
 }
+
+/** The columns of worlds and their launch contexts. The large ones that the response does not show are not read. */
+const columnsFor = (fields: readonly (keyof WorldAnswer)[]) => {
+  const isShown = (field: keyof WorldAnswer): boolean => fields.length === 0 || fields.includes(field)
+  const { manifest, metadata, sessions } = shownColumns
+  return {
+    world: {
+      ...shownColumns,
+      manifest: isShown('manifest') ? manifest : unread<Manifest>(),
+      metadata: isShown('metadata') ? metadata : unread<Metadata>(),
+      sessions: isShown('sessions') ? sessions : unread<Sessions>(),
+    },
+    context: {
+      ...getTableColumns(launchContexts),
+      details: isShown('launchContext') ? launchContexts.details : unread<LaunchContextDetails>(),
+    },
+  }
+}
+
+/** A column that is not read: null, although its type says otherwise. Nothing shows it. */
+const unread = <T>() => sql<T>`null`
 
 const pickFields = (world: WorldAnswer, fields: readonly (keyof WorldAnswer)[]): WorldFields => {
   if (fields.length === 0) return world
@@ -64,23 +109,25 @@ const whereListed = (ctx: Context, filter: WorldFilter): SQL | undefined =>
 export const verbOnWorld = ({ principal }: Context, world: { organizationId: string; projectId: string; id: string }) =>
   strongestVerb(principal.permissions, pathOf(world.organizationId, world.projectId, world.id)) ?? 'r'
 
-/** Reads a page of worlds with their launch contexts, oldest first, without worlds that are being deleted. */
+/** Reads a page of worlds with the launch contexts, oldest first, without manifests and worlds that are being deleted. */
 export const readWorlds = async (ctx: Context, page: Page, where: SQL | undefined) => {
-  const rows = await selectWorlds(ctx, and(where, whereAfterCursor(worlds, page)))
-    .orderBy(...listOrder(worlds))
-    .limit(page.limit + 1)
-  return toPaged(
-    rows.map((row) => ({ ...row, id: row.world.id, createdAt: row.world.createdAt })),
-    page,
+  const { manifest: _, ...world } = shownColumns
+  const { rows, hasMore } = await readPage(
+    ctx,
+    { world, context: getTableColumns(launchContexts) },
+    {
+      ...withContext,
+      where: and(where, whereAfterCursor(worlds, page), isNull(worlds.deletingAt)),
+      orderBy: listOrder(worlds),
+      limit: page.limit,
+    },
   )
+  const keyed = rows.map((row) => ({ ...row, id: row.world.id, createdAt: row.world.createdAt }))
+  return toPaged({ rows: keyed, hasMore })
 }
 
-const selectWorlds = ({ db }: Context, where: SQL | undefined) =>
-  db
-    .select({ world: worlds, context: launchContexts })
-    .from(worlds)
-    .innerJoin(launchContexts, eq(launchContexts.worldId, worlds.id))
-    .where(and(where, isNull(worlds.deletingAt)))
+/** The worlds with their launch contexts. */
+const withContext = { from: worlds, join: [launchContexts, eq(launchContexts.worldId, worlds.id)] } as const
 
 /** Returns the condition for worlds after the page's cursor, in its order. */
 const whereAfter = ({ order, after }: Pick<WorldPage, 'order' | 'after'>): SQL | undefined => {

@@ -1,0 +1,133 @@
+import { is, SQL, sql } from 'drizzle-orm'
+import { PgColumn, type PgTable, type SelectedFields } from 'drizzle-orm/pg-core'
+import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types'
+import type { Lease } from '#api/platform/fairness/budget.ts'
+import { holdOrRefuse } from '#api/platform/http/inFlight.ts'
+import type { PageRows } from '#api/platform/http/page.ts'
+import type { Database, Transaction } from './client.ts'
+import { countFitting, cutIntoSlices } from './slices.ts'
+
+/** The most bytes of the rows of a page, unless its only row is larger. */
+const maxPageBytes = 8 * 1024 * 1024
+/** The bytes of a page that one query reads. A larger one is read in slices, because other requests wait while rows are parsed. */
+const wholeBytes = 3 * 1024 * 1024
+const sliceBytes = 512 * 1024
+/** The bytes of a row beside its text and JSON: numbers, times, and the names of its fields in the response. */
+const plainBytes = 1_024
+/** While a page is read, its rows and its response are in memory. */
+const copies = 2
+
+/** The fields of a row: columns and expressions, also in groups. The size of an expression does not count, so it must be small. */
+type Fields = Record<string, Field | Record<string, Field>>
+type Field = PgColumn | SQL
+
+/** A list: the rows that it shows, and their order. */
+export type List = {
+  readonly from: PgTable
+  readonly join?: readonly [table: PgTable, on: SQL]
+  readonly where: SQL | undefined
+  readonly orderBy: readonly SQL[]
+  readonly limit: number
+}
+
+/**
+ * Reads a page of a list, and whether other rows follow. It ends at the limit, at 8 MiB, or at the bytes that the request can still
+ * hold in memory, and has at least one row. Throws a 429 or 503 if the request cannot hold that row. The sizes are read first, and
+ * the bytes are held before the rows are read. Select only the columns that the list shows.
+ */
+export const readPage = async <Selected extends Fields>(
+  { db, lease }: { readonly db: Database; readonly lease: Lease },
+  fields: Selected,
+  list: List,
+): Promise<PageRows<SelectResultFields<Selected>>> => {
+  const sizes = await readSizes(db, fields, list)
+  // Without a wait until the bytes are held, so that no other request takes them.
+  const maxBytes = Math.min(maxPageBytes, lease.available() / copies)
+  const fitting = sizes.slice(0, countFitting(sizes.slice(0, list.limit), maxBytes))
+  const bytes = fitting.reduce((sum, each) => sum + each, 0)
+  holdOrRefuse(lease, bytes * copies)
+  const rows = await readRows(db, fields, {
+    list,
+    slices: cutIntoSlices(fitting, bytes <= wholeBytes ? bytes : sliceBytes),
+  })
+  return { rows: rows as SelectResultFields<Selected>[], hasMore: sizes.length > fitting.length }
+}
+
+const readRows = async (db: Database, fields: Fields, read: Slices): Promise<unknown[]> => {
+  const [first = 0, second] = read.slices
+  if (first === 0) return []
+  if (second === undefined) return select(db, fields, read.list).limit(first)
+  // In one snapshot, since a deletion between two slices would hide a row.
+  return db.transaction((tx) => readSlices(tx, fields, read), snapshot)
+}
+
+type Slices = { readonly list: List; readonly slices: readonly number[] }
+
+const snapshot = { isolationLevel: 'repeatable read', accessMode: 'read only' } as const
+
+const readSlices = async (tx: Transaction, fields: Fields, { list, slices }: Slices): Promise<unknown[]> => {
+  const rows: unknown[] = []
+  for (const count of slices) rows.push(...(await select(tx, fields, list).limit(count).offset(rows.length)))
+  return rows
+}
+
+const select = (db: Database | Transaction, fields: SelectedFields, { from, join, where, orderBy }: List) => {
+  const query = db.select(fields).from(from).$dynamic()
+  const joined = join === undefined ? query : query.innerJoin(...join)
+  return joined.where(where).orderBy(...orderBy)
+}
+
+/**
+ * Returns the bytes of each row up to the limit, and of one more, in the order of the list. It ends early when the rows fill a page.
+ * Postgres converts JSON to know its bytes, so it measures few large rows at first, and twice as many while they do not fill a page.
+ */
+const readSizes = async (db: Database, fields: Fields, list: List): Promise<number[]> => {
+  for (let measured = firstMeasured; ; measured *= 2) {
+    const sized = select(db, { bytes: sizeOf(fields, { list, measured }).as('bytes') }, list)
+      .limit(list.limit + 1)
+      .as('sized')
+    // One text, because parsing a thousand rows takes longer than the query.
+    const [row] = await db.select({ sizes: sql<string | null>`string_agg(bytes::text, ',')` }).from(sized)
+    const sizes = row?.sizes?.split(',').map(Number) ?? []
+    const known = sizes.findIndex((size) => size < 0)
+    if (known < 0 || measured > list.limit) return sizes
+    // The row that is not measured stands for those that follow the page.
+    if (countFitting(sizes.slice(0, known), maxPageBytes) < known) return sizes.slice(0, known)
+  }
+}
+
+/** The number of rows whose JSON is converted at first. */
+const firstMeasured = 64
+/**
+ * A row is small if its JSON has fewer bytes in the table and is not compressed. Such JSON is not converted: its text has at most
+ * about twice the bytes.
+ */
+const smallBytes = 1_536
+const storedFactor = 2
+
+/** Returns the bytes of a row, or -1 for a large one after the first `measured` rows. */
+const sizeOf = (fields: Fields, { list, measured }: { list: List; measured: number }): SQL => {
+  const columns = columnsOf(fields)
+  const texts = columns.filter((column) => column.getSQLType() === 'text')
+  const json = columns.filter((column) => column.getSQLType() === 'jsonb')
+  const add = (parts: SQL[]): SQL => sql.join(parts, sql` + `)
+  const plain = add([sql.raw(String(plainBytes)), ...texts.map((column) => sql`coalesce(octet_length(${column}), 0)`)])
+  if (json.length === 0) return plain
+  const stored = add(json.map((column) => sql`coalesce(pg_column_size(${column}), 0)`))
+  const compression = sql.join(
+    json.map((column) => sql`pg_column_compression(${column})`),
+    sql`, `,
+  )
+  const rank = sql`row_number() over (order by ${sql.join([...list.orderBy], sql`, `)})`
+  const bytes = add(json.map((column) => sql`coalesce(octet_length(${column}::text), 0)`))
+  return sql`case when ${stored} < ${smallBytes} and coalesce(${compression}) is null then ${plain} + ${storedFactor} * (${stored})
+    when ${rank} <= ${measured} then ${plain} + ${bytes} else -1 end`
+}
+
+const columnsOf = (fields: Fields): PgColumn[] =>
+  Object.values(fields).flatMap((field) => {
+    if (isColumn(field)) return [field]
+    return is(field, SQL) ? [] : columnsOf(field)
+  })
+
+const isColumn = (field: Fields[string]): field is PgColumn => is(field, PgColumn)
