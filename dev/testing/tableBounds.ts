@@ -1,4 +1,4 @@
-/** What bounds the rows of a table, and the test that shows it: a file and words of its title. */
+/** The bound of the rows of a table, and the test that shows it: a file and words of its title. */
 type TableBound = { readonly bound: string; readonly file: string; readonly title: string }
 
 const contract = 'test/integration/contract'
