@@ -73,7 +73,7 @@ describe('a bot larger than the scaling profile of its world', () => {
     expect((await call<Shown>('GET', path)).body.configuration).toMatchObject({ cpu: '0.25', memory: '2Gi' })
   })
 
-  test('keeps its world from a smaller profile, whoever changes it', async () => {
+  test('prevents a smaller profile of its world, over REST and with kubectl', async () => {
     const { call, worldId, make, namespace } = await aTenantWith({}, 'Capacity30')
     const { path } = await make({ count: 1, cpu: '251m' })
     await cluster.world(namespace, worldId).exists()
