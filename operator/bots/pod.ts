@@ -1,18 +1,10 @@
-import {
-  assemblePod,
-  buildProbes,
-  commonEnvironment,
-  type NewPod,
-  type Pod,
-  type Probes,
-  tenantLabels,
-} from '#operator/pods/pod.ts'
+import { assemblePod, commonLabels, type NewPod, type Pod } from '#operator/pods/pod.ts'
 import { minBotBytes } from '#shared/domain/bots.ts'
 import { scaleCpu, scaleMemoryBytes, toNumber } from '#shared/quantities.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { apiGroup, labels } from '#shared/resources/group.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
-import { botDeploymentIdOf, worldIdOf } from '#shared/resources/resourceId.ts'
+import { botDeploymentIdOf } from '#shared/resources/resourceId.ts'
 import type { World } from '#shared/resources/world.ts'
 import type { BotSettings } from './settings.ts'
 
@@ -61,6 +53,8 @@ export const buildBotPod = (
 ): NewPod =>
   assemblePod({
     owner: bots,
+    world,
+    runId: bot.runId,
     settings,
     policy,
     name: botName(bots.metadata.name, bot.index),
@@ -74,41 +68,29 @@ export const buildBotPod = (
       name: 'bot',
       image: settings.image,
       args: bots.spec.args,
-      env: environment(bots, world, bot, settings),
+      env: environment(bots, bot),
       ports: [],
-      probes: botProbes(settings),
+      probes: botProbes,
       resources: resources(bots, settings),
     },
   })
 
 /**
- * Returns the probes of a bot. They are less frequent than those of a server, because a node runs many bots and no user waits
- * for a single one. A bot counts as started once it is alive, because it may wait without a limit to enter the world.
+ * The probes of a bot are less frequent than those of a server, because a node runs many bots and no user waits for a single
+ * one. A bot counts as started once it is alive, because it may wait without a limit to enter the world.
  */
-const botProbes = ({ startDeadlineMs }: BotSettings): Probes =>
-  buildProbes({ startPath: '/healthz', startDeadlineMs, readyEverySeconds: 2, aliveEverySeconds: 20 })
+const botProbes = { startPath: '/healthz', readyEverySeconds: 2, aliveEverySeconds: 20 } as const
 
+// A bot deployment that was created by hand has no tenant labels: they are those of its world.
 const podLabels = (bots: BotDeployment, world: World, { runId }: Bot): Record<string, string> => ({
-  // A bot deployment that was created by hand has no tenant labels.
-  ...tenantLabels(bots, world),
-  [labels.world]: world.metadata.name,
-  [labels.worldId]: worldIdOf(world),
-  [labels.run]: runId,
+  ...commonLabels({ owner: bots, world, runId }),
   [labels.botDeployment]: bots.metadata.name,
   [labels.botDeploymentId]: botDeploymentIdOf(bots),
   [labels.name]: 'bot',
   [labels.component]: 'bot',
-  [labels.instance]: bots.metadata.name,
-  [labels.managedBy]: 'orrery-operator',
 })
 
-const environment = (
-  bots: BotDeployment,
-  world: World,
-  { runId, address, index }: Bot,
-  { publicUrl }: BotSettings,
-): Record<string, string | undefined> => ({
-  ...commonEnvironment({ worldId: worldIdOf(world), runId, tenant: tenantLabels(bots, world), publicUrl }),
+const environment = (bots: BotDeployment, { address, index }: Bot): Record<string, string> => ({
   ORRERY_WORLD_ADDRESS: address,
   ORRERY_BOT_DEPLOYMENT_ID: botDeploymentIdOf(bots),
   ORRERY_BOT_INDEX: String(index),

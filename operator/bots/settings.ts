@@ -9,13 +9,9 @@ export type BotSettings = RestartSettings &
   StopSettings & {
     /** The image of all bots. Without one, no bot is created and each bot deployment reports it. */
     readonly image: string | undefined
-    /** The URL at which bots reach the API. */
-    readonly publicUrl: string
     /** The limits of each profile, which no bot of a world exceeds. */
     readonly profiles: ScalingProfiles
     /** The part of a limit that a pod requests, above 0 and at most 1. */
     readonly memoryRequestRatio: number
     readonly cpuRequestRatio: number
-    /** The time in which a bot must answer its first probe. */
-    readonly startDeadlineMs: number
   }

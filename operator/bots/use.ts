@@ -1,3 +1,4 @@
+import { createUseSums } from '#operator/lifecycle/useSums.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import { addBotUse, type BotUse, maxBotUse, noBotUse, subtractBotUse, useOfBots } from '#shared/domain/botUse.ts'
 
@@ -22,45 +23,21 @@ export type BotUses = {
   of(deploymentKey: string): UseOf
 }
 
-type Entry = { readonly pods: BotUse; readonly reserved: BotUse }
-
-const noEntry: Entry = { pods: noBotUse, reserved: noBotUse }
-const isNone = ({ millicores, bytes }: BotUse): boolean => millicores === 0 && bytes === 0
-
-/**
- * Creates the sums, in constant time for each change: a namespace can have thousands of bots. A reservation counts until
- * the next plan of its bot deployment, so that others take neither the room of a pod that the cache does not show yet nor
- * that of a bot before its restart.
- */
+/** Creates the sums. A reservation keeps the room of a pod that the cache does not show yet, and of a bot before its restart. */
 export const createBotUses = (): BotUses => {
   const pods = new Map<string, { readonly deploymentKey: string; readonly use: BotUse }>()
-  const entries = new Map<string, Entry>()
-  const sums = new Map<string, BotUse>()
-  const entryOf = (key: string): Entry => entries.get(key) ?? noEntry
-  const countedOf = (key: string): BotUse => maxBotUse(entryOf(key).pods, entryOf(key).reserved)
-  const sumOf = (key: string): BotUse => sums.get(namespaceOf(key)) ?? noBotUse
-  const change = (key: string, changed: Partial<Entry>): void => {
-    const others = subtractBotUse(sumOf(key), countedOf(key))
-    const entry = { ...entryOf(key), ...changed }
-    if (isNone(entry.pods) && isNone(entry.reserved)) entries.delete(key)
-    else entries.set(key, entry)
-    const sum = addBotUse(others, countedOf(key))
-    if (isNone(sum)) sums.delete(namespaceOf(key))
-    else sums.set(namespaceOf(key), sum)
-  }
+  const sums = createUseSums({ none: noBotUse, add: addBotUse, subtract: subtractBotUse, max: maxBotUse })
   return {
     setPod: (podKey, deploymentKey, use) => {
       const before = pods.get(podKey)
       if (before !== undefined) {
-        change(before.deploymentKey, { pods: subtractBotUse(entryOf(before.deploymentKey).pods, before.use) })
+        sums.show(before.deploymentKey, subtractBotUse(sums.shownOf(before.deploymentKey), before.use))
       }
-      if (isNone(use)) pods.delete(podKey)
+      if (use === noBotUse) pods.delete(podKey)
       else pods.set(podKey, { deploymentKey, use })
-      change(deploymentKey, { pods: addBotUse(entryOf(deploymentKey).pods, use) })
+      sums.show(deploymentKey, addBotUse(sums.shownOf(deploymentKey), use))
     },
-    reserve: (key, reserved) => change(key, { reserved }),
-    of: (key) => ({ own: entryOf(key).pods, others: subtractBotUse(sumOf(key), countedOf(key)) }),
+    reserve: sums.reserve,
+    of: (key) => ({ own: sums.shownOf(key), others: sums.othersOf(key) }),
   }
 }
-
-const namespaceOf = (key: string): string => key.slice(0, key.indexOf('/'))

@@ -45,7 +45,8 @@ export const updateConditions = (
 ): Condition[] => {
   const states: ConditionState[] = [
     { type: 'Ready', holds: ready, reason, message },
-    { type: 'Progressing', holds: progressing, reason, message },
+    // A problem is explained by Ready and Degraded; Progressing would repeat the same sentences.
+    { type: 'Progressing', holds: progressing, reason, message: trouble === undefined ? message : '' },
     trouble === undefined
       ? { type: 'Degraded', holds: false, reason: 'AsExpected', message: '' }
       : { type: 'Degraded', holds: true, reason: trouble.reason, message: trouble.message },

@@ -5,6 +5,8 @@ import { type Json, type KubeObject, type ObjectMeta, ownerReference } from '#sh
 import { withDefined } from '#shared/optional.ts'
 import { labels } from '#shared/resources/group.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
+import { worldIdOf } from '#shared/resources/resourceId.ts'
+import type { World } from '#shared/resources/world.ts'
 
 type PodSpec = Json<V1PodSpec>
 type PodStatus = Json<V1PodStatus>
@@ -37,16 +39,26 @@ export type PodSettings = {
   readonly hostUsers: boolean
   /** The allowed registries in namespaces whose policy has none. */
   readonly imageRegistries: readonly string[]
+  /** The URL at which servers and bots reach the API. */
+  readonly publicUrl: string
+  /** The time in which a server must become Ready, and a bot must answer its first probe. */
+  readonly startDeadlineMs: number
 }
 
 /** A Pod to create. */
 export type NewPod = KubeObject & { spec: PodSpec }
 
-/** The probes of a container. */
-export type Probes = Pick<Container, 'startupProbe' | 'readinessProbe' | 'livenessProbe'>
+/** The owner of a pod, and the world and run that it serves. */
+type PodIdentity = { readonly owner: KubeObject; readonly world: World; readonly runId: string }
 
-type PodParts = {
-  readonly owner: KubeObject
+/** The probes of a container. Readiness and liveness count only after `startPath` has responded. */
+type ProbeTimes = {
+  readonly startPath: '/readyz' | '/healthz'
+  readonly readyEverySeconds: number
+  readonly aliveEverySeconds: number
+}
+
+type PodParts = PodIdentity & {
   readonly settings: PodSettings
   readonly policy: NamespacePolicy
   readonly name: string
@@ -62,9 +74,11 @@ type PodParts = {
     readonly name: PodRole
     readonly image: string
     readonly args: readonly string[]
+    /** The environment variables beside those that servers and bots have in common. */
     readonly env: Readonly<Record<string, string | undefined>>
     readonly ports: NonNullable<Container['ports']>
-    readonly probes: Probes
+    /** Undefined for an image without HTTP endpoints. */
+    readonly probes: ProbeTimes | undefined
     readonly resources: Required<Pick<NonNullable<Container['resources']>, 'limits' | 'requests'>>
   }
 }
@@ -101,9 +115,12 @@ export const assemblePod = (parts: PodParts): NewPod => {
           image: container.image,
           imagePullPolicy: settings.imagePullPolicy,
           args: args.map(escapeReferences),
-          env: Object.entries(env).map(([name, value]) => ({ name, value: escapeReferences(value ?? '') })),
+          env: Object.entries({ ...commonEnvironment(parts), ...env }).map(([name, value]) => ({
+            name,
+            value: escapeReferences(value ?? ''),
+          })),
           ports: [...ports, { name: 'health', containerPort: healthPort, protocol: 'TCP' }],
-          ...container.probes,
+          ...(container.probes && buildProbes(container.probes, settings)),
           // Nothing is requested, because a node may not report its ephemeral storage.
           resources: {
             limits: { ...limits, 'ephemeral-storage': storageLimit },
@@ -145,35 +162,42 @@ const containerSecurity = {
 const startSlackSeconds = 60
 
 /**
- * Builds the probes of a container. Readiness and liveness count only after `startPath` has responded. The container has
- * longer than the start deadline for that, so that the operator decides about a late start before the kubelet does.
+ * Builds the probes of a container. It has longer than the start deadline for its first response, so that the operator
+ * decides about a late start before the kubelet does.
  */
-export const buildProbes = (options: {
-  readonly startPath: '/readyz' | '/healthz'
-  readonly startDeadlineMs: number
-  readonly readyEverySeconds: number
-  readonly aliveEverySeconds: number
-}): Probes => ({
+const buildProbes = (
+  { startPath, readyEverySeconds, aliveEverySeconds }: ProbeTimes,
+  { startDeadlineMs }: PodSettings,
+): Pick<Container, 'startupProbe' | 'readinessProbe' | 'livenessProbe'> => ({
   startupProbe: {
-    httpGet: { path: options.startPath, port: 'health' },
-    periodSeconds: options.readyEverySeconds,
+    httpGet: { path: startPath, port: 'health' },
+    periodSeconds: readyEverySeconds,
     timeoutSeconds: 2,
-    failureThreshold: Math.ceil((options.startDeadlineMs / 1_000 + startSlackSeconds) / options.readyEverySeconds),
+    failureThreshold: Math.ceil((startDeadlineMs / 1_000 + startSlackSeconds) / readyEverySeconds),
   },
   readinessProbe: {
     httpGet: { path: '/readyz', port: 'health' },
-    periodSeconds: options.readyEverySeconds,
+    periodSeconds: readyEverySeconds,
     timeoutSeconds: 2,
   },
   livenessProbe: {
     httpGet: { path: '/healthz', port: 'health' },
-    periodSeconds: options.aliveEverySeconds,
+    periodSeconds: aliveEverySeconds,
     timeoutSeconds: 5,
   },
 })
 
-/** Returns the organization and project labels; each comes from the first of the objects that has it. */
-export const tenantLabels = (...sources: readonly { metadata: ObjectMeta }[]): Record<string, string> =>
+/** Returns the labels that all pods and services of a run have in common. The tenant comes from the owner, or else the world. */
+export const commonLabels = ({ owner, world, runId }: PodIdentity): Record<string, string> => ({
+  ...tenantLabels(owner, world),
+  [labels.world]: world.metadata.name,
+  [labels.worldId]: worldIdOf(world),
+  [labels.run]: runId,
+  [labels.instance]: owner.metadata.name,
+  [labels.managedBy]: 'orrery-operator',
+})
+
+const tenantLabels = (...sources: readonly { metadata: ObjectMeta }[]): Record<string, string> =>
   Object.fromEntries(
     [labels.organization, labels.project].flatMap((key) => {
       const value = sources.map(({ metadata }) => metadata.labels?.[key]).find((each) => each !== undefined)
@@ -181,21 +205,18 @@ export const tenantLabels = (...sources: readonly { metadata: ObjectMeta }[]): R
     }),
   )
 
-/** The environment variables that servers and bots have in common. */
-export const commonEnvironment = (options: {
-  readonly worldId: string
-  readonly runId: string
-  readonly tenant: Readonly<Record<string, string>>
-  readonly publicUrl: string
-}): Record<string, string | undefined> => ({
-  ORRERY_WORLD_ID: options.worldId,
-  ORRERY_RUN_ID: options.runId,
-  ORRERY_ORGANIZATION_ID: options.tenant[labels.organization],
-  ORRERY_PROJECT_ID: options.tenant[labels.project],
-  ORRERY_DEPLOYMENT_ID: deploymentIdOfRun(options.runId),
-  ORRERY_API_URL: options.publicUrl,
-  ORRERY_REALTIME_URL: new URL('/api/realtime/connect/', options.publicUrl.replace(/^http/, 'ws')).href,
-})
+const commonEnvironment = ({ owner, world, runId, settings }: PodParts): Record<string, string | undefined> => {
+  const tenant = tenantLabels(owner, world)
+  return {
+    ORRERY_WORLD_ID: worldIdOf(world),
+    ORRERY_RUN_ID: runId,
+    ORRERY_ORGANIZATION_ID: tenant[labels.organization],
+    ORRERY_PROJECT_ID: tenant[labels.project],
+    ORRERY_DEPLOYMENT_ID: deploymentIdOfRun(runId),
+    ORRERY_API_URL: settings.publicUrl,
+    ORRERY_REALTIME_URL: new URL('/api/realtime/connect/', settings.publicUrl.replace(/^http/, 'ws')).href,
+  }
+}
 
 /** Escapes `$(NAME)`, which Kubernetes would expand in arguments and values: users' text is passed on unchanged. */
 const escapeReferences = (text: string): string => text.replaceAll('$(', '$$$$(')

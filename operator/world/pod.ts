@@ -1,18 +1,9 @@
-import {
-  assemblePod,
-  buildProbes,
-  commonEnvironment,
-  type NewPod,
-  type Pod,
-  type Probes,
-  tenantLabels,
-} from '#operator/pods/pod.ts'
+import { assemblePod, commonLabels, type NewPod, type Pod } from '#operator/pods/pod.ts'
 import { digestOf } from '#shared/digest.ts'
 import { gamePort } from '#shared/domain/ports.ts'
 import { runtimeSettings, settingVariable } from '#shared/domain/world.ts'
 import { apiGroup, labels } from '#shared/resources/group.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
-import { worldIdOf } from '#shared/resources/resourceId.ts'
 import { capturedRunFields, type World, type WorldRun } from '#shared/resources/world.ts'
 import { placementFields } from './placement.ts'
 import { profileResources } from './run.ts'
@@ -25,6 +16,8 @@ import type { WorldSettings } from './settings.ts'
 export const buildPod = (world: World, run: WorldRun, settings: WorldSettings, policy: NamespacePolicy = {}): NewPod =>
   assemblePod({
     owner: world,
+    world,
+    runId: run.id,
     settings,
     policy,
     name: world.metadata.name,
@@ -38,22 +31,21 @@ export const buildPod = (world: World, run: WorldRun, settings: WorldSettings, p
       name: 'server',
       image: run.image,
       args: run.args,
-      env: environment(world, run, settings),
+      env: environment(world, run),
       ports: [
         { name: 'game-tcp', containerPort: gamePort, protocol: 'TCP' },
         { name: 'game-udp', containerPort: gamePort, protocol: 'UDP' },
       ],
-      probes: run.probes ? serverProbes(settings) : {},
+      probes: run.probes ? serverProbes : undefined,
       resources: resources(run, settings),
     },
   })
 
 /**
- * Returns the probes of a server. Liveness counts only after the server was ready, because loading a map may block it for
- * minutes. Readiness is checked every second, because players wait for it.
+ * Liveness counts only once the server was ready, because loading a map may block it for minutes. Readiness is checked every
+ * second, because players wait for it.
  */
-const serverProbes = ({ startDeadlineMs }: WorldSettings): Probes =>
-  buildProbes({ startPath: '/readyz', startDeadlineMs, readyEverySeconds: 1, aliveEverySeconds: 10 })
+const serverProbes = { startPath: '/readyz', readyEverySeconds: 1, aliveEverySeconds: 10 } as const
 
 const digestAnnotation = `${apiGroup}/run-digest`
 
@@ -66,22 +58,12 @@ const capturedDigest = (run: WorldRun): string => digestOf(capturedRunFields.map
 
 /** Returns the labels of the pod and the service of a run. */
 export const serverLabels = (world: World, run: WorldRun): Record<string, string> => ({
-  ...tenantLabels(world),
-  [labels.world]: world.metadata.name,
-  [labels.worldId]: worldIdOf(world),
-  [labels.run]: run.id,
+  ...commonLabels({ owner: world, world, runId: run.id }),
   [labels.name]: 'world-server',
   [labels.component]: 'world',
-  [labels.instance]: world.metadata.name,
-  [labels.managedBy]: 'orrery-operator',
 })
 
-const environment = (
-  world: World,
-  run: WorldRun,
-  { publicUrl }: WorldSettings,
-): Record<string, string | undefined> => ({
-  ...commonEnvironment({ worldId: worldIdOf(world), runId: run.id, tenant: tenantLabels(world), publicUrl }),
+const environment = (world: World, run: WorldRun): Record<string, string | undefined> => ({
   ...Object.fromEntries(
     Object.entries(runtimeSettings.parse(run)).map(([setting, value]) => [settingVariable(setting), String(value)]),
   ),

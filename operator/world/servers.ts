@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
+import { createUseSums, namespaceOf } from '#operator/lifecycle/useSums.ts'
 import { type Pod, runIdOf } from '#operator/pods/pod.ts'
 import {
   addUse,
@@ -39,78 +39,62 @@ const useOf = (run: Sized | undefined, { profiles }: Pick<WorldSettings, 'profil
 /** Reports whether no container of a pod runs any more. */
 export const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'
 
-/** The use of the worlds of each namespace, with what is reserved for runs that begin. A key is `namespace/name`. */
+/** The use of the worlds of each namespace, with the reservations of runs that begin. A key is `namespace/name`. */
 export type ServerUse = {
   /** Sets the use of a world as the caches show it. */
   set(key: string, use: RunUse): void
   /** Returns the use of the other worlds of the namespace. */
   othersOf(key: string): RunUse
-  /** Reserves the use of a run that begins, or nothing with `noUse`. It counts until the next call for the same world. */
+  /** Reserves the use of a run that begins, or nothing with `noUse`. The world no longer waits. */
   reserve(key: string, use: RunUse): void
-  /** Reserves nothing, until there is room for that use: then reserves it and calls `retry`, for the world that waits longest first. */
+  /** Makes the world wait. When there is room, reserves the use and calls `retry`, first for the world that waits longest. */
   wait(key: string, use: RunUse, limits: RunLimits): void
   /** Sets the limits for the worlds of a namespace that wait. */
   limit(namespace: string, limits: RunLimits): void
 }
 
 /** The worlds of a namespace that wait, with the use that each needs, in the order in which they began to wait. */
-type Line = { limits: RunLimits; readonly uses: Map<string, RunUse> }
+type Waiting = { limits: RunLimits; readonly uses: Map<string, RunUse> }
 
-/** Creates the sums. A change takes constant time unless it frees room for which worlds wait: thousands may start at once. */
+/** Creates the sums. When a change leaves more room in a namespace, the worlds that wait there get it. */
 export const createServerUse = (retry: (key: string) => void): ServerUse => {
-  const shown = new Map<string, RunUse>()
-  const reserved = new Map<string, RunUse>()
-  const sums = new Map<string, RunUse>()
-  const lines = new Map<string, Line>()
-
-  const useOf = (key: string): RunUse => maxUse(shown.get(key) ?? noUse, reserved.get(key) ?? noUse)
-  const othersOf = (key: string): RunUse => subtractUse(sums.get(namespaceOf(key)) ?? noUse, useOf(key))
-  /** Sets a use, and gives the room that it leaves to the line. */
-  const write = (uses: Map<string, RunUse>, key: string, use: RunUse): void => {
-    const [before, others] = [useOf(key), othersOf(key)]
-    if (isDeepStrictEqual(use, noUse)) uses.delete(key)
-    else uses.set(key, use)
-    const sum = addUse(others, useOf(key))
-    if (isDeepStrictEqual(sum, noUse)) sums.delete(namespaceOf(key))
-    else sums.set(namespaceOf(key), sum)
-    if (!isDeepStrictEqual(maxUse(before, useOf(key)), useOf(key))) serve(namespaceOf(key))
-  }
-  /** Gives room to the worlds of a line that fit into it. One that does not fit is passed over. */
+  const waiting = new Map<string, Waiting>()
+  /** Gives room to the worlds that wait. One that needs more than there is is passed over. */
   const serve = (namespace: string): void => {
-    const line = lines.get(namespace)
-    for (const [key, use] of line?.uses ?? []) {
-      if (line === undefined || explainRunLimit(use, othersOf(key), line.limits) !== undefined) continue
-      leave(key)
-      write(reserved, key, use)
+    const { limits, uses } = waiting.get(namespace) ?? {}
+    for (const [key, use] of uses ?? []) {
+      if (limits === undefined || explainRunLimit(use, sums.othersOf(key), limits) !== undefined) continue
+      stopWaiting(key)
+      sums.reserve(key, use)
       retry(key)
     }
   }
-  const leave = (key: string): void => {
-    const line = lines.get(namespaceOf(key))
-    line?.uses.delete(key)
-    if (line?.uses.size === 0) lines.delete(namespaceOf(key))
+  const stopWaiting = (key: string): void => {
+    const namespace = namespaceOf(key)
+    const uses = waiting.get(namespace)?.uses
+    uses?.delete(key)
+    if (uses?.size === 0) waiting.delete(namespace)
   }
+  const sums = createUseSums({ none: noUse, add: addUse, subtract: subtractUse, max: maxUse }, serve)
   return {
-    set: (key, use) => write(shown, key, use),
-    othersOf,
+    set: sums.show,
+    othersOf: sums.othersOf,
     reserve: (key, use) => {
-      leave(key)
-      write(reserved, key, use)
+      stopWaiting(key)
+      sums.reserve(key, use)
     },
     wait: (key, use, limits) => {
-      const line = lines.get(namespaceOf(key)) ?? { limits, uses: new Map() }
-      lines.set(namespaceOf(key), line)
-      line.limits = limits
-      line.uses.set(key, use)
-      write(reserved, key, noUse)
+      const here = waiting.get(namespaceOf(key)) ?? { limits, uses: new Map() }
+      waiting.set(namespaceOf(key), here)
+      here.limits = limits
+      here.uses.set(key, use)
+      sums.reserve(key, noUse)
     },
     limit: (namespace, limits) => {
-      const line = lines.get(namespace)
-      if (line === undefined) return
-      line.limits = limits
+      const here = waiting.get(namespace)
+      if (here === undefined) return
+      here.limits = limits
       serve(namespace)
     },
   }
 }
-
-const namespaceOf = (key: string): string => key.slice(0, key.indexOf('/'))

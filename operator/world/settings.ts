@@ -13,8 +13,6 @@ export type WorldSettings = RestartSettings &
   StopSettings & {
     /** The image of a world without one. */
     readonly defaultServerImage: string
-    /** The URL at which servers reach the API. */
-    readonly publicUrl: string
     /** The limits of each profile, for new runs. */
     readonly profiles: ScalingProfiles
     /** The placement of servers by group and region; the first entry that matches counts. */
@@ -24,8 +22,6 @@ export type WorldSettings = RestartSettings &
     /** The part of a limit that a pod requests, above 0 and at most 1. */
     readonly memoryRequestRatio: number
     readonly cpuRequestRatio: number
-    /** The time in which a server must become Ready. */
-    readonly startDeadlineMs: number
     /** The time after which a server that is no longer Ready counts as failed. */
     readonly notReadyDeadlineMs: number
     /** After this time without a report from a node, its servers count as ended; 0 means never. */

@@ -69,6 +69,15 @@ describe('a run does not begin', () => {
     )
   })
 
+  test('and Ready and Degraded explain it, while Progressing does not repeat the sentences', () => {
+    const { message, conditions = [] } = planBeside({ capacity: 40 }, unnamed()).status
+    expect(conditions.map(({ type, message: each }) => [type, each])).toEqual([
+      ['Degraded', message],
+      ['Progressing', ''],
+      ['Ready', message],
+    ])
+  })
+
   test('while the limits cannot be read', () => {
     const planned = planBeside({}, unnamed(), { policy: { isInvalid: true } })
     expect([verbs(planned), planned.status.phase, planned.need]).toEqual([[], 'Inactive', undefined])
