@@ -97,19 +97,19 @@ export const leaving = { metadata: { deletionTimestamp: at(startMs) } }
 export const readyBots = (count: number): Pod[] =>
   Array.from({ length: count }, (_, index) => aBot(index, { status: ready }))
 
-export type Scene = Partial<PlanInput> & { bots: BotDeployment }
+export type TestInput = Partial<PlanInput> & { bots: BotDeployment }
 
 /** Plans one reconcile. By default, the world is Active and there are no pods. */
-export const planFor = (scene: Scene): Plan =>
+export const planFor = (input: TestInput): Plan =>
   plan({
     world: active(),
     pods: [],
-    use: { own: sumBotUse((scene.pods ?? []).map(useOfBotPod)), others: noBotUse },
+    use: { own: sumBotUse((input.pods ?? []).map(useOfBotPod)), others: noBotUse },
     policy: {},
     settings,
     nowMs: startMs,
-    siblings: [scene.bots],
-    ...scene,
+    siblings: [input.bots],
+    ...input,
   })
 
 /** The indexes of the bots that a plan creates. */
@@ -120,9 +120,9 @@ export const deletedIndexes = ({ steps }: Plan): number[] =>
   steps.flatMap((step) => (step.verb === 'deletePod' ? [indexOf('bot-1', step.pod.metadata.name) ?? -1] : []))
 
 /** Executes a plan: its status is written, pods are created Pending and deleted at once. */
-export const executePlan = (scene: Scene, planned: Plan): Scene => {
+export const executePlan = (input: TestInput, planned: Plan): TestInput => {
   const gone = new Set(deletedIndexes(planned))
-  const kept = (scene.pods ?? []).filter(({ metadata }) => !gone.has(indexOf('bot-1', metadata.name) ?? -1))
+  const kept = (input.pods ?? []).filter(({ metadata }) => !gone.has(indexOf('bot-1', metadata.name) ?? -1))
   const added = planned.steps.flatMap((step) =>
     step.verb === 'createPod'
       ? [
@@ -134,13 +134,13 @@ export const executePlan = (scene: Scene, planned: Plan): Scene => {
         ]
       : [],
   )
-  const bots = { ...scene.bots, status: planned.status }
-  return { ...scene, bots, siblings: [bots], pods: [...kept, ...added] }
+  const bots = { ...input.bots, status: planned.status }
+  return { ...input, bots, siblings: [bots], pods: [...kept, ...added] }
 }
 
 /** Plans and executes until no step is left for this time. */
-export const settle = (scene: Scene): Scene => {
-  let now = scene
+export const settle = (input: TestInput): TestInput => {
+  let now = input
   for (let round = 0; round < 20; round += 1) {
     const planned = planFor(now)
     now = executePlan(now, planned)

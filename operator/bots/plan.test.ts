@@ -15,11 +15,11 @@ import {
   planFor,
   ready,
   readyBots,
-  type Scene,
   settings,
   settle,
   someBots,
   startedIn,
+  type TestInput,
 } from './fixtures.ts'
 import { shareOf } from './limit.ts'
 import { maxBurst } from './step.ts'
@@ -30,7 +30,7 @@ describe('phase, reason and message', () => {
   const noImage = { ...settings, image: undefined }
   const expired = { spec: { durationMinutes: 1 }, ...startedIn(runA) }
   const going = { deletionTimestamp: at(startMs), finalizers: ['orrery.dev/api'] }
-  test.each<[string, Scene, string, string, string]>([
+  test.each<[string, TestInput, string, string, string]>([
     ['no world', { bots: someBots(3), world: undefined }, 'Pending', 'WorldNotFound', 'does not exist'],
     [
       'a new world',
@@ -153,8 +153,8 @@ describe('phase, reason and message', () => {
       'Deleting',
       'being deleted',
     ],
-  ])('%s', (_, scene, phase, reason, message) => {
-    const planned = planFor(scene)
+  ])('%s', (_, input, phase, reason, message) => {
+    const planned = planFor(input)
     expect(planned.status).toMatchObject({ phase, observedGeneration: 1, observedRevision: 4 })
     expect(planned.status.message ?? '').toContain(message)
     expect(findCondition(planned.status, 'Ready')).toMatchObject({

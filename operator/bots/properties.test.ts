@@ -12,11 +12,11 @@ import {
   leaving,
   planFor,
   ready,
-  type Scene,
   settings,
   settle,
   someBots,
   startedIn,
+  type TestInput,
 } from './fixtures.ts'
 import { formatIndexes, parseIndexes } from './indexes.ts'
 import { indexOf } from './pod.ts'
@@ -37,7 +37,7 @@ const podOf = (index: number) =>
     aBot(index, { metadata: { ownerReferences: [] } }),
   )
 
-const scenes: fc.Arbitrary<Scene> = fc
+const inputs: fc.Arbitrary<TestInput> = fc
   .record({
     count: fc.nat({ max: most }),
     pods: fc.tuple(...Array.from({ length: most }, (_, index) => fc.option(podOf(index), { nil: undefined }))),
@@ -70,8 +70,8 @@ const scenes: fc.Arbitrary<Scene> = fc
 /**
  * Reconciles until nothing changes, beside the same older bot deployment. Terminating pods are gone at the next reconcile.
  */
-const settled = (scene: Scene, other: Scene['siblings'] = scene.siblings): Scene => {
-  let now = scene
+const settled = (input: TestInput, other: TestInput['siblings'] = input.siblings): TestInput => {
+  let now = input
   for (let round = 0; round < 20; round += 1) {
     const planned = planFor({
       ...now,
@@ -95,12 +95,12 @@ const nameOf = ({ metadata }: Pod): string => `${metadata.name} ${JSON.stringify
 describe('for any observation', () => {
   test('a settled deployment plans no steps and the same status', () => {
     fc.assert(
-      fc.property(scenes, fc.nat({ max: 100_000 }), (scene, laterMs) => {
-        const end = settled(scene)
+      fc.property(inputs, fc.nat({ max: 100_000 }), (input, laterMs) => {
+        const end = settled(input)
         const waits = (end.bots.status?.run?.restarting?.length ?? 0) > 0
         const planned = planFor({
           ...end,
-          siblings: [...(scene.siblings ?? []).slice(0, 1), end.bots],
+          siblings: [...(input.siblings ?? []).slice(0, 1), end.bots],
           nowMs: startMs + (waits ? 0 : laterMs),
         })
         expect(planned.steps).toEqual([])
@@ -112,13 +112,13 @@ describe('for any observation', () => {
 
   test('the plan does not depend on the order of pods and deployments', () => {
     fc.assert(
-      fc.property(scenes, (scene) => {
+      fc.property(inputs, (input) => {
         const turned = {
-          ...scene,
-          pods: (scene.pods ?? []).toReversed(),
-          siblings: (scene.siblings ?? []).toReversed(),
+          ...input,
+          pods: (input.pods ?? []).toReversed(),
+          siblings: (input.siblings ?? []).toReversed(),
         }
-        expect(planFor(turned)).toEqual(planFor(scene))
+        expect(planFor(turned)).toEqual(planFor(input))
       }),
       { numRuns: 500 },
     )
@@ -126,8 +126,8 @@ describe('for any observation', () => {
 
   test('a crash after any number of steps leads to the same end', () => {
     fc.assert(
-      fc.property(scenes, fc.nat({ max: most }), (scene, through) => {
-        const planned = planFor(scene)
+      fc.property(inputs, fc.nat({ max: most }), (input, through) => {
+        const planned = planFor(input)
         const before = new Set(deletedIndexes({ ...planned, steps: planned.steps.slice(0, through) }))
         const fresh = planned.steps
           .slice(0, through)
@@ -136,9 +136,9 @@ describe('for any observation', () => {
               ? [aBot(step.bot.index, { run: step.bot.runId, restarts: step.bot.restarts })]
               : [],
           )
-        const kept = (scene.pods ?? []).filter(({ metadata }) => !before.has(indexOf('bot-1', metadata.name) ?? -1))
-        const crashed = { ...scene, pods: [...kept, ...fresh] }
-        const [a, b] = [settled(scene), settled(crashed)]
+        const kept = (input.pods ?? []).filter(({ metadata }) => !before.has(indexOf('bot-1', metadata.name) ?? -1))
+        const crashed = { ...input, pods: [...kept, ...fresh] }
+        const [a, b] = [settled(input), settled(crashed)]
         expect(b.pods?.map(nameOf).sort()).toEqual(a.pods?.map(nameOf).sort())
         expect({ ...b.bots.status, conditions: [] }).toEqual({ ...a.bots.status, conditions: [] })
       }),
@@ -148,15 +148,15 @@ describe('for any observation', () => {
 
   test('a plan deletes only bots that are too many, ended, of another run or of another address', () => {
     fc.assert(
-      fc.property(scenes, (scene) => {
-        const planned = planFor(scene)
-        const run = scene.bots.status?.run
+      fc.property(inputs, (input) => {
+        const planned = planFor(input)
+        const run = input.bots.status?.run
         const over =
-          scene.bots.metadata.deletionTimestamp !== undefined ||
-          scene.world?.status?.phase !== 'Active' ||
+          input.bots.metadata.deletionTimestamp !== undefined ||
+          input.world?.status?.phase !== 'Active' ||
           run?.endReason !== undefined
-        const older = scene.siblings?.[0]?.spec.count ?? 0
-        const allowed = over ? 0 : Math.min(scene.bots.spec.count, Math.max(0, 10 - older))
+        const older = input.siblings?.[0]?.spec.count ?? 0
+        const allowed = over ? 0 : Math.min(input.bots.spec.count, Math.max(0, 10 - older))
         for (const step of planned.steps) {
           if (step.verb !== 'deletePod') continue
           const { metadata, status } = step.pod
@@ -177,13 +177,13 @@ describe('for any observation', () => {
 
   test('a plan creates only bots within the count, of the Active run, with a free name', () => {
     fc.assert(
-      fc.property(scenes, (scene) => {
-        const planned = planFor(scene)
-        const names = new Set((scene.pods ?? []).map(({ metadata }) => metadata.name))
+      fc.property(inputs, (input) => {
+        const planned = planFor(input)
+        const names = new Set((input.pods ?? []).map(({ metadata }) => metadata.name))
         for (const index of createdIndexes(planned)) {
-          expect(index).toBeLessThan(scene.bots.spec.count)
+          expect(index).toBeLessThan(input.bots.spec.count)
           expect(names.has(`bot-1-${index}`)).toBe(false)
-          expect(scene.world?.status?.phase).toBe('Active')
+          expect(input.world?.status?.phase).toBe('Active')
         }
         expect(new Set(createdIndexes(planned)).size).toBe(createdIndexes(planned).length)
       }),
@@ -196,13 +196,13 @@ test('a bot that always fails restarts as often as its budget allows', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 5 }), (restartBudget) => {
       let nowMs = startMs
-      let scene: Scene = { bots: someBots(1), settings: { ...settings, restartBudget } }
+      let input: TestInput = { bots: someBots(1), settings: { ...settings, restartBudget } }
       let attempts = 0
-      for (let round = 0; round < 20 && scene.bots.status?.phase !== 'Error'; round += 1) {
-        scene = settle({ ...scene, nowMs })
+      for (let round = 0; round < 20 && input.bots.status?.phase !== 'Error'; round += 1) {
+        input = settle({ ...input, nowMs })
         nowMs += settings.restartBackoffMaxMs
-        attempts += scene.pods?.length ?? 0
-        scene = { ...scene, pods: (scene.pods ?? []).map((pod) => ({ ...pod, status: exitStatus(1) })) }
+        attempts += input.pods?.length ?? 0
+        input = { ...input, pods: (input.pods ?? []).map((pod) => ({ ...pod, status: exitStatus(1) })) }
       }
       expect(attempts).toBe(restartBudget + 1)
     }),

@@ -61,8 +61,8 @@ describe('the limits of all bots of an organization', () => {
   test('are reserved for the bots that exist, start or wait for their restart', () => {
     const after = new Date(Date.UTC(2030, 0)).toISOString()
     const waiting = someBots(5, startedIn(runA, { restarting: [{ indexes: '0-1', restarts: 1, after }] }))
-    const scene = { bots: waiting, pods: [aBot(2)], policy: policyOf({ maxBotCpu: 0.4 }) }
-    expect(createdIndexes(planFor(scene))).toEqual([3])
-    expect(planFor(scene).reserved).toEqual({ millicores: 400, bytes: 4 * 128 * mebibyte })
+    const input = { bots: waiting, pods: [aBot(2)], policy: policyOf({ maxBotCpu: 0.4 }) }
+    expect(createdIndexes(planFor(input))).toEqual([3])
+    expect(planFor(input).reserved).toEqual({ millicores: 400, bytes: 4 * 128 * mebibyte })
   })
 })

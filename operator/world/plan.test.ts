@@ -214,9 +214,9 @@ describe('the reported queue of a ready server', () => {
   const reporting = (world: World, queue?: WorldQueue) => planFor(world, server, startMs, runB, { queue })
 
   test('stays in the status until the server is gone, across restarts of the operator', () => {
-    const told = reporting(active(), { active: 3, queued: 1 })
-    expect(told.status.queue).toEqual({ active: 3, queued: 1 })
-    const world = applyStatus(active(), told)
+    const planned = reporting(active(), { active: 3, queued: 1 })
+    expect(planned.status.queue).toEqual({ active: 3, queued: 1 })
+    const world = applyStatus(active(), planned)
     expect(reporting(world).status.queue).toEqual({ active: 3, queued: 1 })
     expect(reporting(world, { active: 0, queued: 0 }).status.queue).toEqual({ active: 0, queued: 0 })
     expect(planFor(world, undefined).status.queue).toBeUndefined()
@@ -401,9 +401,9 @@ describe('the end of a run', () => {
     const base = active()
     const spec = { ...base.spec, ...stopped, transient: true, durationMinutes: 1 }
     const edited = { ...base, spec, metadata: { ...base.metadata, generation: 2 } }
-    const told = planFor(edited, undefined, startMs + 60_000)
-    expect(told).toMatchObject({ steps: [], requeueAfterMs: 0, status: { observedGeneration: 2 } })
-    expect(verbs(planFor(applyStatus(edited, told), undefined, startMs + 60_000))).toEqual(['deleteWorld'])
+    const planned = planFor(edited, undefined, startMs + 60_000)
+    expect(planned).toMatchObject({ steps: [], requeueAfterMs: 0, status: { observedGeneration: 2 } })
+    expect(verbs(planFor(applyStatus(edited, planned), undefined, startMs + 60_000))).toEqual(['deleteWorld'])
   })
 
   test('deletes a transient world whose run started and stopped before the operator saw it', () => {

@@ -88,7 +88,7 @@ const aNewPod = ({ made, nowMs }: Cluster, run: WorldRun): Pod => {
   return { ...pod, metadata: { ...pod.metadata, creationTimestamp: at(nowMs) } }
 }
 
-const perform = (cluster: Cluster, world: World, step: Step): Cluster => {
+const execute = (cluster: Cluster, world: World, step: Step): Cluster => {
   switch (step.verb) {
     case 'createPod':
       expect(cluster.pod, 'a second server').toBeUndefined()
@@ -108,7 +108,7 @@ const perform = (cluster: Cluster, world: World, step: Step): Cluster => {
 }
 
 /** Checks that a plan deletes nothing that is still wanted. */
-const justify = (cluster: Cluster, world: World, step: Step): void => {
+const expectJustified = (cluster: Cluster, world: World, step: Step): void => {
   const { pod, node, nowMs } = cluster
   const run = world.status?.run
   const expiresMs = Date.parse(world.spec.startedAt ?? '') + (world.spec.durationMinutes ?? Infinity) * 60_000
@@ -133,15 +133,15 @@ const justify = (cluster: Cluster, world: World, step: Step): void => {
   }
 }
 
-const performAll = (start: Cluster, world: World, steps: readonly Step[]): Cluster =>
+const executeAll = (start: Cluster, world: World, steps: readonly Step[]): Cluster =>
   steps.reduce((cluster, step) => {
-    justify(cluster, world, step)
-    return perform(cluster, world, step)
+    expectJustified(cluster, world, step)
+    return execute(cluster, world, step)
   }, start)
 
 /** Executes a plan without writing its status, as an operator that is killed. */
-const executesAndDies: Event = (cluster) =>
-  cluster.world === undefined ? cluster : performAll(cluster, cluster.world, look(cluster, cluster.world).steps)
+const executesAndCrashes: Event = (cluster) =>
+  cluster.world === undefined ? cluster : executeAll(cluster, cluster.world, look(cluster, cluster.world).steps)
 
 const skipsReconcile: Event = (cluster) => cluster
 
@@ -152,7 +152,7 @@ const settle = (start: Cluster): Cluster => {
     const { world } = cluster
     if (world === undefined) return cluster
     const { steps, status, deferStatus, requeueAfterMs = 0 } = look(cluster, world)
-    cluster = performAll(cluster, world, steps)
+    cluster = executeAll(cluster, world, steps)
     const isQuiet = steps.length === 0 && JSON.stringify(status) === JSON.stringify(world.status)
     if (cluster.world !== undefined && !deferStatus) cluster = { ...cluster, world: { ...world, status } }
     if (isQuiet) return cluster
@@ -195,7 +195,7 @@ describe('after any sequence of events', () => {
   test('the invariants hold however often the operator reconciles or dies before a status write', () => {
     fc.assert(
       fc.property(
-        fc.array(fc.tuple(anEvent, fc.constantFrom(skipsReconcile, executesAndDies)), { maxLength: 20 }),
+        fc.array(fc.tuple(anEvent, fc.constantFrom(skipsReconcile, executesAndCrashes)), { maxLength: 20 }),
         (sequence) => {
           let cluster = settle(aCluster())
           for (const [name, after] of sequence) cluster = after(events[name](cluster))

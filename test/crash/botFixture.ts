@@ -37,8 +37,8 @@ export const createBotFixture = (
     are: (phase: string, count: number) =>
       until(`${count} bots, ${phase}`, async () => {
         const seen = await deployment()
-        const isSo = seen?.status?.phase === phase && seen.status.observedGeneration === seen.metadata.generation
-        return isSo && (await pods()).length === count && seen
+        const isReported = seen?.status?.phase === phase && seen.status.observedGeneration === seen.metadata.generation
+        return isReported && (await pods()).length === count && seen
       }),
     ofRun: (runId: string) =>
       until(`bots of ${runId}`, async () => {

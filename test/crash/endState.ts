@@ -26,7 +26,7 @@ const pickWorldStatus = ({ status }: World): object | undefined => {
   const { deployment, previousDeployment, address, ...rest } = status
   const hasService = status.run !== undefined && status.run.strategy !== 'Default'
   const of = (each: WorldDeploymentStatus | undefined, isSure: boolean) =>
-    each === undefined || isSure ? each : { ...each, externalId: '<told or not>' }
+    each === undefined || isSure ? each : { ...each, externalId: '<reported or not>' }
   return {
     ...rest,
     // A service gets any address of the cluster's range.

@@ -5,7 +5,7 @@ import { runId, type WorldFixture } from './worldFixture.ts'
 
 type OperatorWorkload = Workload<WorldFixture>
 
-const behaves = (how: string): WorldSpecInput => ({ runtime: { args: [how] } })
+const withBehaviour = (how: string): WorldSpecInput => ({ runtime: { args: [how] } })
 
 const active = async (fixture: WorldFixture, also: WorldSpecInput = {}): Promise<void> => {
   await fixture.start(1, also)
@@ -77,7 +77,7 @@ const lives: OperatorWorkload[] = [
   {
     name: 'stop while Starting',
     run: async (fixture) => {
-      await fixture.start(1, behaves('never'))
+      await fixture.start(1, withBehaviour('never'))
       await fixture.livePod()
       await stopped(fixture)
     },
@@ -103,9 +103,9 @@ const lives: OperatorWorkload[] = [
   {
     name: 'restart while Starting',
     run: async (fixture) => {
-      await fixture.start(1, behaves('never'))
+      await fixture.start(1, withBehaviour('never'))
       await fixture.livePod()
-      await fixture.start(2, behaves('ready'))
+      await fixture.start(2, withBehaviour('ready'))
       await fixture.phase('Active')
     },
   },
@@ -124,7 +124,7 @@ const ends: OperatorWorkload[] = [
   {
     name: 'delete while creating',
     run: async (fixture) => {
-      await fixture.start(1, behaves('never'))
+      await fixture.start(1, withBehaviour('never'))
       await fixture.livePod()
       await fixture.delete()
       await fixture.gone()
@@ -161,7 +161,7 @@ const ends: OperatorWorkload[] = [
   {
     name: 'expiry, by the clock',
     run: async (fixture) => {
-      await fixture.start(1, { ...behaves('never'), durationMinutes: 0.2 })
+      await fixture.start(1, { ...withBehaviour('never'), durationMinutes: 0.2 })
       await fixture.livePod()
       await fixture.phase('Stopped')
       await fixture.noPod()
@@ -200,17 +200,17 @@ const faults: OperatorWorkload[] = [
     name: 'server fails once',
     everyWrite: true,
     run: async (fixture) => {
-      await fixture.start(1, behaves('fails-first'))
+      await fixture.start(1, withBehaviour('fails-first'))
       await fixture.phase('Active')
     },
   },
   {
     name: 'server fails too often, then a start',
     run: async (fixture) => {
-      await fixture.start(1, behaves('fails'))
+      await fixture.start(1, withBehaviour('fails'))
       await fixture.phase('Error')
       await fixture.noPod()
-      await fixture.start(2, behaves('ready'))
+      await fixture.start(2, withBehaviour('ready'))
       await fixture.phase('Active')
     },
   },

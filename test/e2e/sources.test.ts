@@ -50,7 +50,7 @@ describe('npm start on a machine with nothing but', () => {
     ORRERY_DEFAULT_SERVER_IMAGE: 'registry.example/world-server:1',
     ORRERY_PUBLIC_URL: 'http://api.example:8080',
   })
-  const isWell = (): void => {
+  const expectHealthy = (): void => {
     expect(outside.kubectl('get', '--raw', '/readyz')).toBe('ok')
     outside.kubectl('wait', '--for=condition=Ready', '--timeout=120s', 'nodes', '--all')
   }
@@ -67,7 +67,7 @@ describe('npm start on a machine with nothing but', () => {
         'registry.example/world-server:1',
       )
       expect(await stop(stack)).toBe(0)
-      isWell()
+      expectHealthy()
       expect(outside.kubectl('get', 'world', world.id, '-n', world.namespace, '-o', 'name')).toContain(world.id)
 
       // The same state folder with another cluster, which does not have those worlds.

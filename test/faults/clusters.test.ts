@@ -205,7 +205,7 @@ test('a World that kubectl created belongs to its cluster, and the same id in an
 
 test('an unreachable cluster does not delay the other one, and its rows say that they wait', async () => {
   const tenant = await aTenant(api.url)
-  const speak = gate.fallSilent()
+  const endSilence = gate.fallSilent()
   try {
     const waiting = await concurrently(60, () => tenant.world({ compute: america }))
     for (let at = 0; at < 5; at += 1) {
@@ -220,10 +220,10 @@ test('an unreachable cluster does not delay the other one, and its rows say that
       async () => (await show(tenant, waiting[0] ?? '')).status.message.startsWith('Waiting for the cluster: '),
       { timeoutMs: 60_000 },
     )
-    speak()
+    endSilence()
     for (const id of waiting) await us.world(namespaceOf(tenant), id).exists()
   } finally {
-    speak()
+    endSilence()
   }
 })
 

@@ -61,12 +61,12 @@ test(`nothing is lost and no version goes back over ${changes} changes and every
   const writers = createWriters({ databaseUrl, organizationId, projectId, documents, rests, random })
   const all = [...Array.from({ length: documents }, (_, id) => `doc-${id}`), 'long-0', 'long-1']
   const urls = apis.map(({ url }) => url)
-  const crowd = Array.from({ length: followers }, (_, at) =>
+  const allFollowers = Array.from({ length: followers }, (_, at) =>
     createFollower({ urls, scope, ids: all.filter(() => at < 4 || random() < 0.3), first: at, random }),
   )
   // Some clients are never disconnected, so that no snapshot can make up for a missing change.
-  const mortals = crowd.slice(2)
-  for (const follower of crowd) await follower.keep()
+  const interruptible = allFollowers.slice(2)
+  for (const follower of allFollowers) await follower.keep()
 
   const faults = [
     () => writers.killTails(apis.length),
@@ -92,7 +92,7 @@ test(`nothing is lost and no version goes back over ${changes} changes and every
   const cutting = (async () => {
     while (!isOver) {
       await until('more changes', writers.committed() + 50)
-      const follower = mortals[Math.floor(random() * mortals.length)]
+      const follower = interruptible[Math.floor(random() * interruptible.length)]
       if (random() < 0.2) follower?.dawdle()
       else follower?.cut()
       await follower?.keep()
@@ -101,7 +101,7 @@ test(`nothing is lost and no version goes back over ${changes} changes and every
   await Promise.all([writing, breaking, cutting])
 
   const rows = await writers.rows()
-  for (const [at, follower] of crowd.entries()) {
+  for (const [at, follower] of allFollowers.entries()) {
     await eventually(
       `follower ${at} at the newest of all it follows`,
       async () => {
@@ -111,14 +111,14 @@ test(`nothing is lost and no version goes back over ${changes} changes and every
       { timeoutMs: 60_000 },
     )
   }
-  const sum = (of: (follower: Follower) => number): number => crowd.reduce((total, each) => total + of(each), 0)
+  const sum = (of: (follower: Follower) => number): number => allFollowers.reduce((total, each) => total + of(each), 0)
   process.stderr.write(
     `[nothing lost] seed ${seed}: ${writers.committed()} changes, ${writers.unanswered()} writes unanswered, ` +
       `${sum(({ updates }) => updates())} updates over ${sum(({ connections }) => connections())} connections\n`,
   )
-  expect(crowd.flatMap((follower) => follower.faults)).toEqual([])
+  expect(allFollowers.flatMap((follower) => follower.faults)).toEqual([])
   expect(rows.length).toBeGreaterThan(documents / 2)
   expect(sum(({ connections }) => connections())).toBeGreaterThan(followers)
-  for (const follower of crowd) follower.close()
+  for (const follower of allFollowers) follower.close()
   await writers.close()
 })

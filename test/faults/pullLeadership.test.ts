@@ -43,7 +43,7 @@ const twoReplicas = async () => {
   const row = async () => (await db.select().from(worlds).where(eq(worlds.id, world)))[0]
   await eventually('the world is applied', async () => typeof (await row())?.resourceUid === 'string')
   /** Writes a status as the operator would. */
-  const say = (message: string) =>
+  const writeStatus = (message: string) =>
     cluster.transport.request({
       method: 'PATCH',
       path: `/apis/orrery.dev/v1alpha1/namespaces/${namespace}/worlds/${world}/status`,
@@ -52,35 +52,35 @@ const twoReplicas = async () => {
     })
   const isPulled = (message: string, limits?: { timeoutMs: number }) =>
     eventually(`the status ${message} is in the row`, async () => (await row())?.statusMessage === message, limits)
-  await say('before')
+  await writeStatus('before')
   await isPulled('before')
-  return { leader, standby, gate, say, isPulled }
+  return { leader, standby, gate, writeStatus, isPulled }
 }
 
 test('another replica pulls within 15 s after the leader was suspended', async () => {
-  const { leader, standby, say, isPulled } = await twoReplicas()
+  const { leader, standby, writeStatus, isPulled } = await twoReplicas()
   leader.signal('SIGSTOP')
   undo.push(async () => leader.signal('SIGCONT'))
-  await say('during')
+  await writeStatus('during')
   await isPulled('during', { timeoutMs: takeoverMs })
   expect(leads(standby)).toBe(true)
   leader.signal('SIGCONT')
   await eventually('the suspended one notices', async () =>
     logLines(leader.logFile).some(({ msg }) => msg === 'pull: this replica is no longer the leader'),
   )
-  await say('after')
+  await writeStatus('after')
   await isPulled('after')
 })
 
-test('another replica pulls within 15 s after the leader lost Postgres without a word, and the first can lead again', async () => {
-  const { leader, standby, gate, say, isPulled } = await twoReplicas()
-  const speak = gate.fallSilent()
-  await say('during')
+test('another replica pulls within 15 s after the leader lost Postgres without an error, and the first can lead again', async () => {
+  const { leader, standby, gate, writeStatus, isPulled } = await twoReplicas()
+  const endSilence = gate.fallSilent()
+  await writeStatus('during')
   await isPulled('during', { timeoutMs: takeoverMs })
   expect(leads(standby)).toBe(true)
-  speak()
+  endSilence()
   await standby.stop()
-  await say('after')
+  await writeStatus('after')
   await isPulled('after')
   expect(leads(leader)).toBe(true)
 })

@@ -45,7 +45,7 @@ const namespaceOf = (tenant: Tenant): string => `orrery-${tenant.scope.organizat
 const readStatus = async (): Promise<Status> => (await createRest(api.url).call<Status>('GET', '/api/sync/')).body
 const isSettled = () =>
   eventually('no row is dirty', async () => (await readStatus()).dirtyRows.count === 0, { timeoutMs: 90_000 })
-const nothingIsLeft = () =>
+const isResolved = () =>
   eventually('nothing is left to resolve', async () => {
     const { findings } = await readStatus()
     if (findings.length > 0) throw new Error(JSON.stringify(findings))
@@ -123,7 +123,7 @@ test('after a restore of the database every newer resource is listed, and gets i
     return first.name === 'Changed later' && second.name === 'Created later'
   })
   await isSettled()
-  await nothingIsLeft()
+  await isResolved()
   const after = [await world(tenant, changed), await world(tenant, created)]
   expect(after.map(({ status: { runId } }) => runId).sort()).toEqual([...runs].sort())
   expect([await podUid(namespace, changed), await podUid(namespace, created)]).toEqual(uids)
@@ -170,7 +170,7 @@ test('a frozen row can keep its own settings, an orphan can be removed, and a fr
     return live?.spec.displayName === 'Kept'
   })
   await isSettled()
-  await nothingIsLeft()
+  await isResolved()
 })
 
 const programs = findPostgresTools(process.env)
@@ -235,7 +235,7 @@ test.skipIf(programs === undefined)(
       return first.name === 'Changed later' && second.name === 'Created later'
     })
     await isSettled()
-    await nothingIsLeft()
+    await isResolved()
     await cluster.world(namespace, deleted).exists()
     expect([await podUid(namespace, kept), await podUid(namespace, created)]).toEqual(uids)
     expect((await reader.call('GET', `/api/worlds/${kept}/`)).status).toBe(200)

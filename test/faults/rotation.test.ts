@@ -123,14 +123,14 @@ test('a retired signing key ends its tokens within a second and leaves the key s
   const atMs = performance.now()
   expect((await socket.closes()).code).toBe(4401)
   expect(performance.now() - atMs).toBeLessThan(1_000)
-  const kids = async () => {
+  const publishedKeyIds = async () => {
     const set = await rest.call<{ keys: { kid: string }[] }>('GET', '/.well-known/jwks.json')
     return set.body.keys.map((key) => key.kid)
   }
-  await eventually('the key set without it', async () => !(await kids()).includes(kid), { timeoutMs: 1_000 })
+  await eventually('the key set without it', async () => !(await publishedKeyIds()).includes(kid), { timeoutMs: 1_000 })
   expect(await refusalOf(api.url, { headers: scopeHeaders({ ...rest.scope, token }) })).toMatchObject({ status: 401 })
   const next = await mint()
-  expect(await kids()).toContain(decodeProtectedHeader(next).kid)
+  expect(await publishedKeyIds()).toContain(decodeProtectedHeader(next).kid)
   await openSocket(api.url, { ...rest.scope, token: next })
   expect(await platformRecords(rest)).toMatchObject([
     ['retireSigningKey', 'cli', {}, 1],

@@ -38,9 +38,9 @@ const older = () => running(startApi({ databaseUrl, checkout: previous.dir }))
 const olderOperator = () => running(startOperator({}, previous.dir))
 
 /** Creates, starts, edits, stops and deletes a world. Each step uses another of the APIs and waits for all of them. */
-const walkThroughLife = async (...apis: readonly ApiProcess[]): Promise<void> => {
+const runLifecycle = async (...apis: readonly ApiProcess[]): Promise<void> => {
   const [first] = apis
-  if (first === undefined) throw new Error('A life needs an API.')
+  if (first === undefined) throw new Error('The lifecycle needs an API.')
   const tenant = await aTenant(first.url)
   const id = await tenant.world()
   const rests = apis.map(({ url }) => createRest(url, tenant.scope))
@@ -75,23 +75,23 @@ const walkThroughLife = async (...apis: readonly ApiProcess[]): Promise<void> =>
 test('the previous API runs on the schema of this one, beside it, with the operator of this version', async () => {
   const newer = await current()
   await running(startOperator())
-  await walkThroughLife(await older(), newer)
+  await runLifecycle(await older(), newer)
 })
 
 test('the previous API runs alone on the schema of this one, as after a rollback', async () => {
   await (await current()).stop()
   await running(startOperator())
-  await walkThroughLife(await older())
+  await runLifecycle(await older())
 })
 
 test('this API runs with the previous operator', async () => {
   await olderOperator()
-  await walkThroughLife(await current())
+  await runLifecycle(await current())
 })
 
 test('the previous API and operator run with the definitions of this version', async () => {
   await olderOperator()
-  await walkThroughLife(await older())
+  await runLifecycle(await older())
 })
 
 test('this API and operator run with the definitions of the previous version', async () => {
@@ -100,7 +100,7 @@ test('this API and operator run with the definitions of the previous version', a
   apply(previous.dir)
   try {
     await running(startOperator())
-    await walkThroughLife(await current())
+    await runLifecycle(await current())
   } finally {
     apply(process.cwd())
   }

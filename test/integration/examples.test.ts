@@ -127,10 +127,10 @@ const fieldsOf = (value: unknown, at = ''): string[] => {
   const inner = Object.entries(value)
   return inner.length === 0 ? [`${at}{}`] : inner.flatMap(([name, each]) => fieldsOf(each, `${at}/${name}`)).sort()
 }
-const alike = (a: unknown, b: unknown): boolean => fieldsOf(a).join() === fieldsOf(b).join()
+const haveSameFields = (a: unknown, b: unknown): boolean => fieldsOf(a).join() === fieldsOf(b).join()
 
 /** Sends examples, with their ids replaced by those of existing objects. */
-const createTraveller = () => {
+const createExampleClient = () => {
   const ids: Partial<Record<IdKind, string>> = {}
   let token = ''
   const real = (text: string): string =>
@@ -157,12 +157,12 @@ const createTraveller = () => {
     const endpoint = endpoints.find((each) => each.operationId === operationId)
     return endpoint === undefined ? '' : (await ask(endpoint)).text
   }
-  const askAgain = async (operationId: string) => {
+  const repeat = async (operationId: string) => {
     const endpoint = endpoints.find((each) => each.operationId === operationId)
     if (endpoint !== undefined) await ask(endpoint)
   }
   /** Records the ids in the responses of operations that create something, and prepares the next operation. */
-  const lessons: Record<string, (answer: Json, location: string) => unknown> = {
+  const followUps: Record<string, (answer: Json, location: string) => unknown> = {
     createOrganization: ({ organizationId }) => Object.assign(ids, { organization: organizationId }),
     createProject: ({ projectId }) => Object.assign(ids, { project: projectId }),
     createWorld: ({ worldId }) => Object.assign(ids, { world: worldId }),
@@ -179,9 +179,9 @@ const createTraveller = () => {
       eventually('the world can be restored', async () =>
         (await read('listDeletedWorlds')).includes('"isRestorable":true'),
       ),
-    restoreWorld: () => askAgain('deleteWorld'),
-    restoreProject: () => askAgain('deleteProject'),
-    restoreOrganization: () => askAgain('deleteOrganization'),
+    restoreWorld: () => repeat('deleteWorld'),
+    restoreProject: () => repeat('deleteProject'),
+    restoreOrganization: () => repeat('deleteOrganization'),
     createToken: ({ accessToken }) => {
       token = String(accessToken)
     },
@@ -207,17 +207,17 @@ const createTraveller = () => {
       ...(query.length === 0 ? [] : [[undefined, `?${query.join('&')}`] as [unknown, string]]),
     ]
   }
-  return { ask, lessons, requestsOf }
+  return { ask, followUps, requestsOf }
 }
 
 test('every example of a request is answered with success, and every answer has the fields of its example', async () => {
-  const { ask, lessons, requestsOf } = createTraveller()
+  const { ask, followUps, requestsOf } = createExampleClient()
   const wrong: unknown[] = []
   const unmatched = new Set(endpoints.flatMap((endpoint) => examplesOf(answerOf(endpoint) ?? {})))
   const compare = (endpoint: Endpoint, answer: unknown): void => {
     const examples = examplesOf(answerOf(endpoint) ?? {})
     const shown = Array.isArray(answer) ? answer[0] : answer
-    const same = examples.filter((each) => alike(each, shown))
+    const same = examples.filter((each) => haveSameFields(each, shown))
     for (const each of same) unmatched.delete(each)
     if (same.length > 0) return
     wrong.push({
@@ -233,7 +233,7 @@ test('every example of a request is answered with success, and every answer has 
       if (status !== success) wrong.push({ operationId, sent, asked, status, text })
       if (status !== success || asked !== '') continue
       const answer = text === '' ? {} : (JSON.parse(text) as Json)
-      await lessons[operationId]?.(answer, headers.get('location') ?? '')
+      await followUps[operationId]?.(answer, headers.get('location') ?? '')
       if (endpoint.answer !== undefined) compare(endpoint, answer)
     }
   }

@@ -54,8 +54,8 @@ test('a cache shows applied, changed and deleted objects once their write has re
     random: Math.random,
     log: silentLog,
   })
-  const told: string[] = []
-  cache.onChange(({ type, key }) => told.push(`${type} ${key}`))
+  const changes: string[] = []
+  cache.onChange(({ type, key }) => changes.push(`${type} ${key}`))
   const running = cache.run(stop.signal)
   await cache.synced({ timeoutMs: 10_000 })
 
@@ -72,7 +72,7 @@ test('a cache shows applied, changed and deleted objects once their write has re
 
   await maps.delete({ namespace, name: 'a' })
   await eventually('the cache is empty', async () => cache.store.size === 0)
-  expect(told.map((line) => line.split(' ')[0])).toEqual(['added', 'updated', 'updated', 'deleted'])
+  expect(changes.map((line) => line.split(' ')[0])).toEqual(['added', 'updated', 'updated', 'deleted'])
   stop.abort()
   await running
 })
@@ -146,7 +146,7 @@ test('writes repeated events as one event with a series', async () => {
     log: silentLog,
   })
   const running = recorder.run(ending.signal)
-  const about = await maps.create(aMap('told', {}, { labels: {} }))
+  const about = await maps.create(aMap('events', {}, { labels: {} }))
   for (let times = 0; times < 3; times += 1) {
     recorder.record(about, { type: 'Warning', reason: 'Flickers', action: 'Shine', note: 'It flickers.' })
   }
@@ -154,7 +154,7 @@ test('writes repeated events as one event with a series', async () => {
     const { items } = await client.list({ namespace })
     return items.find(({ series }) => series !== undefined)
   })
-  expect(event).toMatchObject({ note: 'It flickers.', series: { count: 3 }, regarding: { name: 'told' } })
+  expect(event).toMatchObject({ note: 'It flickers.', series: { count: 3 }, regarding: { name: 'events' } })
   expect((await client.list({ namespace })).items).toHaveLength(1)
   ending.abort()
   await running

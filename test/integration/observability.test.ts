@@ -58,7 +58,7 @@ const aWorld = async (name: string, annotations: Record<string, string> = {}) =>
 }
 
 test("kubectl shows each event of a world's life once", async () => {
-  const world = await aWorld('told')
+  const world = await aWorld('events')
   await world.pod.exists()
   await world.pod.becomesReady()
   await world.phase('Active')
@@ -66,8 +66,8 @@ test("kubectl shows each event of a world's life once", async () => {
   await eventually('the failure', async () => world.events().includes('Warning Restarted'))
   await world.stop()
   await world.phase('Stopped')
-  const told = await eventually('the end', async () => world.events().includes('Normal Stopped') && world.events())
-  expect(told).toEqual(['Normal Started', 'Normal Ready', 'Warning Restarted', 'Normal Stopped'])
+  const seen = await eventually('the end', async () => world.events().includes('Normal Stopped') && world.events())
+  expect(seen).toEqual(['Normal Started', 'Normal Ready', 'Warning Restarted', 'Normal Stopped'])
 })
 
 test('logs one line for each reconcile with steps, changes and reasons', async () => {

@@ -99,13 +99,15 @@ describe('a world', () => {
     const [owner, stranger] = await Promise.all([aProject(), aProject()])
     const { body } = await owner.call<{ worldId: string }>('POST', '/api/worlds/', lobby)
     const path = `/api/worlds/${body.worldId}/`
-    const told = async (answer: { status: number; body: ProblemBody }) => ({
+    const comparable = async (answer: { status: number; body: ProblemBody }) => ({
       ...answer.body,
       requestId: '',
       status: answer.status,
     })
-    const foreign = await told(await stranger.call<ProblemBody>('GET', path))
-    const absent = await told(await stranger.call<ProblemBody>('GET', '/api/worlds/wld-00000000000000000000000000/'))
+    const foreign = await comparable(await stranger.call<ProblemBody>('GET', path))
+    const absent = await comparable(
+      await stranger.call<ProblemBody>('GET', '/api/worlds/wld-00000000000000000000000000/'),
+    )
     expect(foreign).toEqual(absent)
     expect(foreign.status).toBe(404)
     for (const verb of ['start', 'stop']) expect((await stranger.call('POST', `${path}${verb}/`)).status).toBe(404)

@@ -94,23 +94,23 @@ const readBots = async (organizationId: string): Promise<string[]> => {
 }
 
 /** Returns what must exist and does not, and what exists and must not. */
-const wrongOf = (expected: ReadonlyMap<string, { expected: Expectation }>, found: readonly string[]): string[] =>
+const violationsOf = (expected: ReadonlyMap<string, { expected: Expectation }>, found: readonly string[]): string[] =>
   [...expected].flatMap(([id, { expected: end }]) =>
     end === 'either' || found.includes(id) === (end === 'exists') ? [] : [`${id}: expected ${end}`],
   )
 
 /** Compares the worlds of REST and the rows of bots with the model. Bots count only while their world must exist. */
-const readWrong = async (organizationId: string, { worlds, bots }: Model): Promise<string[]> => {
+const readViolations = async (organizationId: string, { worlds, bots }: Model): Promise<string[]> => {
   // Worlds that kubectl made without a project are in the project "default".
   const organization = createRest(harness.url, { organizationId })
   const { body } = await organization.call<{ documentId: string }[]>('GET', '/api/worlds/')
   const ofWorlds = new Map([...bots].filter(([, { worldId }]) => worlds.get(worldId)?.expected === 'exists'))
   return [
-    ...wrongOf(
+    ...violationsOf(
       worlds,
       body.map(({ documentId }) => documentId),
     ),
-    ...wrongOf(ofWorlds, await readBots(organizationId)),
+    ...violationsOf(ofWorlds, await readBots(organizationId)),
   ]
 }
 
@@ -130,10 +130,10 @@ test.each(seeds)('seed %i: rows, resources and pods agree, and nothing is lost',
   const over = new AbortController()
   const invariants = watchInvariants(organizationId, over.signal)
   const done = await runSequence({ system, model, random: seeded(seed) }, length)
-  const story = `seed ${seed}, ${replicas} replicas: ${done.join(', ')}`
+  const history = `seed ${seed}, ${replicas} replicas: ${done.join(', ')}`
   try {
     await eventually(
-      `agreement after ${story}`,
+      `agreement after ${history}`,
       async () => {
         const differences = await readDifferences({ ...harness, namespace })
         if (differences.length > 0 && model.wasRestored) resolveRestore()
@@ -145,6 +145,6 @@ test.each(seeds)('seed %i: rows, resources and pods agree, and nothing is lost',
   } finally {
     over.abort()
   }
-  expect(await invariants, story).toEqual([])
-  expect(await readWrong(organizationId, model), story).toEqual([])
+  expect(await invariants, history).toEqual([])
+  expect(await readViolations(organizationId, model), history).toEqual([])
 })

@@ -64,17 +64,17 @@ export const createChecker = (document: ApiDocument) => {
     const operation = found && document.paths[found.template]?.[verb]
     // Without an operation, the response is a 404 or 405, which no document lists.
     if (found === undefined || operation === undefined) return
-    const told = `${method} ${found.template} answered ${status}`
+    const answer = `${method} ${found.template} answered ${status}`
     const response = operation.responses[status]
-    if (response === undefined) throw new Error(`${told}, which is not documented: ${text.slice(0, 500)}`)
+    if (response === undefined) throw new Error(`${answer}, which is not documented: ${text.slice(0, 500)}`)
     const [type] = Object.keys(response.content ?? {})
     if (type === undefined) {
-      if (text !== '') throw new Error(`${told} with a body, and none is documented: ${text.slice(0, 500)}`)
+      if (text !== '') throw new Error(`${answer} with a body, and none is documented: ${text.slice(0, 500)}`)
       return
     }
-    if (contentType.split(';')[0] !== type) throw new Error(`${told} as "${contentType}", documented is ${type}`)
+    if (contentType.split(';')[0] !== type) throw new Error(`${answer} as "${contentType}", documented is ${type}`)
     const steps = ['paths', found.template, verb, 'responses', String(status), 'content', type, 'schema']
     const fault = faultOf(steps, JSON.parse(text))
-    if (fault !== undefined) throw new Error(`${told} with a body that is not as documented: ${fault}: ${text}`)
+    if (fault !== undefined) throw new Error(`${answer} with a body that is not as documented: ${fault}: ${text}`)
   }
 }

@@ -9,7 +9,7 @@ export const createTcpGate = async (target: URL) => {
   const sockets = new Set<Socket>()
   let isOpen = true
   let silent = Promise.resolve()
-  let speak: (() => void) | undefined
+  let endSilence: (() => void) | undefined
   const server = createServer((near) => {
     if (!isOpen) return near.destroy()
     const far = connect(Number(target.port), target.hostname)
@@ -45,11 +45,11 @@ export const createTcpGate = async (target: URL) => {
     },
     /** Starts the silence. Returns a function that ends it. */
     fallSilent: (): (() => void) => {
-      silent = new Promise((resolve) => (speak = resolve))
-      return () => speak?.()
+      silent = new Promise((resolve) => (endSilence = resolve))
+      return () => endSilence?.()
     },
     remove: async (): Promise<void> => {
-      speak?.()
+      endSilence?.()
       cut()
       await new Promise((done) => server.close(done))
     },

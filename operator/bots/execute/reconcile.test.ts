@@ -16,7 +16,7 @@ import { type BotDeps, reconcileBots } from './reconcile.ts'
 
 const alreadyExists = new KubeError({ status: 409, reason: 'AlreadyExists', message: 'pods "bot-1-0" already exists' })
 
-type Scene = {
+type TestInput = {
   readonly bots: BotDeployment
   readonly gone?: boolean
   readonly cached?: Pod[]
@@ -27,7 +27,7 @@ type Scene = {
 const notFound = new KubeError({ status: 404, reason: 'NotFound', message: 'not found' })
 
 /** Reconciles a bot deployment at a server that has this pod already and this World. */
-const reconcileAt = async ({ bots, gone = false, cached = [], present, live = active() }: Scene) => {
+const reconcileAt = async ({ bots, gone = false, cached = [], present, live = active() }: TestInput) => {
   const clock = createFakeClock(startMs)
   const deleted: string[] = []
   let written: BotDeployment['status']

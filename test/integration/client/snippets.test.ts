@@ -25,9 +25,13 @@ afterAll(async () => {
 })
 
 /** A tenant with a world, and the output of the program so far. */
-type Scene = { readonly tenant: Tenant; readonly worldId: string; readonly prints: (pattern: RegExp) => Promise<void> }
+type SnippetContext = {
+  readonly tenant: Tenant
+  readonly worldId: string
+  readonly prints: (pattern: RegExp) => Promise<void>
+}
 
-const followSettings = async ({ tenant, prints }: Scene): Promise<void> => {
+const followSettings = async ({ tenant, prints }: SnippetContext): Promise<void> => {
   await prints(/do not exist yet|resource_not_found/)
   for (const level of [41, 42]) {
     await tenant.rest.call('PUT', '/api/documents/liveConfig/settings/', {
@@ -40,12 +44,12 @@ const followSettings = async ({ tenant, prints }: Scene): Promise<void> => {
 }
 
 /** The expected output of each program, and the changes during its run. */
-const scenarios: Record<string, (scene: Scene) => Promise<void>> = {
+const scenarios: Record<string, (context: SnippetContext) => Promise<void>> = {
   'client/README.md, ts': ({ prints }) => prints(/^Starting$/m),
   'docs/realtime.md, js': followSettings,
-  'docs/realtime.md, ts': async (scene) => {
-    await followSettings(scene)
-    await scene.prints(/Lobby: Inactive/)
+  'docs/realtime.md, ts': async (context) => {
+    await followSettings(context)
+    await context.prints(/Lobby: Inactive/)
   },
   'docs/rest.md, bash': async ({ tenant, worldId, prints }) => {
     await prints(/"status":200/)

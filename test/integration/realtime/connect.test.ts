@@ -118,14 +118,14 @@ describe('refuses a handshake with an HTTP problem response', () => {
     const [rest, foreign] = await Promise.all([aProject(), aProject()])
     const { organizationId, projectId } = rest.scope
     const key = await aKey(rest, { permissions: [`organizations/${organizationId}/projects/${projectId}:r`] })
-    const told = async (scope: SocketScope) => {
+    const refusedWith = async (scope: SocketScope) => {
       const { status, body } = await refusal({ ...scope, apiKey: key.apiKey })
       return { status, body: { ...body, requestId: '' } }
     }
-    const nothing = await told({ organizationId: absent.organizationId })
-    expect(nothing.status).toBe(404)
-    expect(await told({ organizationId: foreign.scope.organizationId ?? '' })).toEqual(nothing)
-    expect(await told({ organizationId: organizationId ?? '' })).toEqual(nothing)
+    const refusedAsAbsent = await refusedWith({ organizationId: absent.organizationId })
+    expect(refusedAsAbsent.status).toBe(404)
+    expect(await refusedWith({ organizationId: foreign.scope.organizationId ?? '' })).toEqual(refusedAsAbsent)
+    expect(await refusedWith({ organizationId: organizationId ?? '' })).toEqual(refusedAsAbsent)
     await openSocket(api.url, { ...rest.scope, apiKey: key.apiKey })
   })
 
