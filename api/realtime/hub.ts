@@ -130,8 +130,8 @@ export const createHub = (options: HubOptions) => {
     subscriptionsForSnapshot: (entry: Entry): Set<Subscription> =>
       new Set([...entry.subscriptions].filter(({ needsSnapshot }) => needsSnapshot)),
     /**
-     * Reports whether a client of the topic has room for its document. If none has, the topic is read again when one does, so that no
-     * document is read in vain.
+     * Reports whether a client of the topic has room for its document. Call it before reading the topic. If no client has room, the
+     * topic is read when one does.
      */
     hasReader: ({ subscriptions }: Entry): boolean => {
       if ([...subscriptions].some(({ connection }) => hasRoom(connection))) return true

@@ -89,8 +89,9 @@ const rowsOf = (fields: Fields, prefix: string): { path: string; value: string; 
   Object.entries(fields).flatMap(([key, entry]) => {
     const path = prefix + key
     if (key === 'settings') return [{ path: `${path}.*`, value: 'see below', description: entry.description }]
+    // A group has a row, because the descriptions in it refer to that of the group.
     return isGroup(entry)
-      ? rowsOf(entry.fields, `${path}.`)
+      ? [{ path: `${path}.*`, value: '', description: entry.description }, ...rowsOf(entry.fields, `${path}.`)]
       : [{ path, value: `\`${JSON.stringify(entry.default)}\``, description: entry.description }]
   })
 

@@ -9,6 +9,6 @@ export type RestartSettings = {
   readonly restartRefillMs: number
 }
 
-/** Returns the wait before a restart, the first of which has the number 1; in milliseconds. */
+/** Returns the milliseconds before restart number `restart`, which counts from 1. */
 export const restartBackoffMs = (restart: number, settings: RestartSettings): number =>
   Math.min(settings.restartBackoffMaxMs, settings.restartBackoffMs * 2 ** Math.min(restart - 1, 20))

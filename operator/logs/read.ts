@@ -64,7 +64,7 @@ export const openLog = async (
   })
 }
 
-/** A container that waits is a 400 of the API server, and a pod that is gone a 404. */
+/** The API server answers 400 for a container that has not started, and 404 for a pod that is gone. */
 const reasonOf = (error: unknown): LogRefusal => {
   if (!(error instanceof KubeError)) return 'NodeUnreachable'
   if (error.status === 404) return 'NotFound'

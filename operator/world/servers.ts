@@ -16,8 +16,8 @@ import { observeRun } from './observe.ts'
 import type { WorldSettings } from './settings.ts'
 
 /**
- * Returns the use of a world as the caches show it: that of its run until the run has ended, and after that until its pod is
- * gone or has ended, since the server uses the resources of its node until then.
+ * Returns the use of a world as the caches show it. A run counts until it has ended and its pod is gone or has ended, because the
+ * server uses resources of its node until then.
  */
 export const useOfServer = (world: World, pod: Pod | undefined, settings: WorldSettings): RunUse => {
   const recorded = world.status?.run

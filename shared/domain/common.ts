@@ -4,8 +4,8 @@ import { z } from 'zod'
 // description that users read; a view adds what is its own: default, optional, examples.
 
 /**
- * Text of at most `max` code points, which is how the contract and the API server count. The length is checked first, in
- * constant time for a text that is far too long, and ends the check: no pattern that follows sees a longer text.
+ * Text of at most `max` code points, which is how the contract and the API server count. The length is checked first, and a
+ * longer text is refused at once, in constant time if it is far too long. No later pattern sees it.
  */
 export const boundedText = (max: number) => {
   const tooLong = { message: `must have at most ${max} characters`, abort: true }

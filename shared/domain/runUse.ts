@@ -34,7 +34,7 @@ export const subtractUse = (whole: RunUse, part: RunUse): RunUse => ({
   loadBalancers: whole.loadBalancers - part.loadBalancers,
 })
 
-/** Returns the use of a world of which either of two runs has the server, but never both at a time. */
+/** Returns the higher of two values of each kind: the use of a world with two runs of which only one has a server at a time. */
 export const maxUse = (a: RunUse, b: RunUse): RunUse => ({
   capacity: Math.max(a.capacity, b.capacity),
   nodePorts: Math.max(a.nodePorts, b.nodePorts),

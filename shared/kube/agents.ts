@@ -14,7 +14,7 @@ export type Pool = {
 }
 
 /**
- * Creates a pool of at most `connections`, with HTTP/1.1: a dead HTTP/2 connection would take all its streams along. When
+ * Creates a pool of at most `connections`, with HTTP/1.1: the loss of an HTTP/2 connection would end all of its requests. When
  * the authority or client certificate changes, new requests use a new agent; the old one closes after its last request.
  */
 export const createPool = (credentials: Credentials, connections: number): Pool => {

@@ -39,7 +39,7 @@ const parse = (permission: string): Grant | undefined => {
   return { path: subtree ? pattern.slice(0, -3) : pattern, subtree, verb }
 }
 
-/** Permissions as look-ups, so that a check takes time for the length of its path, not for their number. */
+/** Permissions by path. The time of a check depends on the length of its path, not on the number of permissions. */
 type Grants = {
   readonly all: boolean
   /** The verbs on the scopes that permissions name without `/**`. */

@@ -85,8 +85,8 @@ export const createTokenVerifier = (options: {
   external: readonly ExternalIssuer[]
   clock: Clock
   /**
-   * Returns the principal with the permissions that it has now: at most those that the key that minted the token still has, or
-   * also those of its groups. Undefined if its key, token or organization is no longer valid.
+   * Returns the principal with its current permissions, or undefined if its key, token or organization is no longer valid. A token
+   * of the built-in issuer has at most the permissions of the key that minted it. One of an external issuer also has those of its groups.
    */
   confirm: (principal: Principal) => Promise<Principal | undefined>
 }) => {

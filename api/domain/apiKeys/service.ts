@@ -196,8 +196,7 @@ type Bounds = {
 }
 
 /**
- * Returns a sentence if bounds are wider than those of the caller: a key that expires, or is valid in some networks only, must
- * not create a key that is valid for longer or elsewhere.
+ * Returns a sentence if a key would be valid for longer, or in other networks, than the caller.
  */
 const findWiderBound = ({ principal }: Context, { expiresAt, allowedNetworks }: Bounds): string | undefined => {
   const { expiresAtMs, allowedNetworks: own } = principal

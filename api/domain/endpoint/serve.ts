@@ -67,8 +67,8 @@ export type Runtime = {
 /**
  * Serves one endpoint. The order of the checks is always: credential, rate, headers, scope (404), permission (403), input
  * (400, 413, 415). Before a 4xx is sent, the scope is looked up: if it does not exist, the answer is 404. So another
- * tenant's scope and an absent one look the same. A valid request needs a query for it only if the scope is an
- * organization, since the service functions of projects and worlds read the row of their scope.
+ * tenant's scope and an absent one look the same. A valid request is looked up only if its scope is an organization. The service
+ * functions of projects and worlds read the row of their scope anyway.
  */
 export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext<Env>): Promise<Response> => {
   const principal = await runtime.authenticate(c, credentialOf(endpoint))

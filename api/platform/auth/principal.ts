@@ -56,8 +56,8 @@ export const credentialIds = ({ kind, id, bucket, token, organizationId = '' }: 
 }
 
 /**
- * Returns a name that no two callers share. The id of a key is unique; the subject of a token is unique only within its
- * organization and issuer, so a user has the name of its bucket.
+ * Returns a name that no two callers share. The id of a key is unique. The subject of a token is unique only within its organization
+ * and issuer, so a user is named by its bucket of rate limits.
  */
 export const callerName = ({ kind, id, bucket }: Pick<Principal, 'kind' | 'id' | 'bucket'>): string =>
   kind === 'user' ? bucket : id

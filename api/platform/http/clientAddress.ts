@@ -20,7 +20,7 @@ export const addressBlock = (address: string): string => {
   const [head = '', tail] = address.split('%', 1).join('').split('::')
   const groupsOf = (text: string): string[] => (text === '' ? [] : text.split(':'))
   const [first, last] = [groupsOf(head), groupsOf(tail ?? '')]
-  // A last group in the form of an IPv4 address stands for two.
+  // An IPv4 address at the end counts as two groups.
   const count = first.length + last.length + (address.includes('.') ? 1 : 0)
   const all = tail === undefined ? first : [...first, ...Array.from({ length: 8 - count }, () => '0'), ...last]
   const network = all.slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16))

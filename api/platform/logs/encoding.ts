@@ -26,8 +26,8 @@ export const textEncoding = (): LogEncoding => ({
 const maxLineLength = 16 * 1024
 
 /**
- * Returns one server-sent event for each line, and a last event `end` with the reason. A carriage return ends a line like a
- * line feed, since it does so in an event stream too: no line of a log can add a field or an event of its own.
+ * Returns one server-sent event for each line, and a last event `end` with the reason. A carriage return ends a line too, as in
+ * an event stream. Otherwise a line of a log could add a field or an event.
  */
 export const eventEncoding = (): LogEncoding => {
   const decoder = new TextDecoder()

@@ -2,7 +2,7 @@ import type { Client, GetOptions, Resource } from '#shared/kube/client.ts'
 import { isNotFound } from '#shared/kube/errors.ts'
 import type { KubeObject, ObjectMeta, ObjectRef } from '#shared/kube/objects.ts'
 
-/** Clients of the objects whose deletion takes resources with it. */
+/** Clients of the objects that contain a resource: it is deleted with its namespace or its definition. */
 export type ContainerClients = {
   readonly namespaces: Client<KubeObject>
   readonly definitions: Client<KubeObject>
@@ -20,7 +20,7 @@ const marginMs = 1_000
 /** A namespace or a definition; undefined metadata means that it does not exist. */
 type Container = { readonly title: string; readonly metadata: ObjectMeta | undefined }
 
-/** Decides whether a resource that is being deleted was deleted itself or with one of its containers. */
+/** Decides whether a resource was deleted by a request of its own, or with its namespace or definition. */
 export const decideCause = (deletionTimestamp: string, containers: readonly Container[]): DeletionCause => {
   for (const { title, metadata } of containers) {
     if (metadata === undefined) return { isIntended: false, reason: `${title} is missing` }
@@ -34,7 +34,8 @@ export const decideCause = (deletionTimestamp: string, containers: readonly Cont
 
 /**
  * Reads the cause of the deletion of a resource. Returns undefined if the resource no longer exists, because the cause is then
- * unknown: its containers may have been recreated since. A resource that exists after they were read was contained in them.
+ * unknown: its namespace and definition may have been recreated since. The resource is read last, so that both are the ones that
+ * contain it.
  */
 export const readCause = async <T extends KubeObject>(
   clients: ContainerClients,

@@ -48,8 +48,7 @@ export const findBase = <Spec extends Revisioned & object>(
 }
 
 /**
- * Returns the three sides of the merge of a live resource into its row, or undefined if the ownership of its fields must be
- * known first.
+ * Returns the three sides of the merge of a live resource into its row, or undefined if the managed fields of the resource must be read first.
  */
 export const findSides = <Spec extends Revisioned & object>(
   row: Spec,
@@ -63,7 +62,7 @@ export const findSides = <Spec extends Revisioned & object>(
 
 /**
  * Returns the reason why a live resource cannot be merged now. `needsOwnership` means that a read with managed fields must come
- * first. `frozen` means that the API itself wrote a higher revision than the row has, or that no higher revision exists.
+ * first. `frozen` means that the API wrote a revision above that of the row, or that the revision is the highest possible.
  */
 export const findObstacle = (
   sides: { readonly live: Revisioned; readonly row: { readonly revision: number }; readonly base: unknown },

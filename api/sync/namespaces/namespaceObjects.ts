@@ -155,7 +155,7 @@ const rbac = 'rbac.authorization.k8s.io'
 
 /**
  * The RoleBindings of a namespace, each named after its ClusterRole. Their finalizer keeps the rights of both processes in a
- * terminating namespace until its resources are gone; without them no one could remove the finalizers of those.
+ * terminating namespace until its resources are gone. Both processes need them to remove the finalizers of the resources.
  */
 const roleBindings = (namespaceName: string, users: ObjectOptions['users']): RoleBinding[] =>
   (['api', 'operator'] as const).map((process) => ({

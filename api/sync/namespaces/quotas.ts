@@ -77,7 +77,7 @@ const withMargin = (limit: number, least: number): number =>
 
 /**
  * Returns the LimitRange of an organization's namespace: no container is larger than the largest server that the organization
- * may run, as no bot is, and a container without limits gets those of a bot.
+ * may run. No bot is larger either. A container without limits gets those of a bot.
  */
 export const limitRange = (namespace: string, limits: ClusterLimits, profiles: ScalingProfiles): LimitRange => {
   const servers = allowedServers(limits, profiles)

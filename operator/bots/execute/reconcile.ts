@@ -79,7 +79,7 @@ const reconcileObserved = async (
   signal: AbortSignal,
 ): Promise<Result> => {
   const { bots } = observed
-  // The reservation follows without an await, so that no other reconcile takes the same room.
+  // There is no await between the read of the sums and the reservation, so no other reconcile takes the same room.
   const input = { ...observed, use: deps.uses.of(key) }
   const planned = plan(input)
   deps.uses.reserve(key, planned.reserved ?? noBotUse)

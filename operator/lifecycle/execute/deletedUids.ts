@@ -1,7 +1,7 @@
 import type { KubeObject } from '#shared/kube/objects.ts'
 import type { Reflector } from '#shared/kube/reflector.ts'
 
-/** The uids of objects that were deleted. A uid is never used again, so an object with one of them is gone for good. */
+/** The uids of objects that were deleted. A uid is never used again, so an object with one of these uids no longer exists. */
 export type DeletedUids = { has(uid: string): boolean }
 
 /** More than the objects that one deletion of an organization removes, in 0.5 MB. */

@@ -5,19 +5,19 @@ import type { WorldQueue } from '#shared/resources/world.ts'
 /** Asks the server at a URL for its queue. Resolves to undefined without a usable answer. */
 export type AskServer = (url: string, signal: AbortSignal) => Promise<WorldQueue | undefined>
 
-/** A server is a tenant's program, so an answer is read only as far as a correct one can reach; in characters. */
+/** The maximum length of an answer, in characters: a server is a tenant's program and may send any number. */
 const maxAnswerLength = 4_096
 const count = z.int().min(0).max(1_000_000)
 const answerSchema = z.object({ active: count, queued: count })
 
 /**
- * Asks by a plain GET on a new connection: servers are too many and asked too rarely to keep connections, and `fetch`
- * costs several times as much. It follows no redirect, which would let a tenant's program choose what the operator
+ * Sends a plain GET on a new connection. There are too many servers, with too few requests each, to keep connections open, and
+ * `fetch` costs several times as much. It follows no redirect, which would let a tenant's program choose what the operator
  * requests. It never rejects.
  */
 export const askServer: AskServer = (url, signal) => requestQueue(url, signal).catch(() => undefined)
 
-/** Rejects an invalid URL, since the address of a pod is the word of its node. */
+/** Rejects an invalid URL: a node reports the address of its pods, and may report anything. */
 const requestQueue: AskServer = (url, signal) =>
   new Promise((resolve) => {
     const giveUp = (): void => resolve(undefined)

@@ -144,7 +144,7 @@ const trackServerUse = (
   const update = ({ key }: { readonly key: string }): void => {
     const world = worlds.store.get(key)
     const pod = pods.store.get(key)
-    // The server of a World that is gone counts as before, until its pod is gone too.
+    // The use of a World that is gone stays until its pod is gone too.
     if (pod !== undefined && !hasEnded(pod) && controllerOf(pod)?.uid !== world?.metadata.uid) return
     use.set(key, world === undefined ? noUse : useOfServer(world, pod, settings))
   }

@@ -5,9 +5,8 @@ import type { Priority } from '#shared/kube/queue.ts'
 import type { Change } from '#shared/kube/store.ts'
 
 /**
- * Returns the priority with which a change of a pod brings its world to the queue. The first states of a pod are not urgent:
- * in a rush of starts, the worlds whose pods are Ready or have failed come first. Objects of a full list are not urgent
- * either.
+ * Returns the priority of a world in the queue after a change of its pod. The first states of a pod have low priority: during many
+ * starts, worlds whose pods are Ready or have failed come first. Objects of a full list have low priority too.
  */
 export const podChangePriority = ({ type, object, initial }: Change<Pod>): Priority =>
   initial || (type !== 'deleted' && isStarting(object)) ? 'low' : 'normal'

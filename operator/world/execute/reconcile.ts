@@ -84,7 +84,7 @@ const reconcileObserved = async (
   signal: AbortSignal,
 ): Promise<Result> => {
   const { world, nowMs } = observed
-  // No other reconcile comes between the read of what others use and the reservation.
+  // There is no await between the read of the sums and the reservation, so no other reconcile takes the same room.
   const input = { ...observed, others: deps.serverUse.othersOf(key) }
   const planned = plan(input)
   reserveNeed(deps, key, input, planned)
@@ -93,7 +93,7 @@ const reconcileObserved = async (
   const refusal = await executeSteps(deps, input, planned.steps, signal)
   if (planned.deferStatus && refusal === undefined) {
     if (planned.steps.length > 0) logReconcile(deps, world, planned, [])
-    // Without urgency: in a rush, a Ready pod comes first, and its status is then the only one.
+    // The priority is low, so that Ready pods come first. By then this pod may be Ready too, and one status write is enough.
     return { ...withDefined({ requeueAfterMs: planned.requeueAfterMs }), priority: 'low' }
   }
   const done: Plan =
@@ -172,7 +172,7 @@ const showsRefusal = (status: WorldStatus | undefined): boolean =>
 
 type Observed = Omit<PlanInput, 'others'>
 
-/** Returns everything that the plan depends on but the use of others, or undefined if the World is gone. */
+/** Returns the input of the plan without the use of others, or undefined if the World is gone. */
 const observe = async (deps: WorldDeps, key: string, signal: AbortSignal): Promise<Observed | undefined> => {
   const cached = deps.worlds.cache.store.get(key)
   if (cached === undefined) return undefined

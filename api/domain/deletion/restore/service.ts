@@ -200,8 +200,8 @@ const restoreWorlds = async (ctx: Context, tx: Transaction, where: SQL | undefin
 }
 
 /**
- * Returns the name of a restored resource: its former name, or the id of the row if the row has moved to another cluster or if
- * another row there has that name by now. `ids` are restored together.
+ * Returns the name of a restored resource: its former name, or else the id of the row. The id is used if the row has moved to
+ * another cluster, or if another row there has the name. `ids` are restored together.
  */
 const restoredName = (table: typeof worlds | typeof botDeployments, ids: readonly string[]): SQL => {
   const hasName = sql`other.organization_id = ${table.organizationId} and other.cluster = ${table.cluster}
@@ -213,8 +213,8 @@ const restoredName = (table: typeof worlds | typeof botDeployments, ids: readonl
 }
 
 /**
- * Throws a 409 if the organization would exceed maxWorlds or a limit of its bots, and a 403 for a size over its limits or that
- * of a bot over the scaling profile of its world.
+ * Throws a 409 if the organization would exceed maxWorlds or a limit of its bots. Throws a 403 if a world is larger than its
+ * limits, or a bot larger than the scaling profile of its world.
  */
 const checkLimits = async (
   ctx: Context,
