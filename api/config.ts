@@ -54,7 +54,7 @@ export type ApiConfig = {
   readonly previousRootApiKey: string | undefined
   /** The secrets of the key hashes. The first one hashes new keys; lookups try each. */
   readonly keyPeppers: readonly [string, ...string[]]
-  /** The maximum number of organizations that a key and its descendants may create. */
+  /** The maximum number of organizations that a key and the keys that it created may create. */
   readonly maxOrganizationsPerKey: number
   /** The first key encrypts. All keys decrypt. */
   readonly encryptionKeys: readonly [EncryptionKey, ...EncryptionKey[]]

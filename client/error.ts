@@ -10,7 +10,7 @@ type ErrorFields = {
   readonly retryAfterSeconds: number | undefined
 }
 
-/** A response other than 2xx. It contains nothing of the request, and no credential even if the response echoes one. */
+/** A response other than 2xx. It contains no part of the request, and no credential, even if the response echoes one. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly status: number

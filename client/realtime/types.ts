@@ -16,7 +16,7 @@ export type Update<Type extends ResourceType = ResourceType> = {
 }
 /** The deletion of a resource. It may be recreated, with a later version. */
 export type Deletion = { readonly resource: Resource; readonly version: string }
-/** The resource does not exist or cannot be read. The subscription goes on and gets an update once it can. */
+/** The resource does not exist or cannot be read. The subscription stays active and gets an update when the resource can be read. */
 export type Missing = { readonly resource: Resource; readonly message: string }
 
 /** The callbacks of one subscription. An error that they throw is reported as uncaught and stops nothing. */

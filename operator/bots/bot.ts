@@ -32,7 +32,7 @@ export type BotInput = Pick<PlanInput, 'settings' | 'nowMs'> & {
   readonly address: string | undefined
 }
 
-/** Decides about one bot. */
+/** Decides about one bot of the run, from its input alone. */
 export const decideBot = (input: BotInput): Decision => {
   const { index, pod, ends, allowed, address } = input
   if (index >= allowed || ends.completed.has(index) || ends.failed.has(index)) return { kind: 'delete' }

@@ -14,7 +14,6 @@ import type { Plan, PlanInput, Step } from './step.ts'
 export type Outcome = Verdict & {
   readonly run?: BotRun | undefined
   readonly phase: BotPhase
-  /** The number of Ready bots. */
   readonly readyCount?: number
   /** The limit of the organization for all bots that this bot deployment exceeds. */
   readonly limit?: Pick<Diagnosis, 'reason' | 'message'> | undefined

@@ -29,7 +29,6 @@ export type PlanInput = {
   readonly pods: readonly Pod[]
   /** The use of the bots of this bot deployment and of the others in the namespace. */
   readonly use: UseOf
-  /** The policy of the namespace. */
   readonly policy: NamespacePolicy
   readonly settings: BotSettings
   readonly nowMs: number

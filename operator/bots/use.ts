@@ -2,12 +2,12 @@ import { createUseSums } from '#operator/lifecycle/useSums.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import { addBotUse, type BotUse, maxBotUse, noBotUse, subtractBotUse, useOfBots } from '#shared/domain/botUse.ts'
 
-/** Returns the use of the pod of a bot. A pod that has ended counts until it is gone, which is soon. */
+/** Returns the use of the pod of a bot. A pod that has ended counts until it is gone: the operator deletes it. */
 export const useOfBotPod = ({ spec }: Pod): BotUse => {
   const limits = spec?.containers?.find(({ name }) => name === 'bot')?.resources?.limits
   const { cpu = '0', memory = '0' } = limits ?? {}
   const use = useOfBots({ cpu, memory }, 1)
-  // A cluster administrator can write any quantity, and one that is not a number would spoil the sums.
+  // A cluster administrator can write any quantity, and one that is not a number would make the sums NaN.
   return Number.isFinite(use.millicores) && Number.isFinite(use.bytes) ? use : noBotUse
 }
 

@@ -100,8 +100,8 @@ export const endedDeployment = (
 
 const endedMessage = (world: World, run: WorldRun, drain: Drain): string => {
   // Only the API assigns run ids to its worlds, and the API has not adopted this kubectl edit yet.
-  const awaitsRunId = world.spec.state === 'Running' && run.endReason === 'Stopped'
-  return awaitsRunId
+  const needsRunId = world.spec.state === 'Running' && run.endReason === 'Stopped'
+  return needsRunId
     ? 'Waiting for the API to assign the id of the next run.'
     : joinSentences(run.endMessage, drain.message)
 }

@@ -43,7 +43,6 @@ export type PlanInput = {
   readonly service: Service | undefined
   /** The last queue report of this pod's server to this process. */
   readonly queue: WorldQueue | undefined
-  /** The policy of the namespace. */
   readonly policy: NamespacePolicy
   /** The use of the other worlds of the namespace, with what is reserved for runs that begin. */
   readonly others: RunUse

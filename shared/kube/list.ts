@@ -2,7 +2,6 @@ import { isExpired, KubeError } from './errors.ts'
 import type { KubeObject } from './objects.ts'
 import type { Transport } from './transport.ts'
 
-/** The most objects of a page. */
 const maxPageObjects = 500
 /** A larger page is read again with fewer objects. One object is at most 1.5 MiB in etcd. */
 const maxPageBytes = 32 * 1024 * 1024

@@ -39,7 +39,7 @@ export type Deps = {
   readonly keyUsage: KeyUsage
   /** Reads the current state of principals, in the given order. An invalid credential yields undefined. */
   readonly readCredentials: (principals: readonly Principal[]) => Promise<(Principal | undefined)[]>
-  /** The maximum number of organizations that a key and its descendant keys may create. */
+  /** The maximum number of organizations that a key and the keys that it created may create. */
   readonly maxOrganizationsPerKey: number
   readonly issuer: TokenIssuer
   /** The external issuers whose tokens are accepted. */
@@ -69,7 +69,6 @@ export type Deps = {
   readonly supportedProviders: readonly string[]
   /** Returns the name of the cluster that serves a group and region, or undefined if none does. */
   readonly clusterOf: (place: { group: string; region: string }) => string | undefined
-  /** Returns the names of the configured clusters. */
   readonly clusterNames: () => readonly string[]
   /** Reports whether every id of the scope exists under the one above it. A scope that is being deleted does not exist. */
   readonly scopeExists: (kind: ScopeKind, ids: ScopeIds) => Promise<boolean>

@@ -166,7 +166,7 @@ const lockForChange = async (ctx: Context, tx: Transaction, apiKeyId: string): P
   const [row] = await tx.select().from(apiKeys).where(whereKey(ctx, apiKeyId)).for('update')
   if (row === undefined) throw notFound()
   if (row.isManagedByProvisioner)
-    throw new Problem('forbidden', 'The provisioner manages this key. It cannot be changed through the API.')
+    throw new Problem('forbidden', 'The provisioner manages this key, so the API does not change it. Use another key.')
   return row
 }
 

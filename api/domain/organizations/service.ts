@@ -133,7 +133,7 @@ const refuseTooMany = async (ctx: Context, tx: Transaction, ancestorId: string):
   if (existing < limit) return
   throw new Problem(
     'limit_reached',
-    `The key and its descendant keys have created ${existing} organizations. The limit is ${limit}.`,
+    `The key and the keys that it created have made ${existing} organizations. The limit is ${limit}. Ask the platform operator to raise it.`,
   )
 }
 

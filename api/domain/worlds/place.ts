@@ -8,9 +8,7 @@ export type ServedCluster = { readonly name: string; readonly places: readonly P
 export type ClusterDirectory = {
   /** Returns the name of the cluster that serves a place, or undefined if none does. */
   readonly clusterOf: (place: Place) => string | undefined
-  /** Returns the names of all clusters. */
   readonly names: () => readonly string[]
-  /** Replaces the clusters. */
   readonly update: (clusters: readonly ServedCluster[]) => void
 }
 

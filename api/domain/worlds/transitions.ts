@@ -20,7 +20,7 @@ export const toStartColumns = (
  * Returns the columns that a start with kubectl sets whose run the operator names. The phase stays until the operator has begun
  * the run, which it does when the limits allow it.
  */
-export const toAwaitedColumns = (row: WorldRow, { now }: { now: Date }) => ({
+export const toUnnamedStartColumns = (row: WorldRow, { now }: { now: Date }) => ({
   state: 'Running' as const,
   runId: null,
   startedAt: null,

@@ -7,7 +7,7 @@ import { hasNewPlace, toMoveColumns } from '#api/domain/worlds/move.ts'
 import { sumRunning } from '#api/domain/worlds/running/service.ts'
 import { toRunSettings } from '#api/domain/worlds/settings.ts'
 import { launchContexts, type Refusal, type WorldRow } from '#api/domain/worlds/table.ts'
-import { toAwaitedColumns, toStartColumns, toStopColumns } from '#api/domain/worlds/transitions.ts'
+import { toStartColumns, toStopColumns, toUnnamedStartColumns } from '#api/domain/worlds/transitions.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { toWorldColumns, type WorldFacts } from '#api/sync/merge/adopt.ts'
 import type { Verdict, WorldEdit } from '#api/sync/merge/observe.ts'
@@ -72,7 +72,7 @@ export const recordEdit = async (
   }
 }
 
-/** Reports whether an edit puts a world elsewhere now: a start after a change of the place, or a change of it without a run. */
+/** Reports whether an edit moves a world to another place now: a start after the place changed, or a new place without a run. */
 const isMoved = (row: WorldRow, edited: WorldRow, { state }: WorldEdit): boolean =>
   state === 'Running' ? hasNewPlace(edited) : !isRunning(row) && !isDeepStrictEqual(row.compute, edited.compute)
 
@@ -83,17 +83,16 @@ const toStateColumns = (
 ): Partial<WorldRow> => {
   if (edit.state === 'Stopped') return toStopColumns(row, { now })
   if (edit.state === undefined) return {}
-  // If the spec has no runId, the operator assigns one. If it has one, that run has ended, and the API assigns the next, unless
-  // that would exceed a limit: only the operator sees the servers of the whole namespace at the moment when one ends.
-  if (edit.run === undefined && (live.runId === undefined || edit.waits)) return toAwaitedColumns(row, { now })
+  // If the spec has no runId, the operator assigns one. If it has one, that run has ended, and the API assigns the next. At a limit
+  // the operator assigns it, because only the operator sees when a server of the namespace ends.
+  if (edit.run === undefined && (live.runId === undefined || edit.waits)) return toUnnamedStartColumns(row, { now })
   const run = edit.run ?? { runId: newId('run'), startedAt: now }
   // A start with kubectl uses the build of the last start over REST. Only REST resolves builds.
   return toStartColumns(row, { run, now, build: row.resolvedBuild })
 }
 
 /**
- * Returns the base of the next comparison after a merge: the live spec, with the run of the row where the live spec names
- * none. A later difference of the run in the row is then a start over REST.
+ * Returns the base of the next comparison after a merge: the live spec, with the run of the row if the live spec names none. A later difference of the run in the row is then a start over REST.
  */
 export const toBase = (live: WorldSpec, row: Pick<WorldRow, 'runId' | 'startedAt'>): WorldSpec =>
   live.runId === undefined && row.runId !== null

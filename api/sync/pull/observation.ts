@@ -129,7 +129,7 @@ const adopt = async <Live extends Resource, R extends Row, Verdict extends Verdi
 
 /**
  * Returns the outcome for a resource that is not the row's. It is a leftover if the API made it before the row moved to another
- * cluster: by a request that was under way, or in a backup of the cluster. The row's revision has grown since.
+ * cluster: by a request in progress, or in a backup of the cluster. Its revision is then lower than that of the row.
  */
 const classifyStranger = (row: Pick<SyncedRow, 'cluster' | 'revision'>, live: Resource, cluster: string): Outcome =>
   row.cluster !== cluster && hasApiMarks(live) && (live.spec.revision ?? 0) < row.revision

@@ -36,8 +36,8 @@ type Leaving<T> = {
 const movePollMs = 2_000
 
 /**
- * Does the next step of a row that moves to another cluster: deletes its resource here, and once it is gone gives the row to the
- * other cluster, whose push creates the resource there. The finalizer keeps the resource until no server is left. Returns a
+ * Does the next step of a row that moves to another cluster: deletes its resource here. Once the resource is gone, gives the row
+ * to the other cluster, whose push creates the resource there. The finalizer keeps the resource until no server is left. Returns a
  * delay in milliseconds if the row must be checked again, 'moved' at the end, or undefined if the row does not move.
  */
 export const moveAway = async <T extends Revised>(
@@ -73,7 +73,7 @@ export const moveAway = async <T extends Revised>(
   return movePollMs
 }
 
-/** Deletes this version of a resource. It keeps its finalizer until the operator has reported that nothing of it runs. */
+/** Deletes this version of a resource. The resource keeps its finalizer until the operator has reported that no pod is left. */
 const deleteHeld = async <T extends KubeObject>(client: Client<T>, { metadata }: T): Promise<void> => {
   const { uid, finalizers = [] } = metadata
   const isHeld = finalizers.includes(apiFinalizer)

@@ -191,7 +191,7 @@ const startPushSpan = (tracing: Tracing, { kind, attempts, traceparent }: Claime
 
 /**
  * The result of a push: the delay in milliseconds after which the row must be checked again, 'elsewhere' for a row of another
- * cluster, or the resource that was applied and is to be recorded. Undefined if there is nothing to record.
+ * cluster, or the applied resource, which must be recorded. Undefined if there is nothing to record.
  */
 type Pushed = number | 'elsewhere' | (Applied & { readonly echo: KubeObject | undefined }) | undefined
 

@@ -112,7 +112,7 @@ export const desiredSpec = (row: PushedWorld): WorldSpec => {
   })
 }
 
-/** Returns the program of the build, or else the one that kubectl set while REST names no build. */
+/** Returns the program of the build. Without a build over REST, returns the program that kubectl set. */
 const programOf = ({ program, resolvedBuild, runtime }: PushedWorld): Program => {
   const args = program.args ?? []
   if (resolvedBuild !== null) {

@@ -266,6 +266,6 @@ const readContainers = async (
   }
 }
 
-/** Returns the uid of an object, or that of a missing one if it does not exist or is being deleted. */
+/** Returns the uid of an object, or `goneUid` if it does not exist or is being deleted. */
 const liveUid = (object: KubeObject | undefined): string =>
   object?.metadata.deletionTimestamp === undefined ? (object?.metadata.uid ?? goneUid) : goneUid

@@ -247,7 +247,7 @@ const checkLimits = async (
     if (total <= limits[name]) continue
     throw new Problem(
       'limit_reached',
-      `The organization would have ${total}, and its limit ${name} is ${limits[name]}.`,
+      `With the restored ones, the organization would have ${total}. Its limit is ${limits[name]} (${name}). Delete others first.`,
     )
   }
 }
