@@ -51,7 +51,7 @@ export const heldSweeps = pgTable(
 /** The differences between rows and resources that only a person can resolve. */
 export const findingTypes = ['Frozen', 'Orphan', 'Stranger'] as const
 
-/** The resources that pull cannot bring together with a row. */
+/** The resources that pull cannot match with a row. */
 export const syncFindings = pgTable(
   'sync_findings',
   {

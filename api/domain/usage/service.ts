@@ -28,8 +28,8 @@ export const getUsage = async (ctx: Context): Promise<UsageAnswer> => {
     db.$count(webhooks, eq(webhooks.organizationId, organizationId)),
     readDocumentUsage(db, organizationId),
   ])
-  const presentBots = and(eq(botDeployments.organizationId, organizationId), isNull(botDeployments.deletingAt))
-  const bots = await db.$count(botDeployments, presentBots)
+  const wherePresentBots = and(eq(botDeployments.organizationId, organizationId), isNull(botDeployments.deletingAt))
+  const bots = await db.$count(botDeployments, wherePresentBots)
   const liveBots = await sumLiveBots(db, { organizationId })
   return {
     maxWorlds: { limit: limits.maxWorlds, used: found.count },
@@ -51,12 +51,13 @@ export const getUsage = async (ctx: Context): Promise<UsageAnswer> => {
   }
 }
 
-const present = (organizationId: string) => and(eq(worlds.organizationId, organizationId), isNull(worlds.deletingAt))
+const wherePresentWorlds = (organizationId: string) =>
+  and(eq(worlds.organizationId, organizationId), isNull(worlds.deletingAt))
 
 const countWorlds = async ({ db, organizationId }: Context) => {
   const [row] = await db
     .select({ count: count(), largest: max(worlds.estimatedCapacity) })
     .from(worlds)
-    .where(present(organizationId))
+    .where(wherePresentWorlds(organizationId))
   return row ?? { count: 0, largest: 0 }
 }

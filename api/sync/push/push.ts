@@ -131,10 +131,10 @@ const claimSome = async ({ db, cluster, log }: PushDeps, limit: number): Promise
   try {
     const marks = await claimMarks(db, { limit, leaseMs, cluster })
     const idsOf = (kind: Kind) => marks.flatMap((mark) => (mark.kind === kind ? [mark.id] : []))
-    const [ofWorlds, ofBots] = [idsOf('world'), idsOf('bot')]
+    const [worldIds, botIds] = [idsOf('world'), idsOf('bot')]
     const [worldRows, botRows] = await Promise.all([
-      ofWorlds.length === 0 ? [] : worldsQuery(db).execute({ ids: ofWorlds }),
-      ofBots.length === 0 ? [] : botsQuery(db).execute({ ids: ofBots }),
+      worldIds.length === 0 ? [] : worldsQuery(db).execute({ ids: worldIds }),
+      botIds.length === 0 ? [] : botsQuery(db).execute({ ids: botIds }),
     ])
     const worldOf = new Map(worldRows.map((row) => [row.id, row]))
     const botsOf = new Map(botRows.map((row) => [row.id, row]))

@@ -38,11 +38,11 @@ export const purgeWorld = async (ctx: Context, worldId: string): Promise<void> =
 /** Ends the time for which a deleted project and all its worlds are kept. */
 export const purgeProject = async (ctx: Context, projectId: string): Promise<void> => {
   await ctx.db.transaction(async (tx) => {
-    const ofProject = and(eq(projects.organizationId, ctx.organizationId), eq(projects.id, projectId))
+    const whereProject = and(eq(projects.organizationId, ctx.organizationId), eq(projects.id, projectId))
     const purged = await tx
       .update(projects)
       .set({ purgeAt: now })
-      .where(and(ofProject, isKept(projects)))
+      .where(and(whereProject, isKept(projects)))
       .returning()
     if (purged.length === 0) throw notFound()
     await tx
@@ -57,8 +57,8 @@ export const purgeOrganization = async (ctx: Context): Promise<void> => {
   authoriseCall(ctx.principal, { platformOnly: true })
   const id = ctx.organizationId
   await ctx.db.transaction(async (tx) => {
-    const own = and(eq(organizations.id, id), isKept(organizations))
-    const purged = await tx.update(organizations).set({ purgeAt: now }).where(own).returning()
+    const whereKept = and(eq(organizations.id, id), isKept(organizations))
+    const purged = await tx.update(organizations).set({ purgeAt: now }).where(whereKept).returning()
     if (purged.length === 0) throw notFound()
     await tx
       .update(projects)

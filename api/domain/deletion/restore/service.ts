@@ -123,11 +123,11 @@ const restoreProjects = async (
       .update(projects)
       .set({ deletingAt: null, purgeAt: null, revision: revision + 1 })
       .where(eq(projects.id, projectId))
-    const ofProject = and(
+    const whereProject = and(
       whereKept({ ...ctx, projectId }),
       deletingAt === null ? undefined : eq(worlds.deletingAt, deletingAt),
     )
-    const restored = await restoreWorlds(ctx, tx, ofProject)
+    const restored = await restoreWorlds(ctx, tx, whereProject)
     await restoreDocuments(tx, { organizationId, projectId }, ['', ...restored])
   }
 }
@@ -175,8 +175,8 @@ const restoreWorlds = async (ctx: Context, tx: Transaction, where: SQL | undefin
     .where(inArray(worlds.id, ids))
     .returning({ id: worlds.id, revision: worlds.revision })
   await tx.update(launchContexts).set({ isPublic: false }).where(inArray(launchContexts.worldId, ids))
-  const ofWorlds = and(inArray(botDeployments.worldId, ids), isNotNull(botDeployments.removedAt))
-  const deletedBots = await tx.select({ id: botDeployments.id }).from(botDeployments).where(ofWorlds)
+  const whereDeletedBots = and(inArray(botDeployments.worldId, ids), isNotNull(botDeployments.removedAt))
+  const deletedBots = await tx.select({ id: botDeployments.id }).from(botDeployments).where(whereDeletedBots)
   const bots = await tx
     .update(botDeployments)
     .set({
@@ -192,7 +192,7 @@ const restoreWorlds = async (ctx: Context, tx: Transaction, where: SQL | undefin
       startedAt: null,
       revision: sql`${botDeployments.revision} + 1`,
     })
-    .where(ofWorlds)
+    .where(whereDeletedBots)
     .returning({ id: botDeployments.id, revision: botDeployments.revision })
   await markAllDirty(tx, 'world', restored, ctx.traceparent)
   await markAllDirty(tx, 'bot', bots, ctx.traceparent)
@@ -227,19 +227,19 @@ const checkLimits = async (
     checkWorldSize(size, { limits, ...ctx.principal })
   }
   const ids = rows.map(({ id }) => id)
-  const ofOrganization = eq(worlds.organizationId, ctx.organizationId)
+  const whereWorlds = eq(worlds.organizationId, ctx.organizationId)
   const [live] = await tx
     .select({ count: count() })
     .from(worlds)
-    .where(and(ofOrganization, isNull(worlds.deletingAt)))
-  const bots = eq(botDeployments.organizationId, ctx.organizationId)
-  const ofWorlds = and(inArray(botDeployments.worldId, ids), isNotNull(botDeployments.removedAt))
+    .where(and(whereWorlds, isNull(worlds.deletingAt)))
+  const whereBots = eq(botDeployments.organizationId, ctx.organizationId)
+  const whereDeletedBots = and(inArray(botDeployments.worldId, ids), isNotNull(botDeployments.removedAt))
   await checkBots(ctx, tx, rows, limits)
   const [liveBots] = await tx
     .select({ count: count() })
     .from(botDeployments)
-    .where(and(bots, isNull(botDeployments.deletingAt)))
-  const [moreBots] = await tx.select({ count: count() }).from(botDeployments).where(and(bots, ofWorlds))
+    .where(and(whereBots, isNull(botDeployments.deletingAt)))
+  const [moreBots] = await tx.select({ count: count() }).from(botDeployments).where(and(whereBots, whereDeletedBots))
   for (const [name, total] of [
     ['maxWorlds', (live?.count ?? 0) + ids.length],
     ['maxBotDeployments', (liveBots?.count ?? 0) + (moreBots?.count ?? 0)],

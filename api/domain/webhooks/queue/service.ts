@@ -120,13 +120,13 @@ export const settleDelivery = (
   db.transaction(async (tx) => {
     if (health !== undefined) {
       // A change by the owner in the meantime, such as another URL, wins.
-      const unchanged = and(eq(webhooks.id, webhook.id), eq(webhooks.updatedAt, webhook.updatedAt))
-      const disabled = and(unchanged, eq(webhooks.isActive, true))
+      const whereUnchanged = and(eq(webhooks.id, webhook.id), eq(webhooks.updatedAt, webhook.updatedAt))
+      const whereActive = and(whereUnchanged, eq(webhooks.isActive, true))
       const isDisabled = 'disabledReason' in health
       const changed = await tx
         .update(webhooks)
         .set(health)
-        .where(isDisabled ? disabled : unchanged)
+        .where(isDisabled ? whereActive : whereUnchanged)
         .returning()
       if (isDisabled) for (const row of changed) await recordDisabling(tx, row, newId)
     }
