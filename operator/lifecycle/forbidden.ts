@@ -1,12 +1,11 @@
 import { type Diagnosis, seriousDiagnosis } from '#operator/pods/diagnosis.ts'
 import { findImageFault } from '#shared/images.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
+import { askOperator } from '#shared/resources/remedies.ts'
 import { hasUnconfirmedId, type Identified } from '#shared/resources/resourceId.ts'
 
 /** The delay after which a forbidden pod is planned again. A change of the policy triggers a reconcile earlier. */
 export const forbiddenRetryMs = 15_000
-
-const askOperator = 'Ask the platform operator.'
 
 const imageFaults = {
   address: `The image has an IP address or a loopback name as its registry. Use a registry with a name.`,

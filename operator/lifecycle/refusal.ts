@@ -1,6 +1,6 @@
 import { type Diagnosis, seriousDiagnosis } from '#operator/pods/diagnosis.ts'
 import { isConflict, isThrottled, KubeError } from '#shared/kube/errors.ts'
-import type { TroubleReason } from '#shared/resources/remedies.ts'
+import { askOperator, type TroubleReason } from '#shared/resources/remedies.ts'
 
 /** Reports whether the API server understood a write and refused it, so that an immediate retry is unlikely to help. */
 export const isRefusal = (error: unknown): error is KubeError => {
@@ -8,8 +8,6 @@ export const isRefusal = (error: unknown): error is KubeError => {
   if (error.status === 500) return error.message.includes('failed calling webhook')
   return error.status === 400 || error.status === 403 || error.status === 405 || error.status === 422
 }
-
-const askOperator = 'Ask the platform operator.'
 
 /**
  * The refusals, recognized by the words of Kubernetes' admission plugins; the first match counts. The message names the
@@ -35,7 +33,7 @@ const refusals: readonly {
   {
     reason: 'NamespaceTerminating',
     matches: (text) => text.includes('because it is being terminated'),
-    message: (object) => `The namespace is being deleted and does not accept the ${object}.`,
+    message: (object) => `The namespace is being deleted and does not accept the ${object}. ${askOperator}`,
   },
   {
     reason: 'NotPermitted',

@@ -1,5 +1,5 @@
 import { withDefined } from '#shared/optional.ts'
-import type { TroubleReason } from '#shared/resources/remedies.ts'
+import { askOperator, type TroubleReason } from '#shared/resources/remedies.ts'
 import type { Pod, PodRole } from './pod.ts'
 import { containerStatusOf } from './podState.ts'
 
@@ -39,7 +39,6 @@ export const explainWaiting = (pod: Pod, role: PodRole): Diagnosis => {
   return pendingDiagnosis('Starting', `Waiting for the ${role} to become ready.`)
 }
 
-const askOperator = 'Ask the platform operator.'
 const unschedulable: Record<PodRole, string> = {
   server: 'No node has room for the server. Choose a smaller scaling profile, or ask the platform operator.',
   bot: 'No node has room for the bot. Lower its cpu or memory, or ask the platform operator.',

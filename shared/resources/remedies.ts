@@ -1,4 +1,5 @@
-const askOperator = 'Ask the platform operator.'
+/** The remedy for trouble that a tenant cannot resolve. */
+export const askOperator = 'Ask the platform operator.'
 const checkLog = 'Check the log of the server.'
 const botTotals =
   'Lower the count or the size of the bots, delete other bots, or ask the platform operator to raise the limit.'

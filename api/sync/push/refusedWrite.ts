@@ -1,8 +1,7 @@
 import { isTerminatingNamespace } from '#api/sync/namespaces/namespace.ts'
 import { isQuotaUncounted } from '#api/sync/rows/synced.ts'
 import type { KubeError } from '#shared/kube/errors.ts'
-
-const askOperator = 'Ask the platform operator.'
+import { askOperator } from '#shared/resources/remedies.ts'
 
 /**
  * Returns why the cluster refused a write, in fixed words for tenants. The API server's own words can name users, webhooks and
