@@ -62,8 +62,8 @@ const make = async (
   { name: parentName, isUnlogged }: PartitionedTable,
   { name, fromMs, toMs }: Partition,
 ): Promise<void> => {
-  const existing = await tx.execute<{ found: boolean }>(sql`select to_regclass(${name}) is not null as found`)
-  if (existing.rows[0]?.found) return
+  const there = await tx.execute<{ found: boolean }>(sql`select to_regclass(${name}) is not null as found`)
+  if (there.rows[0]?.found) return
   const [table, parent] = [sql.identifier(name), sql.identifier(parentName)]
   const [from, to] = [fromMs, toMs].map((ms) => sql.raw(`'${new Date(ms).toISOString()}'`))
   const unlogged = sql.raw(isUnlogged ? 'unlogged' : '')
