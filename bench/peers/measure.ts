@@ -21,7 +21,7 @@ const calmCpuSeconds = 0.5
 const settleSamples = 15
 const restSamples = 30
 const restSampleMs = 5_000
-/** A controller renews its lease every 2 s, and writes nothing else at rest. */
+/** A controller renews its lease every 2 s or less often, and writes nothing else at rest. */
 const restWrites = 3
 
 /** A subject with its running controller. */

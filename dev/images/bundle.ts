@@ -1,13 +1,37 @@
 import { cpSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type BuildOptions, build } from 'esbuild'
+import { type BuildOptions, build, type Plugin } from 'esbuild'
 
 const project = fileURLToPath(new URL('../..', import.meta.url))
 /** Packages with native code or files of their own, which stay in node_modules. */
 export const unbundledPackages = ['sharp', 'swagger-ui-dist']
 
 const options = { bundle: true, platform: 'node', format: 'esm', target: 'node26' } as const satisfies BuildOptions
+
+/** The parts of packages that the product uses, where the bundler cannot see that it uses no others. They save 8 MiB of memory. */
+const usedParts: Record<string, string> = {
+  // zod's messages in all languages.
+  'zod/v4/locales/index.js': "export { default as en } from './en.js'",
+  // fetch, WebSocket, caches and mocks. The package gives each dispatcher the methods of its `api`.
+  'undici/index.js': `
+    import Dispatcher from './lib/dispatcher/dispatcher.js'
+    import api from './lib/api/index.js'
+    Object.assign(Dispatcher.prototype, api)
+    export { default as Agent } from './lib/dispatcher/agent.js'
+    export { default as ProxyAgent } from './lib/dispatcher/proxy-agent.js'
+    export { default as DecoratorHandler } from './lib/handler/decorator-handler.js'
+  `,
+}
+
+const bundleUsedParts: Plugin = {
+  name: 'used parts',
+  setup: ({ onLoad }) => {
+    for (const [file, contents] of Object.entries(usedParts)) {
+      onLoad({ filter: new RegExp(`/node_modules/${RegExp.escape(file)}$`) }, () => ({ contents }))
+    }
+  },
+}
 
 /**
  * Bundles API, operator and the commands of an administrator into a folder, with the migrations. Bundles start several
@@ -27,6 +51,7 @@ export const bundleProduct = async (outDir: string): Promise<void> => {
     splitting: true,
     sourcemap: 'linked',
     external: unbundledPackages,
+    plugins: [bundleUsedParts],
     // Packages in CommonJS refer to this by name.
     banner: {
       js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",

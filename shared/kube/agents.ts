@@ -1,3 +1,4 @@
+import { createSecureContext } from 'node:tls'
 import { Agent, type Dispatcher, ProxyAgent } from 'undici'
 import type { Credentials, TlsOptions } from './credentials.ts'
 
@@ -41,8 +42,10 @@ export const createPool = (credentials: Credentials, connections: number): Pool 
   }
 }
 
-const createAgent = (tls: TlsOptions, connections: number, proxyUrl: string | undefined): Dispatcher => {
-  const options = {
+const createAgent = (options: TlsOptions, connections: number, proxyUrl: string | undefined): Dispatcher => {
+  // Otherwise each connection would parse the authority and the certificate again.
+  const tls = options.ca === undefined ? options : { ...options, secureContext: createSecureContext(options) }
+  const common = {
     connections,
     pipelining: 1,
     allowH2: false,
@@ -51,7 +54,7 @@ const createAgent = (tls: TlsOptions, connections: number, proxyUrl: string | un
     headersTimeout: 0,
     bodyTimeout: 0,
   }
-  if (proxyUrl === undefined) return new Agent({ ...options, connect: { ...tls, timeout: connectTimeoutMs } })
+  if (proxyUrl === undefined) return new Agent({ ...common, connect: { ...tls, timeout: connectTimeoutMs } })
   const timeout = connectTimeoutMs
-  return new ProxyAgent({ ...options, uri: proxyUrl, requestTls: { ...tls, timeout }, proxyTls: { timeout } })
+  return new ProxyAgent({ ...common, uri: proxyUrl, requestTls: { ...tls, timeout }, proxyTls: { timeout } })
 }

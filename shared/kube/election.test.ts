@@ -64,7 +64,7 @@ const createElectionTest = () => {
   }
 }
 
-test('acquires a free lease and renews it every two seconds', async () => {
+test('acquires a free lease and renews it every four seconds', async () => {
   const { addCandidate, advanceTime, server } = createElectionTest()
   const one = addCandidate('one')
   expect(one.mayWrite()).toBe(false)
@@ -75,10 +75,10 @@ test('acquires a free lease and renews it every two seconds', async () => {
     holderIdentity: 'one',
     leaseDurationSeconds: 15,
     acquireTime: '2026-01-01T00:00:00.000000Z',
-    renewTime: '2026-01-01T00:00:10.000000Z',
+    renewTime: '2026-01-01T00:00:08.000000Z',
     leaseTransitions: 0,
   })
-  expect(one.written).toHaveLength(6)
+  expect(one.written).toHaveLength(3)
   expect(await one.registry.metrics()).toContain('leader_election_master_status{name="x"} 1')
 })
 
@@ -99,7 +99,7 @@ test('takes over from a silent leader after fifteen seconds, not earlier', async
   const { addCandidate, advanceTime, server } = createElectionTest()
   const one = addCandidate('one')
   const two = addCandidate('two')
-  await advanceTime(10_000)
+  await advanceTime(12_000)
   one.faults.get = 'silent'
   one.faults.write = 'silent'
   await advanceTime(14_900)
@@ -168,7 +168,7 @@ test('takes over a released lease within the retry interval if the watch reports
 test('refuses writes ten seconds after the last renewal, five seconds before another replica leads', async () => {
   const { addCandidate, advanceTime } = createElectionTest()
   const one = addCandidate('one')
-  await advanceTime(10_000)
+  await advanceTime(12_000)
   const two = addCandidate('two')
   await advanceTime(100)
   one.faults.write = 'refused'
@@ -226,10 +226,22 @@ test('keeps the lease when the response to a renewal is lost', async () => {
   expect(one.mayWrite()).toBe(true)
 })
 
+test('tries a failed renewal again every two seconds', async () => {
+  const { addCandidate, advanceTime } = createElectionTest()
+  const one = addCandidate('one')
+  await advanceTime(3_900)
+  one.faults.write = 'refused'
+  await advanceTime(4_000)
+  delete one.faults.write
+  await advanceTime(200)
+  expect(one.written).toHaveLength(2)
+  expect(one.observed).toMatchObject({ led: true, aborted: false, ended: undefined })
+})
+
 test('counts a renewal from when it was sent, however late its response arrives', async () => {
   const { addCandidate, advanceTime } = createElectionTest()
   const one = addCandidate('one')
-  await advanceTime(1_900)
+  await advanceTime(3_900)
   one.faults.write = 'slow'
   await advanceTime(4_100)
   one.faults.write = 'silent'

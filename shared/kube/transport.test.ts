@@ -79,6 +79,17 @@ test('sends body, content type and credentials, and returns the parsed response'
   ])
 })
 
+test('keeps its connection for the next request, also after a deletion with a body', async () => {
+  const server = await startScriptedServer({ others: [json({}), json({}), json({})] })
+  const transport = createTransport({ credentials: server.credentials, userAgent: 'tests', connections: 1 })
+  cleanups.push(server.close, transport.close)
+  for (const method of ['DELETE', 'DELETE', 'GET'] as const) {
+    const body = method === 'DELETE' ? { body: { gracePeriodSeconds: 1 } } : {}
+    await transport.request({ method, path: '/api/v1/x', ...body })
+  }
+  expect(server.connections()).toBe(1)
+})
+
 test('fails with the status, reason, message and Retry-After of a refusal', async () => {
   const { transport } = await startTransport({
     others: [

@@ -173,6 +173,8 @@ const createSender = (options: {
         ...(await credentials.headers()),
       },
       ...withDefined({ body }),
+      // undici would close the connection after a DELETE with a body.
+      reset: false,
       signal,
     })
   }

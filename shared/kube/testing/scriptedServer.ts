@@ -61,6 +61,7 @@ export const silence: Answer = () => {}
 export const startScriptedServer = async (script: { lists?: Answer[]; watches?: Answer[]; others?: Answer[] }) => {
   const received: Received[] = []
   const streams: ServerResponse[] = []
+  let connections = 0
   const left = {
     lists: [...(script.lists ?? [])],
     watches: [...(script.watches ?? [])],
@@ -81,6 +82,9 @@ export const startScriptedServer = async (script: { lists?: Answer[]; watches?: 
       ;(answers.shift() ?? json({ message: 'the script has ended' }, 500))(response)
     }
   })
+  server.on('connection', () => {
+    connections += 1
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const credentials: Credentials = {
@@ -92,6 +96,8 @@ export const startScriptedServer = async (script: { lists?: Answer[]; watches?: 
   return {
     credentials,
     received,
+    /** Returns the number of connections that were opened. */
+    connections: (): number => connections,
     lists: () =>
       received.filter(({ method, path, query }) => method === 'GET' && path.endsWith('/things') && !query.watch),
     watches: () => received.filter(({ query }) => query.watch === 'true'),
