@@ -90,7 +90,7 @@ test('a refusal of the cluster reaches tenants in fixed words, and the log in th
       const { body } = await tenant.rest.call<Shown | Shown[]>('GET', path)
       return [body].flat().some(({ status }) => status.message.includes(words))
     })
-  const fixed = 'a policy or a missing permission forbids the resource'
+  const fixed = 'a policy of the cluster refuses the resource'
   await says(unsynced, `/api/worlds/${edited}/`, fixed)
   await says(unsynced, `/api/worlds/${edited}/bots/`, fixed)
   await says(unserved, `/api/worlds/${started}/`, 'A policy of the cluster refused the')
