@@ -133,3 +133,20 @@ test('an organization writes documents at its rate after a burst, with all of it
   })
   await eventually('the raised limit acts', async () => (await put(first)).status === 200)
 })
+
+test('a restore of documents waits until the rate covers the restores before it, and changes nothing before', async () => {
+  const tenant = await aTenant(api.url)
+  const rest = await tenant.withKey([`${tenant.paths.organization}/**:*`])
+  for (const id of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) {
+    expect((await tenant.rest.call('PUT', pathOf(id), dataOf(id, 200_000))).status).toBe(200)
+  }
+  const restore = () => rest.call('POST', `/api/organizations/projects/${tenant.scope.projectId}/restore/`)
+  expect((await rest.call('DELETE', '/api/organizations/projects/current/')).status).toBe(204)
+  expect((await restore()).status).toBe(204)
+  expect((await rest.call('DELETE', '/api/organizations/projects/current/')).status).toBe(204)
+  const deleted = await expectEqualCounts(tenant)
+  const refused = await restore()
+  expect(refused.status).toBe(429)
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect(await expectEqualCounts(tenant)).toEqual(deleted)
+})

@@ -101,6 +101,8 @@ export type Context = Deps & {
   readonly countStart: (projectId: string, worldId: string) => void
   /** Counts the bytes of a written document against the rate of the organization. Throws a 429 above it. */
   readonly countDocumentBytes: (bytes: number) => void
+  /** Counts the bytes of restored documents. Throws a 429 while earlier restores exceed the rate of the organization. */
+  readonly countRestoredBytes: (bytes: number) => void
   /**
    * Writes an audit record of the request, in a transaction if one is given. Requests that change a
    * row are audited automatically. Call this only for events that change no row. Never pass a secret.

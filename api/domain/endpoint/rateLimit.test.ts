@@ -89,6 +89,17 @@ test('the documents of an organization share its bytes: a burst of a minute, the
   expect(() => put('org-1', 'key-1')).toThrow(refused)
 })
 
+test('a restore of any size is accepted, and the next one waits until the rate covers it', () => {
+  const clock = createFakeClock()
+  const { countRestoredBytes, countDocumentBytes } = createRateLimits(clock, options, documentRate(1024 * 1024))
+  const restore = (bytes: number) => countRestoredBytes({ principal: aKey('a'), organizationId: 'org-1' }, bytes)
+  restore(70 * 1024 * 1024)
+  expect(() => restore(1)).toThrow(expect.objectContaining({ code: 'rate_limited', headers: { 'retry-after': '10' } }))
+  countDocumentBytes({ principal: aKey('a'), organizationId: 'org-1' }, 1024 * 1024)
+  clock.advance(10_000)
+  restore(1)
+})
+
 test('the largest document can be written at the lowest rate', () => {
   const { countDocumentBytes } = createRateLimits(createFakeClock(), options, documentRate(1))
   const put = () => countDocumentBytes({ principal: aKey('a'), organizationId: 'org-1' }, 1024 * 1024)

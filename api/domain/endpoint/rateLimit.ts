@@ -19,6 +19,7 @@ export type RateLimitOptions = {
 }
 
 type Scoped = Pick<Context, 'principal' | 'organizationId' | 'projectId'>
+type ByOrganization = Pick<Scoped, 'principal' | 'organizationId'>
 type Bucket = { tokens: number; atMs: number }
 
 /** The maximum number of buckets. The bucket that was unused longest is dropped first. */
@@ -42,22 +43,25 @@ type Rate = { readonly perSecond: number; readonly burst: number }
 const createBuckets = (clock: Clock) => {
   const buckets = new Map<string, Bucket>()
   return {
-    /** Takes one token, or `count`. Returns the tokens left and the seconds until as many and until all are available. */
+    /**
+     * Takes `count` tokens. With `needed`, so many suffice, and the others are owed. Returns the tokens left and the seconds until
+     * the call would succeed and until all tokens are available.
+     */
     take: (
       name: string,
       { perSecond, burst }: Rate,
-      count = 1,
+      { count = 1, needed = count }: { count?: number; needed?: number } = {},
     ): { taken: boolean; left: number; nextInSeconds: number; fullInSeconds: number } => {
       const nowMs = clock.monotonic()
       const { tokens, atMs } = buckets.get(name) ?? { tokens: burst, atMs: nowMs }
       const available = Math.min(burst, tokens + ((nowMs - atMs) / 1000) * perSecond)
-      const taken = available >= count
+      const taken = available >= needed
       const left = taken ? available - count : available
       // The map is in the order of last use.
       buckets.delete(name)
       if (buckets.size >= maxBuckets) buckets.delete(buckets.keys().next().value ?? '')
       buckets.set(name, { tokens: left, atMs: nowMs })
-      return { taken, left, nextInSeconds: (count - left) / perSecond, fullInSeconds: (burst - left) / perSecond }
+      return { taken, left, nextInSeconds: (needed - left) / perSecond, fullInSeconds: (burst - left) / perSecond }
     },
   }
 }
@@ -99,6 +103,20 @@ export const createRateLimits = (
   const perMinute = options.failedCredentialsPerMinute
   const failureRate = { perSecond: perMinute / 60, burst: perMinute }
   const takeShare = createShares(clock, ratesOf)
+  const takeBytes = (
+    { principal, organizationId }: ByOrganization,
+    bucket: string,
+    amount: { count: number; needed?: number },
+  ): void => {
+    const perSecond = ratesOf(organizationId).maxDocumentBytesPerSecond
+    if (principal.kind === 'platform' || perSecond === Number.POSITIVE_INFINITY) return
+    // The largest document fits in every burst.
+    const burst = Math.max(perSecond * documentSeconds, maxJsonBytes)
+    const { taken, nextInSeconds } = documents.take(bucket, { perSecond, burst }, amount)
+    if (taken) return
+    const rate = `${perSecond} bytes of documents per second for the organization with a burst of ${burst} (maxDocumentBytesPerSecond)`
+    throw tooMany(rate, nextInSeconds, {})
+  }
   const policy = `${options.burst};w=${Math.ceil(options.burst / options.requestsPerSecond)}`
   return {
     /** Counts a request and returns the headers of its response. Throws a 429 above the limit. */
@@ -134,19 +152,14 @@ export const createRateLimits = (
       if (!taken) throw tooMany(`${options.startsPerMinute} starts and stops per minute and world`, nextInSeconds, {})
     },
     /** Counts the bytes of a document that is written. Throws a 429 above the limit of its organization. */
-    countDocumentBytes: (
-      { principal, organizationId }: Pick<Scoped, 'principal' | 'organizationId'>,
-      bytes: number,
-    ): void => {
-      const perSecond = ratesOf(organizationId).maxDocumentBytesPerSecond
-      if (principal.kind === 'platform' || perSecond === Number.POSITIVE_INFINITY) return
-      // The largest document fits in every burst.
-      const burst = Math.max(perSecond * documentSeconds, maxJsonBytes)
-      const { taken, nextInSeconds } = documents.take(organizationId, { perSecond, burst }, bytes)
-      if (taken) return
-      const rate = `${perSecond} bytes of documents per second for the organization with a burst of ${burst} (maxDocumentBytesPerSecond)`
-      throw tooMany(rate, nextInSeconds, {})
-    },
+    countDocumentBytes: (scope: ByOrganization, bytes: number): void =>
+      takeBytes(scope, scope.organizationId, { count: bytes }),
+    /**
+     * Counts the bytes of documents that are restored together, which may be more than a burst. Throws a 429 while earlier ones
+     * exceed the limit of the organization. Written documents do not wait for them.
+     */
+    countRestoredBytes: (scope: ByOrganization, bytes: number): void =>
+      takeBytes(scope, `restored ${scope.organizationId}`, { count: bytes, needed: 0 }),
   }
 }
 

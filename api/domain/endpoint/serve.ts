@@ -77,6 +77,8 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
     runtime.limits.countStart({ principal, organizationId: ids.organizationId, projectId }, worldId)
   const countDocumentBytes: Context['countDocumentBytes'] = (bytes) =>
     runtime.limits.countDocumentBytes({ principal, organizationId: ids.organizationId }, bytes)
+  const countRestoredBytes: Context['countRestoredBytes'] = (bytes) =>
+    runtime.limits.countRestoredBytes({ principal, organizationId: ids.organizationId }, bytes)
   const traceparent = c.get('traceparent')
   const request = { address: runtime.addressOf(c), requestId: c.get('requestId') }
   const lease = openLease(runtime, c, principal)
@@ -89,6 +91,7 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
     verb: undefined,
     countStart,
     countDocumentBytes,
+    countRestoredBytes,
     traceparent,
     recordAudit: createRecordAudit(() => ctx, endpoint, request),
   }
