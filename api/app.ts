@@ -56,11 +56,7 @@ export const createApp = (options: AppOptions) => {
   const { deps, registry } = options
   const app = new Hono<Env>({ getPath: pathWithSlash })
   const { rootApiKey, previousRootApiKey, verifyToken: verify } = options
-  const limits = createRateLimits(
-    deps.clock,
-    options.rateLimits,
-    (organizationId) => deps.cachedLimits(organizationId).maxRequestsPerSecond,
-  )
+  const limits = createRateLimits(deps.clock, options.rateLimits, deps.cachedLimits)
   const addressOf = (c: HonoContext<Env>): string => (c.env?.incoming ? options.clientAddress(c.env.incoming) : '')
   const authenticate = createAuthenticator({
     rootApiKey,

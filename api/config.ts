@@ -111,6 +111,7 @@ const limitVariables = {
   ORRERY_LIMIT_MAX_WEBHOOKS: decimal(0, 1_000).default(10),
   ORRERY_LIMIT_MAX_DOCUMENTS: decimal(0, 1_000_000_000).default(100_000),
   ORRERY_LIMIT_MAX_DOCUMENT_BYTES: decimal(0, 2 ** 50).default(2 ** 30),
+  ORRERY_LIMIT_MAX_DOCUMENT_BYTES_PER_SECOND: decimal(1, 2 ** 40).default(2 * 2 ** 20),
   ORRERY_LIMIT_MAX_CONNECTIONS: decimal(1, 1_000_000).default(25_000),
   ORRERY_LIMIT_MAX_REQUESTS_PER_SECOND: decimal(1, 1_000_000).default(2_000),
 }
@@ -206,6 +207,7 @@ const toLimits = (values: z.output<z.ZodObject<typeof limitVariables>>): Limits 
   maxWebhooks: values.ORRERY_LIMIT_MAX_WEBHOOKS,
   maxDocuments: values.ORRERY_LIMIT_MAX_DOCUMENTS,
   maxDocumentBytes: values.ORRERY_LIMIT_MAX_DOCUMENT_BYTES,
+  maxDocumentBytesPerSecond: values.ORRERY_LIMIT_MAX_DOCUMENT_BYTES_PER_SECOND,
   maxConnections: values.ORRERY_LIMIT_MAX_CONNECTIONS,
   maxRequestsPerSecond: values.ORRERY_LIMIT_MAX_REQUESTS_PER_SECOND,
 })

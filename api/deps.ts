@@ -3,7 +3,6 @@ import type { Deps } from './domain/access/context.ts'
 import { createIssuer } from './domain/access/issuer.ts'
 import { ancestorOf, createCredentialReader, createKeyLookup, grantToKey } from './domain/apiKeys/lookup/service.ts'
 import { readWorldBots } from './domain/bots/live/service.ts'
-import { createDocumentCounts } from './domain/documents/usage/service.ts'
 import { createLimitCache } from './domain/organizations/limits/service.ts'
 import { createScopeLookup } from './domain/scopes/service.ts'
 import { createKeyStore } from './domain/users/service.ts'
@@ -68,7 +67,6 @@ export const createDeps = ({ clusters, ...parts }: Parts, config: Settings): Dep
     defaultLimits,
     keepDeletedMs: config.keepDeletedMs,
     cachedLimits: createLimitCache({ ...parts, defaultLimits }),
-    documentCounts: createDocumentCounts(parts),
     recentAudits: createRecentNames(clock),
     connectionCounts: new Map(),
     runRequest: createShares(clock, {

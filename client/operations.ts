@@ -646,6 +646,8 @@ export type Limits = {
   maxDocuments: number
   /** Maximum size of the data of all documents, in bytes as stored. */
   maxDocumentBytes: number
+  /** Maximum bytes per second of the documents that are written to one replica of the API, averaged over a minute. */
+  maxDocumentBytesPerSecond: number
   /** Maximum number of realtime connections to one replica of the API. */
   maxConnections: number
   /** Maximum requests per second to one replica of the API, averaged over 10 s. */
@@ -821,6 +823,8 @@ export type PatchLimits = {
   maxDocuments?: number
   /** Maximum size of the data of all documents, in bytes as stored. */
   maxDocumentBytes?: number
+  /** Maximum bytes per second of the documents that are written to one replica of the API, averaged over a minute. */
+  maxDocumentBytesPerSecond?: number
   /** Maximum number of realtime connections to one replica of the API. */
   maxConnections?: number
   /** Maximum requests per second to one replica of the API, averaged over 10 s. */
@@ -1415,10 +1419,12 @@ export type Usage = {
   maxDocuments: UsageMaxWorlds
   /** Maximum size of the data of all documents, in bytes as stored. */
   maxDocumentBytes: UsageMaxWorlds
+  /** Maximum bytes per second of the documents that are written to one replica of the API. */
+  maxDocumentBytesPerSecond: UsageMaxDocumentBytesPerSecond
   /** Maximum number of realtime connections to one replica of the API. */
   maxConnections: UsageMaxWorlds
   /** Maximum requests per second to one replica of the API. */
-  maxRequestsPerSecond: UsageMaxRequestsPerSecond
+  maxRequestsPerSecond: UsageMaxDocumentBytesPerSecond
 }
 
 export type UsageImageRegistries = {
@@ -1426,7 +1432,7 @@ export type UsageImageRegistries = {
   limit: string[]
 }
 
-export type UsageMaxRequestsPerSecond = {
+export type UsageMaxDocumentBytesPerSecond = {
   /** The limit. */
   limit: number
 }

@@ -1,11 +1,9 @@
 import pg from 'pg'
 import { putDocument } from '#api/domain/documents/service.ts'
-import { createDocumentCounts } from '#api/domain/documents/usage/service.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
 import { openDatabase } from '#api/platform/database/client.ts'
 import { createClient } from '#client/client.ts'
 import { systemClock } from '#shared/clock.ts'
-import { createLog } from '#shared/log.ts'
 import { rootApiKey } from '../api.ts'
 
 /** The scope and documents of a load. */
@@ -68,7 +66,6 @@ export const openWriters = (place: Place, count: number): Promise<Writer[]> =>
   )
 
 const unlimited = { maxDocuments: Number.POSITIVE_INFINITY, maxDocumentBytes: Number.POSITIVE_INFINITY }
-const log = createLog({ name: 'bench', level: 'warn' })
 
 /** Creates writers that write as the API does on a PUT, with its locks and checks, but without an HTTP request. */
 export const openVerbs = ({ databaseUrl, organizationId, projectId }: Place, count: number): Writer[] =>
@@ -84,7 +81,7 @@ export const openVerbs = ({ databaseUrl, organizationId, projectId }: Place, cou
       projectId,
       worldId: '',
       cachedLimits: () => unlimited,
-      documentCounts: createDocumentCounts({ db, clock: systemClock, log }),
+      countDocumentBytes: () => undefined,
     }
     return {
       query: (statement) => db.execute(statement),

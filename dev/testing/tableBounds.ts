@@ -61,6 +61,11 @@ export const tableBounds: Readonly<Record<string, TableBound>> = {
     file: kept,
     title: 'keeps the newest 1,000 deployments of a world',
   },
+  document_counts: {
+    bound: '8 for each organization; erased after it',
+    file: 'test/integration/documentCounts.test.ts',
+    title: 'equal the rows after concurrent writes, deletions, restores, retention and purges',
+  },
   documents: {
     bound: 'maxDocuments and maxDocumentBytes of the organization; twice that with deleted ones, for a day',
     file: kept,

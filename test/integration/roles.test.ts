@@ -115,6 +115,7 @@ describe('the admission policies refuse', () => {
   const own = {
     'app.kubernetes.io/managed-by': 'orrery-api',
     'pod-security.kubernetes.io/enforce': 'restricted',
+    'pod-security.kubernetes.io/enforce-version': 'v1.30',
     'orrery.dev/organization': 'org-00000000000000000000000000',
   }
   const unprotected = { ...own, 'pod-security.kubernetes.io/enforce': 'privileged' }
@@ -138,6 +139,15 @@ describe('the admission policies refuse', () => {
       'a namespace without Pod Security',
       () => space(`orrery-${own['orrery.dev/organization']}`, unprotected),
       'Pod Security level',
+    ],
+    [
+      'a namespace with another version of Pod Security',
+      () =>
+        space(`orrery-${own['orrery.dev/organization']}`, {
+          ...own,
+          'pod-security.kubernetes.io/enforce-version': 'v1.0',
+        }),
+      'Pod Security version',
     ],
   ])('%s by the API', async (_, object, sentence) => {
     await eventually('the policy is in force', async () => {
@@ -412,6 +422,41 @@ test('a namespace that is as it should be is not written again', async () => {
   expect(proxy.writes(place).slice(written)).toEqual([])
   await own.stop()
   await proxy.remove()
+})
+
+test('everything in a namespace that is deleted while no API runs is there again after its start, without a push', async () => {
+  const kinds = 'rolebinding,networkpolicy,resourcequota,limitrange,serviceaccount'
+  const own = 'app.kubernetes.io/managed-by=orrery-api'
+  type Kept = { kind: string; metadata: { name: string }; spec?: object; subjects?: object }
+  const keptObjects = () => {
+    const found = cluster.kubectl('-n', namespace, 'get', kinds, '-l', own, '-o', 'json')
+    // Each process of the API has its own port here.
+    const { items } = JSON.parse(found.replaceAll(`: ${new URL(api.url).port}`, ': 1')) as { items: Kept[] }
+    return items.map(({ kind, metadata: { name }, spec, subjects }) => ({ kind, name, spec, subjects }))
+  }
+  const version = () =>
+    cluster.kubectl('-n', namespace, 'get', 'world', world, '-o', 'jsonpath={.metadata.resourceVersion}')
+  const securityVersion = () => {
+    const { metadata } = JSON.parse(cluster.kubectl('get', 'namespace', namespace, '-o', 'json')) as {
+      metadata: { labels: Record<string, string> }
+    }
+    return metadata.labels['pod-security.kubernetes.io/enforce-version']
+  }
+  const [kept, pushed] = [keptObjects(), version()]
+  const count = (kind: string): number => kept.filter((each) => each.kind === kind).length
+  expect([count('NetworkPolicy'), count('RoleBinding'), kept.length]).toEqual([4, 2, 9])
+  await api.stop()
+  for (const { kind, name } of kept) {
+    const object = [kind.toLowerCase(), name]
+    cluster.kubectl('-n', namespace, 'patch', ...object, '--type=merge', '-p', '{"metadata":{"finalizers":null}}')
+    cluster.kubectl('-n', namespace, 'delete', ...object)
+  }
+  cluster.kubectl('label', '--overwrite', 'namespace', namespace, 'pod-security.kubernetes.io/enforce-version=latest')
+  expect(keptObjects()).toEqual([])
+  api = await startApi({ databaseUrl })
+  await eventually('all are there', async () => keptObjects().length === kept.length && securityVersion() === 'v1.30')
+  expect(keptObjects()).toEqual(kept)
+  expect(version()).toBe(pushed)
 })
 
 test('an edited network policy is restored', async () => {

@@ -17,7 +17,7 @@ import type { NewId } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
 import type { ScalingProfiles } from '#shared/scalingProfiles.ts'
 import type { TokenIssuer } from './issuer.ts'
-import type { DocumentCounts, Limits } from './limits.ts'
+import type { Limits } from './limits.ts'
 import type { Verb } from './permissions.ts'
 import type { ScopeIds, ScopeKind } from './scope.ts'
 import type { ExternalIssuer } from './token.ts'
@@ -54,7 +54,6 @@ export type Deps = {
   readonly defaultLimits: Limits
   /** Returns the limits of an organization without I/O, at most about 5 s old. */
   readonly cachedLimits: (organizationId: string) => Limits
-  readonly documentCounts: DocumentCounts
   /** Names of the audit records of this minute, for requests that are recorded once per minute. */
   readonly recentAudits: RecentNames
   /** The open connections of this replica by organization. */
@@ -99,6 +98,10 @@ export type Context = Deps & {
   readonly traceparent?: string | undefined
   /** Counts a start or stop against the rate limit of a world of the organization. Throws a 429 above it. */
   readonly countStart: (projectId: string, worldId: string) => void
+  /** Counts the bytes of a written document against the rate of the organization. Throws a 429 above it. */
+  readonly countDocumentBytes: (bytes: number) => void
+  /** Counts the bytes of restored documents. Throws a 429 while earlier restores exceed the rate of the organization. */
+  readonly countRestoredBytes: (bytes: number) => void
   /**
    * Writes an audit record of the request, in a transaction if one is given. Requests that change a
    * row are audited automatically. Call this only for events that change no row. Never pass a secret.

@@ -31,6 +31,11 @@ const limitFields = {
   maxWebhooks: limitField(1_000, 'Maximum number of webhooks.'),
   maxDocuments: limitField(1_000_000_000, 'Maximum number of documents.'),
   maxDocumentBytes: limitField(2 ** 50, 'Maximum size of the data of all documents, in bytes as stored.'),
+  maxDocumentBytesPerSecond: limitField(
+    2 ** 40,
+    'Maximum bytes per second of the documents that are written to one replica of the API, averaged over a minute.',
+    1,
+  ),
   maxConnections: limitField(1_000_000, 'Maximum number of realtime connections to one replica of the API.'),
   maxRequestsPerSecond: limitField(
     1_000_000,
@@ -53,6 +58,7 @@ const limitExample = {
   maxWebhooks: 10,
   maxDocuments: 100_000,
   maxDocumentBytes: 1_073_741_824,
+  maxDocumentBytesPerSecond: 2_097_152,
   maxConnections: 25_000,
   maxRequestsPerSecond: 2_000,
 }
@@ -60,20 +66,3 @@ const limitExample = {
 /** The limits of an organization: its fair share of the platform. */
 export const limits = z.object(limitFields).meta({ id: 'Limits', examples: [limitExample] })
 export type Limits = z.output<typeof limits>
-
-/** The documents of an organization and the bytes of their data as Postgres stores it, compressed. */
-export type DocumentUsage = {
-  readonly documents: number
-  readonly bytes: number
-  /** The rows of deleted documents: those of the last day, and the content that a restore needs. */
-  readonly keptRows: number
-  readonly keptBytes: number
-}
-
-/** Cached counts of documents by organization. A write needs no query for them. */
-export type DocumentCounts = {
-  /** Returns the count, at most about 10 s old, with the later writes of this replica. */
-  of(organizationId: string): Promise<DocumentUsage>
-  /** Adds the change of a write of this replica. */
-  add(organizationId: string, change: DocumentUsage): void
-}

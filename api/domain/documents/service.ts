@@ -1,6 +1,6 @@
-import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm'
+import { and, eq, isNull, sql } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
-import type { DocumentUsage, Limits } from '#api/domain/access/limits.ts'
+import type { Limits } from '#api/domain/access/limits.ts'
 import type { ScopeIds } from '#api/domain/access/scope.ts'
 import { scopeExistsIn } from '#api/domain/scopes/service.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
@@ -9,9 +9,10 @@ import { lockDocument } from './cleanup/service.ts'
 import type { DocumentAnswer } from './schema.ts'
 import { type DocumentRef, resolveDocument } from './scope.ts'
 import { type DocumentRow, documents } from './table.ts'
+import { type DocumentUsage, readDocumentUsage } from './usage/service.ts'
 
 /** The part of a context that a write needs. */
-type WriteContext = Pick<Context, 'db' | 'clock' | 'principal' | 'verb' | 'documentCounts' | keyof ScopeIds> & {
+type WriteContext = Pick<Context, 'db' | 'clock' | 'principal' | 'verb' | 'countDocumentBytes' | keyof ScopeIds> & {
   readonly cachedLimits: (organizationId: string) => DocumentLimits
 }
 type DocumentLimits = Pick<Limits, 'maxDocuments' | 'maxDocumentBytes'>
@@ -31,7 +32,7 @@ export const getDocument = async (ctx: Context, name: DocumentName): Promise<Doc
 
 /**
  * Creates or replaces a document. Its version is later than all its previous versions. Throws a 403 if the caller may not
- * write the new or the current content, and a 404 if the scope does not exist.
+ * write the new or the current content, a 404 if the scope does not exist, and a 429 above the rate of the organization.
  */
 export const putDocument = async (
   ctx: WriteContext,
@@ -39,6 +40,7 @@ export const putDocument = async (
   input: { data: Record<string, unknown>; userId?: string },
 ): Promise<DocumentAnswer> => {
   const userId = ownerOf(ctx, name.type, input)
+  ctx.countDocumentBytes(Buffer.byteLength(JSON.stringify(input.data)))
   return present(name, await write(ctx, name, { userId, data: input.data, deletedAt: null }))
 }
 
@@ -72,17 +74,18 @@ const write = async (
   const { organizationId, projectId, worldId, id } = document
   // Versions grow even for two writes within a millisecond or after a clock was set back.
   const version = sql`greatest(${now.toISOString()}::timestamptz, ${documents.version} + interval '1 millisecond')`
-  const counted = row.deletedAt === null ? await ctx.documentCounts.of(organizationId) : undefined
-  const { written, change } = await ctx.db.transaction(async (tx) => {
+  const isDeletion = row.deletedAt !== null
+  return ctx.db.transaction(async (tx) => {
     await lockDocument(tx, { organizationId, projectId, worldId, type: name.type, id })
     // Checked under the lock: a deletion of the scope has either finished or not begun.
-    const [scopeExists, [before]] = await Promise.all([
+    const [scopeExists, [before], counted] = await Promise.all([
       scopeExistsIn(tx, document.kind, document),
-      tx.select(columnsWithSize).from(documents).where(whereDocument(document, name.type)),
+      tx.select().from(documents).where(whereDocument(document, name.type)),
+      isDeletion ? undefined : readDocumentUsage(tx, organizationId),
     ])
     if (!scopeExists) throw notFound()
     const isAbsent = before === undefined || before.deletedAt !== null
-    if (isAbsent && row.deletedAt !== null) throw notFound()
+    if (isAbsent && isDeletion) throw notFound()
     if (!isAbsent) ownerOf(ctx, name.type, before)
     const isNewRow = before === undefined
     if (counted !== undefined) refuseAbove(ctx.cachedLimits(organizationId), counted, { isAbsent, isNewRow })
@@ -94,33 +97,10 @@ const write = async (
         target: [documents.organizationId, documents.projectId, documents.worldId, documents.type, documents.id],
         set: { ...row, version },
       })
-      .returning(columnsWithSize)
+      .returning()
     if (written === undefined) throw notFound()
-    return { written, change: changeOf(before, written) }
+    return written
   })
-  ctx.documentCounts.add(organizationId, change)
-  return written
-}
-
-const columnsWithSize = { ...getTableColumns(documents), bytes: sql<number>`pg_column_size(${documents.data})` }
-
-type Sized = Pick<DocumentRow, 'deletedAt'> & { readonly bytes: number }
-
-const changeOf = (before: Sized | undefined, after: Sized): DocumentUsage => {
-  const [was, is] = [usageOf(before), usageOf(after)]
-  return {
-    documents: is.documents - was.documents,
-    bytes: is.bytes - was.bytes,
-    keptRows: is.keptRows - was.keptRows,
-    keptBytes: 0,
-  }
-}
-
-const usageOf = (row: Sized | undefined): Omit<DocumentUsage, 'keptBytes'> => {
-  if (row === undefined) return { documents: 0, bytes: 0, keptRows: 0 }
-  return row.deletedAt === null
-    ? { documents: 1, bytes: row.bytes, keptRows: 0 }
-    : { documents: 0, bytes: 0, keptRows: 1 }
 }
 
 /** The maximum of documents with the rows of deleted ones, as a multiple of the limits. */

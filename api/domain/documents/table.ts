@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { foreignKey, index, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
+import { bigint, foreignKey, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { organizations } from '#api/domain/organizations/table.ts'
 import { instant } from '#api/platform/database/columns.ts'
 import { documentTypes } from '#shared/enumerations.ts'
@@ -37,5 +37,25 @@ export const documents = pgTable(
 export const keptDocuments = pgTable('kept_documents', contentColumns, (table) => [
   primaryKey({ columns: [table.organizationId, table.projectId, table.worldId, table.type, table.id] }),
 ])
+
+const counter = () => bigint({ mode: 'number' }).notNull()
+
+/**
+ * The counts of the documents of an organization: the sum of its slots, each of which triggers change with every statement. A
+ * slot alone may be negative.
+ */
+export const documentCounts = pgTable(
+  'document_counts',
+  {
+    organizationId: text().notNull(),
+    slot: integer().notNull(),
+    documents: counter(),
+    bytes: counter(),
+    /** The rows of deleted documents: those of the last day, and the content that a restore needs. */
+    keptRows: counter(),
+    keptBytes: counter(),
+  },
+  (table) => [primaryKey({ columns: [table.organizationId, table.slot] })],
+)
 
 export type DocumentRow = typeof documents.$inferSelect

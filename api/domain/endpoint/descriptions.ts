@@ -133,6 +133,7 @@ export const propertyDescriptions: Readonly<Record<string, string>> = {
   maxBotsPerWorld: 'Maximum number of bots in the world.',
   maxConnections: 'Maximum number of realtime connections to one replica of the API.',
   maxDocumentBytes: 'Maximum size of the data of all documents, in bytes as stored.',
+  maxDocumentBytesPerSecond: 'Maximum bytes per second of the documents that are written to one replica of the API.',
   maxDocuments: 'Maximum number of documents.',
   maxLoadBalancers: 'Maximum number of load balancers of running worlds.',
   maxNodePorts: 'Maximum number of node ports of running worlds: two for each world with one.',

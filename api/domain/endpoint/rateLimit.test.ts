@@ -3,6 +3,12 @@ import { platform } from '#api/domain/access/claims.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { createRateLimits } from './rateLimit.ts'
 
+const oneRequest = () => ({ maxRequestsPerSecond: 1, maxDocumentBytesPerSecond: 1 })
+const documentRate = (maxDocumentBytesPerSecond: number) => () => ({
+  maxRequestsPerSecond: 1,
+  maxDocumentBytesPerSecond,
+})
+
 const options = { requestsPerSecond: 2, burst: 4, startsPerMinute: 2, failedCredentialsPerMinute: 3 }
 const aKey = (bucket: string) => ({ kind: 'key' as const, id: bucket, bucket, permissions: [], claims: [] })
 const refused = expect.objectContaining({
@@ -49,7 +55,7 @@ test('counts starts per world and scope, and not for the platform key', () => {
 
 test('the keys of an organization share its limit, and another organization has its own', () => {
   const clock = createFakeClock()
-  const { countRequest } = createRateLimits(clock, { ...options, burst: 100 }, () => 1)
+  const { countRequest } = createRateLimits(clock, { ...options, burst: 100 }, oneRequest)
   const keyOf = (organizationId: string, id: string) => ({ ...aKey(id), organizationId })
   for (let at = 0; at < 10; at += 1) countRequest(keyOf('org-1', `key-${at}`))
   expect(() => countRequest(keyOf('org-1', 'key-10'))).toThrow('maxRequestsPerSecond')
@@ -60,11 +66,45 @@ test('the keys of an organization share its limit, and another organization has 
 })
 
 test('a request above the limit of its key does not count against the organization', () => {
-  const { countRequest } = createRateLimits(createFakeClock(), { ...options, burst: 1 }, () => 1)
+  const { countRequest } = createRateLimits(createFakeClock(), { ...options, burst: 1 }, oneRequest)
   const keyOf = (id: string) => ({ ...aKey(id), organizationId: 'org-1' })
   countRequest(keyOf('a'))
   for (let at = 0; at < 50; at += 1) expect(() => countRequest(keyOf('a'))).toThrow('requests per second')
   for (let at = 0; at < 9; at += 1) countRequest(keyOf(`b-${at}`))
+})
+
+test('the documents of an organization share its bytes: a burst of a minute, then the rate', () => {
+  const clock = createFakeClock()
+  const mebibyte = 1024 * 1024
+  const { countDocumentBytes } = createRateLimits(clock, options, documentRate(mebibyte))
+  const put = (organizationId: string, key: string) =>
+    countDocumentBytes({ principal: aKey(key), organizationId }, mebibyte / 2)
+  for (let at = 0; at < 120; at += 1) put('org-1', `key-${at % 2}`)
+  expect(() => put('org-1', 'key-3')).toThrow(refused)
+  expect(() => put('org-1', 'key-3')).toThrow('maxDocumentBytesPerSecond')
+  put('org-2', 'key-4')
+  countDocumentBytes({ principal: platform, organizationId: 'org-1' }, mebibyte)
+  clock.advance(500)
+  put('org-1', 'key-1')
+  expect(() => put('org-1', 'key-1')).toThrow(refused)
+})
+
+test('a restore of any size is accepted, and the next one waits until the rate covers it', () => {
+  const clock = createFakeClock()
+  const { countRestoredBytes, countDocumentBytes } = createRateLimits(clock, options, documentRate(1024 * 1024))
+  const restore = (bytes: number) => countRestoredBytes({ principal: aKey('a'), organizationId: 'org-1' }, bytes)
+  restore(70 * 1024 * 1024)
+  expect(() => restore(1)).toThrow(expect.objectContaining({ code: 'rate_limited', headers: { 'retry-after': '10' } }))
+  countDocumentBytes({ principal: aKey('a'), organizationId: 'org-1' }, 1024 * 1024)
+  clock.advance(10_000)
+  restore(1)
+})
+
+test('the largest document can be written at the lowest rate', () => {
+  const { countDocumentBytes } = createRateLimits(createFakeClock(), options, documentRate(1))
+  const put = () => countDocumentBytes({ principal: aKey('a'), organizationId: 'org-1' }, 1024 * 1024)
+  put()
+  expect(put).toThrow('Retry after the time in Retry-After.')
 })
 
 test('counts failed credentials per address', () => {

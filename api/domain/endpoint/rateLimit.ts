@@ -1,6 +1,8 @@
 import type { Context } from '#api/domain/access/context.ts'
+import type { Limits } from '#api/domain/access/limits.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
 import type { AnswerHeaders } from '#api/platform/http/answer.ts'
+import { maxJsonBytes } from '#api/platform/http/body.ts'
 import { addressBlock } from '#api/platform/http/clientAddress.ts'
 import { Problem } from '#api/platform/http/problem.ts'
 import type { Clock } from '#shared/clock.ts'
@@ -17,6 +19,7 @@ export type RateLimitOptions = {
 }
 
 type Scoped = Pick<Context, 'principal' | 'organizationId' | 'projectId'>
+type ByOrganization = Pick<Scoped, 'principal' | 'organizationId'>
 type Bucket = { tokens: number; atMs: number }
 
 /** The maximum number of buckets. The bucket that was unused longest is dropped first. */
@@ -25,40 +28,57 @@ const maxBuckets = 50_000
 /** The burst of an organization, in seconds of its rate. All its clients reconnect at once after a restart. */
 const shareSeconds = 10
 
+/** The burst of written document bytes, in seconds of their rate. An import is sent at once, and saves come together. */
+const documentSeconds = 60
+
+type OrganizationRates = Pick<Limits, 'maxRequestsPerSecond' | 'maxDocumentBytesPerSecond'>
+const noRates: OrganizationRates = {
+  maxRequestsPerSecond: Number.POSITIVE_INFINITY,
+  maxDocumentBytesPerSecond: Number.POSITIVE_INFINITY,
+}
+
 type Rate = { readonly perSecond: number; readonly burst: number }
 
 /** Token buckets by name. They are kept in memory, so a restart refills them. */
 const createBuckets = (clock: Clock) => {
   const buckets = new Map<string, Bucket>()
   return {
-    /** Takes one token. Returns the tokens left and the seconds until one token and all tokens are available. */
+    /**
+     * Takes `count` tokens. With `needed`, so many suffice, and the others are owed. Returns the tokens left and the seconds until
+     * the call would succeed and until all tokens are available.
+     */
     take: (
       name: string,
       { perSecond, burst }: Rate,
-    ): { taken: boolean; left: number; oneInSeconds: number; fullInSeconds: number } => {
+      { count = 1, needed = count }: { count?: number; needed?: number } = {},
+    ): { taken: boolean; left: number; nextInSeconds: number; fullInSeconds: number } => {
       const nowMs = clock.monotonic()
       const { tokens, atMs } = buckets.get(name) ?? { tokens: burst, atMs: nowMs }
       const available = Math.min(burst, tokens + ((nowMs - atMs) / 1000) * perSecond)
-      const taken = available >= 1
-      const left = taken ? available - 1 : available
+      const taken = available >= needed
+      const left = taken ? available - count : available
       // The map is in the order of last use.
       buckets.delete(name)
       if (buckets.size >= maxBuckets) buckets.delete(buckets.keys().next().value ?? '')
       buckets.set(name, { tokens: left, atMs: nowMs })
-      return { taken, left, oneInSeconds: (1 - left) / perSecond, fullInSeconds: (burst - left) / perSecond }
+      return { taken, left, nextInSeconds: (needed - left) / perSecond, fullInSeconds: (burst - left) / perSecond }
     },
   }
 }
 
 /** Returns a function that counts a request of an organization. It throws a 429 above the limit. */
-const createShares = (clock: Clock, requestsPerSecondOf: (organizationId: string) => number) => {
+const createShares = (clock: Clock, ratesOf: (organizationId: string) => OrganizationRates) => {
   const shares = createBuckets(clock)
   return (organizationId: string, headers: AnswerHeaders): void => {
-    const perSecond = requestsPerSecondOf(organizationId)
+    const perSecond = ratesOf(organizationId).maxRequestsPerSecond
     if (perSecond === Number.POSITIVE_INFINITY) return
-    const { taken, oneInSeconds } = shares.take(organizationId, { perSecond, burst: perSecond * shareSeconds })
+    const { taken, nextInSeconds } = shares.take(organizationId, { perSecond, burst: perSecond * shareSeconds })
     if (taken) return
-    throw tooMany(`${perSecond} requests per second for the organization (maxRequestsPerSecond)`, oneInSeconds, headers)
+    throw tooMany(
+      `${perSecond} requests per second for the organization (maxRequestsPerSecond)`,
+      nextInSeconds,
+      headers,
+    )
   }
 }
 
@@ -66,28 +86,43 @@ const createShares = (clock: Clock, requestsPerSecondOf: (organizationId: string
 export type RateLimits = ReturnType<typeof createRateLimits>
 
 /**
- * Limits requests per credential and organization, and starts and stops per world. The platform key has no limits. The
- * headers follow the IETF draft "RateLimit header fields for HTTP" (draft-ietf-httpapi-ratelimit-headers-07).
+ * Limits requests per credential and organization, written document bytes per organization, and starts and stops per world. The
+ * platform key has no limits. The headers follow the IETF draft "RateLimit header fields for HTTP" (draft-ietf-httpapi-ratelimit-headers-07).
  */
 export const createRateLimits = (
   clock: Clock,
   options: RateLimitOptions,
-  requestsPerSecondOf: (organizationId: string) => number = () => Number.POSITIVE_INFINITY,
+  ratesOf: (organizationId: string) => OrganizationRates = () => noRates,
 ) => {
   const requests = createBuckets(clock)
   const starts = createBuckets(clock)
+  const documents = createBuckets(clock)
   const requestRate = { perSecond: options.requestsPerSecond, burst: options.burst }
   const startRate = { perSecond: options.startsPerMinute / 60, burst: options.startsPerMinute }
   const failures = createBuckets(clock)
   const perMinute = options.failedCredentialsPerMinute
   const failureRate = { perSecond: perMinute / 60, burst: perMinute }
-  const takeShare = createShares(clock, requestsPerSecondOf)
+  const takeShare = createShares(clock, ratesOf)
+  const takeBytes = (
+    { principal, organizationId }: ByOrganization,
+    bucket: string,
+    amount: { count: number; needed?: number },
+  ): void => {
+    const perSecond = ratesOf(organizationId).maxDocumentBytesPerSecond
+    if (principal.kind === 'platform' || perSecond === Number.POSITIVE_INFINITY) return
+    // The largest document fits in every burst.
+    const burst = Math.max(perSecond * documentSeconds, maxJsonBytes)
+    const { taken, nextInSeconds } = documents.take(bucket, { perSecond, burst }, amount)
+    if (taken) return
+    const rate = `${perSecond} bytes of documents per second for the organization with a burst of ${burst} (maxDocumentBytesPerSecond)`
+    throw tooMany(rate, nextInSeconds, {})
+  }
   const policy = `${options.burst};w=${Math.ceil(options.burst / options.requestsPerSecond)}`
   return {
     /** Counts a request and returns the headers of its response. Throws a 429 above the limit. */
     countRequest: (principal: Principal): AnswerHeaders => {
       if (principal.kind === 'platform') return {}
-      const { taken, left, oneInSeconds, fullInSeconds } = requests.take(principal.bucket, requestRate)
+      const { taken, left, nextInSeconds, fullInSeconds } = requests.take(principal.bucket, requestRate)
       const headers = {
         'ratelimit-limit': String(options.burst),
         'ratelimit-remaining': String(Math.floor(left)),
@@ -96,7 +131,7 @@ export const createRateLimits = (
       }
       if (!taken) {
         const rate = `${options.requestsPerSecond} requests per second with a burst of ${options.burst}`
-        throw tooMany(rate, oneInSeconds, headers)
+        throw tooMany(rate, nextInSeconds, headers)
       }
       // A request above the limit of its credential does not count against its organization.
       if (principal.organizationId !== undefined) takeShare(principal.organizationId, headers)
@@ -104,8 +139,8 @@ export const createRateLimits = (
     },
     /** Counts a missing or invalid credential by client address. Throws a 429 above the limit. */
     countFailure: (address: string): void => {
-      const { taken, oneInSeconds } = failures.take(addressBlock(address), failureRate)
-      if (!taken) throw tooMany(`${perMinute} failed credentials per minute and address`, oneInSeconds, {})
+      const { taken, nextInSeconds } = failures.take(addressBlock(address), failureRate)
+      if (!taken) throw tooMany(`${perMinute} failed credentials per minute and address`, nextInSeconds, {})
     },
     /**
      * Counts a start or stop of a world by the ids of the request. Throws a 429 above the limit. The world may not exist
@@ -113,9 +148,18 @@ export const createRateLimits = (
      */
     countStart: ({ principal, organizationId, projectId }: Scoped, worldId: string): void => {
       if (principal.kind === 'platform') return
-      const { taken, oneInSeconds } = starts.take(`${organizationId}/${projectId}/${worldId}`, startRate)
-      if (!taken) throw tooMany(`${options.startsPerMinute} starts and stops per minute and world`, oneInSeconds, {})
+      const { taken, nextInSeconds } = starts.take(`${organizationId}/${projectId}/${worldId}`, startRate)
+      if (!taken) throw tooMany(`${options.startsPerMinute} starts and stops per minute and world`, nextInSeconds, {})
     },
+    /** Counts the bytes of a document that is written. Throws a 429 above the limit of its organization. */
+    countDocumentBytes: (scope: ByOrganization, bytes: number): void =>
+      takeBytes(scope, scope.organizationId, { count: bytes }),
+    /**
+     * Counts the bytes of documents that are restored together, which may be more than a burst. Throws a 429 while earlier ones
+     * exceed the limit of the organization. Written documents do not wait for them.
+     */
+    countRestoredBytes: (scope: ByOrganization, bytes: number): void =>
+      takeBytes(scope, `restored ${scope.organizationId}`, { count: bytes, needed: 0 }),
   }
 }
 

@@ -75,6 +75,10 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
   const { faults, ...ids } = scopeOf(c, endpoint.scope ?? 'none')
   const countStart: Context['countStart'] = (projectId, worldId) =>
     runtime.limits.countStart({ principal, organizationId: ids.organizationId, projectId }, worldId)
+  const countDocumentBytes: Context['countDocumentBytes'] = (bytes) =>
+    runtime.limits.countDocumentBytes({ principal, organizationId: ids.organizationId }, bytes)
+  const countRestoredBytes: Context['countRestoredBytes'] = (bytes) =>
+    runtime.limits.countRestoredBytes({ principal, organizationId: ids.organizationId }, bytes)
   const traceparent = c.get('traceparent')
   const request = { address: runtime.addressOf(c), requestId: c.get('requestId') }
   const lease = openLease(runtime, c, principal)
@@ -86,6 +90,8 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
     idempotency: undefined,
     verb: undefined,
     countStart,
+    countDocumentBytes,
+    countRestoredBytes,
     traceparent,
     recordAudit: createRecordAudit(() => ctx, endpoint, request),
   }

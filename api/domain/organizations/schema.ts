@@ -194,6 +194,7 @@ export const patchLimitsBody = z
     maxWebhooks: limits.shape.maxWebhooks.exactOptional(),
     maxDocuments: limits.shape.maxDocuments.exactOptional(),
     maxDocumentBytes: limits.shape.maxDocumentBytes.exactOptional(),
+    maxDocumentBytesPerSecond: limits.shape.maxDocumentBytesPerSecond.exactOptional(),
     maxConnections: limits.shape.maxConnections.exactOptional(),
     maxRequestsPerSecond: limits.shape.maxRequestsPerSecond.exactOptional(),
   })

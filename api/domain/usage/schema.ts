@@ -20,6 +20,7 @@ export const usageAnswer = z
     maxWebhooks: used,
     maxDocuments: used,
     maxDocumentBytes: used,
+    maxDocumentBytesPerSecond: z.object({ limit: z.number() }),
     maxConnections: used,
     maxRequestsPerSecond: z.object({ limit: z.number() }),
   })
@@ -41,6 +42,7 @@ export const usageAnswer = z
         maxWebhooks: { limit: 10, used: 1 },
         maxDocuments: { limit: 100_000, used: 250 },
         maxDocumentBytes: { limit: 1_073_741_824, used: 81_920 },
+        maxDocumentBytesPerSecond: { limit: 2_097_152 },
         maxConnections: { limit: 25_000, used: 40 },
         maxRequestsPerSecond: { limit: 2_000 },
       },

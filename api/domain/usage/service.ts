@@ -46,6 +46,7 @@ export const getUsage = async (ctx: Context): Promise<UsageAnswer> => {
     maxWebhooks: { limit: limits.maxWebhooks, used: hooks },
     maxDocuments: { limit: limits.maxDocuments, used: documents.documents },
     maxDocumentBytes: { limit: limits.maxDocumentBytes, used: documents.bytes },
+    maxDocumentBytesPerSecond: { limit: limits.maxDocumentBytesPerSecond },
     maxConnections: { limit: limits.maxConnections, used: ctx.connectionCounts.get(organizationId) ?? 0 },
     maxRequestsPerSecond: { limit: limits.maxRequestsPerSecond },
   }

@@ -32,6 +32,7 @@ describe('a JSON body', () => {
     ['with __proto__', '{"a":[{"__proto__":1}]}', 'application/json', 'invalid_request'],
     ['with U+0000 in a key', '{"a\\u0000":1}', 'application/json', 'invalid_request'],
     ['with half of a surrogate pair', '["\\udc00"]', 'application/json', 'invalid_request'],
+    ['that is a number beyond those of a double', '1e400', 'application/json', 'invalid_request'],
   ])('%s is rejected', async (_, body, type, code) => {
     await expect(readJson(aRequest(body, type), reader)).rejects.toMatchObject({ code })
   })
@@ -44,6 +45,17 @@ describe('a JSON body', () => {
     const body = '{"a/b":{"constructor":1},"c":["\\u0000"]}'
     await expect(readJson(aRequest(body), reader)).rejects.toMatchObject({
       errors: [{ path: '/a~1b/constructor' }, { path: '/c/0' }],
+    })
+  })
+
+  test('is rejected with the path of each number beyond those of a double', async () => {
+    const message = 'must be a number between -1.7976931348623157e+308 and 1.7976931348623157e+308'
+    const digits = '9'.repeat(400)
+    await expect(readJson(aRequest(`{"a":[1,{"b":-1e400}],"c":${digits},"d":1e308}`), reader)).rejects.toMatchObject({
+      errors: [
+        { path: '/a/1/b', message },
+        { path: '/c', message },
+      ],
     })
   })
 })

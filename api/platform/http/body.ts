@@ -151,15 +151,16 @@ const parse = (bytes: Buffer): unknown => {
 const refusedKeys = ['__proto__', 'constructor', 'prototype']
 
 /**
- * Adds a fault for each key that could pollute a prototype, which validation would drop silently, and for text that
- * Postgres cannot store (U+0000, lone surrogates). `path` is the path of the value. The array is reused, so that a valid
- * body costs no allocation.
+ * Adds a fault for each key that could pollute a prototype, which validation would drop silently, for text that Postgres
+ * cannot store (U+0000, lone surrogates), and for a number that `JSON.parse` makes infinite, which would be stored as null.
+ * `path` is the path of the value. The array is reused, so that a valid body costs no allocation.
  */
 const findUnsafeParts = (value: unknown, path: PropertyKey[], faults: FaultList): void => {
   if (typeof value === 'string') {
     if (!isStorable(value)) faults.add(path, unstorable)
     return
   }
+  if (typeof value === 'number' && !Number.isFinite(value)) faults.add(path, beyondDoubles)
   if (typeof value !== 'object' || value === null) return
   const keys = Array.isArray(value) ? value.keys() : Object.keys(value)
   for (const key of keys) {
@@ -172,6 +173,7 @@ const findUnsafeParts = (value: unknown, path: PropertyKey[], faults: FaultList)
 }
 
 const unstorable = 'must not contain U+0000 or a lone surrogate'
+const beyondDoubles = `must be a number between ${-Number.MAX_VALUE} and ${Number.MAX_VALUE}`
 
 /** Reports whether Postgres can store text unchanged. */
 export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()

@@ -122,6 +122,12 @@ const isSubset = (part: Record<string, string> = {}, whole: Record<string, strin
 export const isRelevantChange = <K extends keyof Kept>(kind: K, before: Kept[K], after: Kept[K]): boolean =>
   !comparers[kind](before, after) || !isDeepStrictEqual(before.metadata.labels, after.metadata.labels)
 
+/**
+ * The version of the Pod Security levels: that of the oldest supported Kubernetes. With `latest`, an upgrade of the cluster could
+ * refuse pods that were accepted before. The policy orrery-api-namespaces in dev/admission accepts this version.
+ */
+const podSecurityVersion = 'v1.30'
+
 const namespace = (name: string, organizationId: string, limits: PolicyLimits): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Namespace',
@@ -130,7 +136,7 @@ const namespace = (name: string, organizationId: string, limits: PolicyLimits): 
     labels: {
       ...ownLabels(organizationId),
       'pod-security.kubernetes.io/enforce': 'restricted',
-      'pod-security.kubernetes.io/enforce-version': 'latest',
+      'pod-security.kubernetes.io/enforce-version': podSecurityVersion,
     },
     annotations: toPolicyAnnotations({
       limits,

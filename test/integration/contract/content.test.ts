@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aCluster } from '#test/support/cluster.ts'
 import { concurrently } from '#test/support/concurrently.ts'
-import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts'
+import { type ApiProcess, aDatabase, rootApiKey, startApi } from '#test/support/processes.ts'
 import { createRest, send } from '#test/support/rest.ts'
 import { aTenant, type Tenant } from '#test/support/tenant.ts'
 import { eventually } from '#test/support/wait.ts'
@@ -323,6 +323,22 @@ describe('a document', () => {
     const found = await tenant.rest.call<Document>('GET', at('typed', type))
     expect(found.body.data).toEqual(data)
     expect((await tenant.rest.call('PUT', at('typed', type), { data: { ...data, more: 1 } })).status).toBe(400)
+  })
+
+  test('is refused with a number that is no double, wherever it stands, and keeps its content', async () => {
+    expect((await tenant.rest.call('PUT', at('finite'), entry([1e308]))).status).toBe(200)
+    const body = '{"data":{"key":"k","store":"kvstoreClient","data":[1,{"deep":[-1e400]}]}}'
+    const { organizationId, projectId } = tenant.scope
+    const headers = {
+      'x-api-key': rootApiKey,
+      'x-svc-organization-id': organizationId,
+      'x-svc-project-id': projectId,
+      'content-type': 'application/json',
+    }
+    const refused = await send(api.url, { method: 'PUT', path: at('finite'), headers, body })
+    expect(refused.status).toBe(400)
+    expect(JSON.parse(refused.text)).toMatchObject({ errors: [{ path: '/data/data/1/deep/0' }] })
+    expect((await tenant.rest.call<Document>('GET', at('finite'))).body.data).toMatchObject({ data: [1e308] })
   })
 
   test('is absent with its world, and stays absent', async () => {

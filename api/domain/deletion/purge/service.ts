@@ -103,6 +103,7 @@ const statements: readonly SQL[] = [
     select from builds b where b.organization_id = o.id) and not exists (
     select from revoked_tokens t where t.organization_id = o.id) and not exists (
     select from api_keys k where k.organization_id = o.id)`,
+  batchOf('document_counts', sql`not exists (select from organizations o where o.id = organization_id)`),
 ]
 
 /** Erases rows that are no longer kept, in bounded batches. Several replicas may run it concurrently. */

@@ -49,7 +49,7 @@ const presentDeleted = ({ id, name, deletingAt, purgeAt, removedAt }: DeletedRow
 
 /**
  * Restores a deleted world with its bots, documents, deployments and picture. It is inactive, private and without a run.
- * Throws a 409 while its resource exists and at a limit of the organization.
+ * Throws a 409 while its resource exists and at a limit of the organization, and a 429 above the rate of its documents.
  */
 export const restoreWorld = async (ctx: Context, worldId: string): Promise<void> => {
   await ctx.db.transaction(async (tx) => {
@@ -57,7 +57,7 @@ export const restoreWorld = async (ctx: Context, worldId: string): Promise<void>
     if (!(await lockProject(tx, ctx))) throw notFound()
     const restored = await restoreWorlds(ctx, tx, and(whereKept(ctx), eq(worlds.id, worldId)))
     if (restored.length === 0) throw notFound()
-    await restoreDocuments(tx, { organizationId, projectId }, [worldId])
+    await restoreDocuments(tx, { organizationId, projectId }, [worldId], ctx.countRestoredBytes)
   })
   ctx.wakeSync()
 }
@@ -128,7 +128,7 @@ const restoreProjects = async (
       deletingAt === null ? undefined : eq(worlds.deletingAt, deletingAt),
     )
     const restored = await restoreWorlds(ctx, tx, whereProject)
-    await restoreDocuments(tx, { organizationId, projectId }, ['', ...restored])
+    await restoreDocuments(tx, { organizationId, projectId }, ['', ...restored], ctx.countRestoredBytes)
   }
 }
 

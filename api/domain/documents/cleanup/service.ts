@@ -104,19 +104,27 @@ const deleteBatch = async (tx: Transaction, scope: DeletedScope, now: Date): Pro
   return rowCount ?? 0
 }
 
-/** Restores the kept documents of a project and of some of its worlds. Waits for an erasure in the same scope. */
+/**
+ * Restores the kept documents of a project and of some of its worlds. Waits for an erasure in the same scope. `countBytes` gets
+ * their size before anything is written, and may throw.
+ */
 export const restoreDocuments = async (
   tx: Transaction,
   { organizationId, projectId }: { organizationId: string; projectId: string },
   worldIds: readonly string[],
+  countBytes: (bytes: number) => void,
 ): Promise<void> => {
   for (const worldId of worldIds) {
     await tx.execute(sql`select pg_advisory_xact_lock(${keyOf({ organizationId, projectId, worldId })})`)
   }
+  const isRestored = sql`organization_id = ${organizationId} and project_id = ${projectId}
+    and world_id = any(${sql.param([...worldIds])}::text[])`
+  const { rows } = await tx.execute<{ bytes: number }>(
+    sql`select coalesce(sum(pg_column_size(data)), 0)::float8 as bytes from kept_documents where ${isRestored}`,
+  )
+  countBytes(rows[0]?.bytes ?? 0)
   await tx.execute(sql`
-    with kept as (
-      delete from kept_documents where organization_id = ${organizationId} and project_id = ${projectId}
-        and world_id = any(${sql.param([...worldIds])}::text[]) returning *)
+    with kept as (delete from kept_documents where ${isRestored} returning *)
     insert into documents (organization_id, project_id, world_id, type, id, user_id, data, version)
     select organization_id, project_id, world_id, type, id, user_id, data, date_trunc('milliseconds', now()) from kept
     on conflict (organization_id, project_id, world_id, type, id) do update set user_id = excluded.user_id,

@@ -1,84 +1,34 @@
-import { count, eq, isNull, sql } from 'drizzle-orm'
-import type { Deps } from '#api/domain/access/context.ts'
-import type { DocumentCounts, DocumentUsage } from '#api/domain/access/limits.ts'
-import { documents, keptDocuments } from '../table.ts'
+import { eq, sql } from 'drizzle-orm'
+import type { Database, Transaction } from '#api/platform/database/client.ts'
+import { prepared } from '#api/platform/database/prepared.ts'
+import { documentCounts } from '../table.ts'
 
-/** The age at which a count is read again. In between, each replica adds its own writes. */
-const freshMs = 10_000
-const maxEntries = 10_000
-
-type Entry = { usage: DocumentUsage; readAtMs: number }
-
-/** Counts the documents of an organization, and the rows of deleted ones. */
-export const readDocumentUsage = async (db: Deps['db'], organizationId: string): Promise<DocumentUsage> => {
-  const isPresent = isNull(documents.deletedAt)
-  const [[row], [kept]] = await Promise.all([
-    db
-      .select({
-        documents: sql<number>`(count(*) filter (where ${isPresent}))::int`,
-        bytes: sql<string>`coalesce(sum(pg_column_size(${documents.data})) filter (where ${isPresent}), 0)`,
-        deleted: sql<number>`(count(*) filter (where not ${isPresent}))::int`,
-      })
-      .from(documents)
-      .where(eq(documents.organizationId, organizationId)),
-    db
-      .select({ rows: count(), bytes: sql<string>`coalesce(sum(pg_column_size(${keptDocuments.data})), 0)` })
-      .from(keptDocuments)
-      .where(eq(keptDocuments.organizationId, organizationId)),
-  ])
-  return {
-    documents: row?.documents ?? 0,
-    bytes: Number(row?.bytes ?? 0),
-    keptRows: (row?.deleted ?? 0) + (kept?.rows ?? 0),
-    keptBytes: Number(kept?.bytes ?? 0),
-  }
+/** The documents of an organization and the bytes of their data as Postgres stores it, compressed. */
+export type DocumentUsage = {
+  readonly documents: number
+  readonly bytes: number
+  /** The rows of deleted documents: those of the last day, and the content that a restore needs. */
+  readonly keptRows: number
+  readonly keptBytes: number
 }
 
-/**
- * Creates cached counts of documents by organization, so that a write needs no query. Each is read at most every 10 s. A limit
- * that is checked against them can be exceeded by the writes of other replicas since then.
- */
-export const createDocumentCounts = ({ db, clock, log }: Pick<Deps, 'db' | 'clock' | 'log'>): DocumentCounts => {
-  const entries = new Map<string, Entry>()
-  const reads = new Map<string, Promise<DocumentUsage>>()
-  /** Reads a count. Concurrent calls for one organization share a query. */
-  const read = (organizationId: string): Promise<DocumentUsage> => {
-    const running = reads.get(organizationId)
-    if (running !== undefined) return running
-    const started = readNow(organizationId).finally(() => reads.delete(organizationId))
-    reads.set(organizationId, started)
-    return started
-  }
-  const readNow = async (organizationId: string): Promise<DocumentUsage> => {
-    const usage = await readDocumentUsage(db, organizationId)
-    if (entries.size >= maxEntries) entries.delete(entries.keys().next().value ?? '')
-    entries.set(organizationId, { usage, readAtMs: clock.monotonic() })
-    return usage
-  }
-  return {
-    /** Returns the count; only the first one of an organization waits for a query. */
-    of: async (organizationId: string): Promise<DocumentUsage> => {
-      const known = entries.get(organizationId)
-      if (known === undefined) return read(organizationId)
-      if (clock.monotonic() - known.readAtMs > freshMs) {
-        known.readAtMs = clock.monotonic()
-        read(organizationId).catch((error: unknown) =>
-          log.warn({ organizationId, err: error }, 'the documents were not counted'),
-        )
-      }
-      return known.usage
-    },
-    /** Adds what a write of this replica changed. */
-    add: (organizationId: string, change: DocumentUsage): void => {
-      const known = entries.get(organizationId)
-      if (known === undefined) return
-      const { usage } = known
-      known.usage = {
-        documents: usage.documents + change.documents,
-        bytes: usage.bytes + change.bytes,
-        keptRows: usage.keptRows + change.keptRows,
-        keptBytes: usage.keptBytes + change.keptBytes,
-      }
-    },
-  }
+/** Returns the counts of an organization's documents. Triggers keep them in the transaction of each change. */
+export const readDocumentUsage = async (db: Database | Transaction, organizationId: string): Promise<DocumentUsage> => {
+  const [usage] = await countsQuery(db).execute({ organizationId })
+  return usage ?? { documents: 0, bytes: 0, keptRows: 0, keptBytes: 0 }
 }
+
+const sumOf = (column: (typeof documentCounts)[keyof DocumentUsage]) => sql<number>`coalesce(sum(${column}), 0)::float8`
+
+const countsQuery = prepared((db) =>
+  db
+    .select({
+      documents: sumOf(documentCounts.documents),
+      bytes: sumOf(documentCounts.bytes),
+      keptRows: sumOf(documentCounts.keptRows),
+      keptBytes: sumOf(documentCounts.keptBytes),
+    })
+    .from(documentCounts)
+    .where(eq(documentCounts.organizationId, sql.placeholder('organizationId')))
+    .prepare('document_counts'),
+)
