@@ -165,7 +165,10 @@ const database = group('Postgres.', {
     'trial: one Postgres pod of this release, for trials only. external: the URLs in database.external and database.owner. cnpg: a Cluster of CloudNativePG.',
     ['trial', 'external', 'cnpg'],
   ),
-  external: secretKey('url', 'external: a Secret with the URL postgres://user:password@host:5432/database of the API\'s role, which owns no table.'),
+  external: secretKey(
+    'url',
+    "external: a Secret with the URL postgres://user:password@host:5432/database of the API's role, which owns no table.",
+  ),
   owner: secretKey(
     'url',
     'external: a Secret with the URL of the role that owns the tables. Only the init container of the API has it.',
