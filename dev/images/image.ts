@@ -15,26 +15,36 @@ export const busybox = '/bin/busybox'
 const nonRoot = '65532:65532'
 const certificates = '/etc/ssl/certs/ca-certificates.crt'
 
-/** Packs images of the product into one file, in which they share the Node binary and the libraries. */
+/** An image of the product, with the list of its content in the format CycloneDX. */
+export type ProductImage = PackedImage & { readonly sbom: string }
+
+/**
+ * Packs images of the product into one file, in which they share the Node binary and the libraries. `revision` is the commit that
+ * they are made of.
+ */
 export const packProductImages = async <Name extends ImageName>(
   outDir: string,
   names: readonly Name[],
-): Promise<Record<Name, PackedImage>> => {
-  const contents = await Promise.all(names.map((name) => imageFiles(name, outDir)))
-  const base = layerOf(baseFiles([process.execPath, ...nativeLibraries()]))
+  { revision }: { revision?: string | undefined } = {},
+): Promise<Record<Name, ProductImage>> => {
+  const below = baseFiles([process.execPath, ...nativeLibraries()])
+  const contents = await Promise.all(names.map((name) => imageFiles(name, outDir, below)))
+  const base = layerOf(below)
   const images = contents.map(({ node, files, title, entrypoint }, at) => ({
     name: `orrery.dev/${names[at]}`,
     layers: [base, layerOf([node]), layerOf(files)],
-    config: { Entrypoint: entrypoint, User: nonRoot, WorkingDir: '/opt/orrery', Labels: labelsOf(title) },
+    config: { Entrypoint: entrypoint, User: nonRoot, WorkingDir: '/opt/orrery', Labels: labelsOf(title, revision) },
   }))
   const packed = pack(outDir, images)
-  return Object.fromEntries(names.map((name, at) => [name, packed[at]])) as Record<Name, PackedImage>
+  const made = contents.map(({ sbom }, at) => [names[at], { ...packed[at], sbom }])
+  return Object.fromEntries(made) as Record<Name, ProductImage>
 }
 
 /** The annotations of the OCI image specification. */
-const labelsOf = (title: string): Record<string, string> => ({
+const labelsOf = (title: string, revision: string | undefined): Record<string, string> => ({
   'org.opencontainers.image.title': title,
   'org.opencontainers.image.version': productVersion,
+  ...(revision && { 'org.opencontainers.image.revision': revision }),
   'org.opencontainers.image.licenses': 'Apache-2.0',
   'org.opencontainers.image.vendor': 'Orrery',
 })
