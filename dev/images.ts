@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { imageFiles, imageNames } from './images/files.ts'
-import { packProductImages } from './images/image.ts'
+import { extraLibraries, packProductImages } from './images/image.ts'
 
 // `npm run images` writes each image to dist/images as an archive for `docker load` and `ctr images import`, and the list of its
 // content.
@@ -27,8 +27,9 @@ const readRevision = (): string | undefined => {
 
 for (const name of imageNames) {
   if (values.files !== undefined) {
-    const { node, files } = await imageFiles(name, outDir)
-    for (const { path, mode, content } of [node, ...files]) {
+    const libraries = extraLibraries()
+    const { node, files } = await imageFiles(name, outDir, libraries)
+    for (const { path, mode, content } of [node, ...files, ...libraries]) {
       const target = join(values.files, name, path)
       mkdirSync(dirname(target), { recursive: true })
       rmSync(target, { force: true })

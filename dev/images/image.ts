@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { productVersion } from '#shared/version.ts'
 import { type ImageName, imageFiles, modules, nativeLibraries } from './files.ts'
 import { packTar, type TarEntry } from './tar.ts'
@@ -57,6 +57,15 @@ export const baseFiles = (programs: readonly string[]): TarEntry[] => [
   file('etc/group', Buffer.from('nonroot:x:65532:\n'), 0o644),
   file('etc/nsswitch.conf', Buffer.from('hosts: files dns\n'), 0o644),
 ]
+
+/** The libraries that the base of the Dockerfile must have: glibc, libstdc++ and libgcc. */
+const librariesOfBase = /^(ld-linux|lib(c|m|dl|rt|pthread|resolv|stdc\+\+|gcc_s)\.so)/
+
+/** Returns the libraries that Node loads and that the base of the Dockerfile may lack, in the folders where Debian finds them. */
+export const extraLibraries = (): TarEntry[] =>
+  librariesOf([process.execPath])
+    .filter((path) => !librariesOfBase.test(basename(path)))
+    .map((path) => file(`usr${path.replace(/^\/usr/, '')}`, readFileSync(path), 0o755))
 
 /** Packs the image of pod sandboxes, a static program that sleeps, because no image can be pulled. */
 export const packPauseImage = async (outDir: string): Promise<PackedImage> =>

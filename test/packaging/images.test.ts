@@ -112,6 +112,19 @@ test('the list of the control plane names the libraries that are compiled into p
   expect(libvips?.components).toContainEqual(expect.objectContaining({ name: 'vips' }))
 })
 
+test('the files for the Dockerfile have each library of Node that its base may lack', () => {
+  const out = join(dir, 'files')
+  run(process.execPath, ['dev/images.ts', '--files', out])
+  const needed = run('ldd', [process.execPath]).match(/lib\w+(?=\.so)/g) ?? []
+  const ofBase = ['libc', 'libm', 'libdl', 'librt', 'libpthread', 'libgcc_s', 'libstdc']
+  for (const name of imageNames) {
+    const files = run('find', [join(out, name, 'usr'), '-name', '*.so*', '-printf', '%f\n'])
+    for (const each of needed) expect([...ofBase, ...(files.match(/lib\w+/g) ?? [])]).toContain(each)
+    const listedFiles = listed(join(out, name)).filter(({ type }) => type === 'file')
+    expect(listedFiles).toHaveLength(files.trim().split('\n').length)
+  }
+})
+
 test.each(imageNames)('the programs of the image %s load all their libraries from it', (name) => {
   const { root } = unpacked[name]
   const loader = join(root, 'lib64/ld-linux-x86-64.so.2')
