@@ -1,5 +1,5 @@
 import { readMigrationConfig } from '#api/config.ts'
-import { prepareSchema } from '#api/schema.ts'
+import { prepareSchema } from '#api/migration.ts'
 import { createLog } from '#shared/log.ts'
 
 /**

@@ -12,7 +12,7 @@ const query = <Row extends object>(url: string, text: string): Promise<Row[]> =>
   inSession(url, async (sql) => (await sql.query<Row>(text)).rows)
 
 /** Returns the URL with another role. Both roles have the same password. */
-const as = (url: string, role: string): string => {
+const withRole = (url: string, role: string): string => {
   const own = new URL(url)
   own.username = role
   return own.href
@@ -30,7 +30,7 @@ const anOwnedDatabase = async ({ mayCreateRoles }: { mayCreateRoles: boolean }) 
   )
   await query(admin, `alter database ${name} owner to ${owner}`)
   const createApiRole = () => query(admin, `create role ${api} login password ${password}`)
-  return { admin, ownerUrl: as(admin, owner), apiUrl: as(admin, api), createApiRole }
+  return { admin, ownerUrl: withRole(admin, owner), apiUrl: withRole(admin, api), createApiRole }
 }
 type Owned = Awaited<ReturnType<typeof anOwnedDatabase>>
 
