@@ -1,6 +1,6 @@
 # Builds the images of the product: docker build --target orrery|world-server|bot .
-# Each has a base with the C library, and the files that dev/images/files.ts lists. BASE may be any base with glibc,
-# libstdc++, libgcc and certificates.
+# Each has a base with the C library, and the files that dev/images/files.ts lists. BASE may be any base of Debian's layout with
+# glibc, libstdc++, libgcc and certificates, for the architecture of BUILDER.
 ARG BUILDER=docker.io/library/node:26-bookworm-slim
 ARG BASE=gcr.io/distroless/cc-debian12:nonroot
 

@@ -34,6 +34,9 @@ const mebibyte = 1024 * 1024
 /** The bytes of each request that do not count as in flight. */
 const uncountedBytes = 64 * 1024
 
+/** The URLs of the API's role, and of the role that owns the tables. */
+export type DatabaseRoles = { readonly url: string; readonly ownerUrl: string | undefined }
+
 /** The API's configuration, parsed and checked from the environment. */
 export type ApiConfig = {
   readonly logLevel: (typeof logLevels)[number]
@@ -42,8 +45,8 @@ export type ApiConfig = {
   readonly metricsAddress: string | undefined
   /** The API's own certificate and key; undefined if a proxy terminates TLS. */
   readonly tls: TlsFiles | undefined
-  /** `ownerUrl` is for migrations and partitions; it is `url` where one role does everything. */
-  readonly database: { readonly url: string; readonly ownerUrl: string; readonly poolSize: number }
+  /** With `ownerUrl`, the API migrates the database at its start. It uses that role for nothing else. */
+  readonly database: DatabaseRoles & { readonly poolSize: number }
   /** False if no webhook can be created and no message is sent. */
   readonly areWebhooksOn: boolean
   readonly webhooks: WebhookConfig
@@ -226,7 +229,7 @@ export const readApiConfig = (env: NodeJS.ProcessEnv): ApiConfig => {
     tls: certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile },
     database: {
       url: values.ORRERY_DATABASE_URL,
-      ownerUrl: values.ORRERY_DATABASE_OWNER_URL ?? values.ORRERY_DATABASE_URL,
+      ownerUrl: values.ORRERY_DATABASE_OWNER_URL,
       poolSize: values.ORRERY_DATABASE_POOL_SIZE,
     },
     areWebhooksOn: values.ORRERY_WEBHOOKS === 'true',
@@ -287,6 +290,23 @@ export const readApiConfig = (env: NodeJS.ProcessEnv): ApiConfig => {
     supportedProviders: values.ORRERY_SUPPORTED_PROVIDERS,
     tracing: toTracing(values),
     trustsTraceparent: values.ORRERY_TRUST_TRACEPARENT === 'true',
+  }
+}
+
+/** Reads the configuration of `orrery migrate` from the environment. Throws an `EnvironmentError`. */
+export const readMigrationConfig = (env: NodeJS.ProcessEnv) => {
+  const { ORRERY_LOG_LEVEL, ORRERY_DATABASE_URL, ORRERY_DATABASE_OWNER_URL, ORRERY_AUDIT_RETENTION_DAYS } = apiVariables
+  const used = {
+    ORRERY_LOG_LEVEL,
+    ORRERY_DATABASE_URL,
+    ORRERY_DATABASE_OWNER_URL: ORRERY_DATABASE_OWNER_URL.unwrap().describe('the URL of the role that owns the tables'),
+    ORRERY_AUDIT_RETENTION_DAYS,
+  }
+  const values = parseEnvironment(used, env)
+  return {
+    logLevel: values.ORRERY_LOG_LEVEL,
+    database: { url: values.ORRERY_DATABASE_URL, ownerUrl: values.ORRERY_DATABASE_OWNER_URL },
+    auditRetentionDays: values.ORRERY_AUDIT_RETENTION_DAYS,
   }
 }
 

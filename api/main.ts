@@ -27,14 +27,12 @@ import { purgeDeleted } from './domain/deletion/purge/service.ts'
 import { eraseDeletedDocuments } from './domain/documents/cleanup/service.ts'
 import { deleteExpiredRevocations } from './domain/users/service.ts'
 import { type PeriodicTask, runPeriodicTasks } from './housekeeping.ts'
-import { auditPartitions } from './platform/audit/service.ts'
+import { partitionedTables, prepareSchema } from './migration.ts'
 import { type Database, openDatabase } from './platform/database/client.ts'
-import { migrateDatabase } from './platform/database/migrate.ts'
 import { maintainPartitions } from './platform/database/partitions/service.ts'
 import { deferSilentConnections } from './platform/http/accept.ts'
 import { createClientAddress, isInNetworks } from './platform/http/clientAddress.ts'
 import { handleInTurn } from './platform/http/inTurn.ts'
-import { isDatabaseUnavailable } from './platform/http/problem.ts'
 import { shareAnswer } from './platform/http/readiness.ts'
 import { openServer } from './platform/http/server.ts'
 import { createSlowReaderCheck } from './platform/http/slowReaders.ts'
@@ -44,12 +42,9 @@ import { recheckLogs } from './platform/logs/recheck.ts'
 import { openObjectStore } from './platform/objects/open.ts'
 import { startRealtime } from './realtime/index.ts'
 import { projectOfWorld } from './realtime/service.ts'
-import { changePartitions } from './realtime/table.ts'
 import { isUpgrade } from './realtime/upgrade.ts'
 import { createWebhookTasks, startWebhooks } from './webhooks.ts'
 
-/** The time that the start waits for the database. */
-const databaseWaitMs = 60_000
 /** The time that a shutdown waits for open requests. Kubernetes kills a container 30 s after SIGTERM. */
 const drainMs = 15_000
 /** The time in which clients of kept connections learn that these end. */
@@ -72,10 +67,9 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
     isTrusted: (address) => isInNetworks(config.trustedProxies, address),
   })
   const clientAddress = createClientAddress(config.trustedProxies, config.forwardingHeader)
-  await migrateWhenAvailable(config.database, log)
+  await prepareSchema(config, log)
   const { db, close } = openDatabase(config.database)
-  const owner = openDatabase({ url: config.database.ownerUrl, poolSize: 1 })
-  const partitions = () => maintainAllPartitions({ db: owner.db, log }, config)
+  const partitions = () => maintainAllPartitions({ db, log }, config)
   const registry = new Registry()
   registerProcessMetrics(registry)
   const newId = createIdSource({ now: systemClock.now })
@@ -145,7 +139,7 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
   await clusters.stop()
   await tracing.stop()
   await operations.close()
-  await Promise.all([close(), owner.close()])
+  await close()
   log.info({}, 'stopped')
 }
 
@@ -178,12 +172,10 @@ const hourMs = 3_600_000
 const minuteMs = 60_000
 
 const maintainAllPartitions = async (
-  owner: { readonly db: Database; readonly log: Log },
-  { auditRetentionDays }: ApiConfig,
+  target: { readonly db: Database; readonly log: Log },
+  config: ApiConfig,
 ): Promise<void> => {
-  for (const table of [changePartitions, auditPartitions(auditRetentionDays)]) {
-    await maintainPartitions(owner, table, systemClock.now())
-  }
+  for (const table of partitionedTables(config)) await maintainPartitions(target, table, systemClock.now())
 }
 
 const createPeriodicTasks = (deps: Deps, partitions: () => Promise<void>): PeriodicTask[] => [
@@ -195,26 +187,6 @@ const createPeriodicTasks = (deps: Deps, partitions: () => Promise<void>): Perio
   { name: 'purge', intervalMs: minuteMs, run: (signal) => purgeDeleted(deps, signal) },
   { name: 'pictures', intervalMs: hourMs, run: async (signal) => void (await removeUnusedPictures(deps, signal)) },
 ]
-
-/** Migrates the database. Waits for one that is still starting; throws on any other error. */
-const migrateWhenAvailable = async (urls: ApiConfig['database'], log: Log): Promise<void> => {
-  const deadlineMs = systemClock.monotonic() + databaseWaitMs
-  for (;;) {
-    try {
-      return await migrateDatabase(urls)
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error)
-      if (!isDatabaseUnavailable(error) || systemClock.monotonic() > deadlineMs) {
-        throw new Error(
-          `The database of ORRERY_DATABASE_URL cannot be used: ${why}. Check the URL and that Postgres is running.`,
-          { cause: error },
-        )
-      }
-      log.warn({ why }, 'waiting for the database')
-      await sleep(systemClock, 1_000)
-    }
-  }
-}
 
 const isDatabaseReachable = async (db: Database): Promise<boolean> => {
   try {

@@ -33,6 +33,7 @@ export const startApi = async (dir: string, databaseUrl: string, kubeconfig?: st
       ORRERY_PORT: String(port),
       ORRERY_METRICS_PORT: String(metricsPort),
       ORRERY_DATABASE_URL: databaseUrl,
+      ORRERY_DATABASE_OWNER_URL: databaseUrl,
       ORRERY_ROOT_API_KEY: rootApiKey,
       ORRERY_PUBLIC_URL: url,
       ORRERY_KEY_PEPPER: 'bench-pepper-of-at-least-32-bytes-',

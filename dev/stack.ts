@@ -102,7 +102,7 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
         ORRERY_PORT: String(options.apiPort),
         ORRERY_METRICS_PORT: String(metrics.api),
         ORRERY_DATABASE_URL: postgres ? apiRoleUrl(databaseUrl) : databaseUrl,
-        ...(postgres && { ORRERY_DATABASE_OWNER_URL: databaseUrl }),
+        ORRERY_DATABASE_OWNER_URL: env.ORRERY_DATABASE_OWNER_URL || databaseUrl,
         ORRERY_ROOT_API_KEY: rootApiKey,
         ...logs.api,
       }),

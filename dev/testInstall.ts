@@ -4,11 +4,11 @@ import { untilSignal } from '#shared/process.ts'
 import { importImages } from './install/images.ts'
 import { forgetMachine, type Machine, namespace, startMachine } from './install/machine.ts'
 import { followProduction } from './install/production.ts'
-import { followTrial } from './install/trial.ts'
+import { followTrial, followTrialUpgrade } from './install/trial.ts'
 import { checkOutPrevious, type PreviousVersion } from './versions/previous.ts'
 
-// `npm run test:install` installs the chart on a real node of this machine: first a trial, as docs/install.md describes it,
-// then a production installation, which is upgraded from the previous version, rolled back, removed and installed again.
+// `npm run test:install` installs the chart on a real node of this machine: a trial that is upgraded, a new trial as docs/install.md
+// describes it, then a production installation, which is upgraded from the previous version, rolled back, removed and installed again.
 const project = fileURLToPath(new URL('..', import.meta.url))
 const startedMs = performance.now()
 const say = (line: string): void =>
@@ -31,6 +31,7 @@ const follow = async (machine: Machine, previous: PreviousVersion): Promise<void
   say(`packing the images of this version and of ${previous.commit}`)
   const current = await importImages(machine, project)
   const previousImages = await importImages(machine, previous.dir)
+  await followTrialUpgrade(machine, { current, previous, previousImages, say })
   await followTrial(machine, current, say)
   await followProduction(machine, { current, previous, previousImages, say })
 }

@@ -31,7 +31,7 @@ const ownValues: Record<Process, Readonly<Record<string, string>>> = {
     ORRERY_TLS_CERT_FILE: 'api.tls.existingSecret',
     ORRERY_TLS_KEY_FILE: 'api.tls.existingSecret',
     ORRERY_DATABASE_URL: 'database',
-    ORRERY_DATABASE_OWNER_URL: 'database.owner',
+    ORRERY_DATABASE_OWNER_URL: 'database.owner, for the init container only',
     ORRERY_ROOT_API_KEY: 'keys.platformKey',
     ORRERY_ROOT_API_KEY_PREVIOUS: 'keys.platformKeyPrevious',
     ORRERY_KEY_PEPPER: 'keys.pepper',

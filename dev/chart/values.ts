@@ -162,13 +162,16 @@ const logs = group('The logs of servers and bots in the API. The API reads them 
 const database = group('Postgres.', {
   mode: choice(
     'trial',
-    'trial: one Postgres pod of this release, for trials only. external: the URL in database.external. cnpg: a Cluster of CloudNativePG.',
+    'trial: one Postgres pod of this release, for trials only. external: the URLs in database.external and database.owner. cnpg: a Cluster of CloudNativePG.',
     ['trial', 'external', 'cnpg'],
   ),
-  external: secretKey('url', 'A Secret with the URL postgres://user:password@host:5432/database.'),
+  external: secretKey(
+    'url',
+    "external: a Secret with the URL postgres://user:password@host:5432/database of the API's role, which owns no table.",
+  ),
   owner: secretKey(
     'url',
-    'A Secret with the URL of the role that owns and migrates the tables. Default: the role of the API owns them.',
+    'external: a Secret with the URL of the role that owns the tables. Only the init container of the API has it.',
   ),
   trial: group('The Postgres of a trial. It has no replica and no backup.', {
     image: text('docker.io/library/postgres:18', 'The image.', { minLength: 1 }),

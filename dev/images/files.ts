@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findProgram } from '#dev/programs.ts'
+import { productVersion } from '#shared/version.ts'
 import { bundleExample, bundleProduct, readFolder, unbundledPackages } from './bundle.ts'
+import { type Package, sbomOf } from './sbom.ts'
 import type { TarEntry } from './tar.ts'
 
 /** The images of the product. */
@@ -17,6 +19,8 @@ export type ImageFiles = {
   /** The Node binary, which all images share. */
   readonly node: TarEntry
   readonly files: readonly TarEntry[]
+  /** The list of the content in the format CycloneDX, which is one of the files too. */
+  readonly sbom: string
   readonly entrypoint: readonly string[]
 }
 
@@ -28,26 +32,54 @@ const node = `/${home}/bin/node`
 const unused = /\.(d\.[cm]?ts|map|md|txt)$|^(src|install|dist|docs)\/.*\.(c|cc|h)$|^src\//
 const swaggerFiles = /^(swagger-ui\.css|swagger-ui-bundle\.js|package\.json|LICENSE|NOTICE)$/
 
-/** Returns the files of an image. The cache folder keeps the Node binary without its debug symbols. */
-export const imageFiles = async (name: ImageName, cacheDir: string): Promise<ImageFiles> => {
-  const common = { node: file('bin/node', readFileSync(nodeBinary(cacheDir)), 0o755) }
+/**
+ * Returns the files of an image. The cache folder keeps the Node binary without its debug symbols. `base` has the files below
+ * them, unless the base is another image.
+ */
+export const imageFiles = async (
+  name: ImageName,
+  cacheDir: string,
+  base: readonly TarEntry[] = [],
+): Promise<ImageFiles> => {
+  const node = file('bin/node', readFileSync(nodeBinary(cacheDir)), 0o755)
+  const { title, files, packages, entrypoint } = await contentOf(name)
+  const version = process.version.slice(1)
+  const content = { title, version: productVersion, node: { version, file: node }, packages: packages.map(read), base }
+  const sbom = JSON.stringify(sbomOf(content), null, 2)
+  return { title, node, files: [...files, file('sbom.cdx.json', Buffer.from(sbom))], sbom, entrypoint }
+}
+
+const contentOf = async (name: ImageName) => {
   if (name === 'orrery') {
-    return { ...common, title: 'Orrery', files: [...(await productFiles()), ...packageFiles()], entrypoint: [node] }
+    const { files, packages } = await productFiles()
+    const unbundled = packagesOf(unbundledPackages).map((each) => join(modules, each))
+    const all = { files: [...files, ...packageFiles()], packages: [...packages, ...unbundled] }
+    return { ...all, title: 'Orrery', entrypoint: [node] }
   }
   const title = name === 'bot' ? 'Orrery bot' : 'Orrery world server'
-  const main = file('main.mjs', await bundleExample(name))
-  return { ...common, title, files: [main], entrypoint: [node, `/${main.path}`] }
+  const { content, packages } = await bundleExample(name)
+  const main = file('main.mjs', content)
+  return { title, files: [main], packages, entrypoint: [node, `/${main.path}`] }
+}
+
+/** Reads what a package says of itself. Those with native code list the libraries in it in versions.json. */
+const read = (folder: string): Package => {
+  const parse = <T>(name: string): T => JSON.parse(readFileSync(join(folder, name), 'utf8')) as T
+  const { name, version, license } = parse<Package>('package.json')
+  const libraries = existsSync(join(folder, 'versions.json')) && parse<Record<string, string>>('versions.json')
+  return { name, version, ...(license && { license }), ...(libraries && { libraries }) }
 }
 
 const file = (path: string, content: Buffer, mode = 0o644): TarEntry => ({ path: `${home}/${path}`, mode, content })
 
-const productFiles = async (): Promise<TarEntry[]> => {
+const productFiles = async (): Promise<{ files: TarEntry[]; packages: string[] }> => {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-bundle-'))
   try {
-    await bundleProduct(dir)
-    return [...readFolder(dir)]
+    const packages = await bundleProduct(dir)
+    const files = [...readFolder(dir)]
       .filter(([path]) => !path.endsWith('.map') && !path.startsWith('migrations/meta/0'))
       .map(([path, content]) => file(path, content))
+    return { files, packages }
   } finally {
     rmSync(dir, { recursive: true })
   }

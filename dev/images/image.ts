@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { productVersion } from '#shared/version.ts'
 import { type ImageName, imageFiles, modules, nativeLibraries } from './files.ts'
 import { packTar, type TarEntry } from './tar.ts'
@@ -15,26 +15,36 @@ export const busybox = '/bin/busybox'
 const nonRoot = '65532:65532'
 const certificates = '/etc/ssl/certs/ca-certificates.crt'
 
-/** Packs images of the product into one file, in which they share the Node binary and the libraries. */
+/** An image of the product, with the list of its content in the format CycloneDX. */
+export type ProductImage = PackedImage & { readonly sbom: string }
+
+/**
+ * Packs images of the product into one file, in which they share the Node binary and the libraries. `revision` is the commit that
+ * they are made of.
+ */
 export const packProductImages = async <Name extends ImageName>(
   outDir: string,
   names: readonly Name[],
-): Promise<Record<Name, PackedImage>> => {
-  const contents = await Promise.all(names.map((name) => imageFiles(name, outDir)))
-  const base = layerOf(baseFiles([process.execPath, ...nativeLibraries()]))
+  { revision }: { revision?: string | undefined } = {},
+): Promise<Record<Name, ProductImage>> => {
+  const below = baseFiles([process.execPath, ...nativeLibraries()])
+  const contents = await Promise.all(names.map((name) => imageFiles(name, outDir, below)))
+  const base = layerOf(below)
   const images = contents.map(({ node, files, title, entrypoint }, at) => ({
     name: `orrery.dev/${names[at]}`,
     layers: [base, layerOf([node]), layerOf(files)],
-    config: { Entrypoint: entrypoint, User: nonRoot, WorkingDir: '/opt/orrery', Labels: labelsOf(title) },
+    config: { Entrypoint: entrypoint, User: nonRoot, WorkingDir: '/opt/orrery', Labels: labelsOf(title, revision) },
   }))
   const packed = pack(outDir, images)
-  return Object.fromEntries(names.map((name, at) => [name, packed[at]])) as Record<Name, PackedImage>
+  const made = contents.map(({ sbom }, at) => [names[at], { ...packed[at], sbom }])
+  return Object.fromEntries(made) as Record<Name, ProductImage>
 }
 
 /** The annotations of the OCI image specification. */
-const labelsOf = (title: string): Record<string, string> => ({
+const labelsOf = (title: string, revision: string | undefined): Record<string, string> => ({
   'org.opencontainers.image.title': title,
   'org.opencontainers.image.version': productVersion,
+  ...(revision && { 'org.opencontainers.image.revision': revision }),
   'org.opencontainers.image.licenses': 'Apache-2.0',
   'org.opencontainers.image.vendor': 'Orrery',
 })
@@ -47,6 +57,15 @@ export const baseFiles = (programs: readonly string[]): TarEntry[] => [
   file('etc/group', Buffer.from('nonroot:x:65532:\n'), 0o644),
   file('etc/nsswitch.conf', Buffer.from('hosts: files dns\n'), 0o644),
 ]
+
+/** The libraries that the base of the Dockerfile must have: glibc, libstdc++ and libgcc. */
+const librariesOfBase = /^(ld-linux|lib(c|m|dl|rt|pthread|resolv|stdc\+\+|gcc_s)\.so)/
+
+/** Returns the libraries that Node loads and that the base of the Dockerfile may lack, in the folders where Debian finds them. */
+export const extraLibraries = (): TarEntry[] =>
+  librariesOf([process.execPath])
+    .filter((path) => !librariesOfBase.test(basename(path)))
+    .map((path) => file(`usr${path.replace(/^\/usr/, '')}`, readFileSync(path), 0o755))
 
 /** Packs the image of pod sandboxes, a static program that sleeps, because no image can be pulled. */
 export const packPauseImage = async (outDir: string): Promise<PackedImage> =>

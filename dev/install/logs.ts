@@ -10,13 +10,16 @@ const isRefusal = (line: string): boolean => /forbidden|"code":403/i.test(line) 
 export const createLogs = ({ kubectl, logDir }: Machine) => {
   const refusals: string[] = []
   return {
-    /** Reads the logs of the pods that run now. */
+    /** Reads the logs of the pods that run now. A pod whose migration fails has no log of the API. */
     collect: async (): Promise<void> => {
       for (const process of ['api', 'operator']) {
-        const selector = `app.kubernetes.io/name=orrery-${process}`
-        const log = await kubectl('logs', '-n', namespace, '-l', selector, '--tail=-1', '--prefix')
-        appendFileSync(join(logDir, `pods-${process}.log`), log)
-        refusals.push(...log.split('\n').filter(isRefusal))
+        const running = ['-l', `app.kubernetes.io/name=orrery-${process}`, '--field-selector', 'status.phase=Running']
+        const pods = await kubectl('get', 'pods', '-n', namespace, ...running, '-o', 'name')
+        for (const pod of pods.split('\n').filter(Boolean)) {
+          const log = await kubectl('logs', '-n', namespace, pod, '--tail=-1', '--prefix')
+          appendFileSync(join(logDir, `pods-${process}.log`), log)
+          refusals.push(...log.split('\n').filter(isRefusal))
+        }
       }
     },
     /** Returns the lines in which the API server refused something for lack of rights. */

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -110,12 +110,13 @@ export const startProductionObjectStore = async ({ stateDir, logDir, cluster, pa
   return { bucket, endpoint: `http://${cluster.hostAddress}:${forward.port}`, credentials }
 }
 
-/** Makes volumes on this machine, as a StorageClass would. They fit any claim, and take the files of the product. */
+/** Makes empty volumes on this machine, as a StorageClass would. They fit any claim, and take the files of the product. */
 export const makeVolumes = async ({ stateDir, kubectl }: Machine, count: number): Promise<void> => {
   const folder = join(stateDir, 'volumes')
   const volumes = Array.from({ length: count }, (_, index) => {
     const path = join(folder, String(index))
-    if (!existsSync(path)) mkdirSync(path, { recursive: true })
+    rmSync(path, { recursive: true, force: true })
+    mkdirSync(path, { recursive: true })
     chownSync(path, nonRoot, nonRoot)
     chmodSync(path, 0o770)
     return {

@@ -2,13 +2,14 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
-import { inSession } from '#dev/postgres.ts'
+import { apiRoleUrl, inSession } from '#dev/postgres.ts'
 import { until } from '#dev/until.ts'
 import type { PreviousVersion } from '#dev/versions/previous.ts'
 import { type Images, imageValues } from './images.ts'
 import { startLoad } from './load.ts'
 import { createLogs } from './logs.ts'
 import { type Machine, namespace, startProductionDatabase, startProductionObjectStore } from './machine.ts'
+import { expectOwnsNothing } from './roles.ts'
 import { platformKey, startWorlds } from './worlds.ts'
 
 const project = fileURLToPath(new URL('../..', import.meta.url))
@@ -48,12 +49,14 @@ export const followProduction = async (machine: Machine, options: Options): Prom
 
   await kubectl('create', 'namespace', namespace)
   await kubectl('label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted')
-  const refusal = await helm('install', 'orrery', ...before, '--wait', '--timeout', failingTimeout).catch(String)
-  const events = await kubectl('get', 'events', '-n', namespace, '-o', 'jsonpath={.items[*].message}')
-  if (!events.includes('secret "database" not found')) throw new Error(`No event names the missing Secret: ${refusal}`)
+  await failToInstall(machine, before)
   say('helm install without a Secret failed, and the events name the Secret')
   const { accessKeyId, secretAccessKey } = store.credentials
-  await createSecret(machine, secretNames.database, { url: database.apiUrl, owner: database.ownerUrl })
+  await createSecret(machine, secretNames.database, {
+    url: database.apiUrl,
+    owner: database.ownerUrl,
+    wrong: withWrongPassword(database.ownerUrl),
+  })
   await createSecret(machine, secretNames.s3, {
     AWS_ACCESS_KEY_ID: accessKeyId,
     AWS_SECRET_ACCESS_KEY: secretAccessKey,
@@ -72,29 +75,40 @@ export const followProduction = async (machine: Machine, options: Options): Prom
     if (now !== servers) throw new Error(`The servers changed after ${after}:\n${servers}\nare now\n${now}`)
   }
   const paths = ['/api/worlds/?limit=100', ...worlds.ids.map((id) => `/api/worlds/${id}/`)]
-  const underLoad = async (what: string, change: () => Promise<unknown>): Promise<void> => {
+  const underLoad = async (
+    what: string,
+    change: () => Promise<unknown>,
+    { replacesApi }: { replacesApi: boolean } = { replacesApi: true },
+  ): Promise<void> => {
     const worldPath = `/api/worlds/${worlds.ids[0]}/`
     const load = await startLoad({ apiUrl, headers: worlds.headers, paths, worldPath, sockets: socketCount })
     await logs.collect()
     const replaced = await apiPods(machine)
     await change()
-    // Helm waits for the new pods only. The old ones close their connections after that.
-    await kubectl('wait', '--for=delete', '--timeout=90s', '-n', namespace, ...replaced)
-    await load.untilReconnected()
+    if (replacesApi) {
+      // Helm waits for the new pods only. The old ones close their connections after that.
+      await kubectl('wait', '--for=delete', '--timeout=90s', '-n', namespace, ...replaced)
+      await load.untilReconnected()
+    }
     const open = load.openSockets()
     const { requests, faults, reconnects } = await load.stop()
     await expectSame(what)
     if (faults.length > 0) throw new Error(`${what}: of ${requests} requests some failed:\n${faults.join('\n')}`)
-    if (open !== socketCount || reconnects < socketCount) {
+    if (open !== socketCount || reconnects < socketCount === replacesApi) {
       throw new Error(`${what}: ${open} of ${socketCount} connections are open after ${reconnects} reconnects.`)
     }
     say(
       `${what}: ${requests} requests without a failure, ${reconnects} reconnects, the servers of all worlds are the same`,
     )
   }
-  await underLoad('helm upgrade', () => helm('upgrade', 'orrery', ...after, ...wait))
+  const wrongOwner = ['--set', 'database.owner.key=wrong']
+  await underLoad('a helm upgrade that fails', () => failToUpgrade(machine, [...after, ...wrongOwner]), {
+    replacesApi: false,
+  })
+  await underLoad('the same helm upgrade, mended', () => helm('upgrade', 'orrery', ...after, ...wait))
+  await expectOwnsNothing(apiRoleUrl(database.localUrl))
   await helm('test', 'orrery', '--timeout', '3m')
-  say('helm test passed')
+  say('the role of the API owns nothing, and helm test passed')
   await runTour(machine, { apiUrl, apiKey })
   say('the tour of the README works')
   await underLoad('helm rollback', () => helm('rollback', 'orrery', installedRevision, ...wait))
@@ -115,6 +129,33 @@ export const followProduction = async (machine: Machine, options: Options): Prom
   const refused = logs.refusals()
   if (refused.length > 0) throw new Error(`A log has a refusal of the API server: ${refused[0]}`)
   say('no log has a refusal of the API server')
+}
+
+const withWrongPassword = (url: string): string => {
+  const wrong = new URL(url)
+  wrong.password = 'wrong'
+  return wrong.href
+}
+
+/** Installs without a Secret, and checks that the events name it. */
+const failToInstall = async ({ kubectl, helm }: Machine, args: readonly string[]): Promise<void> => {
+  const refusal = await helm('install', 'orrery', ...args, '--wait', '--timeout', failingTimeout).catch(String)
+  const events = await kubectl('get', 'events', '-n', namespace, '-o', 'jsonpath={.items[*].message}')
+  if (!events.includes('secret "database" not found')) throw new Error(`No event names the missing Secret: ${refusal}`)
+}
+
+/** Upgrades with values whose migration fails, and checks that the message of its pod says why and what to do. */
+const failToUpgrade = async ({ kubectl, helm }: Machine, args: readonly string[]): Promise<void> => {
+  const upgraded = await helm('upgrade', 'orrery', ...args, '--wait', '--timeout', failingTimeout).then(
+    () => true,
+    () => false,
+  )
+  if (upgraded) throw new Error('The upgrade with a wrong password of the owner succeeded.')
+  const selector = ['-l', 'app.kubernetes.io/name=orrery-api']
+  const states = '{.items[*].status.initContainerStatuses[*].lastState.terminated.message}'
+  const message = await kubectl('get', 'pods', '-n', namespace, ...selector, '-o', `jsonpath=${states}`)
+  const expected = 'The database of ORRERY_DATABASE_OWNER_URL cannot be used: password authentication failed'
+  if (!message.includes(expected)) throw new Error(`The pod does not say why it failed: ${message}`)
 }
 
 const existing = (secret: string, key?: string) => ({ existingSecret: secret, ...(key && { key }) })

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 
@@ -31,13 +31,18 @@ export const packChart = ({ checkout, outDir, helm }: Release): void => {
   writeFileSync(join(outDir, 'install.yaml'), `${namespace}${rendered}`)
 }
 
-/** Packs the images as archives for `docker load` and `ctr images import`, compressed. */
+/** Packs the images as archives for `docker load` and `ctr images import`, compressed, and the lists of their contents. */
 export const packImages = ({ checkout, outDir, version }: Release): void => {
-  runNode(checkout, 'dev/images.ts')
   const folder = join(checkout, 'dist/images')
+  // Archives of earlier commits would be packed too.
+  rmSync(folder, { recursive: true, force: true })
+  runNode(checkout, 'dev/images.ts')
   for (const file of readdirSync(folder).filter((name) => name.endsWith('.tar'))) {
     const name = file.replace(/^orrery\.dev_([a-z-]+)_.*$/, `$1-${version}`)
     writeFileSync(join(outDir, `${name}.tar.gz`), gzipSync(readFileSync(join(folder, file))))
+  }
+  for (const file of readdirSync(folder).filter((name) => name.endsWith('.cdx.json'))) {
+    copyFileSync(join(folder, file), join(outDir, file.replace('.cdx.json', `-${version}.cdx.json`)))
   }
 }
 

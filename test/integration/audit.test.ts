@@ -2,12 +2,8 @@ import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { endpoints } from '#api/endpoints.ts'
-import { auditPartitions } from '#api/platform/audit/service.ts'
-import { openDatabase } from '#api/platform/database/client.ts'
-import { maintainPartitions } from '#api/platform/database/partitions/service.ts'
 import { apiRoleUrl, inSession } from '#dev/postgres.ts'
 import { idOfUid } from '#shared/ids.ts'
-import { createLog } from '#shared/log.ts'
 import { groupVersion } from '#shared/resources/group.ts'
 import { aCluster } from '#test/support/cluster.ts'
 import { type ApiProcess, aDatabase, rootApiKey, startApi, startOperator } from '#test/support/processes.ts'
@@ -305,8 +301,6 @@ describe('the records', () => {
 
   test('are in a partition of the week, and dropped after the retention', async () => {
     const own = await aDatabase()
-    await (await startApi({ databaseUrl: own })).stop()
-    const { db, close } = openDatabase({ url: own, poolSize: 1 })
     const partitions = async () =>
       inSession(own, async (sql) => {
         const { rows } = await sql.query<{ name: string }>(
@@ -314,15 +308,21 @@ describe('the records', () => {
         )
         return rows.map(({ name }) => name)
       })
-    const before = await partitions()
-    expect(before).toHaveLength(4)
-    const later = Date.now() + 30 * 86_400_000
-    const log = createLog({ name: 'test', level: 'silent' })
-    await maintainPartitions({ db, log }, auditPartitions(7), later)
-    const after = await partitions()
-    expect(after).not.toContain(before.find((name) => name.includes('_t')))
-    expect(after).toContain('audit_records_default')
-    await close()
+    const settings = { ORRERY_AUDIT_RETENTION_DAYS: '7' }
+    await (await startApi({ databaseUrl: own, settings })).stop()
+    const present = await partitions()
+    expect(present).toHaveLength(4)
+    expect(present).toContain('audit_records_default')
+    const expired = 'audit_records_t202601010000'
+    await inSession(own, (sql) =>
+      sql.query(
+        `create table ${expired} partition of audit_records for values from ('2026-01-01Z') to ('2026-01-08Z')`,
+      ),
+    )
+    const second = await startApi({ databaseUrl: own, settings })
+    await eventually('the expired partition is gone', async () => !(await partitions()).includes(expired))
+    await second.stop()
+    expect(await partitions()).toEqual(present)
   })
 })
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, expect, test } from 'vitest'
-import { forgetPostgres } from '#dev/postgres.ts'
+import { apiRoleUrl, forgetPostgres } from '#dev/postgres.ts'
 import { withDefined } from '#shared/optional.ts'
 import { productVersion } from '#shared/version.ts'
 import { aCluster } from '#test/support/cluster.ts'
@@ -41,8 +41,10 @@ const run = (file: string, env: Record<string, string>, ...args: string[]) => {
   return { status: result.status, said: result.stderr }
 }
 
+const databaseOf = (url: string) => ({ ORRERY_DATABASE_URL: apiRoleUrl(url), ORRERY_DATABASE_OWNER_URL: url })
+
 const complete = async (): Promise<Record<string, string>> => ({
-  ORRERY_DATABASE_URL: await aDatabase(),
+  ...databaseOf(await aDatabase()),
   ORRERY_ROOT_API_KEY: rootApiKey,
   ORRERY_PUBLIC_URL: 'http://127.0.0.1:1',
   ...apiSecrets(),
@@ -92,14 +94,17 @@ test('reports a port that is in use, and what to do', async () => {
   taken.close()
 })
 
-test('exits with 1 and names the error if the database refuses the connection', async () => {
-  const env = await complete()
-  const url = (env.ORRERY_DATABASE_URL ?? '').replace(/:[^:@/]+@/, ':wrong@')
-  const { status, said } = run(programOf('api'), { ...env, ORRERY_DATABASE_URL: url })
-  expect(status).toBe(1)
-  expect(said).toContain('ORRERY_DATABASE_URL')
-  expect(said).not.toContain(url)
-})
+test.each(['ORRERY_DATABASE_URL', 'ORRERY_DATABASE_OWNER_URL'] as const)(
+  'exits with 1 and names the error if the database refuses the connection of %s',
+  async (name) => {
+    const env = await complete()
+    const url = (env[name] ?? '').replace(/:[^:@/]+@/, ':wrong@')
+    const { status, said } = run(programOf('api'), { ...env, [name]: url })
+    expect(status).toBe(1)
+    expect(said).toContain(`The database of ${name} cannot be used: password authentication failed`)
+    expect(said).not.toContain(url)
+  },
+)
 
 test('logs which rights are missing in the cluster, and what to do', async () => {
   const api = await startApi({ databaseUrl: await aDatabase(), kubeconfig: getServers().operatorKubeconfig })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments, stringify } from 'yaml'
-import { apiVariables, readApiConfig } from '#api/config.ts'
+import { apiVariables, readApiConfig, readMigrationConfig } from '#api/config.ts'
 import { resolveHelm } from '#dev/chart/helm.ts'
 import { operatorVariables, readOperatorConfig } from '#operator/config.ts'
 import { getServers } from '#test/support/servers.ts'
@@ -15,7 +15,8 @@ const dir = mkdtempSync(join(tmpdir(), 'orrery-chart-'))
 const namespace = 'chart-restricted'
 
 type Variable = { name: string; value?: string; valueFrom?: { secretKeyRef?: { name: string; key: string } } }
-type PodSpec = { containers: { name: string; env: Variable[] }[] }
+type Container = { name: string; env: Variable[] }
+type PodSpec = { initContainers?: Container[]; containers: Container[] }
 type Manifest = {
   apiVersion: string
   kind: string
@@ -53,6 +54,8 @@ const find = (manifests: Manifest[], kind: string, name: string): Manifest => {
 }
 const environmentOf = (manifests: Manifest[], process: 'api' | 'operator'): Variable[] =>
   find(manifests, 'Deployment', `orrery-${process}`).spec?.template?.spec.containers[0]?.env ?? []
+const migrationEnvironmentOf = (manifests: Manifest[]): Variable[] =>
+  find(manifests, 'Deployment', 'orrery-api').spec?.template?.spec.initContainers?.[0]?.env ?? []
 
 /** Kinds of other projects, which a plain cluster does not have; any spec fits. */
 const foreign = [
@@ -109,6 +112,7 @@ const production = {
     autoscaling: { enabled: true, targetSockets: 5_000 },
     priorityClassName: 'system-cluster-critical',
     settings: {
+      auditRetentionDays: 30,
       limitMaxDocumentBytes: 2_147_483_648,
       allowedOrigins: ['https://play.example.com', 'https://b.example.com'],
       trustedProxies: '10.0.0.0/8',
@@ -220,7 +224,9 @@ test('all objects bear the common labels and annotations', () => {
 
 const secrets: Record<string, string> = {
   url: 'postgres://orrery:secret@db:5432/orrery',
+  'api-url': 'postgres://orrery_api:secret@db:5432/orrery',
   owner: 'postgres://owner:secret@db:5432/orrery',
+  uri: 'postgres://orrery:secret@db:5432/orrery',
   AWS_ACCESS_KEY_ID: 'id',
   AWS_SECRET_ACCESS_KEY: 'secret',
 }
@@ -269,13 +275,43 @@ test.each([
   expect(operator.world).toMatchObject({ cpuRequestRatio: 0.5, restartBudget: 5 })
 })
 
+test.each([
+  ['trial', {}],
+  ['external', production],
+  ['cnpg', { database: { mode: 'cnpg' } }],
+])('only the migrations know the owner of the database %s, and the API has another role', (_, values) => {
+  const manifests = render(values)
+  const secretOf = (variables: Variable[], name: string) =>
+    variables.find((each) => each.name === name)?.valueFrom?.secretKeyRef
+  const migration = migrationEnvironmentOf(manifests)
+  const [api, owner] = ['ORRERY_DATABASE_URL', 'ORRERY_DATABASE_OWNER_URL'] as const
+  expect(secretOf(migration, owner)).toBeDefined()
+  expect(secretOf(migration, api)).toBeDefined()
+  expect(secretOf(migration, owner)).not.toEqual(secretOf(migration, api))
+  const running = environmentOf(manifests, 'api')
+  expect(secretOf(running, api)).toEqual(secretOf(migration, api))
+  expect(JSON.stringify(running)).not.toContain(JSON.stringify(secretOf(migration, owner)))
+  const config = readMigrationConfig(environment(migration))
+  expect(config.auditRetentionDays).toBe(values === production ? 30 : 365)
+})
+
+test('CloudNativePG keeps the roles of its values and creates the role of the API', () => {
+  const roles = [{ name: 'reader', login: true }]
+  const spec = { managed: { roles }, imageName: 'x' }
+  const cluster = find(render({ database: { mode: 'cnpg', cnpg: { spec } } }), 'Cluster', 'orrery-db')
+  expect(cluster.spec).toMatchObject({
+    imageName: 'x',
+    managed: { roles: [...roles, { name: 'orrery_api', passwordSecret: { name: 'orrery-db-api' } }] },
+  })
+})
+
 test('every variable that the chart sets is one of its process', () => {
   const manifests = render(production)
   for (const [process, variables] of [
     ['api', apiVariables],
     ['operator', operatorVariables],
   ] as const) {
-    const known = [...Object.keys(variables), 'ORRERY_DATABASE_OWNER_URL']
+    const known = Object.keys(variables)
     const names = environmentOf(manifests, process).map(({ name }) =>
       known.includes(name) ? name : name.replace(/(?<=KEY\w*|PEPPER\w*)_FILE$/, ''),
     )
@@ -288,7 +324,21 @@ test.each([
   ['an unknown setting', { api: { settings: { limitMaxWorld: 1 } } }, "additional properties 'limitMaxWorld'"],
   ['a wrong type', { api: { replicas: 'two' } }, "'/api/replicas'"],
   ['an unknown mode', { database: { mode: 'mysql' } }, "'trial', 'external', 'cnpg'"],
-  ['a missing Secret', { database: { mode: 'external' } }, 'set database.external.existingSecret'],
+  [
+    'a missing Secret',
+    { database: { mode: 'external', owner: existing('owner') } },
+    'set database.external.existingSecret',
+  ],
+  [
+    'a missing owner',
+    { database: { mode: 'external', external: existing('url') } },
+    'set database.owner.existingSecret',
+  ],
+  [
+    'one role for both',
+    { database: { mode: 'external', external: existing('url'), owner: existing('url') } },
+    'name the same key of the Secret own',
+  ],
   ['a missing bucket', { objectStore: { type: 's3' } }, 'set objectStore.s3.bucket'],
   ['an HPA with one volume', { api: { autoscaling: { enabled: true } } }, 'set objectStore.type to s3'],
   ['a route without a Gateway', { httpRoute: { enabled: true } }, 'httpRoute.parentRefs'],

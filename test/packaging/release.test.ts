@@ -38,12 +38,15 @@ test('a release has all artifacts, with their checksums', () => {
   const sums = readFileSync(join(outDir, 'SHA256SUMS'), 'utf8').trimEnd().split('\n')
   expect(sums.map((line) => line.split('  ')[1])).toEqual([
     'CHANGELOG.md',
+    'bot-9.9.9.cdx.json',
     'bot-9.9.9.tar.gz',
     'install.yaml',
     'openapi.json',
+    'orrery-9.9.9.cdx.json',
     'orrery-9.9.9.tar.gz',
     'orrery-9.9.9.tgz',
     'orrery-client-9.9.9.tgz',
+    'world-server-9.9.9.cdx.json',
     'world-server-9.9.9.tar.gz',
   ])
   for (const line of sums) {
@@ -67,6 +70,20 @@ test('the chart, its definitions and the changelog bear the version', () => {
     /^# Changelog\n\n## 9\.9\.9 \(.*\)\n\n### Features\n/,
   )
 })
+
+test.each(['orrery', 'world-server', 'bot'])(
+  'the image %s bears the version and the commit, and its list the version',
+  (name) => {
+    const archive = unpack(`${name}-9.9.9.tar.gz`)
+    const [{ Config }] = JSON.parse(readFileSync(join(archive, 'manifest.json'), 'utf8'))
+    expect(JSON.parse(readFileSync(join(archive, Config), 'utf8')).config.Labels).toMatchObject({
+      'org.opencontainers.image.version': version,
+      'org.opencontainers.image.revision': run('git', ['rev-parse', 'HEAD']).trim(),
+    })
+    const { metadata } = JSON.parse(readFileSync(join(outDir, `${name}-9.9.9.cdx.json`), 'utf8'))
+    expect(metadata.component.version).toBe(version)
+  },
+)
 
 test('the API server accepts install.yaml, which has no secret', () => {
   const manifests = parseAllDocuments(readFileSync(join(outDir, 'install.yaml'), 'utf8')).map(

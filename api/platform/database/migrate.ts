@@ -1,46 +1,87 @@
 import { fileURLToPath } from 'node:url'
+import { readMigrationFiles } from 'drizzle-orm/migrator'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { migrate } from 'drizzle-orm/node-postgres/migrator'
+import { grantToApi, prepareRole, schemaOf } from './grants.ts'
+import { definePartitionFunctions, partitionFunctions } from './partitions/functions.ts'
+import type { PartitionedTable } from './partitions/plan.ts'
 import { openSession, type Session } from './pool.ts'
+import { SchemaError } from './schemaError.ts'
 
 /** The key of the advisory lock. It must differ from all other advisory locks of the product. */
 const migrationLock = 7_211_403
-const folder = fileURLToPath(new URL('migrations', import.meta.url))
+const migrationsFolder = fileURLToPath(new URL('migrations', import.meta.url))
+
+/** The roles of the database as URLs. Without an owner, one role has everything. */
+export type MigrationOptions = {
+  readonly url: string
+  readonly ownerUrl?: string
+  /** The tables whose partitions the API's role maintains. */
+  readonly partitioned?: readonly PartitionedTable[]
+}
 
 /**
- * Migrates the database to the newest schema. A session-level advisory lock serialises replicas that start together,
- * because the migrator takes no lock. If the API has a role of its own, grants it the rights that it needs.
+ * Migrates the database to the newest schema as its owner, and defines the functions that maintain partitions. A session-level
+ * advisory lock serialises replicas that start together, because the migrator takes no lock. If the API has a role of its own,
+ * creates the role if it is missing, and grants it the rights that it needs, also on new tables.
  */
-export const migrateDatabase = async ({ url, ownerUrl = url }: { url: string; ownerUrl?: string }): Promise<void> => {
-  const session = await openSession({ connectionString: ownerUrl })
+export const migrateDatabase = async ({ url, ownerUrl = url, partitioned = [] }: MigrationOptions): Promise<void> => {
+  const api = credentialsOf(url)
+  const hasOwnRole = api.role !== credentialsOf(ownerUrl).role
+  await asOwner(ownerUrl, async (owner) => {
+    if (hasOwnRole) await prepareRole(owner, api)
+    await migrate(drizzle(owner), { migrationsFolder })
+    const functions = partitioned.length === 0 ? [] : partitionFunctions
+    if (functions.length > 0) {
+      for (const statement of definePartitionFunctions(partitioned, await schemaOf(owner))) await owner.query(statement)
+      for (const each of functions) await owner.query(`revoke all on function ${each} from public`)
+    }
+    if (hasOwnRole) await grantToApi(owner, api.role, functions)
+  })
+}
+
+const asOwner = async (url: string, work: (owner: Session['client']) => Promise<void>): Promise<void> => {
+  const session = await openSession({ connectionString: url })
   try {
     await session.client.query('select pg_advisory_lock($1)', [migrationLock])
-    await migrate(drizzle(session.client), { migrationsFolder: folder })
-    const role = decodeURIComponent(new URL(url).username)
-    if (role !== decodeURIComponent(new URL(ownerUrl).username)) await grantToApi(session.client, role)
+    await work(session.client)
   } finally {
     await session.close()
   }
 }
 
-/** The tables that the API's role may read and extend, and not change. */
-const appendOnly = ['audit_records']
-
-/**
- * Grants the API's role its rights: to read and write all tables but the append-only ones. Partitions are reached through
- * their tables, which needs no right of their own.
- */
-const grantToApi = async (owner: Session['client'], role: string): Promise<void> => {
-  const name = owner.escapeIdentifier(role)
-  const { rows } = await owner.query<{ table: string }>(`
-    select relname as table from pg_class
-    where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition`)
-  await owner.query(`grant usage on schema ${owner.escapeIdentifier(await schemaOf(owner))} to ${name}`)
-  for (const { table } of rows) {
-    const rights = appendOnly.includes(table) ? 'select, insert' : 'select, insert, update, delete'
-    await owner.query(`grant ${rights} on ${owner.escapeIdentifier(table)} to ${name}`)
-  }
+const credentialsOf = (url: string): { role: string; password: string } => {
+  const { username, password } = new URL(url)
+  return { role: decodeURIComponent(username), password: decodeURIComponent(password) }
 }
 
-const schemaOf = async (owner: Session['client']): Promise<string> =>
-  (await owner.query<{ name: string }>('select current_schema() as name')).rows[0]?.name ?? 'public'
+/** The SQLSTATE codes of a database that was never migrated: no such table or schema, and no right to see them. */
+const neverMigrated = ['42P01', '3F000', '42501']
+
+/** Checks that the owner has migrated the database to at least this version. Throws a `SchemaError` if not. */
+export const requireMigrated = async (url: string): Promise<void> => {
+  const session = await openSession({ connectionString: url })
+  try {
+    if (await isMigrated(session.client)) return
+  } finally {
+    await session.close()
+  }
+  throw new SchemaError(
+    'The database lacks migrations of this version. Run `orrery migrate` with ORRERY_DATABASE_OWNER_URL, ' +
+      'the URL of the role that owns the tables, or set that variable for the API.',
+  )
+}
+
+const isMigrated = async (client: Session['client']): Promise<boolean> => {
+  try {
+    const { rows } = await client.query<{ newest: string | null; hasFunctions: boolean }>(
+      `select max(created_at) as newest, to_regprocedure('drop_partition(text, text)') is not null as "hasFunctions"
+       from drizzle.__drizzle_migrations`,
+    )
+    const wanted = readMigrationFiles({ migrationsFolder }).at(-1)?.folderMillis ?? 0
+    return rows[0]?.hasFunctions === true && Number(rows[0].newest) >= wanted
+  } catch (error) {
+    if (neverMigrated.includes((error as { code?: string }).code ?? '')) return false
+    throw error
+  }
+}

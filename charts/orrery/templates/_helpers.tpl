@@ -133,11 +133,34 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "orrery.serviceAccount
 {{- (index (index . 0).Values.keys (index . 1)).existingSecret | default (printf "%s-keys" (include "orrery.fullname" (index . 0))) -}}
 {{- end -}}
 
-{{/* The Secret and the key of the database URL of the API, as fields of a secretKeyRef. */}}
+{{/* The role of the API in a database that this chart sets up. It owns nothing. */}}
+{{- define "orrery.apiRole" -}}
+orrery_api
+{{- end -}}
+
+{{/* The Secret and the key of the database URL of the API's role, as fields of a secretKeyRef. */}}
 {{- define "orrery.databaseSecret" -}}
 {{- if eq .Values.database.mode "external" -}}
-name: {{ required "database.mode is external: set database.external.existingSecret to a Secret with the URL of the database." .Values.database.external.existingSecret }}
+name: {{ required "database.mode is external: set database.external.existingSecret to a Secret with the URL of the API's role." .Values.database.external.existingSecret }}
 key: {{ .Values.database.external.key }}
+{{- else if eq .Values.database.mode "cnpg" -}}
+name: {{ include "orrery.fullname" . }}-db-api
+key: url
+{{- else -}}
+name: {{ include "orrery.fullname" . }}-postgres
+key: api-url
+{{- end -}}
+{{- end -}}
+
+{{/* The Secret and the key of the database URL of the role that owns the tables, as fields of a secretKeyRef. */}}
+{{- define "orrery.databaseOwnerSecret" -}}
+{{- if eq .Values.database.mode "external" -}}
+{{- $advice := "database.mode is external: set database.owner.existingSecret to a Secret with the URL of the role that owns the tables, and database.external.existingSecret to a Secret with the URL of another role (docs/install.md, The roles of the database)." -}}
+name: {{ required $advice .Values.database.owner.existingSecret }}
+key: {{ .Values.database.owner.key }}
+{{- if eq (include "orrery.databaseSecret" .) (printf "name: %s\nkey: %s" .Values.database.owner.existingSecret .Values.database.owner.key) -}}
+{{- fail (printf "database.owner and database.external name the same key of the Secret %s: the API needs a role of its own, which owns no table." .Values.database.owner.existingSecret) -}}
+{{- end -}}
 {{- else if eq .Values.database.mode "cnpg" -}}
 name: {{ include "orrery.fullname" . }}-db-app
 key: uri

@@ -4,23 +4,16 @@ import { type PartitionedTable, planPartitions } from './plan.ts'
 const [partitionMs, retentionMs] = [15 * 60_000, 15 * 60_000]
 const table: PartitionedTable = { name: 'changes', column: 'at', partitionMs, retentionMs, isUnlogged: true }
 const atMs = Date.parse('2026-03-01T00:07:30Z')
-const names = (nowMs: number): string[] => planPartitions(table, [], nowMs).make.map(({ name }) => name)
+const names = (nowMs: number): string[] => [...planPartitions(table, [], nowMs).make]
 
-test('creates gapless partitions for now and the next half hour', () => {
-  const { make } = planPartitions(table, [], atMs)
-  expect(make[0]).toEqual({
-    name: 'changes_t202603010000',
-    fromMs: Date.parse('2026-03-01T00:00:00Z'),
-    toMs: Date.parse('2026-03-01T00:15:00Z'),
-  })
-  for (const [at, { fromMs }] of make.slice(1).entries()) expect(fromMs).toBe(make[at]?.toMs)
-  expect(make.at(-1)?.toMs).toBe(Date.parse('2026-03-01T00:45:00Z'))
+test('creates partitions for now and the next half hour', () => {
+  expect(names(atMs)).toEqual(['changes_t202603010000', 'changes_t202603010015', 'changes_t202603010030'])
 })
 
 test('creates one more partition every quarter of an hour', () => {
   expect(planPartitions(table, names(atMs), atMs)).toEqual({ make: [], drop: [] })
   const later = planPartitions(table, names(atMs), atMs + partitionMs)
-  expect(later.make.map(({ name }) => name)).toEqual(['changes_t202603010045'])
+  expect(later.make).toEqual(['changes_t202603010045'])
 })
 
 test('drops a partition as soon as its last change is older than the retention', () => {

@@ -14,14 +14,9 @@ export type PartitionedTable = {
 /** The number of partitions created in advance. Many readers scan every partition, so there are few. */
 const partitionsAhead = 2
 
-/** A partition to create. It holds rows from `fromMs` (inclusive) to `toMs` (exclusive). */
-export type Partition = { readonly name: string; readonly fromMs: number; readonly toMs: number }
-
-const partitionAt = ({ name, partitionMs }: PartitionedTable, fromMs: number): Partition => ({
-  name: `${name}_t${new Date(fromMs).toISOString().slice(0, 16).replace(/\D/g, '')}`,
-  fromMs,
-  toMs: fromMs + partitionMs,
-})
+/** Returns the name of the partition whose range begins at a time. The name has that time, so it decides the range. */
+const nameOf = (table: PartitionedTable, fromMs: number): string =>
+  `${table.name}_t${new Date(fromMs).toISOString().slice(0, 16).replace(/\D/g, '')}`
 
 /** Returns the start of a partition from its name, or undefined for a table that is not a time partition. */
 const startOf = (name: string): number | undefined => {
@@ -30,17 +25,17 @@ const startOf = (name: string): number | undefined => {
   return Number.isNaN(startMs) ? undefined : startMs
 }
 
-/** Plans the partitions to create, for now and the next two ranges, and the expired partitions to drop. */
+/** Plans the partitions to create, for now and the next two ranges, and the expired partitions to drop, by their names. */
 export const planPartitions = (
   table: PartitionedTable,
   present: readonly string[],
   nowMs: number,
-): { make: readonly Partition[]; drop: readonly string[] } => {
+): { make: readonly string[]; drop: readonly string[] } => {
   const { partitionMs, retentionMs } = table
   const first = Math.floor(nowMs / partitionMs) * partitionMs
-  const wanted = Array.from({ length: partitionsAhead + 1 }, (_, at) => partitionAt(table, first + at * partitionMs))
+  const wanted = Array.from({ length: partitionsAhead + 1 }, (_, at) => nameOf(table, first + at * partitionMs))
   return {
-    make: wanted.filter(({ name }) => !present.includes(name)),
+    make: wanted.filter((name) => !present.includes(name)),
     drop: present.filter((name) => {
       const fromMs = startOf(name)
       return fromMs !== undefined && fromMs + partitionMs + retentionMs <= nowMs

@@ -1,7 +1,7 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import type { Log } from '#shared/log.ts'
-import { type Partition, type PartitionedTable, planPartitions } from './plan.ts'
+import { type PartitionedTable, planPartitions } from './plan.ts'
 
 /** The key of the advisory lock. It must differ from all other advisory locks of the product. */
 const partitionLock = 7_211_405
@@ -9,15 +9,14 @@ const partitionLock = 7_211_405
 const lockTimeout = sql.raw(`set local lock_timeout = '300ms'`)
 
 /**
- * Creates the partitions of a table in advance and drops expired ones, in one replica at a time. The role of `db` owns the
- * table. Each step has its own transaction; a failed step is retried at the next call. Returns the numbers of created and
- * dropped partitions.
+ * Creates the partitions of a table in advance and drops expired ones, in one replica at a time, by the functions of the owner
+ * (`definePartitionFunctions`). Each step has its own transaction; a failed step is retried at the next call.
  */
 export const maintainPartitions = async (
   { db, log }: { readonly db: Database; readonly log: Log },
   table: PartitionedTable,
   nowMs: number,
-): Promise<{ made: number; dropped: number }> => {
+): Promise<void> => {
   const { rows } = await db.execute<{ name: string }>(sql`
     select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
     where i.inhparent = ${table.name}::regclass`)
@@ -26,47 +25,22 @@ export const maintainPartitions = async (
     rows.map(({ name }) => name),
     nowMs,
   )
-  let [made, dropped] = [0, 0]
-  const step = (work: (tx: Transaction) => Promise<void>): Promise<boolean> =>
-    db.transaction(async (tx) => {
-      const turn = await tx.execute<{ mine: boolean }>(sql`select pg_try_advisory_xact_lock(${partitionLock}) as mine`)
-      if (!turn.rows[0]?.mine) return false
-      await tx.execute(lockTimeout)
-      await work(tx)
-      return true
-    })
-  const attempt = async (name: string, work: (tx: Transaction) => Promise<void>): Promise<number> => {
+  const attempt = async (partition: string, call: SQL): Promise<void> => {
     try {
-      return Number(await step(work))
+      await db.transaction((tx) => runInTurn(tx, call))
     } catch (error) {
-      log.warn({ partition: name, err: error }, 'partition step failed, retrying at the next call')
-      return 0
+      log.warn({ partition, err: error }, 'partition step failed, retrying at the next call')
     }
   }
-  for (const partition of plan.make) made += await attempt(partition.name, (tx) => make(tx, table, partition))
-  for (const name of plan.drop) {
-    dropped += await attempt(
-      name,
-      async (tx) => void (await tx.execute(sql`drop table if exists ${sql.identifier(name)}`)),
-    )
-  }
-  const expiredAt = new Date(nowMs - table.retentionMs).toISOString()
-  const rest = sql.identifier(`${table.name}_default`)
-  await db.execute(sql`delete from ${rest} where ${sql.identifier(table.column)} < ${expiredAt}`)
-  return { made, dropped }
+  for (const name of plan.make) await attempt(name, sql`select make_partition(${table.name}, ${name})`)
+  for (const name of plan.drop) await attempt(name, sql`select drop_partition(${table.name}, ${name})`)
+  await db.execute(sql`select delete_expired(${table.name})`)
 }
 
-/** Creates and attaches a partition. Attaching takes a weaker lock than `create table … partition of`, so writers continue. */
-const make = async (
-  tx: Transaction,
-  { name: parentName, isUnlogged }: PartitionedTable,
-  { name, fromMs, toMs }: Partition,
-): Promise<void> => {
-  const there = await tx.execute<{ found: boolean }>(sql`select to_regclass(${name}) is not null as found`)
-  if (there.rows[0]?.found) return
-  const [table, parent] = [sql.identifier(name), sql.identifier(parentName)]
-  const [from, to] = [fromMs, toMs].map((ms) => sql.raw(`'${new Date(ms).toISOString()}'`))
-  const unlogged = sql.raw(isUnlogged ? 'unlogged' : '')
-  await tx.execute(sql`create ${unlogged} table ${table} (like ${parent} including defaults including indexes)`)
-  await tx.execute(sql`alter table ${parent} attach partition ${table} for values from (${from}) to (${to})`)
+/** Runs a step unless another replica is in one. */
+const runInTurn = async (tx: Transaction, call: SQL): Promise<void> => {
+  const turn = await tx.execute<{ mine: boolean }>(sql`select pg_try_advisory_xact_lock(${partitionLock}) as mine`)
+  if (!turn.rows[0]?.mine) return
+  await tx.execute(lockTimeout)
+  await tx.execute(call)
 }
