@@ -55,7 +55,7 @@ export type DiagnosedNamespace = {
   readonly isOwn: boolean
   readonly exists: boolean
   readonly isDeleting: boolean
-  /** How it and the objects that the API keeps there differ, such as `NetworkPolicy default-deny is missing`. */
+  /** Differences of it and of the objects that the API keeps there, such as `NetworkPolicy default-deny is missing`. */
   readonly faults: readonly string[]
 }
 
