@@ -51,7 +51,8 @@ export const plansOf = <S>({ workload, signatures, commits }: Recording<S>): Pla
 ]
 
 /** Writes that are the same in all workloads, so that testing them in a few is enough. */
-const common = / (events|namespaces|networkpolicies|rolebindings|\w+accessreviews) /
+const common =
+  / (events|namespaces|networkpolicies|rolebindings|resourcequotas|limitranges|serviceaccounts|\w+accessreviews) /
 
 /** Creates workers, each with its own writer, that share the plans. */
 export const createHarness = async <S>(
