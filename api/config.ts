@@ -325,11 +325,17 @@ export const readRotationConfig = (env: NodeJS.ProcessEnv) => {
 
 /** Reads the configuration of `orrery sync` and `orrery doctor` from the environment. Throws an `EnvironmentError`. */
 export const readSyncConfig = (env: NodeJS.ProcessEnv) => {
-  const { ORRERY_DATABASE_URL, ORRERY_NAMESPACE_PREFIX, ORRERY_SCALING_PROFILES } = apiVariables
   const used = {
-    ORRERY_DATABASE_URL,
-    ORRERY_NAMESPACE_PREFIX,
-    ORRERY_SCALING_PROFILES,
+    ORRERY_DATABASE_URL: apiVariables.ORRERY_DATABASE_URL,
+    ORRERY_NAMESPACE_PREFIX: apiVariables.ORRERY_NAMESPACE_PREFIX,
+    ORRERY_SCALING_PROFILES: apiVariables.ORRERY_SCALING_PROFILES,
+    // Without it, the rules that name the API are not compared.
+    ORRERY_PUBLIC_URL: apiVariables.ORRERY_PUBLIC_URL.optional(),
+    ORRERY_PORT: apiVariables.ORRERY_PORT,
+    ORRERY_API_USER: apiVariables.ORRERY_API_USER,
+    ORRERY_OPERATOR_USER: apiVariables.ORRERY_OPERATOR_USER,
+    ORRERY_API_NETWORKS: apiVariables.ORRERY_API_NETWORKS,
+    ORRERY_DNS_NETWORKS: apiVariables.ORRERY_DNS_NETWORKS,
     ORRERY_CLUSTERS_FILE: clusterVariables.ORRERY_CLUSTERS_FILE,
     ...limitVariables,
   }
@@ -339,6 +345,10 @@ export const readSyncConfig = (env: NodeJS.ProcessEnv) => {
     clusters: values.ORRERY_CLUSTERS_FILE,
     namespacePrefix: values.ORRERY_NAMESPACE_PREFIX,
     scalingProfiles: values.ORRERY_SCALING_PROFILES,
+    publicUrl: values.ORRERY_PUBLIC_URL,
+    port: values.ORRERY_PORT,
+    clusterUsers: { api: values.ORRERY_API_USER, operator: values.ORRERY_OPERATOR_USER },
+    network: { apiNetworks: values.ORRERY_API_NETWORKS, dnsNetworks: values.ORRERY_DNS_NETWORKS },
     limits: toLimits(values),
   }
 }

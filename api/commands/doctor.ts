@@ -49,14 +49,14 @@ export const doctor = async (args: readonly string[]): Promise<void> => {
 /** Prints and returns the differences of a cluster. */
 const examine = async (
   db: Database,
-  { clusters, scalingProfiles, namespacePrefix, limits }: ReturnType<typeof readSyncConfig>,
+  { clusters, scalingProfiles, namespacePrefix, limits, ...settings }: ReturnType<typeof readSyncConfig>,
   cluster: Listed,
 ): Promise<Difference[]> => {
   const transport = connectTo(cluster)
   try {
     const log = createLog({ name: 'doctor', level: 'error' })
     const profiles = await loadProfiles(transport, scalingProfiles, systemClock, log)
-    const of = { cluster: cluster.name, namespacePrefix, defaultLimits: limits, profiles }
+    const of = { cluster: cluster.name, namespacePrefix, defaultLimits: limits, profiles, settings }
     const snapshot = await readSnapshot({ db, transport, ...of })
     const differences = diagnose(snapshot)
     const place = clusters.length === 1 ? '' : `${cluster.name}: `
@@ -65,6 +65,14 @@ const examine = async (
     }
     if (snapshot.pods === undefined) {
       process.stdout.write(`${place}Pods were not compared: the account may not read them.\n`)
+    }
+    if (snapshot.admission === undefined) {
+      process.stdout.write(
+        `${place}Admission policies were not compared: none is installed, or the account may not read them.\n`,
+      )
+    }
+    if (settings.publicUrl === undefined) {
+      process.stdout.write(`${place}NetworkPolicies names-and-api were not compared: ORRERY_PUBLIC_URL is not set.\n`)
     }
     return differences
   } finally {

@@ -138,6 +138,7 @@ const resolveIn = async (
     clusterOf: createClusterDirectory(clusters).clusterOf,
     worlds: createClient<World>(transport, worldResource),
     bots: createClient<BotDeployment>(transport, botDeploymentResource),
+    namespaces: createClient(transport, { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' }),
   }
   let failures = 0
   try {

@@ -32,14 +32,22 @@ export const manifestTemplates = (): Map<string, string> =>
     ...readTemplates('admission', '.Values.admissionPolicies.enabled'),
   ])
 
-const readTemplates = (folder: string, condition: string): [string, string][] => {
+/** Returns the admission policies and their bindings, with their placeholders. */
+export const admissionManifests = (): Manifest[] => readFolder('admission').flatMap(({ manifests }) => manifests)
+
+const readTemplates = (folder: string, condition: string): [string, string][] =>
+  readFolder(folder).map(({ file, manifests }) => [
+    `${folder}/${file}`,
+    `${header} dev/${folder}/${file}.\n${when(condition, toTemplate(manifests))}`,
+  ])
+
+const readFolder = (folder: string): { file: string; manifests: Manifest[] }[] => {
   const source = fileURLToPath(new URL(`../${folder}`, import.meta.url))
   return readdirSync(source)
     .filter((file) => file.endsWith('.yaml'))
     .map((file) => {
       const documents = parseAllDocuments(readFileSync(`${source}/${file}`, 'utf8'))
-      const manifests = documents.map((document) => document.toJS() as Manifest)
-      return [`${folder}/${file}`, `${header} dev/${folder}/${file}.\n${when(condition, toTemplate(manifests))}`]
+      return { file, manifests: documents.map((document) => document.toJS() as Manifest) }
     })
 }
 

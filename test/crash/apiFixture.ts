@@ -1,7 +1,8 @@
 import { selectorOf } from '#operator/bots/pod.ts'
+import { idOfUid } from '#shared/ids.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
-import { labels } from '#shared/resources/group.ts'
+import { groupVersion, labels } from '#shared/resources/group.ts'
 import type { Answer, createRest, WorldBody } from '#test/support/rest.ts'
 import { normalized, pick, pickPod, pickWorld } from './endState.ts'
 import type { Simulator } from './simulator.ts'
@@ -26,7 +27,9 @@ export const createApiFixture = (
   const [simulator] = simulators
   const watched = watchServers(simulators, namespace)
   let worldId = ''
+  let worldName = ''
   let botsId = ''
+  let botsName = ''
   let asked = 0
   /** Sends a request. Repeats it once the API is back if there was no response, unless it took effect. */
   const call = async (method: string, path: string, body?: unknown, isDone = async () => false): Promise<unknown> => {
@@ -50,6 +53,10 @@ export const createApiFixture = (
     if (answer.status >= 300) throw new Error(`GET ${path}: ${answer.status}`)
     return answer.body
   }
+  const ownLabels = {
+    [labels.organization]: rest.scope.organizationId ?? '',
+    [labels.project]: rest.scope.projectId ?? '',
+  }
   const world = () => read<WorldBody & { compute: { region: string } }>(`/api/worlds/${worldId}/`)
   const bots = () => read<Bots>(`/api/worlds/${worldId}/bots/${botsId}/`)
   /** Reads the object in the first cluster that has it. */
@@ -57,8 +64,8 @@ export const createApiFixture = (
     const found = await Promise.all(simulators.map((each) => orAbsent(get(each))))
     return found.find((each) => each !== undefined)
   }
-  const liveWorld = () => anywhere(({ worlds }) => worlds.get({ namespace, name: worldId }))
-  const liveBots = () => anywhere(({ botDeployments }) => botDeployments.get({ namespace, name: botsId }))
+  const liveWorld = () => anywhere(({ worlds }) => worlds.get({ namespace, name: worldName }))
+  const liveBots = () => anywhere(({ botDeployments }) => botDeployments.get({ namespace, name: botsName }))
   const phase = (wanted: string) => until(`phase ${wanted}`, async () => (await world())?.status.phase === wanted)
   const pods = async (labelSelector?: string) => {
     const lists = simulators.map((each) => each.pods.list(withDefined({ namespace, labelSelector })))
@@ -66,7 +73,7 @@ export const createApiFixture = (
   }
   /** Returns the positions of the clusters that have the World. */
   const clustersOfWorld = async (): Promise<number[]> => {
-    const found = simulators.map(({ worlds }) => orAbsent(worlds.get({ namespace, name: worldId })))
+    const found = simulators.map(({ worlds }) => orAbsent(worlds.get({ namespace, name: worldName })))
     return (await Promise.all(found)).flatMap((each, at) => (each === undefined ? [] : at))
   }
   const settled = () =>
@@ -86,6 +93,7 @@ export const createApiFixture = (
     create: async (): Promise<void> => {
       const made = await call('POST', '/api/worlds/', { name: 'Lobby', transient: false })
       worldId = (made as { worldId: string }).worldId
+      worldName = worldId
       await until('the World', liveWorld)
       await settled()
     },
@@ -136,18 +144,75 @@ export const createApiFixture = (
       await until('the World is gone', async () => (await liveWorld()) === undefined)
       await settled()
     },
+    /** Creates a World as kubectl does, in the project of the fixture. It becomes the world of the fixture. */
+    createByHand: async (spec: object): Promise<void> => {
+      worldName = 'by-hand'
+      const metadata = { namespace, name: worldName, labels: ownLabels }
+      const { metadata: made } = await simulator.worlds.create({
+        apiVersion: groupVersion,
+        kind: 'World',
+        metadata,
+        spec,
+      })
+      worldId = idOfUid('world', made.uid ?? '')
+      await until('the row', world)
+      await settled()
+    },
+    /** Creates a BotDeployment of the world as kubectl does. */
+    createBotsByHand: async (count: number): Promise<void> => {
+      botsName = 'by-hand'
+      const { metadata: made } = await simulator.botDeployments.create({
+        apiVersion: groupVersion,
+        kind: 'BotDeployment',
+        metadata: { namespace, name: botsName, labels: ownLabels },
+        spec: { worldName, count },
+      })
+      botsId = idOfUid('bot', made.uid ?? '')
+      await until('the row', bots)
+    },
     /** Edits the World as kubectl does. */
-    editByHand: (spec: object) => simulator.worlds.patch({ namespace, name: worldId }, { spec }),
+    editByHand: (spec: object) => simulator.worlds.patch({ namespace, name: worldName }, { spec }),
+    /** Waits until REST shows an edit with kubectl. */
+    isNamed: async (name: string): Promise<void> => {
+      await until(`the name ${name} in REST`, async () => (await world())?.name === name)
+      await settled()
+    },
+    /** Waits until the time of a start that never was is gone from the World, which says that the edit was refused. */
+    isPutBack: async (): Promise<void> => {
+      await until('the edit is put back', async () => {
+        const { spec, status } = (await liveWorld()) ?? {}
+        const isRefused = status?.conditions?.some((each) => each.type === 'Synced' && each.status === 'False')
+        return spec !== undefined && spec.startedAt === undefined && isRefused
+      })
+      await settled()
+    },
+    /** Deletes the namespace, and waits until the world is in a new one. */
+    deleteNamespace: async (): Promise<void> => {
+      const { uid } = (await liveWorld())?.metadata ?? {}
+      await simulator.deleteNamespace(namespace)
+      await until('another World', async () => {
+        const now = await liveWorld()
+        return now !== undefined && now.metadata.uid !== uid
+      })
+      await settled()
+    },
+    /** Restores the world after its deletion. */
+    restore: async (): Promise<void> => {
+      await call('POST', `/api/worlds/${worldId}/restore/`, undefined, async () => (await world()) !== undefined)
+      await until('the World', liveWorld)
+      if (botsId !== '') await until('the BotDeployment', liveBots)
+      await settled()
+    },
     deleteByHand: async (): Promise<void> => {
-      await simulator.worlds.delete({ namespace, name: worldId })
+      await simulator.worlds.delete({ namespace, name: worldName })
       await until('the World is gone', async () => (await liveWorld()) === undefined)
       await settled()
     },
     /** Removes the World without the API's finalizer, as a restored cluster would. */
     vanish: async (): Promise<void> => {
       const { uid } = (await liveWorld())?.metadata ?? {}
-      await simulator.worlds.patch({ namespace, name: worldId }, { metadata: { finalizers: null } })
-      await simulator.worlds.delete({ namespace, name: worldId }, withDefined({ uid }))
+      await simulator.worlds.patch({ namespace, name: worldName }, { metadata: { finalizers: null } })
+      await simulator.worlds.delete({ namespace, name: worldName }, withDefined({ uid }))
       await until('another World', async () => {
         const now = await liveWorld()
         return now !== undefined && now.metadata.uid !== uid
@@ -159,6 +224,7 @@ export const createApiFixture = (
       await call('POST', path, { count })
       const [made] = await until('the bots', () => read<Bots[]>(path))
       botsId = made?.documentId ?? ''
+      botsName = botsId
       await until('the BotDeployment', liveBots)
     },
     scaleBots: async (count: number): Promise<void> => {
@@ -167,7 +233,7 @@ export const createApiFixture = (
     },
     botsAre: async (wanted: string, count: number): Promise<void> => {
       await until(`${count} bots, ${wanted}`, async () => {
-        const items = await pods(selectorOf(botsId))
+        const items = await pods(selectorOf(botsName))
         return (await bots())?.status.phase === wanted && items.length === count
       })
       await settled()

@@ -6,6 +6,7 @@ import { freePort } from '#dev/ports.ts'
 import { labels, namespaceOf } from '#shared/resources/group.ts'
 import { startAnotherCluster } from '#test/support/anotherCluster.ts'
 import { createFaultProxy } from '#test/support/faultProxy.ts'
+import { startNamespaceController } from '#test/support/namespaceController.ts'
 import { createPostgresProxy } from '#test/support/postgres/proxy.ts'
 import { aDatabase, startApi, startOperator } from '#test/support/processes.ts'
 import { inNewProject } from '#test/support/rest.ts'
@@ -26,6 +27,7 @@ const startPlace = async (namespacePrefix: string, { adminKubeconfig, apiKubecon
   // An API removes its finalizer from resources without a row, and the worlds of other harnesses have none.
   const proxy = await createFaultProxy({ kubeconfig: apiKubeconfig, labelSelector, nameOf: withoutIds })
   const simulator = startSimulator({ labelSelector, releases: false, adminKubeconfig })
+  const namespaceController = await startNamespaceController({ adminKubeconfig })
   await simulator.makeNamespace(namespacePrefix)
   await simulator.allowLeases(namespacePrefix)
   const beside = await createFaultProxy({ kubeconfig: operatorKubeconfig, labelSelector, nameOf: withoutIds })
@@ -37,6 +39,7 @@ const startPlace = async (namespacePrefix: string, { adminKubeconfig, apiKubecon
     depth: () => metricOf(`${operator.url}/metrics`, ...busy),
     close: async (): Promise<void> => {
       await operator.stop()
+      await namespaceController.stop()
       await simulator.stop()
       await proxy.remove()
       await beside.remove()

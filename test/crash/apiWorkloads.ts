@@ -74,6 +74,68 @@ export const apiWorkloads: readonly Workload<ApiFixture>[] = [
     ),
   },
   { name: 'kubectl: delete', run: inTurn(active, (fixture) => fixture.deleteByHand()) },
+  // The first world makes the namespace.
+  {
+    name: 'kubectl: create a World',
+    prepare: (fixture) => fixture.create(),
+    run: (fixture) => fixture.createByHand({ displayName: 'By hand' }),
+  },
+  {
+    name: 'kubectl: create a running World',
+    prepare: (fixture) => fixture.create(),
+    run: inTurn(
+      (fixture) => fixture.createByHand({ displayName: 'By hand', state: 'Running' }),
+      (fixture) => fixture.phase('Active'),
+    ),
+  },
+  {
+    name: 'kubectl: create a BotDeployment',
+    prepare: active,
+    run: inTurn(
+      (fixture) => fixture.createBotsByHand(2),
+      (fixture) => fixture.botsAre('Running', 2),
+    ),
+  },
+  {
+    name: 'kubectl: edit',
+    prepare: (fixture) => fixture.create(),
+    run: inTurn(
+      (fixture) => fixture.editByHand({ displayName: 'Foyer' }),
+      (fixture) => fixture.isNamed('Foyer'),
+    ),
+  },
+  {
+    name: 'kubectl: edit that is put back',
+    prepare: (fixture) => fixture.create(),
+    run: inTurn(
+      (fixture) => fixture.editByHand({ runId: 'run-00000000000000000000000009', startedAt: '2026-01-01T00:00:00Z' }),
+      (fixture) => fixture.isPutBack(),
+    ),
+  },
+  {
+    name: 'kubectl: delete the namespace of a world',
+    prepare: (fixture) => fixture.create(),
+    run: (fixture) => fixture.deleteNamespace(),
+  },
+  {
+    name: 'kubectl: delete the namespace of a running world with bots',
+    prepare: withBots,
+    run: inTurn(
+      (fixture) => fixture.deleteNamespace(),
+      (fixture) => fixture.phase('Active'),
+      (fixture) => fixture.botsAre('Running', 2),
+    ),
+  },
+  {
+    name: 'REST: restore a world',
+    prepare: inTurn(active, (fixture) => fixture.delete()),
+    run: (fixture) => fixture.restore(),
+  },
+  {
+    name: 'REST: restore a world with bots',
+    prepare: inTurn(withBots, (fixture) => fixture.delete()),
+    run: (fixture) => fixture.restore(),
+  },
   {
     name: 'kubectl: a World vanishes',
     run: inTurn(

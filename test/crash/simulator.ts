@@ -153,6 +153,11 @@ export const startSimulator = ({
       await namespaces.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
       await bindOperator(transport, name, { kind: 'ClusterRole', name: 'orrery-operator-tenant' })
     },
+    /** Deletes a namespace as an administrator who means it. */
+    deleteNamespace: async (name: string): Promise<void> => {
+      await namespaces.patch({ name }, { metadata: { annotations: { 'orrery.dev/allow-delete': 'true' } } })
+      await namespaces.delete({ name })
+    },
     /** Allows operators to hold their lease in a namespace that their roles do not name. */
     allowLeases: (namespace: string): Promise<void> => allowLeases(transport, namespace),
     worlds,

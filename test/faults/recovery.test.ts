@@ -24,6 +24,8 @@ let databaseUrl: string
 let api: ApiProcess
 let operator: Awaited<ReturnType<typeof startOperator>>
 beforeAll(async () => {
+  // Resources of earlier files would be orphans.
+  await cluster.removeLeftovers()
   databaseUrl = await aDatabase()
   operator = await startOperator()
   api = await startApi({ databaseUrl })
@@ -173,6 +175,54 @@ test('a frozen row can keep its own settings, an orphan can be removed, and a fr
   await isResolved()
 })
 
+test('an organization that the restored database does not know is listed by its worlds, and is adopted with them', async () => {
+  let tenant: Tenant | undefined
+  let [lost, deleted] = ['', '']
+  await withRestoreAfter(async () => {
+    tenant = await aTenant(api.url)
+    const { organizationId } = tenant.scope
+    await tenant.rest.call('PATCH', `/api/organizations/${organizationId}/limits/`, { maxNodePorts: 7 })
+    lost = await tenant.world({ name: 'Of the lost one' })
+    deleted = await tenant.world({ name: 'Deleted meanwhile' })
+    await tenant.rest.call('POST', `/api/worlds/${lost}/start/`)
+    await isSettled()
+    await podUid(namespaceOf(tenant), lost)
+  })
+  if (tenant === undefined) throw new Error('No organization was created.')
+  const { rest, scope } = tenant
+  const namespace = namespaceOf(tenant)
+  const uid = await podUid(namespace, lost)
+  const { runId } = (await cluster.worlds.get({ namespace, name: lost })).spec
+  await cluster.worlds.delete({ namespace, name: deleted })
+  await eventually('the findings', async () => (await readStatus()).findings.length === 2)
+  const told = 'neither it nor its organization has a row'
+  expect(sync('status').text).toMatch(new RegExp(`^Orphan World ${namespace}/${lost} .*${told}`, 'm'))
+  expect(await (await fetch(api.metricsUrl)).text()).toMatch(/^orrery_orphans\{kind="World"\} 2$/m)
+  expect(sync('remove', lost)).toMatchObject({ status: 1, text: expect.stringContaining('Adopt it') })
+
+  expect(sync('adopt', lost)).toEqual({ status: 0, text: `${namespace}/${lost} is adopted.\n` })
+  await cluster.world(namespace, deleted).isGone()
+  await nothingIsLeft()
+  await isSettled()
+  const organization = await rest.call<{ name: string }>('GET', '/api/organizations/current/')
+  expect([organization.status, organization.body.name]).toEqual([200, scope.organizationId])
+  const usage = await rest.call<{ limits: { maxNodePorts: number } }>('GET', '/api/organizations/current/usage/')
+  expect(usage.body).toMatchObject({ maxNodePorts: { limit: 7 } })
+  expect(await commandRecords(tenant)).toEqual([
+    `orrery sync adopt adoptOrganization ${scope.organizationId}`,
+    `orrery sync adopt adoptWorld ${lost}`,
+  ])
+  const projects = await rest.call<{ documentId: string; name: string }[]>('GET', '/api/organizations/projects/')
+  expect(projects.body.map(({ name }) => name)).toEqual(['default'])
+  const inProject = createRest(api.url, { ...scope, projectId: projects.body[0]?.documentId ?? '' })
+  const adopted = await eventually('the settings', async () => {
+    const { body } = await inProject.call<WorldBody>('GET', `/api/worlds/${lost}/`)
+    return body.name === 'Of the lost one' && body
+  })
+  expect(adopted.status.runId).toBe(runId)
+  expect(await podUid(namespace, lost)).toBe(uid)
+})
+
 const programs = findPostgresTools(process.env)
 const operations = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
 
@@ -182,6 +232,7 @@ const moveToOtherPostgres = async () => {
   const options = { logDir: getServers().logDir, durable: false, progress: () => undefined }
   const postgres = await startPostgres({ ...options, dir, ...withDefined({ programs }) })
   await api.stop()
+  await cluster.removeLeftovers()
   await createDatabase(postgres.adminUrl, 'orrery')
   databaseUrl = postgres.url('orrery')
   api = await startApi({ databaseUrl })

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { parse, parseAllDocuments, stringify } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { createClient } from '#shared/kube/client.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
 import { createTransport } from '#shared/kube/transport.ts'
@@ -12,7 +12,7 @@ import type { World } from '#shared/resources/world.ts'
 import { metricOf } from '#test/crash/runner.ts'
 import { aCluster } from '#test/support/cluster.ts'
 import { createFaultProxy } from '#test/support/faultProxy.ts'
-import { type ApiProcess, aDatabase, startApi, startOperator } from '#test/support/processes.ts'
+import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts'
 import { getServers } from '#test/support/servers.ts'
 import { aTenant } from '#test/support/tenant.ts'
 import { eventually } from '#test/support/wait.ts'
@@ -284,74 +284,6 @@ describe('the admission policies refuse', () => {
     const patch = '{"spec":{"state":"Stopped","displayName":"Mine"}}'
     expect(kubectl('eve', '-n', namespace, 'patch', 'world', world, '--type=merge', '-p', patch)).toContain('patched')
   })
-})
-
-/** Returns the write permissions of roles in `dev/rbac`, as `verb resource`. */
-const writesOf = (file: string, roles: readonly string[]): string[] =>
-  parseAllDocuments(readFileSync(new URL(`../../dev/rbac/${file}`, import.meta.url), 'utf8'))
-    .map((document) => document.toJS() as { kind: string; metadata: { name: string }; rules: Rule[] })
-    .filter(({ kind, metadata }) => kind === 'ClusterRole' && roles.includes(metadata.name))
-    .flatMap(({ rules }) => rules)
-    .flatMap(({ resources, verbs }) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`)))
-    .filter((right) => !/^(get|list|watch) /.test(right))
-type Rule = { resources: string[]; verbs: string[] }
-/**
- * Permissions that this test does not use: those that the API server checks for other writes, repetitions of an event,
- * and the condition Synced.
- */
-const unseen = [
-  ...['bind clusterroles', 'update worlds/finalizers', 'update botdeployments/finalizers', 'patch events'],
-  ...['patch worlds/status', 'patch botdeployments/status', 'delete rolebindings'],
-]
-
-test('every write permission of the roles is used, and no write is refused', async () => {
-  const proxies = {
-    api: await createFaultProxy({ kubeconfig: getServers().apiKubeconfig }),
-    operator: await createFaultProxy({ kubeconfig: getServers().operatorKubeconfig }),
-  }
-  const own = await startApi({ databaseUrl: await aDatabase(), kubeconfig: proxies.api.kubeconfig })
-  const operator = await startOperator({ KUBECONFIG: proxies.operator.kubeconfig, ORRERY_STOP_GRACE_SECONDS: '1' })
-  const tenant = await aTenant(own.url)
-  const place = `orrery-${tenant.scope.organizationId}`
-  const aRun = async (body: object): Promise<string> => {
-    const id = await tenant.world({
-      networking: { strategy: 'ClusterIP', scaling: { profile: 'Capacity10' } },
-      ...body,
-    })
-    await tenant.rest.call('POST', `/api/worlds/${id}/bots/`, { count: 1 })
-    await tenant.rest.call('POST', `/api/worlds/${id}/start/`)
-    await cluster.pod(place, id).exists()
-    await cluster.pod(place, id).becomesReady()
-    return id
-  }
-  // The operator deletes the first world after it ends. The second is deleted over REST, with its bots.
-  const expiring = await aRun({ transient: true, runtime: { durationMinutes: 60 } })
-  const deleted = await aRun({})
-  await tenant.rest.call('PATCH', `/api/worlds/${expiring}/`, { runtime: { durationMinutes: 0.01 } })
-  await tenant.rest.call('DELETE', `/api/worlds/${deleted}/`)
-  for (const id of [expiring, deleted]) await cluster.world(place, id).isGone()
-  const neighbour = await aTenant(own.url)
-  const there = `orrery-${neighbour.scope.organizationId}`
-  await cluster.world(there, await neighbour.world()).exists()
-  const name = await tenant.world()
-  const stranger = { apiVersion: 'orrery.dev/v1alpha1', kind: 'World', metadata: { name, namespace: there } }
-  await cluster.worlds.create({ ...stranger, spec: { state: 'Stopped' } })
-  await eventually('the event on a stranger', async () =>
-    proxies.api.writes().some(({ resource }) => resource === 'events'),
-  )
-  for (const [user, file, roles] of [
-    ['api', 'api.yaml', ['orrery-api', 'orrery-api-tenant']],
-    ['operator', 'operator.yaml', ['orrery-operator', 'orrery-operator-tenant']],
-  ] as const) {
-    const writes = proxies[user].writes()
-    expect(writes.filter(({ status }) => status === 403)).toEqual([])
-    const used = writes.flatMap(({ verb, resource }) =>
-      (verb === 'apply' ? ['create', 'patch'] : [verb]).map((each) => `${each} ${resource}`),
-    )
-    expect(writesOf(file, roles).filter((right) => !unseen.includes(right) && !used.includes(right))).toEqual([])
-  }
-  await Promise.all([own.stop(), operator.stop()])
-  await Promise.all([proxies.api.remove(), proxies.operator.remove()])
 })
 
 test.each([

@@ -18,14 +18,23 @@ export const readDifferences = async (options: {
   readonly namespace: string
 }): Promise<string[]> => {
   const { db, transport, namespace } = options
-  const { limits: defaultLimits } = readApiConfig({
+  const { limits: defaultLimits, ...settings } = readApiConfig({
     ORRERY_DATABASE_URL: options.databaseUrl,
     ORRERY_ROOT_API_KEY: rootApiKey,
     ORRERY_PUBLIC_URL: options.url,
     ...apiSecrets(),
   })
   const place = { cluster: 'default', namespacePrefix: 'orrery' }
-  const snapshot = await readSnapshot({ db, transport, ...place, defaultLimits, profiles: scalingProfiles })
+  // Each replica of a test has a URL of its own, so the policy that names the API is not compared.
+  const kept = { ...settings, publicUrl: undefined }
+  const snapshot = await readSnapshot({
+    db,
+    transport,
+    ...place,
+    defaultLimits,
+    profiles: scalingProfiles,
+    settings: kept,
+  })
   const isHere = (each: { namespace: string }): boolean => each.namespace === namespace
   return diagnose({
     rows: snapshot.rows
@@ -34,5 +43,8 @@ export const readDifferences = async (options: {
     resources: snapshot.resources.filter(isHere),
     pods: snapshot.pods?.filter(isHere),
     namespaces: snapshot.namespaces.filter(({ name }) => name === namespace),
+    definitions: snapshot.definitions,
+    // The policies of test clusters have a pattern of prefixes.
+    admission: undefined,
   }).map(({ subject, text }) => `${subject}: ${text}`)
 }

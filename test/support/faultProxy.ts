@@ -49,6 +49,7 @@ export const createFaultProxy = async (options: {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-proxy-'))
   const upstream = readUpstream(options.kubeconfig)
   const writes: Write[] = []
+  const requested = new Set<string>()
   const counts = new Map<string, number>()
   const sockets = new Set<TLSSocket>()
   let trigger: Trigger | undefined
@@ -65,6 +66,7 @@ export const createFaultProxy = async (options: {
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (severed) return void request.socket.destroy()
     const target = parsePath(request.url ?? '/')
+    requested.add(`${verbOf(request, target)} ${resourceOf(target)}`)
     if (request.method === 'GET' || target.resource === 'leases') {
       return pass(upstream, request, response, scoped(request, target, options.labelSelector))
     }
@@ -126,6 +128,8 @@ export const createFaultProxy = async (options: {
     /** Returns all writes so far, including refused ones. */
     writes: (namespace?: string): readonly Write[] =>
       namespace === undefined ? writes : writes.filter((write) => write.namespace === namespace),
+    /** Returns the verb and the resource, with its subresource, of each request so far, as roles name them. */
+    requested: (): ReadonlySet<string> => requested,
     /** Holds back writes of a resource until the returned function is called. */
     holdRequests: (resource: string): (() => void) => {
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -213,12 +217,21 @@ const scoped = (request: IncomingMessage, target: Target, labelSelector: string 
   return `${url.split('?')[0]}?${target.query}`
 }
 
+/** Returns the verb that a role must have for a request. */
+const verbOf = ({ method = '' }: IncomingMessage, { name, query }: Target): string => {
+  if (method !== 'GET') return verbs[method] ?? 'unknown'
+  if (query.get('watch') !== null) return 'watch'
+  return name === '' ? 'list' : 'get'
+}
+
+const resourceOf = ({ resource, subresource }: Target): string => [resource, subresource].filter(Boolean).join('/')
+
 const verbs: Record<string, string> = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' }
 
 const describe = (request: IncomingMessage, target: Target, body: Buffer, titleOf: (name: string) => string) => {
   const isApply = request.headers['content-type']?.includes('apply-patch') === true
   const verb = isApply ? 'apply' : (verbs[request.method ?? ''] ?? 'unknown')
-  const resource = [target.resource, target.subresource].filter(Boolean).join('/')
+  const resource = resourceOf(target)
   const name = titleOf(nameOf(target, body))
   return { verb, resource, name, title: `${verb} ${resource} ${name}` }
 }

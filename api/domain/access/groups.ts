@@ -8,7 +8,8 @@ export const maxGroups = 200
 
 /** The maximum length of the name of a group, in code points. */
 const maxGroupLength = 256
-const maxMappings = 64
+/** The most group mappings of an organization. */
+export const maxMappings = 64
 
 /** A group mapping: the permissions that members of a group of an external issuer get in an organization. */
 export const groupMapping = z.strictObject({

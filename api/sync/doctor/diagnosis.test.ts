@@ -29,7 +29,14 @@ const live: DiagnosedResource = {
 }
 const pod: DiagnosedPod = { kind: 'world', namespace, name: 'wld-a', resourceName: 'wld-a', hasEnded: false }
 const own = { name: namespace, organizationId: 'org-a', isOwn: true, exists: true, isDeleting: false, faults: [] }
-const healthy: Snapshot = { rows: [row], resources: [live], pods: [pod], namespaces: [own] }
+const healthy: Snapshot = {
+  rows: [row],
+  resources: [live],
+  pods: [pod],
+  namespaces: [own],
+  definitions: [],
+  admission: [],
+}
 const textsOf = (changes: Partial<Snapshot>): string[] => diagnose({ ...healthy, ...changes }).map(({ text }) => text)
 
 test('a healthy system has no differences', () => {
@@ -54,6 +61,21 @@ test.each([
     expected: [/belongs to the cluster us/],
   },
   { title: 'an adopted resource to come', rows: [], resources: [{ ...live, hasMarks: false }], expected: [/Synced/] },
+  {
+    title: 'a changed policy of a namespace',
+    namespaces: [{ ...own, faults: ['NetworkPolicy worlds has other rules'] }],
+    expected: [/^Its NetworkPolicy worlds has other rules\.$/],
+  },
+  {
+    title: 'a changed admission policy',
+    admission: [{ kind: 'ValidatingAdmissionPolicy', name: 'orrery-status', fields: ['/validations/0/expression'] }],
+    expected: [/in spec\/validations\/0\/expression\. Install/],
+  },
+  {
+    title: 'a missing definition',
+    definitions: [{ kind: 'CustomResourceDefinition', name: 'worlds.orrery.dev', isMissing: true, fields: [] }],
+    expected: [/^It is missing\. Install/],
+  },
   { title: 'a missing namespace', namespaces: [{ ...own, exists: false }], expected: [/It is missing/] },
 ])('$title leads to $expected', ({ title: _, expected, ...changes }) => {
   const texts = textsOf(changes)

@@ -55,16 +55,29 @@ export type DiagnosedNamespace = {
   readonly isOwn: boolean
   readonly exists: boolean
   readonly isDeleting: boolean
-  /** Objects that the API keeps there and that differ or are missing, such as `NetworkPolicy default-deny`. */
+  /** Differences of it and of the objects that the API keeps there, such as `NetworkPolicy default-deny is missing`. */
   readonly faults: readonly string[]
 }
 
-/** Everything that a diagnosis compares. `pods` is undefined if they could not be read. */
+/** A definition, admission policy or binding, compared with the manifest of this version. */
+export type DiagnosedManifest = {
+  readonly kind: string
+  readonly name: string
+  readonly isMissing?: boolean
+  /** The reason why it was not compared: it is of another version. */
+  readonly problem?: string
+  /** The JSON Pointers in its spec of some fields that differ. */
+  readonly fields: readonly string[]
+}
+
+/** Everything that a diagnosis compares. `pods` and `admission` are undefined if they could not be read. */
 export type Snapshot = {
   readonly rows: readonly DiagnosedRow[]
   readonly resources: readonly DiagnosedResource[]
   readonly pods: readonly DiagnosedPod[] | undefined
   readonly namespaces: readonly DiagnosedNamespace[]
+  readonly definitions: readonly DiagnosedManifest[]
+  readonly admission: readonly DiagnosedManifest[] | undefined
 }
 
 /** The dirty mark that resolves a difference: the row or organization is pushed again. */
@@ -93,12 +106,15 @@ export const diagnose = (snapshot: Snapshot): Difference[] => {
       .flatMap((each) => diagnoseResource(each, rows.get(keyOf(each.kind, each.namespace, each.name)))),
     ...diagnosePods(snapshot.pods ?? [], resources),
     ...diagnoseServers(snapshot),
+    ...[...snapshot.definitions, ...(snapshot.admission ?? [])].flatMap(diagnoseManifest),
   ]
 }
 
 const keyOf = (kind: Kind, namespace: string, name: string): string => `${kind} ${namespace}/${name}`
 
-const explainStray = 'Its organization is not in the database. Delete the namespace, or restore the organization.'
+const explainStray =
+  'Its organization is not in the database. If "orrery sync status" lists resources in it, run "orrery sync adopt". ' +
+  'Otherwise it is of no use, and you may delete it.'
 const explainMissing =
   'Its resource is missing. The next sweep recreates it. If the sweep is held, run "orrery sync accept".'
 
@@ -112,7 +128,7 @@ const diagnoseNamespace = (
   if (isDeleting) return [{ subject, text: 'It is terminating. The API recreates it when it is gone.' }]
   const isNeeded = rows.some((row) => row.namespace === name && row.resourceUid !== null && !row.isDeleting)
   if (!exists) return isNeeded ? [{ subject, text: 'It is missing. The next sweep of the API recreates it.' }] : []
-  return faults.map((title) => ({ subject, text: `Its ${title} is missing or was changed.`, fix }))
+  return faults.map((fault) => ({ subject, text: `Its ${fault}.`, fix }))
 }
 
 const diagnoseRow = (row: DiagnosedRow, live: DiagnosedResource | undefined): Difference[] => {
@@ -214,4 +230,16 @@ const diagnoseServers = ({ resources, pods }: Snapshot): Difference[] => {
       ? [{ subject, text: 'It is Stopped, and has a pod. Check that the operator runs.' }]
       : []
   })
+}
+
+/** Orrery does not write these objects itself: an administrator installs them. */
+const explainInstall = 'Install the manifests of this version again: upgrade the chart, or apply its files.'
+
+const diagnoseManifest = ({ kind, name, isMissing, problem, fields }: DiagnosedManifest): Difference[] => {
+  const subject = `${kind} ${name}`
+  if (problem !== undefined) return [{ subject, text: problem }]
+  if (isMissing) return [{ subject, text: `It is missing. ${explainInstall}` }]
+  if (fields.length === 0) return []
+  const places = fields.map((field) => `spec${field}`).join(', ')
+  return [{ subject, text: `It differs from the manifest of this version in ${places}. ${explainInstall}` }]
 }

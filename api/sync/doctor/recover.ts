@@ -10,6 +10,7 @@ import { readObject } from '#api/sync/clusters/deletionCause.ts'
 import { insertNewBots } from '#api/sync/pull/newBots.ts'
 import { NotAdopted } from '#api/sync/pull/newResource.ts'
 import { insertNewWorld, type NewWorldDeps } from '#api/sync/pull/newWorld.ts'
+import { ownsNamespace } from '#api/sync/pull/ownership.ts'
 import { desiredBotSpec, desiredSpec } from '#api/sync/rows/desired.ts'
 import { organizationOf } from '#api/sync/rows/identity.ts'
 import { findRowId, lockSynced, type SyncedRow } from '#api/sync/rows/synced.ts'
@@ -20,6 +21,7 @@ import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { labels } from '#shared/resources/group.ts'
 import { readBots, readWorld } from '#shared/resources/read.ts'
 import type { World, WorldSpec } from '#shared/resources/world.ts'
+import { restoreOrganization } from './lostOrganization.ts'
 
 /** The dependencies of a recovery. */
 export type RecoveryDeps = NewWorldDeps &
@@ -28,6 +30,7 @@ export type RecoveryDeps = NewWorldDeps &
     readonly namespacePrefix: string
     readonly worlds: Client<World>
     readonly bots: Client<BotDeployment>
+    readonly namespaces: Client<KubeObject>
   }
 
 /** A finding whose resource is to be brought together with a row. */
@@ -60,10 +63,13 @@ const recordRecovery = (
     ...withDefined({ projectId: row.projectId }),
   })
 
-/** Deletes an orphan. The API then removes its finalizer. */
+/** Deletes an orphan. The API then removes its finalizer. Throws if it may belong to the organization of another API. */
 export const removeOrphan = async (deps: RecoveryDeps, finding: Finding): Promise<void> => {
   const { namespace, name, uid } = finding
   const organizationId = organizationOf(deps.namespacePrefix, namespace) ?? ''
+  if (!(await ownsNamespace(deps.db, deps.namespacePrefix, namespace))) {
+    throw new Error('Its organization has no row. Adopt it, and delete the organization over REST.')
+  }
   await deps.db.transaction(async (tx) => {
     await recordRecovery(deps, tx, finding, { action: 'remove', row: { id: name, organizationId } })
     await clientOf(deps, finding).delete({ namespace, name }, { uid })
@@ -72,11 +78,12 @@ export const removeOrphan = async (deps: RecoveryDeps, finding: Finding): Promis
 
 /**
  * Gives an orphan a row with the settings and the run of the resource, so that its servers keep running. The next push merges the
- * settings under the rules for edits with kubectl. Throws if the row cannot be made.
+ * settings under the rules for edits with kubectl. An organization without a row gets one first. Throws if the row cannot be made.
  */
 export const adoptOrphan = async (deps: RecoveryDeps, finding: Finding): Promise<void> => {
   const organizationId = organizationOf(deps.namespacePrefix, finding.namespace)
   if (organizationId === undefined) throw new Error(`The namespace ${finding.namespace} belongs to no organization.`)
+  await restoreOrganization(deps, organizationId)
   const world = finding.kind === 'world' ? await readLive(deps.worlds, finding) : undefined
   const bots = finding.kind === 'bot' ? await readLive(deps.bots, finding) : undefined
   if (world !== undefined) await requireOnlyClaim(deps.worlds, world.metadata, labels.worldId)

@@ -1,45 +1,35 @@
 import type { V1Pod } from '@kubernetes/client-node'
-import { eq, isNull, ne, sql } from 'drizzle-orm'
-import type { Limits } from '#api/domain/access/limits.ts'
+import { eq, ne, sql } from 'drizzle-orm'
 import { botDeployments } from '#api/domain/bots/table.ts'
-import { readLimits } from '#api/domain/organizations/limits/service.ts'
-import { organizations } from '#api/domain/organizations/table.ts'
 import { pushedColumns, worlds } from '#api/domain/worlds/table.ts'
-import type { Database } from '#api/platform/database/client.ts'
 import { clusterOutbox } from '#api/platform/outbox/table.ts'
-import { isEqualQuota, type ResourceQuota, resourceQuota } from '#api/sync/namespaces/quotas.ts'
 import { hasApiMarks } from '#api/sync/pull/newResource.ts'
 import { desiredBotSpec, desiredSpec } from '#api/sync/rows/desired.ts'
-import { organizationOf } from '#api/sync/rows/identity.ts'
 import type { Kind, SyncedRow } from '#api/sync/rows/synced.ts'
 import { createClient, type Resource } from '#shared/kube/client.ts'
 import { isForbidden } from '#shared/kube/errors.ts'
-import { type KubeObject, type KubeObjectOf, objectKey } from '#shared/kube/objects.ts'
-import type { Transport } from '#shared/kube/transport.ts'
+import type { KubeObject, KubeObjectOf } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { botDeploymentResource, labels, namespaceOf, worldResource } from '#shared/resources/group.ts'
 import { readBots, readWorld } from '#shared/resources/read.ts'
 import type { World } from '#shared/resources/world.ts'
-import type { ScalingProfiles } from '#shared/scalingProfiles.ts'
-import type { DiagnosedNamespace, DiagnosedPod, DiagnosedResource, DiagnosedRow, Snapshot } from './diagnosis.ts'
-
-/** The source of a snapshot. */
-export type SnapshotDeps = {
-  readonly db: Database
-  readonly transport: Transport
-  readonly cluster: string
-  readonly namespacePrefix: string
-  readonly defaultLimits: Limits
-  readonly profiles: ScalingProfiles
-}
+import type { DiagnosedPod, DiagnosedResource, DiagnosedRow, Snapshot } from './diagnosis.ts'
+import { readAdmission, readDefinitions } from './readManifests.ts'
+import { readNamespaces } from './readNamespaces.ts'
+import type { SnapshotDeps } from './snapshotDeps.ts'
 
 /** Reads rows first and the cluster after them, so that a push in between shows as pending and not as a difference. */
 export const readSnapshot = async (deps: SnapshotDeps): Promise<Snapshot> => {
   const rows = await readRows(deps)
   const pods = await readPods(deps)
   const resources = await markRowClusters(deps, await readResources(deps))
-  return { rows, pods, resources, namespaces: await readNamespaces(deps) }
+  const [namespaces, definitions, admission] = await Promise.all([
+    readNamespaces(deps),
+    readDefinitions(deps),
+    readAdmission(deps),
+  ])
+  return { rows, pods, resources, namespaces, definitions, admission }
 }
 
 const readRows = async (deps: SnapshotDeps): Promise<DiagnosedRow[]> => {
@@ -143,63 +133,4 @@ const readPods = async ({ transport }: SnapshotDeps): Promise<DiagnosedPod[] | u
     if (!isForbidden(error)) throw error
     return undefined
   }
-}
-
-/** The kinds of objects in the namespace of each organization, with their names. */
-const keptKinds = [
-  {
-    resource: { group: 'networking.k8s.io', version: 'v1', plural: 'networkpolicies', kind: 'NetworkPolicy' },
-    names: ['default-deny', 'worlds', 'bots', 'names-and-api'],
-  },
-  {
-    resource: { group: 'rbac.authorization.k8s.io', version: 'v1', plural: 'rolebindings', kind: 'RoleBinding' },
-    names: ['orrery-api-tenant', 'orrery-operator-tenant'],
-  },
-  { resource: core('resourcequotas', 'ResourceQuota'), names: ['orrery'] },
-  { resource: core('limitranges', 'LimitRange'), names: ['orrery'] },
-  { resource: core('serviceaccounts', 'ServiceAccount'), names: ['orrery-pods'] },
-]
-
-const readNamespaces = async (deps: SnapshotDeps): Promise<DiagnosedNamespace[]> => {
-  const { db, transport, namespacePrefix } = deps
-  const own = await db.select({ id: organizations.id }).from(organizations).where(isNull(organizations.deletingAt))
-  const { items } = await createClient(transport, core('namespaces', 'Namespace')).list()
-  const live = new Map(items.map((each) => [each.metadata.name, each]))
-  const kept = await Promise.all(
-    keptKinds.map(async ({ resource, names }) => {
-      const list = await createClient<ResourceQuota>(transport, resource).list()
-      return { kind: resource.kind, names, objects: new Map(list.items.map((each) => [objectKey(each), each])) }
-    }),
-  )
-  const owned = own.map(async ({ id }): Promise<DiagnosedNamespace> => {
-    const name = namespaceOf(namespacePrefix, id)
-    const namespace = live.get(name)
-    const limits = namespace && (await readLimits(db, deps.defaultLimits, id))
-    const quota = limits && resourceQuota(name, limits, deps.profiles)
-    const faults = kept.flatMap(({ kind, names, objects }) =>
-      names
-        .filter((each) => {
-          const object = objects.get(objectKey({ namespace: name, name: each }))
-          return object === undefined || (kind === 'ResourceQuota' && quota && !isEqualQuota(object, quota))
-        })
-        .map((each) => `${kind} ${each}`),
-    )
-    return {
-      name,
-      organizationId: id,
-      isOwn: true,
-      exists: namespace !== undefined,
-      isDeleting: namespace?.metadata.deletionTimestamp !== undefined,
-      faults,
-    }
-  })
-  const known = new Set(own.map(({ id }) => id))
-  const others = items.flatMap(({ metadata }): DiagnosedNamespace[] => {
-    const organizationId = organizationOf(namespacePrefix, metadata.name)
-    if (organizationId === undefined || known.has(organizationId)) return []
-    return metadata.labels?.[labels.managedBy] === 'orrery-api'
-      ? [{ name: metadata.name, organizationId, isOwn: false, exists: true, isDeleting: false, faults: [] }]
-      : []
-  })
-  return [...(await Promise.all(owned)), ...others]
 }

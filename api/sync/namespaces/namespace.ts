@@ -8,8 +8,8 @@ import {
   comparers,
   type Desired,
   desiredObjects,
+  findFaults,
   type IsEqual,
-  isIntact,
   type Kept,
   type KeptStores,
   type ObjectOptions,
@@ -114,7 +114,7 @@ export const createNamespaces = (clients: NamespaceClients, options: NamespaceOp
     /** Restores changed or missing objects of a namespace. Returns false if none were. */
     repair: async (organizationId: string, live: KubeObject, stores: KeptStores): Promise<boolean> => {
       const objects = await desired(organizationId)
-      if (objects === undefined || isIntact(objects, live, stores)) return false
+      if (objects === undefined || findFaults(objects, live, stores).length === 0) return false
       await applyAll(objects)
       return true
     },

@@ -95,28 +95,43 @@ export const comparers: { readonly [kind in keyof Kept]: IsEqual<Kept[kind]> } =
   serviceAccounts: (a, b) => a.automountServiceAccountToken === b.automountServiceAccountToken,
 }
 
-/** Reports whether a namespace and all of its objects are as the API makes them. */
-export const isIntact = ({ namespace: desired, kept }: Desired, live: KubeObject, stores: KeptStores): boolean => {
-  if (!isNamespaceIntact(live, desired)) return false
-  const isKept = <K extends keyof Kept>(kind: K): boolean =>
-    kept[kind].every((each) => {
-      const live = stores[kind].get(objectKey(each))
-      return live !== undefined && hasLabels(live, each) && comparers[kind](live, each)
-    })
-  return (['roleBindings', 'networkPolicies', 'resourceQuotas', 'limitRanges', 'serviceAccounts'] as const).every(
-    isKept,
-  )
+/** The ends of the sentences that say how the content of an object differs. */
+const contentFaults: { readonly [kind in keyof Kept]: string } = {
+  roleBindings: 'binds another role or user, is being deleted, or lacks its finalizer',
+  networkPolicies: 'has other rules than the API applies',
+  resourceQuotas: 'has other values than the limits of the organization',
+  limitRanges: 'has other values than the limits of the organization',
+  serviceAccounts: 'gives its pods a token',
 }
+const keptKinds = ['roleBindings', 'networkPolicies', 'resourceQuotas', 'limitRanges', 'serviceAccounts'] as const
 
-/** Reports whether a namespace has the labels and annotations that the API gives it. It may have others. */
-const isNamespaceIntact = (live: KubeObject, desired: KubeObject): boolean =>
-  hasLabels(live, desired) && isSubset(desired.metadata.annotations, live.metadata.annotations)
+/** Returns how a namespace and its objects differ from what the API makes, each with a subject and a verb. */
+export const findFaults = ({ namespace, kept }: Desired, live: KubeObject, stores: KeptStores): string[] => [
+  ...namespaceFaults(live, namespace),
+  ...keptKinds.flatMap((kind) => kindFaults(kind, kept, stores)),
+]
 
-const hasLabels = (live: KubeObject, desired: KubeObject): boolean =>
-  isSubset(desired.metadata.labels, live.metadata.labels)
+const kindFaults = <K extends keyof Kept>(kind: K, kept: DesiredKept, stores: KeptStores): string[] =>
+  kept[kind].flatMap((desired) => {
+    const title = `${desired.kind} ${desired.metadata.name}`
+    const live = stores[kind].get(objectKey(desired))
+    if (live === undefined) return `${title} is missing`
+    const missing = findChanged(desired.metadata.labels, live.metadata.labels)
+    return [
+      ...missing.map((label) => `${title} lacks the label ${label} with its value`),
+      ...(comparers[kind](live, desired) ? [] : [`${title} ${contentFaults[kind]}`]),
+    ]
+  })
 
-const isSubset = (part: Record<string, string> = {}, whole: Record<string, string> = {}): boolean =>
-  Object.entries(part).every(([key, value]) => whole[key] === value)
+/** Compares the labels and annotations that the API gives a namespace. It may have others. */
+const namespaceFaults = ({ metadata: live }: KubeObject, { metadata: desired }: KubeObject): string[] => [
+  ...findChanged(desired.labels, live.labels).map((key) => `label ${key} is missing or was changed`),
+  ...findChanged(desired.annotations, live.annotations).map((key) => `annotation ${key} is missing or was changed`),
+]
+
+/** Returns the keys of entries that the whole lacks or has with another value. */
+const findChanged = (part: Record<string, string> = {}, whole: Record<string, string> = {}): string[] =>
+  Object.entries(part).flatMap(([key, value]) => (whole[key] === value ? [] : key))
 
 /** Reports whether a change of an object concerns the fields that the API keeps, and not only its status. */
 export const isRelevantChange = <K extends keyof Kept>(kind: K, before: Kept[K], after: Kept[K]): boolean =>

@@ -10,12 +10,13 @@ import type { Log } from '#shared/log.ts'
 /** The limit of recorded findings. Further ones are only logged, each time that they change. */
 const maxFindings = 10_000
 
-type FindingType = FindingRow['type']
+/** The cause of a finding: its type, or an orphan whose organization has no row either. */
+export type FindingCause = FindingRow['type'] | 'LostOrganization'
 
 /** Records resources that pull cannot match with a row. */
 export type Findings = {
-  /** Logs and records a finding and sends an event on the resource, once for each resource. */
-  report(kind: Kind, live: KubeObject, type: FindingType): Promise<void>
+  /** Logs and records a finding and sends an event on the resource, once for each resource and cause. */
+  report(kind: Kind, live: KubeObject, cause: FindingCause): Promise<void>
   /** Removes the finding of a resource, if there is one. `key` is `namespace/name`. */
   forget(kind: Kind, key: string): Promise<void>
   /** Returns the keys of the resources of a kind that have a finding. */
@@ -26,13 +27,16 @@ export type Findings = {
   prune(kind: Kind, present: { has(key: string): boolean }): Promise<void>
 }
 
-const messages: Readonly<Record<FindingType, string>> = {
+const messages: Readonly<Record<FindingCause, string>> = {
   Frozen:
     'The resource has a higher revision than its row, as after a restore of the database. Nothing is written to either. ' +
     'Run "orrery sync release" to continue.',
   Orphan:
     'The resource was made by the API and has no row, as after a restore of the database. ' +
     'Run "orrery sync adopt" to give it a row, or "orrery sync remove" to delete it.',
+  LostOrganization:
+    'The resource was made by the API, and neither it nor its organization has a row, as after a restore of the database. ' +
+    'Run "orrery sync adopt" to give both a row again.',
   Stranger:
     'The API ignores this resource because another resource owns this name. ' +
     'Delete this resource and create it under another name.',
@@ -46,7 +50,7 @@ export const createFindings = (options: {
   log: Log
 }): Findings => {
   const { db, cluster, events, log } = options
-  const known = new Map<string, Pick<FindingRow, 'id' | 'type'>>()
+  const known = new Map<string, Pick<FindingRow, 'id' | 'message'>>()
   const keyOf = (kind: Kind, key: string): string => `${kind} ${key}`
   const keys = (kind: Kind): string[] =>
     [...known.keys()].flatMap((full) => {
@@ -60,20 +64,21 @@ export const createFindings = (options: {
     known.delete(keyOf(kind, key))
   }
   return {
-    report: async (kind, live, type) => {
+    report: async (kind, live, cause) => {
       const { namespace = '', name, uid = '' } = live.metadata
       const key = keyOf(kind, objectKey(live.metadata))
       const id = idOfUid('finding', uid)
       const before = known.get(key)
-      if (before?.id === id && before.type === type) return
+      const message = messages[cause]
+      if (before?.id === id && before.message === message) return
       if (before?.id !== id) await remove(kind, objectKey(live.metadata))
-      const message = messages[type]
+      const type = cause === 'LostOrganization' ? 'Orphan' : cause
       if (known.size < maxFindings) {
         await db
           .insert(syncFindings)
           .values({ id, cluster, type, kind, namespace, name, uid, message, createdAt: sql`now()` })
           .onConflictDoUpdate({ target: syncFindings.id, set: { type, message } })
-        known.set(key, { id, type })
+        known.set(key, { id, message })
       }
       log[type === 'Stranger' ? 'warn' : 'error'](
         { kind: live.kind, namespace, name, uid },
@@ -86,8 +91,8 @@ export const createFindings = (options: {
     load: async () => {
       known.clear()
       const rows = await db.select().from(syncFindings).where(eq(syncFindings.cluster, cluster)).limit(maxFindings)
-      for (const { id, type, kind, namespace, name } of rows) {
-        known.set(keyOf(kind, objectKey({ namespace, name })), { id, type })
+      for (const { id, message, kind, namespace, name } of rows) {
+        known.set(keyOf(kind, objectKey({ namespace, name })), { id, message })
       }
     },
     prune: async (kind, present) => {

@@ -1,8 +1,8 @@
-import type { FindingRow } from '#api/domain/clusters/table.ts'
 import type { Refusal } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { type DeletionCause, readCause, readObject } from '#api/sync/clusters/deletionCause.ts'
 import { type Owns, readOwnership } from '#api/sync/merge/base.ts'
+import { organizationOf } from '#api/sync/rows/identity.ts'
 import type { Kind } from '#api/sync/rows/synced.ts'
 import { isId } from '#shared/ids.ts'
 import type { Client } from '#shared/kube/client.ts'
@@ -13,6 +13,7 @@ import { withDefined } from '#shared/optional.ts'
 import { apiFinalizer } from '#shared/resources/group.ts'
 import { startSpanOf } from '#shared/resources/trace.ts'
 import { readEditor } from './auditTrail.ts'
+import type { FindingCause } from './findings.ts'
 import { pullGone } from './gone.ts'
 import { hasApiMarks } from './newResource.ts'
 import { ownsNamespace } from './ownership.ts'
@@ -196,13 +197,18 @@ const findFinding = async (
   deps: PullDeps,
   live: WithStatus,
   outcome: Outcome | undefined,
-): Promise<FindingRow['type'] | undefined> => {
+): Promise<FindingCause | undefined> => {
   if (outcome?.stranger) return 'Stranger'
   if (outcome?.frozen) return 'Frozen'
   if (outcome?.orphan) return 'Orphan'
   const { deletionTimestamp, namespace } = live.metadata
-  if (outcome !== undefined || deletionTimestamp !== undefined || !hasApiMarks(live)) return undefined
-  return (await ownsNamespace(deps.db, deps.namespacePrefix, namespace)) ? 'Orphan' : undefined
+  const organizationId = organizationOf(deps.namespacePrefix, namespace)
+  if (outcome !== undefined || organizationId === undefined || !hasApiMarks(live)) return undefined
+  if (await ownsNamespace(deps.db, deps.namespacePrefix, namespace)) {
+    return deletionTimestamp === undefined ? 'Orphan' : undefined
+  }
+  // A deleted one is reported too: without the organization, no one removes its finalizer.
+  return isId('organization', organizationId) ? 'LostOrganization' : undefined
 }
 
 /** Deletes a leftover, so that the world has no second server. */

@@ -1,0 +1,75 @@
+import { createClient, type Resource } from '#shared/kube/client.ts'
+import { isForbidden, isNotFound } from '#shared/kube/errors.ts'
+import type { KubeObject } from '#shared/kube/objects.ts'
+import { customResourceDefinitions } from '#shared/resources/crds.ts'
+import { definitionProblem } from '#shared/resources/definitionVersions.ts'
+import { definitionResource, versionAnnotation } from '#shared/resources/group.ts'
+import { productVersion } from '#shared/version.ts'
+import manifests from './admissionPolicies.json' with { type: 'json' }
+import type { DiagnosedManifest } from './diagnosis.ts'
+import { findManifestDifferences } from './manifestDifferences.ts'
+import type { SnapshotDeps } from './snapshotDeps.ts'
+
+type Manifest = KubeObject & { readonly spec: object }
+
+const admission = { group: 'admissionregistration.k8s.io', version: 'v1' }
+const policies: Resource = { ...admission, plural: 'validatingadmissionpolicies', kind: 'ValidatingAdmissionPolicy' }
+const bindings: Resource = {
+  ...admission,
+  plural: 'validatingadmissionpolicybindings',
+  kind: 'ValidatingAdmissionPolicyBinding',
+}
+
+/** Compares the definitions of the resources with those of this version. */
+export const readDefinitions = async ({ transport }: SnapshotDeps): Promise<DiagnosedManifest[]> => {
+  const client = createClient<Manifest>(transport, definitionResource)
+  return Promise.all(
+    Object.values(customResourceDefinitions() as unknown as Record<string, Manifest>).map(async (desired) => {
+      const { name } = desired.metadata
+      const found = { kind: definitionResource.kind, name }
+      try {
+        const { metadata, spec } = await client.get({ name })
+        const problem = definitionProblem(name, metadata.annotations?.[versionAnnotation], productVersion)
+        if (problem !== undefined) return { ...found, problem: problem.message, fields: [] }
+        return { ...found, fields: findManifestDifferences(desired.spec, spec) }
+      } catch (error) {
+        if (!isNotFound(error)) throw error
+        return { ...found, isMissing: true, fields: [] }
+      }
+    }),
+  )
+}
+
+/**
+ * Compares the admission policies and their bindings with those of this version. Undefined without the right to read them,
+ * which the API's own account does not have, and where none is installed.
+ */
+export const readAdmission = async (deps: SnapshotDeps): Promise<DiagnosedManifest[] | undefined> => {
+  try {
+    const live = new Map<string, Manifest>()
+    for (const resource of [policies, bindings]) {
+      const { items } = await createClient<Manifest>(deps.transport, resource).list()
+      for (const each of items) live.set(`${resource.kind} ${each.metadata.name}`, each)
+    }
+    const compared = fillIn(deps).map(({ kind, metadata: { name }, spec }) => {
+      const present = live.get(`${kind} ${name}`)
+      return present === undefined
+        ? { kind, name, isMissing: true, fields: [] }
+        : { kind, name, fields: findManifestDifferences(spec, present.spec) }
+    })
+    return compared.every(({ isMissing }) => isMissing) ? undefined : compared
+  } catch (error) {
+    if (!isForbidden(error)) throw error
+    return undefined
+  }
+}
+
+/** Returns the manifests with the users and the prefix of the configuration. The groups of restore tools are not in it. */
+const fillIn = ({ namespacePrefix, settings: { clusterUsers } }: SnapshotDeps): Manifest[] => {
+  const values = { apiUser: clusterUsers.api, operatorUser: clusterUsers.operator, namespacePrefix }
+  const text = Object.entries(values).reduce(
+    (filled, [name, value]) => filled.replaceAll(['$', '{', name, '}'].join(''), value),
+    JSON.stringify(manifests),
+  )
+  return JSON.parse(text) as Manifest[]
+}

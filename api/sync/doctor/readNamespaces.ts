@@ -1,0 +1,102 @@
+import { readLimits } from '#api/domain/organizations/limits/service.ts'
+import { organizations } from '#api/domain/organizations/table.ts'
+import {
+  desiredObjects,
+  findFaults,
+  type Kept,
+  type KeptStores,
+  type ObjectOptions,
+} from '#api/sync/namespaces/namespaceObjects.ts'
+import { organizationOf } from '#api/sync/rows/identity.ts'
+import { createClient, type Resource } from '#shared/kube/client.ts'
+import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
+import { labels, namespaceOf } from '#shared/resources/group.ts'
+import type { DiagnosedNamespace } from './diagnosis.ts'
+import type { SnapshotDeps } from './snapshotDeps.ts'
+
+/** A policy that names the API; it can be compared only if the URL of the API is known. */
+const policyOfApi = 'names-and-api'
+/** It only completes the policy that is not compared. */
+const unknownUrl = 'https://unknown.invalid'
+
+const core = (plural: string, kind: string): Resource => ({ group: '', version: 'v1', plural, kind })
+const keptResources: { readonly [kind in keyof KeptStores]: Resource } = {
+  roleBindings: {
+    group: 'rbac.authorization.k8s.io',
+    version: 'v1',
+    plural: 'rolebindings',
+    kind: 'RoleBinding',
+  },
+  networkPolicies: { group: 'networking.k8s.io', version: 'v1', plural: 'networkpolicies', kind: 'NetworkPolicy' },
+  resourceQuotas: core('resourcequotas', 'ResourceQuota'),
+  limitRanges: core('limitranges', 'LimitRange'),
+  serviceAccounts: core('serviceaccounts', 'ServiceAccount'),
+}
+
+/** Reads the namespaces of organizations, and how the objects that the API keeps in them differ. */
+export const readNamespaces = async (deps: SnapshotDeps): Promise<DiagnosedNamespace[]> => {
+  const { db, transport, namespacePrefix } = deps
+  const rows = await db.select({ id: organizations.id, deletingAt: organizations.deletingAt }).from(organizations)
+  const { items } = await createClient(transport, core('namespaces', 'Namespace')).list()
+  const live = new Map(items.map((each) => [each.metadata.name, each]))
+  const stores = await readStores(deps)
+  const own = rows
+    .filter(({ deletingAt }) => deletingAt === null)
+    .map(async ({ id }): Promise<DiagnosedNamespace> => {
+      const name = namespaceOf(namespacePrefix, id)
+      const namespace = live.get(name)
+      return {
+        name,
+        organizationId: id,
+        isOwn: true,
+        exists: namespace !== undefined,
+        isDeleting: namespace?.metadata.deletionTimestamp !== undefined,
+        faults: namespace === undefined ? [] : await readFaults(deps, id, { namespace, stores }),
+      }
+    })
+  const known = new Set(rows.map(({ id }) => id))
+  const others = items.flatMap(({ metadata }): DiagnosedNamespace[] => {
+    const organizationId = organizationOf(namespacePrefix, metadata.name)
+    if (organizationId === undefined || known.has(organizationId)) return []
+    return metadata.labels?.[labels.managedBy] === 'orrery-api'
+      ? [{ name: metadata.name, organizationId, isOwn: false, exists: true, isDeleting: false, faults: [] }]
+      : []
+  })
+  return [...(await Promise.all(own)), ...others]
+}
+
+const readFaults = async (
+  { db, defaultLimits, ...deps }: SnapshotDeps,
+  organizationId: string,
+  { namespace, stores }: { readonly namespace: KubeObject; readonly stores: KeptStores },
+): Promise<string[]> => {
+  const limits = await readLimits(db, defaultLimits, organizationId)
+  if (limits === undefined) return []
+  const { publicUrl = unknownUrl, port, network, clusterUsers } = deps.settings
+  const options: ObjectOptions = {
+    prefix: deps.namespacePrefix,
+    network: { publicUrl, apiPort: port, ...network },
+    profiles: deps.profiles,
+    users: clusterUsers,
+  }
+  const { kept, ...desired } = desiredObjects(organizationId, limits, options)
+  const networkPolicies = kept.networkPolicies.filter(
+    ({ metadata }) => metadata.name !== policyOfApi || publicUrl !== unknownUrl,
+  )
+  return findFaults({ ...desired, kept: { ...kept, networkPolicies } }, namespace, stores)
+}
+
+const readStores = async ({ transport }: SnapshotDeps): Promise<KeptStores> => {
+  const read = async <T extends KubeObject>(resource: Resource): Promise<ReadonlyMap<string, T>> => {
+    const { items } = await createClient<T>(transport, resource).list()
+    return new Map(items.map((each) => [objectKey(each), each]))
+  }
+  const [roleBindings, networkPolicies, resourceQuotas, limitRanges, serviceAccounts] = await Promise.all([
+    read<Kept['roleBindings']>(keptResources.roleBindings),
+    read<Kept['networkPolicies']>(keptResources.networkPolicies),
+    read<Kept['resourceQuotas']>(keptResources.resourceQuotas),
+    read<Kept['limitRanges']>(keptResources.limitRanges),
+    read<Kept['serviceAccounts']>(keptResources.serviceAccounts),
+  ])
+  return { roleBindings, networkPolicies, resourceQuotas, limitRanges, serviceAccounts }
+}
