@@ -196,13 +196,13 @@ test('an organization that the restored database does not know is listed by its 
   await cluster.worlds.delete({ namespace, name: deleted })
   await eventually('the findings', async () => (await readStatus()).findings.length === 2)
   const told = 'neither it nor its organization has a row'
-  expect(sync('status').text).toMatch(new RegExp(`^Orphan World ${namespace}/${lost} .*${told}`, 'm'))
+  expect(sync('status').text).toMatch(new RegExp(`^Orphan World ${namespace}/${lost} .*${problem}`, 'm'))
   expect(await (await fetch(api.metricsUrl)).text()).toMatch(/^orrery_orphans\{kind="World"\} 2$/m)
   expect(sync('remove', lost)).toMatchObject({ status: 1, text: expect.stringContaining('Adopt it') })
 
   expect(sync('adopt', lost)).toEqual({ status: 0, text: `${namespace}/${lost} is adopted.\n` })
   await cluster.world(namespace, deleted).isGone()
-  await nothingIsLeft()
+  await isResolved()
   await isSettled()
   const organization = await rest.call<{ name: string }>('GET', '/api/organizations/current/')
   expect([organization.status, organization.body.name]).toEqual([200, scope.organizationId])
