@@ -195,7 +195,7 @@ test('an organization that the restored database does not know is listed by its 
   const { runId } = (await cluster.worlds.get({ namespace, name: lost })).spec
   await cluster.worlds.delete({ namespace, name: deleted })
   await eventually('the findings', async () => (await readStatus()).findings.length === 2)
-  const told = 'neither it nor its organization has a row'
+  const problem = 'neither it nor its organization has a row'
   expect(sync('status').text).toMatch(new RegExp(`^Orphan World ${namespace}/${lost} .*${problem}`, 'm'))
   expect(await (await fetch(api.metricsUrl)).text()).toMatch(/^orrery_orphans\{kind="World"\} 2$/m)
   expect(sync('remove', lost)).toMatchObject({ status: 1, text: expect.stringContaining('Adopt it') })
