@@ -12,6 +12,7 @@ import { createRecentNames } from './platform/audit/recentNames.ts'
 import { createKeyCache } from './platform/auth/keyCache.ts'
 import { createKeyUsage } from './platform/auth/keyUsage.ts'
 import { createTokenCache } from './platform/auth/tokenCache.ts'
+import { createLargeReads } from './platform/database/largeReads.ts'
 import { createShares } from './platform/fairness/shares.ts'
 import { createLogSlots } from './platform/logs/slots.ts'
 import { platformKeyIdOf } from './platform/secrets/apiKey.ts'
@@ -77,6 +78,7 @@ export const createDeps = ({ clusters, ...parts }: Parts, config: Settings): Dep
       maxWaiting: maxWaitingRequests,
       maxWaitMs: maxRequestWaitMs,
     }),
+    runLargeRead: createLargeReads(clock),
     runBulk: createShares(clock, { maxConcurrent: 1, maxWaiting: 0, maxWaitMs: 0 }),
     areWebhooksOn: config.areWebhooksOn,
     supportedProviders: config.supportedProviders,
