@@ -13,6 +13,7 @@ import { createKeyCache } from './platform/auth/keyCache.ts'
 import { createKeyUsage } from './platform/auth/keyUsage.ts'
 import { createTokenCache } from './platform/auth/tokenCache.ts'
 import { createLargeReads } from './platform/database/largeReads.ts'
+import { createBudget } from './platform/fairness/budget.ts'
 import { createShares } from './platform/fairness/shares.ts'
 import { createLogSlots } from './platform/logs/slots.ts'
 import { platformKeyIdOf } from './platform/secrets/apiKey.ts'
@@ -30,6 +31,7 @@ type Settings = Pick<
   | 'keepDeletedMs'
   | 'encryptionKeys'
   | 'limits'
+  | 'inFlightLimits'
   | 'logLimits'
   | 'namespacePrefix'
   | 'supportedProviders'
@@ -78,6 +80,7 @@ export const createDeps = ({ clusters, ...parts }: Parts, config: Settings): Dep
       maxWaiting: maxWaitingRequests,
       maxWaitMs: maxRequestWaitMs,
     }),
+    inFlight: createBudget(config.inFlightLimits),
     runLargeRead: createLargeReads(clock),
     runBulk: createShares(clock, { maxConcurrent: 1, maxWaiting: 0, maxWaitMs: 0 }),
     areWebhooksOn: config.areWebhooksOn,
