@@ -15,7 +15,6 @@ import { serveFile } from './domain/pictures/files.ts'
 import { endpoints } from './endpoints.ts'
 import { createAuthenticator } from './platform/auth/authenticate.ts'
 import { anonymous, type Principal } from './platform/auth/principal.ts'
-import { type BudgetLimits, createBudget } from './platform/fairness/budget.ts'
 import { type AnswerHeaders, answer } from './platform/http/answer.ts'
 import type { ClientAddress } from './platform/http/clientAddress.ts'
 import { createCors } from './platform/http/cors.ts'
@@ -41,7 +40,6 @@ export type AppOptions = {
   readonly previousRootApiKey?: string | undefined
   readonly verifyToken: (token: string) => Promise<Principal | undefined>
   readonly rateLimits: RateLimitOptions
-  readonly inFlightLimits: BudgetLimits
   readonly allowedOrigins: readonly string[]
   readonly registry: Registry
   readonly projectOfWorld: ConnectOptions['projectOfWorld']
@@ -69,9 +67,8 @@ export const createApp = (options: AppOptions) => {
     onUse: deps.keyUsage.note,
     countFailure: limits.countFailure,
   })
-  const inFlight = createBudget(options.inFlightLimits)
-  observeInFlight(registry, inFlight)
-  const runtime = { deps, authenticate, limits, inFlight, addressOf }
+  observeInFlight(registry, deps.inFlight)
+  const runtime = { deps, authenticate, limits, addressOf }
   /** Applies the limits of a client address to a request that needs no credential. */
   const limitByAddress = (c: HonoContext<Env>): void => {
     const caller = anonymous(addressOf(c))

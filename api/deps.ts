@@ -11,6 +11,8 @@ import { createRecentNames } from './platform/audit/recentNames.ts'
 import { createKeyCache } from './platform/auth/keyCache.ts'
 import { createKeyUsage } from './platform/auth/keyUsage.ts'
 import { createTokenCache } from './platform/auth/tokenCache.ts'
+import { createLargeReads } from './platform/database/largeReads.ts'
+import { createBudget } from './platform/fairness/budget.ts'
 import { createShares } from './platform/fairness/shares.ts'
 import { createLogSlots } from './platform/logs/slots.ts'
 import { platformKeyIdOf } from './platform/secrets/apiKey.ts'
@@ -28,6 +30,7 @@ type Settings = Pick<
   | 'keepDeletedMs'
   | 'encryptionKeys'
   | 'limits'
+  | 'inFlightLimits'
   | 'logLimits'
   | 'namespacePrefix'
   | 'supportedProviders'
@@ -75,6 +78,8 @@ export const createDeps = ({ clusters, ...parts }: Parts, config: Settings): Dep
       maxWaiting: maxWaitingRequests,
       maxWaitMs: maxRequestWaitMs,
     }),
+    inFlight: createBudget(config.inFlightLimits),
+    runLargeRead: createLargeReads(clock),
     runBulk: createShares(clock, { maxConcurrent: 1, maxWaiting: 0, maxWaitMs: 0 }),
     areWebhooksOn: config.areWebhooksOn,
     supportedProviders: config.supportedProviders,

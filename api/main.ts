@@ -95,7 +95,6 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
     verifyToken,
     projectOfWorld: (ids) => projectOfWorld(db, ids),
     rateLimits: config.rateLimits,
-    inFlightLimits: config.inFlightLimits,
     allowedOrigins: config.allowedOrigins,
     registry,
     clientAddress,

@@ -7,6 +7,7 @@ import { type FindingRow, syncFindings } from '#api/domain/clusters/table.ts'
 import { createClusterDirectory } from '#api/domain/worlds/place.ts'
 import type { CommandAuthor } from '#api/platform/audit/service.ts'
 import { type Database, openDatabase } from '#api/platform/database/client.ts'
+import { createLargeReads } from '#api/platform/database/largeReads.ts'
 import { createBudget } from '#api/platform/fairness/budget.ts'
 import { acceptCluster } from '#api/sync/clusters/accept.ts'
 import { adoptOrphan, type RecoveryDeps, releaseRow, removeOrphan } from '#api/sync/doctor/recover.ts'
@@ -182,7 +183,8 @@ const readFindings = (
 
 const describeStatus = async (db: Database, listed: readonly Listed[]): Promise<readonly string[]> => {
   const { open } = createBudget({ total: Number.POSITIVE_INFINITY, perGroup: 0, free: 0 })
-  const { status } = await getSyncStatus({ db, lease: open(undefined) }, { limit: maxShown })
+  const reader = { db, lease: open(undefined), runLargeRead: createLargeReads(systemClock) }
+  const { status } = await getSyncStatus(reader, { limit: maxShown })
   const removed = status.clusters.filter(({ name }) => !listed.some((each) => each.name === name))
   return [
     ...status.clusters.flatMap(describeCluster),

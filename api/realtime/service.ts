@@ -105,11 +105,13 @@ type DocumentRow = Pick<PolledRow, 'organization_id' | 'project_id' | 'world_id'
   deleted: boolean
 }
 
-/**
- * The bytes of documents per query, as Postgres stores them, compressed. The text of repetitive documents is up to 100 times as long,
- * and each document has at most 1 MiB of it.
- */
+/** The bytes of documents per query, as Postgres stores them. */
 const storedBytesPerQuery = 256 * 1024
+/** The bytes of the text of documents per query, at most, beside its first document. */
+export const textBytesPerQuery = 8 * 1024 * 1024
+/** The most bytes of the text of a document, and of the text for each stored byte. Compressed text is repetitive. */
+const maxTextBytes = 1024 * 1024
+const textFactor = { compressed: 100, plain: 2 }
 
 const readDocuments = async (
   db: Database,
@@ -122,14 +124,18 @@ const readDocuments = async (
   // The stored size is known without reading the document.
   const { rows } = await db.execute<DocumentRow>(sql`
     select organization_id, project_id, world_id, type, id, user_id, deleted, version_ms,
-      case when coalesce(bytes_before, 0) < ${storedBytesPerQuery} then data::text end as data
+      case when coalesce(stored_before, 0) < ${storedBytesPerQuery} and coalesce(text_before, 0) < ${textBytesPerQuery}
+        then data::text end as data
     from (
       select d.*, d.deleted_at is not null as deleted, extract(epoch from d.version)::float8 * 1000 as version_ms,
-        sum(pg_column_size(d.data)) over (order by t.at rows between unbounded preceding and 1 preceding) as bytes_before
+        sum(pg_column_size(d.data)) over before as stored_before,
+        sum(least(${maxTextBytes}, pg_column_size(d.data) * case when pg_column_compression(d.data) is null
+          then ${textFactor.plain}::int else ${textFactor.compressed}::int end)) over before as text_before
       from jsonb_to_recordset(${numbered}::text::jsonb)
         as t("organizationId" text, "projectId" text, "worldId" text, type text, id text, at int)
       join documents d on d.organization_id = t."organizationId" and d.project_id = t."projectId"
-        and d.world_id = t."worldId" and d.type = t.type and d.id = t.id) sized`)
+        and d.world_id = t."worldId" and d.type = t.type and d.id = t.id
+      window before as (order by t.at rows between unbounded preceding and 1 preceding)) sized`)
   for (const row of rows) {
     const scope = { organizationId: row.organization_id, projectId: row.project_id, worldId: row.world_id }
     const { type, id, deleted, data, user_id: userId } = row

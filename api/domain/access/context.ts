@@ -4,7 +4,8 @@ import type { KeyUsage } from '#api/platform/auth/keyUsage.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
 import type { TokenCache } from '#api/platform/auth/tokenCache.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
-import type { Lease } from '#api/platform/fairness/budget.ts'
+import type { RunLargeRead } from '#api/platform/database/largeReads.ts'
+import type { Budget, Lease } from '#api/platform/fairness/budget.ts'
 import type { RunInShare } from '#api/platform/fairness/shares.ts'
 import type { Idempotency } from '#api/platform/idempotency/key.ts'
 import type { ClusterLogs } from '#api/platform/logs/clusterLogs.ts'
@@ -60,6 +61,10 @@ export type Deps = {
   readonly connectionCounts: Map<string, number>
   /** Runs a request of an organization in its share of the database connections of this replica. */
   readonly runRequest: RunInShare
+  /** The bytes of request bodies, responses and snapshots in memory. */
+  readonly inFlight: Budget
+  /** Runs the read of a large page of a list, one of each organization at a time on this replica. */
+  readonly runLargeRead: RunLargeRead
   /** Runs a bulk action, one of each organization at a time on this replica. */
   readonly runBulk: RunInShare
   /** False if the platform has switched webhooks off. */

@@ -2,7 +2,7 @@ import { and, eq, getTableColumns, gte, lt, sql } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import { type AuditRow, auditRecords } from '#api/platform/audit/table.ts'
 import { newestFirst, whereBeforeCursor } from '#api/platform/database/page.ts'
-import { readPage } from '#api/platform/database/readPage.ts'
+import { type PageReader, readPage } from '#api/platform/database/readPage.ts'
 import { optional } from '#api/platform/http/fields.ts'
 import { type Paged, toPage, toPaged } from '#api/platform/http/page.ts'
 import { notFound } from '#api/platform/http/problem.ts'
@@ -18,14 +18,14 @@ export const listAuditRecords = async (ctx: Context, query: AuditQuery): Promise
 
 /** Returns a page of the audit records that concern the platform, newest first. */
 export const listPlatformAuditRecords = async (
-  ctx: Pick<Context, 'db' | 'lease'>,
+  ctx: PageReader,
   query: AuditQuery,
 ): Promise<Paged<PlatformAuditRecordAnswer>> => {
   const { items, ...next } = await readRecords(ctx, '', query)
   return { ...next, items: items.map(presentCommon) }
 }
 
-const readRecords = async (ctx: Pick<Context, 'db' | 'lease'>, organizationId: string, query: AuditQuery) => {
+const readRecords = async (ctx: PageReader, organizationId: string, query: AuditQuery) => {
   const page = toPage(query)
   const read = await readPage(ctx, getTableColumns(auditRecords), {
     from: auditRecords,

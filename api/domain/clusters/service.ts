@@ -1,8 +1,7 @@
 import { count, getTableColumns, sql } from 'drizzle-orm'
-import type { Context } from '#api/domain/access/context.ts'
 import type { Database } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
-import { readPage } from '#api/platform/database/readPage.ts'
+import { type PageReader, readPage } from '#api/platform/database/readPage.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { clusterOutbox } from '#api/platform/outbox/table.ts'
 import { explainRefusal } from './explain.ts'
@@ -11,15 +10,16 @@ import { clusterStates, type FindingRow, heldSweeps, syncFindings } from './tabl
 
 /** Reads the state of the sync, with a page of findings. */
 export const getSyncStatus = async (
-  { db, lease }: Pick<Context, 'db' | 'lease'>,
+  reader: PageReader,
   page: Page,
 ): Promise<Paged<FindingRow> & { readonly status: SyncStatusAnswer }> => {
+  const { db } = reader
   const [states, sweeps, dirty, counts, found] = await Promise.all([
     db.select().from(clusterStates).orderBy(clusterStates.name),
     db.select().from(heldSweeps),
     readDirtyRows(db),
     countFindings(db),
-    readPage({ db, lease }, getTableColumns(syncFindings), {
+    readPage(reader, getTableColumns(syncFindings), {
       from: syncFindings,
       where: whereAfterCursor(syncFindings, page),
       orderBy: listOrder(syncFindings),

@@ -19,7 +19,7 @@ import {
 } from '#api/domain/access/scope.ts'
 import type { Credential } from '#api/platform/auth/authenticate.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
-import type { Budget, Lease } from '#api/platform/fairness/budget.ts'
+import type { Lease } from '#api/platform/fairness/budget.ts'
 import { answer } from '#api/platform/http/answer.ts'
 import { type BodyReader, isStorable, readJson } from '#api/platform/http/body.ts'
 import { holdOrRefuse } from '#api/platform/http/inFlight.ts'
@@ -58,8 +58,6 @@ export type Runtime = {
   readonly deps: Deps
   readonly authenticate: (c: HonoContext<Env>, accepted: Credential) => Promise<Principal>
   readonly limits: RateLimits
-  /** The bytes of request bodies and responses in memory. */
-  readonly inFlight: Budget
   /** Returns the client address of a request. */
   readonly addressOf: (c: HonoContext<Env>) => string
 }
@@ -131,11 +129,11 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
  * middleware ends the lease.
  */
 export const openLease = (
-  { inFlight }: Pick<Runtime, 'inFlight'>,
+  { deps }: Pick<Runtime, 'deps'>,
   c: HonoContext<Env>,
   { organizationId, kind, bucket }: Principal,
 ): Lease => {
-  const lease = inFlight.open(organizationId ?? (kind === 'anonymous' ? bucket : undefined))
+  const lease = deps.inFlight.open(organizationId ?? (kind === 'anonymous' ? bucket : undefined))
   c.set('lease', lease)
   return lease
 }

@@ -5,11 +5,15 @@ import type { Lease } from '#api/platform/fairness/budget.ts'
 import { holdOrRefuse } from '#api/platform/http/inFlight.ts'
 import type { PageRows } from '#api/platform/http/page.ts'
 import type { Database, Transaction } from './client.ts'
+import type { RunLargeRead } from './largeReads.ts'
 import { countFitting, cutIntoSlices } from './slices.ts'
 
 /** The most bytes of the rows of a page, unless its only row is larger. */
 const maxPageBytes = 8 * 1024 * 1024
-/** The bytes of a page that one query reads. A larger one is read in slices, because other requests wait while rows are parsed. */
+/**
+ * The bytes of a page that one query reads. A larger one waits for its turn and is read in slices, because other requests wait
+ * while rows are parsed.
+ */
 const wholeBytes = 3 * 1024 * 1024
 const sliceBytes = 512 * 1024
 /** The bytes of a row beside its text and JSON: numbers, times, and the names of its fields in the response. */
@@ -30,17 +34,39 @@ export type List = {
   readonly limit: number
 }
 
+/** The database, the bytes that the request holds, and the turns of large pages. */
+export type PageReader = { readonly db: Database; readonly lease: Lease; readonly runLargeRead: RunLargeRead }
+
 /**
  * Reads a page of a list, and whether other rows follow. It ends at the limit, at 8 MiB, or at the bytes that the request can still
- * hold in memory, and has at least one row. Throws a 429 or 503 if the request cannot hold that row. The sizes are read first, and
- * the bytes are held before the rows are read. Select only the columns that the list shows.
+ * hold in memory, and has at least one row. Throws a 429 or 503 if the request cannot hold that row, or if too many large pages wait.
+ * The sizes are read first, and the bytes are held before the rows are read. Select only the columns that the list shows.
  */
 export const readPage = async <Selected extends Fields>(
-  { db, lease }: { readonly db: Database; readonly lease: Lease },
+  reader: PageReader,
   fields: Selected,
   list: List,
 ): Promise<PageRows<SelectResultFields<Selected>>> => {
-  const sizes = await readSizes(db, fields, list)
+  const sizes = await readSizes(reader.db, fields, { list, measured: 0 })
+  const page = isSmall(sizes)
+    ? await readSized(reader, fields, { list, sizes })
+    : await reader.runLargeRead(reader.lease.group ?? '', () => readLarge(reader, fields, list))
+  return { ...page, rows: page.rows as SelectResultFields<Selected>[] }
+}
+
+const isSmall = (sizes: readonly number[]): boolean =>
+  sizes.every((size) => size >= 0) && sizes.reduce((sum, each) => sum + each, 0) <= wholeBytes
+
+const readLarge = async (reader: PageReader, fields: Fields, list: List): Promise<PageRows<unknown>> =>
+  readSized(reader, fields, { list, sizes: await measureSizes(reader.db, fields, list) })
+
+type Sized = { readonly list: List; readonly sizes: readonly number[] }
+
+const readSized = async (
+  { db, lease }: PageReader,
+  fields: Fields,
+  { list, sizes }: Sized,
+): Promise<PageRows<unknown>> => {
   // Without a wait until the bytes are held, so that no other request takes them.
   const maxBytes = Math.min(maxPageBytes, lease.available() / copies)
   const fitting = sizes.slice(0, countFitting(sizes.slice(0, list.limit), maxBytes))
@@ -50,7 +76,7 @@ export const readPage = async <Selected extends Fields>(
     list,
     slices: cutIntoSlices(fitting, bytes <= wholeBytes ? bytes : sliceBytes),
   })
-  return { rows: rows as SelectResultFields<Selected>[], hasMore: sizes.length > fitting.length }
+  return { rows, hasMore: sizes.length > fitting.length }
 }
 
 const readRows = async (db: Database, fields: Fields, read: Slices): Promise<unknown[]> => {
@@ -81,19 +107,27 @@ const select = (db: Database | Transaction, fields: SelectedFields, { from, join
  * Returns the bytes of each row up to the limit, and of one more, in the order of the list. It ends early when the rows fill a page.
  * Postgres converts JSON to know its bytes, so it measures few large rows at first, and twice as many while they do not fill a page.
  */
-const readSizes = async (db: Database, fields: Fields, list: List): Promise<number[]> => {
+const measureSizes = async (db: Database, fields: Fields, list: List): Promise<number[]> => {
   for (let measured = firstMeasured; ; measured *= 2) {
-    const sized = select(db, { bytes: sizeOf(fields, { list, measured }).as('bytes') }, list)
-      .limit(list.limit + 1)
-      .as('sized')
-    // One text, because parsing a thousand rows takes longer than the query.
-    const [row] = await db.select({ sizes: sql<string | null>`string_agg(bytes::text, ',')` }).from(sized)
-    const sizes = row?.sizes?.split(',').map(Number) ?? []
+    const sizes = await readSizes(db, fields, { list, measured })
     const known = sizes.findIndex((size) => size < 0)
     if (known < 0 || measured > list.limit) return sizes
     // The row that is not measured stands for those that follow the page.
     if (countFitting(sizes.slice(0, known), maxPageBytes) < known) return sizes.slice(0, known)
   }
+}
+
+type Measure = { readonly list: List; readonly measured: number }
+
+/** Returns the bytes of each row up to the limit, and of one more. They are -1 for a large row after the first `measured` rows. */
+const readSizes = async (db: Database, fields: Fields, measure: Measure): Promise<number[]> => {
+  const { list } = measure
+  const sized = select(db, { bytes: sizeOf(fields, measure).as('bytes') }, list)
+    .limit(list.limit + 1)
+    .as('sized')
+  // One text, because parsing a thousand rows takes longer than the query.
+  const [row] = await db.select({ sizes: sql<string | null>`string_agg(bytes::text, ',')` }).from(sized)
+  return row?.sizes?.split(',').map(Number) ?? []
 }
 
 /** The number of rows whose JSON is converted at first. */
@@ -106,7 +140,7 @@ const smallBytes = 1_536
 const storedFactor = 2
 
 /** Returns the bytes of a row, or -1 for a large one after the first `measured` rows. */
-const sizeOf = (fields: Fields, { list, measured }: { list: List; measured: number }): SQL => {
+const sizeOf = (fields: Fields, { list, measured }: Measure): SQL => {
   const columns = columnsOf(fields)
   const texts = columns.filter((column) => column.getSQLType() === 'text')
   const json = columns.filter((column) => column.getSQLType() === 'jsonb')
@@ -118,10 +152,12 @@ const sizeOf = (fields: Fields, { list, measured }: { list: List; measured: numb
     json.map((column) => sql`pg_column_compression(${column})`),
     sql`, `,
   )
+  const small = sql`${stored} < ${smallBytes} and coalesce(${compression}) is null`
+  const bounded = sql`case when ${small} then ${plain} + ${storedFactor} * (${stored})`
+  if (measured === 0) return sql`${bounded} else -1 end`
   const rank = sql`row_number() over (order by ${sql.join([...list.orderBy], sql`, `)})`
   const bytes = add(json.map((column) => sql`coalesce(octet_length(${column}::text), 0)`))
-  return sql`case when ${stored} < ${smallBytes} and coalesce(${compression}) is null then ${plain} + ${storedFactor} * (${stored})
-    when ${rank} <= ${measured} then ${plain} + ${bytes} else -1 end`
+  return sql`${bounded} when ${rank} <= ${measured} then ${plain} + ${bytes} else -1 end`
 }
 
 const columnsOf = (fields: Fields): PgColumn[] =>

@@ -11,6 +11,8 @@ export type Shortage = 'group' | 'total'
 
 /** The bytes that one request holds. */
 export type Lease = {
+  /** The group whose share limits the lease. */
+  readonly group: string | undefined
   /**
    * Raises the bytes that the lease holds to `bytes`. Does nothing if it holds as many already. If they do not fit in the budget, it
    * holds what it held before, and the result says what is short.
@@ -51,6 +53,7 @@ export const createBudget = ({ total, perGroup, free }: BudgetLimits): Budget =>
         held -= bytes
       }
       return {
+        group,
         hold: (bytes) => {
           const more = bytes - free - held
           if (more <= 0) return undefined

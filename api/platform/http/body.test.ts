@@ -7,6 +7,7 @@ import { Problem } from './problem.ts'
 const aRequest = (body: string | Uint8Array<ArrayBuffer>, type = 'application/json') =>
   new Request('http://x/', { method: 'POST', body, headers: { 'content-type': type } })
 const noLimit = {
+  group: undefined,
   hold: () => undefined,
   available: () => Number.POSITIVE_INFINITY,
   keep: () => undefined,

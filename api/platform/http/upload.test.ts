@@ -4,6 +4,7 @@ import { readPicture } from './upload.ts'
 
 const reader = {
   lease: {
+    group: undefined,
     hold: () => undefined,
     available: () => Number.POSITIVE_INFINITY,
     keep: () => undefined,

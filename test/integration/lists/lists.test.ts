@@ -1,13 +1,17 @@
 import { Client } from 'pg'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { endpoints } from '#api/endpoints.ts'
-import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts'
+import { openIdleReader } from '#test/support/idleReader.ts'
+import { type ApiProcess, aDatabase, rootApiKey, startApi } from '#test/support/processes.ts'
 import { createRest } from '#test/support/rest.ts'
-import { aTenant } from '#test/support/tenant.ts'
+import { aTenant, type Tenant } from '#test/support/tenant.ts'
+import { isTimed } from '#test/support/timing.ts'
+import { eventually } from '#test/support/wait.ts'
 import { type Filled, lists } from './largestRows.ts'
 
 const maxPageBytes = 8 * 1024 * 1024
+const smallBudgetBytes = 16 * 1024 * 1024
 
 let api: ApiProcess
 /** An API whose requests share so few bytes that parallel lists of large rows exceed them. */
@@ -16,7 +20,7 @@ let database: Client
 beforeAll(async () => {
   const databaseUrl = await aDatabase()
   api = await startApi({ databaseUrl })
-  const bytes = String(16 * 1024 * 1024)
+  const bytes = String(smallBudgetBytes)
   const settings = { ORRERY_LIMIT_IN_FLIGHT_BYTES_PER_ORGANIZATION: bytes, ORRERY_LIMIT_IN_FLIGHT_BYTES: bytes }
   small = await startApi({ databaseUrl, settings })
   database = new Client(databaseUrl)
@@ -50,14 +54,27 @@ const readPage = async (rest: Rest, path: string, member: string | undefined) =>
   return { status, headers, items, next, bytes: Buffer.byteLength(JSON.stringify(body)) }
 }
 
+const metricOfSmall = async (name: string): Promise<number> =>
+  Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(await (await fetch(small.metricsUrl)).text())?.[1])
+const heldBytesOfSmall = (): Promise<number> => metricOfSmall('orrery_in_flight_bytes')
+/** The most memory of the API with 16 MiB of requests. */
+const maxResidentBytes = 600 * 1024 * 1024
+
+/** Clients that do not read their responses: the number of connections, and the requests that each sends at once. */
+const readers = [
+  ['idle', { connections: 64, requests: 1 }],
+  ['pipelining', { connections: 8, requests: 8 }],
+] as const
+
 const idOf = ({ documentId, id, worldId }: Row): string => documentId ?? id ?? worldId ?? ''
 
 describe.each(operations)('%s with the largest rows that are allowed', (operationId) => {
   let filled: Filled
   let rest: Rest
   let restOfSmall: Rest
+  let tenant: Tenant
   beforeAll(async () => {
-    const tenant = await aTenant(api.url)
+    tenant = await aTenant(api.url)
     const fill = lists[operationId]
     if (fill === undefined) throw new Error(`The list ${operationId} has no rows in largestRows.ts.`)
     filled = await fill({ tenant, database })
@@ -90,4 +107,31 @@ describe.each(operations)('%s with the largest rows that are allowed', (operatio
     const after = await readPage(restOfSmall, filled.path, filled.member)
     expect(after.status).toBe(200)
   })
+
+  test.each(readers)(
+    'holds no more bytes than allowed for %s readers, and frees them when they leave',
+    async (...[, load]) => {
+      const headers = {
+        'x-api-key': filled.apiKey ?? rootApiKey,
+        'x-svc-organization-id': tenant.scope.organizationId,
+        'x-svc-project-id': tenant.scope.projectId,
+      }
+      const request = { path: filled.path, headers, count: load.requests }
+      const open = Array.from({ length: load.connections }, () => openIdleReader(small.url, request))
+      onTestFinished(() => open.forEach(({ leave }) => void leave()))
+      await eventually('each has a response', async () => open.every(({ head }) => head().includes('\r\n\r\n')))
+      for (const { head } of open) {
+        expect(head()).toMatch(/^HTTP\/1.1 (200|429|503) /)
+        if (!head().startsWith('HTTP/1.1 200')) expect(head()).toMatch(/^retry-after: \d/im)
+      }
+      expect(await heldBytesOfSmall()).toBeLessThanOrEqual(smallBudgetBytes)
+      if (isTimed) expect(await metricOfSmall('process_resident_memory_bytes')).toBeLessThan(maxResidentBytes)
+      const { scope, key, paths } = await aTenant(api.url)
+      const other = createRest(small.url, scope, await key([`${paths.organization}/**:r`]))
+      expect((await other.call('GET', '/api/worlds/')).status).toBe(200)
+      for (const { leave } of open) leave()
+      await eventually('the bytes are free', async () => (await heldBytesOfSmall()) === 0)
+      expect((await readPage(restOfSmall, filled.path, filled.member)).status).toBe(200)
+    },
+  )
 })

@@ -49,7 +49,6 @@ test('the matrix contains every route of the live router', async () => {
     rootApiKey,
     verifyToken: async () => undefined,
     rateLimits: config.rateLimits,
-    inFlightLimits: config.inFlightLimits,
     allowedOrigins: [],
     clientAddress: () => '',
     projectOfWorld: async () => undefined,

@@ -1,0 +1,29 @@
+import { createShares, type ShareLimits } from '#api/platform/fairness/shares.ts'
+import { Problem } from '#api/platform/http/problem.ts'
+import type { Clock } from '#shared/clock.ts'
+
+/** Runs the read of a large page in the turn of a group. Throws a 429 or 503, without running it, if too many wait. */
+export type RunLargeRead = <T>(group: string, read: () => Promise<T>) => Promise<T>
+
+const maxWaitMs = 10_000
+/** A second large page of a group would take memory and time without being faster. */
+const ofGroup: ShareLimits = { maxConcurrent: 1, maxWaiting: 16, maxWaitMs }
+/** All groups together. Each waits with one page at most, so groups take turns. */
+const ofAll: ShareLimits = { maxConcurrent: 2, maxWaiting: 64, maxWaitMs }
+
+/** Returns a function that reads one large page of a group at a time, and two of all groups. The others wait, each at most 10 s. */
+export const createLargeReads = (clock: Pick<Clock, 'setTimeout'>): RunLargeRead => {
+  const runInGroup = createShares(clock, ofGroup)
+  const runInProcess = createShares(clock, ofAll)
+  return (group, read) =>
+    runInGroup(
+      group,
+      () => runInProcess('all', read, () => tooMany('unavailable', 'of this replica')),
+      () => tooMany('rate_limited', 'of this organization'),
+    )
+}
+
+const tooMany = (code: 'unavailable' | 'rate_limited', whose: string): Problem => {
+  const detail = `Too many lists ${whose} with large items wait. Retry after the time in Retry-After, or use a lower limit.`
+  return new Problem(code, detail, { headers: { 'retry-after': '2' } })
+}
