@@ -167,8 +167,8 @@ test('rejects a successful response that is not JSON', async () => {
 
 const openWatch = (
   transport: Awaited<ReturnType<typeof startTransport>>['transport'],
-  signal = new AbortController().signal,
-) => transport.watch({ path: '/x', query: { watch: 'true' }, signal, idleTimeoutMs: 60 })
+  { signal = new AbortController().signal, idleTimeoutMs = 30_000 } = {},
+) => transport.watch({ path: '/x', query: { watch: 'true' }, signal, idleTimeoutMs })
 
 test('returns the lines of a watch whole, however the stream is split', async () => {
   const text = Buffer.from(`{"name":"Zoë"}\n\n{"n":2}\n`)
@@ -189,7 +189,7 @@ test.each([
   const { transport } = await startTransport({ watches: [answer] })
   const seen: unknown[] = []
   const reading = (async () => {
-    for await (const line of openWatch(transport)) seen.push(line)
+    for await (const line of openWatch(transport, { idleTimeoutMs: 1_000 })) seen.push(line)
   })()
   expect(await failureOf(reading)).toMatchObject({ status: 0, ...expected })
   expect(seen).toEqual([{ n: 1 }])
@@ -203,7 +203,7 @@ test('fails a refused watch with its status and Retry-After', async () => {
 test('ends a watch at once when its caller aborts it or stops reading', async () => {
   const { transport } = await startTransport({ watches: [openStream('{"n":1}\n'), openStream('{"n":1}\n')] })
   const stop = new AbortController()
-  const lines = openWatch(transport, stop.signal)[Symbol.asyncIterator]()
+  const lines = openWatch(transport, stop)[Symbol.asyncIterator]()
   await lines.next()
   stop.abort()
   expect(await failureOf(lines.next())).toMatchObject({ reason: 'Aborted' })
