@@ -22,6 +22,8 @@ export type ControlPlane = {
   /** Stops and restarts only the API server, with the same port and data, for fault tests. */
   stopApiServer(): Promise<void>
   startApiServer(): Promise<void>
+  /** Stops etcd and the API server, acts on the folder of etcd's data, and starts both with the same ports, for fault tests. */
+  restartWithData(act: (folder: string) => void): Promise<void>
   /** Resolves with the name of the first of its processes that ends, by itself or by `stop`. */
   readonly ended: Promise<string>
   stop(): Promise<void>
@@ -110,6 +112,14 @@ export const startControlPlane = async (options: ControlPlaneOptions): Promise<C
         server = await apiServer()
         running[1] = server
       },
+      restartWithData: async (act) => {
+        await server.stop()
+        await running[0]?.stop()
+        act(etcdFolder(dir))
+        running[0] = await startEtcd(options, etcdPort)
+        server = await apiServer()
+        running[1] = server
+      },
       ended: Promise.race(running.map(({ name, exited }) => exited.then(() => name))),
       stop,
     }
@@ -119,6 +129,8 @@ export const startControlPlane = async (options: ControlPlaneOptions): Promise<C
   }
 }
 
+const etcdFolder = (dir: string): string => join(dir, 'etcd')
+
 const startEtcd = async (options: ControlPlaneOptions, port: number): Promise<Service> => {
   const { dir, logDir, binaries, durable } = options
   const url = `http://127.0.0.1:${port}`
@@ -127,7 +139,7 @@ const startEtcd = async (options: ControlPlaneOptions, port: number): Promise<Se
     name: 'etcd',
     command: binaries.etcd,
     args: [
-      `--data-dir=${join(dir, 'etcd')}`,
+      `--data-dir=${etcdFolder(dir)}`,
       `--listen-client-urls=${url}`,
       `--advertise-client-urls=${url}`,
       `--listen-peer-urls=${peerUrl}`,

@@ -55,11 +55,43 @@ const restoreDatabase: Action = {
   },
 }
 
+/**
+ * Restores the cluster from a backup. The rows are newer and win: what exists stays. What was deleted comes back without a row or
+ * with a deleted one, and an administrator decides about it.
+ */
+const restoreCluster: Action = {
+  name: 'restore the cluster',
+  weight: 1,
+  isFault: true,
+  act: async ({ system, model }) => {
+    const { worlds, bots } = model
+    const before = new Set([...existing(worlds), ...existing(bots)])
+    const restore = await system.backUpCluster()
+    await delay(timeToRestoreMs)
+    model.isUndecided = true
+    model.wasRestored = true
+    await restore()
+    for (const [id, each] of [...worlds, ...bots]) {
+      // What kubectl created since the backup may have been lost before it got a row.
+      const isNew = each.resourceName !== id && !before.has(id)
+      if (each.expected === 'gone' || isNew) each.expected = 'either'
+    }
+    model.isUndecided = false
+  },
+}
+
 /** Returns each action as often as its weight says. Faults are rarer than the rest. */
 const weighted = (...actions: readonly Action[]): Action[] =>
   actions.flatMap((action) => Array.from({ length: action.weight }, () => action))
 
-const ofOneReplica = weighted(...restActions, ...kubectlActions, ...containerActions, ...faults, restoreDatabase)
+const ofOneReplica = weighted(
+  ...restActions,
+  ...kubectlActions,
+  ...containerActions,
+  ...faults,
+  restoreDatabase,
+  restoreCluster,
+)
 const ofSeveralReplicas = [...ofOneReplica, ...weighted(...leaderChanges)]
 const longestPauseMs = 150
 

@@ -5,7 +5,6 @@ import type { Transport } from '#shared/kube/transport.ts'
 import { definitionResource } from '#shared/resources/group.ts'
 import { orAbsent } from '#test/crash/until.ts'
 import { namespacePrefixes } from '#test/support/namespacePrefixes.ts'
-import { getServers } from '#test/support/servers.ts'
 import { eventually } from '#test/support/wait.ts'
 
 /** The namespaces and definitions of a cluster, which an administrator deletes. */
@@ -14,7 +13,7 @@ export type Containers = ReturnType<typeof createContainers>
 const goneMs = { timeoutMs: 60_000 }
 
 /** Creates the deletions of namespaces and definitions. Each waits until the object is gone. */
-export const createContainers = (transport: Transport) => {
+export const createContainers = (transport: Transport, adminKubeconfig: string) => {
   const namespaces = createClient(transport, { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' })
   const definitions = createClient(transport, definitionResource)
   const remove = async (client: typeof namespaces, name: string): Promise<void> => {
@@ -40,7 +39,7 @@ export const createContainers = (transport: Transport) => {
     replaceDefinitions: async (kinds: readonly Resource[]): Promise<void> => {
       for (const { plural, group } of kinds) await remove(definitions, `${plural}.${group}`)
       await installManifests({
-        kubeconfig: getServers().adminKubeconfig,
+        kubeconfig: adminKubeconfig,
         parameters: { namespacePrefix: namespacePrefixes },
       })
     },

@@ -4,11 +4,11 @@ import { freePort } from '#dev/ports.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
 import { createTransport } from '#shared/kube/transport.ts'
 import { startSimulator } from '#test/crash/simulator.ts'
+import { startAnotherCluster } from '#test/support/anotherCluster.ts'
 import { createGate, createTcpGate } from '#test/support/gate.ts'
 import { startNamespaceController } from '#test/support/namespaceController.ts'
 import { aDatabase, startApi, startOperator } from '#test/support/processes.ts'
 import { createRest } from '#test/support/rest.ts'
-import { getServers } from '#test/support/servers.ts'
 import { createContainers } from './containers.ts'
 import { createDatabaseBackup } from './databaseBackup.ts'
 import { pick, type Rest, type System } from './model.ts'
@@ -24,9 +24,9 @@ const lease = {
 }
 
 /** Creates the place of a replica of the API: its port, and its gates before the database and the cluster. */
-const aPlace = async (databaseUrl: string) => {
+const aPlace = async (databaseUrl: string, apiKubeconfig: string) => {
   const database = await createTcpGate(new URL(databaseUrl))
-  const cluster = await createGate(getServers().apiKubeconfig)
+  const cluster = await createGate(apiKubeconfig)
   const through = new URL(databaseUrl)
   through.hostname = '127.0.0.1'
   through.port = String(database.port)
@@ -39,33 +39,46 @@ const aPlace = async (databaseUrl: string) => {
   }
 }
 
-/** Starts an API behind gates, an operator, the simulated kubelet and the controller of namespaces. */
+/** Starts a cluster, an API behind gates, an operator, the simulated kubelet and the controller of namespaces. */
 export const startHarness = async () => {
+  const own = await startAnotherCluster()
   const databaseUrl = await aDatabase()
-  const places = await Promise.all(Array.from({ length: maxReplicas }, () => aPlace(databaseUrl)))
+  const places = await Promise.all(Array.from({ length: maxReplicas }, () => aPlace(databaseUrl, own.apiKubeconfig)))
   const [first] = places
   if (first === undefined) throw new Error('The API has no place.')
-  const simulator = startSimulator({ labelSelector: '', releases: false })
+  const simulator = startSimulator({ labelSelector: '', releases: false, adminKubeconfig: own.adminKubeconfig })
   const database = openDatabase({ url: databaseUrl, poolSize: 4 })
   const transport = createTransport({
-    credentials: loadCredentials({ KUBECONFIG: getServers().adminKubeconfig }),
+    credentials: loadCredentials({ KUBECONFIG: own.adminKubeconfig }),
     userAgent: 'orrery-model',
   })
   const processes = {
     api: createReplicas((at) => (places[at] ?? first).start()),
     // A restarted replica has the identity of the killed one, so it does not wait for its lease.
-    operator: createReplicas((at) => startOperator({ ...lease, ORRERY_LEASE_IDENTITY: `model-${at}` })),
+    operator: createReplicas((at) =>
+      startOperator({ ...lease, ORRERY_LEASE_IDENTITY: `model-${at}`, KUBECONFIG: own.operatorKubeconfig }),
+    ),
   }
   await Promise.all([processes.api.scaleTo(1), processes.operator.scaleTo(1)])
-  const namespaceController = await startNamespaceController()
+  const namespaceController = await startNamespaceController(own)
   const backup = createDatabaseBackup(databaseUrl)
+  let clusterEpoch = 0
   let replicas = 1
   let random = Math.random
   const pickPlace = () => pick(places.slice(0, replicas), random) ?? first
-  const faults: Pick<System, 'kill' | 'replace' | 'suspend' | 'cut' | 'backUp'> = {
+  const faults: Pick<System, 'kill' | 'replace' | 'suspend' | 'cut' | 'backUp' | 'backUpCluster'> = {
     backUp: async () => {
       await backup.backUp()
       return () => processes.api.whileKilled(backup.restore)
+    },
+    backUpCluster: async () => {
+      // An operator ends when it cannot renew its lease, and does not start without an API server.
+      await processes.operator.whileKilled(own.backUp)
+      return async () => {
+        clusterEpoch += 1
+        await processes.operator.whileKilled(() => processes.api.whileKilled(own.restore))
+        clusterEpoch += 1
+      }
     },
     kill: (which) => processes[which].kill(),
     replace: (which) => processes[which].replace(),
@@ -85,7 +98,10 @@ export const startHarness = async () => {
     simulator,
     faults,
     backup,
-    containers: createContainers(transport),
+    apiKubeconfig: own.apiKubeconfig,
+    /** Returns a number that grows with each restore of the cluster. It is odd during one. */
+    clusterEpoch: (): number => clusterEpoch,
+    containers: createContainers(transport, own.adminKubeconfig),
     /** Sets the number of replicas of each process. `next` picks the replica of each fault and request. */
     scaleTo: async (count: number, next: () => number): Promise<void> => {
       replicas = count
@@ -101,6 +117,7 @@ export const startHarness = async () => {
       await Promise.all([processes.api.stop(), processes.operator.stop(), namespaceController.stop()])
       await simulator.stop()
       await Promise.all([database.close(), transport.close(), ...places.map((place) => place.remove())])
+      await own.stop()
     },
   }
 }

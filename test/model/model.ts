@@ -22,11 +22,11 @@ export type Model = {
   readonly worlds: Map<string, ModelWorld>
   readonly bots: Map<string, ModelBots>
   /**
-   * A namespace or definition is being deleted, or the database is being restored. What is created or deleted with kubectl
+   * A namespace or definition is being deleted, or the database or the cluster is being restored. What is created or deleted with kubectl
    * meanwhile may end either way.
    */
   isUndecided: boolean
-  /** The database was restored, so an administrator has to resolve the differences. */
+  /** The database or the cluster was restored, so an administrator has to resolve the differences. */
   wasRestored: boolean
 }
 
@@ -47,6 +47,8 @@ export type System = {
   readonly containers: Containers
   /** Creates a backup of the database. Returns the restore, which kills the API and starts another one. */
   readonly backUp: () => Promise<() => Promise<void>>
+  /** Creates a backup of the cluster. Returns the restore, which kills both processes and starts others. */
+  readonly backUpCluster: () => Promise<() => Promise<void>>
   readonly kill: (which: Process) => Promise<void>
   /** Stops a process in order and starts it again. */
   readonly replace: (which: Process) => Promise<void>

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { resolveBinaries } from '#dev/kubernetes/binaries.ts'
@@ -17,8 +17,17 @@ export const startAnotherCluster = async () => {
   mkdirSync(logDir, { recursive: true })
   const plane = await startControlPlane({ dir, logDir, binaries, durable: false, progress })
   await installManifests({ kubeconfig: plane.adminKubeconfig, parameters: { namespacePrefix: namespacePrefixes } })
+  const backup = join(dir, 'backup')
+  const copy = (from: string, to: string): void => {
+    rmSync(to, { recursive: true, force: true })
+    cpSync(from, to, { recursive: true })
+  }
   return {
     kubectl,
+    /** Copies the data of etcd. The API server is gone for some seconds. */
+    backUp: () => plane.restartWithData((data) => copy(data, backup)),
+    /** Restores the data of the backup. */
+    restore: () => plane.restartWithData((data) => copy(backup, data)),
     adminKubeconfig: plane.adminKubeconfig,
     apiKubeconfig: await plane.kubeconfig({ user: 'orrery-api' }),
     operatorKubeconfig: await plane.kubeconfig({ user: 'orrery-operator' }),
