@@ -158,18 +158,6 @@ export const createApiFixture = (
       await until('the row', world)
       await settled()
     },
-    /** Creates a BotDeployment of the world as kubectl does. */
-    createBotsByHand: async (count: number): Promise<void> => {
-      botsName = 'by-hand'
-      const { metadata: made } = await simulator.botDeployments.create({
-        apiVersion: groupVersion,
-        kind: 'BotDeployment',
-        metadata: { namespace, name: botsName, labels: ownLabels },
-        spec: { worldName, count },
-      })
-      botsId = idOfUid('bot', made.uid ?? '')
-      await until('the row', bots)
-    },
     /** Edits the World as kubectl does. */
     editByHand: (spec: object) => simulator.worlds.patch({ namespace, name: worldName }, { spec }),
     /** Waits until REST shows an edit with kubectl. */

@@ -76,24 +76,11 @@ export const apiWorkloads: readonly Workload<ApiFixture>[] = [
   { name: 'kubectl: delete', run: inTurn(active, (fixture) => fixture.deleteByHand()) },
   // The first world makes the namespace.
   {
-    name: 'kubectl: create a World',
-    prepare: (fixture) => fixture.create(),
-    run: (fixture) => fixture.createByHand({ displayName: 'By hand' }),
-  },
-  {
     name: 'kubectl: create a running World',
     prepare: (fixture) => fixture.create(),
     run: inTurn(
       (fixture) => fixture.createByHand({ displayName: 'By hand', state: 'Running' }),
       (fixture) => fixture.phase('Active'),
-    ),
-  },
-  {
-    name: 'kubectl: create a BotDeployment',
-    prepare: active,
-    run: inTurn(
-      (fixture) => fixture.createBotsByHand(2),
-      (fixture) => fixture.botsAre('Running', 2),
     ),
   },
   {
