@@ -20,6 +20,9 @@ test.each([
     'the quota of the namespace has no room.',
   ],
   [refusal(403, 'status unknown for quota: orrery'), 'the cluster has not counted the use of the namespace yet.'],
+  [refusal(422, "ValidatingAdmissionPolicy 'a' with binding 'b' denied request: c"), 'a policy of the cluster refuses'],
+  [refusal(400), 'a policy of the cluster refuses'],
+  [refusal(422, 'spec.map: Invalid value'), 'the cluster does not accept the resource'],
   [new KubeError({ message: secret, status: 403, reason: 'NamespaceTerminating' }), 'the namespace is being deleted.'],
 ])('%s is explained by its cause', (error, cause) => {
   expect(explainRefusedWrite(error)).toContain(cause)

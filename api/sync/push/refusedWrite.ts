@@ -16,6 +16,10 @@ export const explainRefusedWrite = (error: KubeError): string => {
   if (status === 403 && /(exceeded|failed) quota/.test(message)) {
     return 'the quota of the namespace has no room. Delete other worlds or bots, or ask the platform operator.'
   }
+  // A policy answers 422 by default, and a webhook any status.
+  if (/admission webhook|ValidatingAdmissionPolicy/.test(message)) {
+    return `a policy of the cluster refuses the resource. ${askOperator}`
+  }
   return byStatus[status] ?? `the cluster refused the resource. ${askOperator}`
 }
 
