@@ -86,7 +86,7 @@ test('orrery doctor explains each seeded difference, exits with 1, and fixes wha
   changeKept('limitrange', 'orrery', { spec: { limits: [{ type: 'Container', max: { cpu: '1' } }] } })
   changeKept('serviceaccount', 'orrery-pods', { automountServiceAccountToken: true })
   changeKept('rolebinding', 'orrery-operator-tenant', { subjects: [] })
-  cluster.kubectl('label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce-version=v1.30', '--overwrite')
+  cluster.kubectl('label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce-version=latest', '--overwrite')
   cluster.kubectl('annotate', 'namespace', namespace, 'orrery.dev/image-registries=evil.example', '--overwrite')
   const changeInstalled = (kind: string, name: string, patch: object) =>
     cluster.kubectl('patch', kind, name, '--type=merge', '-p', JSON.stringify(patch))

@@ -36,6 +36,8 @@ let document: ApiDocument
 const settings = { ORRERY_WEBHOOK_DNS_SERVERS: '127.0.0.1:9' }
 const cluster = aCluster()
 beforeAll(async () => {
+  // Resources of earlier files would be findings of the API, which the example of no finding does not show.
+  await cluster.removeLeftovers()
   const databaseUrl = await aDatabase()
   ;[api, operator] = [await startApi({ databaseUrl, settings }), await startOperator()]
   // Leaves an audit record of the platform.

@@ -57,6 +57,8 @@ beforeAll(async () => {
       ORRERY_LOGS_ADDRESS: '127.0.0.1',
       ORRERY_LOGS_KEY: logsKey,
     })
+  // The operators of earlier files have left it, and this one must create it.
+  cluster.kubectl('-n', 'default', 'delete', 'lease', 'orrery-operator', '--ignore-not-found')
   operator = await startOwnOperator()
   api = await startOwnApi()
   tenant = await aTenant(api.url)
@@ -201,6 +203,8 @@ const useRestarts = async (): Promise<void> => {
   await api.stop()
   await bots.patch(metadata, { metadata: { finalizers: null } })
   await bots.delete(metadata)
+  // The operators of earlier files have left it, and this one must create it.
+  cluster.kubectl('-n', 'default', 'delete', 'lease', 'orrery-operator', '--ignore-not-found')
   operator = await startOwnOperator()
   await isRequested('operator', 'get botdeployments')
   api = await startOwnApi()

@@ -2,6 +2,7 @@ import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { endpoints } from '#api/endpoints.ts'
+import { aCluster } from '#test/support/cluster.ts'
 import { openIdleReader } from '#test/support/idleReader.ts'
 import { type ApiProcess, aDatabase, rootApiKey, startApi } from '#test/support/processes.ts'
 import { createRest } from '#test/support/rest.ts'
@@ -13,11 +14,14 @@ import { type Filled, lists } from './largestRows.ts'
 const maxPageBytes = 8 * 1024 * 1024
 const smallBudgetBytes = 16 * 1024 * 1024
 
+const cluster = aCluster()
 let api: ApiProcess
 /** An API whose requests share so few bytes that parallel lists of large rows exceed them. */
 let small: ApiProcess
 let database: Client
 beforeAll(async () => {
+  // Resources of earlier files would be findings of the API, beside those of this file.
+  await cluster.removeLeftovers()
   const databaseUrl = await aDatabase()
   api = await startApi({ databaseUrl })
   const bytes = String(smallBudgetBytes)
@@ -28,7 +32,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await database.end()
-  await Promise.all([api.stop(), small.stop()])
+  await Promise.all([api.stop(), small.stop(), cluster.close()])
 })
 
 /** The lists of the table of routes. That of the scaling profiles is not read from the database. */
