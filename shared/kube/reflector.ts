@@ -24,7 +24,7 @@ export type Reflector<T> = {
   onChange(listener: (change: Change<T>) => void): void
   /** Calls the listener after each full list, when its changes have been reported. */
   onList(listener: () => void): void
-  /** Resolves with true once the cache has this resourceVersion or a newer one, with false after `timeoutMs`. */
+  /** Resolves with true once the cache has this resourceVersion or a newer one, with false after `timeoutMs` or the end of `run`. */
   waitForVersion(resourceVersion: string, options: { timeoutMs: number }): Promise<boolean>
   /** Returns the time since the last event or bookmark (one a minute) in milliseconds; infinite before the first list. */
   silentMs(): number
@@ -94,28 +94,30 @@ export const createReflector = <T extends KubeObject>(options: Options<T>): Refl
     for (const change of changes) changed.tell(change)
     versions.advance(event.version)
   }
+  const fill = async (signal: AbortSignal): Promise<void> => {
+    const backoff = createBackoff(timing, clock, random)
+    while (!signal.aborted) {
+      try {
+        if (position.mustList) await list(signal)
+        metrics?.countWatch()
+        for await (const event of feed(position.version, signal)) applyEvent(event)
+      } catch (error) {
+        if (signal.aborted) return
+        position = positionAfter(position, error)
+        const delayMs = Math.max(backoff(), error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0)
+        const remedy = remedyOf(error, client.resource)
+        log.warn(
+          { delayMs, mustList: position.mustList, ...withDefined({ remedy }), err: error },
+          'cache: interrupted, will retry',
+        )
+        await sleep(clock, delayMs, signal)
+      }
+    }
+  }
   return {
     store: store.read,
-    run: async (signal) => {
-      const backoff = createBackoff(timing, clock, random)
-      while (!signal.aborted) {
-        try {
-          if (position.mustList) await list(signal)
-          metrics?.countWatch()
-          for await (const event of feed(position.version, signal)) applyEvent(event)
-        } catch (error) {
-          if (signal.aborted) return
-          position = positionAfter(position, error)
-          const delayMs = Math.max(backoff(), error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0)
-          const remedy = remedyOf(error, client.resource)
-          log.warn(
-            { delayMs, mustList: position.mustList, ...withDefined({ remedy }), err: error },
-            'cache: interrupted, will retry',
-          )
-          await sleep(clock, delayMs, signal)
-        }
-      }
-    },
+    // A shutdown must not wait for a version that the cache no longer gets.
+    run: (signal) => fill(signal).finally(versions.end),
     hasSynced,
     synced: async ({ timeoutMs, signal }) => {
       if (hasSynced()) return

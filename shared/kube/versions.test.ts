@@ -20,6 +20,15 @@ test('resolves a wait with false after its timeout', async () => {
   expect(await waiting).toBe(false)
 })
 
+test('resolves the waits with false at the end, and later ones at once', async () => {
+  const clock = createFakeClock()
+  const versions = createVersions(clock)
+  const waiting = versions.waitFor('5', 1_000)
+  versions.end()
+  expect([await waiting, await versions.waitFor('6', 1_000)]).toEqual([false, false])
+  expect(clock.pending).toBe(0)
+})
+
 test('does not wait for a version that is not a number', async () => {
   const versions = createVersions(createFakeClock())
   expect(await versions.waitFor('', 1_000)).toBe(true)

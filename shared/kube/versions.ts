@@ -9,17 +9,20 @@ export type Versions = {
   advance(version: string): void
   /** Sets the version of the cache. It can be lower than before if the server was restored from a backup. */
   reset(version: string): void
-  /** Resolves with true once the cache has that version or a newer one, with false after `timeoutMs`. */
+  /** Resolves with true once the cache has that version or a newer one, with false after `timeoutMs` or at the end. */
   waitFor(version: string, timeoutMs: number): Promise<boolean>
+  /** Ends all waits, present and future: the cache gets no more versions. */
+  end(): void
 }
 
 /** Creates the record of an empty cache. */
 export const createVersions = (clock: Clock): Versions => {
   let current = -1n
-  const waiting = new Set<{ version: bigint; resolve: () => void }>()
+  let isEnded = false
+  const waiting = new Set<{ version: bigint; settle: (reached: boolean) => void }>()
   const moveTo = (version: bigint): void => {
     current = version
-    for (const waiter of waiting) if (waiter.version <= current) waiter.resolve()
+    for (const waiter of waiting) if (waiter.version <= current) waiter.settle(true)
   }
   return {
     advance: (text) => {
@@ -33,16 +36,21 @@ export const createVersions = (clock: Clock): Versions => {
     waitFor: (text, timeoutMs) => {
       const version = parse(text)
       if (version === undefined || version <= current) return Promise.resolve(true)
+      if (isEnded) return Promise.resolve(false)
       return new Promise((resolve) => {
         const settle = (reached: boolean): void => {
           timer.cancel()
           waiting.delete(waiter)
           resolve(reached)
         }
-        const waiter = { version, resolve: () => settle(true) }
+        const waiter = { version, settle }
         const timer = clock.setTimeout(() => settle(false), timeoutMs)
         waiting.add(waiter)
       })
+    },
+    end: () => {
+      isEnded = true
+      for (const waiter of waiting) waiter.settle(false)
     },
   }
 }
