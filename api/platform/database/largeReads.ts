@@ -18,12 +18,12 @@ export const createLargeReads = (clock: Pick<Clock, 'setTimeout'>): RunLargeRead
   return (group, read) =>
     runInGroup(
       group,
-      () => runInProcess('all', read, () => tooMany('unavailable', 'of this replica')),
-      () => tooMany('rate_limited', 'of this organization'),
+      () => runInProcess('all', read, () => tooMany('unavailable', 'replica')),
+      () => tooMany('rate_limited', 'organization'),
     )
 }
 
-const tooMany = (code: 'unavailable' | 'rate_limited', whose: string): Problem => {
-  const detail = `Too many lists ${whose} with large items wait. Retry after the time in Retry-After, or use a lower limit.`
+const tooMany = (code: 'unavailable' | 'rate_limited', place: string): Problem => {
+  const detail = `Too many lists of this ${place} are waiting, because their items are large. Retry after the time in Retry-After.`
   return new Problem(code, detail, { headers: { 'retry-after': '2' } })
 }
