@@ -6,7 +6,7 @@
 export const nodeFlags = ['--max-semi-space-size=8', '--max-old-space-size=1024']
 
 /**
- * The Node flags of the operator. It works little and lives long, so V8 collects its garbage early. `--optimize-for-size` also limits
- * the young generation to 1 MiB.
+ * The Node flags of the operator. It works little and lives long, so V8 collects its garbage early. `--optimize-for-size` also
+ * limits the young generation to 1 MiB.
  */
 export const operatorNodeFlags = [...nodeFlags, '--optimize-for-size']

@@ -9,8 +9,9 @@ const retryMs = 20
 const maxWaitMs = 5_000
 
 /**
- * Returns a function that runs a read while the budget of the process holds its bytes, as for a request. If they do not fit, the read
- * waits, at most 5 s: its caller reads one batch at a time, so a batch beyond the budget is bounded, and no client waits for ever.
+ * Returns a function that runs a read while the budget of the process holds its bytes, as for a request. If they do not fit, the
+ * read waits, at most 5 s: its caller reads one batch at a time, so a batch beyond the budget is bounded, and no client waits
+ * for ever.
  */
 export const createHeldReads =
   ({ inFlight, clock, signal }: { inFlight: Budget; clock: Clock; signal: AbortSignal }): RunHeld =>

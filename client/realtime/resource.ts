@@ -19,7 +19,7 @@ export type ResourceData = {
 }
 export type ResourceType = keyof ResourceData
 /**
- * The name of a resource in a subscription. The id is a world's id, a project's or organization's id for its `worlds`, or a document's
- * id, which may name its scope first.
+ * The name of a resource in a subscription. The id is a world's id, a project's or organization's id for its `worlds`, or a
+ * document's id, which may name its scope first.
  */
 export type Resource<Type extends ResourceType = ResourceType> = { readonly type: Type; readonly id: string }

@@ -5,7 +5,8 @@ export type ServerTime = {
   /** Records the Date header of a response. A text that is no date is ignored. */
   observe(date: string): void
   /**
-   * Returns milliseconds since the epoch: the time of this machine if it differs from that of the API server by at most 2 s, and otherwise the time of the API server. Before the first response it is the time of this machine.
+   * Returns milliseconds since the epoch: the time of this machine if it differs from that of the API server by at most 2 s, and
+   * otherwise the time of the API server. Before the first response it is the time of this machine.
    */
   now(): number
 }

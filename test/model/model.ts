@@ -22,8 +22,8 @@ export type Model = {
   readonly worlds: Map<string, ModelWorld>
   readonly bots: Map<string, ModelBots>
   /**
-   * A namespace or definition is being deleted, or the database or the cluster is being restored. What is created or deleted with kubectl
-   * meanwhile may end either way.
+   * A namespace or definition is being deleted, or the database or the cluster is being restored. What is created or deleted
+   * with kubectl meanwhile may end either way.
    */
   isUndecided: boolean
   /** The database or the cluster was restored, so an administrator has to resolve the differences. */

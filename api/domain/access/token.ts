@@ -85,8 +85,9 @@ export const createTokenVerifier = (options: {
   external: readonly ExternalIssuer[]
   clock: Clock
   /**
-   * Returns the principal with its current permissions, or undefined if its key, token or organization is no longer valid. A token
-   * of the built-in issuer has at most the permissions of the key that minted it. One of an external issuer also has those of its groups.
+   * Returns the principal with its current permissions, or undefined if its key, token or organization is no longer valid. A
+   * token of the built-in issuer has at most the permissions of the key that minted it. One of an external issuer also has those
+   * of its groups.
    */
   confirm: (principal: Principal) => Promise<Principal | undefined>
 }) => {

@@ -87,7 +87,8 @@ export type RateLimits = ReturnType<typeof createRateLimits>
 
 /**
  * Limits requests per credential and organization, written document bytes per organization, and starts and stops per world. The
- * platform key has no limits. The headers follow the IETF draft "RateLimit header fields for HTTP" (draft-ietf-httpapi-ratelimit-headers-07).
+ * platform key has no limits. The headers follow the IETF draft "RateLimit header fields for HTTP"
+ * (draft-ietf-httpapi-ratelimit-headers-07).
  */
 export const createRateLimits = (
   clock: Clock,

@@ -46,8 +46,8 @@ export type IssuedToken = {
 }
 
 /**
- * Returns the ids whose changes affect a principal: its API key, or the organization and the token with the keys that minted and signed
- * it. The first is that of the caller alone.
+ * Returns the ids whose changes affect a principal: its API key, or the organization and the token with the keys that minted and
+ * signed it. The first is that of the caller alone.
  */
 export const credentialIds = ({ kind, id, bucket, token, organizationId = '' }: Principal): readonly string[] => {
   if (kind === 'key') return [id]
@@ -56,8 +56,8 @@ export const credentialIds = ({ kind, id, bucket, token, organizationId = '' }: 
 }
 
 /**
- * Returns a name that no two callers share. The id of a key is unique. The subject of a token is unique only within its organization
- * and issuer, so a user is named by its bucket of rate limits.
+ * Returns a name that no two callers share. The id of a key is unique. The subject of a token is unique only within its
+ * organization and issuer, so a user is named by its bucket of rate limits.
  */
 export const callerName = ({ kind, id, bucket }: Pick<Principal, 'kind' | 'id' | 'bucket'>): string =>
   kind === 'user' ? bucket : id

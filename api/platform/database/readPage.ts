@@ -38,9 +38,10 @@ export type List = {
 export type PageReader = { readonly db: Database; readonly lease: Lease; readonly runLargeRead: RunLargeRead }
 
 /**
- * Reads a page of a list, and whether other rows follow. It ends at the limit, at 8 MiB, or at the bytes that the request can still
- * hold in memory, and has at least one row. Throws a 429 or 503 if the request cannot hold that row, or if too many large pages wait.
- * The sizes are read first, and the bytes are held before the rows are read. Select only the columns that the list shows.
+ * Reads a page of a list, and whether other rows follow. It ends at the limit, at 8 MiB, or at the bytes that the request can
+ * still hold in memory, and has at least one row. Throws a 429 or 503 if the request cannot hold that row, or if too many large
+ * pages wait. The sizes are read first, and the bytes are held before the rows are read. Select only the columns that the list
+ * shows.
  */
 export const readPage = async <Selected extends Fields>(
   reader: PageReader,
@@ -104,8 +105,9 @@ const select = (db: Database | Transaction, fields: SelectedFields, { from, join
 }
 
 /**
- * Returns the bytes of each row up to the limit, and of one more, in the order of the list. It ends early when the rows fill a page.
- * Postgres converts JSON to know its bytes, so it measures few large rows at first, and twice as many while they do not fill a page.
+ * Returns the bytes of each row up to the limit, and of one more, in the order of the list. It ends early when the rows fill a
+ * page. Postgres converts JSON to know its bytes, so it measures few large rows at first, and twice as many while they do not
+ * fill a page.
  */
 const measureSizes = async (db: Database, fields: Fields, list: List): Promise<number[]> => {
   for (let measured = firstMeasured; ; measured *= 2) {

@@ -14,8 +14,8 @@ export type Lease = {
   /** The group whose share limits the lease. */
   readonly group: string | undefined
   /**
-   * Raises the bytes that the lease holds to `bytes`. Does nothing if it holds as many already. If they do not fit in the budget, it
-   * holds what it held before, and the result says what is short.
+   * Raises the bytes that the lease holds to `bytes`. Does nothing if it holds as many already. If they do not fit in the
+   * budget, it holds what it held before, and the result says what is short.
    */
   readonly hold: (bytes: number) => Shortage | undefined
   /** Returns the most bytes that `hold` would accept now. */

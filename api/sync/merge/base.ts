@@ -48,7 +48,8 @@ export const findBase = <Spec extends Revisioned & object>(
 }
 
 /**
- * Returns the three sides of the merge of a live resource into its row, or undefined if the managed fields of the resource must be read first.
+ * Returns the three sides of the merge of a live resource into its row, or undefined if the managed fields of the resource must
+ * be read first.
  */
 export const findSides = <Spec extends Revisioned & object>(
   row: Spec,

@@ -92,7 +92,8 @@ const toStateColumns = (
 }
 
 /**
- * Returns the base of the next comparison after a merge: the live spec, with the run of the row if the live spec names none. A later difference of the run in the row is then a start over REST.
+ * Returns the base of the next comparison after a merge: the live spec, with the run of the row if the live spec names none. A
+ * later difference of the run in the row is then a start over REST.
  */
 export const toBase = (live: WorldSpec, row: Pick<WorldRow, 'runId' | 'startedAt'>): WorldSpec =>
   live.runId === undefined && row.runId !== null

@@ -19,7 +19,8 @@ import { NotAdopted } from './newResource.ts'
 export type NewWorldDeps = LimitDeps & { readonly cluster: string; readonly clock: Clock; readonly newId: NewId }
 
 /**
- * Adds the row and the launch context of a World that kubectl created. The row has the defaults of REST and is the base of the World's edits, so the merge that follows adopts the spec. Throws `NotAdopted`, or a `Problem` at a limit.
+ * Adds the row and the launch context of a World that kubectl created. The row has the defaults of REST and is the base of the
+ * World's edits, so the merge that follows adopts the spec. Throws `NotAdopted`, or a `Problem` at a limit.
  */
 export const insertNewWorld = async (
   deps: NewWorldDeps,

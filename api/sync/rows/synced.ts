@@ -77,7 +77,8 @@ export const lockSynced = async (tx: Transaction, kind: Kind, id: string): Promi
 
 /**
  * Returns the id of the row that a resource of a cluster may belong to, or undefined if there is none. A name that is an id is
- * that id. Otherwise it is the row of the organization and cluster with that name; a deleted row only if it has the uid of the resource on record.
+ * that id. Otherwise it is the row of the organization and cluster with that name; a deleted row only if it has the uid of the
+ * resource on record.
  */
 export const findRowId = async (
   tx: Transaction,
