@@ -10,8 +10,13 @@ const stateDir = resolve(process.env[stateVariable] || fileURLToPath(new URL('..
 const file = join(stateDir, 'stack.json')
 const stackEnvironment = (): NodeJS.ProcessEnv => {
   if (process.env.ORRERY_DATABASE_URL !== undefined || !existsSync(file)) return {}
-  const { databaseUrl, kubeconfig } = JSON.parse(readFileSync(file, 'utf8')) as StackInfo
-  return { ORRERY_DATABASE_URL: databaseUrl, KUBECONFIG: kubeconfig }
+  const { databaseUrl, kubeconfig, apiUrl, publicUrl } = JSON.parse(readFileSync(file, 'utf8')) as StackInfo
+  return {
+    ORRERY_DATABASE_URL: databaseUrl,
+    KUBECONFIG: kubeconfig,
+    ORRERY_PUBLIC_URL: publicUrl,
+    ORRERY_PORT: new URL(apiUrl).port,
+  }
 }
 const command = fileURLToPath(new URL('../api/orrery.ts', import.meta.url))
 const { status } = spawnSync(process.execPath, [command, ...process.argv.slice(2)], {

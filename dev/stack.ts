@@ -18,6 +18,8 @@ import { type Supervised, supervise } from './supervise.ts'
 /** The addresses, files and platform key of a running stack: the content of stack.json. */
 export type StackInfo = {
   readonly apiUrl: string
+  /** The URL at which servers and bots reach the API. */
+  readonly publicUrl: string
   readonly realtimeUrl: string
   readonly rootApiKey: string
   readonly kubeconfig: string
@@ -128,16 +130,14 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
 
     const info: StackInfo = {
       apiUrl,
+      publicUrl,
       realtimeUrl: `ws://127.0.0.1:${options.apiPort}/api/realtime/connect/`,
       rootApiKey,
       kubeconfig: cluster.kubeconfig,
       kubectl: cluster.kubectl,
       databaseUrl,
       objectStoreUrl,
-      metricsUrls: {
-        api: `http://127.0.0.1:${metrics.api}/metrics`,
-        operator: `http://127.0.0.1:${metrics.operator}/metrics`,
-      },
+      metricsUrls: { api: metricsUrlOf(metrics.api), operator: metricsUrlOf(metrics.operator) },
       node: cluster.node,
     }
     const ends = cluster.ends.map(async (end) => `The ${await end} ended.`)
@@ -147,6 +147,8 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
     throw error
   }
 }
+
+const metricsUrlOf = (port: number): string => `http://127.0.0.1:${port}/metrics`
 
 /** Returns the settings with which the API reads logs through the operator. Their traffic does not leave this machine. */
 const logSettings = (port: number, key: string) => ({

@@ -355,6 +355,15 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     expect(said.trimEnd().endsWith('# done')).toBe(true)
   })
 
+  test('npm run doctor compares everything with the settings of the stack, and finds no difference', async () => {
+    const env = { ...process.env, ORRERY_STATE_DIR: stateDir }
+    await eventually('no difference', async () => {
+      const { stdout, stderr } = spawnSync(process.execPath, ['dev/orrery.ts', 'doctor'], { env, encoding: 'utf8' })
+      if (stdout !== 'Rows, resources, pods and namespaces agree.\n') throw new Error(stdout + stderr)
+      return true
+    })
+  })
+
   test('stack.json is readable only by its owner', () => {
     expect(execFileSync('stat', ['-c', '%a', join(stateDir, 'stack.json')], { encoding: 'utf8' }).trim()).toBe('600')
   })
