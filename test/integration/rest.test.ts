@@ -115,6 +115,39 @@ describe('a world', () => {
     expect((await stranger.call('DELETE', path)).status).toBe(404)
     expect((await owner.call<WorldBody>('GET', path)).body.name).toBe('Lobby')
   })
+
+  test('is read only in its own scope, also when reads of several organizations arrive at once', async () => {
+    const [own, foreign] = [await aProject(), await aProject()]
+    const create = async (rest: typeof own) =>
+      (await rest.call<{ worldId: string }>('POST', '/api/worlds/', lobby)).body.worldId
+    const ids = [await create(own), await create(own), await create(foreign)]
+    const reads = Array.from({ length: 10 }, () =>
+      [own, foreign].flatMap((rest) => ids.map((id) => ({ rest, id }))),
+    ).flat()
+    const answers = await Promise.all(
+      reads.map(async ({ rest, id }) => {
+        const { status, body } = await rest.call<WorldBody>('GET', `/api/worlds/${id}/`)
+        return status === 200 ? `${body.organizationId} ${body.documentId}` : status
+      }),
+    )
+    const expected = reads.map(({ rest, id }) => {
+      const isOwn = (rest === own) === (id !== ids[2])
+      return isOwn ? `${rest.scope.organizationId} ${id}` : 404
+    })
+    expect(answers).toEqual(expected)
+  })
+
+  test('is read as it was written, while other reads are in progress', async () => {
+    const rest = await aProject()
+    const { worldId } = (await rest.call<{ worldId: string }>('POST', '/api/worlds/', lobby)).body
+    const read = async () => (await rest.call<WorldBody>('GET', `/api/worlds/${worldId}/`)).body.description
+    for (let at = 0; at < 20; at += 1) {
+      const others = Array.from({ length: 8 }, read)
+      await rest.call('PATCH', `/api/worlds/${worldId}/`, { description: `change ${at}` })
+      expect(await read()).toBe(`change ${at}`)
+      await Promise.all(others)
+    }
+  })
 })
 
 describe('bad input', () => {

@@ -75,6 +75,7 @@ export const inNewProject = async (baseUrl: string, apiKey = rootApiKey) => {
 /** The fields of a world that tests read. */
 export type WorldBody = {
   documentId: string
+  organizationId: string
   name: string
   description?: string
   launchContext: { name: string; launchContextId: string }

@@ -11,6 +11,7 @@ import { worldExample } from './examples.ts'
 import { toWorldPage } from './listing/order.ts'
 import { deploymentsQuery, worldFilters, worldsQuery } from './listing/query.ts'
 import { countWorlds, listWorlds } from './listing/service.ts'
+import { getWorld, type TaggedWorld } from './lookup/service.ts'
 import { deploymentAnswer } from './runs/schema.ts'
 import {
   createdWorld,
@@ -21,16 +22,7 @@ import {
   worldAnswer,
   worldCounts,
 } from './schema.ts'
-import {
-  createWorld,
-  getWorld,
-  listDeployments,
-  patchWorld,
-  setWorldPicture,
-  startWorld,
-  stopWorld,
-  type TaggedWorld,
-} from './service.ts'
+import { createWorld, listDeployments, patchWorld, setWorldPicture, startWorld, stopWorld } from './service.ts'
 
 const tag = 'Worlds'
 const path = '/api/worlds/'

@@ -22,20 +22,18 @@ import type { ScalingProfileName } from '#shared/scalingProfiles.ts'
 import { buildWorldRows } from './create.ts'
 import { startEvent, stopEvent } from './events/changes.ts'
 import { recordWorldEvents } from './events/service.ts'
+import { getWorld, type TaggedWorld } from './lookup/service.ts'
 import { hasNewPlace, toMoveColumns } from './move.ts'
 import { applyPatch } from './patch.ts'
-import { presentDeployment, presentWorld } from './present.ts'
+import { presentDeployment } from './present.ts'
 import { checkRowBytes, rowBytes } from './rowBytes.ts'
 import { sumRunning } from './running/service.ts'
 import type { DeploymentAnswer } from './runs/schema.ts'
 import { endUnseen, recordStart } from './runs/service.ts'
-import type { Compute, CreateWorld, PatchWorld, WorldAnswer } from './schema.ts'
+import type { Compute, CreateWorld, PatchWorld } from './schema.ts'
 import { checkWorldSize, explainProfileForBots } from './size.ts'
-import { deployments, launchContexts, shownColumns, type WorldRow, worlds } from './table.ts'
+import { deployments, launchContexts, type WorldRow, worlds } from './table.ts'
 import { toStartColumns, toStopColumns } from './transitions.ts'
-
-/** A world with the versions that form its entity tag. */
-export type TaggedWorld = { world: WorldAnswer; revision: number; statusVersion: number }
 
 /** Creates a world and its launch context. Sync creates the namespace and the resource after the commit. */
 export const createWorld = async (
@@ -78,27 +76,6 @@ export const whereWorld = (
 
 /** The scope as parameters of a prepared query. */
 const placeholders = { organizationId: sql.placeholder('organizationId'), projectId: sql.placeholder('projectId') }
-
-const worldQuery = prepared((db) =>
-  db
-    .select({
-      world: { ...shownColumns, revision: worlds.revision, statusVersion: worlds.statusVersion },
-      context: getTableColumns(launchContexts),
-    })
-    .from(worlds)
-    .innerJoin(launchContexts, eq(launchContexts.worldId, worlds.id))
-    .where(whereWorld(placeholders, sql.placeholder('worldId')))
-    .prepare('world_with_context'),
-)
-
-/** Reads one world. */
-export const getWorld = async (ctx: Context, worldId: string): Promise<TaggedWorld> => {
-  const { organizationId, projectId } = ctx
-  const [row] = await worldQuery(ctx.db).execute({ organizationId, projectId, worldId })
-  if (row === undefined) throw notFound()
-  const { revision, statusVersion } = row.world
-  return { world: presentWorld(row.world, row.context, ctx.verb ?? 'r'), revision, statusVersion }
-}
 
 /** Changes a world. Settings of a run take effect at the next start, and the status message names the pending ones. */
 export const patchWorld = async (
