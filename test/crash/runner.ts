@@ -171,16 +171,6 @@ export const createRunner = <S extends AnyFixture>(writer: Writer<S>) => {
   }
 }
 
-/** Returns the sum of the gauges in a process's metrics that match. */
-export const metricOf = async (url: string, ...patterns: readonly RegExp[]): Promise<number> => {
-  const text = await (await fetch(url)).text()
-  const values = patterns.flatMap((pattern) => [...text.matchAll(pattern)].map(([, value]) => Number(value)))
-  return values.reduce((sum, value) => sum + value, 0)
-}
-
-/** Metrics of waiting keys and of reconciles in progress. */
-export const busy = [/^workqueue_depth\{.*\} (\d+)$/gm, /^controller_runtime_active_workers\{.*\} (\d+)$/gm] as const
-
 /** Counts created and deleted objects. Events do not count, since they are written at most once. */
 const countsOf = (writes: readonly Write[]): string => {
   const counts = new Map<string, number>()
