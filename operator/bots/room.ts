@@ -1,6 +1,7 @@
 import { countOf } from '#operator/lifecycle/message.ts'
 import { type Diagnosis, seriousDiagnosis } from '#operator/pods/diagnosis.ts'
-import { addBotUse, type BotUse, toBotUse, useOfBots } from '#shared/domain/botUse.ts'
+import { type BotUse, toBotUse, useOfBots } from '#shared/domain/botUse.ts'
+import { addUse } from '#shared/domain/use.ts'
 import type { PlanInput } from './step.ts'
 
 /** The room that the organization's limits of all bots leave for the missing bots of a bot deployment. */
@@ -20,13 +21,13 @@ export const roomOf = (
   missing: number,
 ): Room => {
   const size = useOfBots(spec, 1)
-  const used = addBotUse(own, others)
+  const used = addUse(own, others)
   const most = toBotUse(policy.limits ?? {})
   const byCpu = Math.floor((most.millicores - used.millicores) / size.millicores)
   const byMemory = Math.floor((most.bytes - used.bytes) / size.bytes)
   const count = Math.min(missing, Math.max(0, Math.min(byCpu, byMemory)))
   const blocked = missing - count
-  const reserved = addBotUse(own, useOfBots(spec, count))
+  const reserved = addUse(own, useOfBots(spec, count))
   if (blocked === 0) return { count, blocked, reserved }
   const explain = (what: string): string =>
     `${blocked} of ${countOf(spec.count, 'bot')} cannot run: all bots of the organization may have ${what} together. ` +

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type BotUse, maxBotUse, noBotUse, sumBotUse } from '#shared/domain/botUse.ts'
+import { type BotUse, noBotUse, sumBotUse } from '#shared/domain/botUse.ts'
+import { maxUse } from '#shared/domain/use.ts'
 import { fc } from '#test/support/fastCheck.ts'
 import { aBot } from './fixtures.ts'
 import { createBotUses, useOfBotPod } from './use.ts'
@@ -53,7 +54,7 @@ describe('the use of the bots of a namespace', () => {
         }
         const podsOf = (key: string) =>
           sumBotUse([...pods].filter(([name]) => name.startsWith(`${key}-`)).map(([, value]) => value))
-        const countedOf = (key: string) => maxBotUse(podsOf(key), reservations.get(key) ?? noBotUse)
+        const countedOf = (key: string) => maxUse(podsOf(key), reservations.get(key) ?? noBotUse)
         expect(uses.of('a/one')).toEqual({ own: podsOf('a/one'), others: countedOf('a/two') })
         expect(uses.of('a/other')).toEqual({
           own: noBotUse,

@@ -1,6 +1,7 @@
 import { createUseSums } from '#operator/lifecycle/useSums.ts'
 import type { Pod } from '#operator/pods/pod.ts'
-import { addBotUse, type BotUse, maxBotUse, noBotUse, subtractBotUse, useOfBots } from '#shared/domain/botUse.ts'
+import { type BotUse, noBotUse, useOfBots } from '#shared/domain/botUse.ts'
+import { addUse, subtractUse } from '#shared/domain/use.ts'
 
 /** Returns the use of the pod of a bot. A pod that has ended counts until it is gone: the operator deletes it. */
 export const useOfBotPod = ({ spec }: Pod): BotUse => {
@@ -26,16 +27,16 @@ export type BotUses = {
 /** Creates the sums. A reservation keeps the room of a pod that the cache does not show yet, and of a bot before its restart. */
 export const createBotUses = (): BotUses => {
   const pods = new Map<string, { readonly deploymentKey: string; readonly use: BotUse }>()
-  const sums = createUseSums({ none: noBotUse, add: addBotUse, subtract: subtractBotUse, max: maxBotUse })
+  const sums = createUseSums(noBotUse)
   return {
     setPod: (podKey, deploymentKey, use) => {
       const before = pods.get(podKey)
       if (before !== undefined) {
-        sums.show(before.deploymentKey, subtractBotUse(sums.shownOf(before.deploymentKey), before.use))
+        sums.show(before.deploymentKey, subtractUse(sums.shownOf(before.deploymentKey), before.use))
       }
       if (use === noBotUse) pods.delete(podKey)
       else pods.set(podKey, { deploymentKey, use })
-      sums.show(deploymentKey, addBotUse(sums.shownOf(deploymentKey), use))
+      sums.show(deploymentKey, addUse(sums.shownOf(deploymentKey), use))
     },
     reserve: sums.reserve,
     of: (key) => ({ own: sums.shownOf(key), others: sums.othersOf(key) }),

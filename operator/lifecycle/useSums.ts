@@ -1,13 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-
-/** The arithmetic of a kind of use. */
-export type Arithmetic<Use> = {
-  readonly none: Use
-  readonly add: (a: Use, b: Use) => Use
-  readonly subtract: (whole: Use, part: Use) => Use
-  /** Returns the higher of two values of each kind. */
-  readonly max: (a: Use, b: Use) => Use
-}
+import { type Amounts, addUse, maxUse, subtractUse } from '#shared/domain/use.ts'
 
 /**
  * The use of the resources of each namespace. A resource counts with what the caches show or with its reservation, whichever
@@ -26,10 +18,10 @@ export type UseSums<Use> = {
 
 /**
  * Creates the sums. A change takes constant time, because a namespace can have thousands of resources. `freed` is called
- * after each change that leaves more room in a namespace.
+ * after each change that leaves more room in a namespace. `none` is the use of nothing.
  */
-export const createUseSums = <Use>(
-  { none, add, subtract, max }: Arithmetic<Use>,
+export const createUseSums = <Use extends Amounts<Use>>(
+  none: Use,
   freed: (namespace: string) => void = () => undefined,
 ): UseSums<Use> => {
   const shown = new Map<string, Use>()
@@ -39,14 +31,14 @@ export const createUseSums = <Use>(
     if (isDeepStrictEqual(use, none)) uses.delete(key)
     else uses.set(key, use)
   }
-  const countedOf = (key: string): Use => max(shown.get(key) ?? none, reserved.get(key) ?? none)
-  const othersOf = (key: string): Use => subtract(sums.get(namespaceOf(key)) ?? none, countedOf(key))
+  const countedOf = (key: string): Use => maxUse(shown.get(key) ?? none, reserved.get(key) ?? none)
+  const othersOf = (key: string): Use => subtractUse(sums.get(namespaceOf(key)) ?? none, countedOf(key))
   const change = (uses: Map<string, Use>, key: string, use: Use): void => {
     const [before, others] = [countedOf(key), othersOf(key)]
     set(uses, key, use)
     const after = countedOf(key)
-    set(sums, namespaceOf(key), add(others, after))
-    if (!isDeepStrictEqual(max(before, after), after)) freed(namespaceOf(key))
+    set(sums, namespaceOf(key), addUse(others, after))
+    if (!isDeepStrictEqual(maxUse(before, after), after)) freed(namespaceOf(key))
   }
   return {
     shownOf: (key) => shown.get(key) ?? none,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { addUse, explainRunLimit, maxUse, noUse, type RunUse } from '#shared/domain/runUse.ts'
+import { explainRunLimit, noUse, type RunUse } from '#shared/domain/runUse.ts'
+import { addUse, maxUse } from '#shared/domain/use.ts'
 import type { WorldStatus } from '#shared/resources/world.ts'
 import { fc } from '#test/support/fastCheck.ts'
 import { active, aPod, applyStatus, aWorld, planFor, settings } from './fixtures.ts'

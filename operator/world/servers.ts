@@ -1,15 +1,6 @@
 import { createUseSums, namespaceOf } from '#operator/lifecycle/useSums.ts'
 import { type Pod, runIdOf } from '#operator/pods/pod.ts'
-import {
-  addUse,
-  explainRunLimit,
-  maxUse,
-  noUse,
-  type RunLimits,
-  type RunUse,
-  subtractUse,
-  useOfRun,
-} from '#shared/domain/runUse.ts'
+import { explainRunLimit, noUse, type RunLimits, type RunUse, useOfRun } from '#shared/domain/runUse.ts'
 import { readWorldSpec } from '#shared/resources/read.ts'
 import type { World } from '#shared/resources/world.ts'
 import { observeRun } from './observe.ts'
@@ -75,7 +66,7 @@ export const createServerUse = (retry: (key: string) => void): ServerUse => {
     uses?.delete(key)
     if (uses?.size === 0) waiting.delete(namespace)
   }
-  const sums = createUseSums({ none: noUse, add: addUse, subtract: subtractUse, max: maxUse }, serve)
+  const sums = createUseSums(noUse, serve)
   return {
     set: sums.show,
     othersOf: sums.othersOf,

@@ -1,4 +1,5 @@
 import { type BotSize, botBytes, botMillicores } from './bots.ts'
+import { addUse } from './use.ts'
 
 /** The use of an organization's limits by bots: the sums of their limits, in thousandths of a core and in bytes. */
 export type BotUse = { readonly millicores: number; readonly bytes: number }
@@ -12,26 +13,8 @@ export const useOfBots = (size: BotSize, count: number): BotUse => ({
   bytes: count * botBytes(size),
 })
 
-/** Returns the sum of two uses. */
-export const addBotUse = (a: BotUse, b: BotUse): BotUse => ({
-  millicores: a.millicores + b.millicores,
-  bytes: a.bytes + b.bytes,
-})
-
-/** Returns a use without a part of it. */
-export const subtractBotUse = (whole: BotUse, part: BotUse): BotUse => ({
-  millicores: whole.millicores - part.millicores,
-  bytes: whole.bytes - part.bytes,
-})
-
 /** Returns the sum of any number of uses. */
-export const sumBotUse = (uses: readonly BotUse[]): BotUse => uses.reduce(addBotUse, noBotUse)
-
-/** Returns the higher of two values of each kind. */
-export const maxBotUse = (a: BotUse, b: BotUse): BotUse => ({
-  millicores: Math.max(a.millicores, b.millicores),
-  bytes: Math.max(a.bytes, b.bytes),
-})
+export const sumBotUse = (uses: readonly BotUse[]): BotUse => uses.reduce(addUse, noBotUse)
 
 /** The limits of all bots of an organization together: cores and bytes. An absent limit allows everything. */
 export type BotLimits = {
@@ -53,7 +36,7 @@ export const explainBotUse = (
   { own, before, others }: { readonly own: BotUse; readonly before: BotUse; readonly others: BotUse },
   limits: BotLimits,
 ): string | undefined => {
-  const total = addBotUse(own, others)
+  const total = addUse(own, others)
   const most = toBotUse(limits)
   const explain = (what: string, limit: string): string =>
     `The bots of the organization would have ${what} together. The limit is ${limit}. ` +

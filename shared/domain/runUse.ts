@@ -1,4 +1,5 @@
 import type { networkingStrategies } from '#shared/enumerations.ts'
+import { addUse } from './use.ts'
 
 /** The use of an organization's limits by runs: their capacities, and the node ports and load balancers of their services. */
 export type RunUse = {
@@ -18,27 +19,6 @@ export const useOfRun = (capacity: number, strategy: (typeof networkingStrategie
   capacity,
   nodePorts: strategy === 'NodePort' || strategy === 'LoadBalancer' ? nodePortsPerService : 0,
   loadBalancers: strategy === 'LoadBalancer' ? 1 : 0,
-})
-
-/** Returns the sum of two uses. */
-export const addUse = (a: RunUse, b: RunUse): RunUse => ({
-  capacity: a.capacity + b.capacity,
-  nodePorts: a.nodePorts + b.nodePorts,
-  loadBalancers: a.loadBalancers + b.loadBalancers,
-})
-
-/** Returns a use without a part of it. */
-export const subtractUse = (whole: RunUse, part: RunUse): RunUse => ({
-  capacity: whole.capacity - part.capacity,
-  nodePorts: whole.nodePorts - part.nodePorts,
-  loadBalancers: whole.loadBalancers - part.loadBalancers,
-})
-
-/** Returns the higher of two values of each kind: the use of a world with two runs of which only one has a server at a time. */
-export const maxUse = (a: RunUse, b: RunUse): RunUse => ({
-  capacity: Math.max(a.capacity, b.capacity),
-  nodePorts: Math.max(a.nodePorts, b.nodePorts),
-  loadBalancers: Math.max(a.loadBalancers, b.loadBalancers),
 })
 
 /** The limits of what may run at a time. An absent limit allows every service. */

@@ -46,6 +46,20 @@ export const remedies = {
 /** The reasons of trouble. Each has a remedy. */
 export type TroubleReason = keyof typeof remedies
 
-/** Returns what a tenant can do about a condition with this reason, or undefined if it names no trouble. */
-export const remedyOf = (reason: string): string | undefined =>
-  Object.hasOwn(remedies, reason) ? remedies[reason as TroubleReason] : undefined
+/** Remedies for the reasons why the API does not adopt a resource that was created with kubectl. */
+const adoptionRemedies = {
+  LimitReached: 'Delete another one, choose a smaller size, or ask the platform operator to raise the limit.',
+  NotAdopted: 'Change the resource to values that are allowed.',
+  ProjectNotFound: 'Correct the project label of the resource, or remove it.',
+  WorldNotFound: 'Wait for the adoption of the World, or create it.',
+} as const
+
+/** The reasons why the API does not adopt a resource. The condition Synced has them. */
+export type AdoptionReason = keyof typeof adoptionRemedies
+
+const find = (all: Readonly<Record<string, string>>, reason: string): string | undefined =>
+  Object.hasOwn(all, reason) ? all[reason] : undefined
+
+/** Returns what a tenant can do about the reason of an event or a condition, or undefined if it names no trouble. */
+export const remedyOf = (reason: string, condition?: string): string | undefined =>
+  (condition === 'Synced' ? find(adoptionRemedies, reason) : undefined) ?? find(remedies, reason)

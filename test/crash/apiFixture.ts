@@ -4,7 +4,7 @@ import type { KubeObject } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import { groupVersion, labels } from '#shared/resources/group.ts'
 import type { Answer, createRest, WorldBody } from '#test/support/rest.ts'
-import { normalized, pick, pickPod, pickWorld } from './endState.ts'
+import { normalized, pick, pickPod, pickWorld, withoutNumbers } from './endState.ts'
 import type { Simulator } from './simulator.ts'
 import { orAbsent, until } from './until.ts'
 import { watchServers } from './watchServers.ts'
@@ -158,6 +158,19 @@ export const createApiFixture = (
       await until('the row', world)
       await settled()
     },
+    /** Creates a BotDeployment of the world as kubectl does. It becomes that of the fixture. */
+    createBotsByHand: async (count: number): Promise<void> => {
+      botsName = 'bots-by-hand'
+      const { metadata } = await simulator.botDeployments.create({
+        apiVersion: groupVersion,
+        kind: 'BotDeployment',
+        metadata: { namespace, name: botsName, labels: ownLabels },
+        spec: { worldName, count },
+      })
+      botsId = idOfUid('bot', metadata.uid ?? '')
+      await until('the row', bots)
+      await settled()
+    },
     /** Edits the World as kubectl does. */
     editByHand: (spec: object) => simulator.worlds.patch({ namespace, name: worldName }, { spec }),
     /** Waits until REST shows an edit with kubectl. */
@@ -236,15 +249,16 @@ export const createApiFixture = (
       await until('the bots are gone', async () => (await liveBots()) === undefined)
       await settled()
     },
-    endState: async (): Promise<string> => {
+    endState: async (isRace: boolean): Promise<string> => {
+      const compared = isRace ? withoutNumbers : (picked: object) => picked
       const [row, botRow] = [await world(), botsId === '' ? undefined : await bots()]
       const [seen, deployment] = [await liveWorld(), botsId === '' ? undefined : await liveBots()]
       const left = (await pods()).map(pickPod)
       return normalized({
         row,
         botRow,
-        world: seen && pickWorld(seen),
-        bots: deployment && pick(deployment),
+        world: seen && compared(pickWorld(seen)),
+        bots: deployment && compared(pick(deployment)),
         pods: left,
         clusters: await clustersOfWorld(),
       })

@@ -76,7 +76,23 @@ export const apiWorkloads: readonly Workload<ApiFixture>[] = [
   { name: 'kubectl: delete', run: inTurn(active, (fixture) => fixture.deleteByHand()) },
   // The first world makes the namespace.
   {
+    name: 'kubectl: create a stopped World',
+    isRace: true,
+    prepare: (fixture) => fixture.create(),
+    run: (fixture) => fixture.createByHand({ displayName: 'By hand' }),
+  },
+  {
+    name: 'kubectl: create a BotDeployment',
+    isRace: true,
+    prepare: active,
+    run: inTurn(
+      (fixture) => fixture.createBotsByHand(2),
+      (fixture) => fixture.botsAre('Running', 2),
+    ),
+  },
+  {
     name: 'kubectl: create a running World',
+    isRace: true,
     prepare: (fixture) => fixture.create(),
     run: inTurn(
       (fixture) => fixture.createByHand({ displayName: 'By hand', state: 'Running' }),

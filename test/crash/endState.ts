@@ -8,6 +8,22 @@ export const pick = ({ metadata, spec, status }: KubeObject & { spec?: unknown; 
   return { metadata: { name, marks, finalizers, generation, deletionTimestamp }, spec, status }
 }
 
+/** Replaces the revisions and generations of a resource, as `pick` returns it, with whether they are its newest ones. */
+export const withoutNumbers = (picked: object): object => {
+  const { metadata, spec } = picked as { metadata: { generation?: number }; spec?: { revision?: number } }
+  const newest: Readonly<Record<string, unknown>> = {
+    generation: metadata.generation,
+    observedGeneration: metadata.generation,
+    revision: spec?.revision,
+    observedRevision: spec?.revision,
+  }
+  const text = JSON.stringify(picked, (key, value: unknown) => {
+    if (!Object.hasOwn(newest, key)) return value
+    return value === newest[key] ? '<newest>' : '<older>'
+  })
+  return JSON.parse(text) as object
+}
+
 /** Returns the part of a World that must be the same after each run. */
 export const pickWorld = (world: World): object => pick({ ...world, status: pickWorldStatus(world) })
 

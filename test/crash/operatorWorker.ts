@@ -1,8 +1,9 @@
 import { labels } from '#shared/resources/group.ts'
 import { createFaultProxy } from '#test/support/faultProxy.ts'
+import { busy, metricOf } from '#test/support/metrics.ts'
 import { startOperator } from '#test/support/processes.ts'
 import { getServers } from '#test/support/servers.ts'
-import { busy, createRunner, metricOf } from './runner.ts'
+import { createRunner } from './runner.ts'
 import { startSimulator } from './simulator.ts'
 import { createWorldFixture } from './worldFixture.ts'
 

@@ -11,6 +11,7 @@ import { createTransport, type Transport } from '#shared/kube/transport.ts'
 import { type BotDeployment, isBotsDrained } from '#shared/resources/botDeployment.ts'
 import { apiFinalizer, botDeploymentResource, worldResource } from '#shared/resources/group.ts'
 import { isDrained, type World } from '#shared/resources/world.ts'
+import { exited, readyAt } from '#test/support/podStatuses.ts'
 import { getServers } from '#test/support/servers.ts'
 
 const maxAttempts = 5
@@ -176,32 +177,6 @@ export const startSimulator = ({
 
 /** The simulated kubelet and finalizer. */
 export type Simulator = ReturnType<typeof startSimulator>
-
-/** Returns the pod status that a kubelet writes when a server has ended. */
-export const exited = (exitCode: number): object => ({
-  phase: exitCode === 0 ? 'Succeeded' : 'Failed',
-  conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: now() }],
-  containerStatuses: [
-    {
-      name: 'server',
-      image: 'i',
-      imageID: 'i',
-      ready: false,
-      restartCount: 0,
-      state: { terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error' } },
-    },
-  ],
-})
-
-const readyAt = (ip: string): object => ({
-  phase: 'Running',
-  podIP: ip,
-  podIPs: [{ ip }],
-  conditions: [
-    { type: 'PodScheduled', status: 'True', lastTransitionTime: now() },
-    { type: 'Ready', status: 'True', lastTransitionTime: now() },
-  ],
-})
 
 const allowLeases = async (transport: Transport, namespace: string): Promise<void> => {
   const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1' }

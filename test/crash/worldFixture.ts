@@ -1,10 +1,10 @@
 import type { Pod } from '#operator/pods/pod.ts'
 import { apiFinalizer, fieldManagers, groupVersion, labels } from '#shared/resources/group.ts'
 import type { World, WorldSpecInput } from '#shared/resources/world.ts'
+import { exited } from '#test/support/podStatuses.ts'
 import { createBotFixture } from './botFixture.ts'
 import { normalized, pick, pickPod, pickWorld } from './endState.ts'
 import type { Simulator } from './simulator.ts'
-import { exited } from './simulator.ts'
 import { orAbsent, until } from './until.ts'
 
 /** The name of the one world of each fixture. */

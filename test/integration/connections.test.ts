@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { readMetric } from '#test/support/metrics.ts'
 import { type ApiProcess, aDatabase, rootApiKey, startApi } from '#test/support/processes.ts'
 import { dial } from '#test/support/tcpClient.ts'
 import { aTenant } from '#test/support/tenant.ts'
@@ -100,8 +101,7 @@ describe('a refused request whose body is still coming', () => {
 })
 
 describe('the bytes that the requests of an organization hold in memory', () => {
-  const heldBytes = async (): Promise<number> =>
-    Number(/^orrery_in_flight_bytes (\d+)$/m.exec(await (await fetch(api.metricsUrl)).text())?.[1])
+  const heldBytes = (): Promise<number> => readMetric(api.metricsUrl, 'orrery_in_flight_bytes')
 
   test('are limited: a second upload of 10 MiB gets 429 at once, and the end of the first frees its bytes', async () => {
     const tenant = await aTenant(api.url)

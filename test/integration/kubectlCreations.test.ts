@@ -96,6 +96,8 @@ test('a World made by kubectl gets a row, a launch context and the id that follo
   await eventually('the REST write', async () => {
     return (await cluster.worlds.get({ namespace, name: 'lobby' })).spec.displayName === 'Foyer'
   })
+  // It does not accept a condition of an earlier generation.
+  cluster.kubectl('-n', namespace, 'wait', 'world/lobby', '--for=condition=Synced', '--timeout=30s')
   expect((await tenant.rest.call('DELETE', `/api/worlds/${id}/`)).status).toBe(200)
   await cluster.world(namespace, 'lobby').isGone()
 })

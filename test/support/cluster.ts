@@ -10,6 +10,7 @@ import { createTransport } from '#shared/kube/transport.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { botDeploymentResource, worldResource } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
+import { containerIn, exited, readyAt } from './podStatuses.ts'
 import { getServers, type Servers } from './servers.ts'
 import { eventually, patience } from './wait.ts'
 
@@ -37,15 +38,6 @@ export const aCluster = (access: Pick<Servers, 'kubectl' | 'adminKubeconfig'> = 
     })
   const podStatus = (namespace: string, name: string, status: object) =>
     patchStatus(`namespaces/${namespace}/pods/${name}`, status)
-  const container = (state: object) => [
-    { name: 'server', image: 'i', imageID: 'i', ready: false, restartCount: 0, state },
-  ]
-  const failed = (state: object, more: object = {}) => ({
-    phase: 'Failed',
-    conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: now() }],
-    containerStatuses: container(state),
-    ...more,
-  })
 
   const ifFound = async <T>(request: () => Promise<T>): Promise<T | undefined> => {
     try {
@@ -65,27 +57,14 @@ export const aCluster = (access: Pick<Servers, 'kubectl' | 'adminKubeconfig'> = 
   }
   const pod = (namespace: string, name: string) => ({
     ...observe(`the pod ${name}`, () => pods.get({ namespace, name })),
-    becomesReady: ({ ip = '10.0.0.1' } = {}) =>
-      podStatus(namespace, name, {
-        phase: 'Running',
-        podIP: ip,
-        podIPs: [{ ip }],
-        conditions: [
-          { type: 'PodScheduled', status: 'True', lastTransitionTime: now() },
-          { type: 'Ready', status: 'True', lastTransitionTime: now() },
-        ],
-      }),
-    exits: (exitCode: number) =>
-      podStatus(namespace, name, {
-        ...failed({ terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error' } }),
-        phase: exitCode === 0 ? 'Succeeded' : 'Failed',
-      }),
-    runsOutOfMemory: () => podStatus(namespace, name, failed({ terminated: { exitCode: 137, reason: 'OOMKilled' } })),
+    becomesReady: ({ ip = '10.0.0.1' } = {}) => podStatus(namespace, name, readyAt(ip)),
+    exits: (exitCode: number) => podStatus(namespace, name, exited(exitCode)),
+    runsOutOfMemory: () => podStatus(namespace, name, exited(137, 'OOMKilled')),
     isEvicted: (message: string) => podStatus(namespace, name, { phase: 'Failed', reason: 'Evicted', message }),
     cannotPullItsImage: (message: string) =>
       podStatus(namespace, name, {
         phase: 'Pending',
-        containerStatuses: container({ waiting: { reason: 'ErrImagePull', message } }),
+        containerStatuses: containerIn({ waiting: { reason: 'ErrImagePull', message } }),
       }),
     fitsNowhere: (message: string) =>
       podStatus(namespace, name, {

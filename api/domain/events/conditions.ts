@@ -63,7 +63,7 @@ export const presentConditions = (conditions: readonly StoredCondition[]): z.out
     status,
     reason,
     message,
-    ...optional('remedy', remedyOf(reason)),
+    ...optional('remedy', remedyOf(reason, type)),
     lastTransitionAt,
   }))
 

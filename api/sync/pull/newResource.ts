@@ -1,6 +1,7 @@
 import { Problem } from '#api/platform/http/problem.ts'
 import type { KubeObject, ObjectMeta } from '#shared/kube/objects.ts'
 import { apiFinalizer, isPaused, labels } from '#shared/resources/group.ts'
+import type { AdoptionReason } from '#shared/resources/remedies.ts'
 import type { SyncedState } from './syncedCondition.ts'
 
 /** The reason why a new resource cannot be adopted. It rolls the transaction of the adoption back. */
@@ -8,7 +9,7 @@ export class NotAdopted extends Error {
   override name = 'NotAdopted'
   readonly state: SyncedState
 
-  constructor(reason: 'ProjectNotFound' | 'WorldNotFound' | 'LimitReached' | 'NotAdopted', message: string) {
+  constructor(reason: AdoptionReason, message: string) {
     super(message)
     this.state = { status: 'False', reason, message: message.slice(0, 4_096) }
   }

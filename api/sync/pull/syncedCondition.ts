@@ -52,18 +52,21 @@ export const findSyncedChange = (
   return isShown && !isIdMissing ? undefined : wanted
 }
 
-/** Writes the condition Synced of a resource, and its worldId if it shows one. A resource that is gone is no error. */
+/**
+ * Writes the condition Synced of a resource, and its worldId if it shows one. A resource that is gone is no error. The condition
+ * has no observedGeneration: it stays while the generation grows, and `kubectl wait` would take it for outdated.
+ */
 export const writeSynced = async <T extends WithStatus>(
   client: Client<T>,
   live: T,
   { state, worldId }: { state: SyncedState; worldId?: string | undefined },
   clock: Pick<Clock, 'now'>,
 ): Promise<void> => {
-  const { name, namespace, uid, generation = 0 } = live.metadata
+  const { name, namespace, uid } = live.metadata
   const shown = live.status?.conditions?.find(({ type }) => type === 'Synced')
   const lastTransitionTime =
     shown?.status === state.status ? shown.lastTransitionTime : `${new Date(clock.now()).toISOString().slice(0, 19)}Z`
-  const condition = { type: 'Synced', ...state, observedGeneration: generation, lastTransitionTime }
+  const condition = { type: 'Synced', ...state, lastTransitionTime }
   try {
     await client.applyStatus(
       {

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { endpoints } from '#api/endpoints.ts'
 import { aCluster } from '#test/support/cluster.ts'
 import { openIdleReader } from '#test/support/idleReader.ts'
+import { readMetric } from '#test/support/metrics.ts'
 import { type ApiProcess, aDatabase, rootApiKey, startApi } from '#test/support/processes.ts'
 import { createRest } from '#test/support/rest.ts'
 import { aTenant, type Tenant } from '#test/support/tenant.ts'
@@ -58,8 +59,7 @@ const readPage = async (rest: Rest, path: string, member: string | undefined) =>
   return { status, headers, items, next, bytes: Buffer.byteLength(JSON.stringify(body)) }
 }
 
-const metricOfSmall = async (name: string): Promise<number> =>
-  Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(await (await fetch(small.metricsUrl)).text())?.[1])
+const metricOfSmall = (name: string): Promise<number> => readMetric(small.metricsUrl, name)
 const heldBytesOfSmall = (): Promise<number> => metricOfSmall('orrery_in_flight_bytes')
 /** The most memory of the API with 16 MiB of requests. */
 const maxResidentBytes = 600 * 1024 * 1024

@@ -1,10 +1,12 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { readMetric } from '#test/support/metrics.ts'
 import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts'
 import { createRest } from '#test/support/rest.ts'
 import { dial } from '#test/support/tcpClient.ts'
 import { aTenant, type Tenant } from '#test/support/tenant.ts'
 import { isTimed } from '#test/support/timing.ts'
+import { aVictim } from '#test/support/victim.ts'
 import { eventually } from '#test/support/wait.ts'
 import { fillWorlds } from './largestRows.ts'
 
@@ -36,8 +38,7 @@ const aTenantWithWorlds = async (count: number) => {
   const apiKey = await tenant.key([`${tenant.paths.organization}/**:r`])
   return { ...tenant, apiKey, rest: createRest(api.url, tenant.scope, apiKey) }
 }
-const metric = async (name: string): Promise<number> =>
-  Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(await (await fetch(api.metricsUrl)).text())?.[1])
+const metric = (name: string): Promise<number> => readMetric(api.metricsUrl, name)
 
 /** Begins an upload that holds that many bytes until it is ended. It sends just enough not to be closed. */
 const holdBytes = async ({ scope, key, paths }: Tenant, bytes: number) => {
@@ -86,19 +87,9 @@ test('a list gets shorter while others hold bytes, and is refused when not even 
 if (isTimed) {
   test('lists of the largest rows leave memory, and time for another tenant', async () => {
     const attacker = await aTenantWithWorlds(1_000)
-    const victim = await aTenant(api.url)
-    const worldId = await victim.world()
-    const measure = async (count: number): Promise<number> => {
-      const timesMs: number[] = []
-      for (let at = 0; at < count; at += 1) {
-        const startedMs = performance.now()
-        expect((await victim.rest.call('GET', `/api/worlds/${worldId}/`)).status).toBe(200)
-        timesMs.push(performance.now() - startedMs)
-      }
-      return timesMs.sort((a, b) => a - b)[Math.floor(count * 0.99)] ?? 0
-    }
-    await measure(100)
-    const quietMs = await measure(300)
+    const victim = await aVictim(api.url)
+    await victim.read(100)
+    const quietMs = await victim.read(300)
     let isOver = false
     let highest = 0
     const headers = { 'x-api-key': attacker.apiKey, 'x-svc-organization-id': attacker.scope.organizationId }
@@ -112,7 +103,7 @@ if (isTimed) {
       while (!isOver) highest = Math.max(highest, await metric('process_resident_memory_bytes'))
     }
     const attacks = [...Array.from({ length: 8 }, attack), watch()]
-    const busyMs = await measure(300)
+    const busyMs = await victim.read(300)
     isOver = true
     await Promise.all(attacks)
     process.stderr.write(

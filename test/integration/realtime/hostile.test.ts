@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readMetric } from '#test/support/metrics.ts'
 import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts'
 import { inNewProject } from '#test/support/rest.ts'
 import { openSocket, scopeHeaders } from '#test/support/socket.ts'
@@ -19,10 +20,7 @@ const aProject = async () => {
   return { ...rest, config, socket: () => openSocket(api.url, rest.scope) }
 }
 
-const metric = async (name: string): Promise<number> => {
-  const text = await (await fetch(api.metricsUrl)).text()
-  return Number(new RegExp(`^${name.replace(/[{}"]/g, '\\$&')} (\\S+)$`, 'm').exec(text)?.[1] ?? 0)
-}
+const metric = (name: string): Promise<number> => readMetric(api.metricsUrl, name)
 
 /** Opens a raw connection with a WebSocket upgrade, so that the test controls every byte. */
 const rawSocket = async (scope: { organizationId?: string; projectId?: string }) => {

@@ -1,7 +1,8 @@
 import { and, eq, isNull, notInArray, type SQL, sql } from 'drizzle-orm'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
-import { type BotUse, maxBotUse, noBotUse, sumBotUse, useOfBots, type WorldBots } from '#shared/domain/botUse.ts'
+import { type BotUse, noBotUse, sumBotUse, useOfBots, type WorldBots } from '#shared/domain/botUse.ts'
 import { endedBotPhases } from '#shared/domain/phases.ts'
+import { maxUse } from '#shared/domain/use.ts'
 import { botDeployments } from '../table.ts'
 
 /** Selects the bot deployments that have not ended in the run of their world. */
@@ -38,7 +39,7 @@ export const readWorldBots = async (tx: Transaction, worldId: string): Promise<W
     .groupBy(cpu, memory)
   return {
     live: sizes.reduce((sum, { live }) => sum + live, 0),
-    largest: sizes.map((size) => useOfBots(size, 1)).reduce(maxBotUse, noBotUse),
+    largest: sizes.map((size) => useOfBots(size, 1)).reduce(maxUse, noBotUse),
   }
 }
 
