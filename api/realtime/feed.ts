@@ -42,11 +42,11 @@ export type FeedOptions = {
 export const feedPageSize = 100
 /** The shortest and the longest pause after a batch. Changes gather into one message meanwhile. */
 const pausesMs = { shortest: 10, longest: 50 }
-/** The addition to the pause for each message that the batch sent, so that feeds leave time for other work of the thread. */
+/** The pause for each message of the batch, about twice the time of its write. Feeds so leave time for other work of the thread. */
 const pausePerMessageMs = 0.015
 /** Returns the pause after a batch that sent this number of messages. */
 export const feedPauseMs = (messages: number): number =>
-  Math.min(pausesMs.shortest + messages * pausePerMessageMs, pausesMs.longest)
+  Math.min(Math.max(pausesMs.shortest, messages * pausePerMessageMs), pausesMs.longest)
 /** The number of projects per query that checks whether they exist. */
 const projectsPerQuery = 128
 
