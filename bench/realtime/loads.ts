@@ -153,10 +153,9 @@ type FeedTimes = { readonly timesMs: readonly number[]; readonly unheard: number
  */
 export const feed = async (target: Target, place: Place, load: FeedLoad): Promise<FeedTimes> => {
   const { rename, close } = await openRenames(target.url, place)
-  const tally = createTally()
-  const feedOf = { url: target.url, path, headers: place.headers, opened: subscribeToWorlds(place) }
   try {
-    return await timeChanges(feedOf, load, rename, tally)
+    const { url } = target
+    return await timeChanges({ url, path, headers: place.headers, subscribe: subscribeToWorlds(place) }, load, rename)
   } finally {
     await close()
   }
@@ -168,29 +167,27 @@ export const feed = async (target: Target, place: Place, load: FeedLoad): Promis
  */
 export const bareFeed = (url: string, load: FeedLoad): Promise<FeedTimes> => {
   const gatherMs = feedPauseMs(load.sockets)
-  const feedOf = { url, path: '/', headers: {}, opened: undefined }
-  return timeChanges(
-    feedOf,
-    load,
-    (n) => fetch(`${url}/feed/?n=${n}&gatherMs=${gatherMs}`, { method: 'POST' }),
-    undefined,
-  )
+  const change = (n: number) => fetch(`${url}/feed/?n=${n}&gatherMs=${gatherMs}`, { method: 'POST' })
+  return timeChanges({ url, path: '/', headers: {}, subscribe: undefined }, load, change)
+}
+
+type FeedServer = {
+  readonly url: string
+  readonly path: string
+  readonly headers: Record<string, string>
+  /** The request of each socket, which gets a snapshot; undefined if sockets get changes without one. */
+  readonly subscribe: string | undefined
 }
 
 /** Subscribes all sockets, makes changes at a fixed rate, and times the arrival of each at each socket. */
 const timeChanges = async (
-  {
-    url,
-    path,
-    headers,
-    opened,
-  }: { url: string; path: string; headers: Record<string, string>; opened: string | undefined },
+  { url, path, headers, subscribe }: FeedServer,
   { sockets: count, changesPerSecond, seconds }: FeedLoad,
   change: (n: number) => Promise<unknown>,
-  snapshots: ReturnType<typeof createTally> | undefined,
 ): Promise<FeedTimes> => {
   const total = changesPerSecond * (seconds + 1)
   const committedMs = new Float64Array(total)
+  const tally = createTally()
   // Arrays of a fixed size leave the garbage collector no work during the measurement.
   const heard = { n: new Uint32Array(total * count), atMs: new Float64Array(total * count), count: 0 }
   const opening = openSockets({
@@ -199,7 +196,7 @@ const timeChanges = async (
     headers,
     count,
     heard: (_, message) => {
-      snapshots?.add()
+      tally.add()
       const atMs = performance.now()
       readRenames(message, (n) => {
         heard.n[heard.count] = n
@@ -207,9 +204,9 @@ const timeChanges = async (
         heard.count += 1
       })
     },
-    opened: ({ send }) => opened !== undefined && send(opened),
+    opened: ({ send }) => subscribe !== undefined && send(subscribe),
   })
-  const [sockets] = await Promise.all([opening, snapshots?.reach(count, patienceMs)])
+  const [sockets] = await Promise.all([opening, subscribe && tally.reach(count, patienceMs)])
   await actAtRate({ count: total, perSecond: changesPerSecond }, async (n) => {
     await change(n)
     committedMs[n] = performance.now()
