@@ -140,6 +140,26 @@ test('reads the feed of an organization in its turn, however many feeds another 
   expect(pagesOf.indexOf('org-2') - before).toBeLessThan(48)
 })
 
+test.each([
+  { subscribers: 1, pauseMs: 10 },
+  { subscribers: 1_000, pauseMs: 15 },
+  { subscribers: 2_000, pauseMs: 30 },
+])('gathers changes for $pauseMs ms after a message to $subscribers subscribers', async ({ subscribers, pauseMs }) => {
+  const clock = createFakeClock()
+  const { hub, connect } = createTestFeed([world('a')], clock)
+  const clients = Array.from({ length: subscribers }, () => connect(scope))
+  for (const { connection } of clients) hub.subscribe(connection, { type: 'worlds', id: feedId })
+  const haveHeard = (count: number) => clients.every(({ messages }) => messages().length === count)
+  await eventually('the snapshots and the pauses after them', async () => haveHeard(1) && clock.pending === 2)
+  const change = { ...aScope, projectId: feedId, type: 'world', id: 'a', userId: '', data: undefined } as const
+  for (const versionMs of [1, 2]) hub.publish([{ ...change, versionMs, ageMs: 0 }], 0)
+  clock.advance(pauseMs - 1)
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(haveHeard(1)).toBe(true)
+  clock.advance(1)
+  await eventually('one message', async () => haveHeard(2))
+})
+
 test('starts the snapshot of a subscription at most once a second', async () => {
   const clock = createFakeClock()
   const { hub, connect, pagesOf } = createTestFeed([world('a')], clock)

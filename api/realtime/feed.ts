@@ -42,8 +42,11 @@ export type FeedOptions = {
 export const feedPageSize = 100
 /** The shortest and the longest pause after a batch. Changes gather into one message meanwhile. */
 const pausesMs = { shortest: 10, longest: 50 }
-/** The addition to the pause for each message that the batch sent, so that feeds leave time for other work of the thread. */
+/** The pause for each message of the batch, about twice the time of its write. Feeds so leave time for other work of the thread. */
 const pausePerMessageMs = 0.015
+/** Returns the pause after a batch that sent this number of messages. */
+export const feedPauseMs = (messages: number): number =>
+  Math.min(Math.max(pausesMs.shortest, messages * pausePerMessageMs), pausesMs.longest)
 /** The number of projects per query that checks whether they exist. */
 const projectsPerQuery = 128
 
@@ -113,8 +116,7 @@ export const createFeed = (options: FeedOptions) => {
     work: async (entries) => {
       let messages = 0
       for (const entry of entries) messages += (await deliverChanges(entry)) + (await deliverPage(entry))
-      const pauseMs = Math.min(pausesMs.shortest + messages * pausePerMessageMs, pausesMs.longest)
-      await sleep(options.clock, pauseMs, options.signal)
+      await sleep(options.clock, feedPauseMs(messages), options.signal)
       return []
     },
   })

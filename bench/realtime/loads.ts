@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { feedPauseMs } from '#api/realtime/feed.ts'
 import { readMetrics, type Target } from '../api.ts'
 import { actAtRate } from '../rate.ts'
 import {
@@ -143,69 +144,82 @@ export const latency = async (
   }
 }
 
+type FeedLoad = { readonly sockets: number; readonly changesPerSecond: number; readonly seconds: number }
+type FeedTimes = { readonly timesMs: readonly number[]; readonly unheard: number }
+
 /**
  * Measures the milliseconds from commit to socket of changes of worlds at a fixed rate, each delivered to every subscriber of
  * the project's feed. Changes that were merged into a later one of the same world count as unheard.
  */
-export const feed = async (
-  target: Target,
-  place: Place,
-  { sockets: count, changesPerSecond, seconds }: { sockets: number; changesPerSecond: number; seconds: number },
-): Promise<{ timesMs: number[]; unheard: number }> => {
+export const feed = async (target: Target, place: Place, load: FeedLoad): Promise<FeedTimes> => {
   const { rename, close } = await openRenames(target.url, place)
+  try {
+    const { url } = target
+    return await timeChanges({ url, path, headers: place.headers, subscribe: subscribeToWorlds(place) }, load, rename)
+  } finally {
+    await close()
+  }
+}
+
+/**
+ * Measures the same for the baseline: it gathers changes as long as the API does, and writes each message to every client in
+ * one prebuilt frame. The time starts when it has taken the change.
+ */
+export const bareFeed = (url: string, load: FeedLoad): Promise<FeedTimes> => {
+  const gatherMs = feedPauseMs(load.sockets)
+  const change = (n: number) => fetch(`${url}/feed/?n=${n}&gatherMs=${gatherMs}`, { method: 'POST' })
+  return timeChanges({ url, path: '/', headers: {}, subscribe: undefined }, load, change)
+}
+
+type FeedServer = {
+  readonly url: string
+  readonly path: string
+  readonly headers: Record<string, string>
+  /** The request of each socket, which gets a snapshot; undefined if sockets get changes without one. */
+  readonly subscribe: string | undefined
+}
+
+/** Subscribes all sockets, makes changes at a fixed rate, and times the arrival of each at each socket. */
+const timeChanges = async (
+  { url, path, headers, subscribe }: FeedServer,
+  { sockets: count, changesPerSecond, seconds }: FeedLoad,
+  change: (n: number) => Promise<unknown>,
+): Promise<FeedTimes> => {
   const total = changesPerSecond * (seconds + 1)
   const committedMs = new Float64Array(total)
-  const heardMs: { n: number; atMs: number }[] = []
   const tally = createTally()
+  // Arrays of a fixed size leave the garbage collector no work during the measurement.
+  const heard = { n: new Uint32Array(total * count), atMs: new Float64Array(total * count), count: 0 }
   const opening = openSockets({
-    url: target.url,
+    url,
     path,
-    headers: place.headers,
+    headers,
     count,
     heard: (_, message) => {
       tally.add()
       const atMs = performance.now()
-      readRenames(message, (n) => void heardMs.push({ n, atMs }))
+      readRenames(message, (n) => {
+        heard.n[heard.count] = n
+        heard.atMs[heard.count] = atMs
+        heard.count += 1
+      })
     },
-    opened: ({ send }) => send(subscribeToWorlds(place)),
+    opened: ({ send }) => subscribe !== undefined && send(subscribe),
   })
-  const [sockets] = await Promise.all([opening, tally.reach(count, patienceMs)])
+  const [sockets] = await Promise.all([opening, subscribe && tally.reach(count, patienceMs)])
   await actAtRate({ count: total, perSecond: changesPerSecond }, async (n) => {
-    await rename(n)
+    await change(n)
     committedMs[n] = performance.now()
   })
   await delay(1_000)
   closeAll(sockets)
-  await close()
-  // The first second warms up.
-  const counted = heardMs.filter(({ n }) => n >= changesPerSecond)
-  return {
-    timesMs: counted.map(({ n, atMs }) => Math.max(0, atMs - (committedMs[n] ?? 0))),
-    unheard: (total - changesPerSecond) * count - counted.length,
-  }
-}
-
-/** Measures the milliseconds from the request to the socket for the baseline, at the same rate and to as many sockets. */
-export const bareFeed = async (
-  url: string,
-  { sockets: count, changesPerSecond, seconds }: { sockets: number; changesPerSecond: number; seconds: number },
-): Promise<number[]> => {
-  const total = changesPerSecond * (seconds + 1)
-  const sentMs = new Float64Array(total)
   const timesMs: number[] = []
-  const heard = (_: LoadSocket, message: Buffer): void => {
-    const n = readN(message)
-    // The first second warms up.
-    if (n >= changesPerSecond) timesMs.push(performance.now() - (sentMs[n] ?? 0))
+  for (let at = 0; at < heard.count; at += 1) {
+    const n = heard.n[at] ?? 0
+    // The first second warms up. A socket may receive a change before the writer knows that it is committed.
+    if (n >= changesPerSecond) timesMs.push(Math.max(0, (heard.atMs[at] ?? 0) - (committedMs[n] ?? 0)))
   }
-  const sockets = await openSockets({ url, path: '/', headers: {}, count, heard })
-  await actAtRate({ count: total, perSecond: changesPerSecond }, async (n) => {
-    sentMs[n] = performance.now()
-    await fetch(`${url}/?from=${n}&count=1&text=${text}`, { method: 'POST' })
-  })
-  await delay(1_000)
-  closeAll(sockets)
-  return timesMs
+  return { timesMs, unheard: (total - changesPerSecond) * count - timesMs.length }
 }
 
 /** Measures the server's memory per open socket, and per socket with a subscription, in bytes. */

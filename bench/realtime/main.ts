@@ -7,6 +7,7 @@ import { createDatabase, forgetPostgres, startPostgres } from '#dev/postgres.ts'
 import { type Service, startService } from '#dev/process.ts'
 import { startOrExit } from '#shared/process.ts'
 import { readMetrics, startApi, type Target } from '../api.ts'
+import { describeCpu, readProcessCpu } from '../processCpu.ts'
 import { quantile } from '../report.ts'
 import { unlessStopped } from '../signal.ts'
 import { fill, openVerbs, openWriters, type Place } from './documents.ts'
@@ -52,6 +53,13 @@ const ratioOfWrites = async (...load: Parameters<typeof writeCost>): Promise<[nu
   ]
 }
 
+/** Runs a load of changes, and describes the CPU time of each. */
+const withCpu = async <T>(changes: number, run: () => Promise<T>): Promise<{ seen: T; cpu: string }> => {
+  const before = readProcessCpu()
+  const seen = await run()
+  return { seen, cpu: describeCpu(before, readProcessCpu(), changes) }
+}
+
 const parts: Record<string, (api: Target, bareUrl: string, place: Place) => Promise<void>> = {
   fanOut: async (api, bareUrl, place) => {
     const load = { sockets: 2_000, seconds: 4 }
@@ -74,8 +82,10 @@ const parts: Record<string, (api: Target, bareUrl: string, place: Place) => Prom
   },
   feed: async (api, bareUrl, place) => {
     const load = { sockets: 1_000, changesPerSecond: 100, seconds: 10 }
-    const bare = await bareFeed(bareUrl, load)
-    const { timesMs, unheard } = await feed(api, place, load)
+    const changes = load.changesPerSecond * (load.seconds + 1)
+    const bare = await withCpu(changes, () => bareFeed(bareUrl, load))
+    const ours = await withCpu(changes, () => feed(api, place, load))
+    const { timesMs, unheard } = ours.seen
     const cellsOf = (times: readonly number[]): string[] => [0.5, 0.99, 1].map((at) => quantile(times, at).toFixed(1))
     const p99 = quantile(timesMs, 0.99)
     row(
@@ -84,7 +94,7 @@ const parts: Record<string, (api: Target, bareUrl: string, place: Place) => Prom
       'p99 <= 50',
       p99 <= 50 && unheard === 0,
     )
-    process.stdout.write(`  the baseline: ${cellsOf(bare).join(', ')}\n`)
+    process.stdout.write(`  ${ours.cpu}\n  the baseline: ${cellsOf(bare.seen.timesMs).join(', ')}; ${bare.cpu}\n`)
     if (unheard > 0) process.stdout.write(`  ${unheard} deliveries were not heard\n`)
   },
   writes: async (_, __, place) => {
