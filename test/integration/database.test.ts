@@ -1,6 +1,8 @@
 import { sql } from 'drizzle-orm'
+import { jsonb, pgTable, text } from 'drizzle-orm/pg-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openDatabase } from '#api/platform/database/client.ts'
+import { preparedUpdate } from '#api/platform/database/prepared.ts'
 import { aDatabase } from '#test/support/processes.ts'
 
 let database: ReturnType<typeof openDatabase>
@@ -46,4 +48,36 @@ test('a statement whose preparation failed with its transaction is prepared late
   await expect(failing).rejects.toThrow()
   expect((await database.db.execute(divide(3))).rows).toEqual([{ quotient: 2 }])
   expect((await database.db.execute(divide(2))).rows).toEqual([{ quotient: 3 }])
+})
+
+test('a prepared update sets exactly the given columns, for any set of them, and null as the null of SQL', async () => {
+  const column = () => jsonb().$type<number | null>()
+  const [a, b, c, d, e, f, g] = [column(), column(), column(), column(), column(), column(), column()]
+  const cells = pgTable('cells', { id: text().primaryKey(), a, b, c, d, e, f, g })
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'] as const
+  const update = preparedUpdate(cells, 'cell')
+  const { db } = database
+  await db.execute(sql`create table cells (id text, a jsonb, b jsonb, c jsonb, d jsonb, e jsonb, f jsonb, g jsonb)`)
+  await db.insert(cells).values([{ id: 'changed' }, { id: 'other', a: 1 }])
+
+  const isJsonNull = sql.join(
+    names.map((name) => sql`${cells[name]} = 'null'`),
+    sql` or `,
+  )
+  const expected: Record<string, number | null> = Object.fromEntries(names.map((name) => [name, null]))
+  // More sets than are prepared. The second round uses the prepared statements again.
+  for (let round = 0; round < 2; round += 1) {
+    for (let set = 1; set < 2 ** names.length; set += 1) {
+      const isGiven = names.map((_, at) => Math.floor(set / 2 ** at) % 2 === 1)
+      const columns = Object.fromEntries(
+        names.map((name, at) => [name, isGiven[at] ? ((set + at) % 3 === 0 ? null : 1_000 * round + set) : undefined]),
+      )
+      for (const [name, value] of Object.entries(columns)) if (value !== undefined) expected[name] = value
+      await db.transaction((tx) => update(tx, 'changed', columns))
+      const [changed] = await db.select().from(cells).where(sql`id = 'changed'`)
+      expect(changed).toEqual({ id: 'changed', ...expected })
+      expect(await db.select().from(cells).where(isJsonNull)).toEqual([])
+    }
+  }
+  expect(await db.select().from(cells).where(sql`id = 'other'`)).toMatchObject([{ a: 1, b: null }])
 })

@@ -19,6 +19,7 @@ import { isRunning } from '#shared/domain/phases.ts'
 import { explainRunLimit, useOfRun } from '#shared/domain/runUse.ts'
 import type { DeploymentStatus } from '#shared/enumerations.ts'
 import type { ScalingProfileName } from '#shared/scalingProfiles.ts'
+import { updateColumns } from './columns/service.ts'
 import { buildWorldRows } from './create.ts'
 import { startEvent, stopEvent } from './events/changes.ts'
 import { recordWorldEvents } from './events/service.ts'
@@ -150,10 +151,7 @@ export const startWorld = async (
 export const stopWorld = async (ctx: Context, worldId: string): Promise<void> => {
   await updateWorld(ctx, worldId, async (tx, row, now) => {
     const events = isRunning(row) ? [stopEvent()] : []
-    const record = () => [
-      endUnseen(tx, worldId, { endReason: 'Stopped', now }),
-      recordWorldEvents(tx, row, events, { ...ctx, now }),
-    ]
+    const record = () => [endUnseen(tx, worldId, now), recordWorldEvents(tx, row, events, { ...ctx, now })]
     return { columns: toStopColumns(row, { now }), record }
   })
 }
@@ -215,7 +213,7 @@ const updateWorld = async (
     const { columns, record = () => [] } = change
     const { traceparent } = ctx
     await Promise.all([
-      tx.update(worlds).set(columns).where(eq(worlds.id, worldId)).execute(),
+      updateColumns(tx, worldId, columns),
       markDirty(tx, { kind: 'world', id: worldId, revision: columns.revision, traceparent }),
       ...record(),
     ])

@@ -1,5 +1,6 @@
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import type { PartitionedTable } from '#api/platform/database/partitions/plan.ts'
+import { columnNames, parametersOf, prepared } from '#api/platform/database/prepared.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { NewId } from '#shared/ids.ts'
 import { type AuditRow, auditRecords } from './table.ts'
@@ -17,8 +18,15 @@ export const auditPartitions = (retentionDays: number): PartitionedTable => ({
 
 /** Writes an audit record. Pass the transaction of the change, so that both are committed or neither. */
 export const insertAuditRecord = async (db: Database | Transaction, row: AuditRow): Promise<void> => {
-  await db.insert(auditRecords).values(row)
+  await insertQuery(db).execute(row)
 }
+
+const insertQuery = prepared((db) =>
+  db
+    .insert(auditRecords)
+    .values(parametersOf(auditRecords, columnNames(auditRecords)))
+    .prepare('audit_record'),
+)
 
 /** The author of a change that a command made, and the sources of its audit records. */
 export type CommandAuthor = {

@@ -1,4 +1,5 @@
 import { Socket } from 'node:net'
+import type { Writable } from 'node:stream'
 import pg from 'pg'
 import { sleep, systemClock } from '#shared/clock.ts'
 import { createStatementNames, withStatementName } from './statements.ts'
@@ -20,16 +21,22 @@ class SafePool extends pg.Pool {
     this.on('error', () => undefined)
     this.on('connect', (client) => {
       client.on('error', (error) => this.#failures.set(client, error))
-      this.#prepareStatements(client)
+      this.#replaceQuery(client)
     })
   }
 
-  /** Makes a client prepare the statements that are used often. All clients of the pool share the names. */
-  #prepareStatements(client: pg.PoolClient): void {
+  /**
+   * Makes a client prepare the statements that are used often, and send those of one turn of the event loop together. All clients
+   * of the pool share the names.
+   */
+  #replaceQuery(client: pg.PoolClient): void {
     const query = client.query.bind(client) as (...args: unknown[]) => unknown
-    const prepare = (text: unknown, values: unknown, ...more: unknown[]): unknown =>
-      query(withStatementName(this.#names, text, values), values, ...more)
-    client.query = prepare as typeof client.query
+    const gather = createGather(client.connection.stream)
+    const replaced = (text: unknown, values: unknown, ...more: unknown[]): unknown => {
+      gather()
+      return query(withStatementName(this.#names, text, values), values, ...more)
+    }
+    client.query = replaced as typeof client.query
   }
 
   override connect(): Promise<pg.PoolClient>
@@ -55,6 +62,24 @@ class SafePool extends pg.Pool {
     if (failure === undefined) return client
     releaseOnce(failure)
     throw failure
+  }
+}
+
+/**
+ * Returns a function that holds back what is written to a stream until the callbacks and promises that are due have run. A write for
+ * each statement would cost more than its execution.
+ */
+const createGather = (stream: Writable): (() => void) => {
+  let isGathering = false
+  const send = (): void => {
+    isGathering = false
+    stream.uncork()
+  }
+  return () => {
+    if (isGathering) return
+    isGathering = true
+    stream.cork()
+    process.nextTick(send)
   }
 }
 

@@ -1,6 +1,7 @@
 import { and, asc, eq, inArray, isNull, lte, or, type Placeholder, type SQL, sql } from 'drizzle-orm'
+import type { PgInsertValue } from 'drizzle-orm/pg-core'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
-import { prepared } from '#api/platform/database/prepared.ts'
+import { type Builder, parametersOf, prepared } from '#api/platform/database/prepared.ts'
 import { clusterOutbox } from './table.ts'
 
 /**
@@ -33,8 +34,14 @@ const nowPlus = (delayMs: number | Placeholder) => sql`${now} + ${delayMs} * int
  * Marks a row dirty in the transaction that changes it. A push in progress keeps its lease and detects the new mark by the
  * epoch.
  */
-export const markDirty = (tx: Transaction, { kind, traceparent, ...row }: Mark): Promise<void> =>
-  markAllDirty(tx, kind, [row], traceparent)
+export const markDirty = async (tx: Transaction, { traceparent, ...row }: Mark): Promise<void> => {
+  await markQuery(tx).execute({ ...row, traceparent: traceparent ?? null })
+}
+
+const markQuery = prepared((db) => {
+  const row = parametersOf(clusterOutbox, ['kind', 'id', 'revision', 'traceparent'])
+  return insertMarks(db, [{ ...row, nextAt: now }]).prepare('dirty_mark')
+})
 
 /** Marks many rows of a kind, in statements of a thousand rows. */
 export const markAllDirty = async (
@@ -47,23 +54,25 @@ export const markAllDirty = async (
     const rows = marked
       .slice(at, at + rowsPerStatement)
       .map(({ id, revision }) => ({ kind, id, revision, nextAt: now, traceparent }))
-    await tx
-      .insert(clusterOutbox)
-      .values(rows)
-      .onConflictDoUpdate({
-        target: [clusterOutbox.kind, clusterOutbox.id],
-        set: {
-          revision: sql`excluded.revision`,
-          cluster: sql`excluded.cluster`,
-          nextAt: now,
-          epoch: sql`${clusterOutbox.epoch} + 1`,
-          attempts: 0,
-          traceparent: sql`coalesce(excluded.traceparent, ${clusterOutbox.traceparent})`,
-        },
-      })
-      .execute()
+    await insertMarks(tx, rows).execute()
   }
 }
+
+const insertMarks = (db: Builder, rows: PgInsertValue<typeof clusterOutbox>[]) =>
+  db
+    .insert(clusterOutbox)
+    .values(rows)
+    .onConflictDoUpdate({
+      target: [clusterOutbox.kind, clusterOutbox.id],
+      set: {
+        revision: sql`excluded.revision`,
+        cluster: sql`excluded.cluster`,
+        nextAt: now,
+        epoch: sql`${clusterOutbox.epoch} + 1`,
+        attempts: 0,
+        traceparent: sql`coalesce(excluded.traceparent, ${clusterOutbox.traceparent})`,
+      },
+    })
 
 /** A statement has at most 65,535 parameters. */
 const rowsPerStatement = 1_000

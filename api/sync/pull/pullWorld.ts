@@ -1,9 +1,9 @@
-import { eq } from 'drizzle-orm'
 import { type Deletion, deleteWorldContents, toDeletion } from '#api/domain/deletion/service.ts'
+import { updateColumns } from '#api/domain/worlds/columns/service.ts'
 import { startEvent, stopEvent } from '#api/domain/worlds/events/changes.ts'
 import { recordWorldEvents } from '#api/domain/worlds/events/service.ts'
 import { endUnseen, recordStart } from '#api/domain/worlds/runs/service.ts'
-import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
+import type { WorldRow } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { isDirty, markDirty } from '#api/platform/outbox/outbox.ts'
 import { needsFacts, observeWorld, type Verdict } from '#api/sync/merge/observe.ts'
@@ -52,7 +52,7 @@ const recordVerdict = async (
     ...refusal,
     ...intent,
   }
-  const update = hasChanges(row, columns) && tx.update(worlds).set(columns).where(eq(worlds.id, row.id)).execute()
+  const update = hasChanges(row, columns) && updateColumns(tx, row.id, columns)
   await Promise.all([update, recordObserved(tx, row, live, { verdict, now, newId: deps.newId })])
   await recordAdoptedState(tx, { ...row, ...after }, { before: row, verdict, now, newId: deps.newId })
   if (verdict.markDeleting) await deleteWorldContents(tx, { ...row, worldId: row.id }, deletionOf(deps, row))
@@ -107,7 +107,7 @@ const recordAdoptedState = async (
   const { runId } = row
   const isNamedHere = runId !== null && runId !== before.runId && edit?.run === undefined
   if (edit?.state === 'Running' && isNamedHere) await recordStart(tx, { ...row, runId }, now)
-  if (edit?.state === 'Stopped') await endUnseen(tx, row.id, { endReason: 'Stopped', now })
+  if (edit?.state === 'Stopped') await endUnseen(tx, row.id, now)
   if (edit?.state !== undefined) {
     const event = edit.state === 'Running' ? startEvent(runId) : stopEvent()
     await recordWorldEvents(tx, row, [event], made)

@@ -1,15 +1,16 @@
-import { and, eq, getTableColumns, notInArray, type SQL, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm'
+import { toSnakeCase } from 'drizzle-orm/casing'
 import { observedEvents } from '#api/domain/worlds/events/changes.ts'
 import { recordWorldEvents } from '#api/domain/worlds/events/service.ts'
 import { durationOf } from '#api/domain/worlds/runs/service.ts'
 import { type DeploymentRow, deployments, type WorldRow, whereOpen, worlds } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
-import { prepared } from '#api/platform/database/prepared.ts'
+import { columnNames, parametersOf, prepared } from '#api/platform/database/prepared.ts'
 import type { Verdict } from '#api/sync/merge/observe.ts'
 import { hasEnded } from '#shared/domain/phases.ts'
 import { deploymentIdOfRun, type NewId } from '#shared/ids.ts'
 import { withDefined } from '#shared/optional.ts'
-import type { World, WorldRun } from '#shared/resources/world.ts'
+import type { World, WorldDeploymentStatus, WorldRun } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
 
 /** Returns the row, locked until the end of the transaction, or undefined if it does not exist. */
@@ -53,58 +54,100 @@ const capturedCapacity = (row: WorldRow, { status }: World): number | undefined 
   status?.run !== undefined && status.run.id === row.runId ? scalingProfiles[status.run.profile].capacity : undefined
 
 const recordDeployments = async (tx: Transaction, row: WorldRow, live: World, verdict: Verdict): Promise<void> => {
-  const [current] = verdict.deployments
+  const [current, previous] = verdict.deployments
   const run = live.status?.run
-  if (current !== undefined && run !== undefined) {
-    const settings = {
-      networking: { scaling: { profile: run.profile } },
-      runtime: { build: buildOf(row, run), mapName: run.mapName, ...durationOf(row), args: run.args },
-    }
-    const observed = {
-      externalId: current.externalId,
-      status: current.status,
-      image: run.image,
-      startedAt: new Date(run.startedAt),
-      readyAt: toDate(run.readyAt),
-      endedAt: toDate(run.endedAt),
-      endReason: run.endReason ?? null,
-      exitCode: run.exitCode ?? null,
-      restarts: run.restarts,
-      capacity: scalingProfiles[run.profile].capacity,
-      strategy: run.strategy,
-    }
-    const upsert = tx
-      .insert(deployments)
-      .values({
-        id: current.id,
-        organizationId: row.organizationId,
-        projectId: row.projectId,
-        worldId: row.id,
-        runId: run.id,
-        ...observed,
-        ...settings,
-        compute: { ...row.compute, clusterName: row.cluster },
-        createdAt: new Date(current.createdAt),
-        updatedAt: new Date(current.createdAt),
-      })
-      .onConflictDoUpdate({
-        target: deployments.id,
-        // The start wrote the settings that the run should have. The operator reports those that it has.
-        set: { ...observed, ...settings, updatedAt: sql`now()` },
-        // The id derives from a run id that kubectl can set, so a deployment of another world must not change.
-        setWhere: sql`${deployments.worldId} = ${row.id} and (${sql.join(Object.entries(observed).map(whereDiffers), sql` or `)})`,
-      })
-      .execute()
-    await Promise.all([upsert, closeOlder(tx, row, verdict)])
+  if (current === undefined || run === undefined) return
+  const reported: DeploymentRow = {
+    id: current.id,
+    organizationId: row.organizationId,
+    projectId: row.projectId,
+    worldId: row.id,
+    runId: run.id,
+    externalId: current.externalId,
+    status: current.status,
+    networking: { scaling: { profile: run.profile } },
+    runtime: { build: buildOf(row, run), mapName: run.mapName, ...durationOf(row), args: run.args },
+    compute: { ...row.compute, clusterName: row.cluster },
+    image: run.image,
+    startedAt: new Date(run.startedAt),
+    readyAt: toDate(run.readyAt),
+    endedAt: toDate(run.endedAt),
+    endReason: run.endReason ?? null,
+    exitCode: run.exitCode ?? null,
+    restarts: run.restarts,
+    capacity: scalingProfiles[run.profile].capacity,
+    strategy: run.strategy,
+    createdAt: new Date(current.createdAt),
+    updatedAt: new Date(current.createdAt),
   }
+  const ended = previous !== undefined && hasEnded(previous) ? previous : undefined
+  // The row of a run that is still to begin is newer than what the operator reports.
+  const newerId = row.runId === null ? '' : deploymentIdOfRun(row.runId)
+  await Promise.all([
+    // No deployment has an empty id.
+    reportQuery(tx).execute({ ...reported, endedId: ended?.id ?? '', newerId }),
+    ended && endPrevious(tx, row, ended),
+  ])
 }
+
+/** The columns of a deployment that change with what the operator observes. */
+const observedOfRun = [
+  'externalId',
+  'status',
+  'image',
+  'startedAt',
+  'readyAt',
+  'endedAt',
+  'endReason',
+  'exitCode',
+  'restarts',
+  'capacity',
+  'strategy',
+] as const
+
+/**
+ * Writes the deployment that the operator reports, and ends the older open ones of its world. The start wrote the settings that the
+ * run should have. The operator reports those that it has.
+ */
+const reportQuery = prepared((db) => {
+  const columns = getTableColumns(deployments)
+  const excluded = (name: keyof DeploymentRow): SQL => sql`excluded.${sql.identifier(toSnakeCase(columns[name].name))}`
+  const differs = observedOfRun.map((name) => sql`${columns[name]} is distinct from ${excluded(name)}`)
+  const reported = db
+    .insert(deployments)
+    .values(parametersOf(deployments, columnNames(deployments)))
+    .onConflictDoUpdate({
+      target: deployments.id,
+      set: {
+        ...Object.fromEntries(
+          [...observedOfRun, 'networking' as const, 'runtime' as const].map((name) => [name, excluded(name)]),
+        ),
+        updatedAt: sql`now()`,
+      },
+      // The id derives from a run id that kubectl can set, so a deployment of another world must not change.
+      setWhere: sql`${deployments.worldId} = excluded.world_id and (${sql.join(differs, sql` or `)})`,
+    })
+  const [id, endedId, newerId] = ['id', 'endedId', 'newerId'].map((name) => sql.placeholder(name))
+  return db
+    .with(db.$with('reported').as(reported.returning()))
+    .update(deployments)
+    .set({
+      status: 'Stopped',
+      endedAt: sql`coalesce(${deployments.endedAt}, now())`,
+      endReason: sql`coalesce(${deployments.endReason}, 'Superseded')`,
+      updatedAt: sql`now()`,
+    })
+    .where(
+      and(
+        eq(deployments.worldId, sql.placeholder('worldId')),
+        sql`${deployments.id} not in (${id}, ${endedId}, ${newerId})`,
+        whereOpen(deployments),
+      ),
+    )
+    .prepare('reported_deployment')
+})
 
 const toDate = (instant: string | undefined): Date | null => (instant === undefined ? null : new Date(instant))
-
-const whereDiffers = ([name, value]: [string, unknown]): SQL => {
-  const column = getTableColumns(deployments)[name as keyof DeploymentRow]
-  return sql`${column} is distinct from ${sql.param(value, column)}`
-}
 
 /** Returns the build of a run. For a run that kubectl started only the content id is known. */
 const buildOf = ({ runId, resolvedBuild }: WorldRow, run: WorldRun): DeploymentRow['runtime']['build'] => ({
@@ -112,31 +155,11 @@ const buildOf = ({ runId, resolvedBuild }: WorldRow, run: WorldRun): DeploymentR
   ...(run.contentId === undefined ? {} : { content: { id: run.contentId } }),
 })
 
-const closeOlder = async (
-  tx: Transaction,
-  row: WorldRow,
-  { deployments: [current, previous] }: Verdict,
-): Promise<void> => {
-  const ended = { endedAt: sql`coalesce(${deployments.endedAt}, now())` }
-  const open = whereOpen(deployments)
-  const wasEnded = previous !== undefined && hasEnded(previous)
-  // The row of a run that is still to begin is newer than what the operator reports.
-  const newer = row.runId === null ? [] : [deploymentIdOfRun(row.runId)]
-  const kept = notInArray(deployments.id, [current?.id ?? '', ...(wasEnded ? [previous.id] : []), ...newer])
-  const supersede = tx
+/** Ends the deployment of the previous run, which the operator reports as ended, if it is open. */
+const endPrevious = async (tx: Transaction, row: WorldRow, { id, status }: WorldDeploymentStatus): Promise<void> => {
+  await tx
     .update(deployments)
-    .set({
-      status: 'Stopped',
-      ...ended,
-      endReason: sql`coalesce(${deployments.endReason}, 'Superseded')`,
-      updatedAt: sql`now()`,
-    })
-    .where(and(eq(deployments.worldId, row.id), kept, open))
-  const end = wasEnded
-    ? tx
-        .update(deployments)
-        .set({ status: previous.status, ...ended, updatedAt: sql`now()` })
-        .where(and(eq(deployments.worldId, row.id), eq(deployments.id, previous.id), open))
-    : undefined
-  await Promise.all([supersede, end])
+    .set({ status, endedAt: sql`coalesce(${deployments.endedAt}, now())`, updatedAt: sql`now()` })
+    .where(and(eq(deployments.worldId, row.id), eq(deployments.id, id), whereOpen(deployments)))
+    .execute()
 }

@@ -4,7 +4,7 @@ import { botsExist } from '#api/domain/bots/service.ts'
 import { type BotRow, botEvents } from '#api/domain/bots/table.ts'
 import { presentEvent } from '#api/domain/events/present.ts'
 import type { EventAnswer } from '#api/domain/events/schema.ts'
-import { whereSuperseded } from '#api/domain/events/service.ts'
+import { preparedEvent } from '#api/domain/events/service.ts'
 import type { EventDraft } from '#api/domain/events/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { newestFirst, whereBeforeCursor } from '#api/platform/database/page.ts'
@@ -20,17 +20,12 @@ export const recordBotEvents = async (
   drafts: readonly EventDraft[],
   { now, newId, runId }: { now: Date; newId: NewId; runId: string | null },
 ): Promise<void> => {
-  if (drafts.length === 0) return
   const common = { organizationId, projectId, worldId, botDeploymentId: id, runId, createdAt: now }
-  const rows = drafts.map((draft) => ({ id: newId('event'), ...common, ...draft }))
-  await Promise.all([
-    tx.insert(botEvents).values(rows).execute(),
-    tx
-      .delete(botEvents)
-      .where(whereSuperseded(botEvents, eq(botEvents.botDeploymentId, id)))
-      .execute(),
-  ])
+  // One round trip.
+  await Promise.all(drafts.map((draft) => botEvent(tx).execute({ id: newId('event'), ...common, ...draft })))
 }
+
+const botEvent = preparedEvent(botEvents, botEvents.botDeploymentId, 'bot_event')
 
 /** Lists the recent events of a bot deployment, newest first. */
 export const listBotEvents = async (

@@ -1,13 +1,12 @@
-import { and, eq, getTableColumns, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import { presentEvent } from '#api/domain/events/present.ts'
 import type { EventAnswer } from '#api/domain/events/schema.ts'
-import { whereSuperseded } from '#api/domain/events/service.ts'
+import { preparedEvent } from '#api/domain/events/service.ts'
 import type { EventDraft } from '#api/domain/events/table.ts'
 import { type WorldRow, worldEvents } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { newestFirst, whereBeforeCursor } from '#api/platform/database/page.ts'
-import { prepared } from '#api/platform/database/prepared.ts'
 import { readPage } from '#api/platform/database/readPage.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound } from '#api/platform/http/problem.ts'
@@ -20,19 +19,12 @@ export const recordWorldEvents = async (
   drafts: readonly EventDraft[],
   { now, newId }: { now: Date; newId: NewId },
 ): Promise<void> => {
-  if (drafts.length === 0) return
   const common = { organizationId, projectId, worldId: id, runId, createdAt: now }
-  const rows = drafts.map((draft) => ({ id: newId('event'), ...common, ...draft }))
-  // One round trip. Postgres executes them in this order.
-  await Promise.all([tx.insert(worldEvents).values(rows).execute(), removeSuperseded(tx).execute({ worldId: id })])
+  // One round trip.
+  await Promise.all(drafts.map((draft) => worldEvent(tx).execute({ id: newId('event'), ...common, ...draft })))
 }
 
-const removeSuperseded = prepared((db) =>
-  db
-    .delete(worldEvents)
-    .where(whereSuperseded(worldEvents, eq(worldEvents.worldId, sql.placeholder('worldId'))))
-    .prepare('superseded_world_events'),
-)
+const worldEvent = preparedEvent(worldEvents, worldEvents.worldId, 'world_event')
 
 /** Lists the recent events of a world, newest first. */
 export const listWorldEvents = async (
