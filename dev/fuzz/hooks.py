@@ -195,6 +195,8 @@ dependent = {
         for kind in ("KvStore", "Collection", "LiveConfig")
     },
 }
+# Keys that no body may have at any depth, since they could pollute a prototype. The schemas of maps do not repeat it.
+refused_keys = ("/__proto__", "/constructor", "/prototype")
 # A document cannot describe which bytes are a picture.
 uploads = {"putOrganizationPicture", "putOrganizationPictureById", "putWorldPicture"}
 
@@ -209,7 +211,8 @@ def filter_failure(context, failure, case, response):
     if response.status_code != 400:
         return True
     named = {re.sub(r"/\d+$", "", each["path"]) for each in response.json().get("errors", [])}
-    return not named or not named <= dependent.get(operation_id, set())
+    unexpected = {path for path in named if not path.endswith(refused_keys)} - dependent.get(operation_id, set())
+    return not named or len(unexpected) > 0
 
 
 def png(width, height):

@@ -27,6 +27,8 @@ type Worker<S> = {
 export type Outcome = { readonly plan: Plan; readonly failure: string | undefined }
 
 const recordings = 3
+/** The runs without faults of a race. There are more, because writes that come in some orders only get no plans. */
+const raceRecordings = 8
 /** The attempts of a plan. A run whose trigger did not fire proves nothing and is repeated. */
 const attempts = 5
 
@@ -71,11 +73,12 @@ export const createHarness = async <S>(
   for (let number = 0; number < count; number += 1) workers.push(await createWorker(number, cacheDir))
   return {
     /**
-     * Runs the workload three times without faults. Throws if the results differ, since then a difference after a fault
+     * Runs the workload without faults, several times. Throws if the results differ, since then a difference after a fault
      * proves nothing.
      */
     record: async (workload: Workload<S>): Promise<Recording<S>> => {
-      const runs = await eachOf(workers, Array.from({ length: recordings }), (worker) => worker.runWorkload(workload))
+      const length = workload.isRace === true ? raceRecordings : recordings
+      const runs = await eachOf(workers, Array.from({ length }), (worker) => worker.runWorkload(workload))
       const [normal, ...others] = runs
       if (normal === undefined) throw new Error('nothing was recorded')
       for (const other of others) {
