@@ -95,7 +95,7 @@ const parts: Record<string, (api: Target, bareUrl: string, place: Place) => Prom
       p99 <= 50 && unheard === 0,
     )
     process.stdout.write(`  ${ours.cpu}\n  the baseline: ${cellsOf(bare.seen.timesMs).join(', ')}; ${bare.cpu}\n`)
-    if (unheard > 0) process.stdout.write(`  ${unheard} deliveries were not heard\n`)
+    if (unheard !== 0) process.stdout.write(`  ${unheard} deliveries fewer than expected\n`)
   },
   writes: async (_, __, place) => {
     const [without, recorded, ratio] = await ratioOfWrites(openVerbs(place, 8), { writes: 400, pairs: 40 })
