@@ -142,8 +142,8 @@ test('reads the feed of an organization in its turn, however many feeds another 
 
 test.each([
   { subscribers: 1, pauseMs: 10 },
-  { subscribers: 1_000, pauseMs: 15 },
-  { subscribers: 2_000, pauseMs: 30 },
+  { subscribers: 1_000, pauseMs: 20 },
+  { subscribers: 2_000, pauseMs: 40 },
 ])('gathers changes for $pauseMs ms after a message to $subscribers subscribers', async ({ subscribers, pauseMs }) => {
   const clock = createFakeClock()
   const { hub, connect } = createTestFeed([world('a')], clock)
