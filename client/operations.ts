@@ -225,7 +225,7 @@ export type CreateApiKey = {
   isActive?: boolean
   /** Permissions of the form `<path>:<verb>`. */
   permissions?: string[]
-  /** The expiry of the key. */
+  /** The expiry of the key, in the years 1970 to 9999 in UTC. */
   expiresAt?: string
   /** The CIDR blocks from which the key may be used. */
   allowedNetworks?: string[]

@@ -188,6 +188,8 @@ dependent = {
     "listWorlds": {"query:cursor"},
     # The host of a registry is neither an IP address, in any notation, nor a loopback name.
     "patchLimits": {"/imageRegistries"},
+    # The format date-time allows years before 1970, and an offset can move the year after 9999.
+    **{operation: {"/expiresAt"} for operation in ("createApiKey", "patchApiKey")},
     # The id names a scope that the headers must name as well, or it consists of the name of the scope alone.
     **{
         f"{verb}{kind}": {project, "x-svc-world-id", "path:/id"}

@@ -30,8 +30,13 @@ const permissions = () =>
     )
     .max(256)
 
+/** Years before 100 and after 9999 do not survive the way through the database: 0049 would become 2049. */
+const isStorable = (text: string): boolean => /^(?:19[7-9]|[2-9]\d\d)\d-/.test(new Date(text).toJSON() ?? '')
 const expiresAt = () =>
-  z.iso.datetime({ offset: true }).meta({ examples: [exampleInstant], description: 'The expiry of the key.' })
+  z.iso
+    .datetime({ offset: true })
+    .refine(isStorable, 'must be in the years 1970 to 9999 in UTC')
+    .meta({ examples: [exampleInstant], description: 'The expiry of the key, in the years 1970 to 9999 in UTC.' })
 const allowedNetworks = () =>
   z
     .array(boundedText(64).regex(networkPattern, 'must be a CIDR block, such as 192.0.2.0/24'))

@@ -201,6 +201,26 @@ describe('an API key', () => {
     await within('200 again', async () => (await statusesOfKey(tenant, key.apiKey)).every((status) => status === 200))
   })
 
+  test.each(['0000-01-01T00:00:00Z', '0049-01-01T00:00:00Z', '1970-01-01T00:00:00+14:00', '9999-12-31T23:59:59-14:00'])(
+    'cannot expire at %s, which is not in the years 1970 to 9999 in UTC',
+    async (expiresAt) => {
+      const tenant = await aTenant(url)
+      const key = await aKeyOf(tenant, [`${tenant.paths.organization}:r`])
+      const refused = { status: 400, body: { errors: [{ path: '/expiresAt' }] } }
+      expect(await tenant.rest.call('POST', keys, { displayName: 'Old', expiresAt })).toMatchObject(refused)
+      expect(await tenant.rest.call('PATCH', key.path, { expiresAt })).toMatchObject(refused)
+    },
+  )
+
+  test.each(['1970-01-01T00:00:00.000Z', '9999-12-31T23:59:59.999Z'])(
+    'may expire at %s, and is shown with it',
+    async (expiresAt) => {
+      const tenant = await aTenant(url)
+      const key = await aKeyOf(tenant, [`${tenant.paths.organization}:r`], { expiresAt })
+      expect(await key.shown()).toMatchObject({ expiresAt })
+    },
+  )
+
   test('shows when it was last used', async () => {
     const tenant = await aTenant(url)
     const key = await aKeyOf(tenant, [`${tenant.paths.organization}:r`])
