@@ -16,6 +16,23 @@ export const boundedText = (max: number) => {
     .max(max, tooLong)
 }
 
+const startsWithYearInRange = /^(?:19[7-9]|[2-9]\d\d)\d-/
+
+/** The pattern of the years of an instant, before its offset is applied. */
+export const instantYears = startsWithYearInRange.source
+
+/**
+ * An instant as ISO 8601 text with an offset, in the years 1970 to 9999 in UTC. Instants outside them do not survive the way
+ * through the database: the year 0049 is read as 2049, and later years than 9999 cannot be read.
+ */
+export const instant = () =>
+  z.iso
+    .datetime({ offset: true })
+    .refine(
+      (text) => startsWithYearInRange.test(new Date(text).toJSON() ?? ''),
+      'must be in the years 1970 to 9999 in UTC',
+    )
+
 const maxMapEntries = 256
 
 /** A map from text to text: at most 256 entries, keys of 1 to 256 and values of at most 4,096 characters. */

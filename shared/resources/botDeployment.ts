@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { botDefaults, botFields } from '#shared/domain/bots.ts'
+import { instant } from '#shared/domain/common.ts'
 import { botPhases } from '#shared/enumerations.ts'
 import { idPattern } from '#shared/ids.ts'
 import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
-import { args, instant, observedFields, revision, revisionFence, userMetadata } from './schema.ts'
+import { args, observedFields, revision, revisionFence, userMetadata } from './schema.ts'
 
 /** Returns the rule of the API server for a quantity above 0: with the pattern, such a quantity has a digit above 0. */
 const aboveZero = (field: string) => ({
@@ -84,7 +85,7 @@ export const botDeploymentStatusSchema = z
       .describe('Phase of the bot deployment. It is Pending until the world is Active and has room for the bots.'),
     message: observedFields.message,
     worldId: observedFields.worldId,
-    startedAt: z.iso.datetime().exactOptional().describe('Time when the bots of the current run were started.'),
+    startedAt: instant().exactOptional().describe('Time when the bots of the current run were started.'),
     observedGeneration: observedFields.observedGeneration,
     observedRevision: observedFields.observedRevision,
     replicas: z.int().min(0).exactOptional().describe('Number of bots that exist, including those that are stopping.'),

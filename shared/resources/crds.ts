@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { instantYears } from '#shared/domain/common.ts'
 import { productVersion } from '#shared/version.ts'
 import { botDeploymentSpecSchema, botDeploymentStatusSchema } from './botDeployment.ts'
 import { apiGroup, apiVersion, botDeploymentResource, versionAnnotation, worldResource } from './group.ts'
@@ -187,12 +188,13 @@ const render = (definition: Definition): Json => ({
 const jsonSchema = (schema: z.ZodType): Json =>
   toStructural(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input' })) as Json
 
-/** Removes what a structural schema cannot have, and the pattern of date-time, which the API server checks by format. */
+/** Removes what a structural schema cannot have. The API server checks a date-time by its format, so the pattern is of its year. */
 const toStructural = (node: unknown): unknown => {
   if (Array.isArray(node)) return node.map(toStructural)
   if (typeof node !== 'object' || node === null) return node
-  const entries = Object.entries(node).filter(
-    ([key]) => key !== 'propertyNames' && !(key === 'pattern' && 'format' in node && node.format === 'date-time'),
+  const isInstant = 'format' in node && node.format === 'date-time'
+  const entries = Object.entries(node).filter(([key]) => key !== 'propertyNames')
+  return Object.fromEntries(
+    entries.map(([key, value]) => [key, key === 'pattern' && isInstant ? instantYears : toStructural(value)]),
   )
-  return Object.fromEntries(entries.map(([key, value]) => [key, toStructural(value)]))
 }

@@ -52,3 +52,12 @@ test('reads any JSON as a valid spec', () => {
     }),
   )
 })
+
+test.each(['0000-01-01T00:00:00Z', '0049-12-31T00:00:00Z', '9999-12-31T23:59:59-14:00'])(
+  'the instant %s, which the database cannot hold, is unset',
+  (startedAt) => {
+    const { value, unreadable } = readWorldSpec({ state: 'Running', startedAt })
+    expect(value.startedAt).toBeUndefined()
+    expect(unreadable).toEqual([{ path: ['startedAt'], why: 'must be in the years 1970 to 9999 in UTC' }])
+  },
+)

@@ -1,8 +1,5 @@
 import { z } from 'zod'
-import { type containerArgs, maxArgsBytes, maxMetadataBytes, metadataFields } from '#shared/domain/common.ts'
-
-/** An instant as ISO 8601 text: a Kubernetes `date-time`. */
-export const instant = () => z.iso.datetime({ offset: true })
+import { type containerArgs, instant, maxArgsBytes, maxMetadataBytes, metadataFields } from '#shared/domain/common.ts'
 
 // The API server does not know the maximum length of a key, and refuses the cost of encoding one. A rule limits the length, and the
 // bytes are counted by character: 16 times 16, so that a short key costs little.

@@ -1,10 +1,11 @@
 import { z } from 'zod'
+import { instant } from '#shared/domain/common.ts'
 import { hasEnded } from '#shared/domain/phases.ts'
 import { runtimeSettings, serverSettings, worldDefaults, worldFields } from '#shared/domain/world.ts'
 import { deploymentStatuses, type WorldPhase, worldPhases } from '#shared/enumerations.ts'
 import { idPattern } from '#shared/ids.ts'
 import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
-import { args, instant, observedFields, revision, revisionFence, userMetadata } from './schema.ts'
+import { args, observedFields, revision, revisionFence, userMetadata } from './schema.ts'
 
 const runId = () => z.string().regex(new RegExp(idPattern('run')))
 

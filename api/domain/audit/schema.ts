@@ -3,10 +3,11 @@ import { auditActors, auditDoors } from '#api/platform/audit/table.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
 import { boundedText, shownId, shownInstant } from '#api/platform/http/fields.ts'
 import { pageQuery } from '#api/platform/http/page.ts'
+import { instant } from '#shared/domain/common.ts'
 
 const filterInstant = (description: string) =>
   boundedText(40)
-    .pipe(z.iso.datetime({ offset: true }))
+    .pipe(instant())
     .optional()
     .meta({ type: 'string', format: 'date-time', description, examples: [exampleInstant] })
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { exampleId } from '#api/platform/http/examples.ts'
-import { boundedText } from '#shared/domain/common.ts'
+import { boundedText, instant } from '#shared/domain/common.ts'
 import { idPattern } from '#shared/ids.ts'
 
 const secondsOrInstant = /^([1-9]\d{0,8}|\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2}))$/
@@ -12,9 +12,9 @@ const since = boundedText(40)
   .regex(secondsOrInstant, 'must be a number of seconds, such as 300, or a time, such as 2026-01-31T12:00:00Z')
   .transform((text, context): Since => {
     if (/^\d+$/.test(text)) return { sinceSeconds: Number(text) }
-    const time = new Date(text)
-    if (!Number.isNaN(time.getTime())) return { sinceTime: time.toISOString() }
-    context.addIssue({ code: 'custom', message: 'must be a time that exists' })
+    const time = instant().safeParse(text)
+    if (time.success) return { sinceTime: new Date(time.data).toISOString() }
+    context.addIssue({ code: 'custom', message: 'must be a time that exists, in the years 1970 to 9999 in UTC' })
     return z.NEVER
   })
   .optional()

@@ -23,8 +23,12 @@ const flag = () => z.boolean().default(false)
 
 const name = () =>
   worldFields.displayName
-    // Matches the same texts as ^.+\S.*$ without its quadratic backtracking.
-    .regex(/^.[^\S\n\r\u2028\u2029]*\S.*$/u, 'must have at least two characters, and a visible one after the first')
+    // Matches the same texts as ^.+\S.*$ without its quadratic backtracking. The classes stand for `.`, which other dialects of
+    // regular expressions read in another way.
+    .regex(
+      /^[^\n\r\u2028\u2029][^\S\n\r\u2028\u2029]*\S[^\n\r\u2028\u2029]*$/u,
+      'must have at least two characters, and a visible one after the first',
+    )
     .meta({ minLength: 1, maxLength: 64, examples: [createWorldExample.name] })
 
 const maps = { annotations: textMap(), labels: textMap() }

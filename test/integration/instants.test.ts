@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { idOfUid } from '#shared/ids.ts'
+import { groupVersion } from '#shared/resources/group.ts'
+import { aCluster } from '#test/support/cluster.ts'
+import { type ApiProcess, aDatabase, startApi, startOperator } from '#test/support/processes.ts'
+import { aTenant, type Tenant } from '#test/support/tenant.ts'
+import { eventually } from '#test/support/wait.ts'
+
+const cluster = aCluster()
+let api: ApiProcess
+let operator: Awaited<ReturnType<typeof startOperator>>
+let database: Client
+let tenant: Tenant
+let other: Tenant
+let namespace: string
+
+beforeAll(async () => {
+  const databaseUrl = await aDatabase()
+  ;[api, operator] = await Promise.all([startApi({ databaseUrl }), startOperator()])
+  ;[tenant, other] = await Promise.all([aTenant(api.url), aTenant(api.url)])
+  database = new Client(databaseUrl)
+  await database.connect()
+  namespace = `orrery-${tenant.scope.organizationId}`
+  // The first world of a tenant creates its namespace.
+  await cluster.world(namespace, await tenant.world()).exists()
+})
+afterAll(async () => {
+  await database?.end()
+  await Promise.all([api?.stop(), operator?.stop()])
+  await cluster.close()
+})
+
+/** Instants that ISO 8601 allows, but that the database cannot store or gives back as another year. */
+const outside = ['0000-01-01T00:00:00Z', '0049-12-31T00:00:00Z', '1969-12-31T23:59:59Z', '9999-12-31T23:59:59-14:00']
+/** The first and the last instant that is allowed. */
+const limits = ['1970-01-01T00:00:00.000Z', '9999-12-31T23:59:59.999Z']
+
+const keysPath = '/api/organizations/apiKeys/'
+type Key = { documentId: string; displayName: string; expiresAt?: string }
+const readKeys = async (): Promise<Key[]> => {
+  const { status, body } = await tenant.rest.call<Key[]>('GET', keysPath)
+  expect(status).toBe(200)
+  return body
+}
+
+const statusOf = async (of: Tenant, path: string): Promise<number> => (await of.rest.call('GET', path)).status
+
+/** Expects that every read which shows the world succeeds, also for another tenant. */
+const expectReadable = async (id: string): Promise<void> => {
+  for (const path of [`/api/worlds/${id}/`, '/api/worlds/', `/api/worlds/${id}/deployments/`, '/api/worlds/public/'])
+    expect([path, await statusOf(tenant, path)]).toEqual([path, 200])
+  expect(await statusOf(other, '/api/worlds/public/')).toBe(200)
+}
+
+describe.each(outside)('%s is refused', (instant) => {
+  test('as the expiry of an API key', async () => {
+    expect((await tenant.rest.call('POST', keysPath, { displayName: 'k', expiresAt: instant })).status).toBe(400)
+    expect((await tenant.rest.call('POST', keysPath, { displayName: 'k' })).status).toBe(200)
+    const key = (await readKeys())[0]?.documentId ?? expect.fail('no key')
+    expect((await tenant.rest.call('PATCH', `${keysPath}${key}/`, { expiresAt: instant })).status).toBe(400)
+  })
+
+  test.each(['since', 'until'])('as the filter %s of the audit records', async (name) => {
+    expect(await statusOf(tenant, `/api/audit/?${name}=${encodeURIComponent(instant)}`)).toBe(400)
+  })
+
+  test('as the start of a log', async () => {
+    const id = await tenant.world()
+    expect(await statusOf(tenant, `/api/worlds/${id}/logs/?since=${encodeURIComponent(instant)}`)).toBe(400)
+  })
+})
+
+test.each(limits)('%s is an expiry, and is read as it was written', async (expiresAt) => {
+  expect((await tenant.rest.call('POST', keysPath, { displayName: expiresAt, expiresAt })).status).toBe(200)
+  expect((await readKeys()).find(({ displayName }) => displayName === expiresAt)?.expiresAt).toBe(expiresAt)
+})
+
+test.each(outside)('a World of kubectl with startedAt %s is refused, or runs and can be read', async (startedAt) => {
+  const runId = idOfUid('run', crypto.randomUUID())
+  const spec = { displayName: 'By hand', state: 'Running', runId, startedAt }
+  const name = `start-${outside.indexOf(startedAt)}`
+  const labels = { 'orrery.dev/project': tenant.scope.projectId }
+  const made = await cluster.worlds
+    .create({ apiVersion: groupVersion, kind: 'World', metadata: { namespace, name, labels }, spec })
+    .catch((error: Error) => error)
+  if (made instanceof Error) return expect(made.message).toMatch(/spec\.startedAt/)
+  await cluster.pod(namespace, name).becomesReady()
+  const id = idOfUid('world', made.metadata.uid ?? '')
+  await eventually('it is Active in REST', async () => {
+    const { rows } = await database.query<{ phase: string }>('select phase from worlds where id = $1', [id])
+    return rows[0]?.phase === 'Active'
+  })
+  await expectReadable(id)
+})
+
+test('the migration mends the instants that were stored before they were refused', async () => {
+  const id = await tenant.world()
+  await tenant.rest.call('POST', `/api/worlds/${id}/start/`)
+  const file = new URL('../../api/platform/database/migrations/0022_storable_instants.sql', import.meta.url)
+  for (const stored of ['0001-01-01 00:00:00+00 BC', '0049-12-31 00:00:00+00', '10000-01-01 13:59:59+00']) {
+    await database.query('update worlds set started_at = $2 where id = $1', [id, stored])
+    await database.query('update deployments set started_at = $2 where world_id = $1', [id, stored])
+    const mine = [tenant.scope.organizationId, stored]
+    const keys = await database.query('update api_keys set expires_at = $2 where organization_id = $1', mine)
+    expect(keys.rowCount).toBeGreaterThan(0)
+    for (const statement of readFileSync(file, 'utf8').split('--> statement-breakpoint'))
+      await database.query(statement)
+    await expectReadable(id)
+    const expiries = (await readKeys()).map(({ expiresAt }) => expiresAt)
+    expect(new Set(expiries)).toEqual(new Set([stored.startsWith('0') ? limits[0] : limits[1]]))
+  }
+})
