@@ -42,7 +42,7 @@ export type FeedOptions = {
 export const feedPageSize = 100
 /** The shortest and the longest pause after a batch. Changes gather into one message meanwhile. */
 const pausesMs = { shortest: 10, longest: 50 }
-/** The pause for each message of the batch, about three times the time of its write. Feeds so leave time for other work of the thread. */
+/** The pause for each message of a batch: about three times the time of its write, which leaves time for other work. */
 const pausePerMessageMs = 0.02
 /** Returns the pause after a batch that sent this number of messages. */
 export const feedPauseMs = (messages: number): number =>

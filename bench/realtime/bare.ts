@@ -6,7 +6,7 @@ import { listen } from '#shared/operations.ts'
 
 // The baseline of `npm run bench:realtime`: a minimal server that sends every update to every client as a message of
 // its own, without database, subscriptions, permissions or limits. `POST /?from=1&count=64` sends 64 updates.
-// `POST /feed/?n=1&gatherMs=25` takes a change of a world. Changes of that time are one message, encoded once, which is the
+// `POST /feed/?n=1&gatherMs=20` takes a change of a world. Changes of that time are one message, encoded once, which is the
 // least that a feed has to send.
 const sockets = new Map<WebSocket, Duplex>()
 const wss = new WebSocketServer({ noServer: true, perMessageDeflate: false })
