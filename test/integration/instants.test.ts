@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { idOfUid } from '#shared/ids.ts'
-import { groupVersion } from '#shared/resources/group.ts'
 import { aCluster } from '#test/support/cluster.ts'
 import { type ApiProcess, aDatabase, startApi, startOperator } from '#test/support/processes.ts'
 import { aTenant, type Tenant } from '#test/support/tenant.ts'
 import { eventually } from '#test/support/wait.ts'
 
 const cluster = aCluster()
+let databaseUrl: string
 let api: ApiProcess
 let operator: Awaited<ReturnType<typeof startOperator>>
 let database: Client
@@ -17,7 +16,7 @@ let other: Tenant
 let namespace: string
 
 beforeAll(async () => {
-  const databaseUrl = await aDatabase()
+  databaseUrl = await aDatabase()
   ;[api, operator] = await Promise.all([startApi({ databaseUrl }), startOperator()])
   ;[tenant, other] = await Promise.all([aTenant(api.url), aTenant(api.url)])
   database = new Client(databaseUrl)
@@ -46,6 +45,17 @@ const readKeys = async (): Promise<Key[]> => {
 }
 
 const statusOf = async (of: Tenant, path: string): Promise<number> => (await of.rest.call('GET', path)).status
+
+/** Runs kubectl, and reports whether the API server accepted the change. */
+const tryKubectl = (...args: string[]): boolean => {
+  try {
+    cluster.kubectl('-n', namespace, ...args)
+    return true
+  } catch (error) {
+    expect(String(error)).toMatch(/spec\.startedAt/)
+    return false
+  }
+}
 
 /** Expects that every read which shows the world succeeds, also for another tenant. */
 const expectReadable = async (id: string): Promise<void> => {
@@ -77,22 +87,34 @@ test.each(limits)('%s is an expiry, and is read as it was written', async (expir
   expect((await readKeys()).find(({ displayName }) => displayName === expiresAt)?.expiresAt).toBe(expiresAt)
 })
 
-test.each(outside)('a World of kubectl with startedAt %s is refused, or runs and can be read', async (startedAt) => {
-  const runId = idOfUid('run', crypto.randomUUID())
-  const spec = { displayName: 'By hand', state: 'Running', runId, startedAt }
-  const name = `start-${outside.indexOf(startedAt)}`
-  const labels = { 'orrery.dev/project': tenant.scope.projectId }
-  const made = await cluster.worlds
-    .create({ apiVersion: groupVersion, kind: 'World', metadata: { namespace, name, labels }, spec })
-    .catch((error: Error) => error)
-  if (made instanceof Error) return expect(made.message).toMatch(/spec\.startedAt/)
-  await cluster.pod(namespace, name).becomesReady()
-  const id = idOfUid('world', made.metadata.uid ?? '')
-  await eventually('it is Active in REST', async () => {
-    const { rows } = await database.query<{ phase: string }>('select phase from worlds where id = $1', [id])
-    return rows[0]?.phase === 'Active'
+test('a start time by kubectl of a run that the operator has not seen yet leaves the world readable', async () => {
+  await operator.stop()
+  const ids = await Promise.all(outside.map(() => tenant.world()))
+  for (const name of ids) {
+    await tenant.rest.call('POST', `/api/worlds/${name}/start/`)
+    await eventually('it is pushed', async () => (await cluster.worlds.get({ namespace, name })).spec.runId)
+  }
+  await api.stop()
+  const patched = outside.map((startedAt, at) => {
+    const patch = JSON.stringify({ spec: { startedAt } })
+    return tryKubectl('patch', 'world', ids[at] ?? '', '--type=merge', '-p', patch)
   })
-  await expectReadable(id)
+  operator = await startOperator()
+  for (const id of ids) {
+    const pod = cluster.pod(namespace, id)
+    await pod.exists()
+    await pod.becomesReady()
+  }
+  api = await startApi({ databaseUrl, port: Number(new URL(api.url).port) })
+  for (const id of ids) {
+    await eventually('it is Active in REST', async () => {
+      const { rows } = await database.query<{ phase: string }>('select phase from worlds where id = $1', [id])
+      return rows[0]?.phase === 'Active'
+    })
+    await expectReadable(id)
+  }
+  // The API server cannot know the year in UTC.
+  expect(patched).toEqual([false, false, false, true])
 })
 
 test('the migration mends the instants that were stored before they were refused', async () => {
