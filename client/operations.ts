@@ -2380,9 +2380,9 @@ export type Operations = {
       limit?: number
       /** The cursor from the Link header of the previous page. */
       cursor?: string
-      /** Only records of this time or later. */
+      /** Only records of this time or later, in the years 1970 to 9999 in UTC. */
       since?: string
-      /** Only records before this time. */
+      /** Only records before this time, in the years 1970 to 9999 in UTC. */
       until?: string
       /** Only records of changes that arrived this way. */
       door?: 'rest' | 'kubectl' | 'cli' | 'system'
@@ -2485,9 +2485,9 @@ export type Operations = {
       limit?: number
       /** The cursor from the Link header of the previous page. */
       cursor?: string
-      /** Only records of this time or later. */
+      /** Only records of this time or later, in the years 1970 to 9999 in UTC. */
       since?: string
-      /** Only records before this time. */
+      /** Only records before this time, in the years 1970 to 9999 in UTC. */
       until?: string
       /** Only records of changes that arrived this way. */
       door?: 'rest' | 'kubectl' | 'cli' | 'system'

@@ -190,6 +190,7 @@ dependent = {
     "patchLimits": {"/imageRegistries"},
     # The format date-time allows years before 1970, and an offset can move the year after 9999.
     **{operation: {"/expiresAt"} for operation in ("createApiKey", "patchApiKey")},
+    **{operation: {"query:/since", "query:/until"} for operation in ("listAuditRecords", "listPlatformAuditRecords")},
     # The id names a scope that the headers must name as well, or it consists of the name of the scope alone.
     **{
         f"{verb}{kind}": {project, "x-svc-world-id", "path:/id"}

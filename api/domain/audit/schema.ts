@@ -18,8 +18,8 @@ const filterText = (description: string, example: string) =>
 
 /** The query of `GET /api/audit/`. Filters are combined with "and". */
 export const auditQuery = pageQuery.extend({
-  since: filterInstant('Only records of this time or later.'),
-  until: filterInstant('Only records before this time.'),
+  since: filterInstant('Only records of this time or later, in the years 1970 to 9999 in UTC.'),
+  until: filterInstant('Only records before this time, in the years 1970 to 9999 in UTC.'),
   door: z
     .enum(auditDoors)
     .optional()
