@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+import { scramVerifier } from '#api/platform/secrets/scramVerifier.ts'
 import type { Session } from './pool.ts'
 import { SchemaError } from './schemaError.ts'
 
@@ -23,7 +25,9 @@ export const prepareRole = async (
 
 const createRole = async (owner: Owner, role: string, password: string): Promise<void> => {
   try {
-    await owner.query(`create role ${owner.escapeIdentifier(role)} login password ${owner.escapeLiteral(password)}`)
+    // Postgres logs a statement that fails.
+    const verifier = owner.escapeLiteral(scramVerifier(password, randomBytes(16)))
+    await owner.query(`create role ${owner.escapeIdentifier(role)} login password ${verifier}`)
   } catch (error) {
     const { code } = error as { code?: string }
     if (code === roleExists) return
