@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -122,6 +122,13 @@ export const runOrrery = (args: readonly string[], env: Record<string, string>) 
   })
   return { status, stdout, stderr }
 }
+
+/** Runs the command `orrery` like `runOrrery`, while proxies and simulators of this process go on. Returns its output. */
+export const runOrreryBeside = (args: readonly string[], env: Record<string, string>): Promise<string> =>
+  new Promise((resolve) => {
+    const options = { env: { PATH: process.env.PATH ?? '', ...env }, timeout: 120_000 * patience }
+    execFile(process.execPath, [programOf('orrery'), ...args], options, (_, stdout, stderr) => resolve(stdout + stderr))
+  })
 
 const sources = { api: 'api/main.ts', operator: 'operator/main.ts', orrery: 'api/orrery.ts' } as const
 
