@@ -153,4 +153,6 @@ const startNode = (
     logFile,
     ready: async (signal) => (await fetch(`${url}/readyz`, { signal })).ok,
     readyTimeoutMs: 120_000 * patience,
+    // Also for a process that is suspended.
+    deathSignal: 'SIGKILL',
   })
