@@ -103,20 +103,6 @@ const acceptRestores = async (signal: AbortSignal): Promise<void> => {
   }
 }
 
-/** Resolves what a restore left. Returns the output of the adoption. */
-const resolve = (elsewhere: string): Promise<string> => {
-  const { worlds } = harness.simulator
-  return resolveRestore({
-    sync,
-    elsewhere,
-    deleteWorld: (ref) => {
-      print(`deleted the copy ${ref.namespace}/${ref.name}`)
-      return worlds.delete(ref)
-    },
-    worldNames: async (namespace) => (await worlds.list({ namespace })).items.map(({ metadata }) => metadata.name),
-  })
-}
-
 /** Returns the ids of the bots of an organization that are not deleted. */
 const readBots = async (organizationId: string): Promise<string[]> => {
   const { rows } = await harness.db.execute<{ id: string }>(sql`
@@ -171,7 +157,7 @@ test.each(seeds)('seed %i: rows, resources and pods agree, and nothing is lost',
       async () => {
         const differences = await readDifferences({ ...harness, namespace })
         if (differences.length === 0) return true
-        const output = model.wasRestored ? await resolve(elsewhere) : ''
+        const output = model.wasRestored ? await resolveRestore(sync, system, model, differences) : ''
         throw new Error([...differences, output].join('\n'))
       },
       { timeoutMs: settleMs },

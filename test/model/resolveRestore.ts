@@ -1,33 +1,52 @@
-import { change } from './model.ts'
+import { orAbsent } from '#test/crash/until.ts'
+import { change, type Model, type System } from './model.ts'
 
-type Resolver = {
-  /** Runs `orrery sync`, and returns its output. */
-  readonly sync: (...args: string[]) => Promise<string>
-  /** Deletes a World with kubectl. */
-  readonly deleteWorld: (ref: { namespace: string; name: string }) => Promise<unknown>
-  /** Returns the names of the Worlds in a namespace. */
-  readonly worldNames: (namespace: string) => Promise<readonly string[]>
-  /** The namespace with the copies. */
-  readonly elsewhere: string
-}
+/** Runs `orrery sync`, and returns its output. */
+type Sync = (...args: string[]) => Promise<string>
 
 /**
  * Resolves what a restore leaves to an administrator, as docs/recovery.md says. Returns the output of the last adoption, which
  * names what could not be adopted yet.
  */
-export const resolveRestore = async ({ sync, deleteWorld, worldNames, elsewhere }: Resolver): Promise<string> => {
+export const resolveRestore = async (
+  sync: Sync,
+  { simulator, elsewhere }: Pick<System, 'simulator' | 'elsewhere'>,
+  model: Model,
+  differences: readonly string[],
+): Promise<string> => {
   for (const args of [['accept'], ['release', '--all']]) await sync(...args)
   const output = await sync('adopt', '--all')
-  for (const [, namespace = '', name = ''] of output.matchAll(/ is not adopted: (\S+)\/(\S+) has the id /g)) {
-    // The API did not make what is outside of the organization.
-    if (namespace === elsewhere) await change(() => deleteWorld({ namespace, name }))
+  for (const { namespace, name } of resourcesIn(output, /^\S+ is not adopted: (\S+)\/(\S+) has the id /gm)) {
+    // The API made nothing outside of the organization.
+    if (namespace === elsewhere) await change(() => simulator.worlds.delete({ namespace, name }))
   }
-  const removed = [...output.matchAll(/^(\S+) is not adopted: It was deleted over REST/gm)].map(([, name = '']) => name)
-  for (const [, namespace = '', name = '', world = ''] of output.matchAll(
-    /^(\S+)\/(\S+) is not adopted: The World (\S+) has not been adopted/gm,
-  )) {
-    if (!(await worldNames(namespace)).includes(world)) removed.push(`${namespace}/${name}`)
+  const removed = resourcesIn(output, /^(\S+)\/(\S+) is not adopted: It was deleted over REST/gm)
+  for (const bots of resourcesIn(output, /^(\S+)\/(\S+) is not adopted: The World /gm)) {
+    if (await haveLostTheirWorld(simulator, model, bots)) removed.push(bots)
   }
-  if (removed.length > 0) await sync('remove', ...removed)
+  if (removed.length > 0) await sync('remove', ...removed.map(({ namespace, name }) => `${namespace}/${name}`))
+  for (const bots of resourcesIn(differences.join('\n'), /^BotDeployment (\S+)\/(\S+): It has no row\./gm)) {
+    if (await haveLostTheirWorld(simulator, model, bots)) await change(() => simulator.botDeployments.delete(bots))
+  }
   return output
+}
+
+type Ref = { readonly namespace: string; readonly name: string }
+
+const resourcesIn = (text: string, pattern: RegExp): Ref[] =>
+  [...text.matchAll(pattern)].map(([, namespace = '', name = '']) => ({ namespace, name }))
+
+/** Reports whether bots wait for a world that the restores took away: it neither exists nor must exist. */
+const haveLostTheirWorld = async (
+  { worlds, botDeployments }: System['simulator'],
+  model: Model,
+  { namespace, name }: Ref,
+): Promise<boolean> => {
+  const bots = await orAbsent(botDeployments.get({ namespace, name }))
+  if (bots === undefined) return false
+  const { worldName } = bots.spec
+  const isExpected = [...model.worlds.values()].some(
+    ({ expected, resourceName }) => resourceName === worldName && expected === 'exists',
+  )
+  return !isExpected && (await orAbsent(worlds.get({ namespace, name: worldName }))) === undefined
 }
