@@ -12,14 +12,21 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
 const address = join(dir, 'service.sock')
 const service = `require('node:net').connect(${JSON.stringify(address)})`
-const program = `
+const programOf = (code: string, more: object): string => `
   import { startService } from ${JSON.stringify(fileURLToPath(new URL('process.ts', import.meta.url)))}
   await startService({
-    name: 'example', command: process.execPath, args: ['-e', ${JSON.stringify(service)}],
+    name: 'example', command: process.execPath, args: ['-e', ${JSON.stringify(code)}],
     logFile: ${JSON.stringify(join(dir, 'example.log'))}, ready: async () => true, readyTimeoutMs: 60_000,
+    ...${JSON.stringify(more)},
   })`
 
-test.runIf(process.platform === 'linux')('a service ends when the process that started it is killed', async () => {
+test.runIf(process.platform === 'linux').each([
+  { title: 'a service', program: programOf(service, {}) },
+  {
+    title: 'a service that ignores its stop signal',
+    program: programOf(`process.on('SIGTERM', () => undefined); ${service}`, { deathSignal: 'SIGKILL' }),
+  },
+])('$title ends when the process that started it is killed', async ({ program }) => {
   const server = createServer().listen(address)
   await once(server, 'listening')
   const parent = spawn(process.execPath, ['--input-type=module', '--eval', program], { stdio: 'inherit' })

@@ -29,6 +29,8 @@ export type ServiceOptions = {
   readyTimeoutMs: number
   /** The signal that ends the process. Default: SIGTERM. */
   stopSignal?: NodeJS.Signals
+  /** The signal that the process gets on Linux when this process ends without stopping it. Default: `stopSignal`. */
+  deathSignal?: NodeJS.Signals | undefined
   /** The account to run as. Only root may set it. */
   uid?: number
   gid?: number
@@ -44,13 +46,14 @@ const lastLines = 12
 
 /**
  * Starts a child process in its own session, so that Ctrl-C reaches only the parent, which stops it in order. Resolves when
- * it is ready. On Linux it gets the stop signal when this process ends, even by SIGKILL. Throws an error with the end of its
+ * it is ready. On Linux it gets a signal when this process ends, even by SIGKILL. Throws an error with the end of its
  * log if it cannot be started, ends first or is not ready in time.
  */
 export const startService = async (options: ServiceOptions): Promise<Service> => {
   mkdirSync(dirname(options.logFile), { recursive: true })
   const log = openSync(options.logFile, 'a')
-  const { command, args } = endsWithThisProcess(options.command, options.args, options.stopSignal)
+  const deathSignal = options.deathSignal ?? options.stopSignal
+  const { command, args } = endsWithThisProcess(options.command, options.args, deathSignal)
   const child = spawn(command, args, {
     detached: true,
     stdio: ['ignore', log, log],

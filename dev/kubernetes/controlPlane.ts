@@ -150,8 +150,13 @@ const startEtcd = async (options: ControlPlaneOptions, port: number): Promise<Se
     logFile: join(logDir, 'etcd.log'),
     ready: async (signal) => (await fetch(`${url}/health`, { signal })).ok,
     readyTimeoutMs: 120_000,
+    deathSignal: deathSignalOf(options),
   })
 }
+
+/** An API server that gets SIGTERM waits for its clients and for etcd. Only data that is kept needs an orderly end. */
+const deathSignalOf = ({ durable }: ControlPlaneOptions): NodeJS.Signals | undefined =>
+  durable ? undefined : 'SIGKILL'
 
 const servingFiles = async (pki: Pki, advertiseAddress: string) => ({
   server: await pki.server('kube-apiserver', [
@@ -203,6 +208,7 @@ const startApiServer = (
     logFile: join(options.logDir, 'kube-apiserver.log'),
     ready: () => readyz(port, pki.caFile, join(options.dir, 'pki')),
     readyTimeoutMs: 180_000,
+    deathSignal: deathSignalOf(options),
   })
 }
 

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createDatabase, forgetPostgres, inSession, startPostgres } from '#dev/postgres.ts'
 import { findPostgresTools } from '#dev/programs.ts'
 import { withDefined } from '#shared/optional.ts'
+import { apiFinalizer, groupVersion, labels } from '#shared/resources/group.ts'
 import { aCluster } from '#test/support/cluster.ts'
 import { type ApiProcess, aDatabase, runOrrery, startApi, startOperator } from '#test/support/processes.ts'
 import { createRest, type WorldBody } from '#test/support/rest.ts'
@@ -173,6 +174,60 @@ test('a frozen row can keep its own settings, an orphan can be removed, and a fr
   })
   await isSettled()
   await isResolved()
+})
+
+test('an orphan whose id a copy elsewhere has too is adopted once the copy is deleted, as the command says', async () => {
+  const tenant = await aTenant(api.url)
+  const namespace = namespaceOf(tenant)
+  const elsewhere = 'copies-of-worlds'
+  cluster.kubectl('create', 'namespace', elsewhere)
+  let created = ''
+  await withRestoreAfter(async () => {
+    created = await tenant.world({ name: 'Created later' })
+    await isSettled()
+    const { spec } = await cluster.worlds.get({ namespace, name: created })
+    const metadata = { namespace: elsewhere, name: created }
+    await cluster.worlds.create({ apiVersion: groupVersion, kind: 'World', metadata, spec })
+  })
+  await eventually('the finding', async () => (await readStatus()).findings.length === 1)
+  const refusal =
+    `${namespace}/${created} is not adopted: ${elsewhere}/${created} has the id ${created} too. ` +
+    'Delete the one that the API did not make with kubectl, and adopt again.'
+  expect(sync('adopt', '--all')).toMatchObject({ status: 1, text: expect.stringContaining(refusal) })
+  expect((await tenant.rest.call('GET', `/api/worlds/${created}/`)).status).toBe(404)
+
+  cluster.kubectl('-n', elsewhere, 'delete', 'world', created)
+  expect(sync('adopt', '--all')).toEqual({ status: 0, text: `${namespace}/${created} is adopted.\n` })
+  await isSettled()
+  await isResolved()
+  expect((await world(tenant, created)).name).toBe('Created later')
+})
+
+test('an orphan is adopted under its own id, whatever its labels say', async () => {
+  const tenant = await aTenant(api.url)
+  const namespace = namespaceOf(tenant)
+  const byHand = 'made-by-hand'
+  let [created, adopted] = ['', '']
+  await withRestoreAfter(async () => {
+    created = await tenant.world({ name: 'Created later' })
+    const metadata = { namespace, name: byHand, labels: { [labels.project]: tenant.scope.projectId } }
+    const spec = { displayName: 'Made by hand' }
+    await cluster.worlds.create({ apiVersion: groupVersion, kind: 'World', metadata, spec })
+    adopted = await eventually('the id', async () => {
+      const { metadata: seen, status } = await cluster.worlds.get({ namespace, name: byHand })
+      return seen.finalizers?.includes(apiFinalizer) && status?.worldId
+    })
+    await isSettled()
+    for (const name of [created, byHand]) {
+      cluster.kubectl('-n', namespace, 'label', '--overwrite', 'world', name, `${labels.worldId}=wld-${'0'.repeat(26)}`)
+    }
+  })
+  await eventually('the findings', async () => (await readStatus()).findings.length === 2)
+  expect(sync('adopt', '--all').status).toBe(0)
+  await isSettled()
+  await isResolved()
+  const names = [await world(tenant, created), await world(tenant, adopted)].map(({ name }) => name)
+  expect(names).toEqual(['Created later', 'Made by hand'])
 })
 
 test('an organization that the restored database does not know is listed by its worlds, and is adopted with them', async () => {

@@ -1,5 +1,6 @@
 import { inSession } from '#dev/postgres.ts'
 import { getServers } from '#test/support/servers.ts'
+import { eventually } from '#test/support/wait.ts'
 
 /** Creates the backup of a database, beside it on the same server, and its restore. Both end all its sessions. */
 export const createDatabaseBackup = (databaseUrl: string) => {
@@ -10,10 +11,18 @@ export const createDatabaseBackup = (databaseUrl: string) => {
     epoch += 1
     await inSession(getServers().postgresAdminUrl, async (session) => {
       await session.query(`alter database ${from} allow_connections false`)
-      await session.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [from])
-      await session.query(`drop database if exists ${to} with (force)`)
-      await session.query(`create database ${to} template ${from}`)
-      for (const each of [from, to]) await session.query(`alter database ${each} allow_connections true`)
+      try {
+        await eventually(`${to} is a copy of ${from}`, async () => {
+          // A session that began before connections were refused may become visible only now.
+          await session.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [from])
+          await session.query(`drop database if exists ${to} with (force)`)
+          await session.query(`create database ${to} template ${from}`)
+          return true
+        })
+        await session.query(`alter database ${to} allow_connections true`)
+      } finally {
+        await session.query(`alter database ${from} allow_connections true`)
+      }
     })
     epoch += 1
   }

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { KubeError } from '#shared/kube/errors.ts'
 import { readDifferences } from '#test/support/differences.ts'
-import { runOrrery } from '#test/support/processes.ts'
+import { runOrreryBeside } from '#test/support/processes.ts'
 import { createRest, inNewProject } from '#test/support/rest.ts'
 import { drawSeed } from '#test/support/seed.ts'
 import { eventually } from '#test/support/wait.ts'
@@ -11,11 +11,14 @@ import { seeded } from '#test/support/writers.ts'
 import { runSequence } from './actions.ts'
 import { startHarness } from './harness.ts'
 import type { Expectation, Model, System } from './model.ts'
+import { resolveRestore } from './resolveRestore.ts'
 
 const firstSeed = drawSeed('ORRERY_MODEL_SEED')
 const seeds = Array.from({ length: Number(process.env.ORRERY_MODEL_SEEDS ?? 10) }, (_, at) => firstSeed + at)
 const length = Number(process.env.ORRERY_MODEL_ACTIONS ?? 40)
 const settleMs = 120_000
+
+const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
 type Harness = Awaited<ReturnType<typeof startHarness>>
 let harness: Harness
@@ -87,24 +90,17 @@ const watchInvariants = (organizationId: string, signal: AbortSignal): Promise<s
 }
 
 /** Runs a command of `orrery sync`, and returns its output. */
-const sync = (...args: string[]): string =>
-  runOrrery(['sync', ...args], { ORRERY_DATABASE_URL: harness.databaseUrl, KUBECONFIG: harness.apiKubeconfig }).stdout
+const sync = (...args: string[]): Promise<string> =>
+  runOrreryBeside(['sync', ...args], { ORRERY_DATABASE_URL: harness.databaseUrl, KUBECONFIG: harness.apiKubeconfig })
 
 /** Accepts the restored cluster whenever the API refuses it. Until then nothing is pushed, and no deletion ends. */
 const acceptRestores = async (signal: AbortSignal): Promise<void> => {
   while (!signal.aborted) {
     const isRefused = sql`select from cluster_states where refusal is not null`
     const refused = await harness.db.execute(isRefused).catch(() => undefined)
-    if ((refused?.rows.length ?? 0) > 0) sync('accept')
+    if ((refused?.rows.length ?? 0) > 0) await sync('accept')
     await delay(500)
   }
-}
-
-/** Resolves what a restore leaves to an administrator, as docs/recovery.md says. Orphans of deleted rows are removed. */
-const resolveRestore = (): void => {
-  for (const args of [['accept'], ['release', '--all']]) sync(...args)
-  const deleted = [...sync('adopt', '--all').matchAll(/^(\S+) is not adopted: It was deleted over REST/gm)]
-  if (deleted.length > 0) sync('remove', ...deleted.map(([, name = '']) => name))
 }
 
 /** Returns the ids of the bots of an organization that are not deleted. */
@@ -154,14 +150,15 @@ test.each(seeds)('seed %i: rows, resources and pods agree, and nothing is lost',
   const accepting = acceptRestores(over.signal)
   const done = await runSequence({ system, model, random: seeded(seed) }, length)
   const history = `seed ${seed}, ${replicas} replicas: ${done.join(', ')}`
+  print(history)
   try {
     await eventually(
       `agreement after ${history}`,
       async () => {
         const differences = await readDifferences({ ...harness, namespace })
-        if (differences.length > 0 && model.wasRestored) resolveRestore()
-        if (differences.length > 0) throw new Error(differences.join('\n'))
-        return true
+        if (differences.length === 0) return true
+        const output = model.wasRestored ? await resolveRestore(sync, system, model, differences) : ''
+        throw new Error([...differences, output].join('\n'))
       },
       { timeoutMs: settleMs },
     )

@@ -25,5 +25,6 @@ export const startNamespaceController = async (
     // Without a port nothing tells when it is ready.
     ready: async () => true,
     readyTimeoutMs: 5_000,
+    deathSignal: 'SIGKILL',
   })
 }

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -123,6 +123,13 @@ export const runOrrery = (args: readonly string[], env: Record<string, string>) 
   return { status, stdout, stderr }
 }
 
+/** Runs the command `orrery` like `runOrrery`, while proxies and simulators of this process go on. Returns its output. */
+export const runOrreryBeside = (args: readonly string[], env: Record<string, string>): Promise<string> =>
+  new Promise((resolve) => {
+    const options = { env: { PATH: process.env.PATH ?? '', ...env }, timeout: 120_000 * patience }
+    execFile(process.execPath, [programOf('orrery'), ...args], options, (_, stdout, stderr) => resolve(stdout + stderr))
+  })
+
 const sources = { api: 'api/main.ts', operator: 'operator/main.ts', orrery: 'api/orrery.ts' } as const
 
 /** Returns the file of a program: the bundle, or the source with `ORRERY_TEST_SOURCE`. */
@@ -146,4 +153,6 @@ const startNode = (
     logFile,
     ready: async (signal) => (await fetch(`${url}/readyz`, { signal })).ok,
     readyTimeoutMs: 120_000 * patience,
+    // Also for a process that is suspended.
+    deathSignal: 'SIGKILL',
   })

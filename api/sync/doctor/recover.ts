@@ -14,12 +14,14 @@ import { ownsNamespace } from '#api/sync/pull/ownership.ts'
 import { desiredBotSpec, desiredSpec } from '#api/sync/rows/desired.ts'
 import { organizationOf } from '#api/sync/rows/identity.ts'
 import { findRowId, lockSynced, type SyncedRow } from '#api/sync/rows/synced.ts'
+import { isId } from '#shared/ids.ts'
 import type { Client } from '#shared/kube/client.ts'
 import { type KubeObject, type ObjectMeta, objectKey } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { labels } from '#shared/resources/group.ts'
 import { readBots, readWorld } from '#shared/resources/read.ts'
+import { botDeploymentIdOf, worldIdOf } from '#shared/resources/resourceId.ts'
 import type { World, WorldSpec } from '#shared/resources/world.ts'
 import { restoreOrganization } from './lostOrganization.ts'
 
@@ -84,21 +86,21 @@ export const adoptOrphan = async (deps: RecoveryDeps, finding: Finding): Promise
   const organizationId = organizationOf(deps.namespacePrefix, finding.namespace)
   if (organizationId === undefined) throw new Error(`The namespace ${finding.namespace} belongs to no organization.`)
   await restoreOrganization(deps, organizationId)
-  const world = finding.kind === 'world' ? await readLive(deps.worlds, finding) : undefined
-  const bots = finding.kind === 'bot' ? await readLive(deps.bots, finding) : undefined
-  if (world !== undefined) await requireOnlyClaim(deps.worlds, world.metadata, labels.worldId)
-  if (bots !== undefined) await requireOnlyClaim(deps.bots, bots.metadata, labels.botDeploymentId)
+  const world = finding.kind === 'world' ? readWorld(await readLive(deps.worlds, finding)).resource : undefined
+  const bots = finding.kind === 'bot' ? readBots(await readLive(deps.bots, finding)).resource : undefined
+  if (world !== undefined) await requireOnlyClaim(deps.worlds, withWorldId(world), labels.worldId)
+  if (bots !== undefined) await requireOnlyClaim(deps.bots, withBotsId(bots), labels.botDeploymentId)
   try {
     await deps.db.transaction(async (tx) => {
       if ((await findRowId(tx, finding.kind, { ...finding, organizationId, cluster: deps.cluster })) !== undefined) {
         await refuseDeletedRow(tx, finding)
       }
       if (world !== undefined) {
-        const row = await adoptWorld(deps, tx, organizationId, readWorld(world).resource)
+        const row = await adoptWorld(deps, tx, organizationId, world)
         await recordRecovery(deps, tx, finding, { action: 'adopt', row })
       }
       if (bots !== undefined) {
-        const row = await adoptBots(deps, tx, organizationId, readBots(bots).resource)
+        const row = await adoptBots(deps, tx, organizationId, bots)
         await recordRecovery(deps, tx, finding, { action: 'adopt', row })
       }
     })
@@ -109,22 +111,23 @@ export const adoptOrphan = async (deps: RecoveryDeps, finding: Finding): Promise
 }
 
 /**
- * Throws if another resource has the same id as its name or label. Either may be a tenant's imitation, and a person must
- * decide.
+ * Throws if another resource has the id, which is given as the name, as its name or label. Either may be a tenant's imitation,
+ * and a person must decide.
  */
 const requireOnlyClaim = async <T extends KubeObject>(
   client: Client<T>,
-  metadata: ObjectMeta,
+  { name: id, uid }: ObjectMeta,
   label: string,
 ): Promise<void> => {
-  const { name: id } = withId(metadata, label)
   const [named, labelled] = await Promise.all([
     client.list({ fieldSelector: `metadata.name=${id}` }),
     client.list({ labelSelector: `${label}=${id}` }),
   ])
-  const rival = [...named.items, ...labelled.items].find((other) => other.metadata.uid !== metadata.uid)
+  const rival = [...named.items, ...labelled.items].find((other) => other.metadata.uid !== uid)
   if (rival === undefined) return
-  throw new Error(`${objectKey(rival)} has the id ${id} too. Delete the resource that the API did not make.`)
+  throw new Error(
+    `${objectKey(rival)} has the id ${id} too. Delete the one that the API did not make with kubectl, and adopt again.`,
+  )
 }
 
 /** Throws if the name is the id of a deleted row, whose resource came back with a restore of the cluster. */
@@ -142,11 +145,12 @@ const adoptWorld = async (
   deps: RecoveryDeps,
   tx: Transaction,
   organizationId: string,
-  { metadata, spec }: World,
+  world: World,
 ): Promise<WorldRow> => {
+  const { metadata, spec } = world
   const row = await insertNewWorld(deps, tx, {
     organizationId,
-    metadata: await withProject(tx, organizationId, withId(metadata, labels.worldId)),
+    metadata: await withProject(tx, organizationId, withWorldId(world)),
     spec,
   })
   const { id, applied } = row
@@ -165,13 +169,10 @@ const adoptBots = async (
   deps: RecoveryDeps,
   tx: Transaction,
   organizationId: string,
-  { metadata, spec }: BotDeployment,
+  bots: BotDeployment,
 ): Promise<BotRow> => {
-  const row = await insertNewBots(deps, tx, {
-    organizationId,
-    metadata: withId(metadata, labels.botDeploymentId),
-    spec,
-  })
+  const { metadata, spec } = bots
+  const row = await insertNewBots(deps, tx, { organizationId, metadata: withBotsId(bots), spec })
   const { id, applied } = row
   const revision = spec.revision ?? row.revision
   await tx
@@ -182,11 +183,16 @@ const adoptBots = async (
   return row
 }
 
-/** Returns the metadata with the id of the label as its name, from which the row gets its id. */
-const withId = (metadata: ObjectMeta, label: string): ObjectMeta => ({
-  ...metadata,
-  name: metadata.labels?.[label] ?? metadata.name,
-})
+/**
+ * Returns the metadata of a World with its id as the name, from which the row gets its id. A name that is an id is that id, as
+ * for pull. Labels may be edited with kubectl.
+ */
+const withWorldId = ({ metadata, ...world }: World): ObjectMeta =>
+  isId('world', metadata.name) ? metadata : { ...metadata, name: worldIdOf({ metadata, ...world }) }
+
+/** Returns the metadata of a BotDeployment with its id as the name, like that of a World. */
+const withBotsId = ({ metadata, ...bots }: BotDeployment): ObjectMeta =>
+  isId('bot', metadata.name) ? metadata : { ...metadata, name: botDeploymentIdOf({ metadata, ...bots }) }
 
 /** Returns the metadata without a project that does not exist, so that the world goes to the project "default". */
 const withProject = async (tx: Transaction, organizationId: string, metadata: ObjectMeta): Promise<ObjectMeta> => {
