@@ -71,7 +71,7 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
   const { db, close } = openDatabase(config.database)
   const partitions = () => maintainAllPartitions({ db, log }, config)
   const registry = new Registry()
-  registerProcessMetrics(registry)
+  registerProcessMetrics(registry, { eventLoopMs: 100 })
   const newId = createIdSource({ now: systemClock.now })
   const profiles = await loadApiProfiles(config, log)
   const tracing = await openTracing(config.tracing, log)

@@ -7,6 +7,12 @@ export const nodeFlags = ['--max-semi-space-size=8', '--max-old-space-size=1024'
 
 /**
  * The Node flags of the operator. It works little and lives long, so V8 collects its garbage early. `--optimize-for-size` also
- * limits the young generation to 1 MiB.
+ * limits the young generation to 1 MiB. Without V8's middle compiler, Maglev, it needs 7 MiB less and about as much CPU.
  */
-export const operatorNodeFlags = [...nodeFlags, '--optimize-for-size']
+export const operatorNodeFlags = [...nodeFlags, '--optimize-for-size', '--no-maglev']
+
+/**
+ * The environment of the operator's allocator. With it, glibc returns each freed block of this size to the system. By default,
+ * the memory of the first lists stays with the process.
+ */
+export const operatorMalloc = { MALLOC_MMAP_THRESHOLD_: '131072' }

@@ -8,7 +8,7 @@ import { startCluster } from './clusters/index.ts'
 import type { ClusterNode } from './clusters/types.ts'
 import { installManifests } from './kubernetes/manifests.ts'
 import type { NodeChoice } from './node/types.ts'
-import { nodeFlags, operatorNodeFlags } from './nodeFlags.ts'
+import { nodeFlags, operatorMalloc, operatorNodeFlags } from './nodeFlags.ts'
 import { freePort } from './ports.ts'
 import { apiRoleUrl, createDatabase, startPostgres } from './postgres.ts'
 import { type Service, startService } from './process.ts'
@@ -109,6 +109,7 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
         ...logs.api,
       }),
       superviseMain('operator', `http://127.0.0.1:${metrics.operator}`, {
+        ...operatorMalloc,
         ORRERY_MEMORY_REQUEST_RATIO: requestRatio,
         // The images of this machine's node are imported, and are in no registry.
         ORRERY_IMAGE_PULL_POLICY: 'IfNotPresent',

@@ -58,7 +58,8 @@ type Parts = {
 
 const openParts = async (config: OperatorConfig, log: Log): Promise<Parts> => {
   const registry = new Registry()
-  registerProcessMetrics(registry)
+  // The operator is idle most of the time, and a delay below a second matters to nobody.
+  registerProcessMetrics(registry, { eventLoopMs: 1_000 })
   const metrics = createKubeMetrics(registry)
   const serverTime = createServerTime(systemClock, (aheadMs) =>
     log.warn({ aheadMs }, "the clock of this machine differs from the API server's; using the API server's time"),

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { startCluster } from '#dev/clusters/index.ts'
 import type { ClientLimits } from '#dev/kubernetes/controlPlane.ts'
 import { installManifests } from '#dev/kubernetes/manifests.ts'
-import { operatorNodeFlags } from '#dev/nodeFlags.ts'
+import { operatorMalloc, operatorNodeFlags } from '#dev/nodeFlags.ts'
 import { freePort } from '#dev/ports.ts'
 import { startService } from '#dev/process.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
@@ -55,10 +55,11 @@ export const openCluster = async (progress: (line: string) => void, clientLimits
       const service = await startService({
         name: 'operator',
         command: process.execPath,
-        // The bundle, as it is deployed, with the flags of `npm start`.
+        // The bundle, as it is deployed, with the flags and the allocator of `npm start`.
         args: [...operatorNodeFlags, 'dist/operator.mjs'],
         logFile: join(logDir, `operator-${identity}.log`),
         env: {
+          ...operatorMalloc,
           KUBECONFIG: cluster.operatorKubeconfig,
           ORRERY_LOG_LEVEL: 'warn',
           ORRERY_METRICS_PORT: String(port),

@@ -18,7 +18,7 @@ type WithConditions = { conditions?: Condition[] | undefined; worldId?: string |
 /** Returns the operator's part of a status, with its conditions sorted by type. */
 export const ownStatus = <Status extends WithConditions>(status: Status | undefined): object => {
   const { worldId: _, ...own }: WithConditions = status ?? {}
-  return { ...own, conditions: ownConditions(status?.conditions).sort((a, b) => a.type.localeCompare(b.type)) }
+  return { ...own, conditions: ownConditions(status?.conditions).sort((a, b) => (a.type < b.type ? -1 : 1)) }
 }
 
 /**
