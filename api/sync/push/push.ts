@@ -6,7 +6,9 @@ import { prepared } from '#api/platform/database/prepared.ts'
 import { type Claimed, claimMarks, organizationOfMark, redirectMark, retryLater } from '#api/platform/outbox/outbox.ts'
 import type { ClusterGate } from '#api/sync/clusters/clusterGate.ts'
 import { toMergePatch } from '#api/sync/merge/leaves.ts'
+import { isCurrent } from '#api/sync/merge/observe.ts'
 import { type createNamespaces, isTerminatingNamespace } from '#api/sync/namespaces/namespace.ts'
+import { isSettled } from '#api/sync/pull/syncedCondition.ts'
 import { type Desired, desiredBots, desiredWorld, withTraceparent } from '#api/sync/rows/desired.ts'
 import { type Echoes, echoOf } from '#api/sync/rows/echoes.ts'
 import {
@@ -223,6 +225,8 @@ const pushWorld = (deps: PushDeps, { claimed, world }: Claim, traceparent: strin
     row: world,
     readAgain: async () => (await worldsQuery(deps.db).execute({ ids: [claimed.id] }))[0],
     toDesired: (row) => desiredWorld(row, deps.namespacePrefix),
+    isStatusRead: (row, applied) =>
+      applied.status === undefined || (!isCurrent(row, applied.status) && isSettled(applied, row, row.id)),
     merge: deps.merge.world,
   })
 
@@ -235,6 +239,7 @@ const pushBots = (deps: PushDeps, { claimed, bots }: Claim, traceparent: string 
     row: bots,
     readAgain: async () => (await botsQuery(deps.db).execute({ ids: [claimed.id] }))[0],
     toDesired: (row) => desiredBots(row, deps.namespacePrefix),
+    isStatusRead: (_, { status }) => status === undefined,
     merge: deps.merge.bot,
   })
 
@@ -249,6 +254,8 @@ type Target<T, Row, Spec> = {
   readonly row: Row | undefined
   readonly readAgain: () => Promise<Row | undefined>
   readonly toDesired: (row: Row) => Desired<Spec>
+  /** Reports whether pull would read nothing from the status of the applied resource. */
+  readonly isStatusRead: (row: Row, applied: T) => boolean
   readonly merge: (live: T) => Promise<void>
 }
 
@@ -293,7 +300,8 @@ const pushRow = async <T extends KubeObject & { spec: Revisioned }, Row extends 
     })
   await clearWaitingMessage(deps.db, kind, row)
   deps.log.info({ [kind]: row.id, revision: row.revision }, 'push: applied')
-  return { kind, row, spec: desired.spec, metadata: applied.metadata, echo: echoOf(applied, desired.spec) }
+  const echo = echoOf(applied, desired.spec, target.isStatusRead(row, applied))
+  return { kind, row, spec: desired.spec, metadata: applied.metadata, echo }
 }
 
 /** Reports whether the API server does not know the kind. A missing namespace is named in the answer. */
