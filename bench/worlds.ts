@@ -14,17 +14,20 @@ import { watchReady } from './watch.ts'
  */
 export const startWorlds = async (stack: StackInfo, count: number): Promise<Row[]> => {
   const scope: Record<string, string> = {}
-  const call = async (path: string, body?: object): Promise<Record<string, string>> => {
+  const call = async (path: string, body?: object, method = 'POST'): Promise<Record<string, string>> => {
     const answer = await fetch(`${stack.apiUrl}${path}`, {
-      method: 'POST',
+      method,
       headers: { 'x-api-key': stack.rootApiKey, ...scope, ...(body ? { 'content-type': 'application/json' } : {}) },
       ...(body ? { body: JSON.stringify(body) } : {}),
     })
     const text = await answer.text()
-    if (!answer.ok) throw new Error(`POST ${path}: ${answer.status} ${text}`)
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
     return text === '' ? {} : JSON.parse(text)
   }
-  scope['x-svc-organization-id'] = (await call('/api/organizations/', { name: 'Bench' })).organizationId ?? ''
+  const { organizationId = '' } = await call('/api/organizations/', { name: 'Bench' })
+  scope['x-svc-organization-id'] = organizationId
+  const limits = { maxWorlds: count, maxRunningCapacity: count * capacity }
+  await call(`/api/organizations/${organizationId}/limits/`, limits, 'PATCH')
   scope['x-svc-project-id'] = (await call('/api/organizations/projects/', { name: 'Bench' })).projectId ?? ''
   const ids: string[] = []
   for (let made = 0; made < count; made += 1) {
@@ -71,6 +74,8 @@ export const startWorlds = async (stack: StackInfo, count: number): Promise<Row[
 }
 
 const limitMs = 120_000
+/** No run of a new world has a larger capacity. */
+const capacity = 100
 
 /** Subscribes to the worlds of a project, and records when each was first Active in it. */
 const watchFeed = async (stack: StackInfo, scope: Readonly<Record<string, string>>, names: readonly string[]) => {

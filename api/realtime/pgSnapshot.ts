@@ -1,3 +1,5 @@
+import { pauseAfter } from '#api/platform/fairness/pause.ts'
+
 /**
  * The highest number of changes that one poll delivers. With more changes, reading the topics again costs less, and the
  * memory of a poll stays bounded.
@@ -17,14 +19,14 @@ export const parseSnapshot = (text: string): UnseenTransactions => {
   return { xmax, inProgress: list === '' ? [] : list.split(',') }
 }
 
-/** The poll interval is 5 ms after a recent change, and 50 ms otherwise. */
+/** The poll interval is 5 ms after a recent change, longer if polls take long, and 50 ms without a recent change. */
 const activeMs = 5
 const idleMs = 50
 const staysActiveMs = 1_000
 
-/** Returns the delay before the next poll in milliseconds. */
-export const nextPollMs = ({ sinceChangeMs }: { sinceChangeMs: number }): number =>
-  sinceChangeMs < staysActiveMs ? activeMs : idleMs
+/** Returns the delay before the next poll in milliseconds. `tookMs` is the time of the last one. */
+export const nextPollMs = ({ sinceChangeMs, tookMs }: { sinceChangeMs: number; tookMs: number }): number =>
+  sinceChangeMs < staysActiveMs ? pauseAfter(tookMs, activeMs) : idleMs
 
 /** After a longer pause the changes may no longer be retained, so all topics are read again. */
 const maxGapMs = 60_000

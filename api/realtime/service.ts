@@ -1,10 +1,11 @@
-import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNull, type Placeholder, sql } from 'drizzle-orm'
 import { projects } from '#api/domain/projects/table.ts'
 import { presentStatus } from '#api/domain/worlds/present.ts'
 import { type StatusWorld, statusColumns, worlds } from '#api/domain/worlds/table.ts'
 import type { Database } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { openSession } from '#api/platform/database/pool.ts'
+import { prepared } from '#api/platform/database/prepared.ts'
 import { toPaged } from '#api/platform/http/page.ts'
 import { withDefined } from '#shared/optional.ts'
 import { type ChangedWorld, type FeedCursor, type FeedPage, feedPageSize } from './feed.ts'
@@ -191,11 +192,9 @@ export const readFeedWorlds = async (
   topic: Topic,
   changed: readonly ChangedWorld[],
 ): Promise<FeedWorld[]> => {
-  const ids = changed.map(({ id }) => id)
-  const rows = await db
-    .select(statusColumns)
-    .from(worlds)
-    .where(and(whereInFeed(topic), inArray(worlds.id, ids)))
+  const { organizationId, projectId } = topic
+  const query = projectId === '' ? feedOfOrganization : feedOfProject
+  const rows = await query(db).execute({ organizationId, projectId, ids: changed.map(({ id }) => id) })
   const rowOf = new Map(rows.map((row) => [row.id, row]))
   return changed.map(({ id, projectId, versionMs }) => {
     const row = rowOf.get(id)
@@ -221,7 +220,23 @@ export const readExistingFeeds = async (db: Database, topics: readonly Topic[]):
   return new Set(rows.map(({ organizationId, id }) => topicKey(topicOfFeed(organizationId, id))))
 }
 
-const whereInFeed = ({ organizationId, projectId }: Topic) =>
+const prepareFeed = (name: string, projectId: Placeholder | '') =>
+  prepared((db) =>
+    db
+      .select(statusColumns)
+      .from(worlds)
+      .where(
+        and(
+          whereInFeed({ organizationId: sql.placeholder('organizationId'), projectId }),
+          sql`${worlds.id} = any(${sql.placeholder('ids')})`,
+        ),
+      )
+      .prepare(name),
+  )
+const feedOfOrganization = prepareFeed('feed_of_organization', '')
+const feedOfProject = prepareFeed('feed_of_project', sql.placeholder('projectId'))
+
+const whereInFeed = ({ organizationId, projectId }: Record<'organizationId' | 'projectId', string | Placeholder>) =>
   and(eq(worlds.organizationId, organizationId), projectId === '' ? undefined : eq(worlds.projectId, projectId))
 
 const toFeedWorld = (row: StatusWorld): FeedWorld => {

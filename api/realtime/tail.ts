@@ -70,6 +70,7 @@ const tailSession = async (session: TailSession, options: TailOptions): Promise<
   let changedMs = clock.monotonic()
   let polledMs = clock.monotonic()
   while (!signal.aborted) {
+    const sentMs = clock.monotonic()
     const { snapshot, changes } = await bounded(session.poll(unseen))
     unseen = parseSnapshot(snapshot)
     const nowMs = clock.monotonic()
@@ -82,7 +83,7 @@ const tailSession = async (session: TailSession, options: TailOptions): Promise<
       log.warn({ reason }, 'realtime: reading all topics again')
       options.refresh()
     }
-    await sleep(clock, nextPollMs({ sinceChangeMs: nowMs - changedMs }), signal)
+    await sleep(clock, nextPollMs({ sinceChangeMs: nowMs - changedMs, tookMs: nowMs - sentMs }), signal)
     const watched = options.untilWatched()
     if (!watched.aborted) await sleep(clock, unwatchedMs, AbortSignal.any([watched, signal]))
   }

@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import type { Limits } from '#api/domain/access/limits.ts'
 import { readLimits } from '#api/domain/organizations/limits/service.ts'
 import type { ClusterDirectory } from '#api/domain/worlds/place.ts'
-import type { Database } from '#api/platform/database/client.ts'
+import { beginsWithReads, type Database } from '#api/platform/database/client.ts'
 import type { ClusterLogs } from '#api/platform/logs/clusterLogs.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { NewId } from '#shared/ids.ts'
@@ -179,7 +179,7 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
 /** Returns the dependencies with which push merges, in any replica: the lock on the row and its version suffice. */
 const mergeDepsOf = (deps: Omit<PullDeps, 'transaction'>): PullDeps => ({
   ...deps,
-  transaction: (change) => deps.db.transaction(change),
+  transaction: (change) => deps.db.transaction(change, beginsWithReads),
   // Push merges every version that the row has not recorded, also its own.
   echoes: { has: async () => false, pulled: () => undefined },
   // Only the leader knows whether a finding is still true.

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { jsonb, pgTable, text } from 'drizzle-orm/pg-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openDatabase } from '#api/platform/database/client.ts'
+import { beginsWithReads, openDatabase } from '#api/platform/database/client.ts'
 import { preparedUpdate } from '#api/platform/database/prepared.ts'
 import { aDatabase } from '#test/support/processes.ts'
 
@@ -80,4 +80,20 @@ test('a prepared update sets exactly the given columns, for any set of them, and
     }
   }
   expect(await db.select().from(cells).where(sql`id = 'other'`)).toMatchObject([{ a: 1, b: null }])
+})
+
+test('a transaction whose begin is refused sends only its first round trip, and its connection is not used again', async () => {
+  const { db } = database
+  await db.execute(sql`create table begun (id int)`)
+  // The session refuses to begin another transaction, since this one has read.
+  await db.execute(sql`begin read only`)
+  await db.execute(sql`select 1`)
+  const refused = db.transaction(async (tx) => {
+    await tx.execute(sql`select 1`).catch(() => undefined)
+    await tx.execute(sql`rollback`).catch(() => undefined)
+    await tx.execute(sql`insert into begun values (1)`).catch(() => undefined)
+  }, beginsWithReads)
+  await expect(refused).rejects.toThrow()
+  await db.transaction((tx) => tx.execute(sql`insert into begun values (2)`), beginsWithReads)
+  expect((await db.execute(sql`select id from begun`)).rows).toEqual([{ id: 2 }])
 })

@@ -1,4 +1,4 @@
-import { eq } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { worlds } from '#api/domain/worlds/table.ts'
 import { openDatabase } from '#api/platform/database/client.ts'
@@ -99,6 +99,34 @@ test('keeps a start after a stop, even if the watch shows the stop before its pu
   await close()
   await api.stop()
   await proxy.remove()
+})
+
+test('a status that Postgres refuses to record is read again until it is recorded', async () => {
+  const operator = await startOperator()
+  const { db, close } = openDatabase({ url: databaseUrl, poolSize: 1 })
+  await db.execute(sql`create sequence refusals`)
+  // A sequence also counts in transactions that are rolled back.
+  await db.execute(sql`create function refuse() returns trigger language plpgsql security definer as $$
+    begin perform nextval('refusals'); raise exception 'refused'; end $$`)
+  await db.execute(sql`create trigger refused before update on worlds for each row
+    when (new.phase = 'Active') execute function refuse()`)
+  const rest = await inNewProject(apis[0]?.url ?? '')
+  const id = (await rest.call<{ worldId: string }>('POST', '/api/worlds/', lobby)).body.worldId
+  await rest.call('POST', `/api/worlds/${id}/start/`)
+  const pod = cluster.pod(`orrery-${rest.scope.organizationId}`, id)
+  await pod.exists()
+  await pod.becomesReady()
+  await eventually('two attempts', async () => {
+    const { rows } = await db.execute<{ last: number }>(sql`select last_value::int as last from refusals`)
+    return (rows[0]?.last ?? 0) >= 2
+  })
+  await db.execute(sql`drop trigger refused on worlds`)
+  await eventually('Active', async () => {
+    const { status } = (await rest.call<WorldBody>('GET', `/api/worlds/${id}/`)).body
+    return status.phase === 'Active'
+  })
+  await close()
+  await operator.stop()
 })
 
 test('the other replica takes over pull from one that dies, without a gap', async () => {

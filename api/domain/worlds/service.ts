@@ -5,7 +5,7 @@ import { resolveBuild } from '#api/domain/builds/service.ts'
 import { lockLimits } from '#api/domain/organizations/service.ts'
 import { removeUpload } from '#api/domain/pictures/service.ts'
 import { lockProject } from '#api/domain/projects/service.ts'
-import type { Transaction } from '#api/platform/database/client.ts'
+import { beginsWithReads, type Transaction } from '#api/platform/database/client.ts'
 import { countPresentAndKept } from '#api/platform/database/columns.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
@@ -218,7 +218,7 @@ const updateWorld = async (
       ...record(),
     ])
     return row
-  })
+  }, beginsWithReads)
   ctx.wakeSync()
   return before
 }

@@ -35,6 +35,12 @@ export const openDatabase = (options: DatabaseOptions) => {
   return { db, close: () => Promise.race([pool.end(), sleep(systemClock, closeTimeoutMs)]) }
 }
 
+/**
+ * The configuration of a transaction that sends `begin` with its first queries, in one round trip. Until these have ended, it must only
+ * read and lock rows. If Postgres refuses to begin, they were executed outside of a transaction, and no other query is sent.
+ */
+export const beginsWithReads = { accessMode: 'read write' } as const
+
 /** A pool of connections. Each query may use another one. */
 export type Database = ReturnType<typeof openDatabase>['db']
 /** A transaction. Its queries share one connection and are committed together. */

@@ -34,7 +34,8 @@ class SafePool extends pg.Pool {
     const gather = createGather(client.connection.stream)
     const replaced = (text: unknown, values: unknown, ...more: unknown[]): unknown => {
       gather()
-      return query(withStatementName(this.#names, text, values), values, ...more)
+      const result = query(withStatementName(this.#names, text, values), values, ...more)
+      return isSentWithNext(text) ? continueAtOnce(client, result as Promise<unknown>) : result
     }
     client.query = replaced as typeof client.query
   }
@@ -63,6 +64,15 @@ class SafePool extends pg.Pool {
     releaseOnce(failure)
     throw failure
   }
+}
+
+/** Reports whether a query is the begin of a transaction with the configuration `beginsWithReads`. */
+const isSentWithNext = (query: unknown): boolean =>
+  typeof query === 'object' && query !== null && 'text' in query && query.text === 'begin read write'
+
+/** Returns a promise that does not wait for a begin. If the begin fails, the connection is closed before another query is sent. */
+const continueAtOnce = async (client: pg.PoolClient, begun: Promise<unknown>): Promise<void> => {
+  begun.catch((error: Error) => client.connection.stream.destroy(error))
 }
 
 /**

@@ -1,5 +1,5 @@
 import { and, eq, sql } from 'drizzle-orm'
-import type { Database, Transaction } from '#api/platform/database/client.ts'
+import { beginsWithReads, type Database, type Transaction } from '#api/platform/database/client.ts'
 import { openSession, type Session } from '#api/platform/database/pool.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
@@ -28,8 +28,8 @@ export type Leadership = {
   /** Aborts when the leadership is lost. */
   readonly signal: AbortSignal
   /**
-   * Runs a transaction in this term. Rejects if another replica has become the leader. The next leader starts after all
-   * transactions of this term have ended.
+   * Runs a transaction in this term. Its first round trip must only read and lock rows. Rejects if another replica has become the
+   * leader. The next leader starts after all transactions of this term have ended.
    */
   readonly transaction: <T>(change: (tx: Transaction) => Promise<T>) => Promise<T>
 }
@@ -142,5 +142,5 @@ const createTransaction = (db: Database, cluster: string, term: number): Leaders
       }
       if (changed.status === 'rejected') throw changed.reason
       return changed.value
-    })
+    }, beginsWithReads)
 }

@@ -4,7 +4,7 @@ import type { WorldRow } from '#api/domain/worlds/table.ts'
 import { desiredSpec } from '#api/sync/rows/desired.ts'
 import { lostMessage } from '#api/sync/rows/waiting.ts'
 import { lastRunIn } from '#shared/domain/phases.ts'
-import type { WorldState } from '#shared/enumerations.ts'
+import type { WorldPhase, WorldState } from '#shared/enumerations.ts'
 import { withDefined } from '#shared/optional.ts'
 import { pausedAnnotation } from '#shared/resources/group.ts'
 import {
@@ -148,12 +148,17 @@ const pausedMessage = (row: WorldRow, { metadata, status }: World): Pick<Verdict
 const awaitsRun = ({ runId }: WorldRow, { spec, status }: World): boolean =>
   runId !== null && spec.runId === runId && status?.runId !== undefined && status.runId !== runId
 
+/** Reports whether a status says something about the row. One from before the last start or stop does not. */
+export const isCurrent = (
+  { runRevision }: Pick<WorldRow, 'runRevision'>,
+  status: WorldStatus | undefined,
+): status is WorldStatus & { phase: WorldPhase } =>
+  status?.phase !== undefined && (status.observedRevision ?? 0) >= runRevision
+
 /** Returns the observed state. A status from before the last start or stop is ignored. */
 const observedState = (row: WorldRow, live: World): Pick<Verdict, 'observed' | 'deployments'> => {
-  const status = live.status
-  if (status?.phase === undefined || (status.observedRevision ?? 0) < row.runRevision) {
-    return { deployments: [], ...pausedMessage(row, live) }
-  }
+  const { status } = live
+  if (!isCurrent(row, status)) return { deployments: [], ...pausedMessage(row, live) }
   const columns: ObservedColumns = {
     // The operator reports Inactive for a world that never ran. The row may already be Stopped.
     phase: lastRunIn[status.phase] === 'none' || awaitsRun(row, live) ? row.phase : status.phase,

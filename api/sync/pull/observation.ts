@@ -40,7 +40,7 @@ export type PullSteps<Live, R, Verdict> = {
     row: R,
     input: { readonly seen: Seen<Live>; readonly isDirty: boolean; readonly lost?: string | undefined },
   ) => Promise<Verdict>
-  /** Writes the changes of a verdict to the row and marks it dirty if a push must follow. */
+  /** Writes the changes of a verdict to the row and marks it dirty if a push must follow. Need not wait for the last writes. */
   readonly record: (deps: PullDeps, tx: Transaction, row: R, live: Live, verdict: Verdict) => Promise<Outcome>
   /** Returns the change to audit when a deleted resource deletes its row. */
   readonly deletionOf: (deps: PullDeps, row: R) => AdoptedChange['change']
@@ -119,7 +119,9 @@ const adopt = async <Live extends Resource, R extends Row, Verdict extends Verdi
       const verdict = await steps.decide(deps, inner, row, { seen, isDirty: false })
       if (verdict.reasons.length > 0) throw new NotAdopted('NotAdopted', explainNotAdopted(verdict.reasons))
       await recordAdoptedChange(deps, inner, row, { kind, change: 'creation', fields: verdict.adopted ?? [], editor })
-      return steps.record(deps, inner, row, resource, { ...verdict, acknowledged: true })
+      const outcome = await steps.record(deps, inner, row, resource, { ...verdict, acknowledged: true })
+      await outcome.written
+      return outcome
     }),
   )
   if ('status' in result) return { notAdopted: result }

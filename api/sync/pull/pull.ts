@@ -58,6 +58,8 @@ export type Outcome = {
   readonly needsCause?: true
   /** The row's new phase, if it is the answer to the change that the resource carries. */
   readonly settled?: string
+  /** The last writes, which share the round trip of the commit. If one of them fails, nothing is committed. */
+  readonly written?: Promise<unknown>
 }
 
 /** Facts about a resource that were read from the API server. `replacedUid` is a recorded uid that is known to be gone. */
@@ -110,7 +112,11 @@ const compare = async <T extends WithStatus>(
     apply,
   }: { kind: Kind; key: string; live: T; client: Client<T>; apply: ApplyObservation<T> },
 ): Promise<Result> => {
-  const observe = (object: T, facts: Facts) => deps.transaction((tx) => apply(deps, tx, object, facts))
+  const observe = async (object: T, facts: Facts): Promise<Outcome | undefined> => {
+    const outcome = await deps.transaction((tx) => apply(deps, tx, object, facts))
+    await outcome?.written
+    return outcome
+  }
   const startMs = deps.clock.now()
   let seen: { live: T; facts: Facts } = { live, facts: {} }
   for (let round = 0; round < maxRounds; round += 1) {

@@ -53,15 +53,18 @@ const recordVerdict = async (
     ...intent,
   }
   const update = hasChanges(row, columns) && updateColumns(tx, row.id, columns)
-  await Promise.all([update, recordObserved(tx, row, live, { verdict, now, newId: deps.newId })])
+  const written = Promise.all([update, recordObserved(tx, row, live, { verdict, now, newId: deps.newId })])
+  written.catch(() => undefined)
+  const wake = Boolean(verdict.acknowledged ?? verdict.pushAgain ?? verdict.markDeleting)
+  if (wake || verdict.edit !== undefined) await written
   await recordAdoptedState(tx, { ...row, ...after }, { before: row, verdict, now, newId: deps.newId })
   if (verdict.markDeleting) await deleteWorldContents(tx, { ...row, worldId: row.id }, deletionOf(deps, row))
-  const wake = Boolean(verdict.acknowledged ?? verdict.pushAgain ?? verdict.markDeleting)
   if (wake) await markDirty(tx, { kind: 'world', id: row.id, revision: after.revision })
   const phase = verdict.observed?.phase
   const settled = phase !== row.phase && phase !== undefined && isAnswer(live, phase) ? { settled: phase } : {}
   return {
     wake,
+    written,
     ...settled,
     ...(verdict.release ? { release: true } : {}),
     reasons,

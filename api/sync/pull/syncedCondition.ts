@@ -52,6 +52,13 @@ export const findSyncedChange = (
   return isShown && !isIdMissing ? undefined : wanted
 }
 
+/** Reports whether a comparison with the row would leave the condition and the `worldId` of a resource as they are. */
+export const isSettled = (live: WithStatus, row: Parameters<typeof shownState>[0], worldId: string): boolean => {
+  const shown = shownState(row, worldId, {})
+  // A later revision clears a refusal.
+  return shown.refusal === null && findSyncedChange(live, undefined, shown.worldId) === undefined
+}
+
 /**
  * Writes the condition Synced of a resource, and its worldId if it shows one. A resource that is gone is no error. The condition
  * has no observedGeneration: it stays while the generation grows, and `kubectl wait` would take it for outdated.

@@ -3,10 +3,13 @@ import { type BotRow, botDeployments } from '#api/domain/bots/table.ts'
 import { type PushedWorld, pushedColumns, worlds } from '#api/domain/worlds/table.ts'
 import type { Database } from '#api/platform/database/client.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
+import { pauseAfter } from '#api/platform/fairness/pause.ts'
 import { type Claimed, claimMarks, organizationOfMark, redirectMark, retryLater } from '#api/platform/outbox/outbox.ts'
 import type { ClusterGate } from '#api/sync/clusters/clusterGate.ts'
 import { toMergePatch } from '#api/sync/merge/leaves.ts'
+import { isCurrent } from '#api/sync/merge/observe.ts'
 import { type createNamespaces, isTerminatingNamespace } from '#api/sync/namespaces/namespace.ts'
+import { isSettled } from '#api/sync/pull/syncedCondition.ts'
 import { type Desired, desiredBots, desiredWorld, withTraceparent } from '#api/sync/rows/desired.ts'
 import { type Echoes, echoOf } from '#api/sync/rows/echoes.ts'
 import {
@@ -70,7 +73,7 @@ const batchSize = 32
 const leaseMs = 5_000
 /** The interval for claims without a wake, such as for the marks of a replica that has died. */
 const pollMs = 1_000
-/** The wait after the first of all pushes in progress has ended, in which others end too. */
+/** The wait after a claim, and after the first of all pushes in progress has ended. Others become due or end in it. */
 const gatherMs = 5
 const firstBackoffMs = 100
 /** The first delay after a conflict. The next attempt merges the newer version first. It doubles, up to the maximum. */
@@ -91,7 +94,7 @@ const botsPollMs = 200
 export const createPush = (deps: PushDeps) => {
   // The controller is created before the claim, so that a wake during the claim is not lost.
   let woken = new AbortController()
-  const settle = createSettle(deps.db)
+  const settle = createSettle(deps.db, deps.clock)
   return {
     wake: (): void => woken.abort(),
     run: async (signal: AbortSignal): Promise<void> => {
@@ -100,7 +103,9 @@ export const createPush = (deps: PushDeps) => {
       let freed: (() => void) | undefined
       while (!signal.aborted) {
         woken = new AbortController()
+        const startMs = deps.clock.monotonic()
         const claims = free > 0 && !deps.gate.isRefused() ? await claimSome(deps, free) : []
+        const pauseMs = pauseAfter(deps.clock.monotonic() - startMs, gatherMs)
         for (const claim of claims) {
           free -= 1
           void pushOne(deps, settle, claim).then((againMs) => {
@@ -113,7 +118,11 @@ export const createPush = (deps: PushDeps) => {
         if (free === 0) {
           await new Promise<void>((resolve) => (freed = resolve))
           await sleep(deps.clock, gatherMs, signal)
-        } else if (claims.length === 0) await sleep(deps.clock, pollMs, woken.signal)
+        } else {
+          // No other row is due. Those that become due in the pause share the next claim.
+          if (claims.length > 0) await sleep(deps.clock, pauseMs, signal)
+          await sleep(deps.clock, pollMs, woken.signal)
+        }
       }
       while (free < batchSize) await new Promise<void>((resolve) => (freed = resolve))
     },
@@ -177,8 +186,8 @@ const pushAndSettle = async (deps: PushDeps, settle: Settle, claim: Claim): Prom
   }
   const seconds = await settle(claimed, pushed)
   deps.onPushed(seconds)
-  // If the row has been changed, moved or deleted in the meantime, the result may not be on record.
-  return seconds === undefined ? {} : { echo: pushed?.echo }
+  // The row has been changed, moved or deleted in the meantime. It is due again, and the result may not be on record.
+  return seconds === undefined ? { againMs: 0 } : { echo: pushed?.echo }
 }
 
 /** A row that cannot be pushed is repeated without end. Only its first attempts are traced. */
@@ -223,6 +232,8 @@ const pushWorld = (deps: PushDeps, { claimed, world }: Claim, traceparent: strin
     row: world,
     readAgain: async () => (await worldsQuery(deps.db).execute({ ids: [claimed.id] }))[0],
     toDesired: (row) => desiredWorld(row, deps.namespacePrefix),
+    isStatusRead: (row, applied) =>
+      applied.status === undefined || (!isCurrent(row, applied.status) && isSettled(applied, row, row.id)),
     merge: deps.merge.world,
   })
 
@@ -235,6 +246,7 @@ const pushBots = (deps: PushDeps, { claimed, bots }: Claim, traceparent: string 
     row: bots,
     readAgain: async () => (await botsQuery(deps.db).execute({ ids: [claimed.id] }))[0],
     toDesired: (row) => desiredBots(row, deps.namespacePrefix),
+    isStatusRead: (_, { status }) => status === undefined,
     merge: deps.merge.bot,
   })
 
@@ -249,6 +261,8 @@ type Target<T, Row, Spec> = {
   readonly row: Row | undefined
   readonly readAgain: () => Promise<Row | undefined>
   readonly toDesired: (row: Row) => Desired<Spec>
+  /** Reports whether pull would read nothing from the status of the applied resource. */
+  readonly isStatusRead: (row: Row, applied: T) => boolean
   readonly merge: (live: T) => Promise<void>
 }
 
@@ -293,7 +307,8 @@ const pushRow = async <T extends KubeObject & { spec: Revisioned }, Row extends 
     })
   await clearWaitingMessage(deps.db, kind, row)
   deps.log.info({ [kind]: row.id, revision: row.revision }, 'push: applied')
-  return { kind, row, spec: desired.spec, metadata: applied.metadata, echo: echoOf(applied, desired.spec) }
+  const echo = echoOf(applied, desired.spec, target.isStatusRead(row, applied))
+  return { kind, row, spec: desired.spec, metadata: applied.metadata, echo }
 }
 
 /** Reports whether the API server does not know the kind. A missing namespace is named in the answer. */

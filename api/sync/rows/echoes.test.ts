@@ -63,10 +63,11 @@ describe('the record of pushes', () => {
     expect([await failed, await isStillEcho]).toEqual(['refused', false])
   })
 
-  test('waits at most 100 ms, and not for a resource with a status', async () => {
+  test('waits at most 100 ms, and not for a deletion', async () => {
     const echoes = createEchoes(clock)
     void echoes.record(name, () => new Promise<never>(() => undefined))
-    expect(await echoes.has(name, { ...applied, status: {} })).toBe(false)
+    const deletionTimestamp = '2026-01-01T00:00:00Z'
+    expect(await echoes.has(name, { ...applied, metadata: { ...applied.metadata, deletionTimestamp } })).toBe(false)
     const isEcho = echoes.has(name, applied)
     clock.advance(100)
     expect(await isEcho).toBe(false)
@@ -85,13 +86,16 @@ describe('the record of pushes', () => {
 })
 
 test('the result of an apply is an echo', () => {
-  expect(echoOf(applied, desired.spec)).toBe(applied)
+  expect(echoOf(applied, desired.spec, true)).toBe(applied)
+})
+
+test('the result of an apply whose status pull must read is not an echo', () => {
+  expect(echoOf(applied, desired.spec, false)).toBeUndefined()
 })
 
 test.each([
-  ['a status', { ...applied, status: { phase: 'Active' } }],
   ['a field of another manager', { ...applied, spec: { ...applied.spec, displayName: 'Mine' } }],
   ['a deletion', { ...applied, metadata: { ...applied.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }],
 ])('the result of an apply with %s is not an echo', (_, result) => {
-  expect(echoOf(result, desired.spec)).toBeUndefined()
+  expect(echoOf(result, desired.spec, true)).toBeUndefined()
 })

@@ -9,9 +9,7 @@ const maxResults = 10_000
 const maxWaitMs = 100
 
 /** A resource of either kind. */
-type Resource = KubeObject & { readonly spec: object; readonly status?: unknown }
-
-type Live = KubeObject & { readonly status?: unknown }
+type Resource = KubeObject & { readonly spec: object }
 
 /** The kind of a resource, and its key `namespace/name`. */
 type Name = { readonly kind: Kind; readonly key: string }
@@ -24,7 +22,7 @@ export type Echoes = {
    * Reports whether a live resource is exactly what the last push of this process wrote. Waits briefly for a push in progress,
    * because its watch event may come first.
    */
-  has(name: Name, live: Live): Promise<boolean>
+  has(name: Name, live: KubeObject): Promise<boolean>
   /**
    * Records the start or the completion of a pull. Until completion, `has` returns false, because the pull may still have to write
    * to the resource.
@@ -69,7 +67,7 @@ export const createEchoes = (clock: Clock): Echoes => {
       }
     },
     has: async (name, live) => {
-      if (!hasOnlySpec(live)) return false
+      if (isDeleted(live)) return false
       const key = keyOf(name)
       const pushing = pending.get(key)
       if (pushing !== undefined) await waitFor(pushing)
@@ -87,16 +85,14 @@ export const createEchoes = (clock: Clock): Echoes => {
 }
 
 /**
- * Returns the result of an apply if it is an echo, or undefined. An echo has exactly the spec of its row, no status and no
- * deletion.
+ * Returns the result of an apply if it is an echo, or undefined. An echo has exactly the spec of its row and no deletion.
+ * `isStatusRead` says that pull has nothing to read from its status either.
  */
-export const echoOf = <T extends Resource>(applied: T, desired: object): T | undefined =>
-  hasOnlySpec(applied) && isDeepStrictEqual(applied.spec, desired) ? applied : undefined
+export const echoOf = <T extends Resource>(applied: T, desired: object, isStatusRead: boolean): T | undefined =>
+  isStatusRead && !isDeleted(applied) && isDeepStrictEqual(applied.spec, desired) ? applied : undefined
 
 const keyOf = ({ kind, key }: Name): string => `${kind} ${key}`
 
 const versionOf = ({ metadata }: KubeObject): string => `${metadata.uid} ${metadata.resourceVersion}`
 
-/** Reports whether a resource has nothing beside its spec that pull reads into the row. */
-const hasOnlySpec = ({ metadata, status }: Live): boolean =>
-  status === undefined && metadata.deletionTimestamp === undefined
+const isDeleted = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp !== undefined
