@@ -1,5 +1,3 @@
-import { pauseAfter } from '#api/platform/fairness/pause.ts'
-
 /**
  * The highest number of changes that one poll delivers. With more changes, reading the topics again costs less, and the
  * memory of a poll stays bounded.
@@ -19,14 +17,14 @@ export const parseSnapshot = (text: string): UnseenTransactions => {
   return { xmax, inProgress: list === '' ? [] : list.split(',') }
 }
 
-/** The poll interval is 5 ms after a recent change, longer if polls take long, and 50 ms without a recent change. */
+/** The pause between polls is 5 ms after a recent change, or the time of the last poll if that is longer, and otherwise 50 ms. */
 const activeMs = 5
 const idleMs = 50
 const staysActiveMs = 1_000
 
 /** Returns the delay before the next poll in milliseconds. `tookMs` is the time of the last one. */
 export const nextPollMs = ({ sinceChangeMs, tookMs }: { sinceChangeMs: number; tookMs: number }): number =>
-  sinceChangeMs < staysActiveMs ? pauseAfter(tookMs, activeMs) : idleMs
+  sinceChangeMs < staysActiveMs ? Math.min(Math.max(activeMs, tookMs), idleMs) : idleMs
 
 /** After a longer pause the changes may no longer be retained, so all topics are read again. */
 const maxGapMs = 60_000
