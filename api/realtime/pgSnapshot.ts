@@ -17,14 +17,14 @@ export const parseSnapshot = (text: string): UnseenTransactions => {
   return { xmax, inProgress: list === '' ? [] : list.split(',') }
 }
 
-/** The pause between polls is 5 ms after a recent change, or the time of the last poll if that is longer, and otherwise 50 ms. */
+/** The poll interval is 5 ms after a recent change, and 50 ms otherwise. */
 const activeMs = 5
 const idleMs = 50
 const staysActiveMs = 1_000
 
-/** Returns the delay before the next poll in milliseconds. `tookMs` is the time of the last one. */
-export const nextPollMs = ({ sinceChangeMs, tookMs }: { sinceChangeMs: number; tookMs: number }): number =>
-  sinceChangeMs < staysActiveMs ? Math.min(Math.max(activeMs, tookMs), idleMs) : idleMs
+/** Returns the delay before the next poll in milliseconds. */
+export const nextPollMs = ({ sinceChangeMs }: { sinceChangeMs: number }): number =>
+  sinceChangeMs < staysActiveMs ? activeMs : idleMs
 
 /** After a longer pause the changes may no longer be retained, so all topics are read again. */
 const maxGapMs = 60_000

@@ -70,7 +70,6 @@ const tailSession = async (session: TailSession, options: TailOptions): Promise<
   let changedMs = clock.monotonic()
   let polledMs = clock.monotonic()
   while (!signal.aborted) {
-    const sentMs = clock.monotonic()
     const { snapshot, changes } = await bounded(session.poll(unseen))
     unseen = parseSnapshot(snapshot)
     const nowMs = clock.monotonic()
@@ -83,7 +82,7 @@ const tailSession = async (session: TailSession, options: TailOptions): Promise<
       log.warn({ reason }, 'realtime: reading all topics again')
       options.refresh()
     }
-    await sleep(clock, nextPollMs({ sinceChangeMs: nowMs - changedMs, tookMs: nowMs - sentMs }), signal)
+    await sleep(clock, nextPollMs({ sinceChangeMs: nowMs - changedMs }), signal)
     const watched = options.untilWatched()
     if (!watched.aborted) await sleep(clock, unwatchedMs, AbortSignal.any([watched, signal]))
   }

@@ -7,7 +7,6 @@ import { claimMarks, markDirty } from '#api/platform/outbox/outbox.ts'
 import { clusterOutbox } from '#api/platform/outbox/table.ts'
 import { createSettle } from '#api/sync/push/settle.ts'
 import { desiredSpec } from '#api/sync/rows/desired.ts'
-import { systemClock } from '#shared/clock.ts'
 import { createGate } from '#test/support/gate.ts'
 import { aDatabase, startApi } from '#test/support/processes.ts'
 import { inNewProject } from '#test/support/rest.ts'
@@ -45,7 +44,7 @@ test('claims that end together are settled, except for rows that are locked or w
   const rows = new Map((await db.select().from(worlds)).map((row) => [row.id, row]))
   expect(claims).toHaveLength(worldCount)
   const [first, locked, again] = claims.map(({ id }) => id)
-  const settle = createSettle(db, systemClock)
+  const settle = createSettle(db)
   const done = new Set<string>()
   const settleAll = () =>
     claims.map(async (claimed) => {

@@ -1,6 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Database } from '#api/platform/database/client.ts'
-import { pauseAfter } from '#api/platform/fairness/pause.ts'
 import { type Claimed, settleClaim } from '#api/platform/outbox/outbox.ts'
 import { clusterOutbox } from '#api/platform/outbox/table.ts'
 import {
@@ -11,7 +10,6 @@ import {
   updateAllApplied,
   updateApplied,
 } from '#api/sync/rows/synced.ts'
-import { type Clock, sleep } from '#shared/clock.ts'
 
 /**
  * Ends a successful claim and records what was applied, in one statement. Returns the seconds for which the row was dirty, or
@@ -27,17 +25,13 @@ type Waiting = Settlement & {
 
 const maxBatch = 64
 
-/** Creates a `Settle` that settles claims together if they end while others are being settled, or shortly after. */
-export const createSettle = (db: Database, clock: Clock): Settle => {
+/** Creates a `Settle` that settles claims together if they end while others are being settled. */
+export const createSettle = (db: Database): Settle => {
   const waiting: Waiting[] = []
   let isRunning = false
   const run = async (): Promise<void> => {
     isRunning = true
-    while (waiting.length > 0) {
-      const startMs = clock.monotonic()
-      await settleBatch(db, waiting.splice(0, maxBatch))
-      await sleep(clock, pauseAfter(clock.monotonic() - startMs, 0))
-    }
+    while (waiting.length > 0) await settleBatch(db, waiting.splice(0, maxBatch))
     isRunning = false
   }
   return (claimed, applied) =>
