@@ -108,7 +108,8 @@ export const createPush = (deps: PushDeps) => {
       while (!signal.aborted) {
         woken = new AbortController()
         const startMs = deps.clock.monotonic()
-        const claims = free > 0 && !deps.gate.isRefused() ? await claimSome(deps, free) : []
+        const limit = free
+        const claims = deps.gate.isRefused() ? [] : await claimSome(deps, limit)
         const pauseMs = gatherAfter(deps.clock.monotonic() - startMs)
         for (const claim of claims) {
           free -= 1
@@ -118,13 +119,13 @@ export const createPush = (deps: PushDeps) => {
             if (againMs !== undefined) deps.clock.setTimeout(() => woken.abort(), againMs + 1)
           })
         }
-        // While many rows are dirty, one claim takes several of them.
-        if (free === 0) {
-          await new Promise<void>((resolve) => (freed = resolve))
+        if (claims.length === limit) {
+          // Other rows may be due. While many are, one claim takes several of them.
+          if (free === 0) await new Promise<void>((resolve) => (freed = resolve))
           await sleep(deps.clock, gatherMs, signal)
         } else {
           // No other row is due. Those that become due in the pause share the next claim.
-          if (claims.length > 0) await sleep(deps.clock, pauseMs, signal)
+          await sleep(deps.clock, pauseMs, signal)
           await sleep(deps.clock, pollMs, woken.signal)
         }
       }
