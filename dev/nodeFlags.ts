@@ -7,8 +7,8 @@ export const nodeFlags = ['--max-semi-space-size=8', '--max-old-space-size=1024'
 
 /**
  * The Node flags of the operator. It works little and lives long, so V8 collects its garbage early. `--optimize-for-size` also
- * limits the young generation to 1 MiB. Without V8's middle compiler, Maglev, it needs
- * 4 to 10 MiB less, and 12 % more CPU in a burst.
+ * limits the young generation to 1 MiB. Without V8's middle compiler, Maglev, it needs 4 to 10 MiB less, and 12 % more CPU in a
+ * burst.
  */
 export const operatorNodeFlags = [...nodeFlags, '--optimize-for-size', '--no-maglev']
 

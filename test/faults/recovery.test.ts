@@ -210,6 +210,8 @@ test('an orphan is adopted under its own id, whatever its labels say', async () 
   let [created, adopted] = ['', '']
   await withRestoreAfter(async () => {
     created = await tenant.world({ name: 'Created later' })
+    // The push of the world creates the namespace.
+    await isSettled()
     const metadata = { namespace, name: byHand, labels: { [labels.project]: tenant.scope.projectId } }
     const spec = { displayName: 'Made by hand' }
     await cluster.worlds.create({ apiVersion: groupVersion, kind: 'World', metadata, spec })
