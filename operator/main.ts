@@ -58,7 +58,7 @@ type Parts = {
 
 const openParts = async (config: OperatorConfig, log: Log): Promise<Parts> => {
   const registry = new Registry()
-  // The operator is idle most of the time, and a delay below a second matters to nobody.
+  // The operator is idle most of the time, and no request waits for it.
   registerProcessMetrics(registry, { eventLoopMs: 1_000 })
   const metrics = createKubeMetrics(registry)
   const serverTime = createServerTime(systemClock, (aheadMs) =>

@@ -77,11 +77,11 @@ test('lists again after three failures at one position', async () => {
 test('reopens a watch that is silent beyond its idle timeout', async () => {
   const { server, changes } = await startReflector({
     lists: [json(listOf('7', []))],
-    watches: [openStream(), openStream(event('ADDED', thing('a', '9')))],
-    timing: { idleTimeoutMs: 250 },
+    watches: [openStream(bookmark('8')), openStream(event('ADDED', thing('a', '9')))],
+    timing: { idleTimeoutMs: 1_000 },
   })
   await eventually(() => expect(changes).toEqual(['watch: added a@9']))
-  expect(requestsOf(server).watches.slice(0, 2)).toEqual(['7', '7'])
+  expect(requestsOf(server).watches.slice(0, 2)).toEqual(['7', '8'])
 })
 
 test('treats a watch that ends at once without events as a failure', async () => {

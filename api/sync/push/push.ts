@@ -237,7 +237,7 @@ const pushWorld = (deps: PushDeps, { claimed, world }: Claim, traceparent: strin
     row: world,
     readAgain: async () => (await worldsQuery(deps.db).execute({ ids: [claimed.id] }))[0],
     toDesired: (row) => desiredWorld(row, deps.namespacePrefix),
-    isStatusRead: (row, applied) =>
+    isStatusIgnored: (row, applied) =>
       applied.status === undefined || (!isCurrent(row, applied.status) && isSettled(applied, row, row.id)),
     merge: deps.merge.world,
   })
@@ -251,7 +251,7 @@ const pushBots = (deps: PushDeps, { claimed, bots }: Claim, traceparent: string 
     row: bots,
     readAgain: async () => (await botsQuery(deps.db).execute({ ids: [claimed.id] }))[0],
     toDesired: (row) => desiredBots(row, deps.namespacePrefix),
-    isStatusRead: (_, { status }) => status === undefined,
+    isStatusIgnored: (_, { status }) => status === undefined,
     merge: deps.merge.bot,
   })
 
@@ -266,8 +266,8 @@ type Target<T, Row, Spec> = {
   readonly row: Row | undefined
   readonly readAgain: () => Promise<Row | undefined>
   readonly toDesired: (row: Row) => Desired<Spec>
-  /** Reports whether pull would read nothing from the status of the applied resource. */
-  readonly isStatusRead: (row: Row, applied: T) => boolean
+  /** Reports whether pull would ignore the status of the applied resource. */
+  readonly isStatusIgnored: (row: Row, applied: T) => boolean
   readonly merge: (live: T) => Promise<void>
 }
 
@@ -312,7 +312,7 @@ const pushRow = async <T extends KubeObject & { spec: Revisioned }, Row extends 
     })
   await clearWaitingMessage(deps.db, kind, row)
   deps.log.info({ [kind]: row.id, revision: row.revision }, 'push: applied')
-  const echo = echoOf(applied, desired.spec, target.isStatusRead(row, applied))
+  const echo = echoOf(applied, desired.spec, target.isStatusIgnored(row, applied))
   return { kind, row, spec: desired.spec, metadata: applied.metadata, echo }
 }
 

@@ -86,10 +86,10 @@ export const createEchoes = (clock: Clock): Echoes => {
 
 /**
  * Returns the result of an apply if it is an echo, or undefined. An echo has exactly the spec of its row and no deletion.
- * `isStatusRead` says that pull has nothing to read from its status either.
+ * `isStatusIgnored` says that pull would read nothing from its status.
  */
-export const echoOf = <T extends Resource>(applied: T, desired: object, isStatusRead: boolean): T | undefined =>
-  isStatusRead && !isDeleted(applied) && isDeepStrictEqual(applied.spec, desired) ? applied : undefined
+export const echoOf = <T extends Resource>(applied: T, desired: object, isStatusIgnored: boolean): T | undefined =>
+  isStatusIgnored && !isDeleted(applied) && isDeepStrictEqual(applied.spec, desired) ? applied : undefined
 
 const keyOf = ({ kind, key }: Name): string => `${kind} ${key}`
 
