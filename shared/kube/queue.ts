@@ -4,8 +4,11 @@ import type { QueueMetrics } from './metrics.ts'
 /** The wait of a failing key: `baseMs`, doubled with each failure, up to `maxMs`. */
 export type Backoff = { readonly baseMs: number; readonly maxMs: number }
 
-/** The priority of a key: `high` for changes that users wait for, `low` for work that is not urgent. */
-export type Priority = 'high' | 'normal' | 'low'
+/**
+ * The priority of a key: `high` for changes that users wait for, `low` for work that is not urgent. `newestFirst` is for work that
+ * another program does too, in order of arrival: both then rarely do the same.
+ */
+export type Priority = 'high' | 'normal' | 'newestFirst' | 'low'
 
 /**
  * A queue of keys with the rules of client-go's workqueue: a key is in the queue at most once and is processed by one worker
@@ -21,7 +24,7 @@ export type Queue = {
   forget(key: string): void
   /**
    * Resolves with the next key, or with undefined once the queue is shut down. Keys of one priority come in order of
-   * arrival. Each priority has its share of the keys, so none waits for ever.
+   * arrival, those of `newestFirst` in reverse order. Each priority has its share of the keys, so none waits for ever.
    */
   get(): Promise<string | undefined>
   /** Ends the processing of a key. Call it once for each key that `get` returned. */
@@ -122,6 +125,7 @@ export const createQueue = (options: { clock: Clock; backoff: Backoff; metrics?:
 const shares: readonly { readonly priority: Priority; readonly share: number }[] = [
   { priority: 'high', share: 4 },
   { priority: 'normal', share: 4 },
+  { priority: 'newestFirst', share: 4 },
   { priority: 'low', share: 1 },
 ]
 
@@ -130,7 +134,10 @@ const isHigher = (a: Priority, b: Priority): boolean => rankOf(a) < rankOf(b)
 
 /** Creates one lane for each priority, with the time of arrival of each key. */
 const createLanes = () => {
-  const lanes = shares.map((each) => ({ ...each, ...createLane(), credit: 0 }))
+  const lanes = shares.map((each) => {
+    const lane = each.priority === 'newestFirst' ? createReverseLane() : createLane()
+    return { ...each, ...lane, credit: 0 }
+  })
   return {
     find: (key: string): { priority: Priority; sinceMs: number } | undefined => {
       for (const { priority, entries } of lanes) {
@@ -141,7 +148,7 @@ const createLanes = () => {
     },
     put: (key: string, priority: Priority, sinceMs: number): void => {
       for (const lane of lanes) {
-        if (lane.priority === priority) lane.entries.set(key, sinceMs)
+        if (lane.priority === priority) lane.put(key, sinceMs)
         else lane.entries.delete(key)
       }
     },
@@ -172,6 +179,7 @@ const createLane = () => {
   let order = entries.entries()
   return {
     entries,
+    put: (key: string, sinceMs: number): void => void entries.set(key, sinceMs),
     takeFirst: (): [string, number] | undefined => {
       let next = order.next()
       if (next.done) {
@@ -181,6 +189,31 @@ const createLane = () => {
       if (next.done) return undefined
       entries.delete(next.value[0])
       return next.value
+    },
+  }
+}
+
+/** Creates a list of keys in reverse order of arrival, with the time of arrival. */
+const createReverseLane = () => {
+  const entries = new Map<string, number>()
+  /** The keys in order of arrival, with those that were deleted since. */
+  let stack: string[] = []
+  return {
+    entries,
+    put: (key: string, sinceMs: number): void => {
+      if (entries.has(key)) return
+      if (stack.length > 2 * entries.size) stack = [...entries.keys()]
+      entries.set(key, sinceMs)
+      stack.push(key)
+    },
+    takeFirst: (): [string, number] | undefined => {
+      for (let key = stack.pop(); key !== undefined; key = stack.pop()) {
+        const sinceMs = entries.get(key)
+        if (sinceMs === undefined) continue
+        entries.delete(key)
+        return [key, sinceMs]
+      }
+      return undefined
     },
   }
 }

@@ -92,13 +92,15 @@ export const createBotController = (options: {
   const enqueueBotsOf = (worldKey: string, priority: Priority): void => {
     for (const each of bots.store.byIndex('world', worldKey)) controller.enqueue(objectKey(each), { priority })
   }
-  onDigestChange(bots, deploymentDigest, (each, initial) => {
+  onDigestChange(bots, deploymentDigest, (each, { initial }) => {
     const priority = initial ? 'low' : 'high'
     controller.enqueue(objectKey(each), { priority })
     // All bot deployments of a world share its limit of bots.
     enqueueBotsOf(worldKeyOf(each), priority)
   })
-  onDigestChange(worlds, worldDigest, (world, initial) => enqueueBotsOf(objectKey(world), initial ? 'low' : 'normal'))
+  onDigestChange(worlds, worldDigest, (world, { initial }) =>
+    enqueueBotsOf(objectKey(world), initial ? 'low' : 'normal'),
+  )
   pods.onChange(({ object, initial }) =>
     controller.enqueue(deploymentKeyOf(object), initial ? { priority: 'low' } : { afterMs: coalesceMs }),
   )

@@ -4,6 +4,7 @@ import type { KubeMetrics } from '#shared/kube/metrics.ts'
 import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import type { Backoff } from '#shared/kube/queue.ts'
 import type { Reflector } from '#shared/kube/reflector.ts'
+import type { Change } from '#shared/kube/store.ts'
 import type { Log } from '#shared/log.ts'
 
 const reconcileTimeoutMs = 60_000
@@ -64,15 +65,16 @@ export const createResourceController = (options: {
 export const onDigestChange = <T extends KubeObject>(
   cache: Reflector<T>,
   digestOf: (object: T) => string,
-  changed: (object: T, initial: boolean) => void,
+  changed: (object: T, change: Change<T>) => void,
 ): void => {
   const digests = new Map<string, string>()
-  cache.onChange(({ type, object, initial }) => {
+  cache.onChange((change) => {
+    const { type, object } = change
     const key = objectKey(object)
     const digest = type === 'deleted' ? undefined : digestOf(object)
     if (digest !== undefined && digests.get(key) === digest) return
     if (digest === undefined) digests.delete(key)
     else digests.set(key, digest)
-    changed(object, initial)
+    changed(object, change)
   })
 }

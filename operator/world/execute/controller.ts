@@ -24,6 +24,7 @@ import type { Tracing } from '#shared/tracing/tracing.ts'
 import { createServerUse, hasEnded, type ServerUse, useOfServer } from '../servers.ts'
 import type { WorldSettings } from '../settings.ts'
 import type { AskServer } from './askServer.ts'
+import { trackCollectorLag } from './collectorLag.ts'
 import { podChangePriority } from './priority.ts'
 import { createQueuePoll } from './queuePoll.ts'
 import { reconcileWorld } from './reconcile.ts'
@@ -70,6 +71,7 @@ export const createWorldController = (options: Options) => {
   const deps = {
     worlds: { client: options.worlds, cache: worlds },
     deletedWorlds: trackDeletedUids(worlds),
+    collectorLag: trackCollectorLag(caches, clock),
     pods: { client: options.pods, cache: pods },
     services: { client: options.services, cache: services },
     nodes: { client: options.nodes, cache: nodes },
@@ -165,13 +167,15 @@ const enqueueChanges = (
   enqueue: Enqueue,
   serverUse: Pick<ServerUse, 'limit'>,
 ): void => {
-  onDigestChange(worlds, intentDigest, (world, initial) =>
-    enqueue(objectKey(world), { priority: initial ? 'low' : 'high' }),
-  )
+  onDigestChange(worlds, intentDigest, (world, { type, initial }) => {
+    // The garbage collector deletes the pods of deleted Worlds too, the oldest first.
+    const priority = type === 'deleted' ? 'newestFirst' : 'high'
+    enqueue(objectKey(world), { priority: initial ? 'low' : priority })
+  })
   // Pods and services have their world's name, so their key is the world's.
   pods.onChange((change) => enqueue(change.key, { priority: podChangePriority(change) }))
   services.onChange(({ key, initial }) => enqueue(key, { priority: initial ? 'low' : 'normal' }))
-  onDigestChange(namespaces, policyDigest, ({ metadata }, initial) => {
+  onDigestChange(namespaces, policyDigest, ({ metadata }, { initial }) => {
     if (initial) return
     const { limits } = readPolicy(metadata)
     if (limits !== undefined) serverUse.limit(metadata.name, limits)
