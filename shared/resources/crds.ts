@@ -176,7 +176,7 @@ const render = (definition: Definition): Json => ({
               kind: { type: 'string' },
               metadata: { type: 'object' },
               spec: jsonSchema(definition.spec),
-              status: jsonSchema(definition.status),
+              status: statusSchema(definition.status),
             },
           },
         },
@@ -184,6 +184,22 @@ const render = (definition: Definition): Json => ({
     ],
   },
 })
+
+/**
+ * Returns the schema of a status whose parts are atomic: each has one writer, which applies it as a whole. So the API server keeps
+ * one managed field for a part instead of one for each of its fields, which makes all requests cheaper.
+ */
+const statusSchema = (schema: z.ZodType): Json => {
+  const { properties, ...status } = jsonSchema(schema)
+  const parts = Object.entries(properties as Json).map(([name, part]) => [name, withAtomicObjects(part as Json)])
+  return { ...status, properties: Object.fromEntries(parts) }
+}
+
+const withAtomicObjects = (part: Json): Json => {
+  if (part.type === 'object') return { ...part, 'x-kubernetes-map-type': 'atomic' }
+  if (part.type === 'array') return { ...part, items: withAtomicObjects(part.items as Json) }
+  return part
+}
 
 const jsonSchema = (schema: z.ZodType): Json =>
   toStructural(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input' })) as Json
