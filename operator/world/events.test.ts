@@ -4,7 +4,7 @@ import { exitStatus, runA, startMs } from '#operator/testing/fixtures.ts'
 import { pausedAnnotation } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import { worldEvents } from './events.ts'
-import { aPod, applyStatus, aWorld, planFor, ready, running, stopped } from './fixtures.ts'
+import { aPod, applyStatus, aWorld, planFor, podOf, ready, running, stopped } from './fixtures.ts'
 
 /** Reconciles until nothing changes, and collects the events as `type reason: note`. */
 const eventsBy = (start: World, pod: Pod | undefined, nowMs = startMs): { world: World; events: string[] } => {
@@ -35,6 +35,14 @@ test('emits one event for a start, with run, profile and image', () => {
 test('emits an event for a ready server, with its address', () => {
   expect(eventsBy(started, aPod({ status: ready() })).events).toEqual([
     'Normal Ready: The server is ready at 10.0.0.7:7777.',
+  ])
+})
+
+test('emits one event with run, profile, image and address for a server that is ready in the first status of its run', () => {
+  const { annotations } = podOf(planFor(aWorld(running))).metadata
+  const pod = aPod({ status: ready(), metadata: { annotations } })
+  expect(eventsBy(aWorld(running), pod).events).toEqual([
+    `Normal Ready: The server is ready at 10.0.0.7:7777: run ${runA} with profile Capacity30 and image registry.example/server:1.`,
   ])
 })
 

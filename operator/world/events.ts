@@ -27,10 +27,12 @@ export const worldEvents = (
   )
 }
 
-const startEvent = ({ before, after: { run } }: Transition): EventInput | undefined =>
-  run === undefined || run.id === before.run?.id
-    ? undefined
-    : normalEvent('Started', 'StartRun', `Run ${run.id} started with profile ${run.profile} and image ${run.image}.`)
+const startEvent = ({ before, after }: Transition): EventInput | undefined => {
+  const { run } = after
+  // The event of a server that is Ready by now says that the run started.
+  if (run === undefined || run.id === before.run?.id || isTrue(after, 'Ready')) return undefined
+  return normalEvent('Started', 'StartRun', `Run ${run.id} started with profile ${run.profile} and image ${run.image}.`)
+}
 
 const restartEvent = ({ before, after, detail }: Transition): EventInput | undefined => {
   if (!hasNewRestart(before, after) || hasNewEnd(before, after)) return undefined
@@ -38,9 +40,11 @@ const restartEvent = ({ before, after, detail }: Transition): EventInput | undef
 }
 
 const readyEvent = ({ before, after }: Transition): EventInput | undefined => {
-  if (!isTrue(after, 'Ready') || (isTrue(before, 'Ready') && before.run?.id === after.run?.id)) return undefined
+  const isNewRun = before.run?.id !== after.run?.id
+  if (!isTrue(after, 'Ready') || (isTrue(before, 'Ready') && !isNewRun)) return undefined
   const where = after.address === undefined ? '' : ` at ${after.address.host}:${after.address.port}`
-  return normalEvent('Ready', 'StartServer', `The server is ready${where}.`)
+  const what = `run ${after.run?.id} with profile ${after.run?.profile} and image ${after.run?.image}`
+  return normalEvent('Ready', 'StartServer', `The server is ready${where}${isNewRun ? `: ${what}` : ''}.`)
 }
 
 const endEvent = ({ before, after, detail }: Transition): EventInput | undefined => {
