@@ -1,4 +1,5 @@
 import { freePort } from '#dev/ports.ts'
+import { barePod } from '../barePod.ts'
 import type { BenchCluster } from '../operator/cluster.ts'
 import { hasReadyCondition } from '../operator/seen.ts'
 import { accountKubeconfig, installPeer, startProgram } from './program.ts'
@@ -17,9 +18,18 @@ const tuning = [
   '--zap-log-level=error',
 ]
 
-/** Returns kubernetes-sigs/agent-sandbox with its default flags, and tuned for bursts. */
+/** The smallest pod of its examples. */
+const smallPod: object = {
+  terminationGracePeriodSeconds: 1,
+  containers: [{ name: 'server', image: 'registry.example/server:1', command: ['sleep', '3600'] }],
+}
+
+/**
+ * Returns kubernetes-sigs/agent-sandbox with its default flags, with the pod of a world, which is twice as large as that of its
+ * examples, and tuned for bursts.
+ */
 export const agentSandbox = (files: PeerFiles): Subject[] => {
-  const subject = (name: string, flags: readonly string[]): Subject => ({
+  const subject = (name: string, flags: readonly string[], podSpec = smallPod): Subject => ({
     name,
     resource,
     nameOf: shortName,
@@ -28,18 +38,17 @@ export const agentSandbox = (files: PeerFiles): Subject[] => {
       kind: resource.kind,
       metadata: { namespace, name: objectName },
       spec: {
-        podTemplate: {
-          spec: {
-            terminationGracePeriodSeconds: 1,
-            containers: [{ name: 'server', image: 'registry.example/server:1', command: ['sleep', '3600'] }],
-          },
-        },
+        podTemplate: { spec: podSpec },
       },
     }),
     isReady: hasReadyCondition,
     start: (cluster) => start(cluster, files, flags),
   })
-  return [subject('agent-sandbox', []), subject('agent-sandbox tuned', tuning)]
+  return [
+    subject('agent-sandbox', []),
+    subject('agent-sandbox same pod', [], barePod(namespace, 'any').spec),
+    subject('agent-sandbox tuned', tuning),
+  ]
 }
 
 const start = async (cluster: BenchCluster, files: PeerFiles, flags: readonly string[]): Promise<Controller> => {

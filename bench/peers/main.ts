@@ -5,6 +5,7 @@ import { createObjects } from '../operator/objects.ts'
 import { unlessStopped } from '../signal.ts'
 import { agentSandbox } from './agentSandbox.ts'
 import { agones } from './agones.ts'
+import { leastOperator } from './leastOperator.ts'
 import { describeMachine } from './machine.ts'
 import { measureIdle, measureLoad, type Run } from './measure.ts'
 import { readSettings } from './settings.ts'
@@ -84,6 +85,7 @@ await startOrExit(async () => {
   if (chosen.length < named.length) throw new Error(`The parts are ${parts.join(', ')}.`)
   const given = [
     bare,
+    leastOperator,
     orrery,
     ...(settings.agentSandbox === undefined ? [] : agentSandbox(settings.agentSandbox)),
     ...(settings.agones === undefined ? [] : [agones(settings.agones, settings.agonesPort)]),
