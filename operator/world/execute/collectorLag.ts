@@ -4,7 +4,7 @@ import { controllerOf } from '#shared/kube/objects.ts'
 import type { Reflector } from '#shared/kube/reflector.ts'
 import type { World } from '#shared/resources/world.ts'
 
-/** How far the garbage collector is behind with the pods of Worlds that the cache has seen deleted. */
+/** The lag of the garbage collector with the pods of Worlds that the cache has seen deleted. */
 export type CollectorLag = {
   /**
    * Returns the milliseconds that the pod of the deleted World with this uid is left to the garbage collector; 0 if the operator
