@@ -71,6 +71,14 @@ const mark = {
   text: `insert into cluster_outbox (kind, id, revision, next_at) values ('world', $1, 1, now())`,
 }
 
+const putDocument = {
+  name: 'document',
+  text: `insert into documents (organization_id, project_id, world_id, type, id, user_id, data, version)
+    values ($1, $2, '', 'liveConfig', $3, '', $4, now())
+    on conflict (organization_id, project_id, world_id, type, id) do update set data = excluded.data, version = now()
+    returning *`,
+}
+
 const app = new Hono()
 app.get('/world/:id', async (c) => c.json((await world.execute({ ...scope, worldId: c.req.param('id') }))[0]))
 app.get('/list', async (c) => c.json(await list.execute(scope)))
@@ -89,6 +97,17 @@ app.post('/world', async (c) => {
   await tx.query('commit')
   tx.release()
   return c.json({ worldId: id, launchContextId })
+})
+
+app.put('/document/:id', async (c) => {
+  const { data } = await c.req.json()
+  const tx = await raw.connect()
+  await tx.query('begin')
+  const values = [BENCH_ORGANIZATION, BENCH_PROJECT, c.req.param('id'), data]
+  const { rows } = await tx.query({ ...putDocument, values })
+  await tx.query('commit')
+  tx.release()
+  return c.json(rows[0])
 })
 
 const listener = getRequestListener(app.fetch)

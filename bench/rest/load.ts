@@ -2,7 +2,7 @@ import { Pool } from 'undici'
 import { withDefined } from '#shared/optional.ts'
 
 /** A request of a load. */
-export type Ask = { readonly method: 'GET' | 'POST'; readonly path: string; readonly body?: string }
+export type Ask = { readonly method: 'GET' | 'POST' | 'PUT'; readonly path: string; readonly body?: string }
 
 /** The result of a load. */
 export type Load = {

@@ -69,6 +69,7 @@ const postponePushes = (databaseUrl: string): Promise<void> =>
     await sql.query(`update cluster_outbox set next_at = now() + interval '1 day', epoch = epoch + 1`)
   })
 
+const documentBody = JSON.stringify({ data: { id: 'settings', config: { music: true } } })
 const aWorld = { name: 'Lobby', transient: false, runtime: { mapName: 'hall' } }
 const anId = (ids: readonly string[], at: number): string => ids[at % ids.length] ?? ''
 
@@ -107,6 +108,13 @@ async function compare(api: Target, bare: Omit<Target, 'metricsUrl'>, { worldIds
       connections,
       api: () => ({ method: 'POST', path: '/api/worlds/', body }),
       bare: () => ({ method: 'POST', path: '/world', body }),
+    },
+    {
+      what: 'PUT document',
+      requests: creates,
+      connections,
+      api: (at) => ({ method: 'PUT', path: `/api/documents/liveConfig/api-${at % connections}/`, body: documentBody }),
+      bare: (at) => ({ method: 'PUT', path: `/document/bare-${at % connections}`, body: documentBody }),
     },
   ]
   process.stdout.write(

@@ -3,6 +3,7 @@ import type { Context } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
 import type { ScopeIds } from '#api/domain/access/scope.ts'
 import { scopeExistsIn } from '#api/domain/scopes/service.ts'
+import { beginsWithReads } from '#api/platform/database/client.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import type { DocumentType } from '#shared/enumerations.ts'
 import { lockDocument } from './cleanup/service.ts'
@@ -76,11 +77,11 @@ const write = async (
   const version = sql`greatest(${now.toISOString()}::timestamptz, ${documents.version} + interval '1 millisecond')`
   const isDeletion = row.deletedAt !== null
   return ctx.db.transaction(async (tx) => {
-    await lockDocument(tx, { organizationId, projectId, worldId, type: name.type, id })
-    // Checked under the lock: a deletion of the scope has either finished or not begun.
-    const [scopeExists, [before], counted] = await Promise.all([
+    // One round trip. Postgres reads under the lock: a deletion of the scope has either finished or not begun.
+    const [, scopeExists, [before], counted] = await Promise.all([
+      lockDocument(tx, { organizationId, projectId, worldId, type: name.type, id }),
       scopeExistsIn(tx, document.kind, document),
-      tx.select().from(documents).where(whereDocument(document, name.type)),
+      tx.select().from(documents).where(whereDocument(document, name.type)).execute(),
       isDeletion ? undefined : readDocumentUsage(tx, organizationId),
     ])
     if (!scopeExists) throw notFound()
@@ -100,7 +101,7 @@ const write = async (
       .returning()
     if (written === undefined) throw notFound()
     return written
-  })
+  }, beginsWithReads)
 }
 
 /** The maximum of documents with the rows of deleted ones, as a multiple of the limits. */

@@ -21,19 +21,22 @@ const keyOf = ({ organizationId, projectId, worldId }: DeletedScope): SQL =>
 
 /**
  * Serializes the writes of a document, and blocks the deletion of its project and world, until the transaction ends. A row lock is
- * not enough, since a new document has no row yet.
+ * not enough, since a new document has no row yet. The query is sent at once, so later ones of the same round trip see what the
+ * holders of the locks have committed.
  */
-export const lockDocument = async (
+export const lockDocument = (
   tx: Transaction,
   { type, id, ...scope }: DeletedScope & Pick<DocumentRow, 'type' | 'id'>,
-): Promise<void> => {
+): Promise<unknown> => {
   const { organizationId, projectId, worldId } = scope
   const key = JSON.stringify([organizationId, projectId, worldId, type, id])
-  // One round trip. Postgres takes the locks in this order.
-  await tx.execute(sql`
-    select pg_advisory_xact_lock(hashtextextended(${key}, 0)),
-      pg_advisory_xact_lock_shared(${keyOf({ ...scope, worldId: '' })}),
-      pg_advisory_xact_lock_shared(${keyOf(scope)})`)
+  // Postgres takes the locks in this order.
+  return tx
+    .execute(sql`
+      select pg_advisory_xact_lock(hashtextextended(${key}, 0)),
+        pg_advisory_xact_lock_shared(${keyOf({ ...scope, worldId: '' })}),
+        pg_advisory_xact_lock_shared(${keyOf(scope)})`)
+    .execute()
 }
 
 /**
