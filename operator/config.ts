@@ -101,7 +101,7 @@ export const operatorVariables = {
   ORRERY_RESTART_REFILL_MS: decimal(1, 86_400_000).default(600_000),
   ORRERY_NOT_READY_DEADLINE_MS: decimal(1_000, 86_400_000).default(300_000),
   ORRERY_NODE_LOST_FORCE_MS: decimal(0, 86_400_000).default(0),
-  ORRERY_QUEUE_POLL_MS: decimal(100, 3_600_000).default(5_000),
+  ORRERY_QUEUE_POLL_MS: decimal(100, 86_400_000).default(5_000),
   ORRERY_QUEUE_WRITE_MS: decimal(0, 3_600_000).default(15_000),
   ORRERY_DEFAULT_NETWORKING_STRATEGY: z.enum(defaultStrategies).default('PodIP'),
   ORRERY_SCALING_PROFILES: configMap().optional(),

@@ -64,7 +64,7 @@ export const orrery: Subject = {
   isReady: hasReadyCondition,
   start: async (cluster) => {
     // No server answers on a simulated node, and the requests would leave the machine.
-    const operator = await cluster.startOperator('peers', { ORRERY_QUEUE_POLL_MS: '3600000' })
+    const operator = await cluster.startOperator('peers', { ORRERY_QUEUE_POLL_MS: '86400000' })
     return {
       usage: async () => {
         const { cpuSeconds, rssMiB, writes, events, leaseWrites } = await operator.usage()

@@ -12,7 +12,7 @@ afterEach(() => poll?.close())
 type Answer = WorldQueue | undefined | 'never'
 
 /** Starts a poll of servers. The test sets the response of each address. */
-const startPoll = (answers: Record<string, () => Answer>, parallel = 32) => {
+const startPoll = (answers: Record<string, () => Answer>, parallel = 32, intervalMs = 5_000) => {
   const clock = createFakeClock()
   const asked: string[] = []
   const changed: string[] = []
@@ -32,7 +32,7 @@ const startPoll = (answers: Record<string, () => Answer>, parallel = 32) => {
     clock,
     random: () => 0,
     changed: (key: string) => changed.push(key),
-    timing: { parallel, parallelRetries: 1 },
+    timing: { intervalMs, parallel, parallelRetries: 1 },
   })
   poll = made
   /** Advances the clock in steps and runs everything that is due. */
@@ -113,6 +113,16 @@ test.each<[string, () => Answer]>([
   expect(asked.length).toBeLessThanOrEqual(19)
   expect(asked.length).toBeGreaterThanOrEqual(14)
   expect(changed).toEqual([])
+})
+
+test.each<[string, () => Answer]>([
+  ['responds', says(1, 0)],
+  ['does not respond', () => undefined],
+])('polls a server that %s once an hour if that is the interval', async (_, answer) => {
+  const { poll, asked, advance } = startPoll({ '10.0.0.1': answer }, 32, 3_600_000)
+  poll.start('w', server('10.0.0.1'))
+  await advance(3 * 3_600_000 - 1_000)
+  expect(asked).toHaveLength(3)
 })
 
 test('polls a server every five seconds again once it responds', async () => {

@@ -27,7 +27,7 @@ export type QueuePoll = {
 /** The timing of a poll, in milliseconds, and its limits. */
 export type QueuePollTiming = {
   readonly intervalMs: number
-  /** The interval doubles up to this while a server does not respond. */
+  /** The interval doubles up to this while a server does not respond. A longer interval stays as it is. */
   readonly maxIntervalMs: number
   readonly timeoutMs: number
   /** The minimum time between two reports, unless the world becomes full or empty or stops being so. */
@@ -91,7 +91,8 @@ export const createQueuePoll = (options: {
     timeout.cancel()
     if (servers.get(key) !== server) return
     server.failures = now === undefined ? server.failures + 1 : 0
-    schedule(key, server, Math.min(timing.intervalMs * 2 ** Math.min(server.failures, 20), timing.maxIntervalMs))
+    const backoffMs = Math.min(timing.intervalMs * 2 ** Math.min(server.failures, 20), timing.maxIntervalMs)
+    schedule(key, server, Math.max(timing.intervalMs, backoffMs))
     if (now === undefined || !isWorthReporting(server, now)) return
     server.reported = now
     server.reportedAtMs = clock.monotonic()
