@@ -42,7 +42,7 @@ test('emits one event with run, profile, image and address for a server that is 
   const { annotations } = podOf(planFor(aWorld(running))).metadata
   const pod = aPod({ status: ready(), metadata: { annotations } })
   expect(eventsBy(aWorld(running), pod).events).toEqual([
-    `Normal Ready: The server is ready at 10.0.0.7:7777: run ${runA} with profile Capacity30 and image registry.example/server:1.`,
+    `Normal Ready: Run ${runA} started with profile Capacity30 and image registry.example/server:1. The server is ready at 10.0.0.7:7777.`,
   ])
 })
 

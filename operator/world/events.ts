@@ -1,4 +1,5 @@
 import { findCondition, findNewlyTrue, isTrue, normalEvent, warningEvent } from '#operator/lifecycle/events.ts'
+import { joinSentences } from '#operator/lifecycle/message.ts'
 import { hasEnded } from '#shared/domain/phases.ts'
 import type { EventInput } from '#shared/kube/events.ts'
 import { runEndMessages, type World, type WorldStatus } from '#shared/resources/world.ts'
@@ -31,8 +32,11 @@ const startEvent = ({ before, after }: Transition): EventInput | undefined => {
   const { run } = after
   // The event of a server that is Ready by now says that the run started.
   if (run === undefined || run.id === before.run?.id || isTrue(after, 'Ready')) return undefined
-  return normalEvent('Started', 'StartRun', `Run ${run.id} started with profile ${run.profile} and image ${run.image}.`)
+  return normalEvent('Started', 'StartRun', startSentence(run))
 }
+
+const startSentence = ({ id, profile, image }: NonNullable<WorldStatus['run']>): string =>
+  `Run ${id} started with profile ${profile} and image ${image}.`
 
 const restartEvent = ({ before, after, detail }: Transition): EventInput | undefined => {
   if (!hasNewRestart(before, after) || hasNewEnd(before, after)) return undefined
@@ -43,8 +47,8 @@ const readyEvent = ({ before, after }: Transition): EventInput | undefined => {
   const isNewRun = before.run?.id !== after.run?.id
   if (!isTrue(after, 'Ready') || (isTrue(before, 'Ready') && !isNewRun)) return undefined
   const where = after.address === undefined ? '' : ` at ${after.address.host}:${after.address.port}`
-  const what = `run ${after.run?.id} with profile ${after.run?.profile} and image ${after.run?.image}`
-  return normalEvent('Ready', 'StartServer', `The server is ready${where}${isNewRun ? `: ${what}` : ''}.`)
+  const started = isNewRun && after.run !== undefined ? startSentence(after.run) : undefined
+  return normalEvent('Ready', 'StartServer', joinSentences(started, `The server is ready${where}.`))
 }
 
 const endEvent = ({ before, after, detail }: Transition): EventInput | undefined => {

@@ -6,7 +6,7 @@ export type Backoff = { readonly baseMs: number; readonly maxMs: number }
 
 /**
  * The priority of a key: `high` for changes that users wait for, `low` for work that is not urgent. `newestFirst` is for work that
- * another program does too, in order of arrival: both then rarely do the same.
+ * another program does too, in order of arrival: both then rarely do the same. Only here, a key can wait as long as newer ones come.
  */
 export type Priority = 'high' | 'normal' | 'newestFirst' | 'low'
 
@@ -24,7 +24,7 @@ export type Queue = {
   forget(key: string): void
   /**
    * Resolves with the next key, or with undefined once the queue is shut down. Keys of one priority come in order of
-   * arrival, those of `newestFirst` in reverse order. Each priority has its share of the keys, so none waits for ever.
+   * arrival, those of `newestFirst` in reverse order. Each priority has its share, so none waits for ever because of the others.
    */
   get(): Promise<string | undefined>
   /** Ends the processing of a key. Call it once for each key that `get` returned. */

@@ -71,6 +71,21 @@ describe('a World made by hand', () => {
     cluster.kubectl('wait', '--for=condition=Ready', '--timeout=120s', 'world/by-hand', '-n', 'default')
   })
 
+  test('leaves its pod to the garbage collector for 300 ms when it is deleted, and then the operator deletes it', async () => {
+    apply('World', 'deleted', { state: 'Running' })
+    await cluster.pod('default', 'deleted').exists()
+    await cluster.pod('default', 'deleted').becomesReady()
+    await eventually('Active', async () => {
+      const seen = await cluster.world('default', 'deleted').find()
+      return seen?.status?.phase === 'Active'
+    })
+    const sentMs = performance.now()
+    await cluster.worlds.delete({ namespace: 'default', name: 'deleted' })
+    // This control plane has no garbage collector.
+    await cluster.pod('default', 'deleted').isGone()
+    expect(performance.now() - sentMs).toBeGreaterThanOrEqual(300)
+  })
+
   test('passes Pod Security restricted with its pod', async () => {
     cluster.kubectl('create', 'namespace', 'strict')
     cluster.allowOperator('strict')

@@ -74,9 +74,9 @@ afterAll(async () => {
 })
 
 test.each([
-  ['upgrade', true],
-  ['rollback', false],
-])('an operator replaces the parts of a status that it wrote before an %s', async (_, isAtomic) => {
+  ['an upgrade', true],
+  ['a rollback', false],
+])('an operator replaces the parts of a status that it wrote before %s', async (_, isAtomic) => {
   await writeStatus({ worldId: 'wld-of-the-api' }, fieldManagers.api)
   await writeStatus({ phase: 'Active', address, queue })
   await define(isAtomic)

@@ -25,7 +25,7 @@ import { createServerUse, hasEnded, type ServerUse, useOfServer } from '../serve
 import type { WorldSettings } from '../settings.ts'
 import type { AskServer } from './askServer.ts'
 import { trackCollectorLag } from './collectorLag.ts'
-import { podChangePriority } from './priority.ts'
+import { podChangePriority, worldChangePriority } from './priority.ts'
 import { createQueuePoll } from './queuePoll.ts'
 import { reconcileWorld } from './reconcile.ts'
 
@@ -167,11 +167,9 @@ const enqueueChanges = (
   enqueue: Enqueue,
   serverUse: Pick<ServerUse, 'limit'>,
 ): void => {
-  onDigestChange(worlds, intentDigest, (world, { type, initial }) => {
-    // The garbage collector deletes the pods of deleted Worlds too, the oldest first.
-    const priority = type === 'deleted' ? 'newestFirst' : 'high'
-    enqueue(objectKey(world), { priority: initial ? 'low' : priority })
-  })
+  onDigestChange(worlds, intentDigest, (world, change) =>
+    enqueue(objectKey(world), { priority: worldChangePriority(change) }),
+  )
   // Pods and services have their world's name, so their key is the world's.
   pods.onChange((change) => enqueue(change.key, { priority: podChangePriority(change) }))
   services.onChange(({ key, initial }) => enqueue(key, { priority: initial ? 'low' : 'normal' }))

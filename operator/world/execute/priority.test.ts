@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { at, startMs } from '#operator/testing/fixtures.ts'
 import { aPod, evicted, notReady, outOfMemory, ready, waitingFor } from '../fixtures.ts'
-import { podChangePriority } from './priority.ts'
+import { podChangePriority, worldChangePriority } from './priority.ts'
 
 const created = aPod()
 const change = { key: 'home/world', initial: false } as const
@@ -36,4 +36,14 @@ describe('a change of a pod has', () => {
       'low',
     )
   })
+})
+
+test.each([
+  ['added', false, 'high'],
+  ['updated', false, 'high'],
+  ['deleted', false, 'newestFirst'],
+  ['added', true, 'low'],
+  ['deleted', true, 'low'],
+] as const)('a World that is %s (in a full list: %s) has the priority %s', (type, initial, priority) => {
+  expect(worldChangePriority({ type, initial })).toBe(priority)
 })
