@@ -13,7 +13,7 @@ import { listen } from '#shared/operations.ts'
 // validation, log lines and metrics. The difference to the API is the cost of these.
 const { BENCH_PORT, BENCH_DATABASE_URL = '', BENCH_ORGANIZATION = '', BENCH_PROJECT = '' } = process.env
 const { db } = openDatabase({ url: BENCH_DATABASE_URL, poolSize: 16 })
-const raw = openPool({ connectionString: BENCH_DATABASE_URL, max: 16, silenceMs: 60_000 })
+const raw = openPool({ connectionString: BENCH_DATABASE_URL, max: 16, pipeline: true, silenceMs: 60_000 })
 const newId = createIdSource({ now: systemClock.now })
 const scope = { organizationId: BENCH_ORGANIZATION, projectId: BENCH_PROJECT }
 
@@ -38,8 +38,10 @@ const list = db
 
 const first = async (text: string, id: string): Promise<Record<string, unknown>> =>
   (await raw.query(text, [id])).rows[0]
+const ofWorld = (table: string): Promise<Record<string, unknown>> =>
+  first(`select * from ${table} where world_id = $1`, String(model.id))
 const model = await first('select * from worlds where organization_id = $1 order by id limit 1', BENCH_ORGANIZATION)
-const context = await first('select * from launch_contexts where world_id = $1', String(model.id))
+const context = await ofWorld('launch_contexts')
 
 /** A prepared insert that copies a row, with some values replaced. */
 const insertInto = (table: string, like: Record<string, unknown>) => {
@@ -50,6 +52,13 @@ const insertInto = (table: string, like: Record<string, unknown>) => {
 }
 const insertWorld = insertInto('worlds', model)
 const insertContext = insertInto('launch_contexts', context)
+// The model has been started.
+const insertDeployment = insertInto('deployments', await ofWorld('deployments'))
+const insertEvent = insertInto('world_events', await ofWorld('world_events'))
+const insertRecord = insertInto(
+  'audit_records',
+  await first(`select * from audit_records where action = 'startWorld' and organization_id = $1`, BENCH_ORGANIZATION),
+)
 
 const project = {
   name: 'project',
@@ -69,6 +78,30 @@ const count = {
 const mark = {
   name: 'mark',
   text: `insert into cluster_outbox (kind, id, revision, next_at) values ('world', $1, 1, now())`,
+}
+
+const lockedWorld = {
+  name: 'locked_world',
+  text: 'select * from worlds where organization_id = $1 and project_id = $2 and id = $3 and deleting_at is null for update',
+}
+const running = {
+  name: 'running',
+  text: `select sum(capacity) from deployments
+    where organization_id = $1 and status not in ('Stopped', 'Error') and world_id <> $2`,
+}
+const startedWorld = {
+  name: 'started_world',
+  text: `update worlds set state = 'Running', phase = 'Starting', run_id = $2, started_at = now(), revision = $3,
+    run_revision = $3, status_version = status_version + 1, updated_at = now() where id = $1`,
+}
+const startMark = {
+  name: 'start_mark',
+  text: `insert into cluster_outbox (kind, id, revision, next_at) values ('world', $1, $2, now() + interval '1 day')
+    on conflict (kind, id) do update set revision = excluded.revision, epoch = cluster_outbox.epoch + 1`,
+}
+const endedRun = {
+  name: 'ended_run',
+  text: `update deployments set status = 'Stopped', ended_at = now() where world_id = $1 and status = 'Pending'`,
 }
 
 const putDocument = {
@@ -97,6 +130,30 @@ app.post('/world', async (c) => {
   await tx.query('commit')
   tx.release()
   return c.json({ worldId: id, launchContextId })
+})
+
+app.post('/world/:id/start', async (c) => {
+  const id = c.req.param('id')
+  const runId = newId('run')
+  const tx = await raw.connect()
+  const [, { rows }] = await Promise.all([
+    tx.query('begin'),
+    tx.query({ ...lockedWorld, values: [BENCH_ORGANIZATION, BENCH_PROJECT, id] }),
+    tx.query(organization),
+    tx.query({ ...running, values: [BENCH_ORGANIZATION, id] }),
+  ])
+  const revision = Number(rows[0].revision) + 1
+  await Promise.all([
+    tx.query({ ...startedWorld, values: [id, runId, revision] }),
+    tx.query({ ...startMark, values: [id, revision] }),
+    tx.query({ ...endedRun, values: [id] }),
+    tx.query(insertDeployment({ id: newId('deployment'), world_id: id, run_id: runId })),
+    tx.query(insertEvent({ id: newId('event'), world_id: id, run_id: runId })),
+    tx.query(insertRecord({ id: newId('audit') })),
+    tx.query('commit'),
+  ])
+  tx.release()
+  return c.json({})
 })
 
 app.put('/document/:id', async (c) => {

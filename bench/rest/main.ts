@@ -54,11 +54,15 @@ async function fill(baseUrl: string): Promise<Scope> {
   const { projectId } = await platform.in({ organizationId }).createProject({ body: { name: 'Bench' } })
   const scoped = platform.in({ organizationId, projectId })
   const permissions = [`organizations/${organizationId}/**:w`]
+  const limits = { maxWorlds: 1_000_000, maxRunningCapacity: 1_000_000 }
+  await platform.in({ organizationId }).patchLimits({ params: { organizationId }, body: limits })
   const { apiKey } = await scoped.createApiKey({ body: { displayName: 'Bench', permissions } })
   const worldIds: string[] = []
   for (let at = 0; at < worldsPerList; at += 1) {
     worldIds.push((await scoped.createWorld({ body: aWorld })).worldId)
   }
+  // The bare routes copy the rows of a start.
+  await scoped.startWorld({ params: { worldId: anId(worldIds, 0) } })
   return { organizationId, projectId, worldIds, apiKey }
 }
 
@@ -108,6 +112,13 @@ async function compare(api: Target, bare: Omit<Target, 'metricsUrl'>, { worldIds
       connections,
       api: () => ({ method: 'POST', path: '/api/worlds/', body }),
       bare: () => ({ method: 'POST', path: '/world', body }),
+    },
+    {
+      what: 'start of a world',
+      requests: creates,
+      connections,
+      api: (at) => ({ method: 'POST', path: `/api/worlds/${anId(worldIds, at)}/start/` }),
+      bare: (at) => ({ method: 'POST', path: `/world/${anId(worldIds, at)}/start` }),
     },
     {
       what: 'PUT document',
