@@ -75,7 +75,10 @@ export const measureLoad = async (run: Run, load: Load, rest: () => Promise<Figu
   }
 }
 
-/** Measures the CPU of the controller while nothing changes, once it has stopped to write. */
+/**
+ * Measures the CPU of the controller while nothing changes, once it has stopped to write: in the first minute, in which a runtime
+ * collects the garbage of the load, and in the next one.
+ */
 export const measureIdle = async ({ controller }: Run, idleMs: number): Promise<Figures> => {
   let { writes } = await controller.usage()
   for (let sample = 0; sample < restSamples; sample += 1) {
@@ -84,10 +87,13 @@ export const measureIdle = async ({ controller }: Run, idleMs: number): Promise<
     if (now - writes <= restWrites) break
     writes = now
   }
-  const start = await controller.usage()
-  await sleep(systemClock, idleMs)
-  const end = await controller.usage()
-  return { idleCpu: ((end.cpuSeconds - start.cpuSeconds) * 60_000) / idleMs }
+  const perMinute = async (): Promise<number> => {
+    const start = await controller.usage()
+    await sleep(systemClock, idleMs)
+    const end = await controller.usage()
+    return ((end.cpuSeconds - start.cpuSeconds) * 60_000) / idleMs
+  }
+  return { restCpu: await perMinute(), idleCpu: await perMinute() }
 }
 
 type Usage = Awaited<ReturnType<typeof readUsage>>
