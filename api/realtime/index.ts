@@ -142,9 +142,9 @@ const createPresence = (connections: ReadonlySet<Connection>) => {
   return {
     /** Call it when a connection opens. */
     begin: (): void => beginning.abort(),
-    /** Returns a signal that is aborted when there are connections. */
-    begun: (): AbortSignal => {
-      if (connections.size > 0) return AbortSignal.abort()
+    /** Returns a signal that is aborted when the first connection opens, or undefined if there are connections. */
+    begun: (): AbortSignal | undefined => {
+      if (connections.size > 0) return undefined
       beginning = new AbortController()
       return beginning.signal
     },

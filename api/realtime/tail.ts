@@ -29,8 +29,8 @@ type TailOptions = {
   readonly publish: (changes: readonly Change[]) => void
   /** Called when changes may have been missed and every topic must be read again. */
   readonly refresh: () => void
-  /** Returns a signal that is aborted when this replica has connections. */
-  readonly untilWatched: () => AbortSignal
+  /** Returns a signal that is aborted when this replica gets a connection, or undefined if it has connections. */
+  readonly untilWatched: () => AbortSignal | undefined
   /** Called after each successful poll. */
   readonly onPoll: () => void
   readonly clock: Clock
@@ -84,7 +84,7 @@ const tailSession = async (session: TailSession, options: TailOptions): Promise<
     }
     await sleep(clock, nextPollMs({ sinceChangeMs: nowMs - changedMs }), signal)
     const watched = options.untilWatched()
-    if (!watched.aborted) await sleep(clock, unwatchedMs, AbortSignal.any([watched, signal]))
+    if (watched !== undefined) await sleep(clock, unwatchedMs, AbortSignal.any([watched, signal]))
   }
 }
 
