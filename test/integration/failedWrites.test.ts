@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openDatabase } from '#api/platform/database/client.ts'
+import { openSession } from '#api/platform/database/pool.ts'
 import { dumpRows } from '#test/support/dump.ts'
 import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts'
 import { inNewProject } from '#test/support/rest.ts'
@@ -22,6 +23,7 @@ afterAll(async () => {
   await api?.stop()
 })
 
+const lobby = { name: 'Lobby', transient: false }
 const start = { what: 'start', verb: 'POST', path: 'start/', body: undefined } as const
 const stop = { what: 'stop', verb: 'POST', path: 'stop/', body: undefined } as const
 const patch = { what: 'change', verb: 'PATCH', path: '', body: { name: 'Hall' } } as const
@@ -61,3 +63,45 @@ test.each([
     expect((await change()).status).toBe(200)
   },
 )
+
+test.each([
+  { what: 'creation of a world', lock: 'select from organizations for update', verb: 'POST', path: '', body: lobby },
+  {
+    what: 'start of a world',
+    lock: 'select from organizations for update',
+    verb: 'POST',
+    path: 'start/',
+    body: undefined,
+  },
+  {
+    what: 'write of a document',
+    lock: 'lock table documents',
+    verb: 'PUT',
+    path: undefined,
+    body: { data: { id: 'settings', config: {} } },
+  },
+] as const)('a $what of which Postgres cancels one statement may be repeated', async ({ lock, verb, path, body }) => {
+  const rest = await inNewProject(api.url)
+  const { body: world } = await rest.call<{ worldId: string }>('POST', '/api/worlds/', lobby)
+  const paths = { '': '/api/worlds/', 'start/': `/api/worlds/${world.worldId}/start/` } as const
+  const target = path === undefined ? '/api/documents/liveConfig/settings/' : paths[path]
+  const change = () => rest.call<{ code?: string }>(verb, target, body)
+  const holder = await openSession({ connectionString: databaseUrl })
+  await holder.client.query('begin')
+  await holder.client.query(lock)
+  const waiting = async () => {
+    const { rows } = await database.db.execute<{ pid: number }>(sql`select pid from pg_stat_activity
+      where datname = current_database() and application_name = 'orrery-api' and wait_event_type = 'Lock'`)
+    return rows
+  }
+  // The first one holds what the second one waits for, so that these wait at different statements.
+  const refused = [change()]
+  await eventually('one waits', async () => (await waiting()).length > 0)
+  refused.push(change())
+  await eventually('both wait', async () => (await waiting()).length > 1)
+  for (const { pid } of (await waiting()).toReversed()) await database.db.execute(sql`select pg_cancel_backend(${pid})`)
+  for (const each of await Promise.all(refused))
+    expect(each).toMatchObject({ status: 503, body: { code: 'unavailable' } })
+  await holder.close()
+  expect((await change()).status).toBe(200)
+})

@@ -27,7 +27,10 @@ export const createFollower = ({ urls, scope, ids, first, random }: FollowerOpti
   let ws: WebSocket | undefined
   const receive = (text: string, received: Set<string>): void => {
     const { resource, version, data, warning, error } = JSON.parse(text)
-    if (error !== undefined) faults.push(text)
+    if (error !== undefined) {
+      faults.push(text)
+      return
+    }
     const { id } = resource
     const before = newest.get(id) ?? { version: '', n: undefined, isAbsent: true }
     if (warning !== undefined) {

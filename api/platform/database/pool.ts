@@ -26,15 +26,17 @@ class SafePool extends pg.Pool {
   }
 
   /**
-   * Makes a client prepare the statements that are used often, and send those of one turn of the event loop together. All clients
-   * of the pool share the names.
+   * Makes a client prepare the statements that are used often, send those of one turn of the event loop together, and say why a
+   * transaction was aborted. All clients of the pool share the names.
    */
   #replaceQuery(client: pg.PoolClient): void {
     const query = client.query.bind(client) as (...args: unknown[]) => unknown
     const gather = createGather(client.connection.stream)
+    const explain = createExplain()
     const replaced = (text: unknown, values: unknown, ...more: unknown[]): unknown => {
       gather()
       const result = query(withStatementName(this.#names, text, values), values, ...more)
+      if (result instanceof Promise) result.catch(explain)
       return isSentWithNext(text) ? continueAtOnce(client, result as Promise<unknown>) : result
     }
     client.query = replaced as typeof client.query
@@ -73,6 +75,21 @@ const isSentWithNext = (query: unknown): boolean =>
 /** Returns a promise that does not wait for a begin. If the begin fails, the connection is closed before another query is sent. */
 const continueAtOnce = async (client: pg.PoolClient, begun: Promise<unknown>): Promise<void> => {
   begun.catch((error: Error) => client.connection.stream.destroy(error))
+}
+
+/** The code of a query that Postgres refuses because an earlier one of its transaction failed. */
+const abortedCode = '25P02'
+
+/**
+ * Returns a function that sees the errors of a connection in their order, before its callers do. It makes the failure that aborted
+ * a transaction the cause of the errors that follow from it. Which error a caller sees first depends on how it awaits its queries.
+ */
+const createExplain = (): ((error: Error & { readonly code?: string }) => void) => {
+  let failure: Error | undefined
+  return (error) => {
+    if (error.code === abortedCode) error.cause = failure
+    else failure = error
+  }
 }
 
 /**
