@@ -95,6 +95,9 @@ test('one trace leads from a request over the apply and the reconcile to the pod
     { service: 'orrery-api', parentSpanId: push?.spanId, attributes: { 'orrery.phase': 'Active' } },
   ])
   expect(spans.filter((span) => span.status?.code === 2 && !isConflict(span))).toEqual([])
+  // A push that fails for another reason than a conflict is logged.
+  const postponed = logLines(api.logFile).filter((line) => line.msg === 'push: postponed' && line.world === world.id)
+  expect(postponed).toEqual([])
 })
 
 test('a client decides neither the trace nor what is sampled', async () => {
