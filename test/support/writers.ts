@@ -134,35 +134,50 @@ const createSession = (databaseUrl: string) => {
 }
 type Session = ReturnType<typeof createSession>
 
-/** Reports whether a query failed because its session was lost or refused: by SQLSTATE class, socket error or pg's own. */
+/**
+ * Reports whether a query failed because its session was lost or refused (SQLSTATE class, socket error or pg's own), or because of a
+ * deadlock: a transaction of several statements locks rows of the counts of its organization between the rows of its documents.
+ */
 const isLost = (error: unknown): boolean => {
   const { code = '', message = '' } = error as { code?: string; message?: string }
-  return /^(57P|08|ECONN|EPIPE)/.test(code) || /^Connection terminated|^timeout expired|not queryable/.test(message)
+  return (
+    /^(57P|08|40P01|ECONN|EPIPE)/.test(code) || /^Connection terminated|^timeout expired|not queryable/.test(message)
+  )
 }
 
 /** Returns a document number, low ones most often. */
 const aDocument = ({ random, documents }: WriterOptions): number => Math.floor(random() ** 2 * documents)
 
+type Data = { readonly id: string; readonly config: { readonly n: number; readonly padding: string } }
+
 /** Returns random data. One document of fifty is larger than a change record can hold. */
-const dataOf = (random: () => number): { id: string; config: { n: number; padding: string } } => ({
+const dataOf = (random: () => number): Data => ({
   id: 'd',
   config: { n: Math.floor(random() * 1e9), padding: random() < 0.02 ? 'x'.repeat(20_000) : '' },
 })
 
+/** Returns random data whose stored size is always the same: an odd number of nine digits has no zeros that Postgres leaves out. */
+const dataOfSameSize = (random: () => number): Data => ({
+  id: 'd',
+  config: { n: 100_000_001 + 2 * Math.floor(random() * 4e8), padding: '' },
+})
+
+const writeOrDelete = (session: Session, options: WriterOptions, id: string): Promise<void> =>
+  writeDocument(session, options, { id, data: options.random() < 0.05 ? undefined : dataOf(options.random) })
+
+/** Writes a document, or deletes it if `data` is undefined. */
 const writeDocument = async (
   session: Session,
-  { organizationId, projectId, random }: WriterOptions,
-  id: string,
+  { organizationId, projectId }: WriterOptions,
+  { id, data }: { id: string; data: Data | undefined },
 ): Promise<void> => {
-  const isDeletion = random() < 0.05
-  const data = JSON.stringify(isDeletion ? {} : dataOf(random))
   await session.query(
     `insert into documents (organization_id, project_id, world_id, type, id, user_id, data, version, deleted_at)
      values ($1, $2, '', 'liveConfig', $3, 'w', $4, date_trunc('milliseconds', clock_timestamp()),
        case when $5::boolean then now() end)
      on conflict (organization_id, project_id, world_id, type, id) do update set data = excluded.data,
        deleted_at = excluded.deleted_at, version = greatest(excluded.version, documents.version + interval '1 millisecond')`,
-    [organizationId, projectId, id, data, isDeletion],
+    [organizationId, projectId, id, JSON.stringify(data ?? {}), data === undefined],
   )
 }
 
@@ -170,10 +185,10 @@ const writeDocument = async (
 const transact = async (session: Session, options: WriterOptions): Promise<number> => {
   const { random } = options
   const size = random() < 0.5 ? 1 : 1 + Math.floor(random() * 6)
-  // Writes in a fixed order, so that two writers do not deadlock.
+  // Writes in a fixed order, so that the rows of documents alone cause no deadlock.
   const ids = [...new Set(Array.from({ length: size }, () => aDocument(options)))].sort((a, b) => a - b)
   if (ids.length === 1 && random() < 0.5) {
-    await writeDocument(session, options, `doc-${ids[0]}`)
+    await writeOrDelete(session, options, `doc-${ids[0]}`)
     return 1
   }
   const isHeld = random() < 0.03
@@ -183,7 +198,7 @@ const transact = async (session: Session, options: WriterOptions): Promise<numbe
   for (const id of ids) {
     const isUndone = random() < 0.05
     if (isUndone) await session.query('savepoint before')
-    await writeDocument(session, options, `doc-${id}`)
+    await writeOrDelete(session, options, `doc-${id}`)
     if (isUndone) await session.query('rollback to savepoint before')
     else kept += 1
   }
@@ -192,17 +207,23 @@ const transact = async (session: Session, options: WriterOptions): Promise<numbe
   return isRolledBack ? 0 : kept
 }
 
-/** Runs a transaction that writes first and commits after many later transactions. */
+/**
+ * Runs a transaction that writes first and commits after many later transactions. It must not change the counts of the organization:
+ * it would hold the lock on a row of them that other writers need. So its document exists before, with the same size.
+ */
 const transactLong = async (
   session: Session,
   options: WriterOptions,
   { at, meanwhile }: { at: number; meanwhile: () => Promise<unknown> },
 ): Promise<number> => {
+  const write = (): Promise<void> =>
+    writeDocument(session, options, { id: `long-${at}`, data: dataOfSameSize(options.random) })
+  await write()
   await session.query('begin')
-  await writeDocument(session, options, `long-${at}`)
+  await write()
   await meanwhile()
   await session.query('commit')
-  return 1
+  return 2
 }
 
 /**
