@@ -45,7 +45,7 @@ export const isId = (kind: IdKind, value: string): boolean => patterns[kind].tes
  * back: the 12 bits after the timestamp count up (RFC 9562, 6.2, method 1).
  */
 export const createIdSource = (options: { now: () => number; random?: (size: number) => Buffer }): NewId => {
-  const random = options.random ?? randomBytes
+  const random = createPool(options.random ?? randomBytes)
   let lastMs = -1
   let counter = 0
   const tick = (): void => {
@@ -82,12 +82,28 @@ export const idOfUid = (kind: IdKind, uid: string): string => {
   return `${idPrefixes[kind]}-${encode(BigInt(`0x${hex}`))}`
 }
 
-const encode = (value: bigint): string => {
-  let rest = value
-  let text = ''
-  for (let place = 0; place < suffixLength; place += 1) {
-    text = alphabet.charAt(Number(rest & 31n)) + text
-    rest >>= 5n
+/** The bytes of one draw of a pool. Each draw is a system call, which costs more than all the rest of an identifier. */
+const poolBytes = 1_000
+
+/** Returns a source of random bytes that draws many at a time. No byte is returned twice. */
+const createPool = (draw: (size: number) => Buffer): ((size: number) => Buffer) => {
+  let pool: Buffer = Buffer.alloc(0)
+  let at = 0
+  return (size) => {
+    if (at + size > pool.length) {
+      pool = draw(poolBytes)
+      at = 0
+    }
+    at += size
+    return pool.subarray(at - size, at)
   }
-  return text
 }
+
+/** The digits of Crockford base32 that differ from those of JavaScript's base 32. */
+const crockford = new Map([...'ijklmnopqrstuv'].map((digit, at) => [digit, alphabet.charAt(18 + at)]))
+
+const encode = (value: bigint): string =>
+  value
+    .toString(32)
+    .padStart(suffixLength, '0')
+    .replace(/[i-v]/g, (digit) => crockford.get(digit) ?? digit)

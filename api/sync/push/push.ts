@@ -100,7 +100,10 @@ export const createPush = (deps: PushDeps) => {
   let woken = new AbortController()
   const settle = createSettle(deps.db)
   return {
-    wake: (): void => woken.abort(),
+    wake: (): void => {
+      // An abort makes an error with a stack trace, even if the signal is aborted already.
+      if (!woken.signal.aborted) woken.abort()
+    },
     run: async (signal: AbortSignal): Promise<void> => {
       signal.addEventListener('abort', () => woken.abort(), { once: true })
       let free = batchSize
