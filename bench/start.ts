@@ -24,11 +24,11 @@ export const benchStart = async (print: (line: string) => void): Promise<void> =
   const measure = async (): Promise<void> => {
     // The first start is slow and not counted, since the bench measures a running system.
     await startPods(stack.info, warmUp, 'warm-up')
-    await startWorlds(stack.info, warmUp)
+    await startWorlds(stack.info, warmUp, { isSubscribed: true })
     const rows: Row[] = []
     // Bare pods are measured first and last, so that a change in the speed of the machine shows in their difference.
     rows.push(await startPods(stack.info, count, 'bare pods, before'))
-    rows.push(...(await startWorlds(stack.info, count)))
+    for (const isSubscribed of [false, true]) rows.push(...(await startWorlds(stack.info, count, { isSubscribed })))
     rows.push(await startPods(stack.info, count, 'bare pods, after'))
     print(`\nstart: ${count} worlds at once over REST\n${formatRows(rows)}`)
   }
