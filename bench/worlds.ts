@@ -73,7 +73,7 @@ export const startWorlds = async (
     { what: 'start → Active', timesMs: since(active) },
     ...(shown === undefined ? [] : [{ what: 'start → Active in REST', timesMs: since(shown) }]),
   ]
-  const name = isSubscribed ? 'worlds' : 'worlds without a subscriber'
+  const name = isSubscribed ? 'worlds' : 'no subscriber'
   const usageText = `${describe(before, after, count)}; ${cpu}`
   return rows.map((row, at) => ({
     ...row,
