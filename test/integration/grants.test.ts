@@ -166,17 +166,16 @@ const useKubectl = async (): Promise<void> => {
   })
   await isRequested('api', 'patch worlds/status')
   await isRequested('api', 'patch botdeployments/status')
-  const isPutBack = () =>
-    eventually('the edit is put back', async () => {
+  const run = { runId: 'run-00000000000000000000000009', startedAt: '2026-01-01T00:00:00Z' }
+  // An edit is no new one, and has no event, until the API has recorded that it put the same one back.
+  await eventually('api: patch events', async () => {
+    await cluster.worlds.patch(metadata, { spec: run })
+    await eventually('the edit is put back', async () => {
       const { spec } = await cluster.worlds.get(metadata)
       return spec.startedAt === undefined
     })
-  const run = { runId: 'run-00000000000000000000000009', startedAt: '2026-01-01T00:00:00Z' }
-  for (const _ of ['first', 'second', 'third']) {
-    await cluster.worlds.patch(metadata, { spec: run })
-    await isPutBack()
-  }
-  await isRequested('api', 'patch events')
+    return proxies.api.requested().has('patch events')
+  })
   const blocked = await tenant.world({ networking: { strategy: 'ClusterIP', scaling: { profile: 'Capacity10' } } })
   cluster.kubectl('-n', namespace, 'create', 'service', 'clusterip', blocked, '--tcp=7777:7777')
   await tenant.rest.call('POST', `/api/worlds/${blocked}/start/`)
