@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { fc } from '#test/support/fastCheck.ts'
-import { createIdSource, deploymentIdOfRun, isId } from './ids.ts'
+import { createIdSource, deploymentIdOfRun, idOfUid, isId } from './ids.ts'
 
 test('sorts identifiers of one source by creation, within a millisecond and when the clock steps back', () => {
   const times = [1000, 1000, 1000, 999, 1000, 1001, 5000]
@@ -23,12 +23,42 @@ test('creates identifiers of a prefix and 26 characters, which isId accepts for 
 test('encodes the time and the version and variant of a UUIDv7 (RFC 9562)', () => {
   const nowMs = 0x017f22e279b0
   const newId = createIdSource({ now: () => nowMs, random: (size) => Buffer.alloc(size, 0xff) })
-  const digits = [...newId('run').slice(4)].map((digit) => '0123456789abcdefghjkmnpqrstvwxyz'.indexOf(digit))
-  const uuid = digits.reduce((value, digit) => value * 32n + BigInt(digit), 0n)
+  const uuid = decode(newId('run'))
   expect(uuid >> 80n).toBe(BigInt(nowMs))
   expect((uuid >> 76n) & 0xfn).toBe(7n)
   expect((uuid >> 62n) & 0b11n).toBe(0b10n)
 })
+
+test('uses no random byte for two identifiers', () => {
+  let drawn = 0
+  const random = (size: number): Buffer => {
+    drawn += size
+    return Buffer.from(Array.from({ length: size }, (_, at) => (drawn - size + at) & 0xff))
+  }
+  const newId = createIdSource({ now: () => 0, random })
+  // The lowest 7 bytes of each are random. They count up, so those of the next identifier begin 8 later.
+  const lowest = Array.from({ length: 500 }, () => Number(decode(newId('event')) & 0xffn))
+  const steps = lowest.slice(1).map((byte, at) => (byte - (lowest[at] ?? 0) + 256) % 256)
+  expect(steps.filter((step) => step < 8)).toEqual([])
+})
+
+test('writes each UUID of Kubernetes in 26 digits of Crockford base32', () => {
+  expect(idOfUid('world', '017f22e2-79b0-7cc3-98c4-dc0c0c07398f')).toBe('wld-01fwhe4ydgfk1shh6w1g60eecf')
+  fc.assert(
+    fc.property(fc.uuid(), (uid) => {
+      const id = idOfUid('world', uid)
+      expect(isId('world', id)).toBe(true)
+      expect(decode(id)).toBe(BigInt(`0x${uid.replaceAll('-', '')}`))
+    }),
+  )
+})
+
+/** Returns the number that the digits of an identifier stand for. */
+const decode = (id: string): bigint =>
+  [...id.slice(id.indexOf('-') + 1)].reduce(
+    (value, digit) => value * 32n + BigInt('0123456789abcdefghjkmnpqrstvwxyz'.indexOf(digit)),
+    0n,
+  )
 
 test('derives the id of a deployment from the characters of its run id', () => {
   expect(deploymentIdOfRun('run-01fwhe4ydggrzr3z7zzzzzzzzz')).toBe('dep-01fwhe4ydggrzr3z7zzzzzzzzz')
