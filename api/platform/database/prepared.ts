@@ -1,28 +1,31 @@
 import { type Column, getTableColumns, Param, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import type { PgTable, PgUpdateSetSource } from 'drizzle-orm/pg-core'
 import type { Database, Transaction } from './client.ts'
+import { type Compiled, compile, type Values } from './compiled.ts'
 
 /** The part of a database handle that builds queries. */
 export type Builder = Pick<Transaction, 'select' | 'insert' | 'update' | 'delete' | '$with' | 'with'>
 
-/**
- * Returns a query that is built once for the pool, and once for each connection that executes it in a transaction.
- * Building the SQL text with drizzle for each call costs more than Postgres needs to execute it.
- */
-export const prepared = <Query>(prepare: (db: Builder) => Query): ((db: Database | Transaction) => Query) => {
-  const queries = new WeakMap<object, Query>()
-  return (db) => {
-    const client = clientOf(db)
-    const query = queries.get(client) ?? prepare(db)
-    queries.set(client, query)
-    return query
-  }
-}
+/** A query that drizzle has prepared. */
+type Prepared<Result> = { execute(values?: Record<string, unknown>): Promise<Result> }
 
 /**
- * Returns the pool, or the connection of a transaction. A query that is built in a transaction refers only to its connection, so
- * later transactions can use it.
+ * Returns a query that is built once. Building the SQL text with drizzle for each call costs more than Postgres needs to execute it.
+ * `execute` sends the query at once.
  */
+export const prepared = <Result>(
+  prepare: (db: Builder) => Prepared<Result>,
+): ((db: Database | Transaction) => { execute(values: Values): Promise<Result> }) => {
+  let compiled: Compiled<Result> | undefined
+  return (db) => ({
+    execute: (values) => {
+      compiled ??= compile(prepare(db))
+      return compiled.execute(clientOf(db), values)
+    },
+  })
+}
+
+/** Returns the pool, or the connection of a transaction. */
 const clientOf = (db: Database | Transaction): object => {
   if ('$client' in db) return db.$client
   // The types of drizzle do not show the connection of a session.
