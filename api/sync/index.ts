@@ -118,6 +118,7 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
     bots,
     cluster,
     wake: () => push.wake(),
+    reported: (key: string) => push.reported(key),
     namespacePrefix: config.namespacePrefix,
     defaultLimits: config.limits,
     clusterOf: options.clusters.clusterOf,

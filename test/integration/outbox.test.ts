@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Database, openDatabase } from '#api/platform/database/client.ts'
 import { migrateDatabase } from '#api/platform/database/migrate.ts'
-import { claimMarks, markDirty, retryLater, settleClaim } from '#api/platform/outbox/outbox.ts'
+import { claimMarks, markAllDirty, markDirty, retryLater, settleClaim } from '#api/platform/outbox/outbox.ts'
 import { clusterOutbox } from '#api/platform/outbox/table.ts'
 import { aDatabase } from '#test/support/processes.ts'
 
@@ -95,4 +95,28 @@ test('a mark is due at once by the time of the database, and its lease ends by t
   expect(rows).toMatchObject([{ due: true }])
   expect(rows[0]?.lease).toBeLessThanOrEqual(leaseMs)
   expect(rows[0]?.lease).toBeGreaterThan(leaseMs - 30_000)
+})
+
+const markStart = (id: string, isStart: boolean | undefined) =>
+  db.transaction((tx) => markDirty(tx, { kind: 'world', id, revision: 1, isStart }))
+const claimFew = (limit: number, maxStarts: number) => claimMarks(db, { limit, maxStarts, leaseMs, cluster: '' })
+
+test('claims the oldest marks first, and no more starts than allowed', async () => {
+  for (const id of ['s1', 's2', 's3']) await markStart(id, true)
+  for (const id of ['a', 'b']) await mark(id)
+  await markStart('s4', true)
+  expect(ids(await claimFew(2, 100))).toEqual(['s1', 's2'])
+  expect(ids(await claimFew(100, 1))).toEqual(['a', 'b', 's3'])
+  expect(await claimFew(100, 0)).toEqual([])
+  expect(await claimFew(100, 1)).toMatchObject([{ id: 's4', isStart: true }])
+})
+
+test('a mark is that of a start until the row is stopped', async () => {
+  await markStart('started', true)
+  await mark('started', 2)
+  await db.transaction((tx) => markAllDirty(tx, 'world', [{ id: 'started', revision: 3 }]))
+  await markStart('stopped', true)
+  await markStart('stopped', false)
+  expect(ids(await claimFew(100, 0))).toEqual(['stopped'])
+  expect(ids(await claimFew(100, 1))).toEqual(['started'])
 })

@@ -212,9 +212,10 @@ const updateWorld = async (
     if (change === undefined) return row
     const { columns, record = () => [] } = change
     const { traceparent } = ctx
+    const isStart = columns.state && columns.state === 'Running'
     await Promise.all([
       updateColumns(tx, worldId, columns),
-      markDirty(tx, { kind: 'world', id: worldId, revision: columns.revision, traceparent }),
+      markDirty(tx, { kind: 'world', id: worldId, revision: columns.revision, traceparent, isStart }),
       ...record(),
     ])
     return row

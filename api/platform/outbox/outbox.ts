@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, isNull, lte, or, type Placeholder, type SQL, sql } from 'drizzle-orm'
+import { and, asc, type Column, eq, isNull, lte, not, or, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import type { PgInsertValue } from 'drizzle-orm/pg-core'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { type Builder, parametersOf, prepared } from '#api/platform/database/prepared.ts'
@@ -14,6 +14,8 @@ export type Mark = {
   readonly revision: number
   /** The trace of the request that changes the row. Without one, the mark keeps that of an earlier change. */
   readonly traceparent?: string | undefined
+  /** Set by a start, and cleared by a stop. Without a value, the mark keeps that of an earlier change. */
+  readonly isStart?: boolean | undefined
 }
 
 /** A mark that this process has claimed until its lease expires. */
@@ -34,13 +36,15 @@ const nowPlus = (delayMs: number | Placeholder) => sql`${now} + ${delayMs} * int
  * Marks a row dirty in the transaction that changes it. A push in progress keeps its lease and detects the new mark by the
  * epoch.
  */
-export const markDirty = async (tx: Transaction, { traceparent, ...row }: Mark): Promise<void> => {
-  await markQuery(tx).execute({ ...row, traceparent: traceparent ?? null })
+export const markDirty = async (tx: Transaction, { traceparent, isStart, ...row }: Mark): Promise<void> => {
+  await markQuery(tx).execute({ ...row, traceparent: traceparent ?? null, isStart: isStart ?? null })
 }
 
 const markQuery = prepared((db) => {
   const row = parametersOf(clusterOutbox, ['kind', 'id', 'revision', 'traceparent'])
-  return insertMarks(db, [{ ...row, nextAt: now }]).prepare('dirty_mark')
+  const isStart = (otherwise: SQL | Column): SQL => sql`coalesce(${sql.placeholder('isStart')}::boolean, ${otherwise})`
+  const added = { ...row, nextAt: now, isStart: isStart(sql`false`) }
+  return insertMarks(db, [added], { isStart: isStart(clusterOutbox.isStart) }).prepare('dirty_mark')
 })
 
 /** Marks many rows of a kind, in statements of a thousand rows. */
@@ -58,7 +62,8 @@ export const markAllDirty = async (
   }
 }
 
-const insertMarks = (db: Builder, rows: PgInsertValue<typeof clusterOutbox>[]) =>
+/** Inserts marks. `changes` are further columns to set in marks that exist. */
+const insertMarks = (db: Builder, rows: PgInsertValue<typeof clusterOutbox>[], changes: { isStart?: SQL } = {}) =>
   db
     .insert(clusterOutbox)
     .values(rows)
@@ -71,6 +76,7 @@ const insertMarks = (db: Builder, rows: PgInsertValue<typeof clusterOutbox>[]) =
         epoch: sql`${clusterOutbox.epoch} + 1`,
         attempts: 0,
         traceparent: sql`coalesce(excluded.traceparent, ${clusterOutbox.traceparent})`,
+        ...changes,
       },
     })
 
@@ -94,42 +100,55 @@ const dirtyQuery = prepared((db) =>
 /** The marks of one cluster, or those of every cluster that is not in a list. */
 export type MarkedClusters = { readonly cluster: string } | { readonly exceptClusters: readonly string[] }
 
-/** Claims due marks without a valid lease, the oldest first. Marks that others claim at the same time are skipped. */
+/**
+ * Claims due marks without a valid lease, the oldest first. Marks that others claim at the same time are skipped. Of the marks of
+ * starts, a cluster claims at most `maxStarts`, so that other changes do not wait for them.
+ */
 export const claimMarks = (
   db: Database,
-  { limit, leaseMs, ...of }: { limit: number; leaseMs: number } & MarkedClusters,
+  { limit, leaseMs, maxStarts = limit, ...of }: { limit: number; leaseMs: number; maxStarts?: number } & MarkedClusters,
 ): Promise<Claimed[]> =>
   'cluster' in of
-    ? claimQuery(db).execute({ limit, leaseMs, cluster: of.cluster })
+    ? claimQuery(db).execute({ limit, leaseMs, cluster: of.cluster, maxStarts: Math.min(limit, maxStarts) })
     : claimUnservedQuery(db).execute({ limit, leaseMs, served: [...of.exceptClusters] })
 
-const prepareClaim = (name: string, whereCluster: SQL) =>
-  prepared((db) => {
-    const due = db
-      .select({ id: clusterOutbox.id })
-      .from(clusterOutbox)
-      .where(
-        and(
-          whereCluster,
-          lte(clusterOutbox.nextAt, now),
-          or(isNull(clusterOutbox.leaseUntil), lte(clusterOutbox.leaseUntil, now)),
-        ),
-      )
-      .orderBy(asc(clusterOutbox.nextAt))
-      .limit(sql.placeholder('limit'))
-      .for('update', { skipLocked: true })
-    return db
-      .update(clusterOutbox)
-      .set({ leaseUntil: nowPlus(sql.placeholder('leaseMs')) })
-      .where(inArray(clusterOutbox.id, due))
-      .returning()
-      .prepare(name)
-  })
-const claimQuery = prepareClaim('claim', sql`${clusterOutbox.cluster} = ${sql.placeholder('cluster')}`)
-const claimUnservedQuery = prepareClaim(
-  'claim_unserved',
-  sql`${clusterOutbox.cluster} <> all(${sql.placeholder('served')}::text[])`,
-)
+/** Selects and locks due marks. */
+const selectDue = (db: Builder, where: SQL | undefined, limit: Placeholder) =>
+  db
+    .select({ id: clusterOutbox.id, nextAt: clusterOutbox.nextAt })
+    .from(clusterOutbox)
+    .where(
+      and(
+        where,
+        lte(clusterOutbox.nextAt, now),
+        or(isNull(clusterOutbox.leaseUntil), lte(clusterOutbox.leaseUntil, now)),
+      ),
+    )
+    .orderBy(asc(clusterOutbox.nextAt))
+    .limit(limit)
+    .for('update', { skipLocked: true })
+
+const claim = (db: Builder, ids: SQL) =>
+  db
+    .update(clusterOutbox)
+    .set({ leaseUntil: nowPlus(sql.placeholder('leaseMs')) })
+    .where(sql`${clusterOutbox.id} in ${ids}`)
+    .returning()
+
+const limitOfClaim = sql.placeholder('limit')
+
+const claimQuery = prepared((db) => {
+  const whereCluster = eq(clusterOutbox.cluster, sql.placeholder('cluster'))
+  const others = selectDue(db, and(whereCluster, not(clusterOutbox.isStart)), limitOfClaim)
+  const starts = selectDue(db, and(whereCluster, clusterOutbox.isStart), sql.placeholder('maxStarts'))
+  const due = sql`(select * from ${others} others union all select * from ${starts} starts) due`
+  return claim(db, sql`(select id from ${due} order by next_at limit ${limitOfClaim})`).prepare('claim')
+})
+
+const claimUnservedQuery = prepared((db) => {
+  const isUnserved = sql`${clusterOutbox.cluster} <> all(${sql.placeholder('served')}::text[])`
+  return claim(db, sql`(select id from ${selectDue(db, isUnserved, limitOfClaim)} due)`).prepare('claim_unserved')
+})
 
 const whereMark = (claimed: Claimed) => and(eq(clusterOutbox.kind, claimed.kind), eq(clusterOutbox.id, claimed.id))
 

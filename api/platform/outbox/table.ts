@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { bigint, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
+import { bigint, boolean, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { instant } from '#api/platform/database/columns.ts'
 
 /**
@@ -18,6 +18,8 @@ export const clusterOutbox = pgTable(
     /** Incremented with each mark, so that a push detects marks that were set while it was in progress. */
     epoch: integer().notNull().default(1),
     attempts: integer().notNull().default(0),
+    /** Whether a start is among the changes. Claims may take fewer of these. */
+    isStart: boolean().notNull().default(false),
     /**
      * The cluster to which the row is pushed, or ''. A trigger sets it from the row, or from the end of the id of a mark
      * of an organization.
@@ -31,6 +33,6 @@ export const clusterOutbox = pgTable(
   (table) => [
     primaryKey({ columns: [table.kind, table.id] }),
     index().on(table.nextAt),
-    index().on(table.cluster, table.nextAt),
+    index().on(table.cluster, table.isStart, table.nextAt),
   ],
 )
