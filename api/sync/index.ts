@@ -106,20 +106,16 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
   const caches: Caches = { world: {}, bot: {} }
   const stop = new AbortController()
   const keeper = createLogKeeper({ db, logs: () => logs.of(cluster), clock, log, signal: stop.signal })
+  const common = { worlds, bots, echoes, gate, cluster, namespacePrefix: config.namespacePrefix }
   const pullDeps = {
     ...options,
+    ...common,
     logKeeper: { note: (row, live) => void (logs.isOffered(cluster) && keeper.note(row, live)) } satisfies LogKeeper,
-    gate,
-    echoes,
     requestSweep: (kind: Kind) => sweeps[kind].request(),
     namespaces: clients.namespaces,
     definitions: createClient(transport, definitionResource),
-    worlds,
-    bots,
-    cluster,
     wake: () => push.wake(),
     reported: (key: string) => push.reported(key),
-    namespacePrefix: config.namespacePrefix,
     defaultLimits: config.limits,
     clusterOf: options.clusters.clusterOf,
     events,
@@ -128,17 +124,12 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
   }
   const mergeDeps = mergeDepsOf(pullDeps)
   const push = createPush({
+    ...common,
     db,
-    worlds,
-    bots,
     namespaces,
-    echoes,
-    gate,
     tracing: options.tracing,
-    cluster,
     clock,
     log,
-    namespacePrefix: config.namespacePrefix,
     random: Math.random,
     maxBackoffMs: config.pushBackoffMaxMs,
     onPushed: (seconds) => lag.observePush(cluster, seconds),

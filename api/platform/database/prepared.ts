@@ -1,7 +1,7 @@
 import { type Column, getTableColumns, Param, type Placeholder, type SQL, sql } from 'drizzle-orm'
-import type { PgTable, PgUpdateSetSource } from 'drizzle-orm/pg-core'
+import { PgDialect, type PgTable, type PgUpdateSetSource } from 'drizzle-orm/pg-core'
 import type { Database, Transaction } from './client.ts'
-import { type Compiled, compile, type Values } from './compiled.ts'
+import { type Compiled, compile, compileText, type Values } from './compiled.ts'
 
 /** The part of a database handle that builds queries. */
 export type Builder = Pick<Transaction, 'select' | 'insert' | 'update' | 'delete' | '$with' | 'with'>
@@ -31,6 +31,22 @@ const clientOf = (db: Database | Transaction): object => {
   // The types of drizzle do not show the connection of a session.
   const { session } = db._ as unknown as { session: { client: object } }
   return session.client
+}
+
+const dialect = new PgDialect({ casing: 'snake_case' })
+
+/** Returns a statement of SQL that is built once, as by `prepared`. `execute` returns its rows as the driver reads them. */
+export const preparedSql = <Row extends object>(
+  name: string,
+  build: () => SQL,
+): ((db: Database | Transaction) => { execute(values: Values): Promise<Row[]> }) => {
+  let compiled: Compiled<{ readonly rows: Row[] }> | undefined
+  return (db) => ({
+    execute: async (values) => {
+      compiled ??= compileText(name, dialect.sqlToQuery(build()))
+      return (await compiled.execute(clientOf(db), values)).rows
+    },
+  })
 }
 
 type Columns<Table extends PgTable> = Table['_']['columns']

@@ -44,7 +44,6 @@ export const mergeSpecs = <S extends z.ZodType<object>>(
   rules: readonly Rule<z.output<S>>[],
 ): Merge<z.output<S>> => {
   const { edited, overruled } = compare(sides)
-  const live = leavesOf(sides.live)
   const refused: string[] = []
   const adopted: string[] = []
   const reasons = sides.unreadable.map(
@@ -52,7 +51,7 @@ export const mergeSpecs = <S extends z.ZodType<object>>(
   )
   let spec = sides.row
   for (const { pointers, refuse } of groupEdits(edited, rules)) {
-    const result = schema.safeParse(objectOf(withLeaves(leavesOf(spec), live, pointers)))
+    const result = schema.safeParse(objectOf(withLeaves(leavesOf(spec), leavesOf(sides.live), pointers)))
     const why = result.success ? refuse(result.data) : (result.error.issues[0]?.message ?? 'the value is not valid')
     if (result.success && why === undefined) {
       spec = result.data
@@ -74,6 +73,8 @@ export const hasEdits = <Spec extends object>(sides: Sides<Spec>): boolean => {
 
 /** Sorts the leaves that the live resource changed. An unreadable field counts as unchanged. */
 const compare = <Spec extends object>({ base, row, live, unreadable }: Sides<Spec>) => {
+  // The usual case: only the status has changed.
+  if (isDeepStrictEqual(base, live)) return { edited: [], overruled: [] }
   const [before, ours, theirs] = [leavesOf(base), leavesOf(row), leavesOf(live)]
   const hidden = unreadable.map(({ path }) => pointerOf(path))
   const edited: string[] = []

@@ -48,18 +48,16 @@ export type Verdict = VerdictOf<WorldEdit, ObservedColumns> & {
 
 const nothing = { deployments: [], reasons: [] } as const
 
-const sidesOf = (row: WorldRow, seen: Seen<World>): Sides<WorldSpec> | undefined =>
+/** Returns the sides of the merge of a live World into its row, or undefined if its managed fields must be read first. */
+export const sidesOf = (row: WorldRow, seen: Seen<World>): Sides<WorldSpec> | undefined =>
   findSides(desiredSpec(row), row.applied, seen)
 
 /** Reports whether a live World has edits to merge, so that the decision needs the facts for their rules. */
-export const needsFacts = (row: WorldRow, seen: Seen<World>): boolean => {
-  const sides = sidesOf(row, seen)
-  return sides !== undefined && hasEdits(sides)
-}
+export const needsFacts = (sides: Sides<WorldSpec> | undefined): boolean => sides !== undefined && hasEdits(sides)
 
 /**
  * Compares a live World with its row and decides the changes to the row. `dirty` is true if a push is pending. `facts` are
- * used only if there are edits. `lost` is the reason if the World is deleted with its namespace or definition; the row is not
+ * used only if there are edits. `sides` are those of the row and the World. `lost` is the reason if the World is deleted with its namespace or definition; the row is not
  * deleted then. The deletion of a resource is also handled while its row is frozen, since it would block that of its namespace or
  * definition.
  */
@@ -67,10 +65,13 @@ export const observeWorld = (
   row: WorldRow,
   seen: Seen<World>,
   dirty: boolean,
-  { facts, lost }: { facts: WorldFacts; lost?: string | undefined },
+  {
+    facts,
+    lost,
+    sides = sidesOf(row, seen),
+  }: { facts: WorldFacts; lost?: string | undefined; sides?: Sides<WorldSpec> | undefined },
 ): Verdict => {
   const { resource: live, owns } = seen
-  const sides = sidesOf(row, seen)
   const obstacle = findObstacle({ live: live.spec, row, base: sides?.base }, owns)
   if (sides === undefined || obstacle === 'needsOwnership') return { needsOwnership: true, ...nothing }
   const isDeleting = live.metadata.deletionTimestamp !== undefined

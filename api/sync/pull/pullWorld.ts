@@ -6,7 +6,7 @@ import { endUnseen, recordStart } from '#api/domain/worlds/runs/service.ts'
 import type { WorldRow } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { isDirty, markDirty } from '#api/platform/outbox/outbox.ts'
-import { needsFacts, observeWorld, type Verdict } from '#api/sync/merge/observe.ts'
+import { needsFacts, observeWorld, sidesOf, type Verdict } from '#api/sync/merge/observe.ts'
 import { hasChanges, newestVersion } from '#api/sync/rows/synced.ts'
 import { isJoinable } from '#shared/domain/phases.ts'
 import type { WorldPhase, WorldState } from '#shared/enumerations.ts'
@@ -135,8 +135,9 @@ const applyObservation = createObservation<World, WorldRow, Verdict>({
     return { row, live: { ...live, spec: { ...live.spec, displayName: row.name } } }
   },
   decide: async (deps, tx, row, { seen, isDirty, lost }) => {
-    const facts = needsFacts(row, seen) ? await readFacts(deps, tx, row) : noFacts
-    return observeWorld(row, seen, isDirty, { facts, lost })
+    const sides = sidesOf(row, seen)
+    const facts = needsFacts(sides) ? await readFacts(deps, tx, row) : noFacts
+    return observeWorld(row, seen, isDirty, { facts, lost, sides })
   },
   record: recordVerdict,
   deletionOf: (deps, row) => (hasExpired(deps, row) ? 'expiry' : 'deletion'),

@@ -100,8 +100,8 @@ export const createPush = (deps: PushDeps) => {
   // The controller is created before the claim, so that a wake during the claim is not lost.
   let woken = new AbortController()
   const wake = (): void => {
-    // An abort makes an error with a stack trace, even if the signal is aborted already.
-    if (!woken.signal.aborted) woken.abort()
+    // Without a reason, an abort makes an error with a stack trace.
+    woken.abort('woken')
   }
   const settle = createSettle(deps.db)
   const starts = createStarts(deps.clock, wake)

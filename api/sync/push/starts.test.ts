@@ -34,10 +34,14 @@ test('starts that a prompt API server accepts take no room', async () => {
   expect(starts.room()).toBe(all)
 })
 
-test('a start takes room during its push, and there is never less than no room', () => {
+test('a start takes room during its push, and there is room for 16 starts at least or for none', () => {
   const { starts, begin } = setup()
   begin(1)
   expect(starts.room()).toBe(all - 1)
+  begin(all - 16)
+  expect(starts.room()).toBe(16)
+  begin(all - 15)
+  expect(starts.room()).toBe(0)
   begin(all + 10)
   expect(starts.room()).toBe(0)
 })
@@ -80,14 +84,16 @@ test('a push that failed takes no room, and its error is passed on', async () =>
   expect(starts.room()).toBe(all)
 })
 
-test('a status wakes push only if there was no room', () => {
+test('push is woken when there is room again', () => {
   const { starts, begin, wakes } = setup()
   begin(all)
-  starts.reported('default/absent')
-  expect(wakes()).toBe(0)
+  for (let at = 0; at < 15; at += 1) starts.reported(`default/w${at}`)
   starts.reported('default/w0')
+  expect(wakes()).toBe(0)
+  starts.reported('default/w15')
   expect(wakes()).toBe(1)
-  starts.reported('default/w1')
+  expect(starts.room()).toBe(16)
+  starts.reported('default/w16')
   expect(wakes()).toBe(1)
-  expect(starts.room()).toBe(2)
+  expect(starts.room()).toBe(17)
 })

@@ -2,6 +2,8 @@ import type { Clock } from '#shared/clock.ts'
 
 /** The number of starts that may wait for their first status while the API server is slow. */
 const maxWaiting = 128
+/** Room is given to this many starts at a time, so that they share a claim. */
+const leastRoom = 16
 /** A push that takes longer shows that the API server is busy. Otherwise it takes about 10 ms. */
 const slowMs = 100
 /**
@@ -15,7 +17,7 @@ const maxWaitMs = 5_000
  * the API server from the operator, and no server would start until all of them are pushed.
  */
 export type Starts = {
-  /** Returns the number of further starts that may be pushed now. */
+  /** Returns the number of further starts that may be pushed now: 0, or at least 16. */
   room(): number
   /** Runs the push of a start. Its key is `namespace/name`. */
   track<T>(key: string, push: () => Promise<T>): Promise<T>
@@ -28,8 +30,7 @@ export const createStarts = (clock: Pick<Clock, 'monotonic'>, onRoom: () => void
   /** The times at which the pushes began, oldest first. */
   const startedMs = new Map<string, number>()
   const end = (key: string): void => {
-    const wasFull = startedMs.size >= maxWaiting
-    if (startedMs.delete(key) && wasFull) onRoom()
+    if (startedMs.delete(key) && maxWaiting - startedMs.size === leastRoom) onRoom()
   }
   return {
     room: () => {
@@ -38,7 +39,8 @@ export const createStarts = (clock: Pick<Clock, 'monotonic'>, onRoom: () => void
         if (nowMs - beganMs < maxWaitMs) break
         startedMs.delete(key)
       }
-      return Math.max(maxWaiting - startedMs.size, 0)
+      const room = maxWaiting - startedMs.size
+      return room < leastRoom ? 0 : room
     },
     track: async (key, push) => {
       const beganMs = clock.monotonic()
