@@ -1,3 +1,4 @@
+import { DrizzleQueryError } from 'drizzle-orm'
 import { expect, test } from 'vitest'
 import { createRateLimits } from '#api/domain/endpoint/rateLimit.ts'
 import { createGate } from '#api/realtime/gate.ts'
@@ -52,6 +53,24 @@ test('throws a 503 if the keys of an external issuer cannot be fetched', async (
   })
   const token = `${Buffer.from('{"alg":"ES256","kid":"key-1"}').toString('base64url')}.${tokenOf('org-1').split('.')[1]}.AA`
   await expect(verify(token)).rejects.toMatchObject({ code: 'unavailable', headers: { 'retry-after': '5' } })
+})
+
+test.each([
+  ['the keys of the issuer', 'verify'],
+  ['the key that minted a token', 'confirm'],
+])('a token is not invalid because %s cannot be read', async (_, failing) => {
+  const lost = new DrizzleQueryError('select', [], new Error('Connection terminated unexpectedly'))
+  const verified = { userId: 'ann', organizationId: 'org-1', permissions: [], expiresAtMs: 60_000 }
+  const issued = { id: 'tok-1', keyId: 'key-1', signingKeyId: 'signing-1' }
+  for (const error of [lost, lost.cause]) {
+    const verify = createTokenVerifier({
+      issuer: { verify: async () => (failing === 'verify' ? Promise.reject(error) : { ...verified, issued }) },
+      external: [],
+      clock: createFakeClock(),
+      confirm: () => Promise.reject(error),
+    })
+    await expect(verify(tokenOf('org-1'))).rejects.toBe(error)
+  }
 })
 
 test('a token with an expiry that no number can hold is invalid', () => {

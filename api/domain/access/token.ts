@@ -2,7 +2,7 @@ import { createRemoteJWKSet, customFetch, decodeJwt, type JWTPayload, jwtVerify 
 import { z } from 'zod'
 import type { IssuedToken, Principal } from '#api/platform/auth/principal.ts'
 import { boundedText, freeText } from '#api/platform/http/fields.ts'
-import { Problem } from '#api/platform/http/problem.ts'
+import { isDatabaseUnavailable, Problem } from '#api/platform/http/problem.ts'
 import type { Clock } from '#shared/clock.ts'
 import { isId } from '#shared/ids.ts'
 import { groupsClaim, groupsOf } from './groups.ts'
@@ -96,23 +96,26 @@ export const createTokenVerifier = (options: {
     external.map((each) => [each.issuer, { ...each, keys: remoteKeys(each.jwksUrl, clock) }]),
   )
   return async (token: string): Promise<Principal | undefined> => {
-    try {
+    const verified = await verifyToken().catch((error: unknown): undefined => {
+      if (error instanceof Problem || isDatabaseUnavailable(error)) throw error
+      return undefined
+    })
+    return verified && confirm(verified)
+
+    async function verifyToken(): Promise<Principal> {
       const { iss = '' } = decodeJwt(token)
       const externalIssuer = externalIssuers.get(iss)
       if (externalIssuer !== undefined) {
         const { groups, ...claims } = await verifyExternal(externalIssuer)
         const { permissions } = claims
-        return await confirm({ ...toPrincipal(iss, claims), external: { issuer: iss, groups, permissions } })
+        return { ...toPrincipal(iss, claims), external: { issuer: iss, groups, permissions } }
       }
       const { issued, ...claims } = await issuer.verify(token)
       const { userId, organizationId, permissions, expiresAtMs } = claims
-      return await confirm({
+      return {
         ...toPrincipal(iss, claims),
         token: { ...issued, userId, organizationId, permissions, expiresAtMs },
-      })
-    } catch (error) {
-      if (error instanceof Problem || (error instanceof Error && error.name === 'DrizzleQueryError')) throw error
-      return undefined
+      }
     }
 
     async function verifyExternal({ keys, ...trusted }: ExternalIssuer & { keys: ReturnType<typeof remoteKeys> }) {
