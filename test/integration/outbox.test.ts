@@ -111,12 +111,13 @@ test('claims the oldest marks first, and no more starts than allowed', async () 
   expect(await claimFew(100, 1)).toMatchObject([{ id: 's4', isStart: true }])
 })
 
-test('a mark is that of a start until the row is stopped', async () => {
+test('a mark is that of a start until the row is stopped or deleted', async () => {
   await markStart('started', true)
   await mark('started', 2)
-  await db.transaction((tx) => markAllDirty(tx, 'world', [{ id: 'started', revision: 3 }]))
   await markStart('stopped', true)
   await markStart('stopped', false)
-  expect(ids(await claimFew(100, 0))).toEqual(['stopped'])
+  await markStart('deleted', true)
+  await db.transaction((tx) => markAllDirty(tx, 'world', [{ id: 'deleted', revision: 2 }]))
+  expect(ids(await claimFew(100, 0))).toEqual(['deleted', 'stopped'])
   expect(ids(await claimFew(100, 1))).toEqual(['started'])
 })

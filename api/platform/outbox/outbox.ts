@@ -14,7 +14,7 @@ export type Mark = {
   readonly revision: number
   /** The trace of the request that changes the row. Without one, the mark keeps that of an earlier change. */
   readonly traceparent?: string | undefined
-  /** Set by a start, and cleared by a stop. Without a value, the mark keeps that of an earlier change. */
+  /** Set by a start, and cleared by a stop or a deletion. Without a value, the mark keeps that of an earlier change. */
   readonly isStart?: boolean | undefined
 }
 
@@ -44,10 +44,10 @@ const markQuery = prepared((db) => {
   const row = parametersOf(clusterOutbox, ['kind', 'id', 'revision', 'traceparent'])
   const isStart = (otherwise: SQL | Column): SQL => sql`coalesce(${sql.placeholder('isStart')}::boolean, ${otherwise})`
   const added = { ...row, nextAt: now, isStart: isStart(sql`false`) }
-  return insertMarks(db, [added], { isStart: isStart(clusterOutbox.isStart) }).prepare('dirty_mark')
+  return insertMarks(db, [added], isStart(clusterOutbox.isStart)).prepare('dirty_mark')
 })
 
-/** Marks many rows of a kind, in statements of a thousand rows. */
+/** Marks many rows of a kind, in statements of a thousand rows. A start that is pending is none any more. */
 export const markAllDirty = async (
   tx: Transaction,
   kind: Mark['kind'],
@@ -62,8 +62,8 @@ export const markAllDirty = async (
   }
 }
 
-/** Inserts marks. `changes` are further columns to set in marks that exist. */
-const insertMarks = (db: Builder, rows: PgInsertValue<typeof clusterOutbox>[], changes: { isStart?: SQL } = {}) =>
+/** Inserts marks. `isStart` is the value of marks that exist. */
+const insertMarks = (db: Builder, rows: PgInsertValue<typeof clusterOutbox>[], isStart = sql`excluded.is_start`) =>
   db
     .insert(clusterOutbox)
     .values(rows)
@@ -76,7 +76,7 @@ const insertMarks = (db: Builder, rows: PgInsertValue<typeof clusterOutbox>[], c
         epoch: sql`${clusterOutbox.epoch} + 1`,
         attempts: 0,
         traceparent: sql`coalesce(excluded.traceparent, ${clusterOutbox.traceparent})`,
-        ...changes,
+        isStart,
       },
     })
 
