@@ -19,7 +19,7 @@ type Prepared = {
   readonly params: readonly unknown[]
   readonly fields: readonly Field[] | undefined
   readonly queryConfig: QueryArrayConfig
-  /** Whether each table has a row in each row of the result. */
+  /** The tables of the result. False for those that may lack a row. */
   readonly joinsNotNullableMap: Readonly<Record<string, boolean>> | undefined
 }
 type Field = { readonly path: readonly string[]; readonly field: unknown }

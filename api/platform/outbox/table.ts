@@ -18,7 +18,7 @@ export const clusterOutbox = pgTable(
     /** Incremented with each mark, so that a push detects marks that were set while it was in progress. */
     epoch: integer().notNull().default(1),
     attempts: integer().notNull().default(0),
-    /** Whether a start is among the changes. Claims may take fewer of these. */
+    /** True if a start is among the changes. Claims may take fewer of these. */
     isStart: boolean().notNull().default(false),
     /**
      * The cluster to which the row is pushed, or ''. A trigger sets it from the row, or from the end of the id of a mark
