@@ -47,7 +47,7 @@ const markQuery = prepared((db) => {
   return insertMarks(db, [added], isStart(clusterOutbox.isStart)).prepare('dirty_mark')
 })
 
-/** Marks many rows of a kind, in statements of a thousand rows. A start that is pending is none any more. */
+/** Marks many rows of a kind, in statements of a thousand rows. The marks are no longer those of starts. */
 export const markAllDirty = async (
   tx: Transaction,
   kind: Mark['kind'],

@@ -57,7 +57,8 @@ export const needsFacts = (sides: Sides<WorldSpec> | undefined): boolean => side
 
 /**
  * Compares a live World with its row and decides the changes to the row. `dirty` is true if a push is pending. `facts` are
- * used only if there are edits. `sides` are those of the row and the World. `lost` is the reason if the World is deleted with its namespace or definition; the row is not
+ * used only if there are edits. `sides` are those of the row and the World. `lost` is the reason if the World is deleted with its
+ * namespace or definition; the row is not
  * deleted then. The deletion of a resource is also handled while its row is frozen, since it would block that of its namespace or
  * definition.
  */
