@@ -26,8 +26,7 @@ export const startKwokNode = async (options: NodeOptions): Promise<StackNode> =>
     args: [
       `--kubeconfig=${controlPlane.adminKubeconfig}`,
       `--config=${configFile}`,
-      '--manage-single-node',
-      name,
+      `--manage-nodes-with-label-selector=kubernetes.io/hostname=${name}`,
       '--cidr=10.250.0.0/16',
       '--node-lease-duration-seconds=40',
     ],
@@ -62,26 +61,31 @@ const now = '{{ Now }}'
 const condition = (type: string, status: string): string =>
   `- lastTransitionTime: ${now}\n  status: "${status}"\n  type: ${type}\n`
 
-/** The stages of simulated pods and nodes, as kwok resources. */
-const stage = (name: string, of: string, selector: object[], next: object, delayMs = 0) => ({
+/**
+ * The stages of simulated pods and nodes, as kwok resources. `when` is an expression of CEL. It reads the object as it is, whereas an
+ * expression of jq needs a copy of it as JSON. With jq, the node handled deletions too slowly: the API server closed its watch,
+ * and it paused for seconds before it watched again.
+ */
+const stage = (name: string, of: string, when: string, next: object, delayMs = 0) => ({
   apiVersion: 'kwok.x-k8s.io/v1alpha1',
   kind: 'Stage',
   metadata: { name },
   spec: {
     resourceRef: { apiGroup: 'v1', kind: of },
-    selector: { matchExpressions: selector },
+    selector: { matchExpressions: [{ cel: { expression: when } }] },
     ...(delayMs > 0 ? { delay: { durationMilliseconds: delayMs } } : {}),
     next,
   },
 })
-const absent = (key: string) => ({ key, operator: 'DoesNotExist' })
-const present = (key: string) => ({ key, operator: 'Exists' })
+const graceOfPod = 'self.metadata.deletionGracePeriodSeconds'
+/** The delay before a pod is deleted again. Its deletion is repeated only if the API server failed in the middle of it. */
+const deleteAgainMs = 5_000
 
 const stages = [
-  stage('node-ready', 'Node', [{ key: '.status.phase', operator: 'NotIn', values: ['Running'] }], {
+  stage('node-ready', 'Node', 'self.status.phase != "Running"', {
     statusTemplate: `phase: Running\naddresses:\n- type: InternalIP\n  address: {{ NodeIP }}\nconditions:\n${condition('Ready', 'True')}`,
   }),
-  stage('pod-ready', 'Pod', [absent('.metadata.deletionTimestamp'), absent('.status.podIP')], {
+  stage('pod-ready', 'Pod', '!has(self.metadata.deletionTimestamp) && self.status.podIP == ""', {
     statusTemplate: [
       `phase: Running\nmessage: "${simulated}"\nstartTime: ${now}\nhostIP: {{ NodeIP }}\npodIP: {{ PodIP }}\n`,
       `conditions:\n${condition('Initialized', 'True')}${condition('Ready', 'True')}${condition('ContainersReady', 'True')}`,
@@ -90,5 +94,7 @@ const stages = [
       '{{ end }}',
     ].join(''),
   }),
-  stage('pod-gone', 'Pod', [present('.metadata.deletionTimestamp')], { delete: true }),
+  stage('pod-gone', 'Pod', `has(${graceOfPod}) && ${graceOfPod} > 0`, { delete: true }),
+  // The API server sets the grace period to 0 and then deletes the pod, which are two events.
+  stage('pod-gone-again', 'Pod', `has(${graceOfPod}) && ${graceOfPod} == 0`, { delete: true }, deleteAgainMs),
 ]
