@@ -2,7 +2,7 @@ import type { Client } from '#shared/kube/client.ts'
 import { isAlreadyExists, isNotFound, KubeError } from '#shared/kube/errors.ts'
 import { controllerOf, type KubeObject, type ObjectRef, objectKey } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
-import { ownWriteTimeoutMs, type Source } from './status.ts'
+import { type Source, untilShown, versionOf } from './status.ts'
 
 /** The result of a creation: `exists` if the owner's object is there already, `taken` if a stranger's is. */
 export type Creation = { readonly kind: 'created' | 'exists' } | { readonly kind: 'taken'; readonly error: unknown }
@@ -18,8 +18,7 @@ export const createOwned = async <T extends KubeObject>(
   signal: AbortSignal,
 ): Promise<Creation> => {
   try {
-    const created = await client.create(object, { signal })
-    await cache.waitForVersion(created.metadata.resourceVersion ?? '', { timeoutMs: ownWriteTimeoutMs })
+    await untilShown(cache, versionOf(client.create(object, { signal })))
     return { kind: 'created' }
   } catch (error) {
     if (!isAlreadyExists(error)) throw error
@@ -41,8 +40,7 @@ export const deleteExact = async <T extends KubeObject>(
   options: NonNullable<Parameters<Client<T>['delete']>[1]>,
 ): Promise<void> => {
   const deletion = client.delete(withDefined({ name, namespace }), { ...options, ...withDefined({ uid }) })
-  const version = await ignoreError(isNotFound, deletion)
-  if (version !== undefined) await cache.waitForVersion(version, { timeoutMs: ownWriteTimeoutMs })
+  await untilShown(cache, ignoreError(isNotFound, deletion))
 }
 
 /** Reads an object from the API server; undefined if there is none. */

@@ -11,7 +11,20 @@ import { ownConditions } from '../conditions.ts'
 export type Source<T extends KubeObject> = { readonly client: Client<T>; readonly cache: Reflector<T> }
 
 /** The time limit for the cache to show a write of a reconcile. A write from an older cache would get a conflict. */
-export const ownWriteTimeoutMs = 5_000
+const ownWriteTimeoutMs = 5_000
+
+/**
+ * Returns the version that a write led to. The response is garbage after that. An object that is held while the cache catches up
+ * survives two young collections, and whole pods would fill the old generation several times a second.
+ */
+export const versionOf = async (write: Promise<KubeObject>): Promise<string | undefined> =>
+  (await write).metadata.resourceVersion
+
+/** Waits until the cache shows the version that a write led to. Undefined stands for no version. */
+export const untilShown = async <T>(cache: Reflector<T>, write: Promise<string | undefined>): Promise<void> => {
+  const version = await write
+  if (version !== undefined) await cache.waitForVersion(version, { timeoutMs: ownWriteTimeoutMs })
+}
 
 type WithConditions = { conditions?: Condition[] | undefined; worldId?: string | undefined }
 
@@ -42,8 +55,8 @@ export const writeStatus = async <Status extends WithConditions, T extends KubeO
     status: own,
   }
   try {
-    const written = await client.applyStatus(object, { fieldManager: fieldManagers.operator, force: true, signal })
-    await cache.waitForVersion(written.metadata.resourceVersion ?? '', { timeoutMs: ownWriteTimeoutMs })
+    const written = client.applyStatus(object, { fieldManager: fieldManagers.operator, force: true, signal })
+    await untilShown(cache, versionOf(written))
   } catch (error) {
     if (!isNotFound(error)) throw error
   }
