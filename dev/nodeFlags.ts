@@ -1,16 +1,21 @@
 /**
- * The Node flags of the API. The young generation gets 8 MiB instead of 16, which costs a little more collection
- * and saves memory. The heap is limited to 1 GiB: with a higher limit, V8 lets garbage grow to several times the live
- * data.
+ * The flags of both processes. The young generation gets 8 MiB instead of 16, which costs a little more collection and saves
+ * memory. The heap is limited to 1 GiB.
  */
-export const nodeFlags = ['--max-semi-space-size=8', '--max-old-space-size=1024']
+const heapLimits = ['--max-semi-space-size=8', '--max-old-space-size=1024']
+
+/**
+ * The Node flags of the API. V8 collects the old generation when it is twice as large as the live data. By default it does so at about
+ * 1.4 times, which is every three seconds in a rush of starts: that costs 7 to 9 % of the CPU of a start, and saves 30 to 50 MiB.
+ */
+export const nodeFlags = [...heapLimits, '--heap-growing-percent=100']
 
 /**
  * The Node flags of the operator. It works little and lives long, so V8 collects its garbage early. `--optimize-for-size` also
  * limits the young generation to 1 MiB. Without V8's middle compiler, Maglev, it needs 4 to 10 MiB less, and 12 % more CPU in a
  * burst.
  */
-export const operatorNodeFlags = [...nodeFlags, '--optimize-for-size', '--no-maglev']
+export const operatorNodeFlags = [...heapLimits, '--optimize-for-size', '--no-maglev']
 
 /**
  * The environment of the operator's allocator. With it, glibc returns each freed block of this size to the system. By default,
