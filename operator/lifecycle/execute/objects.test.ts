@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest'
 import { KubeError } from '#shared/kube/errors.ts'
-import { deleteExact } from './objects.ts'
+import type { KubeObject } from '#shared/kube/objects.ts'
+import { createOwned, deleteExact } from './objects.ts'
+import { type Source, writeStatus } from './status.ts'
+
+type Status = { worldId?: string; phase?: string }
+type Written = KubeObject & { status?: Status }
 
 const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'home', name: 'w', uid: 'u' } }
 
@@ -37,4 +42,32 @@ test.each([
   ['without a version in the response', async () => undefined],
 ])('a deletion of an object %s waits for nothing', async (_, respond) => {
   expect(await deleteWith(respond)).toEqual([request])
+})
+
+const { signal } = new AbortController()
+
+test.each<[string, (source: Source<Written>) => Promise<unknown>]>([
+  ['creation', (source) => createOwned(source, pod, { ...pod, spec: {} }, signal)],
+  [
+    'write of a status',
+    (source) => writeStatus<Status, Written>(source, { ...pod, status: {} }, { phase: 'Active' }, signal),
+  ],
+])('a %s ends when the cache shows it, so that no reconcile repeats it', async (_, write) => {
+  const log: string[] = []
+  const respond = async (): Promise<object> => ({ ...pod, metadata: { ...pod.metadata, resourceVersion: '7' } })
+  const client = { resource: { kind: 'Pod' }, create: respond, applyStatus: respond }
+  const shown = Promise.withResolvers<boolean>()
+  const cache = {
+    waitForVersion: (version: string) => {
+      log.push(`waits for ${version}`)
+      return shown.promise
+    },
+  }
+  const written = write({ client, cache } as unknown as Source<Written>).then(() => log.push('ended'))
+  // All callbacks that are due run before it.
+  await new Promise(setImmediate)
+  expect(log).toEqual(['waits for 7'])
+  shown.resolve(true)
+  await written
+  expect(log).toEqual(['waits for 7', 'ended'])
 })

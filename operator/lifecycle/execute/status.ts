@@ -14,8 +14,8 @@ export type Source<T extends KubeObject> = { readonly client: Client<T>; readonl
 const ownWriteTimeoutMs = 5_000
 
 /**
- * Returns the version that a write led to. The response is garbage after that. An object that is held while the cache catches up
- * survives two young collections, and whole pods would fill the old generation several times a second.
+ * Returns the version that a write led to, without the object. An object that is held while the cache catches up moves to V8's old
+ * generation, where its memory is freed later.
  */
 export const versionOf = async (write: Promise<KubeObject>): Promise<string | undefined> =>
   (await write).metadata.resourceVersion
