@@ -1,6 +1,6 @@
 /**
  * The flags of both processes. The young generation gets 8 MiB instead of 16, which costs a little more collection and saves
- * memory. The heap is limited to 1 GiB.
+ * memory. The heap is limited to 1 GiB, since the containers are limited to 1.5 GiB.
  */
 const heapLimits = ['--max-semi-space-size=8', '--max-old-space-size=1024']
 

@@ -26,6 +26,8 @@ export const startKwokNode = async (options: NodeOptions): Promise<StackNode> =>
     args: [
       `--kubeconfig=${controlPlane.adminKubeconfig}`,
       `--config=${configFile}`,
+      // With --manage-single-node, kwok would select pods by their node. The API server queues ten events for such a watch, closes
+      // it when the queue is full, and kwok pauses for seconds. A real node has at most 110 pods, this one has thousands.
       `--manage-nodes-with-label-selector=kubernetes.io/hostname=${name}`,
       '--cidr=10.250.0.0/16',
       '--node-lease-duration-seconds=40',
@@ -62,9 +64,8 @@ const condition = (type: string, status: string): string =>
   `- lastTransitionTime: ${now}\n  status: "${status}"\n  type: ${type}\n`
 
 /**
- * The stages of simulated pods and nodes, as kwok resources. `when` is an expression of CEL. It reads the object as it is, whereas an
- * expression of jq needs a copy of it as JSON. With jq, the node handled deletions too slowly: the API server closed its watch,
- * and it paused for seconds before it watched again.
+ * A stage of simulated pods or nodes, as a kwok resource. `when` is an expression of CEL, which reads the object as it is. An
+ * expression of jq would need a copy of it as JSON.
  */
 const stage = (name: string, of: string, when: string, next: object, delayMs = 0) => ({
   apiVersion: 'kwok.x-k8s.io/v1alpha1',
