@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { nodeFlags } from '#dev/nodeFlags.ts'
 import { freePort } from '#dev/ports.ts'
 import { type Service, startService } from '#dev/process.ts'
+import { operatorAccount, userOf } from './account.ts'
 
 /** A server that is measured. */
 export type Target = { service: Service; url: string; metricsUrl: string }
@@ -28,6 +29,7 @@ export const startApi = async (dir: string, databaseUrl: string, kubeconfig?: st
     readyTimeoutMs: 30_000,
     env: {
       KUBECONFIG: kubeconfig ?? noCluster(dir),
+      ORRERY_OPERATOR_USER: userOf(operatorAccount),
       // Without a cluster, pushes soon back off so far that they do not affect the measurement.
       ...(kubeconfig === undefined ? { ORRERY_PUSH_BACKOFF_MAX_MS: '3600000' } : {}),
       ORRERY_PORT: String(port),

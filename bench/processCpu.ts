@@ -26,6 +26,9 @@ export const readProcessCpu = (): ProcessCpu => {
   return totals
 }
 
+/** Returns the CPU seconds of this process and of its descendants that run now. */
+export const totalCpu = (): number => [...readProcessCpu().values()].reduce((sum, seconds) => sum + seconds, 0)
+
 /** Formats the CPU time between two readings as milliseconds for each of `count` objects, the largest first. */
 export const describeCpu = (before: ProcessCpu, after: ProcessCpu, count: number): string => {
   const each = [...after]

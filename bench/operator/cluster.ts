@@ -9,6 +9,7 @@ import { freePort } from '#dev/ports.ts'
 import { startService } from '#dev/process.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
 import { createTransport } from '#shared/kube/transport.ts'
+import { accountKubeconfig, createAccount, operatorAccount, userOf } from '../account.ts'
 
 export type BenchCluster = Awaited<ReturnType<typeof openCluster>>
 export type Operator = Awaited<ReturnType<BenchCluster['startOperator']>>
@@ -43,9 +44,12 @@ export const openCluster = async (progress: (line: string) => void, clientLimits
   try {
     const env = { ...process.env, KUBECONFIG: '' }
     const cluster = await startCluster({ stateDir: dir, logDir, node: 'kwok', env, progress, parts, clientLimits })
-    await installManifests(cluster)
+    const { apiKubeconfig, kubeconfig, kubectl } = cluster
+    await installManifests({ kubeconfig, parameters: { operatorUser: userOf(operatorAccount) } })
+    await createAccount({ kubectl, kubeconfig, dir }, operatorAccount)
+    const operatorKubeconfig = await accountKubeconfig({ kubectl, kubeconfig, dir }, operatorAccount)
     const transport = createTransport({
-      credentials: loadCredentials({ KUBECONFIG: cluster.kubeconfig }),
+      credentials: loadCredentials({ KUBECONFIG: kubeconfig }),
       userAgent: 'orrery-bench',
     })
     parts.push({ stop: () => transport.close() })
@@ -60,7 +64,7 @@ export const openCluster = async (progress: (line: string) => void, clientLimits
         logFile: join(logDir, `operator-${identity}.log`),
         env: {
           ...operatorMalloc,
-          KUBECONFIG: cluster.operatorKubeconfig,
+          KUBECONFIG: operatorKubeconfig,
           ORRERY_LOG_LEVEL: 'warn',
           ORRERY_METRICS_PORT: String(port),
           ORRERY_DEFAULT_SERVER_IMAGE: cluster.serverImage,
@@ -77,7 +81,6 @@ export const openCluster = async (progress: (line: string) => void, clientLimits
       parts.push(service)
       return { ...service, identity, usage: () => readUsage(`${url}/metrics`) }
     }
-    const { apiKubeconfig, operatorKubeconfig, kubeconfig, kubectl } = cluster
     return { transport, startOperator, apiKubeconfig, operatorKubeconfig, kubeconfig, kubectl, dir, logDir, stop }
   } catch (error) {
     await stop()

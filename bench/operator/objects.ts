@@ -6,6 +6,7 @@ import type { Transport } from '#shared/kube/transport.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { botDeploymentResource, groupVersion, worldResource } from '#shared/resources/group.ts'
 import type { World, WorldSpecInput } from '#shared/resources/world.ts'
+import { operatorAccount, userOf } from '../account.ts'
 import { barePod } from '../barePod.ts'
 
 const as = { fieldManager: 'orrery-bench', force: true }
@@ -62,7 +63,7 @@ export const createObjects = (transport: Transport) => {
           kind: 'RoleBinding',
           metadata: { name: role, namespace: name },
           roleRef: { apiGroup: rbac.group, kind: 'ClusterRole', name: role },
-          subjects: [{ apiGroup: rbac.group, kind: 'User', name: 'orrery-operator' }],
+          subjects: [{ apiGroup: rbac.group, kind: 'User', name: userOf(operatorAccount) }],
         },
         as,
       )

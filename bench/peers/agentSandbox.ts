@@ -1,8 +1,9 @@
 import { freePort } from '#dev/ports.ts'
+import { accountKubeconfig } from '../account.ts'
 import { barePod } from '../barePod.ts'
 import type { BenchCluster } from '../operator/cluster.ts'
 import { hasReadyCondition } from '../operator/seen.ts'
-import { accountKubeconfig, installPeer, startProgram } from './program.ts'
+import { installPeer, startProgram } from './program.ts'
 import type { PeerFiles } from './settings.ts'
 import { type Controller, namespace, type Subject, shortName } from './subject.ts'
 

@@ -3,16 +3,9 @@ import { join } from 'node:path'
 import { openPki } from '#dev/kubernetes/pki.ts'
 import { freePort } from '#dev/ports.ts'
 import type { ObjectInput } from '#shared/kube/client.ts'
+import { accountKubeconfig } from '../account.ts'
 import type { BenchCluster } from '../operator/cluster.ts'
-import {
-  accountKubeconfig,
-  applyObjects,
-  installPeer,
-  kubectl,
-  type Program,
-  readManifests,
-  startProgram,
-} from './program.ts'
+import { applyObjects, installPeer, kubectl, type Program, readManifests, startProgram } from './program.ts'
 import type { PeerFiles } from './settings.ts'
 import { type Controller, type ControllerUsage, namespace, type Subject, shortName } from './subject.ts'
 

@@ -6,6 +6,7 @@ import { podResource } from '../barePod.ts'
 import { rate } from '../operator/bare.ts'
 import { forAll } from '../operator/objects.ts'
 import { watchNamespace } from '../operator/seen.ts'
+import { totalCpu } from '../processCpu.ts'
 import { actAtRate } from '../rate.ts'
 import { quantile } from '../report.ts'
 import { readServerMetrics, sumMetric } from '../serverMetrics.ts'
@@ -48,7 +49,7 @@ export const measureLoad = async (run: Run, load: Load, rest: () => Promise<Figu
   await settle(run)
   const settled = await readUsage(run)
   const idle = await rest()
-  const goneSeconds = (await deleteAll(run, names, [pods, objects])) / 1_000
+  const deletion = await deleteAll(run, names, [pods, objects])
   await pods.stop()
   if (objects !== pods) await objects.stop()
 
@@ -64,9 +65,10 @@ export const measureLoad = async (run: Run, load: Load, rest: () => Promise<Figu
     ...(objects === pods ? {} : { podP50: quantile(podMs, 0.5), podP99: quantile(podMs, 0.99) }),
     readyP50: quantile(readyMs, 0.5),
     readyP99: quantile(readyMs, 0.99),
-    goneSeconds,
+    ...deletion,
     ...(objects === pods ? {} : controllerFigures(start, end, settled, load.count)),
     apiServerCpu: end.apiServerCpu - start.apiServerCpu,
+    totalCpu: end.totalCpu - start.totalCpu,
     clientCpu: end.clientCpu - start.clientCpu,
     clientLoop: performance.eventLoopUtilization(end.clientLoop, start.clientLoop).utilization,
     load: machine.load,
@@ -115,6 +117,7 @@ const readUsage = async ({ transport, controller }: Run) => {
     apiServerCpu: sumMetric(metrics, 'process_cpu_seconds_total'),
     /** Writes of leases by all clients. */
     leaseWrites: sumMetric(metrics, 'apiserver_request_total', /resource="leases".*verb="(POST|PUT|PATCH)"/),
+    totalCpu: totalCpu(),
     clientCpu: (user + system) / 1e6,
     clientLoop: performance.eventLoopUtilization(),
   }
@@ -134,24 +137,30 @@ const createAll = async ({ transport, subject }: Run, names: readonly string[], 
   return { sentMs, answeredMs }
 }
 
-/** Deletes the objects, and returns the milliseconds until no pod is left. Then waits until no object is left. */
+/** Deletes the objects, and measures until no pod is left. Then waits until no object is left. */
 const deleteAll = async (
-  { transport, subject }: Run,
+  run: Run,
   names: readonly string[],
-  [pods, objects]: readonly { count(): number }[],
-): Promise<number> => {
-  const client = createClient<KubeObject>(transport, subject.resource)
+  [pods, objects]: readonly [{ count(): number }, { count(): number }],
+): Promise<Figures> => {
+  const client = createClient<KubeObject>(run.transport, run.subject.resource)
+  const start = await readUsage(run)
   const startedMs = performance.now()
-  const deleted = forAll(names, (name) => client.delete({ namespace, name }))
-  await deleted
+  await forAll(names, (name) => client.delete({ namespace, name }))
   await untilEmpty(pods, startedMs)
-  const tookMs = performance.now() - startedMs
+  const goneMs = performance.now() - startedMs
+  const end = await readUsage(run)
   await untilEmpty(objects, startedMs)
-  return tookMs
+  return {
+    goneSeconds: goneMs / 1_000,
+    goneTotalCpu: end.totalCpu - start.totalCpu,
+    goneApiServerCpu: end.apiServerCpu - start.apiServerCpu,
+    ...(objects === pods ? {} : { goneControllerCpu: end.controller.cpuSeconds - start.controller.cpuSeconds }),
+  }
 }
 
-const untilEmpty = async (seen: { count(): number } | undefined, startedMs: number): Promise<void> => {
-  while (seen !== undefined && seen.count() > 0) {
+const untilEmpty = async (seen: { count(): number }, startedMs: number): Promise<void> => {
+  while (seen.count() > 0) {
     if (performance.now() - startedMs > limitMs) throw new Error(`${seen.count()} were left after ${limitMs} ms`)
     await sleep(systemClock, pollMs)
   }

@@ -64,17 +64,6 @@ export const installPeer = async (
   await until('the definitions of the peer to be served', isServed, servedTimeoutMs)
 }
 
-/** Returns the path of a kubeconfig for a service account, so that a peer has the rights of its own manifests. */
-export const accountKubeconfig = async (cluster: BenchCluster, account: { namespace: string; name: string }) => {
-  const token = await kubectl(cluster)(['create', 'token', account.name, '-n', account.namespace, '--duration=4h'])
-  const config = JSON.parse(readFileSync(cluster.kubeconfig, 'utf8'))
-  const [user] = config.users
-  const file = join(cluster.dir, `${account.name}.kubeconfig`)
-  const own = { ...config, users: [{ name: user.name, user: { token: token.trim() } }] }
-  writeFileSync(file, JSON.stringify(own), { mode: 0o600 })
-  return file
-}
-
 /** A program of a peer. Its metrics are in the format of Prometheus. */
 export type Program = { readonly service: Service; usage(): Promise<ControllerUsage> }
 
