@@ -58,7 +58,7 @@ const running = (input: PlanInput): Plan => {
   const recorded = world.status?.run
   const isNew = recorded?.id !== runId
   const run = isNew ? captureRun(world, runId, settings, nowMs) : recorded
-  const runInput = { ...input, run, isNew }
+  const runInput = { ...input, run, isNew, isOutdated: isNew && hasOutdatedServer(input, run) }
   return (
     waiting(runInput) ?? withNeed(runInput, planFirst([otherServer, unnamedRun, ended, expired, underWay], runInput))
   )
@@ -68,14 +68,20 @@ type RunInput = PlanInput & {
   readonly run: WorldRun
   /** The run is not in the status yet. */
   readonly isNew: boolean
+  /** The run is new and has a pod of an earlier spec: the spec changed after the pod was created and before a status was written. */
+  readonly isOutdated: boolean
+}
+
+const hasOutdatedServer = (input: PlanInput, run: WorldRun): boolean => {
+  const server = observeServer(input, run.id)
+  return server.kind === 'current' && !isBuiltFrom(server.pod, run)
 }
 
 /** Returns the plan of a new run with what the run needs, unless the run has ended, or has a pod of an outdated spec. */
 const withNeed = (input: RunInput, planned: Plan): Plan => {
-  const { run, isNew, pod } = input
+  const { run, isNew, isOutdated } = input
   const { run: next } = planned.status
   const hasEnded = next?.id === run.id && next.endReason !== undefined
-  const isOutdated = observeServer(input, run.id).kind === 'current' && pod !== undefined && !isBuiltFrom(pod, run)
   return !isNew || hasEnded || isOutdated ? planned : { ...planned, need: { use: useOf(run, input) } }
 }
 
@@ -93,11 +99,8 @@ const waiting: Case<RunInput, Plan> = (input) => {
 }
 
 const otherServer: Case<RunInput, Plan> = (input) => {
-  const { run, isNew } = input
-  if (!isNew) return undefined
-  const server = observeServer(input, run.id)
-  // The spec may have changed after the pod was created and before the status was written. The pod is then outdated.
-  if (server.kind === 'current' && isBuiltFrom(server.pod, run)) return undefined
+  const { run, isNew, isOutdated } = input
+  if (!isNew || (!isOutdated && observeServer(input, run.id).kind === 'current')) return undefined
   const drain = drainServer(input, run.id)
   if (drain.isDone) return undefined
   const { trouble, deployment, steps } = drain

@@ -1,7 +1,6 @@
 import { createUseSums, namespaceOf } from '#operator/lifecycle/useSums.ts'
 import { type Pod, runIdOf } from '#operator/pods/pod.ts'
 import { explainRunLimit, noUse, type RunLimits, type RunUse, useOfRun } from '#shared/domain/runUse.ts'
-import { readWorldSpec } from '#shared/resources/read.ts'
 import type { World } from '#shared/resources/world.ts'
 import { observeRun } from './observe.ts'
 import type { WorldSettings } from './settings.ts'
@@ -15,8 +14,7 @@ export const useOfServer = (world: World, pod: Pod | undefined, settings: WorldS
   if (recorded !== undefined && recorded.endReason === undefined) return useOf(recorded, settings)
   if (pod === undefined || hasEnded(pod)) return noUse
   if (recorded?.id === runIdOf(pod)) return useOf(recorded, settings)
-  const spec = readWorldSpec(world.spec).value
-  return useOf(observeRun({ world: { ...world, spec }, pod, settings, nowMs: 0 }), settings)
+  return useOf(observeRun({ world, pod, settings, nowMs: 0 }), settings)
 }
 
 type Sized = Pick<NonNullable<ReturnType<typeof observeRun>>, 'profile' | 'strategy'>

@@ -45,3 +45,14 @@ test('keeps every field that a run is captured from', () => {
   const { displayName, description, metadata: own, ...read } = world.spec
   expect(operatorWorld(world).spec).toMatchObject(read)
 })
+
+// A cluster administrator can weaken the schema of a definition.
+test('keeps a World with defaults for the fields that are missing or unreadable', () => {
+  const live = { ...world, spec: { state: 'Running', runtime: 'fast' } as never }
+  expect(operatorWorld(live).spec).toEqual(worldSpecSchema.parse({ state: 'Running' }))
+})
+
+test('keeps a BotDeployment with defaults for the fields that are missing or unreadable', () => {
+  const live = { ...bots, spec: { worldName: 'lobby', count: 3, compute: [] } as never }
+  expect(operatorBots(live).spec).toEqual(botDeploymentSpecSchema.parse({ worldName: 'lobby', count: 3 }))
+})

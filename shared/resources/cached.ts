@@ -1,6 +1,7 @@
 import type { KubeObject, ObjectMeta } from '#shared/kube/objects.ts'
 import type { BotDeployment } from './botDeployment.ts'
 import { apiGroup } from './group.ts'
+import { readBotSpec, readWorldSpec } from './read.ts'
 import type { World } from './world.ts'
 
 const ownPrefixes = [`${apiGroup}/`, 'app.kubernetes.io/']
@@ -30,16 +31,19 @@ export const ownNamespace = (namespace: KubeObject): KubeObject => {
 
 const podSecurityPrefix = 'pod-security.kubernetes.io/'
 
-/** The part of a World that the operator caches. It reads neither texts for people nor the owner's own metadata. */
+/**
+ * The part of a World that the operator caches, with its canonical spec. The operator reads neither texts for people nor the owner's
+ * own metadata.
+ */
 export const operatorWorld = (world: World): World => ({
   ...withOwnMetadata(world),
-  spec: { ...world.spec, displayName: '', description: '', metadata: noMetadata },
+  spec: readWorldSpec({ ...world.spec, displayName: '', description: '', metadata: noMetadata }).value,
 })
 
 /** The part of a BotDeployment that the operator caches, as of a World. */
 export const operatorBots = (bots: BotDeployment): BotDeployment => ({
   ...withOwnMetadata(bots),
-  spec: { ...bots.spec, description: '', metadata: noMetadata },
+  spec: readBotSpec({ ...bots.spec, description: '', metadata: noMetadata }).value,
 })
 
 const noMetadata = { annotations: {}, labels: {} }

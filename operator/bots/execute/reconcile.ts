@@ -17,7 +17,6 @@ import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import type { Log } from '#shared/log.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { BotDeployment, BotDeploymentStatus } from '#shared/resources/botDeployment.ts'
-import { readBotSpec } from '#shared/resources/read.ts'
 import type { World } from '#shared/resources/world.ts'
 import { inSpan, type Tracing } from '#shared/tracing/tracing.ts'
 import { botEvents } from '../events.ts'
@@ -142,9 +141,8 @@ const refusedBotStatus = (
 type Observed = Omit<PlanInput, 'use'>
 
 const observe = async (deps: BotDeps, key: string, signal: AbortSignal): Promise<Observed | undefined> => {
-  const cached = deps.bots.cache.store.get(key)
-  if (cached === undefined) return undefined
-  const bots = { ...cached, spec: readBotSpec(cached.spec).value }
+  const bots = deps.bots.cache.store.get(key)
+  if (bots === undefined) return undefined
   const worldKey = worldKeyOf(bots)
   const world = deps.worlds.cache.store.get(worldKey)
   return {

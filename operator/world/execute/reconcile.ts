@@ -21,7 +21,6 @@ import type { EventRecorder } from '#shared/kube/events.ts'
 import { controllerOf, type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import type { Log } from '#shared/log.ts'
 import { withDefined } from '#shared/optional.ts'
-import { readWorldSpec } from '#shared/resources/read.ts'
 import type { World, WorldStatus } from '#shared/resources/world.ts'
 import { inSpan, type Tracing } from '#shared/tracing/tracing.ts'
 import { worldEvents } from '../events.ts'
@@ -184,9 +183,8 @@ type Observed = Omit<PlanInput, 'others'>
 
 /** Returns the input of the plan without the use of others, or undefined if the World is gone. */
 const observe = async (deps: WorldDeps, key: string, signal: AbortSignal): Promise<Observed | undefined> => {
-  const cached = deps.worlds.cache.store.get(key)
-  if (cached === undefined) return undefined
-  const world = { ...cached, spec: readWorldSpec(cached.spec).value }
+  const world = deps.worlds.cache.store.get(key)
+  if (world === undefined) return undefined
   const pod = deps.pods.cache.store.get(key)
   const nodeName = pod?.spec?.nodeName
   return {
