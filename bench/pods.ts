@@ -36,12 +36,13 @@ export const startPods = async (stack: StackInfo, count: number, what: string): 
   await accounts.apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace } }, as)
   round += 1
   const names = Array.from({ length: count }, (_, at) => `bare-${round}-${at}`)
-  const ready = await watchReady(transport, podResource, names)
+  const watched = await watchReady(transport, podResource)
   const before = readProcessCpu()
   const startedMs = performance.now()
   await Promise.all(names.map((name) => pods.create(barePod(namespace, name))))
-  const times = await ready.all()
+  const times = await watched.ready.all(names)
   const usage = describeCpu(before, readProcessCpu(), count)
+  await watched.stop()
   await Promise.all(names.map((name) => pods.delete({ namespace, name }, { gracePeriodSeconds: 0 })))
   await transport.close()
   return { what: `${what}: create → Ready`, timesMs: names.map((name) => (times.get(name) ?? 0) - startedMs), usage }

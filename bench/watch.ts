@@ -7,15 +7,24 @@ import type { Transport } from '#shared/kube/transport.ts'
 const limitMs = 120_000
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
-type Seen = KubeObject & { status?: { conditions?: { type: string; status: string }[] } }
+type Seen = KubeObject & {
+  spec?: { state?: string }
+  status?: { conditions?: { type: string; status: string }[] }
+}
 
-/** Watches objects by name. Records when each first existed, had a status and was Ready, by this process's clock. */
-export const watchReady = async (transport: Transport, resource: Resource, names: readonly string[]) => {
+/** The first times at which objects had a property, by name, by this process's clock. */
+export type Moments = {
+  /** Resolves with the times when there is one for each of these names. Rejects after two minutes. */
+  all(names: readonly string[]): Promise<ReadonlyMap<string, number>>
+}
+
+/** Watches all objects of a kind. Records when each first existed, was to run, had a status and was Ready. */
+export const watchReady = async (transport: Transport, resource: Resource) => {
   const stop = new AbortController()
-  const wanted = new Set(names)
-  const made = createMoments(wanted)
-  const reported = createMoments(wanted)
-  const ready = createMoments(wanted)
+  const made = createMoments('existed')
+  const wanted = createMoments('were to run')
+  const reported = createMoments('had a status')
+  const ready = createMoments('were Ready')
   const cache = createReflector<Seen>({
     client: createClient<Seen>(transport, resource),
     clock: systemClock,
@@ -24,41 +33,45 @@ export const watchReady = async (transport: Transport, resource: Resource, names
   })
   cache.onChange(({ type, object }) => {
     const { name } = object.metadata
-    if (type === 'deleted' || !wanted.has(name)) return
+    if (type === 'deleted') return
     made.note(name)
+    if (object.spec?.state === 'Running') wanted.note(name)
     if (object.status !== undefined) reported.note(name)
     if (object.status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True')) ready.note(name)
   })
   const running = cache.run(stop.signal)
   await cache.synced({ timeoutMs: limitMs })
+  const moments: Record<'made' | 'wanted' | 'reported' | 'ready', Moments> = { made, wanted, reported, ready }
   return {
-    made: made.times,
-    /** Resolves when each has a status. Rejects after two minutes. */
-    reported: () => reported.all('had a status'),
-    /** Resolves with the time at which each became Ready, and ends the watch. Rejects after two minutes. */
-    all: async (): Promise<Map<string, number>> => {
-      const times = await ready.all('were Ready')
+    ...moments,
+    stop: async (): Promise<void> => {
       stop.abort()
       await running
-      return times
     },
   }
 }
 
-/** Creates a record of the first time at which something was seen of each name. */
-const createMoments = (wanted: ReadonlySet<string>) => {
+const createMoments = (what: string): Moments & { note(name: string): void } => {
   const times = new Map<string, number>()
-  const done = Promise.withResolvers<void>()
+  const waiting = new Set<{ readonly left: Set<string>; readonly done: () => void }>()
   return {
-    times,
-    note: (name: string): void => {
+    note: (name) => {
       if (times.has(name)) return
       times.set(name, performance.now())
-      if (times.size === wanted.size) done.resolve()
+      for (const { left, done } of waiting) if (left.delete(name) && left.size === 0) done()
     },
-    all: async (what: string): Promise<Map<string, number>> => {
-      const timer = setTimeout(() => done.reject(new Error(`${times.size} of ${wanted.size} ${what} in time`)), limitMs)
-      await done.promise
+    all: async (names) => {
+      const left = new Set(names.filter((name) => !times.has(name)))
+      if (left.size === 0) return times
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      const timer = setTimeout(
+        () => reject(new Error(`${names.length - left.size} of ${names.length} ${what} in time`)),
+        limitMs,
+      )
+      const waiter = { left, done: resolve }
+      waiting.add(waiter)
+      await promise
+      waiting.delete(waiter)
       clearTimeout(timer)
       return times
     },

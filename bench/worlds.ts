@@ -3,20 +3,66 @@ import type { StackInfo } from '#dev/stack.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
 import { createTransport } from '#shared/kube/transport.ts'
 import { worldResource } from '#shared/resources/group.ts'
+import { podResource } from './barePod.ts'
 import { describeCpu, readProcessCpu } from './processCpu.ts'
 import { openSockets } from './realtime/sockets.ts'
 import type { Row } from './report.ts'
 import { watchReady } from './watch.ts'
 
+/** A project of a new organization, as a client of the API with the platform key. */
+type Place = {
+  readonly stack: StackInfo
+  readonly scope: Readonly<Record<string, string>>
+  call(path: string, body?: object, method?: string): Promise<Record<string, string>>
+}
+
 /**
- * Starts worlds over REST all at once. Measures the time to the response, to the pod, to the phase Active of each resource, and, if
- * a client subscribes to them, to that phase in the feed of the API.
+ * Creates worlds over REST all at once, and then starts them all at once. Measures the time to the response, to the change of the
+ * resource, to the first status of a new world, to the pod, to the phase Active of each resource, and, if a client subscribes to the
+ * worlds, to that phase in the feed of the API.
  */
 export const startWorlds = async (
   stack: StackInfo,
   count: number,
   { isSubscribed }: { readonly isSubscribed: boolean },
 ): Promise<Row[]> => {
+  const place = await openPlace(stack, count)
+  const transport = createTransport({
+    credentials: loadCredentials({ KUBECONFIG: stack.kubeconfig }),
+    userAgent: 'orrery-bench',
+  })
+  const [pods, worlds] = [await watchReady(transport, podResource), await watchReady(transport, worldResource)]
+  const ids: string[] = []
+  const created = await measure(place, count, {
+    request: async (at) => {
+      ids[at] = (await place.call('/api/worlds/', { name: `World ${at}`, transient: false })).worldId ?? ''
+    },
+    seen: async () => ({
+      'create → resource': inOrder(ids, await worlds.made.all(ids)),
+      'create → status': inOrder(ids, await worlds.reported.all(ids)),
+    }),
+    what: 'create',
+  })
+  const feed = isSubscribed ? await watchFeed(place, ids) : undefined
+  const started = await measure(place, count, {
+    request: (at) => place.call(`/api/worlds/${ids[at]}/start/`),
+    seen: async () => ({
+      'start → resource': inOrder(ids, await worlds.wanted.all(ids)),
+      'start → pod made': inOrder(ids, await pods.made.all(ids)),
+      'start → Active': inOrder(ids, await worlds.ready.all(ids)),
+      ...(feed === undefined ? {} : { 'start → Active in REST': inOrder(ids, await feed.all()) }),
+    }),
+    what: 'start',
+  })
+  await pods.stop()
+  await worlds.stop()
+  await transport.close()
+  const name = isSubscribed ? 'worlds' : 'no subscriber'
+  return [...created, ...started].map((row) => ({ ...row, what: `${name}: ${row.what}` }))
+}
+
+/** Creates an organization without limits that matter, and a project. */
+const openPlace = async (stack: StackInfo, count: number): Promise<Place> => {
   const scope: Record<string, string> = {}
   const call = async (path: string, body?: object, method = 'POST'): Promise<Record<string, string>> => {
     const answer = await fetch(`${stack.apiUrl}${path}`, {
@@ -33,61 +79,47 @@ export const startWorlds = async (
   const limits = { maxWorlds: count, maxRunningCapacity: count * capacity }
   await call(`/api/organizations/${organizationId}/limits/`, limits, 'PATCH')
   scope['x-svc-project-id'] = (await call('/api/organizations/projects/', { name: 'Bench' })).projectId ?? ''
-  const ids: string[] = []
-  for (let made = 0; made < count; made += 1) {
-    ids.push((await call('/api/worlds/', { name: `World ${made}`, transient: false })).worldId ?? '')
-  }
+  return { stack, scope, call }
+}
 
-  const transport = createTransport({
-    credentials: loadCredentials({ KUBECONFIG: stack.kubeconfig }),
-    userAgent: 'orrery-bench',
-  })
-  const podResource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' }
-  const [pods, worlds] = await Promise.all([
-    watchReady(transport, podResource, ids),
-    watchReady(transport, worldResource, ids),
-  ])
-  // The statuses of new worlds are work that their creation causes.
-  await worlds.reported()
-  const feed = isSubscribed ? await watchFeed(stack, scope, ids) : undefined
+type Load = {
+  readonly request: (at: number) => Promise<unknown>
+  /** Waits for the effects of all requests. Returns the time of each effect of each request. */
+  readonly seen: () => Promise<Record<string, readonly number[]>>
+  readonly what: string
+}
+
+/** Sends requests all at once. Returns a row for the responses and for each effect, the last one with the resources used. */
+const measure = async ({ stack }: Place, count: number, { request, seen, what }: Load): Promise<Row[]> => {
   const before = await usage(stack)
   const cpuBefore = readProcessCpu()
-  const asked = new Map<string, number>()
+  const asked: number[] = []
   const answered = await Promise.all(
-    ids.map(async (id) => {
-      asked.set(id, performance.now())
-      await call(`/api/worlds/${id}/start/`)
-      return performance.now() - (asked.get(id) ?? 0)
+    Array.from({ length: count }, async (_, at) => {
+      asked[at] = performance.now()
+      await request(at)
+      return performance.now()
     }),
   )
-  const active = await worlds.all()
-  await pods.all()
-  const shown = await feed?.all()
+  const effects = await seen()
   const cpu = describeCpu(cpuBefore, readProcessCpu(), count)
-  const after = await usage(stack)
-  await transport.close()
-  const since = (times: Map<string, number>): number[] => ids.map((id) => (times.get(id) ?? 0) - (asked.get(id) ?? 0))
-  const rows = [
-    { what: 'start → answer', timesMs: answered },
-    { what: 'start → pod made', timesMs: since(pods.made) },
-    { what: 'start → Active', timesMs: since(active) },
-    ...(shown === undefined ? [] : [{ what: 'start → Active in REST', timesMs: since(shown) }]),
-  ]
-  const name = isSubscribed ? 'worlds' : 'no subscriber'
-  const usageText = `${describe(before, after, count)}; ${cpu}`
-  return rows.map((row, at) => ({
-    ...row,
-    what: `${name}: ${row.what}`,
-    ...(at === rows.length - 1 && { usage: usageText }),
+  const usageText = `${describe(before, await usage(stack), count)}; ${cpu}`
+  const rows = Object.entries({ [`${what} → answer`]: answered, ...effects }).map(([name, times]) => ({
+    what: name,
+    timesMs: times.map((ms, at) => ms - (asked[at] ?? 0)),
   }))
+  return rows.map((row, at) => (at === rows.length - 1 ? { ...row, usage: usageText } : row))
 }
+
+const inOrder = (ids: readonly string[], times: ReadonlyMap<string, number>): number[] =>
+  ids.map((id) => times.get(id) ?? 0)
 
 const limitMs = 120_000
 /** No run of a new world has a larger capacity. */
 const capacity = 100
 
 /** Subscribes to the worlds of a project, and records when each was first Active in it. */
-const watchFeed = async (stack: StackInfo, scope: Readonly<Record<string, string>>, names: readonly string[]) => {
+const watchFeed = async ({ stack, scope }: Place, names: readonly string[]) => {
   const wanted = new Set(names)
   const activeMs = new Map<string, number>()
   const done = Promise.withResolvers<void>()
