@@ -108,10 +108,9 @@ test.each<[string, () => Answer]>([
   const { poll, asked, changed, advance } = startPoll({ '10.0.0.1': answer })
   poll.start('w', server('10.0.0.1'))
   await advance(3_600_000)
-  // Backoffs of 10, 20, 40, 80 and 160 seconds, then of 300: 17 requests in an hour, instead of the 720 of a server
-  // that answers.
-  expect(asked.length).toBeLessThanOrEqual(19)
-  expect(asked.length).toBeGreaterThanOrEqual(14)
+  // Backoffs of 20 and 80 seconds, then of 300: 14 requests in an hour, instead of the 720 of a server that answers.
+  expect(asked.length).toBeLessThanOrEqual(15)
+  expect(asked.length).toBeGreaterThanOrEqual(13)
   expect(changed).toEqual([])
 })
 
@@ -163,6 +162,32 @@ test('retries silent servers separately, so that others are still polled every f
   expect(answering?.length).toBeGreaterThanOrEqual(11)
   // Retries run one at a time, for two seconds each.
   expect(others?.length).toBeLessThanOrEqual(31)
+})
+
+test('polls 2,000 servers every ten seconds, so that it sends 200 requests a second', async () => {
+  const hosts = Array.from({ length: 2_000 }, (_, at) => `10.0.${Math.floor(at / 250)}.${at % 250}`)
+  const { poll, asked, advance } = startPoll(Object.fromEntries(hosts.map((host) => [host, says(0, 0)])))
+  for (const host of hosts) poll.start(host, server(host))
+  await advance(1_000)
+  const before = asked.length
+  await advance(60_000)
+  expect(asked.length - before).toBe(6 * hosts.length)
+  for (const host of hosts.slice(500)) poll.stop(host)
+  await advance(20_000)
+  const withFewer = asked.length
+  await advance(60_000)
+  expect(asked.length - withFewer).toBe(12 * 500)
+})
+
+test('polls a server every five seconds beside 2,000 that do not respond', async () => {
+  const silent = Array.from({ length: 2_000 }, (_, at) => `10.0.${Math.floor(at / 250)}.${at % 250}`)
+  const { poll, asked, advance } = startPoll({ '10.1.0.1': says(0, 0) })
+  for (const host of silent) poll.start(host, server(host))
+  poll.start('w', server('10.1.0.1'))
+  await advance(60_000)
+  const before = asked.length
+  await advance(60_000)
+  expect(asked.slice(before).filter((url) => url.includes('//10.1.0.1:'))).toHaveLength(12)
 })
 
 test('reports after a restart only numbers that differ from the status', async () => {

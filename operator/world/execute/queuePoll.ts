@@ -27,8 +27,10 @@ export type QueuePoll = {
 /** The timing of a poll, in milliseconds, and its limits. */
 export type QueuePollTiming = {
   readonly intervalMs: number
-  /** The interval doubles up to this while a server does not respond. A longer interval stays as it is. */
+  /** The interval grows fourfold up to this while a server does not respond. A longer interval stays as it is. */
   readonly maxIntervalMs: number
+  /** The maximum number of requests per second. With more servers that respond, the interval is longer. */
+  readonly maxPerSecond: number
   readonly timeoutMs: number
   /** The minimum time between two reports, unless the world becomes full or empty or stops being so. */
   readonly writeMs: number
@@ -41,6 +43,7 @@ export type QueuePollTiming = {
 const defaultTiming: QueuePollTiming = {
   intervalMs: 5_000,
   maxIntervalMs: 300_000,
+  maxPerSecond: 200,
   timeoutMs: 2_000,
   writeMs: 15_000,
   parallel: 32,
@@ -74,7 +77,13 @@ export const createQueuePoll = (options: {
   const servers = new Map<string, Polled>()
   const requests = createLimiter(timing.parallel)
   const retries = createLimiter(timing.parallelRetries)
+  let responding = 0
 
+  const intervalMs = (): number => Math.max(timing.intervalMs, (responding * 1_000) / timing.maxPerSecond)
+  const setFailures = (server: Polled, failures: number): void => {
+    responding += Number(failures === 0) - Number(server.failures === 0)
+    server.failures = failures
+  }
   const schedule = (key: string, server: Polled, delayMs: number): void => {
     server.timer = clock.setTimeout(() => {
       const run = server.failures === 0 ? requests : retries
@@ -90,9 +99,9 @@ export const createQueuePoll = (options: {
     const now = await options.ask(urlOf(server.host), abort.signal)
     timeout.cancel()
     if (servers.get(key) !== server) return
-    server.failures = now === undefined ? server.failures + 1 : 0
-    const backoffMs = Math.min(timing.intervalMs * 2 ** Math.min(server.failures, 20), timing.maxIntervalMs)
-    schedule(key, server, Math.max(timing.intervalMs, backoffMs))
+    setFailures(server, now === undefined ? server.failures + 1 : 0)
+    const backoffMs = Math.min(timing.intervalMs * 4 ** Math.min(server.failures, 10), timing.maxIntervalMs)
+    schedule(key, server, Math.max(server.failures === 0 ? intervalMs() : timing.intervalMs, backoffMs))
     if (now === undefined || !isWorthReporting(server, now)) return
     server.reported = now
     server.reportedAtMs = clock.monotonic()
@@ -105,9 +114,11 @@ export const createQueuePoll = (options: {
   }
   const stop = (key: string): void => {
     const server = servers.get(key)
+    if (server === undefined) return
     servers.delete(key)
-    server?.timer?.cancel()
-    server?.abort?.abort()
+    if (server.failures === 0) responding -= 1
+    server.timer?.cancel()
+    server.abort?.abort()
   }
   return {
     start: (key, server) => {
@@ -117,8 +128,9 @@ export const createQueuePoll = (options: {
       const reportedAtMs = clock.monotonic()
       const polled = { ...server, failures: 0, reported: undefined, reportedAtMs, timer: undefined, abort: undefined }
       servers.set(key, polled)
+      responding += 1
       // Polls that begin together, as after a restart, spread over the interval.
-      schedule(key, polled, random() * timing.intervalMs)
+      schedule(key, polled, random() * intervalMs())
     },
     stop,
     report: (key, podUid) => {
