@@ -42,7 +42,7 @@ const startPoll = (answers: Record<string, () => Answer>, parallel = 32, interva
       for (let settled = 0; settled < 20; settled += 1) await turn()
     }
   }
-  return { poll: made, asked, changed, advance, most: () => most }
+  return { poll: made, clock, asked, changed, advance, most: () => most }
 }
 const says = (active: number, queued: number) => (): WorldQueue => ({ active, queued })
 const server = (host: string, podUid = 'pod') => ({ podUid, host, capacity: 30, recorded: undefined })
@@ -179,6 +179,16 @@ test('polls 2,000 servers every ten seconds, so that it sends 200 requests a sec
   expect(asked.length - withFewer).toBe(12 * 500)
 })
 
+test('polls 10,000 servers that do not respond every 400 seconds, so that it sends 25 requests a second', async () => {
+  const hosts = Array.from({ length: 10_000 }, (_, at) => `10.${Math.floor(at / 250)}.0.${at % 250}`)
+  const { poll, asked, advance } = startPoll({})
+  for (const host of hosts) poll.start(host, server(host))
+  await advance(1_000)
+  const before = asked.length
+  await advance(400_000)
+  expect(asked.length - before).toBe(hosts.length)
+})
+
 test('polls a server every five seconds beside 2,000 that do not respond', async () => {
   const silent = Array.from({ length: 2_000 }, (_, at) => `10.0.${Math.floor(at / 250)}.${at % 250}`)
   const { poll, asked, advance } = startPoll({ '10.1.0.1': says(0, 0) })
@@ -209,6 +219,16 @@ test('separates the reports of different pods, and stops polling a stopped world
   const before = asked.length
   await advance(60_000)
   expect(asked.length).toBe(before)
+})
+
+test('shares timers between servers, and leaves none when the last server is stopped', async () => {
+  const hosts = Array.from({ length: 100 }, (_, at) => `10.0.0.${at}`)
+  const { poll, clock, advance } = startPoll(Object.fromEntries(hosts.map((host) => [host, says(0, 0)])))
+  for (const host of hosts) poll.start(host, server(host))
+  await advance(60_000)
+  expect(clock.pending).toBe(1)
+  for (const host of hosts) poll.stop(host)
+  expect(clock.pending).toBe(0)
 })
 
 test('puts an IPv6 address in brackets', async () => {

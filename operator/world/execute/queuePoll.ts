@@ -31,6 +31,8 @@ export type QueuePollTiming = {
   readonly maxIntervalMs: number
   /** The maximum number of requests per second to servers that respond. With more of these, the interval is longer. */
   readonly maxPerSecond: number
+  /** The same for requests to servers that do not respond. */
+  readonly maxRetriesPerSecond: number
   readonly timeoutMs: number
   /** The minimum time between two reports, unless the world becomes full or empty or stops being so. */
   readonly writeMs: number
@@ -44,20 +46,25 @@ const defaultTiming: QueuePollTiming = {
   intervalMs: 5_000,
   maxIntervalMs: 300_000,
   maxPerSecond: 200,
+  maxRetriesPerSecond: 25,
   timeoutMs: 2_000,
   writeMs: 15_000,
   parallel: 32,
   parallelRetries: 4,
 }
+/** Polls that are due in the same slot share a timer, since one for each of 20,000 servers takes megabytes. */
+const slotMs = 250
 const urlOf = (host: string): string => `http://${host.includes(':') ? `[${host}]` : host}:${healthPort}/readyz`
 
 type Polled = PolledServer & {
+  readonly key: string
   failures: number
   /** The last report, and its time. */
   reported: WorldQueue | undefined
   reportedAtMs: number
-  timer: Timer | undefined
-  /** Aborts the request under way. */
+  /** The slot of the next poll, which `createSchedule` sets. */
+  slot: number
+  /** Aborts the request in progress. */
   abort: AbortController | undefined
 }
 
@@ -77,35 +84,38 @@ export const createQueuePoll = (options: {
   const servers = new Map<string, Polled>()
   const requests = createLimiter(timing.parallel)
   const retries = createLimiter(timing.parallelRetries)
+  const schedule = createSchedule<Polled>(clock, (server) => {
+    const run = server.failures === 0 ? requests : retries
+    run(() => poll(server))
+  })
   let responding = 0
 
   const intervalMs = (): number => Math.max(timing.intervalMs, (responding * 1_000) / timing.maxPerSecond)
+  const retryMs = (failures: number): number => {
+    const backoffMs = Math.min(timing.intervalMs * 4 ** Math.min(failures, 10), timing.maxIntervalMs)
+    const silent = servers.size - responding
+    return Math.max(timing.intervalMs, backoffMs, (silent * 1_000) / timing.maxRetriesPerSecond)
+  }
   const setFailures = (server: Polled, failures: number): void => {
     responding += Number(failures === 0) - Number(server.failures === 0)
     server.failures = failures
   }
-  const schedule = (key: string, server: Polled, delayMs: number): void => {
-    server.timer = clock.setTimeout(() => {
-      const run = server.failures === 0 ? requests : retries
-      run(async () => {
-        if (servers.get(key) === server) await poll(key, server)
-      })
-    }, delayMs)
-  }
-  const poll = async (key: string, server: Polled): Promise<void> => {
+  const isStopped = (server: Polled): boolean => servers.get(server.key) !== server
+  const poll = async (server: Polled): Promise<void> => {
+    if (isStopped(server)) return
     const abort = new AbortController()
     const timeout = clock.setTimeout(() => abort.abort(), timing.timeoutMs)
     server.abort = abort
     const now = await options.ask(urlOf(server.host), abort.signal)
     timeout.cancel()
-    if (servers.get(key) !== server) return
+    server.abort = undefined
+    if (isStopped(server)) return
     setFailures(server, now === undefined ? server.failures + 1 : 0)
-    const backoffMs = Math.min(timing.intervalMs * 4 ** Math.min(server.failures, 10), timing.maxIntervalMs)
-    schedule(key, server, Math.max(server.failures === 0 ? intervalMs() : timing.intervalMs, backoffMs))
+    schedule.add(server, server.failures === 0 ? intervalMs() : retryMs(server.failures))
     if (now === undefined || !isWorthReporting(server, now)) return
     server.reported = now
     server.reportedAtMs = clock.monotonic()
-    options.changed(key)
+    options.changed(server.key)
   }
   const isWorthReporting = ({ reported, recorded, reportedAtMs, capacity }: Polled, now: WorldQueue): boolean => {
     const last = reported ?? recorded ?? { active: 0, queued: 0 }
@@ -117,7 +127,7 @@ export const createQueuePoll = (options: {
     if (server === undefined) return
     servers.delete(key)
     if (server.failures === 0) responding -= 1
-    server.timer?.cancel()
+    schedule.remove(server)
     server.abort?.abort()
   }
   return {
@@ -126,11 +136,11 @@ export const createQueuePoll = (options: {
       if (present?.podUid === server.podUid && present.host === server.host) return
       stop(key)
       const reportedAtMs = clock.monotonic()
-      const polled = { ...server, failures: 0, reported: undefined, reportedAtMs, timer: undefined, abort: undefined }
+      const polled = { ...server, key, failures: 0, reported: undefined, reportedAtMs, slot: 0, abort: undefined }
       servers.set(key, polled)
       responding += 1
       // Polls that begin together, as after a restart, spread over the interval.
-      schedule(key, polled, random() * intervalMs())
+      schedule.add(polled, random() * intervalMs())
     },
     stop,
     report: (key, podUid) => {
@@ -147,6 +157,38 @@ export const createQueuePoll = (options: {
 const levelOf = ({ active, queued }: WorldQueue, capacity: number): 'empty' | 'open' | 'full' => {
   if (active === 0 && queued === 0) return 'empty'
   return active >= capacity ? 'full' : 'open'
+}
+
+/** Calls `run` for each item when it is due, up to `slotMs` later. An item is in the schedule at most once. */
+const createSchedule = <T extends { slot: number }>(clock: Clock, run: (item: T) => void) => {
+  type Slot = { readonly timer: Timer; readonly due: Set<T> }
+  const slots = new Map<number, Slot>()
+  const open = (at: number): Slot => {
+    const due = new Set<T>()
+    const timer = clock.setTimeout(
+      () => {
+        slots.delete(at)
+        for (const item of due) run(item)
+      },
+      at * slotMs - clock.monotonic(),
+    )
+    slots.set(at, { timer, due })
+    return { timer, due }
+  }
+  return {
+    add: (item: T, delayMs: number): void => {
+      item.slot = Math.ceil((clock.monotonic() + delayMs) / slotMs)
+      const { due } = slots.get(item.slot) ?? open(item.slot)
+      due.add(item)
+    },
+    remove: (item: T): void => {
+      const slot = slots.get(item.slot)
+      slot?.due.delete(item)
+      if (slot?.due.size !== 0) return
+      slot.timer.cancel()
+      slots.delete(item.slot)
+    },
+  }
 }
 
 /** Runs at most `max` tasks at a time, first come, first served. Tasks must not reject. */
