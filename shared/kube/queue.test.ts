@@ -64,6 +64,21 @@ test('uses the earliest of several delays of a key', async () => {
   expect(queue.depth()).toBe(0)
 })
 
+test('drops the delay of a key that it returns, and keeps a delay that is set while the key is processed', async () => {
+  const { clock, queue } = createTestQueue()
+  queue.addAfter('a', 1_000)
+  queue.addRateLimited('a')
+  queue.add('a')
+  expect(await queue.get()).toBe('a')
+  expect(clock.pending).toBe(0)
+  queue.addAfter('a', 2_000)
+  queue.done('a')
+  clock.advance(1_999)
+  expect(queue.depth()).toBe(0)
+  clock.advance(1)
+  expect(await drain(queue)).toEqual(['a'])
+})
+
 test('returns a delayed key with its priority, by default normal', async () => {
   const { clock, queue } = createTestQueue()
   queue.addAfter('low', 100, { priority: 'low' })

@@ -17,7 +17,10 @@ export type Priority = 'high' | 'normal' | 'newestFirst' | 'low'
 export type Queue = {
   /** Adds a key, by default with normal priority. Of several priorities of one key, the highest applies. */
   add(key: string, options?: { priority?: Priority }): void
-  /** Adds the key after a delay, by default with normal priority. Of two delays for one key, the earlier applies. */
+  /**
+   * Adds the key after a delay, by default with normal priority. Of two delays for one key, the earlier applies. A key that `get`
+   * returns meanwhile loses its delay, because its processing decides anew when it is due.
+   */
   addAfter(key: string, delayMs: number, options?: { priority?: Priority }): void
   /** Adds the key after a wait that grows with each call until `forget`. */
   addRateLimited(key: string): void
@@ -49,6 +52,8 @@ export const createQueue = (options: { clock: Clock; backoff: Backoff; metrics?:
       const first = lanes.takeNext()
       if (first === undefined) return
       const [key, addedMs] = first
+      delayed.get(key)?.timer.cancel()
+      delayed.delete(key)
       working.set(key, { sinceMs: clock.monotonic(), again: undefined })
       metrics?.observeWait((clock.monotonic() - addedMs) / 1000)
       waiters.shift()?.(key)
