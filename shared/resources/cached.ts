@@ -37,13 +37,17 @@ const podSecurityPrefix = 'pod-security.kubernetes.io/'
  */
 export const operatorWorld = (world: World): World => ({
   ...withOwnMetadata(world),
-  spec: readWorldSpec({ ...world.spec, displayName: '', description: '', metadata: noMetadata }).value,
+  spec: {
+    ...readWorldSpec({ ...world.spec, displayName: '', description: '', metadata: noMetadata }).value,
+    metadata: noMetadata,
+  },
 })
 
 /** The part of a BotDeployment that the operator caches, as of a World. */
 export const operatorBots = (bots: BotDeployment): BotDeployment => ({
   ...withOwnMetadata(bots),
-  spec: readBotSpec({ ...bots.spec, description: '', metadata: noMetadata }).value,
+  spec: { ...readBotSpec({ ...bots.spec, description: '', metadata: noMetadata }).value, metadata: noMetadata },
 })
 
+/** One object for all resources: parsing makes new ones. */
 const noMetadata = { annotations: {}, labels: {} }

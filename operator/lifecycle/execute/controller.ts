@@ -1,7 +1,7 @@
 import type { Clock } from '#shared/clock.ts'
 import { createController, type Reconcile } from '#shared/kube/controller.ts'
 import type { KubeMetrics } from '#shared/kube/metrics.ts'
-import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
+import type { KubeObject } from '#shared/kube/objects.ts'
 import type { Backoff } from '#shared/kube/queue.ts'
 import type { Reflector } from '#shared/kube/reflector.ts'
 import type { Change } from '#shared/kube/store.ts'
@@ -67,14 +67,8 @@ export const onDigestChange = <T extends KubeObject>(
   digestOf: (object: T) => string,
   changed: (object: T, change: Change<T>) => void,
 ): void => {
-  const digests = new Map<string, string>()
   cache.onChange((change) => {
-    const { type, object } = change
-    const key = objectKey(object)
-    const digest = type === 'deleted' ? undefined : digestOf(object)
-    if (digest !== undefined && digests.get(key) === digest) return
-    if (digest === undefined) digests.delete(key)
-    else digests.set(key, digest)
-    changed(object, change)
+    if (change.type === 'updated' && digestOf(change.object) === digestOf(change.old)) return
+    changed(change.object, change)
   })
 }
