@@ -53,14 +53,15 @@ export const openCluster = async (progress: (line: string) => void, clientLimits
       userAgent: 'orrery-bench',
     })
     parts.push({ stop: () => transport.close() })
+    const nodeFlags = process.env.ORRERY_BENCH_NODE_FLAGS?.split(' ') ?? operatorNodeFlags
     const startOperator = async (identity: string, settings: Record<string, string> = {}) => {
       const port = await freePort()
       const url = `http://127.0.0.1:${port}`
       const service = await startService({
         name: 'operator',
         command: process.execPath,
-        // The bundle, as it is deployed, with the flags and the allocator of `npm start`.
-        args: [...operatorNodeFlags, 'dist/operator.mjs'],
+        // The bundle, as it is deployed, by default with the flags and the allocator of `npm start`.
+        args: [...nodeFlags, 'dist/operator.mjs'],
         logFile: join(logDir, `operator-${identity}.log`),
         env: {
           ...operatorMalloc,
