@@ -12,10 +12,11 @@ export const nodeFlags = [...heapLimits, '--heap-growing-percent=100']
 
 /**
  * The Node flags of the operator. It works little and lives long, so V8 collects its garbage early. `--optimize-for-size` also
- * limits the young generation to 1 MiB. Without V8's middle compiler, Maglev, it needs 4 to 10 MiB less, and 12 % more CPU in a
- * burst.
+ * limits the young generation to 1 MiB. With it alone, V8 collects the old generation after each growth of a tenth, which is half of
+ * the CPU of an idle operator with 20,000 running worlds; now after a growth of a quarter. Without V8's middle compiler, Maglev, it
+ * needs 4 to 10 MiB less, and 12 % more CPU in a burst.
  */
-export const operatorNodeFlags = [...heapLimits, '--optimize-for-size', '--no-maglev']
+export const operatorNodeFlags = [...heapLimits, '--optimize-for-size', '--heap-growing-percent=25', '--no-maglev']
 
 /**
  * The environment of the operator's allocator. With it, glibc returns each freed block of this size to the system. By default,
