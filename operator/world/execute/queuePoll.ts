@@ -29,7 +29,7 @@ export type QueuePollTiming = {
   readonly intervalMs: number
   /** The interval grows fourfold up to this while a server does not respond. A longer interval stays as it is. */
   readonly maxIntervalMs: number
-  /** The maximum number of requests per second to servers that respond. With more of these, the interval is longer. */
+  /** The maximum number of requests per second to servers that respond, on average. With more of these, the interval is longer. */
   readonly maxPerSecond: number
   /** The same for requests to servers that do not respond. */
   readonly maxRetriesPerSecond: number
