@@ -5,6 +5,7 @@ import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { apiGroup, labels } from '#shared/resources/group.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 import { botDeploymentIdOf } from '#shared/resources/resourceId.ts'
+import { podSelectors } from '#shared/resources/selectors.ts'
 import type { World } from '#shared/resources/world.ts'
 import type { BotSettings } from './settings.ts'
 
@@ -36,9 +37,6 @@ export const restartsOf = (pod: Pod): number => Number(pod.metadata.annotations?
 
 /** Returns the world's address that this pod was created with. */
 export const addressOf = (pod: Pod): string | undefined => pod.metadata.annotations?.[annotations.address]
-
-/** The label selector of a bot deployment's bots. */
-export const selectorOf = (deployment: string): string => `${labels.botDeployment}=${deployment}`
 
 /**
  * Builds the pod of one bot. Its hostname is only `bot-<index>`, because a hostname has at most 63 characters and the name
@@ -87,7 +85,7 @@ const podLabels = (bots: BotDeployment, world: World, { runId }: Bot): Record<st
   [labels.botDeployment]: bots.metadata.name,
   [labels.botDeploymentId]: botDeploymentIdOf(bots),
   [labels.name]: 'bot',
-  [labels.component]: 'bot',
+  ...podSelectors.bots,
 })
 
 const environment = (bots: BotDeployment, { address, index }: Bot): Record<string, string> => ({

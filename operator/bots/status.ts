@@ -5,9 +5,9 @@ import { doBotsWait } from '#shared/domain/phases.ts'
 import type { BotPhase } from '#shared/enumerations.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { BotDeploymentStatus, BotRun } from '#shared/resources/botDeployment.ts'
+import { botSelectorOf } from '#shared/resources/selectors.ts'
 import { type Share, shareOf } from './limit.ts'
 import { countBots, observePods } from './observe.ts'
-import { selectorOf } from './pod.ts'
 import type { Plan, PlanInput, Step } from './step.ts'
 
 /** The conclusion of one reconcile. The rest of the status follows from it and from the bot deployment. */
@@ -33,7 +33,7 @@ const statusOf = ({ bots, pods, siblings, world, nowMs }: PlanInput, outcome: Ou
     observedGeneration,
     replicas: countBots(observePods(bots, pods, run?.id)),
     ready: readyCount,
-    selector: selectorOf(bots.metadata.name),
+    selector: botSelectorOf(bots.metadata.name),
     ...withDefined({
       message: message.slice(0, maxMessageLength) || undefined,
       startedAt: doBotsWait({ phase }) ? undefined : run?.startedAt,

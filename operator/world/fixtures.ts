@@ -6,6 +6,7 @@ import { at, commonSettings, controllerReference, namespace, runA, runB, startMs
 import { noUse } from '#shared/domain/runUse.ts'
 import { withDefined } from '#shared/optional.ts'
 import { labels } from '#shared/resources/group.ts'
+import { podSelectors } from '#shared/resources/selectors.ts'
 import {
   type World,
   type WorldRun,
@@ -145,7 +146,13 @@ export const aService = (
     uid: 'service-uid',
     ...changes.metadata,
   },
-  spec: { type, clusterIP: '10.96.0.5', ports: [{ port: 7777, protocol: 'TCP' }], ...changes.spec },
+  spec: {
+    type,
+    clusterIP: '10.96.0.5',
+    ports: [{ port: 7777, protocol: 'TCP' }],
+    selector: podSelectors.serverOf('wld-00000000000000000000000001', changes.run ?? runA),
+    ...changes.spec,
+  },
   ...withDefined({ status: changes.status }),
 })
 

@@ -67,6 +67,10 @@ const events = {
   })),
   isTransient: onSpec(() => ({ transient: true, durationMinutes: 30 })),
   losesItsService: (cluster) => ({ ...cluster, service: undefined }),
+  selectsOtherPods: ({ service, ...cluster }) => ({
+    ...cluster,
+    service: service && { ...service, spec: { ...service.spec, selector: { a: 'b' } } },
+  }),
   waitsBriefly: (cluster) => ({ ...cluster, nowMs: cluster.nowMs + 3_000 }),
   waits: (cluster) => ({ ...cluster, nowMs: cluster.nowMs + 61_000 }),
 } satisfies Record<string, Event>
@@ -101,6 +105,8 @@ const execute = (cluster: Cluster, world: World, step: Step): Cluster => {
       return { ...cluster, service: aService(step.run.strategy, { run: step.run.id }) }
     case 'deleteService':
       return { ...cluster, service: undefined }
+    case 'repairService':
+      return { ...cluster, service: { ...step.service, spec: { ...step.service.spec, selector: step.selector } } }
     case 'deleteWorld':
       expect(world.spec.transient).toBe(true)
       return { ...cluster, world: undefined }

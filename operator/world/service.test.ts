@@ -89,7 +89,11 @@ describe('the service of a world', () => {
       spec: {
         type: 'LoadBalancer',
         externalTrafficPolicy: 'Local',
-        selector: { 'orrery.dev/world': of.metadata.name, 'orrery.dev/run': runA },
+        selector: {
+          'app.kubernetes.io/component': 'world',
+          'orrery.dev/world': of.metadata.name,
+          'orrery.dev/run': runA,
+        },
         ports: [
           { port: 7777, protocol: 'TCP' },
           { port: 7777, protocol: 'UDP' },
@@ -114,6 +118,17 @@ describe('the service of a world', () => {
     const going = planFor(of, server, startMs, runB, { service: aService('NodePort', { run: runB, metadata }) })
     expect(going.steps).toEqual([])
     expect(going.status.message).toContain('Finalizer service.kubernetes.io/load-balancer-cleanup holds it.')
+  })
+
+  test('with another selector is repaired in place, while the world stays Active at its address', () => {
+    const selector = { 'orrery.dev/world': captured().metadata.name, 'orrery.dev/run': runA }
+    const service = aService('ClusterIP', { spec: { selector } })
+    const planned = planFor(active(asking('ClusterIP')), server, startMs, runB, { service })
+    expect(planned.steps).toEqual([
+      { verb: 'repairService', service, selector: { 'app.kubernetes.io/component': 'world', ...selector } },
+    ])
+    expect(planned.status).toMatchObject({ phase: 'Active', address: { host: '10.96.0.5' } })
+    expect(conditionOf(planned.status, 'Ready')).toBe('True/ServerReady')
   })
 
   test('keeps its strategy until the next run', () => {

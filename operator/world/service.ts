@@ -1,10 +1,11 @@
+import { isDeepStrictEqual } from 'node:util'
 import { type Diagnosis, pendingDiagnosis, seriousDiagnosis } from '#operator/pods/diagnosis.ts'
 import { nodeAddress } from '#operator/pods/node.ts'
 import { ownedMetadata, runIdOf } from '#operator/pods/pod.ts'
 import type { Service } from '#operator/pods/service.ts'
 import { gamePort } from '#shared/domain/ports.ts'
 import { controllerOf } from '#shared/kube/objects.ts'
-import { labels } from '#shared/resources/group.ts'
+import { type PodLabels, podSelectors } from '#shared/resources/selectors.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
 import { serverLabels } from './pod.ts'
 import type { PlanInput, Step } from './step.ts'
@@ -28,7 +29,7 @@ export const buildService = (world: World, run: WorldRun): Service & { spec: obj
   metadata: ownedMetadata({ owner: world, name: world.metadata.name, labels: serverLabels(world, run) }),
   spec: {
     type: run.strategy,
-    selector: { [labels.world]: world.metadata.name, [labels.run]: run.id },
+    selector: selectorOf(world, run),
     ports: (['TCP', 'UDP'] as const).map((protocol) => ({
       name: `game-${protocol.toLowerCase()}`,
       port: gamePort,
@@ -38,6 +39,8 @@ export const buildService = (world: World, run: WorldRun): Service & { spec: obj
     ...(run.strategy === 'ClusterIP' ? {} : { externalTrafficPolicy: 'Local' }),
   },
 })
+
+const selectorOf = (world: World, run: WorldRun): PodLabels => podSelectors.serverOf(world.metadata.name, run.id)
 
 /** Plans the network of a run that is under way: its service, if its strategy has one, and its address. */
 export const planNetwork = (input: PlanInput, run: WorldRun): Network => {
@@ -62,8 +65,12 @@ export const planNetwork = (input: PlanInput, run: WorldRun): Network => {
   if (runIdOf(service) !== run.id || service.spec?.type !== run.strategy) {
     return { steps: serviceDeletionSteps(input), missing: addressPending(previousService) }
   }
+  const selector = selectorOf(world, run)
+  const steps: Step[] = isDeepStrictEqual(service.spec.selector, selector)
+    ? []
+    : [{ verb: 'repairService', service, selector }]
   const address = addressOf(input, service)
-  return 'host' in address ? { steps: [], address } : { steps: [], missing: address }
+  return 'host' in address ? { steps, address } : { steps, missing: address }
 }
 
 const addressPending = (message: string): Diagnosis => pendingDiagnosis('AddressPending', message)

@@ -5,6 +5,7 @@ import type { Service } from '#operator/pods/service.ts'
 import type { DeletePod } from '#operator/pods/termination.ts'
 import type { RunLimits, RunUse } from '#shared/domain/runUse.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
+import type { PodLabels } from '#shared/resources/selectors.ts'
 import type { World, WorldQueue, WorldRun, WorldStatus } from '#shared/resources/world.ts'
 import type { WorldSettings } from './settings.ts'
 
@@ -16,6 +17,8 @@ export type Step =
   | { readonly verb: 'forceDeletePod'; readonly pod: Pod }
   | { readonly verb: 'createService'; readonly run: WorldRun }
   | { readonly verb: 'deleteService'; readonly service: Service }
+  /** For a Service that selects other pods than the server of the run. Its address and ports stay. */
+  | { readonly verb: 'repairService'; readonly service: Service; readonly selector: PodLabels }
   | { readonly verb: 'deleteWorld' }
 
 /** Reports whether the step deletes a pod. */

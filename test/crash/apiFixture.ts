@@ -1,8 +1,8 @@
-import { selectorOf } from '#operator/bots/pod.ts'
 import { idOfUid } from '#shared/ids.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import { groupVersion, labels } from '#shared/resources/group.ts'
+import { botSelectorOf } from '#shared/resources/selectors.ts'
 import type { Answer, createRest, WorldBody } from '#test/support/rest.ts'
 import { normalized, pick, pickPod, pickWorld, withoutNumbers } from './endState.ts'
 import type { Simulator } from './simulator.ts'
@@ -234,7 +234,7 @@ export const createApiFixture = (
     },
     botsAre: async (wanted: string, count: number): Promise<void> => {
       await until(`${count} bots, ${wanted}`, async () => {
-        const items = await pods(selectorOf(botsName))
+        const items = await pods(botSelectorOf(botsName))
         return (await bots())?.status.phase === wanted && items.length === count
       })
       await settled()

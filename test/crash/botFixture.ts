@@ -1,7 +1,7 @@
-import { selectorOf } from '#operator/bots/pod.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import type { BotDeployment, BotDeploymentSpec } from '#shared/resources/botDeployment.ts'
 import { apiFinalizer, fieldManagers, groupVersion, labels } from '#shared/resources/group.ts'
+import { botSelectorOf } from '#shared/resources/selectors.ts'
 import type { Simulator } from './simulator.ts'
 import { orAbsent, until } from './until.ts'
 
@@ -17,7 +17,7 @@ export const createBotFixture = (
   let spec: Partial<BotDeploymentSpec> = { worldName, count: 2, revision: 0 }
   const deployment = (): Promise<BotDeployment | undefined> => orAbsent(simulator.botDeployments.get(ref))
   const pods = async (): Promise<Pod[]> =>
-    (await simulator.pods.list({ namespace, labelSelector: selectorOf(botsName) })).items
+    (await simulator.pods.list({ namespace, labelSelector: botSelectorOf(botsName) })).items
   return {
     deployment,
     /** Applies the spec with these changes, as the API does. */

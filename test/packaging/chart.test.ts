@@ -8,6 +8,7 @@ import { parse, parseAllDocuments, stringify } from 'yaml'
 import { apiVariables, readApiConfig, readMigrationConfig } from '#api/config.ts'
 import { resolveHelm } from '#dev/chart/helm.ts'
 import { operatorVariables, readOperatorConfig } from '#operator/config.ts'
+import { podSelectors } from '#shared/resources/selectors.ts'
 import { getServers } from '#test/support/servers.ts'
 
 const chart = fileURLToPath(new URL('../../charts/orrery', import.meta.url))
@@ -140,6 +141,25 @@ const production = {
   commonLabels: { env: 'prod' },
   commonAnnotations: { owner: 'platform' },
 }
+type Labels = Record<string, string>
+
+/** The labels of a server and a bot that decide which selectors match them. */
+const tenantPods: Labels[] = [podSelectors.serverOf('lobby', 'run-1'), podSelectors.bots]
+
+/** The kinds of the chart whose objects select pods. */
+const selectingKinds = ['Service', 'Deployment', 'StatefulSet', 'PodDisruptionBudget', 'NetworkPolicy']
+
+/** Returns the selectors of pods in a spec: those of a Service, a workload, a policy, a budget and of spread constraints. */
+const selectorsIn = (spec: object): object[] =>
+  Object.entries(spec).flatMap(([key, value]: [string, unknown]) => {
+    if (typeof value !== 'object' || value === null || key === 'volumeClaimTemplates') return []
+    return /^(selector|podSelector|labelSelector)$/.test(key) ? [value] : selectorsIn(value)
+  })
+const matches = (selector: unknown, labels: Labels): boolean => {
+  const { matchLabels = selector } = selector as { matchLabels?: unknown }
+  return Object.entries(matchLabels as Labels).every(([key, value]) => labels[key] === value)
+}
+const labelsOf = (template: { metadata: object }): Labels => (template.metadata as { labels?: Labels }).labels ?? {}
 const examples = new URL('../../examples/', import.meta.url)
 const example = (name: string): object => parse(readFileSync(new URL(`helm/${name}.yaml`, examples), 'utf8'))
 
@@ -195,6 +215,29 @@ describe.each(cases)('with %s', (_, values) => {
   test('the API server accepts every object', () => {
     const said = kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', '-'], documents(render(values)))
     expect(said).toContain('deployment.apps/')
+  })
+
+  test('each selector of pods selects those of the process that its object is for, and no server or bot', () => {
+    const manifests = render(values)
+    const podsOf = (text: unknown) =>
+      manifests.filter(({ spec }) => spec?.template && matches(text, labelsOf(spec.template)))
+    const found = manifests
+      .filter(({ kind }) => selectingKinds.includes(kind))
+      .flatMap(({ kind, metadata, spec }) =>
+        selectorsIn(kind === 'NetworkPolicy' ? { podSelector: spec?.podSelector } : (spec ?? {})).map((selector) => ({
+          of: `${kind} ${metadata.name}`,
+          own: metadata.labels?.['app.kubernetes.io/name'],
+          pods: podsOf(selector).map(({ metadata: { labels } }) => labels?.['app.kubernetes.io/name']),
+          tenants: tenantPods.filter((labels) => matches(selector, labels)),
+        })),
+      )
+    expect(found.length).toBeGreaterThan(5)
+    for (const { of, own, pods, tenants } of found) expect([of, pods, tenants]).toEqual([of, [own], []])
+    for (const process of ['api', 'operator'] as const) {
+      const named = podsOf({ matchLabels: podSelectors.process(process) })
+      expect(named.map(({ metadata }) => metadata.labels?.['app.kubernetes.io/name'])).toEqual([`orrery-${process}`])
+    }
+    for (const tenant of [podSelectors.servers, podSelectors.bots]) expect(podsOf({ matchLabels: tenant })).toEqual([])
   })
 
   test('every pod passes Pod Security restricted', () => {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { selectorOf } from '#operator/bots/pod.ts'
 import { labels } from '#shared/resources/group.ts'
+import { botSelectorOf } from '#shared/resources/selectors.ts'
 import { botsName } from '#test/crash/botFixture.ts'
 import { startSimulator } from '#test/crash/simulator.ts'
 import { createWorldFixture, runId, worldName } from '#test/crash/worldFixture.ts'
@@ -83,7 +83,7 @@ const aLife = async (at: number) => {
     isAsWanted: async (): Promise<boolean> => {
       const [world, { items }] = [await fixture.world(), await simulator.pods.list({ namespace })]
       const server = items.filter(({ metadata }) => metadata.name === worldName)
-      const { items: ofBots } = await simulator.pods.list({ namespace, labelSelector: selectorOf(botsName) })
+      const { items: ofBots } = await simulator.pods.list({ namespace, labelSelector: botSelectorOf(botsName) })
       const ofRun = [...server, ...ofBots].every(({ metadata }) => metadata.labels?.[labels.run] === runId(run))
       const phases = isRunning ? ['Active'] : ['Stopped', 'Inactive']
       const isCounted = server.length === (isRunning ? 1 : 0) && ofBots.length === (isRunning ? bots : 0)

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { botName, indexOf, selectorOf } from '#operator/bots/pod.ts'
+import { botName, indexOf } from '#operator/bots/pod.ts'
 import type { Node } from '#operator/pods/node.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import type { Service } from '#operator/pods/service.ts'
@@ -9,6 +9,7 @@ import { isNotFound } from '#shared/kube/errors.ts'
 import { createTransport } from '#shared/kube/transport.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { botDeploymentResource, worldResource } from '#shared/resources/group.ts'
+import { botSelectorOf } from '#shared/resources/selectors.ts'
 import type { World } from '#shared/resources/world.ts'
 import { containerIn, exited, readyAt } from './podStatuses.ts'
 import { getServers, type Servers } from './servers.ts'
@@ -85,7 +86,7 @@ export const aCluster = (access: Pick<Servers, 'kubectl' | 'adminKubeconfig'> = 
     hasStopped: () => pods.delete({ namespace, name }, { gracePeriodSeconds: 0 }),
   })
   const botsOf = async (namespace: string, deployment: string): Promise<{ index: number; pod: Pod }[]> => {
-    const { items } = await pods.list({ namespace, labelSelector: selectorOf(deployment) })
+    const { items } = await pods.list({ namespace, labelSelector: botSelectorOf(deployment) })
     return items
       .map((each) => ({ index: indexOf(deployment, each.metadata.name) ?? Number.NaN, pod: each }))
       .sort((a, b) => a.index - b.index)

@@ -6,7 +6,7 @@ import type { Store } from '#shared/kube/store.ts'
 import { apiFinalizer, labels, namespaceOf } from '#shared/resources/group.ts'
 import { toPolicyAnnotations } from '#shared/resources/namespacePolicy.ts'
 import type { ScalingProfiles } from '#shared/scalingProfiles.ts'
-import { type NetworkOptions, type NetworkPolicy, networkPolicies } from './networkPolicies.ts'
+import { type NetworkOptions, type NetworkPolicy, networkPolicies, type ProcessUsers } from './networkPolicies.ts'
 import {
   type ClusterLimits,
   isEqualLimitRange,
@@ -41,7 +41,7 @@ export type ObjectOptions = {
   readonly network: NetworkOptions
   readonly profiles: ScalingProfiles
   /** The users of the two processes, whom the roles are bound to. */
-  readonly users: { readonly api: string; readonly operator: string }
+  readonly users: ProcessUsers
 }
 
 /** The live objects of each kind. */
@@ -62,7 +62,7 @@ export const desiredObjects = (organizationId: string, limits: PolicyLimits, opt
     namespace: namespace(name, organizationId, limits),
     kept: {
       roleBindings: roleBindings(name, options.users).map(labelled),
-      networkPolicies: networkPolicies(name, options.network).map(labelled),
+      networkPolicies: networkPolicies(name, options.network, options.users).map(labelled),
       resourceQuotas: [labelled(resourceQuota(name, limits, options.profiles))],
       limitRanges: [labelled(limitRange(name, limits, options.profiles))],
       serviceAccounts: [labelled(serviceAccount(name))],

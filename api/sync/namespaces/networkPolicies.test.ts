@@ -2,10 +2,28 @@ import { expect, test } from 'vitest'
 import { type NetworkOptions, networkPolicies } from './networkPolicies.ts'
 
 const options: NetworkOptions = { publicUrl: 'https://203.0.113.7', apiPort: 8080, apiNetworks: [], dnsNetworks: [] }
+const users = { api: 'system:serviceaccount:front:api', operator: 'system:serviceaccount:ops:operator' }
+const inNamespace = (name: string) => ({ matchLabels: { 'kubernetes.io/metadata.name': name } })
+const named = (name: string) => ({ matchLabels: { 'app.kubernetes.io/name': name } })
 const egressOf = (more: Partial<NetworkOptions> = {}) => {
-  const policies = networkPolicies('n', { ...options, ...more }) as { spec: { egress?: object[] } }[]
+  const policies = networkPolicies('n', { ...options, ...more }, users) as { spec: { egress?: object[] } }[]
   return policies.flatMap(({ spec }) => spec.egress ?? [])
 }
+
+test('names pods of the platform only in the namespace of their service account', () => {
+  const peers = JSON.stringify(networkPolicies('n', options, users)).match(/\{"namespaceSelector".*?\}\}\}/g)
+  expect(peers?.map((each) => JSON.parse(each))).toEqual([
+    { namespaceSelector: inNamespace('ops'), podSelector: named('orrery-operator') },
+    { namespaceSelector: inNamespace('kube-system'), podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } } },
+    { namespaceSelector: inNamespace('front'), podSelector: named('orrery-api') },
+  ])
+})
+
+test('names no pods of a process whose user is not a service account, and leaves no rule without peers', () => {
+  const text = JSON.stringify(networkPolicies('n', options, { api: 'orrery-api', operator: 'orrery-operator' }))
+  expect(text).not.toMatch(/orrery-api|orrery-operator|"(from|to)":\[\]/)
+  expect(text).not.toContain('8080')
+})
 
 test.each([
   ['an address', {}, { cidr: '203.0.113.7/32' }],

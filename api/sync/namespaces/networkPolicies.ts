@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { parseNetwork, toBlockList } from '#api/platform/http/networks.ts'
 import { gamePort, healthPort } from '#shared/domain/ports.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
-import { labels } from '#shared/resources/group.ts'
+import { podSelectors } from '#shared/resources/selectors.ts'
 
 /** The destinations that servers and bots may reach in addition to each other. */
 export type NetworkOptions = {
@@ -16,6 +16,9 @@ export type NetworkOptions = {
   readonly dnsNetworks: readonly string[]
 }
 
+/** The Kubernetes users of the two processes. */
+export type ProcessUsers = { readonly api: string; readonly operator: string }
+
 /** A NetworkPolicy of the API. */
 export type NetworkPolicy = KubeObject & { spec: object }
 
@@ -23,23 +26,32 @@ const games = [
   { port: gamePort, protocol: 'TCP' },
   { port: gamePort, protocol: 'UDP' },
 ]
-const worlds = { matchLabels: { [labels.component]: 'world' } }
-const bots = { matchLabels: { [labels.component]: 'bot' } }
+const worlds = { matchLabels: podSelectors.servers }
+const bots = { matchLabels: podSelectors.bots }
 const anyPod = {}
+const namespaceNamed = (name: string) => ({ matchLabels: { 'kubernetes.io/metadata.name': name } })
 const clusterDns = {
-  namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'kube-system' } },
+  namespaceSelector: namespaceNamed('kube-system'),
   podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } },
 }
-const podsNamed = (name: string) => ({
-  namespaceSelector: {},
-  podSelector: { matchLabels: { [labels.name]: name } },
-})
+
+/** Returns the pods of a process as peers: those in the namespace of its service account. Other users have no pods. */
+const podsOf = (process: keyof ProcessUsers, users: ProcessUsers): object[] => {
+  const [, namespace] = /^system:serviceaccount:([^:]+):[^:]+$/.exec(users[process]) ?? []
+  if (namespace === undefined) return []
+  const podSelector = { matchLabels: podSelectors.process(process) }
+  return [{ namespaceSelector: namespaceNamed(namespace), podSelector }]
+}
+
+/** Returns the rule for these peers, or none without peers: a rule with an empty list allows every peer. */
+const ruleFor = (side: 'from' | 'to', peers: readonly object[], ports: readonly object[]): object[] =>
+  peers.length === 0 ? [] : [{ ports, [side]: peers }]
 
 /**
  * Returns the policies of an organization's namespace: default deny, plus players to worlds, bots to worlds, the operator
  * to the probes, DNS and the API. Every rule names its peers; link-local and metadata addresses are never among them.
  */
-export const networkPolicies = (namespace: string, options: NetworkOptions): NetworkPolicy[] => {
+export const networkPolicies = (namespace: string, options: NetworkOptions, users: ProcessUsers): NetworkPolicy[] => {
   const policy = (name: string, spec: object): NetworkPolicy => ({
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',
@@ -53,7 +65,7 @@ export const networkPolicies = (namespace: string, options: NetworkOptions): Net
       policyTypes: ['Ingress'],
       ingress: [
         { ports: games },
-        { ports: [{ port: healthPort, protocol: 'TCP' }], from: [podsNamed('orrery-operator')] },
+        ...ruleFor('from', podsOf('operator', users), [{ port: healthPort, protocol: 'TCP' }]),
       ],
     }),
     policy('bots', {
@@ -61,11 +73,14 @@ export const networkPolicies = (namespace: string, options: NetworkOptions): Net
       policyTypes: ['Egress'],
       egress: [{ ports: games, to: [{ podSelector: worlds }] }],
     }),
-    policy('names-and-api', { podSelector: anyPod, policyTypes: ['Egress'], egress: namesAndApi(options) }),
+    policy('names-and-api', { podSelector: anyPod, policyTypes: ['Egress'], egress: namesAndApi(options, users) }),
   ]
 }
 
-const namesAndApi = ({ publicUrl, apiPort, apiNetworks, dnsNetworks }: NetworkOptions): object[] => {
+const namesAndApi = (
+  { publicUrl, apiPort, apiNetworks, dnsNetworks }: NetworkOptions,
+  users: ProcessUsers,
+): object[] => {
   const { port, protocol, hostname } = new URL(publicUrl)
   const publicPort = Number(port || (protocol === 'https:' ? 443 : 80))
   const address = networkOf(hostname.replace(/^\[|\]$/g, ''))
@@ -79,8 +94,8 @@ const namesAndApi = ({ publicUrl, apiPort, apiNetworks, dnsNetworks }: NetworkOp
       to: [clusterDns, ...dnsNetworks.map(ipBlock)],
     },
     // A policy sees the pod behind a ClusterIP where kube-proxy rewrites the address first.
-    { ports: [{ port: apiPort, protocol: 'TCP' }], to: [podsNamed('orrery-api')] },
-    ...(networks.length === 0 ? [] : [{ ports: [{ port: publicPort, protocol: 'TCP' }], to: networks.map(ipBlock) }]),
+    ...ruleFor('to', podsOf('api', users), [{ port: apiPort, protocol: 'TCP' }]),
+    ...ruleFor('to', networks.map(ipBlock), [{ port: publicPort, protocol: 'TCP' }]),
   ]
 }
 

@@ -21,6 +21,7 @@ import type { Log } from '#shared/log.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { operatorBots } from '#shared/resources/cached.ts'
 import { isPaused, labels } from '#shared/resources/group.ts'
+import { cacheSelectors } from '#shared/resources/selectors.ts'
 import type { World } from '#shared/resources/world.ts'
 import type { Tracing } from '#shared/tracing/tracing.ts'
 import type { BotSettings } from '../settings.ts'
@@ -59,7 +60,7 @@ export const createBotController = (options: {
   const pods = createReflector({
     ...common,
     client: options.pods,
-    labelSelector: labels.botDeployment,
+    labelSelector: cacheSelectors.bots,
     keep: (pod: Pod) => shareTexts(pickCachedFields(pod)),
     indexers: { bots: (pod) => [deploymentKeyOf(pod)] },
   })

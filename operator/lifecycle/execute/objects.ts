@@ -43,6 +43,24 @@ export const deleteExact = async <T extends KubeObject>(
   await untilShown(cache, ignoreError(isNotFound, deletion))
 }
 
+/**
+ * Replaces the field at a JSON Pointer of the object with this uid, and waits until the cache shows it. An object that no longer
+ * exists, or that another one has replaced, is an error.
+ */
+export const replaceExact = async <T extends KubeObject>(
+  { client, cache }: Source<T>,
+  { metadata: { name, namespace, uid } }: T,
+  path: string,
+  value: unknown,
+  signal: AbortSignal,
+): Promise<void> => {
+  const operations = [
+    { op: 'test', path: '/metadata/uid', value: uid },
+    { op: 'add', path, value },
+  ]
+  await untilShown(cache, versionOf(client.patch(withDefined({ name, namespace }), operations, { signal })))
+}
+
 /** Reads an object from the API server; undefined if there is none. */
 export const readIfPresent = <T extends KubeObject>(
   client: Pick<Client<T>, 'get' | 'resource'>,

@@ -17,8 +17,9 @@ import { createReflector } from '#shared/kube/reflector.ts'
 import { createTextSharing } from '#shared/kube/texts.ts'
 import type { Log } from '#shared/log.ts'
 import { operatorWorld, withOwnMetadata } from '#shared/resources/cached.ts'
-import { isPaused, labels } from '#shared/resources/group.ts'
+import { isPaused } from '#shared/resources/group.ts'
 import { readPolicy } from '#shared/resources/namespacePolicy.ts'
+import { cacheSelectors } from '#shared/resources/selectors.ts'
 import type { World } from '#shared/resources/world.ts'
 import type { Tracing } from '#shared/tracing/tracing.ts'
 import { createServerUse, hasEnded, type ServerUse, useOfServer } from '../servers.ts'
@@ -127,10 +128,10 @@ const createCaches = ({ clock, random, log, metrics, ...clients }: Options) => {
       ...common,
       client: clients.pods,
       keep: (pod: Pod) => shareTexts(pickCachedFields(pod)),
-      labelSelector: `${labels.world},!${labels.botDeployment}`,
+      labelSelector: cacheSelectors.servers,
       indexers: { [byNode]: ({ spec }) => (spec?.nodeName === undefined ? [] : [spec.nodeName]) },
     }),
-    services: createReflector({ ...common, client: clients.services, labelSelector: labels.world }),
+    services: createReflector({ ...common, client: clients.services, labelSelector: cacheSelectors.services }),
     nodes: createReflector({ ...common, client: clients.nodes }),
     namespaces: createReflector({ ...common, client: clients.namespaces, keep: withOwnMetadata }),
   }

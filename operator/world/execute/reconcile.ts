@@ -2,7 +2,13 @@ import { changedPaths } from '#operator/lifecycle/changes.ts'
 import { refusedStatus } from '#operator/lifecycle/conditions.ts'
 import { findCondition, isTrue } from '#operator/lifecycle/events.ts'
 import type { DeletedUids } from '#operator/lifecycle/execute/deletedUids.ts'
-import { createOwned, deleteExact, ignoreError, requireCurrent } from '#operator/lifecycle/execute/objects.ts'
+import {
+  createOwned,
+  deleteExact,
+  ignoreError,
+  replaceExact,
+  requireCurrent,
+} from '#operator/lifecycle/execute/objects.ts'
 import { deleteOwnerlessPod, requireOwnerGone, selectOwnerlessPods } from '#operator/lifecycle/execute/ownerlessPods.ts'
 import { findPolicy } from '#operator/lifecycle/execute/policy.ts'
 import { ownStatus, type Source, writeStatus } from '#operator/lifecycle/execute/status.ts'
@@ -269,6 +275,9 @@ const execute = async (
       return undefined
     case 'deleteService':
       await deleteExact(deps.services, step.service, { signal })
+      return undefined
+    case 'repairService':
+      await replaceExact(deps.services, step.service, '/spec/selector', step.selector, signal)
       return undefined
     case 'deleteWorld':
       await deleteExact(deps.worlds, world, { signal, ...withDefined({ resourceVersion }) })
