@@ -1,5 +1,11 @@
 import { countOf, joinSentences, lowerFirst } from '#operator/lifecycle/message.ts'
-import { type Diagnosis, explainWaiting, podNameTaken, seriousDiagnosis } from '#operator/pods/diagnosis.ts'
+import {
+  type Diagnosis,
+  explainDisruption,
+  explainWaiting,
+  podNameTaken,
+  seriousDiagnosis,
+} from '#operator/pods/diagnosis.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import { endOf } from '#operator/pods/podState.ts'
 import { explainForbidden } from './forbidden.ts'
@@ -77,13 +83,19 @@ const explainTrouble = (input: PlanInput, { pods, share, room, ends, detail }: R
   }
   const taken = [...pods.strangers.keys()].find((index) => index < share.allowed)
   if (taken !== undefined) return podNameTaken(botName(bots.metadata.name, taken), 'bot')
-  for (const [index, pod] of pods.current) {
-    const why = endOf(pod, 'bot') === undefined ? explainWaiting(pod, 'bot') : undefined
-    if (why?.serious) return { ...why, message: `Bot ${index}: ${lowerFirst(why.message)}` }
+  for (const [index, pod] of [...pods.current, ...pods.terminating]) {
+    const why = explainBot(pod)
+    if (why?.serious && index < share.allowed) return { ...why, message: `Bot ${index}: ${lowerFirst(why.message)}` }
   }
   if (ends.failed.size > 0)
     return seriousDiagnosis('RestartBudget', explainFailed(ends, settings.restartBudget), detail)
   return share.excess === undefined ? room.excess : seriousDiagnosis('MaxBotsPerWorld', share.excess)
+}
+
+/** Returns how the cluster removed a bot, or else why it is not Ready; undefined for one that ended or is being deleted. */
+const explainBot = (pod: Pod): Diagnosis | undefined => {
+  const isLeaving = pod.metadata.deletionTimestamp !== undefined || endOf(pod, 'bot') !== undefined
+  return explainDisruption(pod, 'bot') ?? (isLeaving ? undefined : explainWaiting(pod, 'bot'))
 }
 
 const explainWait = ({ ends, address }: Review): string => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { refusedStatus } from '#operator/lifecycle/conditions.ts'
 import { findCondition } from '#operator/lifecycle/events.ts'
 import type { Pod } from '#operator/pods/pod.ts'
-import { at, exitStatus, runA, runB, startMs } from '#operator/testing/fixtures.ts'
+import { at, disruptionTarget, exitStatus, runA, runB, startMs } from '#operator/testing/fixtures.ts'
 import { withDefined } from '#shared/optional.ts'
 import {
   aBot,
@@ -293,6 +293,23 @@ describe('a bot that ends', () => {
     const planned = planFor({ bots: two, world, pods: [aBot(0, { status })] })
     expect(deletedIndexes(planned)).toEqual([0])
     expect(planned.status.run?.restarting).toBeUndefined()
+  })
+
+  test.each([
+    ['over the API', { ...leaving, status: { conditions: [disruptionTarget('EvictionByEvictionAPI')] } }],
+    ['by the kubelet', { status: { phase: 'Failed', reason: 'Evicted' } }],
+  ])('that the cluster evicts %s is named with its index', (_, changes) => {
+    const { status } = planFor({ bots: two, pods: [aBot(0, { status: ready }), aBot(1, changes)] })
+    expect(findCondition(status, 'Degraded')).toMatchObject({
+      status: 'True',
+      reason: 'Evicted',
+      message: 'Bot 1: the cluster evicted the bot.',
+    })
+    const scaledDown = planFor({
+      bots: someBots(1, startedIn(runA)),
+      pods: [aBot(0, { status: ready }), aBot(1, changes)],
+    })
+    expect(findCondition(scaledDown.status, 'Degraded')?.status).toBe('False')
   })
 
   test('with thousands of others is one entry', () => {

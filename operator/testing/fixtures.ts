@@ -54,3 +54,11 @@ export const exitStatus = (exitCode: number, ranForMs = 1_000): NonNullable<Pod[
     },
   ],
 })
+
+/** The condition of a pod that the cluster removes for that reason. */
+export const disruptionTarget = (reason: string, message = '') => ({
+  type: 'DisruptionTarget',
+  status: 'True',
+  reason,
+  message,
+})

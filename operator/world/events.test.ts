@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import type { Pod } from '#operator/pods/pod.ts'
-import { exitStatus, runA, startMs } from '#operator/testing/fixtures.ts'
+import { at, disruptionTarget, exitStatus, runA, startMs } from '#operator/testing/fixtures.ts'
 import { pausedAnnotation } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import { worldEvents } from './events.ts'
-import { aPod, applyStatus, aWorld, planFor, podOf, ready, running, stopped } from './fixtures.ts'
+import { aPod, applyStatus, aWorld, evicted, planFor, podOf, ready, running, settings, stopped } from './fixtures.ts'
 
 /** Reconciles until nothing changes, and collects the events as `type reason: note`. */
 const eventsBy = (start: World, pod: Pod | undefined, nowMs = startMs): { world: World; events: string[] } => {
@@ -19,6 +19,15 @@ const eventsBy = (start: World, pod: Pod | undefined, nowMs = startMs): { world:
     world = applyStatus(world, planned)
   }
   throw new Error('the world did not settle in 10 rounds')
+}
+
+/** A Ready server that the cluster is removing for that reason. */
+const evictedBy = (reason: string) => {
+  const { conditions = [], ...status } = ready()
+  return {
+    metadata: { deletionTimestamp: at(startMs) },
+    status: { ...status, conditions: [...conditions, disruptionTarget(reason)] },
+  }
 }
 
 const started = eventsBy(aWorld(running), undefined).world
@@ -62,6 +71,33 @@ test('emits an event with the cause for each failure and for the end of the budg
   expect(all).toHaveLength(4)
   expect(all[0]).toBe('Warning Restarted: Restart 1 of 3: the server failed with exit code 3.')
   expect(all[3]).toBe('Warning RestartBudget: Failed 4 times; last error: the server failed with exit code 3.')
+})
+
+test.each<[string, Parameters<typeof aPod>[0], string]>([
+  ['evicted by the kubelet', { status: evicted }, 'Evicted: Replacing the server: the cluster evicted the server.'],
+  [
+    'refused by its node',
+    { status: { phase: 'Failed', reason: 'OutOfcpu' } },
+    'NodeRefused: Replacing the server: the node did not admit the server.',
+  ],
+  ['evicted over the API', evictedBy('EvictionByEvictionAPI'), 'Evicted: The cluster evicted the server.'],
+  ['preempted', evictedBy('PreemptionByScheduler'), 'Evicted: The cluster evicted the server.'],
+  ['evicted by a taint', evictedBy('DeletionByTaintManager'), 'Evicted: The cluster evicted the server.'],
+  ['deleted with its node', evictedBy('DeletionByPodGC'), 'NodeLost: The node of the server was lost.'],
+])('emits one event with the reason for a server that is %s', (_, changes, words) => {
+  const pod = aPod({ uid: 'lost', ...changes })
+  const { events, world } = eventsBy(active, pod)
+  expect(events).toEqual([expect.stringContaining(`Warning ${words}`)])
+  expect(eventsBy(world, pod).events).toEqual([])
+})
+
+test('emits an event for a failure after the restart budget is full again', () => {
+  const failed = eventsBy(active, aPod({ uid: 'pod-1', status: exitStatus(3) })).world
+  const readyAgain = eventsBy(failed, aPod({ uid: 'pod-2', status: ready() })).world
+  const laterMs = startMs + 2 * settings.restartRefillMs
+  expect(eventsBy(readyAgain, aPod({ uid: 'pod-2', status: exitStatus(3) }), laterMs).events).toEqual([
+    'Warning Restarted: Restart 1 of 3: the server failed with exit code 3.',
+  ])
 })
 
 test('emits an event with the reason when a run ends', () => {

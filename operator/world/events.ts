@@ -1,5 +1,6 @@
 import { findCondition, findNewlyTrue, isTrue, normalEvent, warningEvent } from '#operator/lifecycle/events.ts'
 import { joinSentences } from '#operator/lifecycle/message.ts'
+import { disruptionReasons } from '#operator/pods/diagnosis.ts'
 import { hasEnded } from '#shared/domain/phases.ts'
 import type { EventInput } from '#shared/kube/events.ts'
 import { runEndMessages, type World, type WorldStatus } from '#shared/resources/world.ts'
@@ -23,7 +24,7 @@ export const worldEvents = (
   { steps, detail }: Omit<Plan, 'status'>,
 ): EventInput[] => {
   const transition = { world, before: world.status ?? {}, after, steps, detail }
-  return [startEvent, restartEvent, readyEvent, endEvent, degradedEvent, deletionEvent].flatMap(
+  return [startEvent, lossEvent, readyEvent, endEvent, degradedEvent, deletionEvent].flatMap(
     (eventOf) => eventOf(transition) ?? [],
   )
 }
@@ -38,9 +39,13 @@ const startEvent = ({ before, after }: Transition): EventInput | undefined => {
 const startSentence = ({ id, profile, image }: NonNullable<WorldStatus['run']>): string =>
   `Run ${id} started with profile ${profile} and image ${image}.`
 
-const restartEvent = ({ before, after, detail }: Transition): EventInput | undefined => {
-  if (!hasNewRestart(before, after) || hasNewEnd(before, after)) return undefined
-  return warningEvent('Restarted', 'RestartServer', findCondition(after, 'Degraded')?.message ?? after.message, detail)
+const lossEvent = ({ before, after, detail }: Transition): EventInput | undefined => {
+  if (!hasNewLoss(before, after) || hasNewEnd(before, after)) return undefined
+  const message = findCondition(after, 'Degraded')?.message ?? after.message
+  const reason = after.run?.failure?.reason ?? ''
+  return disruptionReasons.includes(reason)
+    ? warningEvent(reason, 'ReplaceServer', message, detail)
+    : warningEvent('Restarted', 'RestartServer', message, detail)
 }
 
 const readyEvent = ({ before, after }: Transition): EventInput | undefined => {
@@ -62,7 +67,7 @@ const endEvent = ({ before, after, detail }: Transition): EventInput | undefined
 
 const degradedEvent = ({ before, after, detail }: Transition): EventInput | undefined => {
   const now = findNewlyTrue(before, after, 'Degraded')
-  // Restarts and ends in error have events of their own.
+  // Losses and ends in error have events of their own.
   if (now === undefined || now.reason === after.run?.failure?.reason || hasNewEnd(before, after)) return undefined
   return warningEvent(now.reason, 'RunServer', now.message, detail)
 }
@@ -80,8 +85,8 @@ const deletionEvent = ({ world, before, after, steps }: Transition): EventInput 
   return wasReported ? undefined : normalEvent('Deleted', 'DeleteWorld', 'The world is deleted. No server is left.')
 }
 
-const hasNewRestart = (before: WorldStatus, { run }: WorldStatus): boolean =>
-  run !== undefined && run.id === before.run?.id && run.restarts > before.run.restarts
+const hasNewLoss = (before: WorldStatus, { run }: WorldStatus): boolean =>
+  run !== undefined && run.id === before.run?.id && run.countedPodUid !== before.run.countedPodUid
 
 const hasNewEnd = (before: WorldStatus, { run }: WorldStatus): boolean =>
   run?.endReason !== undefined && (before.run?.id !== run.id || before.run.endReason === undefined)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { refusedStatus } from '#operator/lifecycle/conditions.ts'
 import { explainRefusal, isRefusal } from '#operator/lifecycle/refusal.ts'
 import type { Pod } from '#operator/pods/pod.ts'
-import { at, exitStatus, runB, startMs } from '#operator/testing/fixtures.ts'
+import { at, disruptionTarget, exitStatus, runB, startMs } from '#operator/testing/fixtures.ts'
 import { noUse } from '#shared/domain/runUse.ts'
 import { KubeError } from '#shared/kube/errors.ts'
 import { withDefined } from '#shared/optional.ts'
@@ -33,7 +33,7 @@ const unscheduled = (reason: string, message: string): Pod['status'] => ({
 })
 const disrupted = (reason: string, message = ''): Pod['status'] => ({
   phase: 'Failed',
-  conditions: [{ type: 'DisruptionTarget', status: 'True', reason, message }],
+  conditions: [disruptionTarget(reason, message)],
 })
 const backOff = 'Back-off pulling image "x": ErrImagePull: not found'
 

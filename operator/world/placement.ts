@@ -19,6 +19,7 @@ const placement = z.strictObject({
   tolerations: z.array(toleration).max(32).default([]),
   priorityClassName: z.string().min(1).max(253).exactOptional(),
   runtimeClassName: z.string().min(1).max(253).exactOptional(),
+  safeToEvict: z.boolean().exactOptional(),
 })
 
 /** The placement of servers of a group and a region. An entry without one of the two matches all of its values. */
@@ -32,7 +33,9 @@ export const parsePlacement = (text: string): ParseResult<readonly Placement[]> 
     json = JSON.parse(text)
   } catch {
     return {
-      errors: ['must be JSON: a list of {group, region, nodeLabels, tolerations, priorityClassName, runtimeClassName}'],
+      errors: [
+        'must be JSON: a list of {group, region, nodeLabels, tolerations, priorityClassName, runtimeClassName, safeToEvict}',
+      ],
     }
   }
   const result = z.array(placement).max(64).safeParse(json)
@@ -40,20 +43,30 @@ export const parsePlacement = (text: string): ParseResult<readonly Placement[]> 
   return { errors: result.error.issues.map(({ path, message }) => `/${path.join('/')}: ${message}`) }
 }
 
-/** Returns the placement of a server as fields of a pod's spec. */
-export const placementFields = (
-  placements: readonly Placement[],
-  compute: Compute | undefined,
-): Partial<NewPod['spec']> => {
+/** The parts of a server's pod that its placement decides. */
+type PlacedParts = { readonly spec: Partial<NewPod['spec']>; readonly annotations: Readonly<Record<string, string>> }
+
+/**
+ * The annotations by which Cluster Autoscaler and Karpenter leave a node alone while the pod runs there. Otherwise they remove a
+ * node with players as soon as its pods fit elsewhere.
+ */
+const keepNode = {
+  'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
+  'karpenter.sh/do-not-disrupt': 'true',
+}
+
+/** Returns the parts of a server's pod that follow from the first placement that matches. */
+export const placeServer = (placements: readonly Placement[], compute: Compute | undefined): PlacedParts => {
   const match = placements.find(
     ({ group, region }) =>
       (group === undefined || group === compute?.group) && (region === undefined || region === compute?.region),
   )
-  if (match === undefined) return {}
-  return withDefined({
+  if (match === undefined) return { spec: {}, annotations: keepNode }
+  const spec = withDefined({
     nodeSelector: Object.keys(match.nodeLabels).length === 0 ? undefined : match.nodeLabels,
     tolerations: match.tolerations.length === 0 ? undefined : match.tolerations,
     priorityClassName: match.priorityClassName,
     runtimeClassName: match.runtimeClassName,
   })
+  return { spec, annotations: match.safeToEvict ? {} : keepNode }
 }

@@ -4,8 +4,9 @@ import { gamePort } from '#shared/domain/ports.ts'
 import { runtimeSettings, settingVariable } from '#shared/domain/world.ts'
 import { apiGroup, labels } from '#shared/resources/group.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
+import { podSelectors } from '#shared/resources/selectors.ts'
 import { capturedRunFields, type World, type WorldRun } from '#shared/resources/world.ts'
-import { placementFields } from './placement.ts'
+import { placeServer } from './placement.ts'
 import { profileResources } from './run.ts'
 import type { WorldSettings } from './settings.ts'
 
@@ -13,8 +14,14 @@ import type { WorldSettings } from './settings.ts'
  * Builds the server pod of a run from the captured run alone. It has the world's name, so the API server refuses a second
  * one.
  */
-export const buildPod = (world: World, run: WorldRun, settings: WorldSettings, policy: NamespacePolicy = {}): NewPod =>
-  assemblePod({
+export const buildPod = (
+  world: World,
+  run: WorldRun,
+  settings: WorldSettings,
+  policy: NamespacePolicy = {},
+): NewPod => {
+  const { spec, annotations } = placeServer(settings.placement, run.compute ?? world.spec.compute)
+  return assemblePod({
     owner: world,
     world,
     runId: run.id,
@@ -22,8 +29,8 @@ export const buildPod = (world: World, run: WorldRun, settings: WorldSettings, p
     policy,
     name: world.metadata.name,
     labels: serverLabels(world, run),
-    annotations: { [digestAnnotation]: capturedDigest(run) },
-    spec: placementFields(settings.placement, run.compute ?? world.spec.compute),
+    annotations: { ...annotations, [digestAnnotation]: capturedDigest(run) },
+    spec,
     stopGraceSeconds: settings.stopGraceSeconds,
     tmpSizeLimit: '256Mi',
     storageLimit: '512Mi',
@@ -40,6 +47,7 @@ export const buildPod = (world: World, run: WorldRun, settings: WorldSettings, p
       resources: resources(run, settings),
     },
   })
+}
 
 /**
  * Liveness counts only once the server was ready, because loading a map may block it for minutes. Readiness is checked every
@@ -60,7 +68,7 @@ const capturedDigest = (run: WorldRun): string => digestOf(capturedRunFields.map
 export const serverLabels = (world: World, run: WorldRun): Record<string, string> => ({
   ...commonLabels({ owner: world, world, runId: run.id }),
   [labels.name]: 'world-server',
-  [labels.component]: 'world',
+  ...podSelectors.servers,
 })
 
 const environment = (world: World, run: WorldRun): Record<string, string | undefined> => ({

@@ -1,16 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import { startMs } from '#operator/testing/fixtures.ts'
 import { overrideProfiles } from '#shared/profileOverrides.ts'
+import type { World, WorldRun } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
 import { applyStatus, aWorld, captured, planFor, running, settings } from './fixtures.ts'
 import { parsePlacement } from './placement.ts'
 import { buildPod } from './pod.ts'
 
-const specOf = (world = captured(), of = settings): Record<string, unknown> => {
-  const run = world.status?.run
-  if (run === undefined) throw new Error('no run')
-  return { ...buildPod(world, run, of).spec }
+const runOf = ({ status }: World): WorldRun => {
+  if (status?.run === undefined) throw new Error('no run')
+  return status.run
 }
+const specOf = (world = captured(), of = settings): Record<string, unknown> => ({
+  ...buildPod(world, runOf(world), of).spec,
+})
 const resourcesOf = (spec: Record<string, unknown>): unknown => {
   const [container] = spec.containers as { resources: unknown }[]
   return container?.resources
@@ -83,6 +86,28 @@ describe('placement', () => {
     })
     const anywhere = placed({ group: 'staging' })
     for (const field of ['nodeSelector', 'tolerations', 'priorityClassName']) expect(anywhere).not.toHaveProperty(field)
+  })
+
+  const keepsNode = (placement: string): boolean => {
+    const world = captured(running)
+    const { value = [] } = parsePlacement(placement)
+    const { annotations } = buildPod(world, runOf(world), { ...settings, placement: value }).metadata
+    const keeps = [
+      annotations?.['cluster-autoscaler.kubernetes.io/safe-to-evict'] === 'false',
+      annotations?.['karpenter.sh/do-not-disrupt'] === 'true',
+    ]
+    expect(new Set(keeps).size).toBe(1)
+    return keeps.every(Boolean)
+  }
+
+  test.each([
+    ['no placement', '[]', true],
+    ['another placement', '[{"group":"staging","safeToEvict":true}]', true],
+    ['a placement', '[{"group":"production"}]', true],
+    ['a placement with safeToEvict: false', '[{"safeToEvict":false}]', true],
+    ['a placement with safeToEvict: true', '[{"safeToEvict":true}]', false],
+  ])('with %s decides whether autoscalers must keep the node of a server', (_, text, isKept) => {
+    expect(keepsNode(text)).toBe(isKept)
   })
 
   test('is that of the start of the run despite later edits', () => {

@@ -1,11 +1,12 @@
 import { toInstant } from '#operator/lifecycle/duration.ts'
 import { findCondition, isTrue } from '#operator/lifecycle/events.ts'
 import { forbiddenRetryMs } from '#operator/lifecycle/forbidden.ts'
-import { lowerFirst } from '#operator/lifecycle/message.ts'
+import { joinSentences, lowerFirst } from '#operator/lifecycle/message.ts'
 import { type Case, planFirst, requeueAfter } from '#operator/lifecycle/plan.ts'
 import {
   type Diagnosis,
   disruptionReasons,
+  explainDisruption,
   explainFailure,
   explainWaiting,
   type Loss,
@@ -99,14 +100,20 @@ const older: Case<ServerInput, Plan> = (input) => {
 const terminating: Case<ServerInput, Plan> = (input) => {
   const { server, run, nowMs } = input
   if (server.kind !== 'terminating') return undefined
-  const deleted = pendingDiagnosis('ServerDeleted', 'The server was deleted. Waiting for it to stop.')
   // The operator deletes a lost server itself, so the loss stays the reason.
-  const why = explainBlockedEnd(server, nowMs) ?? (run.failure === undefined ? deleted : startingDiagnosis)
+  const why =
+    explainBlockedEnd(server, nowMs) ?? (run.failure === undefined ? explainDeleted(server) : startingDiagnosis)
   const outcome = startingOutcome(input, run, why)
   return planWith(input, server.node.kind === 'unreachable' ? { ...outcome, deployment: 'Unknown' } : outcome, {
     steps: serverDeletionSteps(server, input.settings),
     ...requeueAfter(nextChangeMs(server, nowMs)),
   })
+}
+
+/** Returns why a server that the operator did not delete is being deleted. */
+const explainDeleted = ({ pod }: OwnServer): Diagnosis => {
+  const why = explainDisruption(pod, 'server') ?? pendingDiagnosis('ServerDeleted', 'The server was deleted.')
+  return { ...why, message: joinSentences(why.message, 'Waiting for it to stop.') }
 }
 
 const current: Case<ServerInput, Plan> = (input) => {

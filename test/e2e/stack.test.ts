@@ -167,7 +167,7 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
   })
 
   test.skipIf(services === undefined).each(['ClusterIP', 'NodePort'])(
-    'players and bots reach a %s world at the address of its service',
+    'players reach the server of a %s world, and never its bots, at the address of its service',
     async (strategy) => {
       const world = await aRunningWorld(stack, { networking: { strategy } })
       const of = (path: string): string =>
@@ -178,9 +178,22 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
       )
       const players = async () => (await firstLine(host, port)).players
       await eventually('an answer over TCP', async () => (await players().catch(() => 0)) === 1)
-      expect(await datagram(host, port)).toMatchObject({ event: 'hello', worldId: world.id })
-      await world.client.call('POST', `${world.path}bots/`, { count: 1 })
-      await eventually('the bot among the players', async () => (await players()) === 2, { timeoutMs: 60_000 })
+      await world.client.call('POST', `${world.path}bots/`, { count: 3 })
+      kubectl(
+        stack,
+        'wait',
+        '--for=jsonpath={.status.ready}=3',
+        '--timeout=60s',
+        'bots',
+        '--all',
+        '-n',
+        world.namespace,
+      )
+      for (let each = 0; each < 50; each += 1) {
+        expect(await firstLine(host, port)).toMatchObject({ event: 'welcome' })
+        expect(await datagram(host, port)).toMatchObject({ event: 'hello', worldId: world.id })
+      }
+      await eventually('the bots among the players', async () => (await players()) === 4)
       await world.client.call('POST', `${world.path}stop/`)
       await world.phase('Stopped')
     },
@@ -194,6 +207,22 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     })`
     const node = ['--', '/opt/orrery/bin/node', '-e', script]
     expect(kubectl(stack, 'exec', world.id, '-n', world.namespace, ...node)).toBe('connected\n')
+  })
+
+  test('a server on a drained node is replaced, and an event names the eviction', async () => {
+    const world = await aRunningWorld(stack)
+    const pods = (path: string): string =>
+      kubectl(stack, 'get', 'pods', '-n', world.namespace, '-o', `jsonpath=${path}`)
+    const [node, first] = [pods('{.items[*].spec.nodeName}'), pods('{.items[*].metadata.uid}')]
+    kubectl(stack, 'drain', node, `--pod-selector=orrery.dev/world=${world.id}`, '--delete-emptydir-data')
+    kubectl(stack, 'uncordon', node)
+    await eventually('another pod', async () => !['', first].includes(pods('{.items[*].metadata.uid}')))
+    kubectl(stack, 'wait', '--for=condition=Ready', '--timeout=120s', `pod/${world.id}`, '-n', world.namespace)
+    const named = async () => {
+      const { body } = await world.client.call<{ reason: string; message: string }[]>('GET', `${world.path}events/`)
+      return body.find(({ reason }) => reason === 'Evicted')?.message
+    }
+    expect(await eventually('the event', named)).toContain('The cluster evicted the server.')
   })
 
   test('a deleted server is replaced, and exit code 0 ends the run', async () => {
