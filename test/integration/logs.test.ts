@@ -4,15 +4,18 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openPki } from '#dev/kubernetes/pki.ts'
 import type { Pod } from '#operator/pods/pod.ts'
+import { createIdSource } from '#shared/ids.ts'
 import { aCluster } from '#test/support/cluster.ts'
 import { aKey, aToken } from '#test/support/keys.ts'
 import { followLog, requestLog, startLogServer } from '#test/support/logServer.ts'
+import { metricOf } from '#test/support/metrics.ts'
 import { type ApiProcess, aDatabase, logLines, rootApiKey, startApi, startOperator } from '#test/support/processes.ts'
 import { createRest } from '#test/support/rest.ts'
 import { aTenant, type Tenant } from '#test/support/tenant.ts'
 import { expectWithin } from '#test/support/timing.ts'
 import { eventually } from '#test/support/wait.ts'
 
+const newId = createIdSource({ now: Date.now })
 const cluster = aCluster()
 const dir = mkdtempSync(join(tmpdir(), 'orrery-logs-'))
 const key = 'a-key-of-at-least-thirty-two-characters'
@@ -126,6 +129,32 @@ describe('the TLS of the log server', () => {
     const own = await anApi(await aLogServer('localhost'), { ORRERY_OPERATOR_CA_FILE: file })
     expect((await readAt(own)).status).toBe(503)
   })
+})
+
+test('a HEAD of a log checks rights, input and existence, and opens no stream', async () => {
+  const world = await aRunningWorld()
+  const made = await tenant.rest.call('POST', `/api/worlds/${world}/bots/`, { count: 1 })
+  const bots = made.headers.get('location') ?? ''
+  const [writer, reader] = await Promise.all(
+    ['w', 'r'].map((verb) => tenant.key([`${tenant.paths.organization}/**:${verb}`])),
+  )
+  const head = async (path: string, key = writer): Promise<number> => {
+    const scope = {
+      'x-svc-organization-id': tenant.scope.organizationId,
+      'x-svc-project-id': tenant.scope.projectId,
+    }
+    const url = new URL(path, api.url)
+    return (await fetch(url, { method: 'HEAD', headers: { ...scope, 'x-api-key': key ?? '' } })).status
+  }
+  const opened = () => metricOf(api.metricsUrl, /^orrery_logs_opened_total\{.*\} (\d+)$/gm)
+  const before = await opened()
+  for (const path of [`/api/worlds/${world}/logs/?follow`, `${bots}logs/?bot=0&follow`]) {
+    expect([await head(path), await head(path, reader), await head(`${path}&since=x`)]).toEqual([200, 403, 400])
+  }
+  const another = { world: newId('world'), bots: newId('bot') }
+  expect(await head(`/api/worlds/${another.world}/logs/`)).toBe(404)
+  expect(await head(`/api/worlds/${world}/bots/${another.bots}/logs/?bot=0`)).toBe(404)
+  expect(await opened()).toBe(before)
 })
 
 describe('a followed log', () => {

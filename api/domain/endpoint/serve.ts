@@ -181,7 +181,11 @@ const authoriseAndPrepare = async (
     // Service functions of projects and worlds read their row. Of organizations, some read none, and an upload is stored first.
     const mustExist = endpoint.upload || (scope?.kind === 'organization' && !endpoint.actsOnDeleted)
     if (scope && mustExist && !(await runInShare(ctx, () => scopeExists(ctx, scope)))) throw notFound()
-    return { verb, ...(await prepare(ctx, c, endpoint, params)) }
+    const prepared = await prepare(ctx, c, endpoint, params)
+    if (endpoint.streams === undefined || c.req.method !== 'HEAD') return { verb, ...prepared }
+    // Without a body to send, the stream is not opened. The handler would have found out whether the target exists.
+    if (scope && !(await runInShare(ctx, () => targetExists(ctx, endpoint, scope, params)))) throw notFound()
+    return { verb, ...prepared, run: async () => ({}) }
   } catch (error) {
     if (!isClientError(error) || scope === undefined) throw error
     if (await runInShare(ctx, () => targetExists(ctx, endpoint, scope, params))) throw error
