@@ -61,7 +61,7 @@ export const callPeer = (call: PeerCall): Promise<PeerAnswer> =>
         return stream
       },
     })
-    const chunks: Buffer[] = []
+    const content = createContent()
     let response: IncomingMessage | undefined
     let isSettled = false
     const settle = (error = new Error('The peer closed the connection.')): void => {
@@ -69,7 +69,7 @@ export const callPeer = (call: PeerCall): Promise<PeerAnswer> =>
       isSettled = true
       signal.removeEventListener('abort', abort)
       if (response === undefined) reject(error)
-      else resolve(toAnswer(response, chunks))
+      else resolve(toAnswer(response, content.bytes()))
       request.destroy()
       socket.destroy()
     }
@@ -85,7 +85,7 @@ export const callPeer = (call: PeerCall): Promise<PeerAnswer> =>
     request.on('response', (incoming) => {
       if ((incoming.statusCode ?? 0) < 200) return refuse(incoming)
       response = incoming
-      incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
+      incoming.on('data', content.append)
       incoming.on('error', settle)
       incoming.on('end', settle)
     })
@@ -95,13 +95,14 @@ export const callPeer = (call: PeerCall): Promise<PeerAnswer> =>
 /** Creates a socket that reads at most `maxBytes`, and then calls `onLimit`. */
 const openSocket = (maxBytes: number, onLimit: () => void): Socket => {
   let left = maxBytes
+  const read = Buffer.allocUnsafe(maxReadBytes)
   const socket: Socket = new Socket({
     noDelay: true,
     onread: {
-      buffer: () => Buffer.allocUnsafe(Math.max(1, Math.min(left, maxReadBytes))),
-      callback: (bytes, buffer) => {
+      buffer: () => (left > maxReadBytes ? read : read.subarray(0, Math.max(1, left))),
+      callback: (bytes) => {
         left -= bytes
-        const wantsMore = socket.push(buffer.subarray(0, bytes))
+        const wantsMore = socket.push(Buffer.from(read.subarray(0, bytes)))
         if (left > 0) return wantsMore
         onLimit()
         return false
@@ -111,7 +112,7 @@ const openSocket = (maxBytes: number, onLimit: () => void): Socket => {
   return socket
 }
 
-/** Adds TLS to a socket that is not connected yet: Node passes its bytes through JavaScript, where each is counted. */
+/** Adds TLS to a socket that has not begun to connect. Node then passes its bytes through JavaScript, where each is counted. */
 const secure = (socket: Socket, host: string, secureContext: SecureContext | undefined): Socket =>
   connectTls({
     socket,
@@ -121,10 +122,25 @@ const secure = (socket: Socket, host: string, secureContext: SecureContext | und
     ...withDefined({ secureContext }),
   })
 
-const toAnswer = ({ statusCode = 0, headers, complete }: IncomingMessage, chunks: Buffer[]): PeerAnswer => ({
+/** Collects bytes in one buffer. A peer that sends them one at a time would fill the memory with small buffers. */
+const createContent = () => {
+  let buffer = Buffer.alloc(0)
+  let length = 0
+  return {
+    append: (chunk: Buffer): void => {
+      const needed = length + chunk.length
+      if (needed > buffer.length) buffer = Buffer.concat([buffer], Math.max(needed, 2 * buffer.length))
+      chunk.copy(buffer, length)
+      length = needed
+    },
+    bytes: (): Buffer => buffer.subarray(0, length),
+  }
+}
+
+const toAnswer = ({ statusCode = 0, headers, complete }: IncomingMessage, body: Buffer): PeerAnswer => ({
   statusCode,
   headers,
-  body: Buffer.concat(chunks),
+  body,
   isComplete: complete,
 })
 

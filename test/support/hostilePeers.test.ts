@@ -116,8 +116,22 @@ const openFrom =
     }
   }
 
-/** Each caller, the bytes that it may read, and its valid result. */
-const callers: Record<string, { call: Call; isSecure?: boolean; maxBytes: number; body: string; valid: unknown }> = {
+type Caller = {
+  readonly call: Call
+  readonly isSecure?: boolean
+  /** The bytes that it may read; those of a log come on top. */
+  readonly maxBytes: number
+  /** The bytes of a refusal, if they are more. */
+  readonly maxRefusalBytes?: number
+  readonly body: string
+  readonly valid: unknown
+}
+
+const aLog = { maxBytes: 512 * 1024, body: 'line\n', valid: 'a log' }
+/** A refusal of the API server may be as large as an object. */
+const maxRefusalBytes = 9 * 1024 * 1024
+
+const callers: Record<string, Caller> = {
   webhooks: {
     isSecure: true,
     maxBytes: 64 * 1024,
@@ -157,22 +171,10 @@ const callers: Record<string, { call: Call; isSecure?: boolean; maxBytes: number
       return queue
     },
   },
-  'logs of the operator': { call: openFrom('http'), maxBytes: 512 * 1024, body: 'line\n', valid: 'a log' },
-  'logs of the operator over TLS': {
-    call: openFrom('https'),
-    isSecure: true,
-    maxBytes: 512 * 1024,
-    body: 'line\n',
-    valid: 'a log',
-  },
-  'logs of the API server': { call: readFrom('http', false), maxBytes: 512 * 1024, body: 'line\n', valid: 'a log' },
-  'logs of the API server over TLS': {
-    call: readFrom('https', true),
-    isSecure: true,
-    maxBytes: 512 * 1024,
-    body: 'line\n',
-    valid: 'a log',
-  },
+  'logs of the operator': { ...aLog, call: openFrom('http') },
+  'logs of the operator over TLS': { ...aLog, call: openFrom('https'), isSecure: true },
+  'logs of the API server': { ...aLog, call: readFrom('http', false), maxRefusalBytes },
+  'logs of the API server over TLS': { ...aLog, call: readFrom('https', true), isSecure: true, maxRefusalBytes },
 }
 const peers = { ...hostilePeers, ...endlessPeers }
 const silentPeers = ['sends nothing', 'sends half a line', 'sends a body of one byte at a time']
@@ -181,7 +183,7 @@ const silentPeers = ['sends nothing', 'sends half a line', 'sends a body of one 
 const endsAtDeadline = (caller: string, peer: string): boolean =>
   silentPeers.includes(peer) || (caller.startsWith('logs') && peer === 'sends a chunk extension without end')
 
-type Meeting = { readonly caller: (typeof callers)[string]; readonly peer: HostilePeer; readonly isSlow?: boolean }
+type Meeting = { readonly caller: Caller; readonly peer: HostilePeer; readonly isSlow?: boolean }
 
 /** Lets a caller meet a peer until all sockets are closed, and returns the result or 'failed'. The clock stands unless `isSlow`. */
 const meet = async ({ caller: { call, isSecure = false }, peer, isSlow = false }: Meeting) => {
@@ -215,7 +217,8 @@ test.each(meetings)('a call for %s ends, within its bytes, if the peer %s', asyn
   const isSlow = endsAtDeadline(name, what)
   const result = await meet({ caller, peer, isSlow })
   const read = sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0)
-  if (!isSlow) expect(read).toBeLessThanOrEqual(caller.maxBytes)
+  const { maxBytes, maxRefusalBytes = maxBytes } = caller
+  if (!isSlow) expect(read).toBeLessThanOrEqual(what === 'sends an endless refusal' ? maxRefusalBytes : maxBytes)
   // The status of a webhook counts, and so does the part of a log that has arrived.
   const mayCount = what in endlessPeers && (name === 'webhooks' || name.startsWith('logs'))
   if (!mayCount) expect(result).toBe('failed')

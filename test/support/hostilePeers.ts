@@ -56,6 +56,10 @@ export const endlessPeers: Readonly<Record<string, HostilePeer>> = {
     socket.write(`${answered}\r\n`)
     flood(socket, ' '.repeat(65_536))
   },
+  'sends an endless refusal': (socket) => {
+    socket.write('HTTP/1.1 500 Internal Server Error\r\n\r\n')
+    flood(socket, ' '.repeat(65_536))
+  },
   'sends an endless body in chunks of a byte': (socket) => {
     socket.write(`${answered}Transfer-Encoding: chunked\r\n\r\n`)
     flood(socket, '1\r\n \r\n'.repeat(10_000))
