@@ -47,10 +47,12 @@ export const runQueue = async <Item>(
   while (!signal.aborted) {
     const free = concurrency - running.size
     const untilMs = clock.monotonic() + leaseMs
-    const items = await queue.claim(free).catch((error: unknown): Item[] => {
-      log.warn({ err: error }, 'claim of queue items failed')
-      return []
-    })
+    const items = await within({ clock, timeoutMs: leaseMs }, () => queue.claim(free)).catch(
+      (error: unknown): Item[] => {
+        log.warn({ err: error }, 'claim of queue items failed')
+        return []
+      },
+    )
     for (const item of items) begin(item, untilMs)
     if (items.length === 0) await sleep(clock, pollMs, signal)
     if (running.size >= concurrency) await Promise.race(running)
