@@ -1,5 +1,5 @@
 import { createSecureContext } from 'node:tls'
-import { Agent, type Dispatcher, ProxyAgent } from 'undici'
+import { Agent, DecoratorHandler, type Dispatcher, ProxyAgent } from 'undici'
 import type { Credentials, TlsOptions } from './credentials.ts'
 
 const connectTimeoutMs = 10_000
@@ -31,7 +31,7 @@ export const createPool = (credentials: Credentials, connections: number): Pool 
       const tls = await credentials.tls()
       if (current?.tls === tls) return current.agent
       if (current !== undefined) retire(current.agent)
-      const agent = createAgent(tls, connections, credentials.proxyUrl)
+      const agent = createAgent(tls, connections, credentials.proxyUrl).compose(refuseInformational)
       current = { tls, agent }
       return agent
     },
@@ -57,4 +57,15 @@ const createAgent = (options: TlsOptions, connections: number, proxyUrl: string 
   if (proxyUrl === undefined) return new Agent({ ...common, connect: { ...tls, timeout: connectTimeoutMs } })
   const timeout = connectTimeoutMs
   return new ProxyAgent({ ...common, uri: proxyUrl, requestTls: { ...tls, timeout }, proxyTls: { timeout } })
+}
+
+/** Fails a request at its first informational response. Undici would read any number of them. */
+const refuseInformational: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
+  const decorated: Dispatcher.DispatchHandler = new DecoratorHandler(handler)
+  const start = decorated.onResponseStart?.bind(decorated)
+  decorated.onResponseStart = (controller, status, headers, message) => {
+    if (status < 200) controller.abort(new Error(`an informational response with the status ${status}`))
+    else start?.(controller, status, headers, message)
+  }
+  return dispatch(options, decorated)
 }

@@ -5,6 +5,7 @@ import { boundedText, freeText } from '#api/platform/http/fields.ts'
 import { isDatabaseUnavailable, Problem } from '#api/platform/http/problem.ts'
 import type { Clock } from '#shared/clock.ts'
 import { isId } from '#shared/ids.ts'
+import { callPeer, within } from '#shared/peers.ts'
 import { groupsClaim, groupsOf } from './groups.ts'
 import { maxPermissionLength, permissionsWithin } from './permissions.ts'
 
@@ -74,6 +75,8 @@ export const toVerifiedToken = (payload: JWTPayload): VerifiedToken => {
 const cooldownMs = 30_000
 const refreshMs = 300_000
 const fetchTimeoutMs = 5_000
+/** The maximum number of bytes of an answer with keys. */
+const maxKeysBytes = 262_144
 
 /**
  * Verifies Bearer tokens of the built-in issuer and of configured issuers. Keys come only from the issuer's JWKS URL: a
@@ -147,9 +150,14 @@ const toPrincipal = (iss: string, { userId, organizationId, permissions, expires
   expiresAtMs,
 })
 
-const fetchKeys = async (url: string, init: RequestInit): Promise<Response> => {
-  const response = await fetch(url, init).catch((cause: unknown) => issuerUnavailable(cause))
-  return response.status === 200 ? response : issuerUnavailable(new Error(`HTTP status ${response.status}`))
+const fetchKeys = async (url: string, headers: Headers, clock: Clock): Promise<Response> => {
+  const call = { url, headers: Object.fromEntries(headers), maxBytes: maxKeysBytes }
+  const answer = await within({ clock, timeoutMs: fetchTimeoutMs }, (signal) => callPeer({ ...call, signal })).catch(
+    issuerUnavailable,
+  )
+  if (answer.statusCode !== 200) return issuerUnavailable(new Error(`HTTP status ${answer.statusCode}`))
+  if (!answer.isComplete) return issuerUnavailable(new Error('The answer ended early.'))
+  return new Response(answer.body)
 }
 
 const issuerUnavailable = (cause: unknown): never => {
@@ -161,8 +169,7 @@ const remoteKeys = (url: string, clock: Clock) => {
   const set = createRemoteJWKSet(new URL(url), {
     cooldownDuration: cooldownMs,
     cacheMaxAge: Number.POSITIVE_INFINITY,
-    timeoutDuration: fetchTimeoutMs,
-    [customFetch]: fetchKeys,
+    [customFetch]: (address, { headers }) => fetchKeys(address, headers, clock),
   })
   let fetchedMs = clock.monotonic()
   return () => {

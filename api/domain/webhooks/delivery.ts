@@ -28,13 +28,13 @@ const settleMs = 5_000
 export const deliverWebhooks = (deps: DeliveryDeps, options: DeliveryOptions, signal: AbortSignal): Promise<void> => {
   const { db, clock, log } = deps
   const { perReplica, ...perOwner } = options.concurrency
+  const leaseMs = options.timeoutMs + settleMs
   return runQueue<ClaimedDelivery>(
     {
-      claim: (limit) =>
-        claimDeliveries(db, { limit, leaseMs: options.timeoutMs + settleMs, nowMs: clock.now(), ...perOwner }),
+      claim: (limit) => claimDeliveries(db, { limit, leaseMs, nowMs: clock.now(), ...perOwner }),
       work: (claimed) => attempt(deps, options, claimed),
     },
-    { concurrency: perReplica, pollMs, clock, log, signal },
+    { concurrency: perReplica, leaseMs, pollMs, clock, log, signal },
   )
 }
 

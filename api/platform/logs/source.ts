@@ -4,11 +4,13 @@ import type { Dispatcher } from 'undici'
 import { Problem } from '#api/platform/http/problem.ts'
 import type { Clock } from '#shared/clock.ts'
 import { createPool } from '#shared/kube/agents.ts'
+import { readText } from '#shared/kube/body.ts'
 import { createCredentials } from '#shared/kube/credentials.ts'
 import type { Log } from '#shared/log.ts'
 import { type LogRefusal, logPath, logRefusals } from '#shared/logs/reasons.ts'
 import { type LogTicket, signTicket } from '#shared/logs/ticket.ts'
 import { withDefined } from '#shared/optional.ts'
+import { within } from '#shared/peers.ts'
 import { explainDistrust } from './trust.ts'
 
 /** The operator's log server, and the key of its tickets. */
@@ -106,19 +108,15 @@ const createConfiguredSource = (
   }
   const tryReplica = async (address: string, token: string, signal: AbortSignal): Promise<Tried> => {
     const origin = `${protocol}//${isIP(address) === 6 ? `[${address}]` : address}${port && `:${port}`}`
-    let failure: LogFailure = 'NoAnswer'
-    const answer = await within(answerMs, signal, clock, (limit) => ask(origin, token, limit)).catch(
-      (error: unknown) => {
-        if (!signal.aborted) failure = reportFailure(origin, error)
-        return undefined
-      },
-    )
-    if (answer === undefined) return { failure }
-    if (answer.statusCode === 200) return { chunks: answer.body }
-    const reason = await readRefusal(answer)
-    if (reason === undefined)
-      log.error({ origin, status: answer.statusCode }, 'the operator refused a ticket for a log')
-    return { failure: reason ?? 'TicketRefused' }
+    return within({ clock, timeoutMs: answerMs, signal }, async (limit): Promise<Tried> => {
+      // The log itself is under the caller's signal alone.
+      const answer = await ask(origin, token, AbortSignal.any([signal, limit]))
+      if (answer.statusCode === 200) return { chunks: answer.body }
+      const reason = await readRefusal(answer)
+      if (reason === undefined)
+        log.error({ origin, status: answer.statusCode }, 'the operator refused a ticket for a log')
+      return { failure: reason ?? 'TicketRefused' }
+    }).catch((error: unknown) => ({ failure: signal.aborted ? 'NoAnswer' : reportFailure(origin, error) }))
   }
   return {
     open: async (ticket, signal) => {
@@ -152,29 +150,9 @@ const addressesOf = async (host: string, log: Log): Promise<string[]> => {
   }
 }
 
-/** Calls with a signal that ends with the caller's, and after the limit while the call has not returned. */
-const within = async <T>(
-  limitMs: number,
-  signal: AbortSignal,
-  clock: Clock,
-  call: (signal: AbortSignal) => Promise<T>,
-): Promise<T> => {
-  const limit = new AbortController()
-  const timer = clock.setTimeout(() => limit.abort(new Error(`no answer for ${limitMs} ms`)), limitMs)
-  try {
-    return await call(AbortSignal.any([signal, limit.signal]))
-  } finally {
-    timer.cancel()
-  }
-}
-
 /** Returns the reason of a refusal; undefined if there is none, as with a ticket that is not accepted. */
-const readRefusal = async ({ body, headers }: Dispatcher.ResponseData): Promise<LogRefusal | undefined> => {
-  if (Number(headers['content-length'] ?? 0) > maxRefusalBytes) {
-    body.destroy()
-    return undefined
-  }
-  const text = await body.text().catch(() => '')
+const readRefusal = async ({ body }: Dispatcher.ResponseData): Promise<LogRefusal | undefined> => {
+  const text = await readText(body, maxRefusalBytes).catch(() => '')
   return (Object.keys(logRefusals) as LogRefusal[]).find((reason) => text.includes(`"${reason}"`))
 }
 

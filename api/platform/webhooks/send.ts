@@ -1,7 +1,8 @@
 import { Resolver } from 'node:dns/promises'
-import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
+import { createSecureContext } from 'node:tls'
 import type { Clock } from '#shared/clock.ts'
+import { callPeer, DeadlineError, within } from '#shared/peers.ts'
 
 /** The reasons for which an attempt got no answer. */
 export const sendFailures = ['NameUnresolved', 'AddressRefused', 'ConnectionFailed', 'TlsFailed', 'TimedOut'] as const
@@ -30,31 +31,26 @@ type Options = {
   readonly clock: Clock
 }
 
-/** The number of bytes of an answer that are read, and dropped, before the connection is closed. */
-const maxAnswerBytes = 4_096
-const maxHeaderBytes = 16_384
+/** The maximum number of bytes of an attempt that are read, those of TLS among them. The content is dropped. */
+const maxBytes = 65_536
 
 /**
  * Creates a sender of POST requests to URLs that match `urlPattern`. Each attempt resolves the name once, checks every
  * address, and connects to the checked addresses only, so a change of the name in between has no effect. Redirects are not
- * followed, connections are not reused, and the content of responses is dropped.
+ * followed, connections are not reused, and the content of responses is dropped. After the status, the rest of a response may
+ * end in any way.
  */
-export const createSend =
-  ({ resolve, isAllowed, authorities, timeoutMs, clock }: Options): Send =>
-  async ({ url, headers, body }) => {
-    const deadline = new AbortController()
-    const timer = clock.setTimeout(() => deadline.abort(), timeoutMs)
-    try {
-      const addresses = await resolve(new URL(url).hostname, deadline.signal)
+export const createSend = ({ resolve, isAllowed, authorities, timeoutMs, clock }: Options): Send => {
+  const secureContext = createSecureContext({ ca: [...authorities] })
+  return ({ url, headers, body }) =>
+    within({ clock, timeoutMs }, async (signal): Promise<SendResult> => {
+      const addresses = await resolve(new URL(url).hostname, signal)
       if (!addresses.every(isAllowed)) return { failure: 'AddressRefused' }
-      const options = { headers, lookup: pinTo(addresses), ca: [...authorities], signal: deadline.signal }
-      return { statusCode: await post(url, body, options) }
-    } catch (error) {
-      return { failure: deadline.signal.aborted ? 'TimedOut' : failureOf(error) }
-    } finally {
-      timer.cancel()
-    }
-  }
+      const lookup = pinTo(addresses)
+      const call = { url, method: 'POST', headers, body, lookup, secureContext, maxBytes, signal } as const
+      return { statusCode: (await callPeer(call)).statusCode }
+    }).catch((error: unknown) => ({ failure: failureOf(error) }))
+}
 
 /** Creates a resolver that sends queries to DNS servers, by default those of the machine. It uses no thread of the pool. */
 export const createResolver =
@@ -88,35 +84,8 @@ const pinTo = (addresses: readonly string[]): LookupFunction => {
   }
 }
 
-/** Posts a body on a connection of its own. Resolves with the status. */
-const post = (url: string, body: string, options: RequestOptions): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const { headers = {}, ...rest } = options
-    const request = httpsRequest(url, {
-      ...rest,
-      method: 'POST',
-      agent: false,
-      maxHeaderSize: maxHeaderBytes,
-      headers: { ...headers, 'content-length': Buffer.byteLength(body) },
-    })
-    let statusCode: number | undefined
-    // After the status, the rest of the answer may end in any way.
-    const end = (error: Error): void => (statusCode === undefined ? reject(error) : resolve(statusCode))
-    request.on('error', end)
-    request.on('response', (response) => {
-      let received = 0
-      statusCode = response.statusCode
-      response.on('data', (chunk: Buffer) => {
-        received += chunk.length
-        if (received > maxAnswerBytes) response.destroy()
-      })
-      response.on('error', end)
-      response.on('close', () => resolve(statusCode ?? 0))
-    })
-    request.end(body)
-  })
-
 const failureOf = (error: unknown): SendFailure => {
+  if (error instanceof DeadlineError) return 'TimedOut'
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (code === 'ENOTFOUND') return 'NameUnresolved'
   return /CERT|SSL|TLS|SIGNATURE|ISSUER/.test(code) ? 'TlsFailed' : 'ConnectionFailed'

@@ -1,0 +1,238 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { createTokenVerifier } from '#api/domain/access/token.ts'
+import { createLogSource } from '#api/platform/logs/source.ts'
+import { createSend } from '#api/platform/webhooks/send.ts'
+import { openPki } from '#dev/kubernetes/pki.ts'
+import { openLog } from '#operator/logs/read.ts'
+import type { Pod } from '#operator/pods/pod.ts'
+import { askServer } from '#operator/world/execute/askServer.ts'
+import { createCredentials } from '#shared/kube/credentials.ts'
+import { createTransport } from '#shared/kube/transport.ts'
+import { createLog } from '#shared/log.ts'
+import { createFakeClock, type FakeClock } from './fakeClock.ts'
+import { cutPeers, endlessPeers, type HostilePeer, hostilePeers, startHostilePeer } from './hostilePeers.ts'
+import { eventually } from './wait.ts'
+
+const log = createLog({ name: 'test', level: 'silent' })
+const dir = mkdtempSync(join(tmpdir(), 'orrery-peers-'))
+const pod: Pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'w', namespace: 'a', uid: 'u' } }
+let caFile: string
+let plain: Awaited<ReturnType<typeof startHostilePeer>>
+let secure: Awaited<ReturnType<typeof startHostilePeer>>
+beforeAll(async () => {
+  const pki = await openPki(dir, Date.now())
+  const { certFile, keyFile } = await pki.server('peer', ['localhost', '127.0.0.1'])
+  caFile = pki.caFile
+  plain = await startHostilePeer()
+  secure = await startHostilePeer({ cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') })
+})
+afterAll(() => {
+  plain.close()
+  secure.close()
+  rmSync(dir, { recursive: true })
+})
+
+/** The sockets that the caller has opened. */
+let sockets: Socket[] = []
+beforeEach(() => {
+  sockets = []
+  const { connect } = Socket.prototype
+  vi.spyOn(Socket.prototype, 'connect').mockImplementation(function (this: Socket, ...options: unknown[]) {
+    sockets.push(this)
+    return Reflect.apply(connect, this, options)
+  })
+  // The deadlines of the Kubernetes client are real timers.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
+
+type Call = (options: { port: number; clock: FakeClock }) => Promise<unknown>
+
+/** Reads the first 32 KiB of a log. */
+const drain = async (chunks: AsyncIterable<Buffer>): Promise<string> => {
+  let bytes = 0
+  for await (const chunk of chunks) {
+    bytes += chunk.length
+    if (bytes > 32_768) break
+  }
+  return 'a log'
+}
+const transportTo = (scheme: string, port: number) =>
+  createTransport({
+    credentials: createCredentials({
+      server: `${scheme}://127.0.0.1:${port}`,
+      ...(scheme === 'https' && { ca: { file: caFile } }),
+    }),
+    userAgent: 'test',
+  })
+const readFrom =
+  (scheme: string, follow: boolean): Call =>
+  async ({ port }) => {
+    const { signal } = new AbortController()
+    const transport = transportTo(scheme, port)
+    try {
+      return await drain(await openLog(transport, { pod, role: 'server' }, { options: { follow }, signal }))
+    } finally {
+      await transport.close()
+    }
+  }
+const openFrom =
+  (scheme: string): Call =>
+  async ({ port, clock }) => {
+    const source = createLogSource(
+      {
+        url: `${scheme}://127.0.0.1:${port}`,
+        caFile: scheme === 'https' ? caFile : undefined,
+        key: 'k'.repeat(32),
+        audience: 'a',
+      },
+      { clock, log },
+    )
+    const ticket = {
+      source: 'pod',
+      kind: 'World',
+      namespace: 'n',
+      name: 'w',
+      uid: 'u',
+      runId: 'r',
+      podUid: 'p',
+      follow: false,
+    } as const
+    const reading = new AbortController()
+    clock.setTimeout(() => reading.abort(), 60_000)
+    try {
+      const opened = await source.open(ticket, reading.signal)
+      return 'chunks' in opened ? await drain(opened.chunks) : opened
+    } finally {
+      await source.close()
+    }
+  }
+
+type Caller = {
+  readonly call: Call
+  readonly isSecure?: boolean
+  /** The bytes that it may read; those of a log come on top. */
+  readonly maxBytes: number
+  /** The bytes of a refusal, if they are more. */
+  readonly maxRefusalBytes?: number
+  readonly body: string
+  readonly valid: unknown
+}
+
+const aLog = { maxBytes: 512 * 1024, body: 'line\n', valid: 'a log' }
+/** A refusal of the API server may be as large as an object. */
+const maxRefusalBytes = 9 * 1024 * 1024
+
+const callers: Record<string, Caller> = {
+  webhooks: {
+    isSecure: true,
+    maxBytes: 64 * 1024,
+    body: '{}',
+    valid: { statusCode: 200 },
+    call: async ({ port, clock }) => {
+      const authorities = [readFileSync(caFile, 'utf8')]
+      const resolve = async () => ['127.0.0.1']
+      const send = createSend({ resolve, isAllowed: () => true, authorities, timeoutMs: 10_000, clock })
+      const result = await send({ url: `https://localhost:${port}/`, headers: {}, body: '{}' })
+      if ('failure' in result) throw new Error(result.failure)
+      return result
+    },
+  },
+  'keys of token issuers': {
+    maxBytes: 256 * 1024,
+    body: '{"keys":[]}',
+    valid: undefined,
+    call: ({ port, clock }) => {
+      const jwksUrl = `http://127.0.0.1:${port}/jwks`
+      const external = [{ issuer: 'i', audience: 'a', jwksUrl, organizations: ['*'], groupsClaim: 'groups' }]
+      const issuer = { verify: () => Promise.reject(new Error('not called')) }
+      const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+      const verify = createTokenVerifier({ issuer, external, clock, confirm: async (principal) => principal })
+      return verify(`${part({ alg: 'ES256', kid: 'k' })}.${part({ iss: 'i' })}.AA`)
+    },
+  },
+  '/readyz': {
+    maxBytes: 8 * 1024,
+    body: '{"active":1,"queued":2}',
+    valid: { active: 1, queued: 2 },
+    call: async ({ port, clock }) => {
+      const abort = new AbortController()
+      clock.setTimeout(() => abort.abort(), 2_000)
+      const queue = await askServer(`http://127.0.0.1:${port}/readyz`, abort.signal)
+      if (queue === undefined) throw new Error('no answer')
+      return queue
+    },
+  },
+  'logs of the operator': { ...aLog, call: openFrom('http') },
+  'logs of the operator over TLS': { ...aLog, call: openFrom('https'), isSecure: true },
+  'logs of the API server': { ...aLog, call: readFrom('http', false), maxRefusalBytes },
+  'logs of the API server over TLS': { ...aLog, call: readFrom('https', true), isSecure: true, maxRefusalBytes },
+}
+const peers = { ...hostilePeers, ...endlessPeers }
+const silentPeers = ['sends nothing', 'sends half a line', 'sends a body of one byte at a time']
+
+/** Reports whether only the deadline ends a call. Undici reads chunk extensions without a limit of its own. */
+const endsAtDeadline = (caller: string, peer: string): boolean =>
+  silentPeers.includes(peer) || (caller.startsWith('logs') && peer === 'sends a chunk extension without end')
+
+type Meeting = { readonly caller: Caller; readonly peer: HostilePeer; readonly isSlow?: boolean }
+
+/** Lets a caller meet a peer until all sockets are closed, and returns the result or 'failed'. The clock stands unless `isSlow`. */
+const meet = async ({ caller: { call, isSecure = false }, peer, isSlow = false }: Meeting) => {
+  const server = isSecure ? secure : plain
+  server.become(peer)
+  const clock = createFakeClock()
+  let isSettled = false
+  const result = call({ port: server.port, clock })
+    .catch(() => 'failed')
+    .finally(() => {
+      isSettled = true
+    })
+  if (isSlow) await eventually('the request has arrived', async () => server.requests() > 0)
+  for (let second = 0; isSlow && second < 1_000 && !isSettled; second += 1) {
+    server.tick()
+    clock.advance(1_000)
+    vi.advanceTimersByTime(1_000)
+    for (let turns = 0; turns < 5; turns += 1) await turn()
+  }
+  await result
+  await server.closed()
+  expect(sockets.every(({ destroyed }) => destroyed)).toBe(true)
+  return result
+}
+
+const meetings = Object.keys(callers).flatMap((caller) => Object.keys(peers).map((peer) => [caller, peer] as const))
+
+test.each(meetings)('a call for %s ends, within its bytes, if the peer %s', async (name, what) => {
+  const [caller, peer] = [callers[name], peers[what]]
+  if (caller === undefined || peer === undefined) throw new Error('no such meeting')
+  const isSlow = endsAtDeadline(name, what)
+  const result = await meet({ caller, peer, isSlow })
+  const read = sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0)
+  const { maxBytes, maxRefusalBytes = maxBytes } = caller
+  if (!isSlow) expect(read).toBeLessThanOrEqual(what === 'sends an endless refusal' ? maxRefusalBytes : maxBytes)
+  // The status of a webhook counts, and so does the part of a log that has arrived.
+  const mayCount = what in endlessPeers && (name === 'webhooks' || name.startsWith('logs'))
+  if (!mayCount) expect(result).toBe('failed')
+})
+
+test.each(Object.entries(callers))(
+  'a call for %s ends if the connection ends after any number of bytes, and its result is right',
+  async (_, caller) => {
+    let result: unknown
+    for (const [what, peer] of Object.entries(cutPeers(caller.body))) {
+      result = await meet({ caller, peer })
+      if (result !== 'failed') expect([what, result]).toEqual([what, caller.valid])
+    }
+    // The last peer sends the whole answer.
+    expect(result).toEqual(caller.valid)
+  },
+)
