@@ -1,5 +1,5 @@
 import { get } from 'node:http'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { WorldQueue } from '#shared/resources/world.ts'
 
 /** Asks the server at a URL for its queue. Resolves to undefined without a usable answer. */
