@@ -45,7 +45,7 @@ const recordVerdict = async (
   const liveRevision = live.spec.revision ?? 0
   const refusal = refusalColumn(row, { reasons, liveRevision, revision: after.revision })
   const columns = {
-    ...observedColumns(row, live, verdict),
+    ...observedColumns(row, verdict),
     ...newestVersion(row, live.metadata),
     // The live spec becomes the base for the next comparison, even before the merged one is pushed.
     ...(verdict.acknowledged ? { applied: toBase(live.spec, after) } : {}),

@@ -124,7 +124,6 @@ CREATE TABLE "worlds" (
 	"resolved_build" jsonb,
 	"started_with" jsonb,
 	"estimated_capacity" integer NOT NULL,
-	"running_capacity" integer DEFAULT 0 NOT NULL,
 	"run_revision" bigint DEFAULT 0 NOT NULL,
 	"phase" text DEFAULT 'Inactive' NOT NULL,
 	"address" jsonb,
