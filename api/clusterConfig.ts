@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { z } from 'zod'
+import * as z from 'zod'
 import { computeGroups, computeRegions } from '#shared/enumerations.ts'
 import { logKey, parseEnvironment, type Rule, url } from '#shared/environment.ts'
 import { logAudience } from '#shared/logs/ticket.ts'

@@ -1,5 +1,5 @@
 import { BlockList } from 'node:net'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { BudgetLimits } from '#api/platform/fairness/budget.ts'
 import type { ConnectionLimits } from '#api/platform/http/accept.ts'
 import { forwardingHeaders } from '#api/platform/http/clientAddress.ts'

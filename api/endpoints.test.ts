@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { isTimed } from '#test/support/timing.ts'
 import { endpoints } from './endpoints.ts'
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type BlockList, isIP, SocketAddress } from 'node:net'
-import { z } from 'zod'
+import * as z from 'zod'
 import { parseNetwork, toBlockList } from '#api/platform/http/networks.ts'
 import type { EncryptionKey } from './platform/secrets/seal.ts'
 

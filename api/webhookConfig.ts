@@ -1,5 +1,5 @@
 import { BlockList } from 'node:net'
-import { z } from 'zod'
+import * as z from 'zod'
 import { decimal, list } from '#shared/environment.ts'
 import { certificates, dnsServer, networks } from './variables.ts'
 

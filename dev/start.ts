@@ -12,7 +12,7 @@ import { stackMark, stateVariable } from './process.ts'
 import { type StackInfo, startStack } from './stack.ts'
 
 /** The format of a state folder. Data of another format is not used. */
-const format = 'orrery-1 postgres-18 etcd-3.6'
+const format = 'orrery-2 postgres-18 etcd-3.6'
 const usage = `npm start -- [options]
   --api-port N                      the API's port (default 8080, or ORRERY_PORT)
   --node auto|containerd|kwok       the node: real, simulated, or the best that this machine can run

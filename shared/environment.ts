@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { z } from 'zod'
+import * as z from 'zod'
 import { withDefined } from './optional.ts'
 
 /** The environment is invalid. The message lists every fault on its own line and never shows a value. */

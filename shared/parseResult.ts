@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** A parsed value, or all its errors, each a sentence with its path. */
 export type ParseResult<T> =

@@ -1,5 +1,5 @@
 import { parse } from 'yaml'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { ParseResult } from './parseResult.ts'
 import { cpuLimitPattern, memoryLimitPattern } from './quantities.ts'
 import {

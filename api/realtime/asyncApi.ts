@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { organizationHeader, projectHeader, worldHeader } from '#api/domain/access/scope.ts'
 import { documentData } from '#api/domain/documents/schema.ts'
 import { addDescriptions } from '#api/domain/endpoint/components.ts'

@@ -115,7 +115,6 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
     namespaces: clients.namespaces,
     definitions: createClient(transport, definitionResource),
     wake: () => push.wake(),
-    reported: (key: string) => push.reported(key),
     defaultLimits: config.limits,
     clusterOf: options.clusters.clusterOf,
     events,

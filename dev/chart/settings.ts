@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { apiVariables } from '#api/config.ts'
 import { operatorVariables } from '#operator/config.ts'
 import type { Field } from './fields.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Schema, schema } from './schema.ts'
 
 const content = z.record(z.string(), z.object({ schema: schema.default(true) })).default({})

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** The keywords of a JSON Schema (OpenAPI 3.1) from which types are generated. */
 export type Schema = boolean | SchemaObject

@@ -1,8 +1,7 @@
 import { cpSync, readdirSync, readFileSync } from 'node:fs'
-import { builtinModules } from 'node:module'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
+import { type BuildOptions, build, type Metafile } from 'esbuild'
 
 const project = fileURLToPath(new URL('../..', import.meta.url))
 /** Packages with native code or files of their own, which stay in node_modules. */
@@ -15,49 +14,6 @@ const options = {
   format: 'esm',
   target: 'node26',
 } as const satisfies BuildOptions
-
-/** The parts of packages that the product uses, where the bundler cannot see that it uses no others. They save 8 MiB of memory. */
-const usedParts: Record<string, string> = {
-  // zod's messages in all languages.
-  'zod/v4/locales/index.js': "export { default as en } from './en.js'",
-  // fetch, WebSocket, caches and mocks. The package gives each dispatcher the methods of its `api`.
-  'undici/index.js': `
-    import Dispatcher from './lib/dispatcher/dispatcher.js'
-    import api from './lib/api/index.js'
-    Object.assign(Dispatcher.prototype, api)
-    export { default as Agent } from './lib/dispatcher/agent.js'
-    export { default as ProxyAgent } from './lib/dispatcher/proxy-agent.js'
-    export { default as DecoratorHandler } from './lib/handler/decorator-handler.js'
-  `,
-  // Everything else, and this until the first YAML text is read.
-  'yaml/dist/index.js': "exports.parse = (...args) => require('./public-api.js').parse(...args)",
-}
-
-const bundleUsedParts: Plugin = {
-  name: 'used parts',
-  setup: ({ onLoad }) => {
-    for (const [file, contents] of Object.entries(usedParts)) {
-      onLoad({ filter: new RegExp(`/node_modules/${RegExp.escape(file)}$`) }, () => ({ contents }))
-    }
-  },
-}
-
-/**
- * Takes the modules of Node as `require` does. An import statement would read each of their properties, and so load modules that
- * nothing uses: with `node:http` all of fetch and WebSocket, which take 4 MiB.
- */
-const requireBuiltins: Plugin = {
-  name: 'builtins',
-  setup: ({ onResolve, onLoad }) => {
-    const namespace = 'builtin'
-    onResolve({ filter: new RegExp(`^(node:)?(${builtinModules.join('|')})$`) }, ({ path, kind }) =>
-      kind === 'import-statement' ? { path: path.replace(/^(node:)?/, 'node:'), namespace } : undefined,
-    )
-    onLoad({ filter: /.*/, namespace }, ({ path }) => ({
-      contents: `module.exports = process.getBuiltinModule('${path}')`,
-    }))
-  },
-}
 
 /**
  * Bundles API, operator and the commands of an administrator into a folder, with the migrations. Bundles start several
@@ -77,7 +33,6 @@ export const bundleProduct = async (outDir: string): Promise<string[]> => {
     splitting: true,
     sourcemap: 'linked',
     external: unbundledPackages,
-    plugins: [bundleUsedParts, requireBuiltins],
     // V8 keeps the source, with two bytes for each character if one is not ASCII, as in comments. Short lines tell where an error is.
     minifyWhitespace: true,
     lineLimit: 120,

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Checksum, cacheProgram, fetchFile, fetchText } from './download.ts'
 import type { Binary } from './hosts.ts'
 import { platform, releaseHosts, type Source } from './hosts.ts'

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { breakingStatements } from './additive.ts'
-import { baselineMigration } from './previous.ts'
+import { firstMigration } from './previous.ts'
 
 const folder = fileURLToPath(new URL('../../api/platform/database/migrations/', import.meta.url))
-const later = readdirSync(folder).filter((file) => file.endsWith('.sql') && file > `${baselineMigration}.sql`)
+const later = readdirSync(folder).filter((file) => file.endsWith('.sql') && file > `${firstMigration}.sql`)
 
 test.each([
   'ALTER TABLE "worlds" DROP COLUMN "a"',
@@ -26,6 +26,6 @@ test.each([
   expect(breakingStatements(statement)).toEqual([])
 })
 
-test('every migration after the baseline keeps the previous version working', () => {
+test('every migration after the first one keeps the previous version working', () => {
   for (const file of later) expect.soft(breakingStatements(readFileSync(folder + file, 'utf8')), file).toEqual([])
 })

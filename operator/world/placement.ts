@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { NewPod } from '#operator/pods/pod.ts'
 import { computeGroups, computeRegions } from '#shared/enumerations.ts'
 import { withDefined } from '#shared/optional.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { toNumber } from '#shared/quantities.ts'
 import type { ScalingProfile } from '#shared/scalingProfiles.ts'
 import { boundedText, containerArgs, durationMinutes } from './common.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 // Fragments from which REST bodies, resources and tables are composed. A fragment has a type, its limits and the
 // description that users read; a view adds what is its own: default, optional, examples.

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { computeGroups, computeRegions, networkingStrategies, worldStates } from '#shared/enumerations.ts'
 import { defaultScalingProfile, scalingProfileNames } from '#shared/scalingProfiles.ts'
 import { boundedText, containerArgs, durationMinutes } from './common.ts'

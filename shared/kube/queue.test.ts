@@ -122,29 +122,6 @@ test('returns ten thousand keys in order, each once', async () => {
   expect(await drain(queue)).toEqual(keys)
 })
 
-test('returns the keys of newestFirst in reverse order, each once, and those with a higher priority first', async () => {
-  const { queue } = createTestQueue()
-  for (const key of ['a', 'b', 'c', 'd', 'a']) queue.add(key, { priority: 'newestFirst' })
-  queue.add('b')
-  expect(await drain(queue)).toEqual(['b', 'd', 'c', 'a'])
-  queue.add('a', { priority: 'newestFirst' })
-  queue.add('b', { priority: 'newestFirst' })
-  expect(await drain(queue)).toEqual(['b', 'a'])
-})
-
-test('returns the keys of newestFirst in reverse order after many others have moved to a higher priority', async () => {
-  const { queue } = createTestQueue()
-  queue.add('oldest', { priority: 'newestFirst' })
-  for (let index = 0; index < 100; index += 1) {
-    queue.add(`moved-${index}`, { priority: 'newestFirst' })
-    queue.add(`moved-${index}`, { priority: 'high' })
-  }
-  queue.add('newest', { priority: 'newestFirst' })
-  const keys = await drain(queue)
-  expect(keys).toHaveLength(102)
-  expect(keys.filter((key) => !key.startsWith('moved'))).toEqual(['newest', 'oldest'])
-})
-
 test('returns keys of each priority in turn, so that no key waits for ever', async () => {
   const { queue } = createTestQueue()
   const taken: string[] = []

@@ -4,11 +4,8 @@ import type { QueueMetrics } from './metrics.ts'
 /** The wait of a failing key: `baseMs`, doubled with each failure, up to `maxMs`. */
 export type Backoff = { readonly baseMs: number; readonly maxMs: number }
 
-/**
- * The priority of a key: `high` for changes that users wait for, `low` for work that is not urgent. `newestFirst` is for work that
- * another program does too, in order of arrival: both then rarely do the same. Only here, a key can wait as long as newer ones come.
- */
-export type Priority = 'high' | 'normal' | 'newestFirst' | 'low'
+/** The priority of a key: `high` for changes that users wait for, `low` for work that is not urgent. */
+export type Priority = 'high' | 'normal' | 'low'
 
 /**
  * A queue of keys with the rules of client-go's workqueue: a key is in the queue at most once and is processed by one worker
@@ -27,7 +24,7 @@ export type Queue = {
   forget(key: string): void
   /**
    * Resolves with the next key, or with undefined once the queue is shut down. Keys of one priority come in order of
-   * arrival, those of `newestFirst` in reverse order. Each priority has its share, so none waits for ever because of the others.
+   * arrival. Each priority has its share, so none waits for ever because of the others.
    */
   get(): Promise<string | undefined>
   /** Ends the processing of a key. Call it once for each key that `get` returned. */
@@ -130,7 +127,6 @@ export const createQueue = (options: { clock: Clock; backoff: Backoff; metrics?:
 const shares: readonly { readonly priority: Priority; readonly share: number }[] = [
   { priority: 'high', share: 4 },
   { priority: 'normal', share: 4 },
-  { priority: 'newestFirst', share: 4 },
   { priority: 'low', share: 1 },
 ]
 
@@ -139,10 +135,7 @@ const isHigher = (a: Priority, b: Priority): boolean => rankOf(a) < rankOf(b)
 
 /** Creates one lane for each priority, with the time of arrival of each key. */
 const createLanes = () => {
-  const lanes = shares.map((each) => {
-    const lane = each.priority === 'newestFirst' ? createReverseLane() : createLane()
-    return { ...each, ...lane, credit: 0 }
-  })
+  const lanes = shares.map((each) => ({ ...each, ...createLane(), credit: 0 }))
   return {
     find: (key: string): { priority: Priority; sinceMs: number } | undefined => {
       for (const { priority, entries } of lanes) {
@@ -194,31 +187,6 @@ const createLane = () => {
       if (next.done) return undefined
       entries.delete(next.value[0])
       return next.value
-    },
-  }
-}
-
-/** Creates a list of keys in reverse order of arrival, with the time of arrival. */
-const createReverseLane = () => {
-  const entries = new Map<string, number>()
-  /** The keys in order of arrival, with those that were deleted since. */
-  let stack: string[] = []
-  return {
-    entries,
-    put: (key: string, sinceMs: number): void => {
-      if (entries.has(key)) return
-      if (stack.length > 2 * entries.size) stack = [...entries.keys()]
-      entries.set(key, sinceMs)
-      stack.push(key)
-    },
-    takeFirst: (): [string, number] | undefined => {
-      for (let key = stack.pop(); key !== undefined; key = stack.pop()) {
-        const sinceMs = entries.get(key)
-        if (sinceMs === undefined) continue
-        entries.delete(key)
-        return [key, sinceMs]
-      }
-      return undefined
     },
   }
 }

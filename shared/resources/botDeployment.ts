@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { botDefaults, botFields } from '#shared/domain/bots.ts'
 import { instant } from '#shared/domain/common.ts'
 import { botPhases } from '#shared/enumerations.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { instantYears } from '#shared/domain/common.ts'
 import { productVersion } from '#shared/version.ts'
 import { botDeploymentSpecSchema, botDeploymentStatusSchema } from './botDeployment.ts'

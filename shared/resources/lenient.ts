@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { isRecord } from '#shared/kube/errors.ts'
 
 /** A field that a schema does not accept: its path, and the reason as the end of a sentence. */

@@ -25,11 +25,6 @@ test('limits that an older API wrote have no maximum of node ports, load balance
   expect(readPolicy({ annotations: { 'orrery.dev/limits': JSON.stringify(written) } })).toEqual({ limits })
 })
 
-test('limits contain those of one bot, which operators of the previous version require', () => {
-  const written = JSON.parse(toPolicyAnnotations(policy)['orrery.dev/limits'] ?? '')
-  expect(written).toMatchObject({ maxBotCpuMillicores: 3_000, maxBotMemoryBytes: 4 })
-})
-
 test('a namespace without annotations has no policy, and an empty list allows nothing', () => {
   expect(readPolicy({})).toEqual({})
   expect(readPolicy({ annotations: { 'orrery.dev/image-registries': '' } })).toEqual({ imageRegistries: [] })

@@ -1,5 +1,5 @@
-import { z } from 'zod'
-import { type BotLimits, toBotUse } from '#shared/domain/botUse.ts'
+import * as z from 'zod'
+import type { BotLimits } from '#shared/domain/botUse.ts'
 import type { ObjectMeta } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import { apiGroup } from './group.ts'
@@ -45,20 +45,11 @@ export type NamespacePolicy = {
 
 /** Returns the annotations of a policy. */
 export const toPolicyAnnotations = (policy: Required<Omit<NamespacePolicy, 'isInvalid'>>): Record<string, string> => ({
-  [policyAnnotations.limits]: JSON.stringify({ ...limitsSchema.parse(policy.limits), ...formerLimits(policy.limits) }),
+  [policyAnnotations.limits]: JSON.stringify(limitsSchema.parse(policy.limits)),
   [policyAnnotations.imageRegistries]: policy.imageRegistries.join(','),
   [policyAnnotations.imagePullSecrets]: policy.imagePullSecrets.join(','),
   [policyAnnotations.serviceAccount]: policy.serviceAccount,
 })
-
-/**
- * Returns limits of one bot, which operators of the previous version require: without them they create no pod, while the
- * API is replaced first.
- */
-const formerLimits = (limits: BotLimits) => {
-  const { millicores, bytes } = toBotUse(limits)
-  return { maxBotCpuMillicores: millicores, maxBotMemoryBytes: bytes }
-}
 
 /** Reads the policy of a namespace. It never throws. */
 export const readPolicy = ({ annotations = {} }: Pick<ObjectMeta, 'annotations'>): NamespacePolicy => {

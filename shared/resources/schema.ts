@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { type containerArgs, instant, maxArgsBytes, maxMetadataBytes, metadataFields } from '#shared/domain/common.ts'
 
 // The API server does not know the maximum length of a key, and refuses the cost of encoding one. A rule limits the length, and the

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { decimal, type Rule, url } from '#shared/environment.ts'
 
 /** The samplers that OpenTelemetry names. The `parentbased` ones follow the parent span, if there is one. */

@@ -48,9 +48,8 @@ const startWithoutOwner = async ({ admin, apiUrl }: Owned) => {
   return createRest(api.url)
 }
 
-test('a database whose API owned the tables is upgraded: the API gets a role that owns nothing and still serves', async () => {
+test('the API of a database with one role for everything gets a role that owns nothing, and serves', async () => {
   const database = await anOwnedDatabase({ mayCreateRoles: true })
-  // An earlier version, with one role for everything.
   await migrateDatabase({ url: database.ownerUrl })
   expect(migrate(database)).toMatchObject({ status: 0, stderr: '' })
   const rest = await startWithoutOwner(database)

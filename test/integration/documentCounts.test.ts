@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { purgeDeleted } from '#api/domain/deletion/purge/service.ts'
@@ -91,17 +90,6 @@ test('the counts of documents equal the rows after concurrent writes, deletions,
   await purgeDeleted(database, signal)
   const { rowCount } = await sql.query('select from document_counts where organization_id = $1', [organizationId])
   expect(rowCount).toBe(0)
-})
-
-test('the migration counts the documents that are there', async () => {
-  const tenant = await aTenant(api.url)
-  await writeAll(tenant)
-  const migration = new URL('../../api/platform/database/migrations/0021_document_counts.sql', import.meta.url)
-  const statements = readFileSync(migration, 'utf8').split('--> statement-breakpoint')
-  const count = statements.find((each) => /^\s*(--.*\s)*INSERT INTO document_counts/.test(each)) ?? ''
-  await sql.query('delete from document_counts')
-  await sql.query(count)
-  expect((await expectEqualCounts(tenant)).documents).toBeGreaterThan(0)
 })
 
 test('usage/ reads no document, so that it does not wait for their table', async () => {

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aCluster } from '#test/support/cluster.ts'
@@ -115,22 +114,4 @@ test('a start time by kubectl of a run that the operator has not seen yet leaves
   }
   // The API server cannot know the year in UTC.
   expect(patched).toEqual([false, false, false, true])
-})
-
-test('the migration mends the instants that were stored before they were refused', async () => {
-  const id = await tenant.world()
-  await tenant.rest.call('POST', `/api/worlds/${id}/start/`)
-  const file = new URL('../../api/platform/database/migrations/0022_storable_instants.sql', import.meta.url)
-  for (const stored of ['0001-01-01 00:00:00+00 BC', '0049-12-31 00:00:00+00', '10000-01-01 13:59:59+00']) {
-    await database.query('update worlds set started_at = $2 where id = $1', [id, stored])
-    await database.query('update deployments set started_at = $2 where world_id = $1', [id, stored])
-    const mine = [tenant.scope.organizationId, stored]
-    const keys = await database.query('update api_keys set expires_at = $2 where organization_id = $1', mine)
-    expect(keys.rowCount).toBeGreaterThan(0)
-    for (const statement of readFileSync(file, 'utf8').split('--> statement-breakpoint'))
-      await database.query(statement)
-    await expectReadable(id)
-    const expiries = (await readKeys()).map(({ expiresAt }) => expiresAt)
-    expect(new Set(expiries)).toEqual(new Set([stored.startsWith('0') ? limits[0] : limits[1]]))
-  }
 })

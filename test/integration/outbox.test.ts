@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Database, openDatabase } from '#api/platform/database/client.ts'
 import { migrateDatabase } from '#api/platform/database/migrate.ts'
-import { claimMarks, markAllDirty, markDirty, retryLater, settleClaim } from '#api/platform/outbox/outbox.ts'
+import { claimMarks, markDirty, retryLater, settleClaim } from '#api/platform/outbox/outbox.ts'
 import { clusterOutbox } from '#api/platform/outbox/table.ts'
 import { aDatabase } from '#test/support/processes.ts'
 
@@ -97,27 +97,10 @@ test('a mark is due at once by the time of the database, and its lease ends by t
   expect(rows[0]?.lease).toBeGreaterThan(leaseMs - 30_000)
 })
 
-const markStart = (id: string, isStart: boolean | undefined) =>
-  db.transaction((tx) => markDirty(tx, { kind: 'world', id, revision: 1, isStart }))
-const claimFew = (limit: number, maxStarts: number) => claimMarks(db, { limit, maxStarts, leaseMs, cluster: '' })
-
-test('claims the oldest marks first, and no more starts than allowed', async () => {
-  for (const id of ['s1', 's2', 's3']) await markStart(id, true)
-  for (const id of ['a', 'b']) await mark(id)
-  await markStart('s4', true)
-  expect(ids(await claimFew(2, 100))).toEqual(['s1', 's2'])
-  expect(ids(await claimFew(100, 1))).toEqual(['a', 'b', 's3'])
-  expect(await claimFew(100, 0)).toEqual([])
-  expect(await claimFew(100, 1)).toMatchObject([{ id: 's4', isStart: true }])
-})
-
-test('a mark is that of a start until the row is stopped or deleted', async () => {
-  await markStart('started', true)
-  await mark('started', 2)
-  await markStart('stopped', true)
-  await markStart('stopped', false)
-  await markStart('deleted', true)
-  await db.transaction((tx) => markAllDirty(tx, 'world', [{ id: 'deleted', revision: 2 }]))
-  expect(ids(await claimFew(100, 0))).toEqual(['deleted', 'stopped'])
-  expect(ids(await claimFew(100, 1))).toEqual(['started'])
+test('claims the oldest marks first', async () => {
+  for (const id of ['c', 'a', 'b']) await mark(id)
+  await db.execute(sql`
+    update cluster_outbox set next_at = now() - case id when 'c' then 3 when 'a' then 2 else 1 end * interval '1 second'`)
+  expect(ids(await claim(2))).toEqual(['a', 'c'])
+  expect(ids(await claim())).toEqual(['b'])
 })

@@ -71,7 +71,7 @@ describe('a World made by hand', () => {
     cluster.kubectl('wait', '--for=condition=Ready', '--timeout=120s', 'world/by-hand', '-n', 'default')
   })
 
-  test('leaves its pod to the garbage collector for 300 ms when it is deleted, and then the operator deletes it', async () => {
+  test('the operator deletes the pod of a deleted World, also in a cluster without a garbage collector', async () => {
     apply('World', 'deleted', { state: 'Running' })
     await cluster.pod('default', 'deleted').exists()
     await cluster.pod('default', 'deleted').becomesReady()
@@ -79,11 +79,9 @@ describe('a World made by hand', () => {
       const seen = await cluster.world('default', 'deleted').find()
       return seen?.status?.phase === 'Active'
     })
-    const sentMs = performance.now()
     await cluster.worlds.delete({ namespace: 'default', name: 'deleted' })
     // This control plane has no garbage collector.
     await cluster.pod('default', 'deleted').isGone()
-    expect(performance.now() - sentMs).toBeGreaterThanOrEqual(300)
   })
 
   test('passes Pod Security restricted with its pod', async () => {

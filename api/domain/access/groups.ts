@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { ExternalToken } from '#api/platform/auth/principal.ts'
 import { boundedText, freeText } from '#api/platform/http/fields.ts'
 import { maxPermissionLength, permissionPattern, permissionsWithin } from './permissions.ts'

@@ -9,7 +9,7 @@ import {
   jwtVerify,
   SignJWT,
 } from 'jose'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Sealer } from '#api/platform/secrets/seal.ts'
 import type { Clock } from '#shared/clock.ts'
 import {

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { boundedText } from '#api/platform/http/fields.ts'
 import { registryEntry } from '#shared/images.ts'
 

@@ -1,5 +1,5 @@
 import { createRemoteJWKSet, customFetch, decodeJwt, type JWTPayload, jwtVerify } from 'jose'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { IssuedToken, Principal } from '#api/platform/auth/principal.ts'
 import { boundedText, freeText } from '#api/platform/http/fields.ts'
 import { isDatabaseUnavailable, Problem } from '#api/platform/http/problem.ts'

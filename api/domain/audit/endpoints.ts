@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { nextPageLink, toPage } from '#api/platform/http/page.ts'
 import { auditQuery, auditRecord, platformAuditRecord } from './schema.ts'

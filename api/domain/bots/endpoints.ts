@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Context } from '#api/domain/access/context.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { eventAnswer } from '#api/domain/events/schema.ts'

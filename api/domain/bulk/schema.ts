@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { filterText } from '#api/domain/worlds/listing/query.ts'
 import { exampleId } from '#api/platform/http/examples.ts'
 import { shownId } from '#api/platform/http/fields.ts'

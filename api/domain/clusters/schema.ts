@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { shownId, shownInstant } from '#api/platform/http/fields.ts'
 import { findingTypes } from './table.ts'
 

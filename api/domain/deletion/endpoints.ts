@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Context } from '#api/domain/access/context.ts'
 import type { ScopeRef } from '#api/domain/access/scope.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'

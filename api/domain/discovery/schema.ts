@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { deploymentExample, worldExample } from '#api/domain/worlds/examples.ts'
 import { addressFields, admissionAnswer, metadataAnswer, queueState } from '#api/domain/worlds/schema.ts'
 import { boundedText, shownId } from '#api/platform/http/fields.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { type DocumentType, documentTypes } from '#shared/enumerations.ts'
 import {

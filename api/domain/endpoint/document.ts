@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { multipartOverheadBytes } from '#api/platform/http/body.ts'
 import { pictureTypes } from '#api/platform/http/upload.ts'
 import { productVersion } from '#shared/version.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { KnownClaim } from '#api/domain/access/claims.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import type { Verb } from '#api/domain/access/permissions.ts'

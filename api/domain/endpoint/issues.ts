@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { type FaultList, maxListedFaults } from '#api/platform/http/faults.ts'
 import { pointer } from '#api/platform/http/problem.ts'
 

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** A JSON object, such as a JSON Schema or a part of an OpenAPI document. */
 export type Json = { [key: string]: unknown }

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { organizationHeader, projectHeader, worldHeader } from '#api/domain/access/scope.ts'
 import { exampleId } from '#api/platform/http/examples.ts'
 import { optional } from '#api/platform/http/fields.ts'

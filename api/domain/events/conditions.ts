@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { exampleInstant } from '#api/platform/http/examples.ts'
 import { optional, shownInstant } from '#api/platform/http/fields.ts'
 import type { Condition } from '#shared/kube/objects.ts'

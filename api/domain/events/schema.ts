@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
 import { shownId, shownInstant } from '#api/platform/http/fields.ts'
 import { eventTypes } from './table.ts'

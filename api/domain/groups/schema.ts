@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { groupMappings } from '#api/domain/access/groups.ts'
 import { exampleId } from '#api/platform/http/examples.ts'
 

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { exampleId } from '#api/platform/http/examples.ts'
 import { boundedText, instant } from '#shared/domain/common.ts'
 import { idPattern } from '#shared/ids.ts'

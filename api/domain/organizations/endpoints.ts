@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { limits } from '#api/domain/access/limits.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { setPicture } from '#api/domain/pictures/service.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { limits } from '#api/domain/access/limits.ts'
 import { exampleId, examplePictureUrl } from '#api/platform/http/examples.ts'
 import { boundedText, freeText, linkText, maxNameLength, shownId } from '#api/platform/http/fields.ts'

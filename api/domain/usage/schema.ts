@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 const names = z.object({ limit: z.array(z.string()) })
 const used = z.object({ limit: z.number(), used: z.number() })

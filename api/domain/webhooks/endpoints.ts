@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
 import { deliveryExists, listDeliveries, redeliver, sendTest } from './deliveries/service.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { buildReference } from '#api/domain/builds/schema.ts'
 import { resolveBuildAndContent } from '#api/domain/builds/service.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { buildReference, resolvedBuild } from '#api/domain/builds/schema.ts'
 import { conditionAnswer } from '#api/domain/events/conditions.ts'
 import { boundedText, linkText, shownId, shownInstant, textMap, uriOrEmpty } from '#api/platform/http/fields.ts'

@@ -212,10 +212,9 @@ const updateWorld = async (
     if (change === undefined) return row
     const { columns, record = () => [] } = change
     const { traceparent } = ctx
-    const isStart = columns.state === undefined ? undefined : columns.state === 'Running'
     await Promise.all([
       updateColumns(tx, worldId, columns),
-      markDirty(tx, { kind: 'world', id: worldId, revision: columns.revision, traceparent, isStart }),
+      markDirty(tx, { kind: 'world', id: worldId, revision: columns.revision, traceparent }),
       ...record(),
     ])
     return row

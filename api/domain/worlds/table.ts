@@ -99,8 +99,6 @@ export const worlds = pgTable(
     startedWith: jsonb().$type<RunSettings>(),
     /** The capacity of the scaling profile. */
     estimatedCapacity: integer().notNull(),
-    /** The capacity of the scaling profile at the last start, or 0 before the first run. Only the previous version reads it. */
-    runningCapacity: integer().notNull().default(0),
     /** The revision of the last start or stop. Observations with a lower revision belong to an earlier run. */
     runRevision: bigint({ mode: 'number' }).notNull().default(0),
     phase: text({ enum: worldPhases }).notNull().default('Inactive'),
@@ -228,7 +226,6 @@ const hidden = [
   'state',
   'program',
   'estimatedCapacity',
-  'runningCapacity',
   'runRevision',
   'followedVersion',
   'cluster',

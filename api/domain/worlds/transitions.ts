@@ -12,7 +12,6 @@ export const toStartColumns = (
   startedAt: run.startedAt,
   resolvedBuild: build,
   startedWith: toRunSettings(row),
-  runningCapacity: row.estimatedCapacity,
   ...toRequestedColumns(row, { phase: 'Starting', message: 'The run was requested.', now }),
 })
 

@@ -8,7 +8,7 @@ type Owner = Session['client']
 /** The tables that the API's role may read and extend, and not change. */
 const appendOnly = ['audit_records']
 /** The schema and the table in which the migrator records what it has applied. */
-const records = { schema: 'drizzle', table: 'drizzle.__drizzle_migrations' }
+export const records = { schema: 'drizzle', table: 'drizzle.__drizzle_migrations' }
 
 /**
  * Creates the API's role unless it exists, and checks that it has none of the owner's rights. Throws a `SchemaError` that says

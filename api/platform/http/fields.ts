@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { boundedText } from '#shared/domain/common.ts'
 import { type IdKind, idPattern } from '#shared/ids.ts'
 import { exampleId, exampleInstant } from './examples.ts'

@@ -1,4 +1,4 @@
-import { and, asc, type Column, eq, isNull, lte, not, or, type Placeholder, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, isNull, lte, or, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import type { PgInsertValue } from 'drizzle-orm/pg-core'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { type Builder, parametersOf, prepared } from '#api/platform/database/prepared.ts'
@@ -14,8 +14,6 @@ export type Mark = {
   readonly revision: number
   /** The trace of the request that changes the row. Without one, the mark keeps that of an earlier change. */
   readonly traceparent?: string | undefined
-  /** Set by a start, and cleared by a stop or a deletion. Without a value, the mark keeps that of an earlier change. */
-  readonly isStart?: boolean | undefined
 }
 
 /** A mark that this process has claimed until its lease expires. */
@@ -36,18 +34,16 @@ const nowPlus = (delayMs: number | Placeholder) => sql`${now} + ${delayMs} * int
  * Marks a row dirty in the transaction that changes it. A push in progress keeps its lease and detects the new mark by the
  * epoch.
  */
-export const markDirty = async (tx: Transaction, { traceparent, isStart, ...row }: Mark): Promise<void> => {
-  await markQuery(tx).execute({ ...row, traceparent: traceparent ?? null, isStart: isStart ?? null })
+export const markDirty = async (tx: Transaction, { traceparent, ...row }: Mark): Promise<void> => {
+  await markQuery(tx).execute({ ...row, traceparent: traceparent ?? null })
 }
 
 const markQuery = prepared((db) => {
   const row = parametersOf(clusterOutbox, ['kind', 'id', 'revision', 'traceparent'])
-  const isStart = (otherwise: SQL | Column): SQL => sql`coalesce(${sql.placeholder('isStart')}::boolean, ${otherwise})`
-  const added = { ...row, nextAt: now, isStart: isStart(sql`false`) }
-  return insertMarks(db, [added], isStart(clusterOutbox.isStart)).prepare('dirty_mark')
+  return insertMarks(db, [{ ...row, nextAt: now }]).prepare('dirty_mark')
 })
 
-/** Marks many rows of a kind, in statements of a thousand rows. The marks are no longer those of starts. */
+/** Marks many rows of a kind, in statements of a thousand rows. */
 export const markAllDirty = async (
   tx: Transaction,
   kind: Mark['kind'],
@@ -62,8 +58,7 @@ export const markAllDirty = async (
   }
 }
 
-/** Inserts marks. `isStart` is the value of marks that exist. */
-const insertMarks = (db: Builder, rows: PgInsertValue<typeof clusterOutbox>[], isStart = sql`excluded.is_start`) =>
+const insertMarks = (db: Builder, rows: PgInsertValue<typeof clusterOutbox>[]) =>
   db
     .insert(clusterOutbox)
     .values(rows)
@@ -76,7 +71,6 @@ const insertMarks = (db: Builder, rows: PgInsertValue<typeof clusterOutbox>[], i
         epoch: sql`${clusterOutbox.epoch} + 1`,
         attempts: 0,
         traceparent: sql`coalesce(excluded.traceparent, ${clusterOutbox.traceparent})`,
-        isStart,
       },
     })
 
@@ -100,55 +94,43 @@ const dirtyQuery = prepared((db) =>
 /** The marks of one cluster, or those of every cluster that is not in a list. */
 export type MarkedClusters = { readonly cluster: string } | { readonly exceptClusters: readonly string[] }
 
-/**
- * Claims due marks without a valid lease, the oldest first. Marks that others claim at the same time are skipped. Of the marks of
- * starts, a cluster claims at most `maxStarts`, so that other changes do not wait for them.
- */
+/** Claims due marks without a valid lease, the oldest first. Marks that others claim at the same time are skipped. */
 export const claimMarks = (
   db: Database,
-  { limit, leaseMs, maxStarts = limit, ...of }: { limit: number; leaseMs: number; maxStarts?: number } & MarkedClusters,
+  { limit, leaseMs, ...of }: { limit: number; leaseMs: number } & MarkedClusters,
 ): Promise<Claimed[]> =>
   'cluster' in of
-    ? claimQuery(db).execute({ limit, leaseMs, cluster: of.cluster, maxStarts: Math.min(limit, maxStarts) })
+    ? claimQuery(db).execute({ limit, leaseMs, cluster: of.cluster })
     : claimUnservedQuery(db).execute({ limit, leaseMs, served: [...of.exceptClusters] })
 
-/** Selects and locks due marks. */
-const selectDue = (db: Builder, where: SQL | undefined, limit: Placeholder) =>
-  db
-    .select({ id: clusterOutbox.id, nextAt: clusterOutbox.nextAt })
-    .from(clusterOutbox)
-    .where(
-      and(
-        where,
-        lte(clusterOutbox.nextAt, now),
-        or(isNull(clusterOutbox.leaseUntil), lte(clusterOutbox.leaseUntil, now)),
-      ),
-    )
-    .orderBy(asc(clusterOutbox.nextAt))
-    .limit(limit)
-    .for('update', { skipLocked: true })
+const prepareClaim = (name: string, whereCluster: SQL) =>
+  prepared((db) => {
+    const due = db
+      .select({ id: clusterOutbox.id })
+      .from(clusterOutbox)
+      .where(
+        and(
+          whereCluster,
+          lte(clusterOutbox.nextAt, now),
+          or(isNull(clusterOutbox.leaseUntil), lte(clusterOutbox.leaseUntil, now)),
+        ),
+      )
+      .orderBy(asc(clusterOutbox.nextAt))
+      .limit(sql.placeholder('limit'))
+      .for('update', { skipLocked: true })
+    return db
+      .update(clusterOutbox)
+      .set({ leaseUntil: nowPlus(sql.placeholder('leaseMs')) })
+      .where(inArray(clusterOutbox.id, due))
+      .returning()
+      .prepare(name)
+  })
 
-const claim = (db: Builder, ids: SQL) =>
-  db
-    .update(clusterOutbox)
-    .set({ leaseUntil: nowPlus(sql.placeholder('leaseMs')) })
-    .where(sql`${clusterOutbox.id} in ${ids}`)
-    .returning()
-
-const limitOfClaim = sql.placeholder('limit')
-
-const claimQuery = prepared((db) => {
-  const whereCluster = eq(clusterOutbox.cluster, sql.placeholder('cluster'))
-  const others = selectDue(db, and(whereCluster, not(clusterOutbox.isStart)), limitOfClaim)
-  const starts = selectDue(db, and(whereCluster, clusterOutbox.isStart), sql.placeholder('maxStarts'))
-  const due = sql`(select * from ${others} others union all select * from ${starts} starts) due`
-  return claim(db, sql`(select id from ${due} order by next_at limit ${limitOfClaim})`).prepare('claim')
-})
-
-const claimUnservedQuery = prepared((db) => {
-  const isUnserved = sql`${clusterOutbox.cluster} <> all(${sql.placeholder('served')}::text[])`
-  return claim(db, sql`(select id from ${selectDue(db, isUnserved, limitOfClaim)} due)`).prepare('claim_unserved')
-})
+const claimQuery = prepareClaim('claim', eq(clusterOutbox.cluster, sql.placeholder('cluster')))
+const claimUnservedQuery = prepareClaim(
+  'claim_unserved',
+  sql`${clusterOutbox.cluster} <> all(${sql.placeholder('served')}::text[])`,
+)
 
 const whereMark = (claimed: Claimed) => and(eq(clusterOutbox.kind, claimed.kind), eq(clusterOutbox.id, claimed.id))
 

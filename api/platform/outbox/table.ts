@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { bigint, boolean, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
+import { bigint, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { instant } from '#api/platform/database/columns.ts'
 
 /**
@@ -18,8 +18,6 @@ export const clusterOutbox = pgTable(
     /** Incremented with each mark, so that a push detects marks that were set while it was in progress. */
     epoch: integer().notNull().default(1),
     attempts: integer().notNull().default(0),
-    /** True if a start is among the changes. Claims may take fewer of these. */
-    isStart: boolean().notNull().default(false),
     /**
      * The cluster to which the row is pushed, or ''. A trigger sets it from the row, or from the end of the id of a mark
      * of an organization.
@@ -33,6 +31,6 @@ export const clusterOutbox = pgTable(
   (table) => [
     primaryKey({ columns: [table.kind, table.id] }),
     index().on(table.nextAt),
-    index().on(table.cluster, table.isStart, table.nextAt),
+    index().on(table.cluster, table.nextAt),
   ],
 )

@@ -8,11 +8,6 @@ import { clusters } from './table.ts'
 
 /** The key of the advisory locks of the replicas that pull. It must differ from all other advisory locks of the product. */
 const pullLock = 7_211_404
-/**
- * The cluster whose lock is the key alone, as in versions that knew one cluster only. So replicas of such a version and of
- * this one do not lead at the same time during an upgrade or a rollback.
- */
-const defaultCluster = 'default'
 /** The interval at which the other replicas try to get the lock. */
 const retryMs = 1_000
 const heartbeatMs = 2_000
@@ -86,13 +81,8 @@ const leadOnce = async (options: Options, lead: (leadership: Leadership) => Prom
 }
 
 const tryLock = async ({ client }: Session, cluster: string): Promise<boolean> => {
-  const { rows } =
-    cluster === defaultCluster
-      ? await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [pullLock])
-      : await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1, hashtext($2)) as locked', [
-          pullLock,
-          cluster,
-        ])
+  const text = 'select pg_try_advisory_lock($1, hashtext($2)) as locked'
+  const { rows } = await client.query<{ locked: boolean }>(text, [pullLock, cluster])
   return rows[0]?.locked === true
 }
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { UnreadableField } from '#shared/resources/lenient.ts'
 import { covers, type Leaves, leavesOf, nameOf, objectOf, pointerOf } from './leaves.ts'
 

@@ -52,7 +52,6 @@ const aRow = (changes: Partial<WorldRow> = {}): WorldRow => {
       cluster: 'default',
       targetCluster: null,
       startedWith: null,
-      runningCapacity: world.estimatedCapacity,
       followedVersion: now,
     },
     applied: null,

@@ -44,6 +44,4 @@ export type PullDeps = ContainerClients &
     readonly requestSweep: (kind: Kind) => void
     /** Called after a commit that marked a row dirty. */
     readonly wake: () => void
-    /** Called for a World, by its key, that has the status of its present spec or is gone. */
-    readonly reported: (key: string) => void
   }

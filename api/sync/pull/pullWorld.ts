@@ -25,13 +25,8 @@ import { lockRow, observedColumns, recordObserved } from './worldRow.ts'
  * Reads one World from the cache into its row. Undefined means that it was deleted. A World without a row is ignored. `key` is
  * `namespace/name`.
  */
-export const pullWorld = (deps: PullDeps, key: string, live: World | undefined): Promise<Result> => {
-  if (live === undefined || isReported(live)) deps.reported(key)
-  return pullResource(deps, { kind: 'world', key, live, client: deps.worlds, apply: applyObservation })
-}
-
-/** Reports whether the status is that of the present spec. */
-const isReported = ({ spec, status }: World): boolean => (status?.observedRevision ?? -1) >= (spec.revision ?? 0)
+export const pullWorld = (deps: PullDeps, key: string, live: World | undefined): Promise<Result> =>
+  pullResource(deps, { kind: 'world', key, live, client: deps.worlds, apply: applyObservation })
 
 /** Writes the changes of a verdict to the row and marks it dirty if a push must follow. */
 const recordVerdict = async (
@@ -50,7 +45,7 @@ const recordVerdict = async (
   const liveRevision = live.spec.revision ?? 0
   const refusal = refusalColumn(row, { reasons, liveRevision, revision: after.revision })
   const columns = {
-    ...observedColumns(row, live, verdict),
+    ...observedColumns(row, verdict),
     ...newestVersion(row, live.metadata),
     // The live spec becomes the base for the next comparison, even before the merged one is pushed.
     ...(verdict.acknowledged ? { applied: toBase(live.spec, after) } : {}),

@@ -9,7 +9,6 @@ import { columnNames, parametersOf, prepared } from '#api/platform/database/prep
 import type { Verdict } from '#api/sync/merge/observe.ts'
 import { hasEnded } from '#shared/domain/phases.ts'
 import { deploymentIdOfRun, type NewId } from '#shared/ids.ts'
-import { withDefined } from '#shared/optional.ts'
 import type { World, WorldDeploymentStatus, WorldRun } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
 
@@ -29,8 +28,7 @@ const lockQuery = prepared((db) =>
 )
 
 /** Returns the columns of the observed state that a verdict changes. */
-export const observedColumns = (row: WorldRow, live: World, { observed }: Verdict): Partial<WorldRow> => ({
-  ...withDefined({ runningCapacity: capturedCapacity(row, live) }),
+export const observedColumns = (row: WorldRow, { observed }: Verdict): Partial<WorldRow> => ({
   ...(observed && { ...observed, statusVersion: row.statusVersion + 1 }),
 })
 
@@ -48,10 +46,6 @@ export const recordObserved = async (
     recordDeployments(tx, row, live, verdict),
   ])
 }
-
-/** Returns the capacity of the captured run, which may differ from the row's after a PATCH during the start. */
-const capturedCapacity = (row: WorldRow, { status }: World): number | undefined =>
-  status?.run !== undefined && status.run.id === row.runId ? scalingProfiles[status.run.profile].capacity : undefined
 
 const recordDeployments = async (tx: Transaction, row: WorldRow, live: World, verdict: Verdict): Promise<void> => {
   const [current, previous] = verdict.deployments

@@ -34,7 +34,6 @@ import { inSpan, type Span, startChild, type Tracing } from '#shared/tracing/tra
 import { moveAway } from './move.ts'
 import { explainRefusedWrite } from './refusedWrite.ts'
 import { createSettle, type Settle } from './settle.ts'
-import { createStarts, type Starts } from './starts.ts'
 
 export type PushDeps = {
   readonly db: Database
@@ -99,16 +98,12 @@ const gatherAfter = (claimMs: number): number => Math.min(Math.max(gatherMs, 4 *
 export const createPush = (deps: PushDeps) => {
   // The controller is created before the claim, so that a wake during the claim is not lost.
   let woken = new AbortController()
-  const wake = (): void => {
-    // Without a reason, an abort makes an error with a stack trace.
-    woken.abort('woken')
-  }
   const settle = createSettle(deps.db)
-  const starts = createStarts(deps.clock, wake)
   return {
-    wake,
-    /** Call it when a World, by its key `namespace/name`, has the status of its present spec, or is gone. */
-    reported: starts.reported,
+    wake: (): void => {
+      // Without a reason, an abort makes an error with a stack trace.
+      woken.abort('woken')
+    },
     run: async (signal: AbortSignal): Promise<void> => {
       signal.addEventListener('abort', () => woken.abort(), { once: true })
       let free = batchSize
@@ -117,11 +112,11 @@ export const createPush = (deps: PushDeps) => {
         woken = new AbortController()
         const startMs = deps.clock.monotonic()
         const limit = free
-        const claims = deps.gate.isRefused() ? [] : await claimSome(deps, { limit, maxStarts: starts.room() })
+        const claims = deps.gate.isRefused() ? [] : await claimSome(deps, limit)
         const pauseMs = gatherAfter(deps.clock.monotonic() - startMs)
         for (const claim of claims) {
           free -= 1
-          void pushOne(deps, { settle, starts }, claim).then((againMs) => {
+          void pushOne(deps, settle, claim).then((againMs) => {
             free += 1
             freed?.()
             if (againMs !== undefined) deps.clock.setTimeout(() => woken.abort(), againMs + 1)
@@ -149,12 +144,9 @@ type Claim = {
   readonly bots: BotRow | undefined
 }
 
-const claimSome = async (
-  { db, cluster, log }: PushDeps,
-  limits: { readonly limit: number; readonly maxStarts: number },
-): Promise<Claim[]> => {
+const claimSome = async ({ db, cluster, log }: PushDeps, limit: number): Promise<Claim[]> => {
   try {
-    const marks = await claimMarks(db, { ...limits, leaseMs, cluster })
+    const marks = await claimMarks(db, { limit, leaseMs, cluster })
     const idsOf = (kind: Kind) => marks.flatMap((mark) => (mark.kind === kind ? [mark.id] : []))
     const [worldIds, botIds] = [idsOf('world'), idsOf('bot')]
     const [worldRows, botRows] = await Promise.all([
@@ -172,19 +164,14 @@ const claimSome = async (
 }
 
 /** Pushes one claimed row. Returns the delay in milliseconds after which it is due again. It never rejects. */
-const pushOne = async (
-  deps: PushDeps,
-  { settle, starts }: { readonly settle: Settle; readonly starts: Starts },
-  claim: Claim,
-): Promise<number | undefined> => {
+const pushOne = async (deps: PushDeps, settle: Settle, claim: Claim): Promise<number | undefined> => {
   const { claimed, world, bots } = claim
   const row = world ?? bots
   try {
     await deps.gate.check()
     if (row === undefined) return (await pushAndSettle(deps, settle, claim)).againMs
     const name = { kind: world === undefined ? 'bot' : 'world', key: objectKey(referenceOf(deps, row)) } as const
-    const push = () => deps.echoes.record(name, () => pushAndSettle(deps, settle, claim))
-    return (await (claimed.isStart ? starts.track(name.key, push) : push())).againMs
+    return (await deps.echoes.record(name, () => pushAndSettle(deps, settle, claim))).againMs
   } catch (error) {
     return postpone(deps, claimed, error)
   }

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { callPeer } from '#shared/peers.ts'
 import type { WorldQueue } from '#shared/resources/world.ts'
 

@@ -25,7 +25,6 @@ import type { Tracing } from '#shared/tracing/tracing.ts'
 import { createServerUse, hasEnded, type ServerUse, useOfServer } from '../servers.ts'
 import type { WorldSettings } from '../settings.ts'
 import type { AskServer } from './askServer.ts'
-import { trackCollectorLag } from './collectorLag.ts'
 import { podChangePriority, worldChangePriority } from './priority.ts'
 import { createQueuePoll } from './queuePoll.ts'
 import { reconcileWorld } from './reconcile.ts'
@@ -72,7 +71,6 @@ export const createWorldController = (options: Options) => {
   const deps = {
     worlds: { client: options.worlds, cache: worlds },
     deletedWorlds: trackDeletedUids(worlds),
-    collectorLag: trackCollectorLag(caches, clock),
     pods: { client: options.pods, cache: pods },
     services: { client: options.services, cache: services },
     nodes: { client: options.nodes, cache: nodes },

@@ -41,7 +41,7 @@ describe('a change of a pod has', () => {
 test.each([
   ['added', false, 'high'],
   ['updated', false, 'high'],
-  ['deleted', false, 'newestFirst'],
+  ['deleted', false, 'normal'],
   ['added', true, 'low'],
   ['deleted', true, 'low'],
 ] as const)('a World that is %s (in a full list: %s) has the priority %s', (type, initial, priority) => {

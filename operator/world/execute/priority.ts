@@ -13,12 +13,12 @@ export const podChangePriority = ({ type, object, initial }: Change<Pod>): Prior
   initial || (type !== 'deleted' && isStarting(object)) ? 'low' : 'normal'
 
 /**
- * Returns the priority of a world in the queue after a change of its World. The garbage collector deletes the pods of deleted Worlds
- * too, the oldest first. Objects of a full list have low priority.
+ * Returns the priority of a world in the queue after a change of its World. Many deletions at once do not delay starts and stops.
+ * Objects of a full list have low priority.
  */
 export const worldChangePriority = ({ type, initial }: Pick<Change<World>, 'type' | 'initial'>): Priority => {
   if (initial) return 'low'
-  return type === 'deleted' ? 'newestFirst' : 'high'
+  return type === 'deleted' ? 'normal' : 'high'
 }
 
 /** Reports whether a pod was never Ready, and nothing prevents it from becoming Ready. */

@@ -33,7 +33,7 @@ const reconcileAt = async (
   live: World | undefined,
   cached: World | undefined,
   pod: Pod,
-  { deletedUids = [], leftMs = 0 }: { deletedUids?: readonly string[]; leftMs?: number } = {},
+  { deletedUids = [] }: { deletedUids?: readonly string[] } = {},
 ) => {
   const clock = createFakeClock(startMs + 1_000)
   const writes: string[] = []
@@ -66,7 +66,6 @@ const reconcileAt = async (
     serverUse: { othersOf: () => noUse, reserve: () => undefined, wait: () => undefined },
     queuePoll: { start: () => undefined, stop: () => undefined, report: () => undefined },
     deletedWorlds: new Set(deletedUids),
-    collectorLag: { leftMs: () => leftMs },
     runClock: createRunClock(clock),
     settings,
     newRunId: () => runB,
@@ -126,19 +125,8 @@ describe('the pod of a World that was deleted', () => {
   const left = onNoNode(aPod({ status: ready() }))
   const recreated = { ...active(), metadata: { ...active().metadata, uid: 'another-uid' } }
 
-  test('is deleted if the garbage collector is behind', async () => {
+  test('is deleted', async () => {
     expect(await reconcileAt(undefined, undefined, left)).toEqual({ result: 'done', writes: ['delete pod-uid'] })
-  })
-
-  test('is left to the garbage collector while it keeps up', async () => {
-    const seen = await reconcileAt(undefined, undefined, left, { leftMs: 200 })
-    expect(seen).toEqual({ result: 'again after 200 ms, newestFirst', writes: [] })
-  })
-
-  test('is deleted at once if it was never Ready, with a shorter grace period', async () => {
-    const unready = onNoNode(aPod({}))
-    const seen = await reconcileAt(undefined, undefined, unready, { leftMs: 200 })
-    expect(seen).toEqual({ result: 'done', writes: ['delete pod-uid'] })
   })
 
   test('is deleted without a read if the cache has seen the deletion of its World', async () => {
@@ -149,8 +137,8 @@ describe('the pod of a World that was deleted', () => {
     expect(another).toEqual({ result: 'Conflict', writes: [], reads: 1 })
   })
 
-  test('is deleted at once if a World of the same name exists', async () => {
-    expect((await reconcileAt(recreated, recreated, left, { leftMs: 200 })).writes).toContain('delete pod-uid')
+  test('is deleted if a World of the same name exists', async () => {
+    expect((await reconcileAt(recreated, recreated, left)).writes).toContain('delete pod-uid')
   })
 
   test('is deleted only once', async () => {

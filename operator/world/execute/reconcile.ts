@@ -18,13 +18,13 @@ import type { Tails } from '#operator/logs/tails.ts'
 import { type Diagnosis, podNameTaken } from '#operator/pods/diagnosis.ts'
 import type { Node } from '#operator/pods/node.ts'
 import { type Pod, runIdOf } from '#operator/pods/pod.ts'
-import { endOf, hasBeenReady } from '#operator/pods/podState.ts'
+import { endOf } from '#operator/pods/podState.ts'
 import type { Service } from '#operator/pods/service.ts'
 import { noUse } from '#shared/domain/runUse.ts'
 import type { Result } from '#shared/kube/controller.ts'
 import { isNotFound } from '#shared/kube/errors.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
-import { controllerOf, type KubeObject, objectKey } from '#shared/kube/objects.ts'
+import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import type { Log } from '#shared/log.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { World, WorldStatus } from '#shared/resources/world.ts'
@@ -36,7 +36,6 @@ import type { ServerUse } from '../servers.ts'
 import { buildService, serviceNameTaken } from '../service.ts'
 import type { WorldSettings } from '../settings.ts'
 import { isPodDeletion, type Plan, type PlanInput, type Step } from '../step.ts'
-import type { CollectorLag } from './collectorLag.ts'
 import type { QueuePoll } from './queuePoll.ts'
 import { traceWorld, type WorldTrace } from './trace.ts'
 
@@ -44,7 +43,6 @@ import { traceWorld, type WorldTrace } from './trace.ts'
 export type WorldDeps = {
   readonly worlds: Source<World>
   readonly deletedWorlds: DeletedUids
-  readonly collectorLag: CollectorLag
   readonly pods: Source<Pod>
   readonly services: Source<Service>
   readonly nodes: Source<Node>
@@ -72,13 +70,13 @@ type Refusal = { readonly error: unknown; readonly why: Diagnosis }
  * before the error is thrown for a retry, or by that retry.
  */
 export const reconcileWorld = async (deps: WorldDeps, key: string, signal: AbortSignal): Promise<Result> => {
-  const collectorMs = await deleteOwnerlessServer(deps, key, signal)
+  await deleteOwnerlessServer(deps, key, signal)
   const input = await observe(deps, key, signal)
   if (input === undefined) {
     deps.queuePoll.stop(key)
     deps.runClock.forget(key)
     deps.serverUse.reserve(key, noUse)
-    return collectorMs === undefined ? undefined : { requeueAfterMs: collectorMs, priority: 'newestFirst' }
+    return undefined
   }
   const trace = traceWorld(deps.tracing, input.world)
   return inSpan(trace.span, () => reconcileObserved({ ...deps, trace }, key, input, signal))
@@ -141,29 +139,21 @@ const keepTails = async ({ tails }: WorldDeps, input: PlanInput, { status }: Pla
   if (isLost || endOf(pod, 'server') !== undefined) await tails.keep(pod, 'server')
 }
 
-/**
- * Deletes the server pod of a deleted World, or returns the milliseconds that it is left to the garbage collector. A pod that
- * was never Ready is deleted now, because the operator gives it less time to end, and so is one whose name another World needs.
- * The service is left to the garbage collector.
- */
+/** Deletes the server pod of a deleted World. The service is left to the garbage collector. */
 const deleteOwnerlessServer = async (
-  { worlds, deletedWorlds: deletedUids, collectorLag, pods, settings, log }: WorldDeps,
+  { worlds, deletedWorlds: deletedUids, pods, settings, log }: WorldDeps,
   key: string,
   signal: AbortSignal,
-): Promise<number | undefined> => {
+): Promise<void> => {
   const pod = pods.cache.store.get(key)
-  if (pod === undefined) return undefined
+  if (pod === undefined) return
   const ref = withDefined({ namespace: pod.metadata.namespace, name: pod.metadata.name })
   const owner = { client: worlds.client, ref, uid: worlds.cache.store.get(key)?.metadata.uid, deletedUids }
   const left = selectOwnerlessPods(owner, [pod])
-  if (left.length === 0) return undefined
-  const isUrgent = owner.uid !== undefined || !hasBeenReady(pod, 'server')
-  const leftMs = isUrgent ? 0 : collectorLag.leftMs(controllerOf(pod)?.uid ?? '')
-  if (leftMs > 0) return leftMs
+  if (left.length === 0) return
   await requireOwnerGone(owner, left, signal)
   await deleteOwnerlessPod(pods, pod, { role: 'server', settings, signal })
   log.info({ world: key, podUid: pod.metadata.uid }, 'deleted the server of a World that is gone')
-  return undefined
 }
 
 /**

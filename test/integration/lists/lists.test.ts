@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import { endpoints } from '#api/endpoints.ts'
 import { aCluster } from '#test/support/cluster.ts'
 import { openIdleReader } from '#test/support/idleReader.ts'

@@ -165,7 +165,6 @@ const restoreWorlds = async (ctx: Context, tx: Transaction, where: SQL | undefin
       runId: null,
       startedAt: null,
       startedWith: null,
-      runningCapacity: 0,
       phase: 'Inactive',
       address: null,
       revision: sql`${worlds.revision} + 1`,

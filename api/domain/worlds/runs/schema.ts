@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { deploymentExample } from '#api/domain/worlds/examples.ts'
 import { shownId, shownInstant } from '#api/platform/http/fields.ts'
 import { deploymentStatuses } from '#shared/enumerations.ts'

@@ -1,1 +1,0 @@
-CREATE INDEX "bot_deployments_organization_id_world_id_index" ON "bot_deployments" USING btree ("organization_id","world_id");

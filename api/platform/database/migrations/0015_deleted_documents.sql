@@ -1,1 +1,0 @@
-CREATE INDEX "documents_deleted_at_index" ON "documents" USING btree ("deleted_at") WHERE "documents"."deleted_at" is not null;

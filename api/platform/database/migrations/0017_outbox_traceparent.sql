@@ -1,1 +1,0 @@
-ALTER TABLE "cluster_outbox" ADD COLUMN "traceparent" text;

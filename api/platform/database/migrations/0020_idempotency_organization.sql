@@ -1,2 +1,0 @@
-ALTER TABLE "idempotency_keys" ADD COLUMN "organization_id" text DEFAULT '' NOT NULL;--> statement-breakpoint
-CREATE INDEX "idempotency_keys_organization_id_index" ON "idempotency_keys" USING btree ("organization_id");
