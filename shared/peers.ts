@@ -5,7 +5,7 @@ import { connect as connectTls, type SecureContext } from 'node:tls'
 import type { Clock } from './clock.ts'
 import { withDefined } from './optional.ts'
 
-/** A call to a host or server of somebody else. */
+/** A call to a host that the platform does not control, such as the receiver of a webhook or the server of a tenant. */
 type PeerCall = {
   readonly url: string
   readonly method?: 'GET' | 'POST'

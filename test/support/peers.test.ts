@@ -43,7 +43,7 @@ test('counts the bytes of TLS, those of the handshake among them', async () => {
   await expect(call(true, 200)).rejects.toThrow('200 bytes')
 })
 
-test('tries the addresses of a name one after the other', async () => {
+test('tries each address of a name until one answers', async () => {
   const addresses = ['127.0.0.9', '127.0.0.1'].map((address) => ({ address, family: 4 }))
   const url = `https://localhost:${secure.port}`
   const secureContext = createSecureContext({ ca: authority })
