@@ -2,6 +2,7 @@ import { isExpired, KubeError } from './errors.ts'
 import type { KubeObject } from './objects.ts'
 import type { Transport } from './transport.ts'
 
+// Pages of 25 to 200 objects, or a page that is requested while the previous one is processed, do not make restarts faster.
 const maxPageObjects = 500
 /** A larger page is read again with fewer objects. One object is at most 1.5 MiB in etcd. */
 const maxPageBytes = 32 * 1024 * 1024

@@ -167,6 +167,7 @@ const createSender = (options: {
       path: `${prefix}${request.path}${search(request.query)}`,
       method: request.method,
       headers: {
+        // Pods as protobuf take the operator as much CPU, since V8 parses JSON in native code.
         accept: 'application/json',
         'user-agent': options.userAgent,
         ...(body === undefined ? {} : { 'content-type': request.contentType ?? 'application/json' }),

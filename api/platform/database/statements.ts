@@ -48,6 +48,7 @@ type Query = { readonly text: string; readonly name?: string | undefined }
 export const withStatementName = (names: StatementNames, query: unknown, values: unknown): unknown => {
   if (!isQuery(query) || query.name !== undefined || !Array.isArray(values) || values.length === 0) return query
   const name = names.nameOf(query.text)
+  // Without the driver's copy of the query, field by field, a GET is no faster.
   return name === undefined ? query : { ...query, name }
 }
 

@@ -32,6 +32,7 @@ export const createSettle = (db: Database): Settle => {
   let isRunning = false
   const run = async (): Promise<void> => {
     isRunning = true
+    // A pause between batches would save transactions, but new rows would be pushed at half the rate of bare applies.
     while (waiting.length > 0) await settleBatch(db, waiting.splice(0, maxBatch))
     isRunning = false
   }

@@ -29,6 +29,8 @@ import { podChangePriority, worldChangePriority } from './priority.ts'
 import { createQueuePoll } from './queuePoll.ts'
 import { reconcileWorld } from './reconcile.ts'
 
+// With 24 to 64 workers, bursts of 1,000 worlds are faster in most runs, but can take 4 writes for each world instead of 3, and 5 MiB
+// more.
 const workers = 16
 const byNode = 'node'
 const byNamespace = 'namespace'
