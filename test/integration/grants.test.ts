@@ -140,6 +140,9 @@ const useWorlds = async (): Promise<void> => {
   // There is no node, so the log cannot be read.
   await requestLog(api.url, { scope: tenant.scope, world: deleted })
   await isRequested('operator', 'get pods/log')
+  const selector = JSON.stringify({ spec: { selector: { changed: 'yes' } } })
+  cluster.kubectl('-n', namespace, 'patch', 'service', deleted, '--type=merge', '-p', selector)
+  await isRequested('operator', 'patch services')
   await tenant.rest.call('PATCH', `/api/worlds/${expiring}/`, { runtime: { durationMinutes: 0.01 } })
   await tenant.rest.call('DELETE', `/api/worlds/${deleted}/`)
   for (const id of [expiring, deleted]) await cluster.world(namespace, id).isGone()
