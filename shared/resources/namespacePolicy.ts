@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { BotLimits } from '#shared/domain/botUse.ts'
 import type { ObjectMeta } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
-import { apiGroup } from './group.ts'
+import { apiGroup, labels as ownLabels } from './group.ts'
 
 /**
  * The annotations with which the API passes the limits of an organization to the operator. In the namespaces of organizations
@@ -13,6 +13,8 @@ export const policyAnnotations = {
   imageRegistries: `${apiGroup}/image-registries`,
   imagePullSecrets: `${apiGroup}/image-pull-secrets`,
   serviceAccount: `${apiGroup}/service-account`,
+  /** "true" in the namespace of a deleted organization. */
+  closed: `${apiGroup}/closed`,
 } as const
 
 /** The limits that the operator checks before it creates pods. */
@@ -39,12 +41,18 @@ export type NamespacePolicy = {
   readonly imageRegistries?: readonly string[]
   readonly imagePullSecrets?: readonly string[]
   readonly serviceAccount?: string
+  /** The organization that owns the namespace, by its label: a tenant namespace. */
+  readonly organization?: string
+  /** The organization was deleted: everything in the namespace is stopped, and nothing begins. */
+  readonly isClosed?: true
   /** True if the annotation of the limits cannot be read. No pod is created then. */
   readonly isInvalid?: true
 }
 
 /** Returns the annotations of a policy. */
-export const toPolicyAnnotations = (policy: Required<Omit<NamespacePolicy, 'isInvalid'>>): Record<string, string> => ({
+export const toPolicyAnnotations = (
+  policy: Required<Omit<NamespacePolicy, 'isInvalid' | 'organization' | 'isClosed'>>,
+): Record<string, string> => ({
   [policyAnnotations.limits]: JSON.stringify(limitsSchema.parse(policy.limits)),
   [policyAnnotations.imageRegistries]: policy.imageRegistries.join(','),
   [policyAnnotations.imagePullSecrets]: policy.imagePullSecrets.join(','),
@@ -52,10 +60,18 @@ export const toPolicyAnnotations = (policy: Required<Omit<NamespacePolicy, 'isIn
 })
 
 /** Reads the policy of a namespace. It never throws. */
-export const readPolicy = ({ annotations = {} }: Pick<ObjectMeta, 'annotations'>): NamespacePolicy => {
+export const readPolicy = ({
+  annotations = {},
+  labels = {},
+}: Pick<ObjectMeta, 'annotations' | 'labels'>): NamespacePolicy => {
   const limits = readLimits(annotations[policyAnnotations.limits])
-  if (limits === 'invalid') return { isInvalid: true }
+  const tenancy = withDefined({
+    organization: labels[ownLabels.organization],
+    isClosed: annotations[policyAnnotations.closed] === 'true' ? (true as const) : undefined,
+  })
+  if (limits === 'invalid') return { ...tenancy, isInvalid: true }
   return withDefined({
+    ...tenancy,
     limits,
     imageRegistries: splitList(annotations[policyAnnotations.imageRegistries]),
     imagePullSecrets: splitList(annotations[policyAnnotations.imagePullSecrets]),
