@@ -35,6 +35,8 @@ import { isNewResource } from './pull/newResource.ts'
 import { pullBots } from './pull/pullBots.ts'
 import type { PullDeps } from './pull/pullDeps.ts'
 import { pullWorld } from './pull/pullWorld.ts'
+import { hasLeftEdit } from './pull/syncedCondition.ts'
+import { startWaiting } from './pull/waitingStarts.ts'
 import { createPush } from './push/push.ts'
 import { createEchoes } from './rows/echoes.ts'
 import { organizationOf } from './rows/identity.ts'
@@ -49,6 +51,7 @@ export type SyncConfig = {
   readonly database: { readonly url: string }
   /** The limits of organizations without their own. */
   readonly limits: Limits
+  readonly rateLimits: { readonly startsPerMinute: number }
   readonly namespacePrefix: string
   readonly publicUrl: string
   readonly port: number
@@ -116,6 +119,7 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
     definitions: createClient(transport, definitionResource),
     wake: () => push.wake(),
     defaultLimits: config.limits,
+    startsPerMinute: config.rateLimits.startsPerMinute,
     clusterOf: options.clusters.clusterOf,
     events,
     keepDeletedMs: config.keepDeletedMs,
@@ -150,6 +154,7 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
       await Promise.all([
         runPull({ ...pullDeps, transaction }, { ...options, sweeps, caches, lag, metrics, signal }),
         repairNamespaces({ ...repair, namespacePrefix, signal }),
+        repeat(clock, { everyMs: waitingPollMs, signal }, () => startWaiting({ ...pullDeps, transaction })),
       ])
     }),
   )
@@ -281,7 +286,7 @@ const pullKind = async <T extends KubeObject & { spec: object }>(
     isNewResource(live) && organizationOf(deps.namespacePrefix, live.metadata.namespace) !== undefined
   const retrying = repeat(clock, { everyMs: adoptionSweepMs, signal }, async () => {
     for (const live of cache.store.list())
-      if (isUnadopted(live)) controller.enqueue(objectKey(live), { priority: 'low' })
+      if (isUnadopted(live) || hasLeftEdit(live)) controller.enqueue(objectKey(live), { priority: 'low' })
     // What resolves a finding may change only the row, which pull does not see.
     for (const key of deps.findings.keys(kind)) controller.enqueue(key, { priority: 'low' })
   })
@@ -307,6 +312,9 @@ const repeat = async (
     await sleep(clock, everyMs, signal)
   }
 }
+
+/** The interval for looking for room for the starts that wait. */
+const waitingPollMs = 250
 
 /** The interval for looking at resources again that kubectl created and that have no row yet. */
 const adoptionSweepMs = 15_000

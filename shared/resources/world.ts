@@ -231,6 +231,8 @@ export type WorldStatus = Omit<z.output<typeof worldStatusSchema>, 'conditions'>
 export type WorldRun = z.output<typeof run>
 /** The run that the API allows a World, with the resource that it is for. */
 export type GrantedRun = z.output<typeof granted>
+/** What the API fixes at a start. The rest of a grant follows from the row that it is written from. */
+export type CapturedRun = Omit<GrantedRun, keyof z.output<typeof grantedTo>>
 export type WorldQueue = NonNullable<WorldStatus['queue']>
 export type WorldDeploymentStatus = z.output<typeof deployment>
 export type RunEndReason = (typeof runEndReasons)[number]

@@ -1,6 +1,8 @@
+import type { Refusal } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import type { DeletionCause } from '#api/sync/clusters/deletionCause.ts'
 import type { Seen } from '#api/sync/merge/base.ts'
+import { limitPutBacks } from '#api/sync/merge/putBack.ts'
 import type { VerdictOf } from '#api/sync/merge/verdict.ts'
 import { identify, organizationOf } from '#api/sync/rows/identity.ts'
 import { findRowId, isOutdated, isUnclaimed, type Kind, type SyncedRow } from '#api/sync/rows/synced.ts'
@@ -14,7 +16,7 @@ import type { ApplyObservation, Facts, Outcome } from './pull.ts'
 import type { PullDeps } from './pullDeps.ts'
 
 type Resource = KubeObject & { readonly spec: { readonly revision?: number } }
-type Row = SyncedRow & { readonly removedAt: Date | null }
+type Row = SyncedRow & { readonly removedAt: Date | null; readonly refusal: Refusal | null }
 
 /** The steps of pull that differ between worlds and bot deployments. */
 export type PullSteps<Live, R, Verdict> = {
@@ -86,7 +88,11 @@ const merge = async <Live extends Resource, R extends Row, Verdict extends Verdi
 ): Promise<Outcome> => {
   const { kind } = steps
   const { cause, editor } = facts
-  const verdict = await steps.decide(deps, tx, row, { seen, isDirty, lost: reasonOf(cause) })
+  const verdict = limitPutBacks(await steps.decide(deps, tx, row, { seen, isDirty, lost: reasonOf(cause) }), {
+    refusal: row.refusal,
+    generation: seen.resource.metadata.generation ?? 0,
+    nowMs: deps.clock.now(),
+  })
   if (verdict.frozen) return { frozen: true }
   if (verdict.needsOwnership || needsEditor(verdict, editor)) return { needsOwnership: true }
   const outcome = await steps.record(deps, tx, row, seen.resource, verdict)

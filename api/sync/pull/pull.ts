@@ -1,4 +1,3 @@
-import type { Refusal } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { type DeletionCause, readCause, readObject } from '#api/sync/clusters/deletionCause.ts'
 import { type Owns, readOwnership } from '#api/sync/merge/base.ts'
@@ -22,8 +21,9 @@ import {
   findSyncedChange,
   recordNotAdopted,
   recordRefusal,
-  refusedState,
+  type Shown,
   type SyncedState,
+  shownAs,
   type WithStatus,
   writeSynced,
 } from './syncedCondition.ts'
@@ -48,8 +48,8 @@ export type Outcome = {
   readonly needsRival?: true
   /** A sentence for each edit that was refused now. */
   readonly reasons?: readonly string[]
-  /** The last refusal that the row has on record. */
-  readonly refusal?: Refusal | null
+  /** What the condition Synced shows. */
+  readonly shown?: Shown
   /** The id of the world, if the name of the resource is not the id of its row. */
   readonly worldId?: string | undefined
   /** The reason why a new resource is not adopted. It is tried again later. */
@@ -192,9 +192,9 @@ const finishPull = async <T extends WithStatus>(
   if (outcome.wake) deps.wake()
   if (outcome.release) return void (await release(deps, live, client))
   recordRefusal(deps.events, live, outcome.reasons ?? [])
-  if (outcome.refusal === undefined) return
+  if (outcome.shown === undefined) return
   const { worldId } = outcome
-  const state = findSyncedChange(live, refusedState(outcome.refusal), worldId)
+  const state = findSyncedChange(live, shownAs(outcome.shown), worldId)
   if (state !== undefined) await writeSynced(client, live, { state, worldId }, deps.clock)
 }
 

@@ -18,12 +18,15 @@ export const observedEvents = (
 }
 
 /** Returns the event of a start. `replaced` is the run that was active. */
-export const startEvent = (runId: string | null, replaced?: string | null): EventDraft => {
-  const run = runId === null ? 'A run' : `Run ${runId}`
+export const startEvent = (runId: string, replaced?: string | null): EventDraft => {
+  const run = `Run ${runId}`
   return replaced
     ? normalEvent('Restarted', `${run} was requested. It replaces run ${replaced}.`)
     : normalEvent('Started', `${run} was requested.`)
 }
+
+/** Returns the event of a start that waits. */
+export const waitEvent = (waitsFor: string): EventDraft => normalEvent('StartWaits', waitsFor)
 
 /** Returns the event of a stop. */
 export const stopEvent = (): EventDraft => normalEvent('Stopped', runEndMessages.Stopped)

@@ -123,6 +123,10 @@ CREATE TABLE "worlds" (
 	"program" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"resolved_build" jsonb,
 	"started_with" jsonb,
+	"granted" jsonb,
+	"waits_since" timestamp (3) with time zone,
+	"waits_for" text,
+	"waits_until" timestamp (3) with time zone,
 	"estimated_capacity" integer NOT NULL,
 	"run_revision" bigint DEFAULT 0 NOT NULL,
 	"phase" text DEFAULT 'Inactive' NOT NULL,
@@ -154,6 +158,7 @@ CREATE INDEX "worlds_organization_id_resource_name_index" ON "worlds" USING btre
 CREATE INDEX "worlds_organization_id_created_at_id_index" ON "worlds" USING btree ("organization_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "worlds_cluster_index" ON "worlds" USING btree ("cluster") WHERE "worlds"."resource_uid" is not null;--> statement-breakpoint
 CREATE INDEX "worlds_purge_at_index" ON "worlds" USING btree ("purge_at") WHERE "worlds"."removed_at" is not null;--> statement-breakpoint
+CREATE INDEX "worlds_organization_id_waits_since_index" ON "worlds" USING btree ("organization_id","waits_since") WHERE "worlds"."waits_since" is not null;--> statement-breakpoint
 
 CREATE TABLE "launch_contexts" (
 	"id" text PRIMARY KEY NOT NULL,
