@@ -247,7 +247,6 @@ const hidden = [
   'program',
   'granted',
   'waitsSince',
-  'waitsFor',
   'waitsUntil',
   'estimatedCapacity',
   'runRevision',

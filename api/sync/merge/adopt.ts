@@ -78,7 +78,13 @@ const worldRules = (row: WorldSpec, build: Build, facts: WorldFacts): Rule<World
   { fields: ['/metadata'], refuse: (edited) => explainSpecBytes(edited, row) },
   { fields: ['/runtime/args'], refuse: (edited) => explainSpecBytes(edited, row) },
   // Last, so that a start is checked with the other edits.
-  { fields: ['/state'], refuse: (edited) => (edited.state === 'Running' ? refuseStart(edited, facts) : undefined) },
+  {
+    fields: ['/state'],
+    refuse: (edited, hasRefusal) => {
+      if (edited.state === 'Stopped') return undefined
+      return hasRefusal ? 'a start with a refused edit would run something else' : refuseStart(edited, facts)
+    },
+  },
 ]
 
 /** Returns why a start of that spec is refused, as the end of a sentence, or undefined if it is allowed or waits. */

@@ -541,10 +541,10 @@ CREATE TRIGGER realtime_world_made BEFORE INSERT ON "worlds"
 CREATE TRIGGER realtime_world_changed BEFORE UPDATE ON "worlds" FOR EACH ROW
 	WHEN ((OLD.deleting_at IS NULL OR NEW.deleting_at IS NULL) AND (
 		OLD.phase, OLD.status_message, OLD.address, OLD.conditions, OLD.started_at, OLD.run_id, OLD.resolved_build,
-		OLD.started_with, OLD.runtime, OLD.networking, OLD.admission, OLD.compute, OLD.name, OLD.deleting_at
+		OLD.started_with, OLD.waits_for, OLD.runtime, OLD.networking, OLD.admission, OLD.compute, OLD.name, OLD.deleting_at
 	) IS DISTINCT FROM (
 		NEW.phase, NEW.status_message, NEW.address, NEW.conditions, NEW.started_at, NEW.run_id, NEW.resolved_build,
-		NEW.started_with, NEW.runtime, NEW.networking, NEW.admission, NEW.compute, NEW.name, NEW.deleting_at
+		NEW.started_with, NEW.waits_for, NEW.runtime, NEW.networking, NEW.admission, NEW.compute, NEW.name, NEW.deleting_at
 	)) EXECUTE FUNCTION realtime_record_world();--> statement-breakpoint
 
 -- Replicas learn of changed credentials of every kind by their ids, as changes of the type apiKey. An
