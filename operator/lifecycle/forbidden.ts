@@ -1,16 +1,10 @@
 import { type Diagnosis, seriousDiagnosis } from '#operator/pods/diagnosis.ts'
-import { findImageFault } from '#shared/images.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 import { askOperator } from '#shared/resources/remedies.ts'
 import { hasUnconfirmedId, type Identified } from '#shared/resources/resourceId.ts'
 
 /** The delay after which a forbidden pod is planned again. A change of the policy triggers a reconcile earlier. */
 export const forbiddenRetryMs = 15_000
-
-const imageFaults = {
-  address: `The image has an IP address or a loopback name as its registry. Use a registry with a name.`,
-  registry: `The organization may not run images from this registry. Use an allowed registry, or ask the platform operator.`,
-} as const
 
 /** Returns why a policy forbids every pod, or undefined if it does not. */
 export const explainInvalidPolicy = ({ isInvalid }: NamespacePolicy): Diagnosis | undefined =>
@@ -33,17 +27,3 @@ export const explainUnconfirmedId = (
         'The name is an id that the API has not confirmed. Wait for its adoption, or choose a name that is no id.',
       )
     : undefined
-
-/**
- * Returns why an image may not run in a namespace, or undefined if it may. The registries of the namespace's policy apply, or
- * without them those of the operator. The operator's default image is always allowed.
- */
-export const explainForbiddenImage = (
-  image: string,
-  policy: NamespacePolicy,
-  settings: { readonly imageRegistries: readonly string[]; readonly ownImage: string | undefined },
-): Diagnosis | undefined => {
-  if (image === settings.ownImage) return undefined
-  const fault = findImageFault(image, policy.imageRegistries ?? settings.imageRegistries)
-  return fault && seriousDiagnosis('ImageNotAllowed', imageFaults[fault], image)
-}

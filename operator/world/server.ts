@@ -252,7 +252,8 @@ const planLoss = (input: OwnInput, loss: Loss): Plan => {
   return { ...planned, ...withDefined({ detail: loss.detail }) }
 }
 
-const recordEnd = (input: PlanInput, run: WorldRun, detail?: string): Plan => recordOnly(planEnded(input, run, detail))
+const recordEnd = (input: PlanInput, run: WorldRun, detail?: string): Plan =>
+  recordOnly(planEnded(input, run, withDefined({ detail })))
 
 /**
  * Returns the outcome of a run whose server is not ready: Starting until it was ready once, Active after that. The last

@@ -115,7 +115,7 @@ export const runEndMessages: Readonly<Record<(typeof runEndReasons)[number], str
 
 const quantity = () => z.string().max(32)
 
-/** The part of a run that is fixed at its start. Its pods are built from these fields alone. */
+/** The settings of a run, which are fixed at its start. Its pods are built from them and from its tenant. */
 const capturedFields = {
   id: runId().describe('Identifier of the run.'),
   image: z.string().max(1024).describe('Container image of the server.'),
@@ -135,11 +135,16 @@ const capturedFields = {
   compute: compute.unwrap().exactOptional().describe('Location that the run was requested for.'),
 }
 
-/** The names of the fields of a run that its pods are built from. */
+const { organizationId, projectId, worldId } = grantedTo.shape
+
+/** The names of the settings of a run that its pods are built from. */
 export const capturedRunFields = Object.keys(capturedFields) as (keyof typeof capturedFields)[]
 
 const run = z.object({
   ...capturedFields,
+  organizationId: organizationId.exactOptional(),
+  projectId: projectId.exactOptional(),
+  worldId: worldId.exactOptional(),
   startedAt: instant().describe('Time when the run began. durationMinutes counts from here.'),
   restarts: z
     .int()
@@ -183,6 +188,10 @@ const run = z.object({
       'Reason for the end: Stopped by a user, Expired after durationMinutes, Completed with exit code 0, StartDeadline if the server was not Ready in time, RestartBudget after too many failures.',
     ),
   endMessage: z.string().max(4096).exactOptional().describe('Details of the end for people.'),
+  dismissed: z
+    .boolean()
+    .exactOptional()
+    .describe('True if state was Stopped after the run had ended by itself. The next Running begins another run.'),
 })
 
 /** The observed state of a world. The operator alone writes it. */
