@@ -48,15 +48,20 @@ export const planStopped = (input: PlanInput, cause?: StopCause): Plan => {
   const drain = drainServer(input, undefined)
   // Record the deployment of a run only after the previous run's server is gone.
   const run = (drain.isDone ? unrecordedRun(input) : undefined) ?? observeRun(input)
-  if (run !== undefined)
+  if (run !== undefined) {
     return planEnded(input, stopRun(run, cause?.message ?? '', input.nowMs), withDefined({ cause }))
+  }
   const steps = [...drain.steps, ...serviceDeletionSteps(input)]
   return planWith(input, { phase: 'Inactive', ...(cause ?? { reason: 'NeverStarted', message: '' }) }, { steps })
 }
 
-/** Returns the run of the spec if it is not recorded yet, so that a run that was stopped before its pod has a deployment. */
+/**
+ * Returns the run of the spec if it is not recorded yet, so that a run that was stopped before its pod has a deployment. In the
+ * namespace of an organization the API must have written the spec: otherwise the id may be that of any run.
+ */
 const unrecordedRun = (input: PlanInput): WorldRun | undefined => {
   const { spec, status } = input.world
+  if (input.policy.organization !== undefined && spec.revision === undefined) return undefined
   return spec.runId === undefined || spec.runId === status?.run?.id ? undefined : captureRun(input, spec.runId)
 }
 

@@ -166,10 +166,18 @@ describe('a recorded run goes on without a grant', () => {
   })
 })
 
-test('a stop before the start was granted records nothing but the run that the spec names', () => {
-  expect(inTenant(aWorld({ state: 'Stopped' })).status).toMatchObject({ phase: 'Inactive' })
-  const planned = inTenant(aWorld(stopped))
-  expect(planned).toMatchObject({ steps: [], status: { phase: 'Stopped', run: { id: runA, endReason: 'Stopped' } } })
+describe('a stop before the start was granted', () => {
+  test('records the run that the API named', () => {
+    const { steps, status } = inTenant(aWorld(stopped))
+    expect(steps).toEqual([])
+    expect(status).toMatchObject({ phase: 'Stopped', run: { id: runA, endReason: 'Stopped' } })
+  })
+
+  test('records no run that only the creator of the World named', () => {
+    const { revision: _, ...claimed } = stopped
+    const { steps, status } = inTenant(aWorld(claimed))
+    expect([steps, status.phase, status.run]).toEqual([[], 'Inactive', undefined])
+  })
 })
 
 describe('the tenant of a server', () => {

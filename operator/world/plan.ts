@@ -22,7 +22,7 @@ import type { Plan, PlanInput } from './step.ts'
 /**
  * Plans one reconcile of a World. The cases are tried from top to bottom, and the first that applies returns the plan.
  *
- *   paused        the annotation orrery.dev/paused is set      change nothing, unless the namespace is closed
+ *   paused        annotation orrery.dev/paused, not closed     change nothing
  *   deleted       the World has a deletionTimestamp            end the run, stop the server
  *   closed        the organization was deleted                 end the run, stop the server
  *   stopped       spec.state is Stopped                        end the run, stop the server
