@@ -103,8 +103,8 @@ export type Context = Deps & {
   readonly lease: Lease
   /** The `traceparent` of the request's span, if the request is traced. Dirty marks carry it to the cluster. */
   readonly traceparent?: string | undefined
-  /** Counts a stop against the rate limit of a world of the organization. Throws a 429 above it. */
-  readonly countStop: (projectId: string, worldId: string) => void
+  /** Counts a start or stop against the rate limit of this replica for a world of the organization. Throws a 429 above it. */
+  readonly countStart: (projectId: string, worldId: string) => void
   /** Counts the bytes of a written document against the rate of the organization. Throws a 429 above it. */
   readonly countDocumentBytes: (bytes: number) => void
   /** Counts the bytes of restored documents. Throws a 429 while earlier restores exceed the rate of the organization. */

@@ -87,7 +87,6 @@ const actOnWorld = async (request: Context, action: BulkAction['action'], target
   if (action === 'delete') return deleteWorld(ctx, id)
   // The world is in the desired state already.
   if (isRunning({ phase }) === (action === 'start')) return
-  if (action === 'start') return startWorld(ctx, id, { onlyStopped: true })
-  request.countStop(projectId, id)
-  await stopWorld(ctx, id)
+  request.countStart(projectId, id)
+  await (action === 'start' ? startWorld(ctx, id, { onlyStopped: true }) : stopWorld(ctx, id))
 }

@@ -94,7 +94,7 @@ export type Description = {
   readonly ifMatch?: true
   /** Supports Idempotency-Key: the handler creates its rows with `createOnce`. */
   readonly idempotent?: true
-  /** Counts against the rate limit for stops of one world. */
+  /** Counts against the rate limit for starts and stops of one world. */
   readonly throttled?: 'world'
   /**
    * The same caller writes the same resource often. Of its requests in a minute on a replica, the first that succeeds leaves an

@@ -41,15 +41,15 @@ test('a wall clock that is set back has no effect', () => {
   expect(() => countRequest(aKey('a'))).toThrow(refused)
 })
 
-test('counts stops per world and scope, and not for the platform key', () => {
-  const { countRequest, countStop } = createRateLimits(createFakeClock(), options)
+test('counts starts per world and scope, and not for the platform key', () => {
+  const { countRequest, countStart } = createRateLimits(createFakeClock(), options)
   const scope = { organizationId: 'org-1', projectId: 'prj-1', principal: aKey('a') }
-  countStop(scope, 'wld-1')
-  countStop({ ...scope, principal: aKey('b') }, 'wld-1')
-  expect(() => countStop({ ...scope, principal: aKey('c') }, 'wld-1')).toThrow('2 stops per minute')
-  countStop({ ...scope, organizationId: 'org-2' }, 'wld-1')
-  countStop(scope, 'wld-2')
-  countStop({ ...scope, principal: platform }, 'wld-1')
+  countStart(scope, 'wld-1')
+  countStart({ ...scope, principal: aKey('b') }, 'wld-1')
+  expect(() => countStart({ ...scope, principal: aKey('c') }, 'wld-1')).toThrow('2 starts and stops per minute')
+  countStart({ ...scope, organizationId: 'org-2' }, 'wld-1')
+  countStart(scope, 'wld-2')
+  countStart({ ...scope, principal: platform }, 'wld-1')
   for (let at = 0; at < 100; at += 1) expect(countRequest(platform)).toEqual({})
 })
 

@@ -12,7 +12,7 @@ export type RateLimitOptions = {
   /** Per credential, as is `burst`. */
   readonly requestsPerSecond: number
   readonly burst: number
-  /** The starts per world, and as many stops. Starts are counted from the recorded runs. */
+  /** The starts and stops per world. */
   readonly startsPerMinute: number
   /** Per client address. */
   readonly failedCredentialsPerMinute: number
@@ -86,7 +86,7 @@ const createShares = (clock: Clock, ratesOf: (organizationId: string) => Organiz
 export type RateLimits = ReturnType<typeof createRateLimits>
 
 /**
- * Limits requests per credential and organization, written document bytes per organization, and stops per world. The
+ * Limits requests per credential and organization, written document bytes per organization, and starts and stops per world. The
  * platform key has no limits. The headers follow the IETF draft "RateLimit header fields for HTTP"
  * (draft-ietf-httpapi-ratelimit-headers-07).
  */
@@ -96,10 +96,10 @@ export const createRateLimits = (
   ratesOf: (organizationId: string) => OrganizationRates = () => noRates,
 ) => {
   const requests = createBuckets(clock)
-  const stops = createBuckets(clock)
+  const starts = createBuckets(clock)
   const documents = createBuckets(clock)
   const requestRate = { perSecond: options.requestsPerSecond, burst: options.burst }
-  const stopRate = { perSecond: options.startsPerMinute / 60, burst: options.startsPerMinute }
+  const startRate = { perSecond: options.startsPerMinute / 60, burst: options.startsPerMinute }
   const failures = createBuckets(clock)
   const perMinute = options.failedCredentialsPerMinute
   const failureRate = { perSecond: perMinute / 60, burst: perMinute }
@@ -144,13 +144,13 @@ export const createRateLimits = (
       if (!taken) throw tooMany(`${perMinute} failed credentials per minute and address`, nextInSeconds, {})
     },
     /**
-     * Counts a stop of a world by the ids of the request. Throws a 429 above the limit. The world may not exist
+     * Counts a start or stop of a world by the ids of the request. Throws a 429 above the limit. The world may not exist
      * in this scope, so a request from another scope does not use up the limit of the world's owner.
      */
-    countStop: ({ principal, organizationId, projectId }: Scoped, worldId: string): void => {
+    countStart: ({ principal, organizationId, projectId }: Scoped, worldId: string): void => {
       if (principal.kind === 'platform') return
-      const { taken, nextInSeconds } = stops.take(`${organizationId}/${projectId}/${worldId}`, stopRate)
-      if (!taken) throw tooMany(`${options.startsPerMinute} stops per minute and world`, nextInSeconds, {})
+      const { taken, nextInSeconds } = starts.take(`${organizationId}/${projectId}/${worldId}`, startRate)
+      if (!taken) throw tooMany(`${options.startsPerMinute} starts and stops per minute and world`, nextInSeconds, {})
     },
     /** Counts the bytes of a document that is written. Throws a 429 above the limit of its organization. */
     countDocumentBytes: (scope: ByOrganization, bytes: number): void =>

@@ -71,8 +71,8 @@ export type Runtime = {
 export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext<Env>): Promise<Response> => {
   const principal = await runtime.authenticate(c, credentialOf(endpoint))
   const { faults, ...ids } = scopeOf(c, endpoint.scope ?? 'none')
-  const countStop: Context['countStop'] = (projectId, worldId) =>
-    runtime.limits.countStop({ principal, organizationId: ids.organizationId, projectId }, worldId)
+  const countStart: Context['countStart'] = (projectId, worldId) =>
+    runtime.limits.countStart({ principal, organizationId: ids.organizationId, projectId }, worldId)
   const countDocumentBytes: Context['countDocumentBytes'] = (bytes) =>
     runtime.limits.countDocumentBytes({ principal, organizationId: ids.organizationId }, bytes)
   const countRestoredBytes: Context['countRestoredBytes'] = (bytes) =>
@@ -87,7 +87,7 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
     lease,
     idempotency: undefined,
     verb: undefined,
-    countStop,
+    countStart,
     countDocumentBytes,
     countRestoredBytes,
     traceparent,
@@ -101,7 +101,7 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
   }
   const params = paramsOf(c, ctx)
   const { verb, raw, run } = await authoriseAndPrepare(ctx, endpoint, c, params)
-  if (endpoint.throttled) ctx.countStop(ctx.projectId, params.worldId ?? '')
+  if (endpoint.throttled) ctx.countStart(ctx.projectId, params.worldId ?? '')
   const key = endpoint.idempotent ? c.req.header('idempotency-key') : undefined
   const idempotency = parseIdempotencyKey(key, endpoint, [ctx.organizationId, ctx.projectId], raw)
   // The context of a request has many fields, so it is completed in place and not copied.

@@ -155,6 +155,7 @@ export const worldEndpoints = [
     operationId: 'startWorld',
     summary: 'Start a new run of a world, whatever its state',
     needs: ['world', 'w'],
+    throttled: 'world',
     problems: [409, 422],
     handle: async (ctx, { params }) => {
       await startWorld(ctx, params.worldId)
