@@ -22,7 +22,7 @@ const scaling = z.object({ profile: worldFields.profile.default(worldDefaults.pr
 
 const { compute, networking: _, runtime: __, ...plainFields } = serverSettings.shape
 
-/** What a run is made of, apart from what the operator alone knows, such as its default image. */
+/** The settings of a run, without those that only the operator knows, such as its default image. */
 const runSettings = {
   contentId: worldFields.contentId.exactOptional(),
   profile: worldFields.profile,
@@ -240,7 +240,7 @@ export type WorldStatus = Omit<z.output<typeof worldStatusSchema>, 'conditions'>
 export type WorldRun = z.output<typeof run>
 /** The run that the API allows a World, with the resource that it is for. */
 export type GrantedRun = z.output<typeof granted>
-/** What the API fixes at a start. The rest of a grant follows from the row that it is written from. */
+/** The part of a grant that the API captures at a start. The rest follows from the row. */
 export type CapturedRun = Omit<GrantedRun, keyof z.output<typeof grantedTo>>
 export type WorldQueue = NonNullable<WorldStatus['queue']>
 export type WorldDeploymentStatus = z.output<typeof deployment>

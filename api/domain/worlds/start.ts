@@ -43,7 +43,7 @@ export const captureRun = (row: Captured, { runId, startedAt }: { runId: string;
 
 type Requested = Pick<CapturedRun, 'image' | 'profile' | 'strategy'>
 
-/** Why a start is not allowed. */
+/** The reason for which a start is not allowed. */
 export type StartRefusal = { readonly code: 'image_not_allowed' | 'size_not_allowed'; readonly message: string }
 
 /**

@@ -112,7 +112,7 @@ export const worlds = pgTable(
     granted: jsonb().$type<CapturedRun>(),
     /** The time since which a start with kubectl waits for room or for its rate, or null. */
     waitsSince: instant(),
-    /** What that start waits for, as a sentence. */
+    /** The reason for which that start waits, as a sentence. */
     waitsFor: text(),
     /** The time before which that start is not tried again, if its rate is the reason. */
     waitsUntil: instant(),

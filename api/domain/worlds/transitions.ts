@@ -3,7 +3,7 @@ import { toRunSettings } from './settings.ts'
 import { captureRun } from './start.ts'
 import type { WorldRow } from './table.ts'
 
-/** What a start waits for, as a sentence, and the time until it can be tried again, if that is known. */
+/** The reason for which a start waits, as a sentence, and the time until it can be tried again, if that is known. */
 export type Wait = { readonly message: string; readonly delayMs?: number }
 
 /** The columns of a world that waits for nothing. */

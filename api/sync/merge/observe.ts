@@ -32,7 +32,7 @@ export type WorldEdit = {
   readonly spec: WorldSpec
   /** Another state than the row's: a start or a stop with kubectl. */
   readonly state?: WorldState
-  /** What a start waits for. */
+  /** The reason for which a start waits. */
   readonly wait?: Wait
   /** The build of a start. */
   readonly build?: WorldRow['resolvedBuild']

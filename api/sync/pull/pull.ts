@@ -48,7 +48,7 @@ export type Outcome = {
   readonly needsRival?: true
   /** A sentence for each edit that was refused now. */
   readonly reasons?: readonly string[]
-  /** What the condition Synced shows. */
+  /** The cause of the state of the condition Synced. */
   readonly shown?: Shown
   /** The id of the world, if the name of the resource is not the id of its row. */
   readonly worldId?: string | undefined

@@ -27,7 +27,7 @@ export const shownState = (
   worldId: row.resourceName === row.id ? undefined : worldId,
 })
 
-/** What the row of a resource disagrees with: an edit that was refused, or a start that waits. */
+/** The causes for which Synced is False: an edit that was refused, or a start that waits. */
 export type Shown = { readonly refusal: Refusal | null; readonly waitsFor?: string | null | undefined }
 
 /** The reason of a refused edit that is not put back. */
