@@ -31,8 +31,8 @@ export type Sides<Spec> = {
   readonly unreadable: readonly UnreadableField[]
 }
 
-/** The revision has its own rule: it is never merged. */
-const revisionPointer = '/revision'
+/** The fields that are never merged: the revision has its own rule, and only the API writes the grant. */
+const unmergedPointers = ['/revision', '/granted']
 
 /**
  * Merges the edits of a live resource into its row, leaf by leaf. A leaf that only the resource changed is adopted, unless a
@@ -80,7 +80,7 @@ const compare = <Spec extends object>({ base, row, live, unreadable }: Sides<Spe
   const edited: string[] = []
   const overruled: string[] = []
   for (const pointer of new Set([...before.keys(), ...theirs.keys()])) {
-    if (pointer === revisionPointer || hidden.some((field) => covers(field, pointer))) continue
+    if ([...unmergedPointers, ...hidden].some((field) => covers(field, pointer))) continue
     const [was, own, now] = [before.get(pointer), ours.get(pointer), theirs.get(pointer)]
     if (isDeepStrictEqual(now, was) || isDeepStrictEqual(now, own)) continue
     if (isDeepStrictEqual(own, was)) edited.push(pointer)
