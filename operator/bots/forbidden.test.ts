@@ -15,11 +15,12 @@ test.each([
   expect(createdIndexes(planned)).toEqual([])
   expect(planned.status.conditions?.find(({ type }) => type === 'Degraded')?.reason).toBe('SizeNotAllowed')
   expect(planned.status.message).toContain(message)
-  expect(planned.requeueAfterMs).toBe(15_000)
 })
 
-test('bots of the size of the scaling profile are created, and no bots below unreadable limits', () => {
+test('bots of the size of the scaling profile are created, whatever the limits of the namespace say', () => {
   const largest = bots({ cpu: '0.5', memory: '2Gi' })
   expect(createdIndexes(planFor({ bots: largest }))).toEqual([0, 1])
-  expect(createdIndexes(planFor({ bots: largest, policy: { isInvalid: true } }))).toEqual([])
+  expect(createdIndexes(planFor({ bots: largest, policy: { isInvalid: true } }))).toEqual([0, 1])
+  const limits = { maxWorldCapacity: 0, maxRunningCapacity: 0, maxBotCpu: 0, maxBotMemory: 0 }
+  expect(createdIndexes(planFor({ bots: largest, policy: { limits } }))).toEqual([0, 1])
 })

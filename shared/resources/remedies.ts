@@ -1,8 +1,6 @@
 /** The remedy for trouble that a tenant cannot resolve. */
 export const askOperator = 'Ask the platform operator.'
 const checkLog = 'Check the log of the server.'
-const botTotals =
-  'Lower the count or the size of the bots, delete other bots, or ask the platform operator to raise the limit.'
 
 /** Remedies for the trouble that a condition names, for tenants, by the reason of the condition. */
 export const remedies = {
@@ -16,8 +14,6 @@ export const remedies = {
   ImageNotAllowed: 'Use an image of an allowed registry, or ask the platform operator to allow its registry.',
   ImagePullFailed: 'Check the image of the build, and that its registry can be reached.',
   LimitReached: 'Stop another world, or ask the platform operator to raise the limit.',
-  MaxBotCpu: botTotals,
-  MaxBotMemory: botTotals,
   MaxBotsPerWorld: 'Lower the count, or choose a larger scaling profile for the world.',
   NamespaceTerminating: askOperator,
   NodeLost: 'Wait. The server or bot is replaced.',

@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { observedEvents } from '#api/domain/bots/events/changes.ts'
 import { recordBotEvents } from '#api/domain/bots/events/service.ts'
-import { countLiveBots, sumLiveBots } from '#api/domain/bots/live/service.ts'
+import { countLiveBots, sumBots } from '#api/domain/bots/live/service.ts'
 import { type BotRow, botDeployments } from '#api/domain/bots/table.ts'
 import { lockLimits } from '#api/domain/organizations/service.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
@@ -91,7 +91,7 @@ const readBotFacts = async (deps: PullDeps, tx: Transaction, row: BotRow): Promi
   return {
     otherBots: await countLiveBots(tx, worldId, id),
     profile: await readProfile(deps, tx, worldId),
-    otherUse: await sumLiveBots(tx, { organizationId, except: id }),
+    otherUse: await sumBots(tx, { organizationId, except: id }),
     limits,
   }
 }

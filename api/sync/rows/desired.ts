@@ -122,16 +122,27 @@ const grantOf = (row: PushedWorld): GrantedRun | undefined => {
   return { ...granted, uid, organizationId, projectId, worldId }
 }
 
-/** Returns the canonical spec of a bot deployment's row. */
-export const desiredBotSpec = (row: BotRow): BotDeploymentSpec =>
-  botDeploymentSpecSchema.parse({
+/** Returns the canonical spec of a bot deployment's row. It grants the row's bots to the resource, once its uid is known. */
+export const desiredBotSpec = (row: BotRow): BotDeploymentSpec => {
+  const { count, cpu, memory, args } = row
+  return botDeploymentSpecSchema.parse({
     worldName: row.worldName,
     description: row.description,
-    count: row.count,
-    cpu: row.cpu,
-    memory: row.memory,
-    args: row.args,
+    count,
+    cpu,
+    memory,
+    args,
     ...(row.durationMinutes === null ? {} : { durationMinutes: row.durationMinutes }),
     revision: row.revision,
     metadata: row.metadata,
+    ...(row.resourceUid === null ? {} : { granted: { ...grantTo(row, row.resourceUid), count, cpu, memory, args } }),
   })
+}
+
+const grantTo = ({ id, organizationId, projectId, worldId }: BotRow, uid: string) => ({
+  uid,
+  organizationId,
+  projectId,
+  worldId,
+  botDeploymentId: id,
+})

@@ -2,7 +2,7 @@ import { and, count, eq, gt, inArray, isNotNull, isNull, type SQL, sql } from 'd
 import { authoriseCall } from '#api/domain/access/authorise.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
-import { sumLiveBots } from '#api/domain/bots/live/service.ts'
+import { sumBots } from '#api/domain/bots/live/service.ts'
 import { checkBotSize } from '#api/domain/bots/service.ts'
 import { botDeployments } from '#api/domain/bots/table.ts'
 import type { DeletedWorld } from '#api/domain/deletion/schema.ts'
@@ -280,6 +280,6 @@ const checkBots = async (
     for (const size of bots.filter(({ worldId: id }) => id === row.id)) checkBotSize(ctx, row, size)
   }
   const own = sumBotUse(bots.map((each) => useOfBots(each, each.count)))
-  const excess = explainBotUse({ own, before: noBotUse, others: await sumLiveBots(tx, ctx) }, limits)
+  const excess = explainBotUse({ own, before: noBotUse, others: await sumBots(tx, ctx) }, limits)
   if (excess !== undefined) throw new Problem('limit_reached', excess)
 }
