@@ -76,6 +76,14 @@ const aNamespace = async () => {
     restore: () => call('POST', `${path}restore/`),
     purge: () => call('POST', `${path}purge/`),
     becomesClosed: () => eventually('the namespace is closed', isClosed),
+    /** Makes the API check the namespace. One check may have begun before, so the second one counts. */
+    isChecked: async () => {
+      for (const note of ['first', 'second']) {
+        const count = await checked()
+        cluster.kubectl('annotate', '--overwrite', 'namespace', namespace, `orrery.dev/note=${note}`)
+        await eventually('the namespace is checked', async () => (await checked()) > count)
+      }
+    },
     losesRoles: () => eventually('its roles are gone', async () => bindings() === 0, { timeoutMs: 30_000 }),
   }
 }
@@ -184,12 +192,7 @@ test('a pod in a closed namespace keeps the roles', async () => {
   })
   await own.delete()
   await cluster.world(own.namespace, own.world).isGone()
-  // One check may have begun before the World was gone.
-  for (const note of ['first', 'second']) {
-    const before = await checked()
-    cluster.kubectl('annotate', '--overwrite', 'namespace', own.namespace, `orrery.dev/note=${note}`)
-    await eventually('the namespace is checked', async () => (await checked()) > before)
-  }
+  await own.isChecked()
   expect(own.bindings()).toBe(2)
   await cluster.pods.delete({ namespace: own.namespace, name: 'left' }, { gracePeriodSeconds: 0 })
   await own.losesRoles()
@@ -222,7 +225,7 @@ test('the mark follows the row, also when another client changes it and without 
   await eventually('the namespace is open', async () => !(await own.isClosed()) && own.bindings() === 2)
 })
 
-test('an organization that the database does not know is listed, and its namespace is not closed', async () => {
+test('an organization that the database does not know is listed, and its namespace is not closed, with Worlds or without', async () => {
   const own = await aNamespace()
   const { organizationId } = own.tenant.scope
   await api.stop()
@@ -233,6 +236,9 @@ test('an organization that the database does not know is listed, and its namespa
   }
   api = await startOwnApi()
   await isListed(own.namespace, own.world, /neither it nor its organization has a row/)
+  expect([await own.isClosed(), own.bindings()]).toEqual([false, 2])
+  await cluster.removeLeftovers()
+  await own.isChecked()
   expect([await own.isClosed(), own.bindings()]).toEqual([false, 2])
 })
 
