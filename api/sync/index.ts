@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import type { Limits } from '#api/domain/access/limits.ts'
-import { readLimits } from '#api/domain/organizations/limits/service.ts'
+import { readTenancy } from '#api/domain/organizations/limits/service.ts'
 import type { ClusterDirectory } from '#api/domain/worlds/place.ts'
 import { beginsWithReads, type Database } from '#api/platform/database/client.ts'
 import type { ClusterLogs } from '#api/platform/logs/clusterLogs.ts'
@@ -99,7 +99,7 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
     network: { publicUrl: config.publicUrl, apiPort: config.port, ...config.network },
     profiles: options.profiles,
     users: config.clusterUsers,
-    readLimits: (organizationId) => readLimits(db, config.limits, organizationId),
+    readTenancy: (organizationId) => readTenancy(db, config.limits, organizationId),
     clock,
   })
   const events = createEvents(transport, { clock, log, metrics })
@@ -145,7 +145,8 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
 
   const election = { db, databaseUrl: config.database.url, cluster, clock, log }
   void logDefinitionProblems(pullDeps.definitions, log)
-  const repair = { clients, resources: [worlds, bots], namespaces, clock, log, metrics }
+  const pods = createClient(transport, podResource)
+  const repair = { clients, resources: [worlds, bots], pods, namespaces, clock, log, metrics }
   const { namespacePrefix } = config
   const pulling = whileLeader({ ...election, signal: stop.signal }, ({ signal: leading, transaction }) =>
     whileAccepted(gate, clock, leading, async (signal) => {
@@ -195,6 +196,8 @@ const createEvents = (
     log,
     metrics: metrics.events,
   })
+
+const podResource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' }
 
 const namespaceClients = (transport: Transport): NamespaceClients => {
   const core = { group: '', version: 'v1' }

@@ -16,7 +16,9 @@ const policy = {
 }
 
 test('a policy is read from its annotations as it was written', () => {
-  expect(readPolicy({ annotations: toPolicyAnnotations(policy) })).toEqual(policy)
+  expect(readPolicy({ annotations: toPolicyAnnotations({ ...policy, isClosed: false }) })).toEqual(policy)
+  const closed = { ...policy, isClosed: true }
+  expect(readPolicy({ annotations: toPolicyAnnotations(closed) })).toEqual(closed)
 })
 
 test('limits that an older API wrote have no maximum of node ports, load balancers and bots', () => {

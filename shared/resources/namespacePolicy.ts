@@ -49,14 +49,15 @@ export type NamespacePolicy = {
   readonly isInvalid?: true
 }
 
-/** Returns the annotations of a policy. */
+/** Returns the annotations of a policy. An organization that is not deleted has the mark "false". */
 export const toPolicyAnnotations = (
-  policy: Required<Omit<NamespacePolicy, 'isInvalid' | 'organization' | 'isClosed'>>,
+  policy: Required<Omit<NamespacePolicy, 'isInvalid' | 'organization' | 'isClosed'>> & { readonly isClosed: boolean },
 ): Record<string, string> => ({
   [policyAnnotations.limits]: JSON.stringify(limitsSchema.parse(policy.limits)),
   [policyAnnotations.imageRegistries]: policy.imageRegistries.join(','),
   [policyAnnotations.imagePullSecrets]: policy.imagePullSecrets.join(','),
   [policyAnnotations.serviceAccount]: policy.serviceAccount,
+  [policyAnnotations.closed]: String(policy.isClosed),
 })
 
 /** Reads the policy of a namespace. It never throws. */

@@ -46,6 +46,7 @@ export type TroubleReason = keyof typeof remedies
 const adoptionRemedies = {
   LimitReached: 'Delete another one, choose a smaller size, or ask the platform operator to raise the limit.',
   NotAdopted: 'Change the resource to values that are allowed.',
+  OrganizationDeleted: 'Ask the platform operator to restore the organization, or delete the resource.',
   ProjectNotFound: 'Correct the project label of the resource, or remove it.',
   WorldNotFound: 'Wait for the adoption of the World, or create it.',
 } as const

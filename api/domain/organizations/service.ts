@@ -96,15 +96,25 @@ export const patchLimits = async (ctx: Context, changes: PatchLimits): Promise<L
   const limits = sql`${organizations.limits} || ${JSON.stringify(changes)}::jsonb`
   const row = await ctx.db.transaction(async (tx) => {
     const changed = await updateIn(tx, ctx, { limits })
-    const { id, revision } = changed
-    const { traceparent } = ctx
-    const marks = ctx.clusterNames().map((cluster) => ({ id: organizationMark(id, cluster), revision, traceparent }))
-    await markAllDirty(tx, 'organization', marks)
+    await markOrganization(ctx, tx, changed)
     return changed
   })
   ctx.wakeSync()
   return limitsOf(ctx.defaultLimits, row)
 }
+
+/** Marks an organization dirty in each cluster, so that its limits and the state of its row reach its namespaces. */
+export const markOrganization = (
+  { clusterNames, traceparent }: Pick<Context, 'clusterNames' | 'traceparent'>,
+  tx: Transaction,
+  { id, revision }: Pick<OrganizationRow, 'id' | 'revision'>,
+): Promise<void> =>
+  markAllDirty(
+    tx,
+    'organization',
+    clusterNames().map((cluster) => ({ id: organizationMark(id, cluster), revision })),
+    traceparent,
+  )
 
 /** Returns the limits of the organization of the headers. Locks its row until the transaction ends. */
 export const lockLimits = async (

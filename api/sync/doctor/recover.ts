@@ -10,7 +10,7 @@ import { readObject } from '#api/sync/clusters/deletionCause.ts'
 import { insertNewBots } from '#api/sync/pull/newBots.ts'
 import { NotAdopted } from '#api/sync/pull/newResource.ts'
 import { insertNewWorld, type NewWorldDeps } from '#api/sync/pull/newWorld.ts'
-import { ownsNamespace } from '#api/sync/pull/ownership.ts'
+import { readOwner } from '#api/sync/pull/ownership.ts'
 import { desiredBotSpec, desiredSpec } from '#api/sync/rows/desired.ts'
 import { organizationOf } from '#api/sync/rows/identity.ts'
 import { findRowId, lockSynced, type SyncedRow } from '#api/sync/rows/synced.ts'
@@ -70,7 +70,7 @@ const recordRecovery = (
 export const removeOrphan = async (deps: RecoveryDeps, finding: Finding): Promise<void> => {
   const { namespace, name, uid } = finding
   const organizationId = organizationOf(deps.namespacePrefix, namespace) ?? ''
-  if (!(await ownsNamespace(deps.db, deps.namespacePrefix, namespace))) {
+  if ((await readOwner(deps.db, deps.namespacePrefix, namespace)) === 'unknown') {
     throw new Error('Its organization has no row. Adopt it, and delete the organization over REST.')
   }
   await deps.db.transaction(async (tx) => {

@@ -10,8 +10,16 @@ import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import type { Readable } from '#shared/resources/read.ts'
 import { type AdoptedChange, recordAdoptedChange } from './auditTrail.ts'
 import { deleteUnclaimed } from './gone.ts'
-import { explainNotAdopted, hasApiMarks, isNewResource, NotAdopted, refuseRivalId, tryAdoption } from './newResource.ts'
-import { ownsNamespace } from './ownership.ts'
+import {
+  explainNotAdopted,
+  hasApiMarks,
+  isNewResource,
+  NotAdopted,
+  organizationDeleted,
+  refuseRivalId,
+  tryAdoption,
+} from './newResource.ts'
+import { readOwner } from './ownership.ts'
 import type { ApplyObservation, Facts, Outcome } from './pull.ts'
 import type { PullDeps } from './pullDeps.ts'
 
@@ -114,7 +122,9 @@ const adopt = async <Live extends Resource, R extends Row, Verdict extends Verdi
   const { kind } = steps
   const organizationId = organizationOf(deps.namespacePrefix, live.metadata.namespace)
   if (organizationId === undefined || !isNewResource(live)) return undefined
-  if (!(await ownsNamespace(tx, deps.namespacePrefix, live.metadata.namespace))) return undefined
+  const owner = await readOwner(tx, deps.namespacePrefix, live.metadata.namespace)
+  if (owner === 'unknown') return undefined
+  if (owner === 'deleted') return { notAdopted: organizationDeleted }
   if (editor === undefined) return { needsOwnership: true, needsRival: true }
   const { resource, unreadable } = steps.read(live)
   const result = await tryAdoption(() =>

@@ -6,7 +6,7 @@ import type { Kind } from '#api/sync/rows/synced.ts'
 import { isId } from '#shared/ids.ts'
 import type { Client } from '#shared/kube/client.ts'
 import type { Result } from '#shared/kube/controller.ts'
-import { isNotFound } from '#shared/kube/errors.ts'
+import { isForbidden, isNotFound } from '#shared/kube/errors.ts'
 import { type KubeObject, type ObjectMeta, objectKey } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import { apiFinalizer } from '#shared/resources/group.ts'
@@ -15,7 +15,7 @@ import { readEditor } from './auditTrail.ts'
 import type { FindingCause } from './findings.ts'
 import { pullGone } from './gone.ts'
 import { hasApiMarks } from './newResource.ts'
-import { ownsNamespace } from './ownership.ts'
+import { readOwner } from './ownership.ts'
 import type { PullDeps } from './pullDeps.ts'
 import {
   findSyncedChange,
@@ -209,12 +209,13 @@ const findFinding = async (
   if (outcome?.orphan) return 'Orphan'
   const { deletionTimestamp, namespace } = live.metadata
   const organizationId = organizationOf(deps.namespacePrefix, namespace)
-  if (outcome !== undefined || organizationId === undefined || !hasApiMarks(live)) return undefined
-  if (await ownsNamespace(deps.db, deps.namespacePrefix, namespace)) {
-    return deletionTimestamp === undefined ? 'Orphan' : undefined
-  }
+  if (organizationId === undefined || !isId('organization', organizationId)) return undefined
+  if (outcome !== undefined && !outcome.notAdopted) return undefined
+  const owner = await readOwner(deps.db, deps.namespacePrefix, namespace)
+  if (owner === 'deleted') return 'DeletedOrganization'
   // A deleted one is reported too: without the organization, no one removes its finalizer.
-  return isId('organization', organizationId) ? 'LostOrganization' : undefined
+  if (owner === 'unknown') return 'LostOrganization'
+  return outcome === undefined && hasApiMarks(live) && deletionTimestamp === undefined ? 'Orphan' : undefined
 }
 
 /** Deletes a leftover, so that the world has no second server. */
@@ -237,7 +238,10 @@ const reportNotAdopted = async <T extends WithStatus>(
   const state = findSyncedChange(live, wanted)
   if (state !== undefined) {
     recordNotAdopted(deps.events, live, state)
-    await writeSynced(client, live, { state }, deps.clock)
+    await writeSynced(client, live, { state }, deps.clock).catch((error: unknown) => {
+      // The API has no rights left in a closed namespace that was empty.
+      if (!isForbidden(error)) throw error
+    })
   }
   return { requeueAfterMs: adoptionRetryMs }
 }
@@ -248,7 +252,8 @@ const reportNotAdopted = async <T extends WithStatus>(
  */
 const releaseWithoutRow = async <T extends KubeObject>(deps: PullDeps, live: T, client: Client<T>): Promise<void> => {
   if (live.metadata.deletionTimestamp === undefined || !live.metadata.finalizers?.includes(apiFinalizer)) return
-  if (await ownsNamespace(deps.db, deps.namespacePrefix, live.metadata.namespace)) await release(deps, live, client)
+  const owner = await readOwner(deps.db, deps.namespacePrefix, live.metadata.namespace)
+  if (owner !== 'unknown') await release(deps, live, client)
 }
 
 const release = async <T extends KubeObject>(deps: PullDeps, live: T, client: Client<T>): Promise<void> => {

@@ -280,11 +280,11 @@ type Target<T, Row, Spec> = {
   readonly merge: (live: T) => Promise<void>
 }
 
-/** Applies an organization's limits to its namespace. */
+/** Applies an organization's limits to its namespace, or the mark that it is deleted. */
 const pushOrganization = async (deps: PushDeps, { claimed }: Claim): Promise<undefined> => {
   const organization = organizationOfMark(claimed.id)
   await deps.namespaces.update(organization)
-  deps.log.info({ organization }, 'push: applied limits')
+  deps.log.info({ organization }, 'push: applied the limits and the state of an organization')
 }
 
 const pushers = { world: pushWorld, bot: pushBots, organization: pushOrganization } as const
@@ -405,7 +405,7 @@ const referenceOf = (deps: PushDeps, row: SyncedRow) => ({
   name: row.resourceName,
 })
 
-/** Deletes the resource, or deletes the row if the resource no longer exists. */
+/** Deletes the resource, or deletes the row if the resource no longer exists. A deleted organization ends pauses. */
 const remove = async <T extends KubeObject>(
   deps: PushDeps,
   kind: Kind,
@@ -415,7 +415,7 @@ const remove = async <T extends KubeObject>(
   const reference = referenceOf(deps, row)
   try {
     const live = await client.get(reference)
-    if (isPaused(live)) return pausedPollMs
+    if (isPaused(live) && (await deps.namespaces.stateOf(row.organizationId)) !== 'deleted') return pausedPollMs
     const { metadata } = live
     // A resource that kubectl created is replaced by another world, whose row is another one.
     if (isReplaced(row, metadata)) return await finishRemoval(deps, kind, row)

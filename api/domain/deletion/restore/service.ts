@@ -7,7 +7,7 @@ import { checkBotSize } from '#api/domain/bots/service.ts'
 import { botDeployments } from '#api/domain/bots/table.ts'
 import type { DeletedWorld } from '#api/domain/deletion/schema.ts'
 import { restoreDocuments } from '#api/domain/documents/cleanup/service.ts'
-import { lockLimits } from '#api/domain/organizations/service.ts'
+import { lockLimits, markOrganization } from '#api/domain/organizations/service.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
 import { lockProject } from '#api/domain/projects/service.ts'
 import { projects } from '#api/domain/projects/table.ts'
@@ -88,9 +88,10 @@ export const restoreOrganization = async (ctx: Context): Promise<void> => {
       .where(and(eq(organizations.id, organizationId), gt(organizations.purgeAt, now)))
       .for('update')
     if (row?.deletingAt == null) throw notFound()
+    const revision = row.revision + 1
     await tx
       .update(organizations)
-      .set({ deletingAt: null, purgeAt: null, revision: row.revision + 1 })
+      .set({ deletingAt: null, purgeAt: null, revision })
       .where(eq(organizations.id, organizationId))
     const deleted = await tx
       .select()
@@ -98,6 +99,7 @@ export const restoreOrganization = async (ctx: Context): Promise<void> => {
       .where(and(eq(projects.organizationId, organizationId), eq(projects.deletingAt, row.deletingAt)))
       .for('update')
     await restoreProjects(ctx, tx, deleted)
+    await markOrganization(ctx, tx, { id: organizationId, revision })
   })
   ctx.wakeSync()
 }
