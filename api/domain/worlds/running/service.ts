@@ -1,6 +1,5 @@
-import { and, eq, ne, sql } from 'drizzle-orm'
-import type { Database, Transaction } from '#api/platform/database/client.ts'
-import { prepared } from '#api/platform/database/prepared.ts'
+import { sql } from 'drizzle-orm'
+import { type Database, query, type Transaction } from '#api/platform/database/client.ts'
 import { nodePortsPerService, type RunUse } from '#shared/domain/runUse.ts'
 import { deployments, whereOpen } from '../table.ts'
 
@@ -12,26 +11,18 @@ export const sumRunning = async (
   tx: Transaction | Database,
   { organizationId, exceptId }: { organizationId: string; exceptId?: string },
 ): Promise<RunUse> => {
-  // No world has an empty id.
-  const [running] = await sumQuery(tx).execute({ organizationId, exceptId: exceptId ?? '' })
-  const { capacity = 0, services = 0, loadBalancers = 0 } = running ?? {}
-  return { capacity, nodePorts: services * nodePortsPerService, loadBalancers }
+  // Plain SQL, because each start sums while others wait for its lock. No world has an empty id.
+  const [sums] = await query<Sums>(
+    tx,
+    sql`
+      select coalesce(sum(capacity), 0)::int as capacity,
+        (count(*) filter (where strategy in ('NodePort', 'LoadBalancer')))::int as services,
+        (count(*) filter (where strategy = 'LoadBalancer'))::int as balancers
+      from ${deployments}
+      where organization_id = ${organizationId} and ${whereOpen(deployments)} and world_id <> ${exceptId ?? ''}`,
+  )
+  const { capacity = 0, services = 0, balancers = 0 } = sums ?? {}
+  return { capacity, nodePorts: services * nodePortsPerService, loadBalancers: balancers }
 }
 
-const sumQuery = prepared((db) =>
-  db
-    .select({
-      capacity: sql<number>`coalesce(sum(${deployments.capacity}), 0)::int`,
-      services: sql<number>`count(*) filter (where ${deployments.strategy} in ('NodePort', 'LoadBalancer'))::int`,
-      loadBalancers: sql<number>`count(*) filter (where ${deployments.strategy} = 'LoadBalancer')::int`,
-    })
-    .from(deployments)
-    .where(
-      and(
-        eq(deployments.organizationId, sql.placeholder('organizationId')),
-        whereOpen(deployments),
-        ne(deployments.worldId, sql.placeholder('exceptId')),
-      ),
-    )
-    .prepare('running_sum'),
-)
+type Sums = { readonly capacity: number; readonly services: number; readonly balancers: number }
