@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, inArray, isNull, type Placeholder, type SQL, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, inArray, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
 import { resolveBuild } from '#api/domain/builds/service.ts'
@@ -8,7 +8,6 @@ import { lockProject } from '#api/domain/projects/service.ts'
 import { beginsWithReads, type Transaction } from '#api/platform/database/client.ts'
 import { countPresentAndKept } from '#api/platform/database/columns.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
-import { prepared } from '#api/platform/database/prepared.ts'
 import { readPage } from '#api/platform/database/readPage.ts'
 import { checkIfMatch } from '#api/platform/http/entityTag.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
@@ -19,7 +18,7 @@ import { isRunning } from '#shared/domain/phases.ts'
 import type { DeploymentStatus } from '#shared/enumerations.ts'
 import type { CapturedRun } from '#shared/resources/world.ts'
 import type { ScalingProfileName } from '#shared/scalingProfiles.ts'
-import { updateColumns } from './columns/service.ts'
+import { lockWorldRow, updateColumns } from './columns/service.ts'
 import { buildWorldRows } from './create.ts'
 import { startEvent, stopEvent } from './events/changes.ts'
 import { recordWorldEvents } from './events/service.ts'
@@ -62,12 +61,10 @@ export const createWorld = async (
   return created
 }
 
-type Value = string | Placeholder
-
 /** Selects a world of the scope that is not deleted. */
 export const whereWorld = (
-  { organizationId, projectId }: { readonly organizationId: Value; readonly projectId: Value },
-  worldId: Value,
+  { organizationId, projectId }: Pick<Context, 'organizationId' | 'projectId'>,
+  worldId: string,
 ): SQL | undefined =>
   and(
     eq(worlds.organizationId, organizationId),
@@ -75,9 +72,6 @@ export const whereWorld = (
     eq(worlds.id, worldId),
     isNull(worlds.deletingAt),
   )
-
-/** The scope as parameters of a prepared query. */
-const placeholders = { organizationId: sql.placeholder('organizationId'), projectId: sql.placeholder('projectId') }
 
 /** Changes a world. Settings of a run take effect at the next start, and the status message names the pending ones. */
 export const patchWorld = async (
@@ -180,15 +174,6 @@ export const listDeployments = async (
   return { ...next, items: items.map((row) => presentDeployment(row, ctx.publicUrl)) }
 }
 
-const lockQuery = prepared((db) =>
-  db
-    .select()
-    .from(worlds)
-    .where(whereWorld(placeholders, sql.placeholder('worldId')))
-    .for('update')
-    .prepare('locked_world'),
-)
-
 /** A change of a world: the columns to set, and the queries that run in the same round trip. */
 type WorldChange = {
   readonly columns: Partial<WorldRow> & { revision: number }
@@ -207,7 +192,10 @@ const updateWorld = async (
   const nowMs = ctx.clock.now()
   const before = await ctx.db.transaction(async (tx) => {
     const { organizationId, projectId } = ctx
-    const [row] = await lockQuery(tx).execute({ organizationId, projectId, worldId })
+    const row = await lockWorldRow(
+      tx,
+      sql`organization_id = ${organizationId} and project_id = ${projectId} and id = ${worldId} and deleting_at is null`,
+    )
     if (row === undefined) throw notFound()
     const change = await decide(tx, row, new Date(nowMs))
     if (change === undefined) return row

@@ -1,5 +1,5 @@
 import { and, eq, isNotNull, isNull, lte, or, sql } from 'drizzle-orm'
-import { readLimits } from '#api/domain/organizations/limits/service.ts'
+import { readTenancy } from '#api/domain/organizations/limits/service.ts'
 import { updateColumns } from '#api/domain/worlds/columns/service.ts'
 import { startEvent, stopEvent } from '#api/domain/worlds/events/changes.ts'
 import { recordWorldEvents } from '#api/domain/worlds/events/service.ts'
@@ -53,8 +53,9 @@ const readWaiting = ({ db, cluster, clock }: PullDeps): Promise<Waiting[]> => {
 
 /** Tries those that have room by a first look, which locks nothing. */
 const startThoseOf = async (deps: PullDeps, organizationId: string, waiting: readonly Waiting[]): Promise<void> => {
-  const limits = await readLimits(deps.db, deps.defaultLimits, organizationId)
-  if (limits === undefined) return
+  const tenancy = await readTenancy(deps.db, deps.defaultLimits, organizationId)
+  if (tenancy === undefined || tenancy.isDeleted) return
+  const { limits } = tenancy
   let others = await sumRunning(deps.db, { organizationId })
   for (const { id, networking } of waiting) {
     const { strategy, scaling } = networking

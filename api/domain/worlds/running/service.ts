@@ -1,6 +1,5 @@
-import { and, desc, eq, gt, ne, sql } from 'drizzle-orm'
-import type { Database, Transaction } from '#api/platform/database/client.ts'
-import { prepared } from '#api/platform/database/prepared.ts'
+import { sql } from 'drizzle-orm'
+import { type Database, query, type Transaction } from '#api/platform/database/client.ts'
 import { nodePortsPerService, type RunUse } from '#shared/domain/runUse.ts'
 import { startWindowMs } from '../start.ts'
 import { deployments, whereOpen } from '../table.ts'
@@ -13,11 +12,21 @@ export const sumRunning = async (
   tx: Transaction | Database,
   { organizationId, exceptId }: { organizationId: string; exceptId?: string },
 ): Promise<RunUse> => {
-  // No world has an empty id.
-  const [running] = await sumQuery(tx).execute({ organizationId, exceptId: exceptId ?? '' })
-  const { capacity = 0, services = 0, loadBalancers = 0 } = running ?? {}
-  return { capacity, nodePorts: services * nodePortsPerService, loadBalancers }
+  // Plain SQL, because each start sums while others wait for its lock. No world has an empty id.
+  const [sums] = await query<Sums>(
+    tx,
+    sql`
+      select coalesce(sum(capacity), 0)::int as capacity,
+        (count(*) filter (where strategy in ('NodePort', 'LoadBalancer')))::int as services,
+        (count(*) filter (where strategy = 'LoadBalancer'))::int as balancers
+      from ${deployments}
+      where organization_id = ${organizationId} and ${whereOpen(deployments)} and world_id <> ${exceptId ?? ''}`,
+  )
+  const { capacity = 0, services = 0, balancers = 0 } = sums ?? {}
+  return { capacity, nodePorts: services * nodePortsPerService, loadBalancers: balancers }
 }
+
+type Sums = { readonly capacity: number; readonly services: number; readonly balancers: number }
 
 /** The highest rate of starts that is checked, in starts per minute. A world keeps no more deployments. */
 const maxCheckedRate = 500
@@ -29,32 +38,15 @@ export const readRecentStarts = async (
   { startsPerMinute, now }: { startsPerMinute: number; now: Date },
 ): Promise<number[]> => {
   if (startsPerMinute > maxCheckedRate) return []
-  const { createdAt, runId } = deployments
-  const since = new Date(now.getTime() - startWindowMs)
-  const rows = await tx
-    .select({ createdAt })
-    .from(deployments)
-    .where(and(eq(deployments.worldId, worldId), gt(createdAt, since), ne(runId, exceptRunId)))
-    .orderBy(desc(createdAt))
-    .limit(2 * Math.ceil(startsPerMinute))
-    .execute()
-  return rows.map((row) => row.createdAt.getTime()).reverse()
+  // Plain SQL, because each start reads them while others wait for its lock.
+  const rows = await query<{ readonly startMs: number }>(
+    tx,
+    sql`
+      select (extract(epoch from created_at) * 1000)::float8 as "startMs"
+      from ${deployments}
+      where world_id = ${worldId} and created_at > ${new Date(now.getTime() - startWindowMs)} and run_id <> ${exceptRunId}
+      order by created_at desc
+      limit ${2 * Math.ceil(startsPerMinute)}`,
+  )
+  return rows.map(({ startMs }) => startMs).reverse()
 }
-
-const sumQuery = prepared((db) =>
-  db
-    .select({
-      capacity: sql<number>`coalesce(sum(${deployments.capacity}), 0)::int`,
-      services: sql<number>`count(*) filter (where ${deployments.strategy} in ('NodePort', 'LoadBalancer'))::int`,
-      loadBalancers: sql<number>`count(*) filter (where ${deployments.strategy} = 'LoadBalancer')::int`,
-    })
-    .from(deployments)
-    .where(
-      and(
-        eq(deployments.organizationId, sql.placeholder('organizationId')),
-        whereOpen(deployments),
-        ne(deployments.worldId, sql.placeholder('exceptId')),
-      ),
-    )
-    .prepare('running_sum'),
-)
