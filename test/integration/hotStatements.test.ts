@@ -225,3 +225,26 @@ test('a report completes its deployment and ends older open ones of the world; o
   await report(world, { ...reported, id: ofOther })
   expect(await readDeployment(ofOther)).toEqual(stolen)
 })
+
+test('the end of a run is recorded once, and an exit code may follow once', async () => {
+  const world = await aWorld()
+  const id = await start(world)
+  const reported = { id, externalId: 'pod', status: 'Stopped', createdAt: now.toISOString() } as const
+  const end = { endedAt: now.toISOString(), endReason: 'Completed' }
+  await report(world, reported, end)
+  await report(world, reported, { endedAt: later.toISOString(), endReason: 'Stopped', exitCode: 0 })
+  await report(world, reported, { ...end, exitCode: 137 })
+  expect(await readDeployment(id)).toMatchObject({ endedAt: now, endReason: 'Completed', exitCode: 0 })
+})
+
+test('an earlier end that the operator reports replaces a stop that the API recorded, once', async () => {
+  const world = await aWorld()
+  const id = await start(world)
+  await inTransaction((tx) => endUnseen(tx, world.id, later))
+  const reported = { id, externalId: 'pod', status: 'Error', createdAt: now.toISOString() } as const
+  const end = { endedAt: now.toISOString(), endReason: 'RestartBudget' }
+  await report(world, reported, end)
+  expect(await readDeployment(id)).toMatchObject({ endedAt: now, endReason: 'RestartBudget' })
+  await report(world, reported, { endedAt: new Date(0).toISOString(), endReason: 'Expired' })
+  expect(await readDeployment(id)).toMatchObject({ endedAt: now, endReason: 'RestartBudget' })
+})
