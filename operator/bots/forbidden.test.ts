@@ -17,10 +17,6 @@ test.each([
   expect(planned.status.message).toContain(message)
 })
 
-test('bots of the size of the scaling profile are created, whatever the limits of the namespace say', () => {
-  const largest = bots({ cpu: '0.5', memory: '2Gi' })
-  expect(createdIndexes(planFor({ bots: largest }))).toEqual([0, 1])
-  expect(createdIndexes(planFor({ bots: largest, policy: { isInvalid: true } }))).toEqual([0, 1])
-  const limits = { maxWorldCapacity: 0, maxRunningCapacity: 0, maxBotCpu: 0, maxBotMemory: 0 }
-  expect(createdIndexes(planFor({ bots: largest, policy: { limits } }))).toEqual([0, 1])
+test('bots of the size of the scaling profile are created', () => {
+  expect(createdIndexes(planFor({ bots: bots({ cpu: '0.5', memory: '2Gi' }) }))).toEqual([0, 1])
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { at, runA, runB, startMs } from '#operator/testing/fixtures.ts'
 import { idOfUid } from '#shared/ids.ts'
 import { labels } from '#shared/resources/group.ts'
-import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
+import { type NamespacePolicy, readPolicy } from '#shared/resources/namespacePolicy.ts'
 import { changesOf } from '#shared/resources/testing/changes.ts'
 import { type World, type WorldRun, worldSpecSchema } from '#shared/resources/world.ts'
 import { worldEvents } from './events.ts'
@@ -65,8 +65,11 @@ describe('in the namespace of an organization a run begins', () => {
   )
 
   test('whatever the annotations of the namespace say about limits and registries', () => {
-    const limits = { maxWorldCapacity: 0, maxRunningCapacity: 0 }
-    const policy = { ...tenant, limits, imageRegistries: [] }
+    const annotations = {
+      'orrery.dev/limits': JSON.stringify({ maxWorldCapacity: 0, maxRunningCapacity: 0 }),
+      'orrery.dev/image-registries': '',
+    }
+    const policy = readPolicy({ annotations, labels: { [labels.organization]: tenant.organization } })
     const world = granted({ image: '10.0.0.1/server:1' })
     expect(verbs(planFor(world, undefined, startMs, runB, { policy }))).toEqual(['createPod'])
   })

@@ -9,9 +9,8 @@ import { readOwner } from '#api/sync/pull/ownership.ts'
 import { isId } from '#shared/ids.ts'
 import type { Client } from '#shared/kube/client.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
-import { withDefined } from '#shared/optional.ts'
 import { labels, namespaceOf } from '#shared/resources/group.ts'
-import { readPolicy } from '#shared/resources/namespacePolicy.ts'
+import { readRecordedLimits } from '#shared/resources/namespacePolicy.ts'
 
 type Deps = CommandAuthor & {
   readonly db: Database
@@ -65,8 +64,7 @@ const isMadeByApi = ({ metadata }: KubeObject, organizationId: string): boolean 
 
 /** Returns the limits of the namespace's annotations that differ from the defaults. */
 const recordedLimits = ({ metadata }: KubeObject, defaults: Limits): Partial<Limits> => {
-  const { limits, imageRegistries, imagePullSecrets } = readPolicy(metadata)
-  const recorded = Object.entries(withDefined({ ...limits, imageRegistries, imagePullSecrets }))
+  const recorded = Object.entries(readRecordedLimits(metadata))
   const known: Readonly<Record<string, unknown>> = defaults
   return Object.fromEntries(recorded.filter(([name, value]) => !isDeepStrictEqual(value, known[name])))
 }
