@@ -214,7 +214,7 @@ test('all bots of a closed namespace stop, also paused ones', async () => {
 })
 
 test('bots that have ended with their world count in the limits, because its next run starts them', async () => {
-  const { call, path, worldId, namespace, bots, start } = await anActiveWorld()
+  const { call, path, worldId, bots, start } = await anActiveWorld()
   expect((await call('POST', `/api/worlds/${worldId}/stop/`)).status).toBe(200)
   await bots.are([])
   await eventually('they are Stopped', async () => {
