@@ -11,7 +11,7 @@ type Observed = Pick<WorldRow, 'phase' | 'address' | 'conditions'>
 export const observedEvents = (
   before: Observed,
   after: Observed,
-  run: Pick<WorldRun, 'endReason' | 'endMessage'> | undefined,
+  run: Pick<WorldRun, 'endReason' | 'endMessage' | 'dismissed'> | undefined,
 ): EventDraft[] => {
   const events = [...endEvents(before, after, run), ...readyEvents(before, after)]
   return [...events, ...troubleEvents(before.conditions, after.conditions, events)]
@@ -34,6 +34,8 @@ export const stopEvent = (): EventDraft => normalEvent('Stopped', runEndMessages
 const endEvents = (before: Observed, { phase }: Observed, run: Parameters<typeof observedEvents>[2]): EventDraft[] => {
   const state = lastRunIn[phase]
   if (phase === before.phase || (state !== 'ended' && state !== 'failed')) return []
+  // A stop after the end, which has an event of its own.
+  if (run?.dismissed) return []
   const reason = run?.endReason ?? 'Stopped'
   const message = run?.endMessage || runEndMessages[reason]
   return [state === 'failed' ? warningEvent(reason, message) : normalEvent(reason, message)]
