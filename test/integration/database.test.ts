@@ -1,10 +1,10 @@
-import { sql } from 'drizzle-orm'
+import { getTableColumns, sql } from 'drizzle-orm'
 import { bigint, boolean, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { beginsWithReads, openDatabase } from '#api/platform/database/client.ts'
 import { instant } from '#api/platform/database/columns.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
-import { rowsOf } from '#api/platform/database/rows.ts'
+import { arrayMode, readerOf, rowsOf } from '#api/platform/database/rows.ts'
 import { aDatabase } from '#test/support/processes.ts'
 
 let database: ReturnType<typeof openDatabase>
@@ -93,6 +93,10 @@ test('rows that plain SQL writes and reads are those that drizzle writes and rea
   expect(read).toEqual(rows.flatMap((row) => [row, row]))
   const { rows: plain } = await db.execute(sql`select ${names} from ${things} order by id`)
   expect(plain.map(decode)).toEqual(read)
+  const reader = readerOf(getTableColumns(things), 'things')
+  const query = { ...arrayMode, text: `select 'first', ${reader.names} from things order by id` }
+  const { rows: arrays } = await db.$client.query<unknown[]>(query)
+  expect(arrays.map((values) => reader.decode(values, 1))).toEqual(read)
 })
 
 test('an update in plain SQL sets exactly the given columns, for any set of them, and null as the null of SQL', async () => {
