@@ -186,6 +186,7 @@ const finishPull = async <T extends WithStatus>(
   const finding = await findFinding(deps, live, outcome)
   if (finding === undefined) await deps.findings.forget(kind, objectKey(live.metadata))
   else await deps.findings.report(kind, live, finding)
+  if (finding === 'Orphan') await showSynced(deps, live, client, orphaned)
   if (outcome?.leftover) return void (await deleteLeftover(deps, live, client))
   if (outcome?.notAdopted) return reportNotAdopted(deps, live, client, outcome.notAdopted)
   if (outcome === undefined || outcome.stranger) return void (await releaseWithoutRow(deps, live, client))
@@ -196,6 +197,23 @@ const finishPull = async <T extends WithStatus>(
   const { worldId } = outcome
   const state = findSyncedChange(live, shownAs(outcome.shown), worldId)
   if (state !== undefined) await writeSynced(client, live, { state, worldId }, deps.clock)
+}
+
+/** Writes the condition Synced unless the resource shows it. */
+const showSynced = async <T extends WithStatus>(
+  deps: PullDeps,
+  live: T,
+  client: Client<T>,
+  wanted: SyncedState,
+): Promise<void> => {
+  const state = findSyncedChange(live, wanted)
+  if (state !== undefined) await writeSynced(client, live, { state }, deps.clock)
+}
+
+const orphaned: SyncedState = {
+  status: 'False',
+  reason: 'Orphan',
+  message: 'The API has no record of this resource. An administrator can adopt it with "orrery sync adopt".',
 }
 
 /** Returns the finding that a comparison led to, or undefined if row and resource can be brought together. */

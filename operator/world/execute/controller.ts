@@ -150,8 +150,8 @@ const enqueueChanges = (
   // Pods and services have their world's name, so their key is the world's.
   pods.onChange((change) => enqueue(change.key, { priority: podChangePriority(change) }))
   services.onChange(({ key, initial }) => enqueue(key, { priority: initial ? 'low' : 'normal' }))
-  onDigestChange(namespaces, policyDigest, ({ metadata }, { initial }) => {
-    if (initial) return
+  // Also those of a full list: a namespace may have been closed during a gap of the watch.
+  onDigestChange(namespaces, policyDigest, ({ metadata }) => {
     for (const world of worlds.store.byIndex(byNamespace, metadata.name)) enqueue(objectKey(world), { priority: 'low' })
   })
   nodes.onChange((change) => {
