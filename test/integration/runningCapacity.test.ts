@@ -197,7 +197,8 @@ describe('starts with kubectl', () => {
       return adopted.labels?.['orrery.dev/project']
     })
     const byHand = observe(id, 'by-hand')
-    expect(await byHand.waits()).toMatchObject({ phase: 'Inactive' })
+    await byHand.waits()
+    await eventually('its phase', async () => (await cluster.worlds.get(metadata)).status?.phase === 'Inactive')
     const project = { 'x-svc-project-id': scoped }
     const show = () => tenant.rest.call<Shown>('GET', `/api/worlds/${id}/`, undefined, project)
     await eventually('REST shows it', async () => (await show()).body.status.message.includes('maxRunningCapacity'))
