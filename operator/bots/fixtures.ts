@@ -66,7 +66,7 @@ export const someBots = (
 /** The policy of the namespace of an organization. */
 export const tenantPolicy = { organization: 'org-00000000000000000000000001' }
 
-/** What the API granted the bot deployment of `someBots`. */
+/** The grant of the bot deployment of `someBots`. */
 export const aGrant = (changes: object = {}) => ({
   uid: 'bots-uid',
   organizationId: tenantPolicy.organization,

@@ -4,7 +4,7 @@ import { withDefined } from '#shared/optional.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 
-/** What bots are made of. */
+/** The settings that bots are made of. */
 type Template = BotSize & {
   readonly args: readonly string[]
   /** The ids of the grant; undefined outside the namespaces of organizations. */
@@ -15,9 +15,9 @@ type Template = BotSize & {
 export type Permit = {
   /** The number of bots that may exist: those with the lowest indexes. */
   readonly count: number
-  /** What new bots are made of; undefined if none may be created. */
+  /** The settings that new bots are made of; undefined if none may be created. */
   readonly template?: Template
-  /** What waits for the API, as a sentence. */
+  /** The part that waits for the API, as a sentence. */
   readonly waiting?: string
 }
 

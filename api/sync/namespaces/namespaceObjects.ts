@@ -24,7 +24,7 @@ export type ServiceAccount = KubeObjectOf<V1ServiceAccount>
 
 type PolicyLimits = ClusterLimits & Pick<Limits, 'imageRegistries' | 'imagePullSecrets'>
 
-/** What the namespace of an organization follows from: its limits that act there, and whether it is deleted. */
+/** The facts that the namespace of an organization follows from: its limits that act there, and whether it is deleted. */
 export type Tenancy = { readonly limits: PolicyLimits; readonly isDeleted: boolean }
 
 /** The kinds of objects that the API keeps in the namespace of each organization. */

@@ -186,7 +186,7 @@ const finishPull = async <T extends WithStatus>(
   const finding = await findFinding(deps, live, outcome)
   if (finding === undefined) await deps.findings.forget(kind, objectKey(live.metadata))
   else await deps.findings.report(kind, live, finding)
-  if (finding === 'Orphan') await showSynced(deps, live, client, orphaned)
+  if (finding === 'Orphan' || finding === 'Stranger') await showFinding(deps, live, client, finding)
   if (outcome?.leftover) return void (await deleteLeftover(deps, live, client))
   if (outcome?.notAdopted) return reportNotAdopted(deps, live, client, outcome.notAdopted)
   if (outcome === undefined || outcome.stranger) return void (await releaseWithoutRow(deps, live, client))
@@ -199,21 +199,21 @@ const finishPull = async <T extends WithStatus>(
   if (state !== undefined) await writeSynced(client, live, { state, worldId }, deps.clock)
 }
 
-/** Writes the condition Synced unless the resource shows it. */
-const showSynced = async <T extends WithStatus>(
-  deps: PullDeps,
+const findingMessages = {
+  Orphan: 'The API has no record of this resource. An administrator can adopt it with "orrery sync adopt".',
+  Stranger: 'The resource has the id of a resource of another organization or cluster. The API grants it nothing.',
+} as const
+
+/** Writes the condition Synced of a resource without a row of its own, in the namespace of an organization of this database. */
+const showFinding = async <T extends WithStatus>(
+  { db, namespacePrefix, clock }: PullDeps,
   live: T,
   client: Client<T>,
-  wanted: SyncedState,
+  reason: keyof typeof findingMessages,
 ): Promise<void> => {
-  const state = findSyncedChange(live, wanted)
-  if (state !== undefined) await writeSynced(client, live, { state }, deps.clock)
-}
-
-const orphaned: SyncedState = {
-  status: 'False',
-  reason: 'Orphan',
-  message: 'The API has no record of this resource. An administrator can adopt it with "orrery sync adopt".',
+  const state = findSyncedChange(live, { status: 'False', reason, message: findingMessages[reason] })
+  if (state === undefined || (await readOwner(db, namespacePrefix, live.metadata.namespace)) !== 'living') return
+  await writeSynced(client, live, { state }, clock)
 }
 
 /** Returns the finding that a comparison led to, or undefined if row and resource can be brought together. */
