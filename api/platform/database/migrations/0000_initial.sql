@@ -158,6 +158,7 @@ CREATE INDEX "worlds_organization_id_resource_name_index" ON "worlds" USING btre
 CREATE INDEX "worlds_organization_id_created_at_id_index" ON "worlds" USING btree ("organization_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "worlds_cluster_index" ON "worlds" USING btree ("cluster") WHERE "worlds"."resource_uid" is not null;--> statement-breakpoint
 CREATE INDEX "worlds_purge_at_index" ON "worlds" USING btree ("purge_at") WHERE "worlds"."removed_at" is not null;--> statement-breakpoint
+-- Finds the starts that wait for room, the oldest of each organization first.
 CREATE INDEX "worlds_organization_id_waits_since_index" ON "worlds" USING btree ("organization_id","waits_since") WHERE "worlds"."waits_since" is not null;--> statement-breakpoint
 
 CREATE TABLE "launch_contexts" (
