@@ -30,6 +30,7 @@ type Settings = Pick<
   | 'keepDeletedMs'
   | 'encryptionKeys'
   | 'limits'
+  | 'rateLimits'
   | 'inFlightLimits'
   | 'logLimits'
   | 'namespacePrefix'
@@ -68,6 +69,7 @@ export const createDeps = ({ clusters, ...parts }: Parts, config: Settings): Dep
     issuer: createIssuer({ store: createKeyStore(db, clock.now), sealer, clock, url: config.publicUrl }),
     externalIssuers: config.issuers,
     defaultLimits,
+    startsPerMinute: config.rateLimits.startsPerMinute,
     keepDeletedMs: config.keepDeletedMs,
     cachedLimits: createLimitCache({ ...parts, defaultLimits }),
     recentAudits: createRecentNames(clock),

@@ -24,7 +24,8 @@ const world = {
   metadata: { name: 'wld-00000000000000000000000000', namespace: 'bench', uid: 'none' },
   spec: worldSpecSchema.parse({}),
 }
-const { spec } = buildPod(world, captureRun(world, 'run-00000000000000000000000000', settings, 0), settings)
+const run = captureRun({ world, policy: {}, settings, nowMs: 0 }, 'run-00000000000000000000000000')
+const { spec } = buildPod(world, run, settings)
 
 /**
  * Returns the server pod of a world, but without a World. No operator acts on it, so it shows what the pods alone cost.

@@ -1335,7 +1335,7 @@ export type SyncStatus = {
 export type SyncStatusCounts = {
   /** Number of frozen rows. */
   frozen: number
-  /** Number of resources with marks of the API but without a row. */
+  /** Number of resources without a row that the API made, or whose organization is deleted or unknown. */
   orphans: number
   /** Number of resources with the name of a row that belong to something else. */
   strangers: number

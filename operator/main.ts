@@ -22,6 +22,7 @@ import { loadProfiles } from '#shared/resources/loadProfiles.ts'
 import type { World } from '#shared/resources/world.ts'
 import { openTracing } from '#shared/tracing/open.ts'
 import type { Tracing } from '#shared/tracing/tracing.ts'
+import { bindingResource, policyResource, watchAdmission } from './admission.ts'
 import { createBotController } from './bots/execute/controller.ts'
 import { type OperatorConfig, readOperatorConfig } from './config.ts'
 import { checkDefinitions } from './definitions.ts'
@@ -184,6 +185,12 @@ const run = async (config: OperatorConfig, log: Log): Promise<void> => {
   const stop = new AbortController()
   const watches = controllers.map((controller) => controller.watch(stop.signal))
   const lead = async (signal: AbortSignal): Promise<void> => {
+    void watchAdmission({
+      ...parts,
+      policies: createClient(parts.transport, policyResource),
+      bindings: createClient(parts.transport, bindingResource),
+      signal,
+    })
     const recording = events.run(signal, () => controllers.some((controller) => controller.isBusy()))
     await Promise.all(controllers.map((controller) => controller.reconcile(signal)))
     await recording

@@ -122,6 +122,9 @@ const requireOneCluster = (findings: readonly FindingRow[], names: readonly stri
   }
 }
 
+/** An administrator's command is under no rate. */
+const unlimitedStarts = 1_000_000
+
 /** Resolves findings of one cluster. Returns the number of those that could not be resolved. */
 const resolveIn = async (
   { db, author }: By,
@@ -136,6 +139,7 @@ const resolveIn = async (
     cluster: cluster.name,
     namespacePrefix,
     defaultLimits: limits,
+    startsPerMinute: unlimitedStarts,
     clusterOf: createClusterDirectory(clusters).clusterOf,
     worlds: createClient<World>(transport, worldResource),
     bots: createClient<BotDeployment>(transport, botDeploymentResource),

@@ -32,6 +32,7 @@ const columnsOfStatus = (): string[] => {
     runId: null,
     address: null,
     conditions: [],
+    waitsFor: null,
     startedWith: { build: null, 'scaling profile': '', capacity: 1, map: '', 'networking strategy': '', place: '' },
     ...serverSettings.parse({}),
     networking: { strategy: 'Default', scaling: { profile: 'Capacity30', configuration: null } },

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import type { Limits } from '#api/domain/access/limits.ts'
-import { readLimits } from '#api/domain/organizations/limits/service.ts'
+import { readTenancy } from '#api/domain/organizations/limits/service.ts'
 import type { ClusterDirectory } from '#api/domain/worlds/place.ts'
 import { beginsWithReads, type Database } from '#api/platform/database/client.ts'
 import type { ClusterLogs } from '#api/platform/logs/clusterLogs.ts'
@@ -35,6 +35,8 @@ import { isNewResource } from './pull/newResource.ts'
 import { pullBots } from './pull/pullBots.ts'
 import type { PullDeps } from './pull/pullDeps.ts'
 import { pullWorld } from './pull/pullWorld.ts'
+import { hasLeftEdit } from './pull/syncedCondition.ts'
+import { startWaiting } from './pull/waitingStarts.ts'
 import { createPush } from './push/push.ts'
 import { createEchoes } from './rows/echoes.ts'
 import { organizationOf } from './rows/identity.ts'
@@ -49,6 +51,7 @@ export type SyncConfig = {
   readonly database: { readonly url: string }
   /** The limits of organizations without their own. */
   readonly limits: Limits
+  readonly rateLimits: { readonly startsPerMinute: number }
   readonly namespacePrefix: string
   readonly publicUrl: string
   readonly port: number
@@ -96,7 +99,7 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
     network: { publicUrl: config.publicUrl, apiPort: config.port, ...config.network },
     profiles: options.profiles,
     users: config.clusterUsers,
-    readLimits: (organizationId) => readLimits(db, config.limits, organizationId),
+    readTenancy: (organizationId) => readTenancy(db, config.limits, organizationId),
     clock,
   })
   const events = createEvents(transport, { clock, log, metrics })
@@ -116,6 +119,7 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
     definitions: createClient(transport, definitionResource),
     wake: () => push.wake(),
     defaultLimits: config.limits,
+    startsPerMinute: config.rateLimits.startsPerMinute,
     clusterOf: options.clusters.clusterOf,
     events,
     keepDeletedMs: config.keepDeletedMs,
@@ -141,7 +145,8 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
 
   const election = { db, databaseUrl: config.database.url, cluster, clock, log }
   void logDefinitionProblems(pullDeps.definitions, log)
-  const repair = { clients, resources: [worlds, bots], namespaces, clock, log, metrics }
+  const pods = createClient(transport, podResource)
+  const repair = { clients, resources: [worlds, bots], pods, namespaces, clock, log, metrics }
   const { namespacePrefix } = config
   const pulling = whileLeader({ ...election, signal: stop.signal }, ({ signal: leading, transaction }) =>
     whileAccepted(gate, clock, leading, async (signal) => {
@@ -150,6 +155,7 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
       await Promise.all([
         runPull({ ...pullDeps, transaction }, { ...options, sweeps, caches, lag, metrics, signal }),
         repairNamespaces({ ...repair, namespacePrefix, signal }),
+        repeat(clock, { everyMs: waitingPollMs, signal }, () => startWaiting({ ...pullDeps, transaction })),
       ])
     }),
   )
@@ -190,6 +196,8 @@ const createEvents = (
     log,
     metrics: metrics.events,
   })
+
+const podResource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' }
 
 const namespaceClients = (transport: Transport): NamespaceClients => {
   const core = { group: '', version: 'v1' }
@@ -281,7 +289,7 @@ const pullKind = async <T extends KubeObject & { spec: object }>(
     isNewResource(live) && organizationOf(deps.namespacePrefix, live.metadata.namespace) !== undefined
   const retrying = repeat(clock, { everyMs: adoptionSweepMs, signal }, async () => {
     for (const live of cache.store.list())
-      if (isUnadopted(live)) controller.enqueue(objectKey(live), { priority: 'low' })
+      if (isUnadopted(live) || hasLeftEdit(live)) controller.enqueue(objectKey(live), { priority: 'low' })
     // What resolves a finding may change only the row, which pull does not see.
     for (const key of deps.findings.keys(kind)) controller.enqueue(key, { priority: 'low' })
   })
@@ -307,6 +315,9 @@ const repeat = async (
     await sleep(clock, everyMs, signal)
   }
 }
+
+/** The interval for looking for room for the starts that wait. */
+const waitingPollMs = 250
 
 /** The interval for looking at resources again that kubectl created and that have no row yet. */
 const adoptionSweepMs = 15_000

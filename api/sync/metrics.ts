@@ -106,7 +106,11 @@ export const registerSyncMetrics = (options: {
       },
     })
   findingGauge('orrery_frozen_rows', 'Rows whose resource has a higher revision.', 'Frozen')
-  findingGauge('orrery_orphans', 'Resources with marks of the API but without a row.', 'Orphan')
+  findingGauge(
+    'orrery_orphans',
+    'Resources without a row that the API made, or whose organization is deleted or unknown.',
+    'Orphan',
+  )
   findingGauge('orrery_strangers', 'Resources with the name of a row that belong to another namespace.', 'Stranger')
   clusterGauge('orrery_held_resources', 'Missing resources that wait for "orrery sync accept".', held)
 }

@@ -7,6 +7,15 @@ import { endRun, parseEnds } from './run.ts'
 import { type Outcome, planWith } from './status.ts'
 import type { Plan, PlanInput } from './step.ts'
 
+/** Plans a bot deployment in the namespace of a deleted organization: its bots stop, paused or not. */
+export const planClosed = (input: PlanInput): Plan =>
+  planStop(input, {
+    run: input.bots.status?.run,
+    phase: 'Stopped',
+    reason: 'OrganizationDeleted',
+    message: 'The organization was deleted. Its bots do not run.',
+  })
+
 /** Plans a bot deployment with a deletionTimestamp: its bots stop, and the status says when none is left. */
 export const planDeleted = (input: PlanInput): Plan =>
   planStop(input, {

@@ -1,7 +1,6 @@
 import type { Pod } from '#operator/pods/pod.ts'
 import { at, commonSettings, controllerReference, namespace, runA, startMs } from '#operator/testing/fixtures.ts'
 import { botDefaults } from '#shared/domain/bots.ts'
-import { noBotUse, sumBotUse } from '#shared/domain/botUse.ts'
 import { withDefined } from '#shared/optional.ts'
 import {
   type BotDeployment,
@@ -15,7 +14,6 @@ import { plan } from './plan.ts'
 import { botName, indexOf } from './pod.ts'
 import type { BotSettings } from './settings.ts'
 import type { Plan, PlanInput } from './step.ts'
-import { useOfBotPod } from './use.ts'
 
 // Bot deployments, their world and their pods for the tests of plans, in words that read as sentences.
 
@@ -65,6 +63,22 @@ export const someBots = (
   ...withDefined({ status: changes.status }),
 })
 
+/** The policy of the namespace of an organization. */
+export const tenantPolicy = { organization: 'org-00000000000000000000000001' }
+
+/** The grant of the bot deployment of `someBots`. */
+export const aGrant = (changes: object = {}) => ({
+  uid: 'bots-uid',
+  organizationId: tenantPolicy.organization,
+  projectId: 'prj-00000000000000000000000001',
+  worldId: 'wld-00000000000000000000000001',
+  botDeploymentId: 'bot-00000000000000000000000001',
+  count: 3,
+  ...botDefaults,
+  args: [],
+  ...changes,
+})
+
 /** A bot deployment whose bots were started in that run. */
 export const startedIn = (run: string, more: Partial<NonNullable<BotDeploymentStatus['run']>> = {}) => ({
   status: { run: { id: run, startedAt: at(startMs), ...more } },
@@ -104,7 +118,6 @@ export const planFor = (input: TestInput): Plan =>
   plan({
     world: active(),
     pods: [],
-    use: { own: sumBotUse((input.pods ?? []).map(useOfBotPod)), others: noBotUse },
     policy: {},
     settings,
     nowMs: startMs,

@@ -2,6 +2,8 @@ import { haveBotsEnded, isJoinable } from '#shared/domain/phases.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import type { World } from '#shared/resources/world.ts'
 import { type ScalingProfileName, scalingProfiles } from '#shared/scalingProfiles.ts'
+import { permitOf, takenBy } from './granted.ts'
+import type { PlanInput } from './step.ts'
 
 /** Returns the scaling profile that bounds the bots of a world. An Active world keeps the profile of its run. */
 export const profileOf = ({ spec, status }: World): ScalingProfileName =>
@@ -18,12 +20,20 @@ export type Share = {
  * Returns the share of a bot deployment in the bots that the world's scaling profile allows. Older bot deployments come
  * first, by creation and then by name, so that the youngest run fewer.
  */
-export const shareOf = (bots: BotDeployment, all: readonly BotDeployment[], world: World | undefined): Share => {
-  const { count } = bots.spec
+export const shareOf = ({
+  bots,
+  siblings,
+  world,
+  policy,
+}: Pick<PlanInput, 'bots' | 'siblings' | 'world' | 'policy'>): Share => {
+  const { count } = permitOf(bots, policy)
   if (world === undefined) return { allowed: count }
   const profile = profileOf(world)
   const { capacity } = scalingProfiles[profile]
-  const others = all.filter((other) => other.metadata.uid !== bots.metadata.uid && mayRun(other, world.status?.runId))
+  const sumCounts = (all: readonly BotDeployment[]) => all.reduce((sum, each) => sum + takenBy(each, policy), 0)
+  const others = siblings.filter(
+    (other) => other.metadata.uid !== bots.metadata.uid && mayRun(other, world.status?.runId),
+  )
   const older = others.filter((other) => ageKey(other) < ageKey(bots))
   const allowed = Math.min(count, Math.max(0, capacity - sumCounts(older)))
   if (allowed === count) return { allowed }
@@ -43,5 +53,3 @@ const mayRun = ({ metadata, status }: BotDeployment, runId: string | undefined):
 }
 
 const ageKey = ({ metadata }: BotDeployment): string => `${metadata.creationTimestamp ?? ''}/${metadata.name}`
-
-const sumCounts = (all: readonly BotDeployment[]): number => all.reduce((sum, { spec }) => sum + spec.count, 0)

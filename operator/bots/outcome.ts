@@ -9,10 +9,10 @@ import {
 import type { Pod } from '#operator/pods/pod.ts'
 import { endOf } from '#operator/pods/podState.ts'
 import { explainForbidden } from './forbidden.ts'
+import type { Permit } from './granted.ts'
 import type { Share } from './limit.ts'
 import type { BotPods } from './observe.ts'
 import { botName } from './pod.ts'
-import type { Room } from './room.ts'
 import { type Ends, openIndexes } from './run.ts'
 import type { Outcome } from './status.ts'
 import type { PlanInput } from './step.ts'
@@ -21,9 +21,11 @@ import type { PlanInput } from './step.ts'
 export type Review = {
   readonly pods: BotPods
   readonly share: Share
-  readonly room: Room
+  readonly permit: Permit
   /** The ends after the review. */
   readonly ends: Ends
+  /** The number of bots of the run that are not deleted now. */
+  readonly kept: number
   /** The Ready bots, lowest index first. */
   readonly ready: readonly Pod[]
   readonly address: string | undefined
@@ -35,18 +37,16 @@ export type Review = {
 
 /** Returns the outcome of a bot deployment whose world is Active. */
 export const outcomeOf = (input: PlanInput, review: Review): Outcome => {
-  const { share, room, ends, ready, isChanging } = review
+  const { share, permit, ends, ready, isChanging } = review
   if (share.excess !== undefined && share.allowed === 0) {
     const trouble = { reason: 'MaxBotsPerWorld', message: share.excess }
     return { phase: 'Pending', ...trouble, trouble, progressing: isChanging }
   }
+  if (permit.waiting !== undefined) return waitingOutcome(input, review, permit.waiting)
   const finished = finishedOutcome(input, ends, share.allowed)
   if (finished !== undefined) return finished
-  const wanted = openIndexes(ends, share.allowed).length - room.blocked
+  const wanted = openIndexes(ends, share.allowed).length
   const trouble = explainTrouble(input, review)
-  if (wanted === 0 && room.excess !== undefined) {
-    return { phase: 'Pending', ...room.excess, trouble, progressing: isChanging }
-  }
   const readyCount = ready.length
   if (readyCount === wanted) {
     return {
@@ -70,8 +70,23 @@ export const outcomeOf = (input: PlanInput, review: Review): Outcome => {
   }
 }
 
+/** Returns the outcome of a bot deployment that waits for the API. It is Pending if no bot runs or may run. */
+const waitingOutcome = (input: PlanInput, review: Review, waiting: string): Outcome => {
+  const { share, permit, kept, ready } = review
+  const isIdle = share.allowed === 0 || (permit.template === undefined && kept === 0)
+  const trouble = explainTrouble(input, review)
+  return {
+    phase: isIdle ? 'Pending' : 'Starting',
+    reason: 'WaitingForApi',
+    message: joinSentences(waiting, trouble?.message),
+    readyCount: ready.length,
+    progressing: true,
+    trouble,
+  }
+}
+
 /** Returns the first trouble that applies; among bots with the same trouble, that of the lowest index. */
-const explainTrouble = (input: PlanInput, { pods, share, room, ends, detail }: Review): Diagnosis | undefined => {
+const explainTrouble = (input: PlanInput, { pods, share, ends, detail }: Review): Diagnosis | undefined => {
   const { bots, settings } = input
   const forbidden = share.allowed > 0 ? explainForbidden(input) : undefined
   if (forbidden !== undefined) return forbidden
@@ -89,7 +104,7 @@ const explainTrouble = (input: PlanInput, { pods, share, room, ends, detail }: R
   }
   if (ends.failed.size > 0)
     return seriousDiagnosis('RestartBudget', explainFailed(ends, settings.restartBudget), detail)
-  return share.excess === undefined ? room.excess : seriousDiagnosis('MaxBotsPerWorld', share.excess)
+  return share.excess === undefined ? undefined : seriousDiagnosis('MaxBotsPerWorld', share.excess)
 }
 
 /** Returns how the cluster removed a bot, or else why it is not Ready; undefined for one that ended or is being deleted. */

@@ -402,8 +402,9 @@ describe('maxBotsPerWorld', () => {
       5,
     ],
   ])('%s, in any order of observation', (_, siblings, allowed) => {
-    expect(shareOf(bots, siblings, active()).allowed).toBe(allowed)
-    expect(shareOf(bots, siblings.toReversed(), active()).allowed).toBe(allowed)
+    const input = { bots, world: active(), policy: {} }
+    expect(shareOf({ ...input, siblings }).allowed).toBe(allowed)
+    expect(shareOf({ ...input, siblings: siblings.toReversed() }).allowed).toBe(allowed)
   })
 
   test('exceeded keeps the lowest bots and sets LimitExceeded', () => {

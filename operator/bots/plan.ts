@@ -1,6 +1,5 @@
 import { pausedStatus } from '#operator/lifecycle/conditions.ts'
 import { expiresAtMs, toInstant } from '#operator/lifecycle/duration.ts'
-import { forbiddenRetryMs } from '#operator/lifecycle/forbidden.ts'
 import { type Case, planFirst, requeueAfter } from '#operator/lifecycle/plan.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import { podDeletionStep } from '#operator/pods/termination.ts'
@@ -9,12 +8,12 @@ import { withDefined } from '#shared/optional.ts'
 import type { BotDeploymentStatus, BotRun } from '#shared/resources/botDeployment.ts'
 import { isPaused } from '#shared/resources/group.ts'
 import { decideBot, isCounted } from './bot.ts'
-import { planDeleted, planEnded, planInactiveWorld } from './ended.ts'
+import { planClosed, planDeleted, planEnded, planInactiveWorld } from './ended.ts'
 import { explainForbidden } from './forbidden.ts'
+import { permitOf } from './granted.ts'
 import { shareOf } from './limit.ts'
 import { type ActiveWorld, isNameInUse, observePods, observeWorld } from './observe.ts'
 import { outcomeOf, type Review } from './outcome.ts'
-import { roomOf } from './room.ts'
 import { type Ends, endRun, openIndexes, parseEnds, recordEnds } from './run.ts'
 import { planWith } from './status.ts'
 import { limitSteps, type Plan, type PlanInput, type Step } from './step.ts'
@@ -23,6 +22,7 @@ import { limitSteps, type Plan, type PlanInput, type Step } from './step.ts'
  * Plans one reconcile of a BotDeployment. The cases are tried from top to bottom, and the first that applies returns the
  * plan.
  *
+ *   closed          the organization was deleted                 stop all bots
  *   paused          the annotation orrery.dev/paused is set      change nothing
  *   deleted         the resource has a deletionTimestamp         stop all bots
  *   worldNotActive  the world has no Active run                  stop all bots; wait for a run
@@ -35,7 +35,10 @@ import { limitSteps, type Plan, type PlanInput, type Step } from './step.ts'
  * and the end of a bot before its pod is deleted.
  */
 export const plan = (input: PlanInput): Plan =>
-  limitSteps(planFirst([paused, deleted, worldNotActive, worldActive], input))
+  limitSteps(planFirst([closed, paused, deleted, worldNotActive, worldActive], input))
+
+const closed: Case<PlanInput, Plan> = (input) =>
+  input.policy.isClosed ? (deleted(input) ?? planClosed(input)) : undefined
 
 const paused: Case<PlanInput, Plan> = ({ bots, nowMs }) => {
   if (!isPaused(bots)) return undefined
@@ -91,17 +94,17 @@ const underWay: Case<ActiveInput, Plan> = (input) => {
 const planRun = (input: ActiveInput, run: BotRun): Plan => {
   const { bots, activeWorld, settings, nowMs } = input
   const { address } = activeWorld
-  const share = shareOf(bots, input.siblings, input.world)
+  const permit = permitOf(bots, input.policy)
+  const share = shareOf(input)
   const pods = observePods(bots, input.pods, run.id)
   const recorded = parseEnds(run)
   const { deletions, hasNewEnds, ...reviewed } = reviewBots(input, { pods, ends: recorded, share, address })
-  const isForbidden = explainForbidden(input) !== undefined
-  const mayCreate = settings.image !== undefined && !isForbidden
-  const missing = openIndexes(recorded, share.allowed).filter((index) => !isNameInUse(pods, index))
+  const { template } = permit
+  const mayCreate = settings.image !== undefined && template !== undefined && explainForbidden(input) === undefined
+  const open = mayCreate ? openIndexes(recorded, share.allowed) : []
+  const missing = open.filter((index) => !isNameInUse(pods, index))
   const waitMs = (index: number): number => (recorded.restarting.get(index)?.afterMs ?? 0) - nowMs
-  const room = roomOf(input, mayCreate ? missing.length : 0)
   const creations = missing
-    .slice(0, room.count)
     .filter((index) => waitMs(index) <= 0)
     .flatMap((index): Step[] => {
       if (address === undefined) return []
@@ -112,17 +115,17 @@ const planRun = (input: ActiveInput, run: BotRun): Plan => {
     ...[...pods.older.values(), ...deletions].map((pod) => podDeletionStep(pod, 'bot', settings)),
     ...creations,
   ]
+  const kept = pods.current.size - deletions.length
   const isChanging = steps.length > 0 || pods.terminating.size > 0
-  const outcome = outcomeOf(input, { ...reviewed, pods, share, room, address, isChanging })
+  const outcome = outcomeOf(input, { ...reviewed, pods, share, permit, kept, address, isChanging })
   const expiresInMs = expiresAtMs(bots.spec.durationMinutes, run.startedAt) - nowMs
-  const restartsMs = isForbidden ? [] : missing.map(waitMs).filter((ms) => ms > 0)
-  const retriesMs = isForbidden || room.blocked > 0 ? [forbiddenRetryMs] : []
+  const restartsMs = missing.map(waitMs).filter((ms) => ms > 0)
   const planned = planWith(
     input,
-    { ...outcome, limit: room.excess, run: recordEnds(run, reviewed.ends, bots.spec.count) },
-    { steps, ...(hasNewEnds ? { requeueAfterMs: 0 } : earliest([expiresInMs, ...restartsMs, ...retriesMs])) },
+    { ...outcome, run: recordEnds(run, reviewed.ends, bots.spec.count) },
+    { steps, ...(hasNewEnds ? { requeueAfterMs: 0 } : earliest([expiresInMs, ...restartsMs])) },
   )
-  return { ...planned, reserved: room.reserved, ...withDefined({ detail: reviewed.detail ?? planned.detail }) }
+  return { ...planned, ...withDefined({ detail: reviewed.detail ?? planned.detail }) }
 }
 
 /** There may be thousands of waits, too many for the arguments of one call. */

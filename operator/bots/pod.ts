@@ -1,5 +1,5 @@
 import { assemblePod, commonLabels, type NewPod, type Pod } from '#operator/pods/pod.ts'
-import { minBotBytes } from '#shared/domain/bots.ts'
+import { type BotSize, minBotBytes } from '#shared/domain/bots.ts'
 import { scaleCpu, scaleMemoryBytes, toNumber } from '#shared/quantities.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { apiGroup, labels } from '#shared/resources/group.ts'
@@ -7,6 +7,7 @@ import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 import { botDeploymentIdOf } from '#shared/resources/resourceId.ts'
 import { podSelectors } from '#shared/resources/selectors.ts'
 import type { World } from '#shared/resources/world.ts'
+import { permitOf } from './granted.ts'
 import type { BotSettings } from './settings.ts'
 
 /** A bot to create. */
@@ -39,8 +40,8 @@ export const restartsOf = (pod: Pod): number => Number(pod.metadata.annotations?
 export const addressOf = (pod: Pod): string | undefined => pod.metadata.annotations?.[annotations.address]
 
 /**
- * Builds the pod of one bot. Its hostname is only `bot-<index>`, because a hostname has at most 63 characters and the name
- * of the bot deployment may have as many.
+ * Builds the pod of one bot from what the bot deployment may run. Throws if it may create no bot. The hostname is only
+ * `bot-<index>`, because a hostname has at most 63 characters and the name of the bot deployment may have as many.
  */
 export const buildBotPod = (
   bots: BotDeployment,
@@ -48,15 +49,24 @@ export const buildBotPod = (
   bot: Bot,
   settings: BotSettings & { readonly image: string },
   policy: NamespacePolicy = {},
-): NewPod =>
-  assemblePod({
-    owner: bots,
-    world,
-    runId: bot.runId,
+): NewPod => {
+  const { count, template } = permitOf(bots, policy)
+  if (template === undefined) throw new Error('A bot was planned without a grant of the API.')
+  const { tenant, args } = template
+  const botDeploymentId = tenant?.botDeploymentId ?? botDeploymentIdOf(bots)
+  const identity = { owner: bots, world, runId: bot.runId, tenant }
+  return assemblePod({
+    ...identity,
     settings,
     policy,
     name: botName(bots.metadata.name, bot.index),
-    labels: podLabels(bots, world, bot),
+    labels: {
+      ...commonLabels(identity),
+      [labels.botDeployment]: bots.metadata.name,
+      [labels.botDeploymentId]: botDeploymentId,
+      [labels.name]: 'bot',
+      ...podSelectors.bots,
+    },
     annotations: { [annotations.address]: bot.address, [annotations.restarts]: String(bot.restarts) },
     spec: { hostname: `bot-${bot.index}` },
     stopGraceSeconds: settings.stopGraceSeconds,
@@ -65,13 +75,19 @@ export const buildBotPod = (
     container: {
       name: 'bot',
       image: settings.image,
-      args: bots.spec.args,
-      env: environment(bots, bot),
+      args,
+      env: {
+        ORRERY_WORLD_ADDRESS: bot.address,
+        ORRERY_BOT_DEPLOYMENT_ID: botDeploymentId,
+        ORRERY_BOT_INDEX: String(bot.index),
+        ORRERY_BOT_COUNT: String(count),
+      },
       ports: [],
       probes: botProbes,
-      resources: resources(bots, settings),
+      resources: resources(template, settings),
     },
   })
+}
 
 /**
  * The probes of a bot are less frequent than those of a server, because a node runs many bots and no user waits for a single
@@ -79,26 +95,10 @@ export const buildBotPod = (
  */
 const botProbes = { startPath: '/healthz', readyEverySeconds: 2, aliveEverySeconds: 20 } as const
 
-// A bot deployment that was created by hand has no tenant labels: they are those of its world.
-const podLabels = (bots: BotDeployment, world: World, { runId }: Bot): Record<string, string> => ({
-  ...commonLabels({ owner: bots, world, runId }),
-  [labels.botDeployment]: bots.metadata.name,
-  [labels.botDeploymentId]: botDeploymentIdOf(bots),
-  [labels.name]: 'bot',
-  ...podSelectors.bots,
-})
-
-const environment = (bots: BotDeployment, { address, index }: Bot): Record<string, string> => ({
-  ORRERY_WORLD_ADDRESS: address,
-  ORRERY_BOT_DEPLOYMENT_ID: botDeploymentIdOf(bots),
-  ORRERY_BOT_INDEX: String(index),
-  ORRERY_BOT_COUNT: String(bots.spec.count),
-})
-
-const resources = ({ spec }: BotDeployment, settings: BotSettings) => ({
-  limits: { memory: toNumber(spec.memory) < minBotBytes ? '1Mi' : spec.memory, cpu: spec.cpu },
+const resources = ({ cpu, memory }: BotSize, settings: BotSettings) => ({
+  limits: { memory: toNumber(memory) < minBotBytes ? '1Mi' : memory, cpu },
   requests: {
-    memory: scaleMemoryBytes(spec.memory, settings.memoryRequestRatio),
-    cpu: scaleCpu(spec.cpu, settings.cpuRequestRatio),
+    memory: scaleMemoryBytes(memory, settings.memoryRequestRatio),
+    cpu: scaleCpu(cpu, settings.cpuRequestRatio),
   },
 })

@@ -6,6 +6,7 @@ import { fc } from '#test/support/fastCheck.ts'
 import {
   aBot,
   active,
+  aGrant,
   aWorld,
   createdIndexes,
   deletedIndexes,
@@ -17,6 +18,7 @@ import {
   someBots,
   startedIn,
   type TestInput,
+  tenantPolicy,
 } from './fixtures.ts'
 import { formatIndexes, parseIndexes } from './indexes.ts'
 import { indexOf } from './pod.ts'
@@ -57,15 +59,21 @@ const inputs: fc.Arbitrary<TestInput> = fc
     ),
     deleting: fc.boolean(),
     sibling: fc.nat({ max: 12 }),
+    policy: fc.constantFrom({}, tenantPolicy),
+    grant: fc.option(fc.record({ count: fc.nat({ max: most }), uid: fc.constantFrom('bots-uid', 'other') })),
   })
-  .map(({ count, pods, run, world, deleting, sibling }) => {
+  .map(({ count, pods, run, world, deleting, sibling, policy, grant }) => {
     const metadata = deleting ? { deletionTimestamp: new Date(startMs).toISOString() } : {}
-    const bots = someBots(count, { metadata, ...run })
+    const bots = someBots(count, { metadata, ...run, spec: grant === null ? {} : { granted: aGrant(grant) } })
     const older = someBots(sibling, {
       metadata: { name: 'older', uid: 'older', creationTimestamp: '2020-01-01T00:00:00Z' },
     })
-    return { bots, world, siblings: [older, bots], pods: pods.filter((pod) => pod !== undefined) }
+    return { bots, world, policy, siblings: [older, bots], pods: pods.filter((pod) => pod !== undefined) }
   })
+
+/** The grant that counts: of this resource, in the namespace of an organization. */
+const grantedTo = ({ bots, policy }: TestInput) =>
+  policy === tenantPolicy && bots.spec.granted?.uid === 'bots-uid' ? bots.spec.granted : undefined
 
 /**
  * Reconciles until nothing changes, beside the same older bot deployment. Terminating pods are gone at the next reconcile.
@@ -90,6 +98,19 @@ const settled = (input: TestInput, other: TestInput['siblings'] = input.siblings
   }
   throw new Error('The bot deployment did not settle in 20 rounds.')
 }
+/** The number of bots that may exist. */
+const countAllowed = (input: TestInput): number => {
+  const { bots, world, siblings, policy } = input
+  const isOver =
+    bots.metadata.deletionTimestamp !== undefined ||
+    world?.status?.phase !== 'Active' ||
+    bots.status?.run?.endReason !== undefined
+  if (isOver) return 0
+  // The older one has no grant.
+  const older = policy === tenantPolicy ? 0 : (siblings?.[0]?.spec.count ?? 0)
+  return Math.min(bots.spec.count, grantedTo(input)?.count ?? most, Math.max(0, 10 - older))
+}
+
 const nameOf = ({ metadata }: Pod): string => `${metadata.name} ${JSON.stringify(metadata.labels)}`
 
 describe('for any observation', () => {
@@ -151,12 +172,7 @@ describe('for any observation', () => {
       fc.property(inputs, (input) => {
         const planned = planFor(input)
         const run = input.bots.status?.run
-        const over =
-          input.bots.metadata.deletionTimestamp !== undefined ||
-          input.world?.status?.phase !== 'Active' ||
-          run?.endReason !== undefined
-        const older = input.siblings?.[0]?.spec.count ?? 0
-        const allowed = over ? 0 : Math.min(input.bots.spec.count, Math.max(0, 10 - older))
+        const allowed = countAllowed(input)
         for (const step of planned.steps) {
           if (step.verb !== 'deletePod') continue
           const { metadata, status } = step.pod
@@ -175,13 +191,14 @@ describe('for any observation', () => {
     )
   })
 
-  test('a plan creates only bots within the count, of the Active run, with a free name', () => {
+  test('a plan creates only bots within the count and the grant, of the Active run, with a free name', () => {
     fc.assert(
       fc.property(inputs, (input) => {
         const planned = planFor(input)
         const names = new Set((input.pods ?? []).map(({ metadata }) => metadata.name))
         for (const index of createdIndexes(planned)) {
           expect(index).toBeLessThan(input.bots.spec.count)
+          if (input.policy === tenantPolicy) expect(index).toBeLessThan(grantedTo(input)?.count ?? 0)
           expect(names.has(`bot-1-${index}`)).toBe(false)
           expect(input.world?.status?.phase).toBe('Active')
         }

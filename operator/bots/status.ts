@@ -1,6 +1,5 @@
 import { maxMessageLength, updateConditions, type Verdict } from '#operator/lifecycle/conditions.ts'
 import { type Actions, buildPlan } from '#operator/lifecycle/plan.ts'
-import type { Diagnosis } from '#operator/pods/diagnosis.ts'
 import { doBotsWait } from '#shared/domain/phases.ts'
 import type { BotPhase } from '#shared/enumerations.ts'
 import { withDefined } from '#shared/optional.ts'
@@ -15,8 +14,6 @@ export type Outcome = Verdict & {
   readonly run?: BotRun | undefined
   readonly phase: BotPhase
   readonly readyCount?: number
-  /** The limit of the organization for all bots that this bot deployment exceeds. */
-  readonly limit?: Pick<Diagnosis, 'reason' | 'message'> | undefined
 }
 
 /** Returns a plan with the status of that outcome. */
@@ -24,10 +21,11 @@ export const planWith = (input: PlanInput, outcome: Outcome, actions?: Actions<S
   buildPlan(statusOf(input, outcome), outcome, actions)
 
 /** Returns the operator's whole status. An unchanged bot deployment gives an equal status. */
-const statusOf = ({ bots, pods, siblings, world, nowMs }: PlanInput, outcome: Outcome): BotDeploymentStatus => {
+const statusOf = (input: PlanInput, outcome: Outcome): BotDeploymentStatus => {
+  const { bots, pods, nowMs } = input
   const { run, phase, message, readyCount = 0 } = outcome
   const observedGeneration = bots.metadata.generation ?? 0
-  const limit = limitState(shareOf(bots, siblings, world), outcome.limit)
+  const limit = limitState(shareOf(input))
   return {
     phase,
     observedGeneration,
@@ -44,8 +42,9 @@ const statusOf = ({ bots, pods, siblings, world, nowMs }: PlanInput, outcome: Ou
   }
 }
 
-const limitState = ({ excess }: Share, limit: Outcome['limit']) => {
-  const exceeded = excess === undefined ? limit : { reason: 'MaxBotsPerWorld', message: excess }
-  const { reason, message } = exceeded ?? { reason: 'WithinLimits', message: '' }
-  return { type: 'LimitExceeded', holds: exceeded !== undefined, reason, message }
-}
+const limitState = ({ excess }: Share) => ({
+  type: 'LimitExceeded',
+  holds: excess !== undefined,
+  reason: excess === undefined ? 'WithinLimits' : 'MaxBotsPerWorld',
+  message: excess ?? '',
+})

@@ -1,22 +1,17 @@
 import type { PlanOf } from '#operator/lifecycle/plan.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import type { DeletePod } from '#operator/pods/termination.ts'
-import type { BotUse } from '#shared/domain/botUse.ts'
 import type { BotDeployment, BotDeploymentStatus } from '#shared/resources/botDeployment.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 import type { World } from '#shared/resources/world.ts'
 import type { Bot } from './pod.ts'
 import type { BotSettings } from './settings.ts'
-import type { UseOf } from './use.ts'
 
 /** A write to the cluster. The executor decides nothing. */
 export type Step = { readonly verb: 'createPod'; readonly bot: Bot } | DeletePod
 
 /** The result of planning a BotDeployment. */
-export type Plan = PlanOf<Step, BotDeploymentStatus> & {
-  /** The use of the bots that exist and of those that may be created; absent if none may be. */
-  readonly reserved?: BotUse
-}
+export type Plan = PlanOf<Step, BotDeploymentStatus>
 
 /** Everything that a plan depends on. The same input gives the same plan. */
 export type PlanInput = {
@@ -27,8 +22,6 @@ export type PlanInput = {
   readonly siblings: readonly BotDeployment[]
   /** The pods with the bot deployment's label in its namespace, strangers included. */
   readonly pods: readonly Pod[]
-  /** The use of the bots of this bot deployment and of the others in the namespace. */
-  readonly use: UseOf
   readonly policy: NamespacePolicy
   readonly settings: BotSettings
   readonly nowMs: number

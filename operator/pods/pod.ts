@@ -48,8 +48,17 @@ export type PodSettings = {
 /** A Pod to create. */
 export type NewPod = KubeObject & { spec: PodSpec }
 
+/** The ids of a pod's tenant and world, as the API granted them. */
+export type PodTenant = { readonly organizationId: string; readonly projectId: string; readonly worldId: string }
+
 /** The owner of a pod, and the world and run that it serves. */
-type PodIdentity = { readonly owner: KubeObject; readonly world: World; readonly runId: string }
+type PodIdentity = {
+  readonly owner: KubeObject
+  readonly world: World
+  readonly runId: string
+  /** Undefined outside the namespaces of organizations: the ids are then those of the labels. */
+  readonly tenant?: PodTenant | undefined
+}
 
 /** The probes of a container. Readiness and liveness count only after `startPath` has responded. */
 type ProbeTimes = {
@@ -187,31 +196,35 @@ const buildProbes = (
   },
 })
 
-/** Returns the labels that all pods and services of a run have in common. The tenant comes from the owner, or else the world. */
-export const commonLabels = ({ owner, world, runId }: PodIdentity): Record<string, string> => ({
-  ...tenantLabels(owner, world),
-  [labels.world]: world.metadata.name,
-  [labels.worldId]: worldIdOf(world),
-  [labels.run]: runId,
-  [labels.instance]: owner.metadata.name,
-  [labels.managedBy]: 'orrery-operator',
-})
-
-const tenantLabels = (...sources: readonly { metadata: ObjectMeta }[]): Record<string, string> =>
-  Object.fromEntries(
-    [labels.organization, labels.project].flatMap((key) => {
-      const value = sources.map(({ metadata }) => metadata.labels?.[key]).find((each) => each !== undefined)
-      return value === undefined ? [] : [[key, value]]
-    }),
-  )
-
-const commonEnvironment = ({ owner, world, runId, settings }: PodParts): Record<string, string | undefined> => {
-  const tenant = tenantLabels(owner, world)
+/** Returns the labels that all pods and services of a run have in common. */
+export const commonLabels = (identity: PodIdentity): Record<string, string> => {
+  const { organizationId, projectId, worldId } = tenantOf(identity)
   return {
-    ORRERY_WORLD_ID: worldIdOf(world),
+    ...withDefined({ [labels.organization]: organizationId, [labels.project]: projectId }),
+    [labels.world]: identity.world.metadata.name,
+    [labels.worldId]: worldId,
+    [labels.run]: identity.runId,
+    [labels.instance]: identity.owner.metadata.name,
+    [labels.managedBy]: 'orrery-operator',
+  }
+}
+
+/** Returns the granted ids, or else those in the labels of the owner or the world. */
+const tenantOf = ({ owner, world, tenant }: PodIdentity): Partial<PodTenant> & Pick<PodTenant, 'worldId'> => {
+  if (tenant !== undefined) return tenant
+  const find = (key: string) => owner.metadata.labels?.[key] ?? world.metadata.labels?.[key]
+  const [organizationId, projectId] = [find(labels.organization), find(labels.project)]
+  return { worldId: worldIdOf(world), ...withDefined({ organizationId, projectId }) }
+}
+
+const commonEnvironment = (parts: PodParts): Record<string, string | undefined> => {
+  const { runId, settings } = parts
+  const { organizationId, projectId, worldId } = tenantOf(parts)
+  return {
+    ORRERY_WORLD_ID: worldId,
     ORRERY_RUN_ID: runId,
-    ORRERY_ORGANIZATION_ID: tenant[labels.organization],
-    ORRERY_PROJECT_ID: tenant[labels.project],
+    ORRERY_ORGANIZATION_ID: organizationId,
+    ORRERY_PROJECT_ID: projectId,
     ORRERY_DEPLOYMENT_ID: deploymentIdOfRun(runId),
     ORRERY_API_URL: settings.publicUrl,
     ORRERY_REALTIME_URL: new URL('/api/realtime/connect/', settings.publicUrl.replace(/^http/, 'ws')).href,

@@ -6,7 +6,7 @@ import { withDefined } from '#shared/optional.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
 import { type Drain, drainServer, foreignFinalizers } from './drain.ts'
 import { observeRun } from './observe.ts'
-import { captureRun, endRun, hasEndedInError } from './run.ts'
+import { captureRun, endRun, hasEndedInError, isDismissed, stopRun } from './run.ts'
 import { serviceDeletionSteps } from './service.ts'
 import { planWith, recordRunFirst } from './status.ts'
 import type { Plan, PlanInput } from './step.ts'
@@ -40,35 +40,50 @@ const explainFinalizers = (input: PlanInput): string => {
   return `No server is left. The owner of finalizer ${finalizers.join(', ')} must remove it.`
 }
 
-/** Plans a World whose spec says Stopped. The phase is Stopped at once, while the server drains. */
-export const planStopped = (input: PlanInput): Plan => {
+/** The reason for which a World is stopped that no user has stopped. */
+type StopCause = { readonly reason: string; readonly message: string }
+
+/** Plans a World that is stopped. The phase is Stopped at once, while the server drains. */
+export const planStopped = (input: PlanInput, cause?: StopCause): Plan => {
   const drain = drainServer(input, undefined)
   // Record the deployment of a run only after the previous run's server is gone.
   const run = (drain.isDone ? unrecordedRun(input) : undefined) ?? observeRun(input)
-  if (run !== undefined) return planEnded(input, endRun(run, 'Stopped', '', input.nowMs))
+  if (run !== undefined) {
+    return planEnded(input, stopRun(run, cause?.message ?? '', input.nowMs), withDefined({ cause }))
+  }
   const steps = [...drain.steps, ...serviceDeletionSteps(input)]
-  return planWith(input, { phase: 'Inactive', reason: 'NeverStarted', message: '' }, { steps })
+  return planWith(input, { phase: 'Inactive', ...(cause ?? { reason: 'NeverStarted', message: '' }) }, { steps })
 }
 
-/** Returns the run of the spec if it is not recorded yet, so that a run that was stopped before its pod has a deployment. */
-const unrecordedRun = ({ world, settings, nowMs }: PlanInput): WorldRun | undefined => {
-  const { runId } = world.spec
-  return runId === undefined || runId === world.status?.run?.id ? undefined : captureRun(world, runId, settings, nowMs)
+/**
+ * Returns the run of the spec if it is not recorded yet, so that a run that was stopped before its pod has a deployment. In the
+ * namespace of an organization the API must have written the spec: otherwise the id may be that of any run.
+ */
+const unrecordedRun = (input: PlanInput): WorldRun | undefined => {
+  const { spec, status } = input.world
+  if (input.policy.organization !== undefined && spec.revision === undefined) return undefined
+  return spec.runId === undefined || spec.runId === status?.run?.id ? undefined : captureRun(input, spec.runId)
 }
 
 /** Plans a run that has ended: its server drains, and a transient world is deleted after its duration. */
-export const planEnded = (input: PlanInput, run: WorldRun, detail?: string): Plan => {
+export const planEnded = (
+  input: PlanInput,
+  run: WorldRun,
+  { detail, cause }: { readonly detail?: string; readonly cause?: StopCause } = {},
+): Plan => {
   const { world, nowMs } = input
   const drain = drainServer(input, run.id)
   const leftMs = expiresAtMs(world.spec.durationMinutes, run.startedAt) - nowMs
-  const isError = hasEndedInError(run) && leftMs > 0 && lastRunIn[world.status?.phase ?? 'Inactive'] !== 'ended'
+  const isFailed = hasEndedInError(run) && run.dismissed !== true
+  const isError = isFailed && leftMs > 0 && lastRunIn[world.status?.phase ?? 'Inactive'] !== 'ended'
   const failure = { reason: run.failure?.reason ?? run.endReason ?? 'Error', message: run.endMessage ?? '' }
+  const { reason, message } = cause ?? explainEnd(world, run)
   const outcome = {
     run,
     phase: isError ? 'Error' : 'Stopped',
     deployment: endedDeployment(world, drain, hasEndedInError(run)),
-    message: endedMessage(world, run, drain),
-    reason: run.endReason ?? 'Stopped',
+    message: joinSentences(message, drain.message),
+    reason,
     progressing: !drain.isDone,
     trouble: isError ? { ...failure, ...(detail && { detail }) } : drain.isDone ? undefined : drain.trouble,
   } as const
@@ -98,10 +113,12 @@ export const endedDeployment = (
   return failed || (last !== undefined && hasFailed(last)) ? 'Error' : 'Stopped'
 }
 
-const endedMessage = (world: World, run: WorldRun, drain: Drain): string => {
-  // Only the API assigns run ids to its worlds, and the API has not adopted this kubectl edit yet.
-  const needsRunId = world.spec.state === 'Running' && run.endReason === 'Stopped'
-  return needsRunId
-    ? 'Waiting for the API to assign the id of the next run.'
-    : joinSentences(run.endMessage, drain.message)
+const explainEnd = ({ spec }: World, run: WorldRun): StopCause => {
+  const reason = run.endReason ?? 'Stopped'
+  // The spec names an ended run. Only the owner of the run ids can name the next one.
+  if (spec.state === 'Running' && isDismissed(run)) {
+    return { reason, message: 'Waiting for the API to assign the id of the next run.' }
+  }
+  const isResolved = run.dismissed === true && hasEndedInError(run)
+  return isResolved ? { reason: 'Stopped', message: '' } : { reason, message: run.endMessage ?? '' }
 }

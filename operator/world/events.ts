@@ -4,6 +4,7 @@ import { disruptionReasons } from '#operator/pods/diagnosis.ts'
 import { hasEnded } from '#shared/domain/phases.ts'
 import type { EventInput } from '#shared/kube/events.ts'
 import { runEndMessages, type World, type WorldStatus } from '#shared/resources/world.ts'
+import { waitingForApi } from './notGranted.ts'
 import { hasEndedInError } from './run.ts'
 import type { Plan } from './step.ts'
 
@@ -24,9 +25,14 @@ export const worldEvents = (
   { steps, detail }: Omit<Plan, 'status'>,
 ): EventInput[] => {
   const transition = { world, before: world.status ?? {}, after, steps, detail }
-  return [startEvent, lossEvent, readyEvent, endEvent, degradedEvent, deletionEvent].flatMap(
+  return [waitEvent, startEvent, lossEvent, readyEvent, endEvent, degradedEvent, deletionEvent].flatMap(
     (eventOf) => eventOf(transition) ?? [],
   )
+}
+
+const waitEvent = ({ before, after }: Transition): EventInput | undefined => {
+  const now = findNewlyTrue(before, after, 'Progressing')
+  return now?.reason === waitingForApi ? normalEvent(now.reason, 'StartRun', now.message) : undefined
 }
 
 const startEvent = ({ before, after }: Transition): EventInput | undefined => {

@@ -3,7 +3,6 @@ import { refusedStatus } from '#operator/lifecycle/conditions.ts'
 import { explainRefusal, isRefusal } from '#operator/lifecycle/refusal.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import { at, disruptionTarget, exitStatus, runB, startMs } from '#operator/testing/fixtures.ts'
-import { noUse } from '#shared/domain/runUse.ts'
 import { KubeError } from '#shared/kube/errors.ts'
 import { withDefined } from '#shared/optional.ts'
 import {
@@ -397,7 +396,6 @@ test('the same input gives the same plan', () => {
     service: undefined,
     queue: undefined,
     policy: {},
-    others: noUse,
     settings,
     nowMs: startMs,
     newRunId: () => runB,

@@ -3,11 +3,11 @@ import type { Node } from '#operator/pods/node.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import type { Service } from '#operator/pods/service.ts'
 import { at, commonSettings, controllerReference, namespace, runA, runB, startMs } from '#operator/testing/fixtures.ts'
-import { noUse } from '#shared/domain/runUse.ts'
 import { withDefined } from '#shared/optional.ts'
 import { labels } from '#shared/resources/group.ts'
 import { podSelectors } from '#shared/resources/selectors.ts'
 import {
+  type GrantedRun,
   type World,
   type WorldRun,
   type WorldSpecInput,
@@ -35,6 +35,27 @@ export const settings: WorldSettings = {
 
 export const running = { state: 'Running', runId: runA, startedAt: at(startMs), revision: 2 } as const
 export const stopped = { ...running, state: 'Stopped', revision: 3 } as const
+
+/** The policy of the namespace of an organization. */
+export const tenant = { organization: 'org-00000000000000000000000001' } as const
+
+/** The grant of runA to the world of `aWorld` in that namespace. */
+export const aGrant = (changes: Partial<GrantedRun> = {}): GrantedRun => ({
+  uid: 'world-uid',
+  organizationId: tenant.organization,
+  projectId: 'prj-00000000000000000000000001',
+  worldId: 'wld-00000000000000000000000001',
+  id: runA,
+  startedAt: at(startMs),
+  profile: 'Capacity30',
+  mapName: 'hall',
+  capacity: 20,
+  probes: true,
+  args: ['--granted'],
+  strategy: 'Default',
+  compute: { group: 'production', region: 'Europe' },
+  ...changes,
+})
 
 export const aWorld = (
   spec: WorldSpecInput,
@@ -184,7 +205,6 @@ export const planFor = (
     service: undefined,
     queue: undefined,
     policy: {},
-    others: noUse,
     newRunId: () => newRunId,
     ...around,
   })

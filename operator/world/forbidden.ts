@@ -1,34 +1,19 @@
-import { explainForbiddenImage, explainInvalidPolicy, explainUnconfirmedId } from '#operator/lifecycle/forbidden.ts'
 import { type Diagnosis, seriousDiagnosis } from '#operator/pods/diagnosis.ts'
+import { findImageFault } from '#shared/images.ts'
 import type { WorldRun } from '#shared/resources/world.ts'
 import type { PlanInput } from './step.ts'
 
+const imageFaults = {
+  address: `The image has an IP address or a loopback name as its registry. Use a registry with a name.`,
+  registry: `Images from this registry may not run here. Use an allowed registry, or ask the platform operator.`,
+} as const
+
 /**
- * Returns why the policy of the namespace forbids a pod of the run, or undefined if it allows one. The image is checked
- * for each pod. The size is checked only until a pod of the run was Ready or lost, so that lowering a limit does not prevent
- * the restart of a running world.
+ * Returns why the operator's settings forbid a pod of the run, or undefined if they allow one. In the namespace of an
+ * organization the API has checked the image. The operator's default image is always allowed.
  */
-export const explainForbidden = ({ world, policy, settings }: PlanInput, run: WorldRun): Diagnosis | undefined => {
-  const { imageRegistries, defaultServerImage: ownImage } = settings
-  return (
-    explainInvalidPolicy(policy) ??
-    explainUnconfirmedId(world, 'world', policy) ??
-    explainForbiddenImage(run.image, policy, { imageRegistries, ownImage }) ??
-    (hadReadyOrLostPod(run) ? undefined : explainForbiddenSize(run, { policy, settings }))
-  )
+export const explainForbidden = ({ policy, settings }: PlanInput, { image }: WorldRun): Diagnosis | undefined => {
+  if (policy.organization !== undefined || image === settings.defaultServerImage) return undefined
+  const fault = findImageFault(image, settings.imageRegistries)
+  return fault && seriousDiagnosis('ImageNotAllowed', imageFaults[fault], image)
 }
-
-const explainForbiddenSize = (
-  { profile }: WorldRun,
-  { policy: { limits }, settings }: Pick<PlanInput, 'policy' | 'settings'>,
-): Diagnosis | undefined => {
-  if (limits === undefined || settings.profiles[profile].capacity <= limits.maxWorldCapacity) return undefined
-  return seriousDiagnosis(
-    'SizeNotAllowed',
-    `${profile} is larger than maxWorldCapacity of the organization, which is ${limits.maxWorldCapacity}. ` +
-      'Choose a smaller scaling profile.',
-  )
-}
-
-/** Reports whether the run had a pod that was Ready or was lost. */
-const hadReadyOrLostPod = ({ readyAt, failedAt }: WorldRun): boolean => readyAt !== undefined || failedAt !== undefined

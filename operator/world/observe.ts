@@ -33,16 +33,12 @@ export const observeServer = (input: PlanInput, runId: string | undefined): Serv
 }
 
 /** Returns the run of the current pod if the status does not have it yet, or else the run in the status. */
-export const observeRun = ({
-  world,
-  pod,
-  settings,
-  nowMs,
-}: Pick<PlanInput, 'world' | 'pod' | 'settings' | 'nowMs'>): WorldRun | undefined => {
+export const observeRun = (input: PlanInput): WorldRun | undefined => {
+  const { world, pod } = input
   const recorded = world.status?.run
   const isOurs = pod !== undefined && controllerOf(pod)?.uid === world.metadata.uid
   const podRunId = isOurs ? runIdOf(pod) : undefined
-  return podRunId === undefined || podRunId === recorded?.id ? recorded : captureRun(world, podRunId, settings, nowMs)
+  return podRunId === undefined || podRunId === recorded?.id ? recorded : captureRun(input, podRunId)
 }
 
 /** Returns the step that deletes a server, if there is one to delete; it force-deletes if the node is dead. */

@@ -3,13 +3,14 @@ import type { Pod } from '#operator/pods/pod.ts'
 import { at, exitStatus, runA, runB, startMs } from '#operator/testing/fixtures.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import { withDefined } from '#shared/optional.ts'
-import type { World, WorldQueue } from '#shared/resources/world.ts'
+import type { World, WorldQueue, WorldSpecInput } from '#shared/resources/world.ts'
 import {
   active,
   aPod,
   applyStatus,
   aWorld,
   captured,
+  conditionOf,
   notReady,
   planFor,
   podOf,
@@ -485,6 +486,61 @@ describe('a deletion', () => {
     const recorded = planFor(world, pod)
     expect(recorded).toMatchObject({ steps: [], status: { run: { id: runA }, deployment: { status: 'Stopping' } } })
     expect(verbs(planFor(applyStatus(world, recorded), pod))).toEqual(['deletePod'])
+  })
+})
+
+describe('the recorded end of a run is final', () => {
+  const done = aPod({ status: exitStatus(0) })
+  const failed = aPod({ status: waitingFor('ErrImagePull') })
+  const lateMs = startMs + settings.startDeadlineMs
+  const unnamed = { state: 'Running' } as const
+  const begun = (spec: WorldSpecInput) => applyStatus(aWorld(spec), planFor(aWorld(spec), undefined, startMs, runA))
+  const completed = (spec: WorldSpecInput = running): World => settle(begun(spec), done, startMs).world
+  const inError = (spec: WorldSpecInput = running): World => settle(begun(spec), failed, lateMs).world
+  const withState = (world: World, state: 'Running' | 'Stopped'): World => ({
+    ...world,
+    spec: { ...world.spec, state },
+  })
+  const stop = (world: World, nowMs: number) => {
+    const now = withState(world, 'Stopped')
+    return applyStatus(now, planFor(now, undefined, nowMs))
+  }
+  const endOf = ({ status }: World) => [status?.run?.endedAt, status?.run?.endReason, status?.run?.endMessage]
+
+  test('after a later stop of a completed run', () => {
+    const after = stop(completed(), startMs + 5_000)
+    expect(endOf(after)).toEqual([at(startMs), 'Completed', 'The server ended the run.'])
+    expect(after.status).toMatchObject({ phase: 'Stopped', message: 'The server ended the run.' })
+  })
+
+  test('after a later stop of a failed run, whose world is Stopped and no longer Degraded', () => {
+    const before = inError()
+    expect(before.status).toMatchObject({ phase: 'Error', run: { endReason: 'StartDeadline' } })
+    const after = stop(before, lateMs + 5_000)
+    expect(endOf(after)).toEqual(endOf(before))
+    expect(after.status).toMatchObject({ phase: 'Stopped', deployment: { status: 'Error' } })
+    expect(after.status).not.toHaveProperty('message')
+    expect(conditionOf(after.status ?? {}, 'Ready')).toBe('False/Stopped')
+    expect(conditionOf(after.status ?? {}, 'Degraded')).toBe('False/AsExpected')
+    expect(planFor(after, undefined, lateMs + 9_000).status).toEqual(after.status)
+  })
+
+  test.each([
+    ['stopped', { spec: { ...active().spec, ...stopped } }],
+    ['completed', completed()],
+    ['failed', inError()],
+  ])('after the deletion of a %s world', (_, changes) => {
+    const world = 'metadata' in changes ? changes : stop({ ...active(), ...changes }, startMs)
+    const deleted = { ...world, metadata: { ...world.metadata, deletionTimestamp: at(lateMs) } }
+    expect(endOf({ ...deleted, status: planFor(deleted, undefined, lateMs + 9_000).status })).toEqual(endOf(world))
+  })
+
+  test('and only a stop lets the next Running begin another run, if the operator names runs', () => {
+    for (const ended of [completed(unnamed), inError(unnamed)]) {
+      expect(planFor(ended, undefined, lateMs).status.run?.id).toBe(runA)
+      const next = planFor(withState(stop(ended, lateMs), 'Running'), undefined, lateMs + 1_000)
+      expect(next.status).toMatchObject({ phase: 'Starting', runId: runB, run: { id: runB } })
+    }
   })
 })
 

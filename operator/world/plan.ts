@@ -10,22 +10,23 @@ import type { WorldRun, WorldStatus } from '#shared/resources/world.ts'
 import { drainServer } from './drain.ts'
 import { planDeleted, planEnded, planStopped } from './ended.ts'
 import { explainForbidden } from './forbidden.ts'
+import { planNotGranted } from './notGranted.ts'
 import { observeRun, observeServer } from './observe.ts'
 import { isBuiltFrom } from './pod.ts'
-import { captureRun, endRun, maxFailureLength, wantedRunId } from './run.ts'
+import { endRun, findWantedRun, maxFailureLength } from './run.ts'
 import { planServer, startingDiagnosis, startingOutcome } from './server.ts'
 import { planNetwork } from './service.ts'
 import { planWith, recordRunFirst } from './status.ts'
 import type { Plan, PlanInput } from './step.ts'
-import { explainNoRoom, planWaiting, useOf } from './waiting.ts'
 
 /**
  * Plans one reconcile of a World. The cases are tried from top to bottom, and the first that applies returns the plan.
  *
- *   paused        the annotation orrery.dev/paused is set      change nothing
+ *   paused        annotation orrery.dev/paused, not closed     change nothing
  *   deleted       the World has a deletionTimestamp            end the run, stop the server
+ *   closed        the organization was deleted                 end the run, stop the server
  *   stopped       spec.state is Stopped                        end the run, stop the server
- *   waiting       a limit leaves no room for a new run         change nothing but the conditions
+ *   notGranted    the API has not granted the run              stop the server of another run, begin nothing
  *   otherServer   a pod of another run is left                 record that run, then stop its pod
  *   unnamedRun    the operator chose the id of a new run       record the id
  *   ended         the run has ended                            stop the server; delete a transient World in time
@@ -35,10 +36,10 @@ import { explainNoRoom, planWaiting, useOf } from './waiting.ts'
  * State is recorded before any action that depends on it, so a crash loses nothing. A run has its id in the spec or the
  * status before its first pod is created. A run, a failure or an end is in the status before its pod is deleted.
  */
-export const plan = (input: PlanInput): Plan => planFirst([paused, deleted, stopped, running], input)
+export const plan = (input: PlanInput): Plan => planFirst([paused, deleted, closed, stopped, running], input)
 
-const paused: Case<PlanInput, Plan> = ({ world, nowMs }) =>
-  isPaused(world)
+const paused: Case<PlanInput, Plan> = ({ world, policy, nowMs }) =>
+  isPaused(world) && !policy.isClosed
     ? {
         steps: [],
         status: pausedStatus<WorldStatus>({ ...world.status, phase: world.status?.phase ?? 'Inactive' }, nowMs),
@@ -48,20 +49,23 @@ const paused: Case<PlanInput, Plan> = ({ world, nowMs }) =>
 const deleted: Case<PlanInput, Plan> = (input) =>
   input.world.metadata.deletionTimestamp === undefined ? undefined : planDeleted(input)
 
+const closed: Case<PlanInput, Plan> = (input) =>
+  input.policy.isClosed
+    ? planStopped(input, {
+        reason: 'OrganizationDeleted',
+        message: 'The organization was deleted. Its worlds do not run.',
+      })
+    : undefined
+
 const stopped: Case<PlanInput, Plan> = (input) =>
   input.world.spec.state === 'Stopped' ? planStopped(input) : undefined
 
-/** Plans a World whose state is Running. If the wanted run is not the recorded one, it begins now. */
+/** Plans a World whose state is Running. */
 const running = (input: PlanInput): Plan => {
-  const { world, settings, nowMs } = input
-  const runId = wantedRunId(world, input.newRunId)
-  const recorded = world.status?.run
-  const isNew = recorded?.id !== runId
-  const run = isNew ? captureRun(world, runId, settings, nowMs) : recorded
-  const runInput = { ...input, run, isNew, isOutdated: isNew && hasOutdatedServer(input, run) }
-  return (
-    waiting(runInput) ?? withNeed(runInput, planFirst([otherServer, unnamedRun, ended, expired, underWay], runInput))
-  )
+  const wanted = findWantedRun(input)
+  if (wanted === undefined) return planNotGranted(input)
+  const isOutdated = wanted.isNew && hasOutdatedServer(input, wanted.run)
+  return planFirst([otherServer, unnamedRun, ended, expired, underWay], { ...input, ...wanted, isOutdated })
 }
 
 type RunInput = PlanInput & {
@@ -75,27 +79,6 @@ type RunInput = PlanInput & {
 const hasOutdatedServer = (input: PlanInput, run: WorldRun): boolean => {
   const server = observeServer(input, run.id)
   return server.kind === 'current' && !isBuiltFrom(server.pod, run)
-}
-
-/** Returns the plan of a new run with what the run needs, unless the run has ended, or has a pod of an outdated spec. */
-const withNeed = (input: RunInput, planned: Plan): Plan => {
-  const { run, isNew, isOutdated } = input
-  const { run: next } = planned.status
-  const hasEnded = next?.id === run.id && next.endReason !== undefined
-  return !isNew || hasEnded || isOutdated ? planned : { ...planned, need: { use: useOf(run, input) } }
-}
-
-/** A run has begun if it is in the status or has a pod. It then goes on, even if a limit is lowered. */
-const waiting: Case<RunInput, Plan> = (input) => {
-  const { world, run, isNew, policy, nowMs } = input
-  if (!isNew || observeRun(input)?.id === run.id) return undefined
-  if (nowMs >= expiresAtMs(world.spec.durationMinutes, run.startedAt)) return undefined
-  const why = explainNoRoom(input, run)
-  if (why === undefined) return undefined
-  const planned = planWaiting(input, run, why)
-  return policy.limits === undefined
-    ? planned
-    : { ...planned, need: { use: useOf(run, input), waitsFor: policy.limits } }
 }
 
 const otherServer: Case<RunInput, Plan> = (input) => {
@@ -170,7 +153,7 @@ const planLateStart = (input: RunInput, { status, detail }: Plan): Plan => {
   return planEnded(
     input,
     endRun({ ...(status.run ?? input.run), failure }, 'StartDeadline', message, input.nowMs),
-    detail,
+    withDefined({ detail }),
   )
 }
 

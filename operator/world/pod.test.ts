@@ -22,7 +22,7 @@ const serverChanges = changesOf(worldSpecSchema).filter(({ pointer }) =>
 )
 
 test.each(serverChanges)('a run keeps $pointer from its start', ({ change }) => {
-  const capture = (spec: object) => captureRun(aWorld(spec), run.id, settings, 0)
+  const capture = (spec: object) => captureRun({ world: aWorld(spec), policy: {}, settings, nowMs: 0 }, run.id)
   expect(capture(change)).not.toEqual(capture({}))
 })
 
@@ -34,7 +34,8 @@ test.each(serverChanges.filter(({ pointer }) => pointer !== '/networking/strateg
     ]
     const build = (spec: object) => {
       const placed = { ...settings, placement }
-      return buildPod(aWorld({}), captureRun(aWorld(spec), run.id, placed, 0), placed).spec
+      const captured = captureRun({ world: aWorld(spec), policy: {}, settings: placed, nowMs: 0 }, run.id)
+      return buildPod(aWorld({}), captured, placed).spec
     }
     expect(build(change)).not.toEqual(build({}))
   },

@@ -6,6 +6,7 @@ import { apiGroup, labels } from '#shared/resources/group.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 import { podSelectors } from '#shared/resources/selectors.ts'
 import { capturedRunFields, type World, type WorldRun } from '#shared/resources/world.ts'
+import { tenantOf } from './grant.ts'
 import { placeServer } from './placement.ts'
 import { profileResources } from './run.ts'
 import type { WorldSettings } from './settings.ts'
@@ -20,15 +21,16 @@ export const buildPod = (
   settings: WorldSettings,
   policy: NamespacePolicy = {},
 ): NewPod => {
-  const { spec, annotations } = placeServer(settings.placement, run.compute ?? world.spec.compute)
+  const { spec, annotations } = placeServer(settings.placement, run.compute)
   return assemblePod({
     owner: world,
     world,
     runId: run.id,
+    tenant: tenantOf(world, run, policy),
     settings,
     policy,
     name: world.metadata.name,
-    labels: serverLabels(world, run),
+    labels: serverLabels(world, run, policy),
     annotations: { ...annotations, [digestAnnotation]: capturedDigest(run) },
     spec,
     stopGraceSeconds: settings.stopGraceSeconds,
@@ -57,16 +59,16 @@ const serverProbes = { startPath: '/readyz', readyEverySeconds: 1, aliveEverySec
 
 const digestAnnotation = `${apiGroup}/run-digest`
 
-/** Reports whether the pod was built from a run with the same id and the same captured fields. */
+/** Reports whether the pod was built from a run with the same id and the same settings. */
 export const isBuiltFrom = (pod: Pod, run: WorldRun): boolean =>
   pod.metadata.annotations?.[digestAnnotation] === capturedDigest(run)
 
-/** Returns a digest of the fields that a pod is built from, without the times and counts of the run. */
+/** Returns a digest of the settings that a pod is built from, without the tenant, the times and the counts of the run. */
 const capturedDigest = (run: WorldRun): string => digestOf(capturedRunFields.map((field) => run[field]))
 
 /** Returns the labels of the pod and the service of a run. */
-export const serverLabels = (world: World, run: WorldRun): Record<string, string> => ({
-  ...commonLabels({ owner: world, world, runId: run.id }),
+export const serverLabels = (world: World, run: WorldRun, policy: NamespacePolicy): Record<string, string> => ({
+  ...commonLabels({ owner: world, world, runId: run.id, tenant: tenantOf(world, run, policy) }),
   [labels.name]: 'world-server',
   ...podSelectors.servers,
 })

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { type Pod, runIdOf } from '#operator/pods/pod.ts'
 import { at, exitStatus, runB, startMs } from '#operator/testing/fixtures.ts'
-import { noUse } from '#shared/domain/runUse.ts'
 import { isPaused } from '#shared/resources/group.ts'
 import type { World, WorldRun, WorldStatus } from '#shared/resources/world.ts'
 import { fc } from '#test/support/fastCheck.ts'
 import {
+  aGrant,
   aNode,
   aService,
   aWorld,
@@ -15,13 +15,14 @@ import {
   ready,
   running,
   settings,
+  tenant,
   waitingFor,
 } from './fixtures.ts'
 import { plan } from './plan.ts'
 import type { PlanInput, Step } from './step.ts'
 
 /** A simulated cluster that only the test and the operator change. */
-type Cluster = Pick<PlanInput, 'pod' | 'node' | 'service' | 'queue'> & {
+type Cluster = Pick<PlanInput, 'pod' | 'node' | 'service' | 'queue' | 'policy'> & {
   world: World | undefined
   nowMs: number
   made: number
@@ -61,7 +62,15 @@ const events = {
   seesItsNode: (cluster) => ({ ...cluster, node: aNode() }),
   isStopped: onSpec(() => ({ state: 'Stopped' })),
   isStarted: onSpec(() => ({ state: 'Running' })),
-  isStartedAnew: onSpec(({ spec }) => ({ state: 'Running', runId: nextRunId(spec.runId) })),
+  isStartedAnew: onSpec(({ spec }) => ({
+    state: 'Running',
+    runId: nextRunId(spec.runId),
+    granted: aGrant({ id: nextRunId(spec.runId) }),
+  })),
+  isStartedWithoutGrant: onSpec(({ spec }) => ({ state: 'Running', runId: nextRunId(spec.runId) })),
+  losesItsGrant: onSpec(() => ({ granted: aGrant({ uid: 'another' }) })),
+  isClosed: (cluster) => ({ ...cluster, policy: { ...cluster.policy, isClosed: true as const } }),
+  isOpened: ({ policy: { isClosed: _, ...policy }, ...cluster }) => ({ ...cluster, policy }),
   isResized: onSpec(({ spec }) => ({
     scaling: { profile: spec.scaling.profile === 'Capacity30' ? 'Capacity60' : 'Capacity30' },
   })),
@@ -74,14 +83,13 @@ const events = {
   waitsBriefly: (cluster) => ({ ...cluster, nowMs: cluster.nowMs + 3_000 }),
   waits: (cluster) => ({ ...cluster, nowMs: cluster.nowMs + 61_000 }),
 } satisfies Record<string, Event>
+const aPolicy = fc.constantFrom({}, tenant)
 const anEvent = fc.constantFrom(...(Object.keys(events) as (keyof typeof events)[]))
 
 const look = (cluster: Cluster, world: World) =>
   plan({
     ...cluster,
     world,
-    policy: {},
-    others: noUse,
     settings,
     newRunId: () => runB,
     node: cluster.pod ? cluster.node : undefined,
@@ -96,6 +104,10 @@ const execute = (cluster: Cluster, world: World, step: Step): Cluster => {
   switch (step.verb) {
     case 'createPod':
       expect(cluster.pod, 'a second server').toBeUndefined()
+      expect(cluster.policy.isClosed).toBeUndefined()
+      if (cluster.policy.organization !== undefined && step.run.id !== world.status?.run?.id) {
+        expect(world.spec.granted).toMatchObject({ id: step.run.id, uid: world.metadata.uid })
+      }
       return { ...cluster, made: cluster.made + 1, pod: aNewPod(cluster, step.run) }
     case 'deletePod':
       return events.isDeletedByHand(cluster)
@@ -118,7 +130,8 @@ const expectJustified = (cluster: Cluster, world: World, step: Step): void => {
   const { pod, node, nowMs } = cluster
   const run = world.status?.run
   const expiresMs = Date.parse(world.spec.startedAt ?? '') + (world.spec.durationMinutes ?? Infinity) * 60_000
-  const unwanted = world.spec.state === 'Stopped' || run?.endReason !== undefined || nowMs >= expiresMs
+  const unwanted =
+    cluster.policy.isClosed || world.spec.state === 'Stopped' || run?.endReason !== undefined || nowMs >= expiresMs
   const podRunId = pod && runIdOf(pod)
   const older = podRunId !== world.spec.runId
   const overdue = run?.readyAt === undefined && nowMs >= startMs + settings.startDeadlineMs
@@ -167,8 +180,9 @@ const settle = (start: Cluster): Cluster => {
   throw new Error('The cluster did not settle in 25 reconciles.')
 }
 
-const aCluster = (strategy: 'Default' | 'ClusterIP' = 'Default'): Cluster => ({
-  world: aWorld({ ...running, networking: { strategy } }),
+const aCluster = (strategy: 'Default' | 'ClusterIP' = 'Default', policy: PlanInput['policy'] = {}): Cluster => ({
+  policy,
+  world: aWorld({ ...running, networking: { strategy }, granted: aGrant({ strategy }) }),
   pod: undefined,
   node: aNode(),
   service: undefined,
@@ -184,8 +198,8 @@ const timeless = (status: WorldStatus | undefined): unknown =>
 describe('after any sequence of events', () => {
   test('reconciles settle, a further one writes nothing, and neither a second server is created nor a wanted one deleted', () => {
     fc.assert(
-      fc.property(fc.array(anEvent, { maxLength: 30 }), fc.boolean(), (names, withService) => {
-        let cluster = settle(aCluster(withService ? 'ClusterIP' : 'Default'))
+      fc.property(fc.array(anEvent, { maxLength: 30 }), fc.boolean(), aPolicy, (names, withService, policy) => {
+        let cluster = settle(aCluster(withService ? 'ClusterIP' : 'Default', policy))
         for (const name of names) cluster = settle(events[name](cluster))
         const { world } = cluster
         if (world === undefined) return
@@ -202,8 +216,9 @@ describe('after any sequence of events', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(anEvent, fc.constantFrom(skipsReconcile, executesAndCrashes)), { maxLength: 20 }),
-        (sequence) => {
-          let cluster = settle(aCluster())
+        aPolicy,
+        (sequence, policy) => {
+          let cluster = settle(aCluster('Default', policy))
           for (const [name, after] of sequence) cluster = after(events[name](cluster))
           cluster = settle(cluster)
           const { world, pod } = cluster

@@ -4,41 +4,87 @@ import type { Loss } from '#operator/pods/diagnosis.ts'
 import { plainSettings, runtimeSettings } from '#shared/domain/world.ts'
 import { withDefined } from '#shared/optional.ts'
 import { scaleCpu, scaleMemory } from '#shared/quantities.ts'
-import type { RunEndReason, World, WorldRun } from '#shared/resources/world.ts'
+import type { GrantedRun, RunEndReason, World, WorldRun } from '#shared/resources/world.ts'
+import { findGrant } from './grant.ts'
 import type { WorldSettings } from './settings.ts'
+import type { PlanInput } from './step.ts'
 
 /** The longest message of a recorded failure, in UTF-16 code units. */
 export const maxFailureLength = 2_048
 
+/** The run of a World whose state is Running, and whether it is not in the status yet. */
+type WantedRun = { readonly run: WorldRun; readonly isNew: boolean }
+
 /**
- * Returns the id of the run that is wanted while the state is Running. `spec.runId` comes first. Without it, the id that the
- * operator generated is kept until `state: Stopped` ends the run; a run that ended by itself is not started again.
+ * Returns the run that is wanted while the state is Running: the recorded one, or one that begins now. Returns undefined if no
+ * run may begin: in the namespace of an organization, each run needs a grant of the API.
  */
-export const wantedRunId = (world: World, newRunId: () => string): string => {
+export const findWantedRun = (input: PlanInput): WantedRun | undefined => {
+  const { world, policy } = input
+  const recorded = world.status?.run
+  const id = policy.organization === undefined ? wantedRunId(input) : grantedRunId(input)
+  if (id === undefined) return undefined
+  return recorded?.id === id ? { run: recorded, isNew: false } : { run: captureRun(input, id), isNew: true }
+}
+
+/**
+ * Returns the id of a run that needs no grant. `spec.runId` comes first. Without it, the id that the operator generated is kept
+ * until `state: Stopped` ends or dismisses the run; a run that ended by itself is not started again.
+ */
+const wantedRunId = ({ world, newRunId }: PlanInput): string => {
   if (world.spec.runId !== undefined) return world.spec.runId
   const { run, runId } = world.status ?? {}
   if (runId !== undefined && runId !== run?.id) return runId
-  return run === undefined || run.endReason === 'Stopped' ? newRunId() : run.id
+  return run === undefined || isDismissed(run) ? newRunId() : run.id
 }
 
-/** Returns a new run with everything that its pods are built from. Later edits of the spec act on the next run. */
-export const captureRun = (world: World, id: string, settings: WorldSettings, nowMs: number): WorldRun => {
-  const { runtime, scaling, networking, compute } = world.spec
+/** Returns the id of the recorded run unless the spec names another one or a stop came after it, or else that of the grant. */
+const grantedRunId = ({ world, policy }: PlanInput): string | undefined => {
+  const { run } = world.status ?? {}
+  if (run === undefined || run.id !== (world.spec.runId ?? run.id)) return findGrant(world, policy)?.id
+  return isDismissed(run) ? undefined : run.id
+}
+
+/** Reports whether the state was Stopped since the run began, so that the next Running begins another run. */
+export const isDismissed = ({ endReason, dismissed }: WorldRun): boolean =>
+  endReason === 'Stopped' || dismissed === true
+
+/**
+ * Returns a new run with everything that its pods are built from: of the grant of that run, or without one of the spec. Later
+ * edits of the spec act on the next run.
+ */
+export const captureRun = (
+  { world, policy, settings, nowMs }: Pick<PlanInput, 'world' | 'policy' | 'settings' | 'nowMs'>,
+  id: string,
+): WorldRun => {
+  const granted = findGrant(world, policy)
+  const { image, strategy, ...fields } = granted?.id === id ? withoutUid(granted) : readSpec(world, settings)
   return {
+    ...fields,
     id,
-    startedAt: world.spec.startedAt ?? toInstant(nowMs),
-    image: runtime.image ?? settings.defaultServerImage,
-    ...withDefined({ contentId: runtime.contentId }),
+    startedAt: fields.startedAt ?? toInstant(nowMs),
+    image: image ?? settings.defaultServerImage,
+    strategy: resolveStrategy(strategy, settings),
+    resources: profileResources(fields.profile, settings),
+    restarts: 0,
+  }
+}
+
+const withoutUid = ({ uid: _, ...run }: GrantedRun) => run
+
+/** Returns the settings of a run from the spec. */
+const readSpec = ({ spec }: World, { profiles }: WorldSettings) => {
+  const { runtime, scaling, networking, compute } = spec
+  return {
+    ...withDefined({ startedAt: spec.startedAt, image: runtime.image, contentId: runtime.contentId }),
     profile: scaling.profile,
     ...runtimeSettings.parse(runtime),
-    capacity: runtime.capacity ?? settings.profiles[scaling.profile].capacity,
+    capacity: runtime.capacity ?? profiles[scaling.profile].capacity,
     probes: runtime.probes,
     args: runtime.args,
-    strategy: resolveStrategy(networking.strategy, settings),
-    resources: profileResources(scaling.profile, settings),
+    strategy: networking.strategy,
     compute,
-    ...plainSettings.parse(world.spec),
-    restarts: 0,
+    ...plainSettings.parse(spec),
   }
 }
 
@@ -62,13 +108,15 @@ const resolveStrategy = (strategy: WorldRun['strategy'], { defaultStrategy }: Wo
   return defaultStrategy === 'PodIP' ? 'Default' : defaultStrategy
 }
 
-/** Returns the run with its end. The time of a recorded end is not changed. */
-export const endRun = (run: WorldRun, endReason: RunEndReason, endMessage: string, nowMs: number): WorldRun => ({
-  ...run,
-  endedAt: run.endedAt ?? toInstant(nowMs),
-  endReason,
-  endMessage,
-})
+/** Returns the run with its end. A recorded end is final. */
+export const endRun = (run: WorldRun, endReason: RunEndReason, endMessage: string, nowMs: number): WorldRun =>
+  run.endReason === undefined ? { ...run, endedAt: toInstant(nowMs), endReason, endMessage } : run
+
+/** Returns the run after a stop: ended, or dismissed if it had ended before. */
+export const stopRun = (run: WorldRun, endMessage: string, nowMs: number): WorldRun =>
+  run.endReason === undefined || run.endReason === 'Stopped'
+    ? endRun(run, 'Stopped', endMessage, nowMs)
+    : { ...run, dismissed: true }
 
 /**
  * Returns the run with a lost pod counted: as a failure, or as a disruption, which does not count against the restart budget.
@@ -113,6 +161,6 @@ export const nextPodAtMs = (run: WorldRun, settings: WorldSettings): number =>
     ? 0
     : Date.parse(run.failedAt) + restartBackoffMs(run.restarts + (run.disruptions ?? 0), settings)
 
-/** Reports whether a run ended with the phase Error. */
+/** Reports whether a run ended in an error. */
 export const hasEndedInError = ({ endReason }: WorldRun): boolean =>
   endReason === 'StartDeadline' || endReason === 'RestartBudget'

@@ -1,6 +1,5 @@
 import { toInstant } from '#operator/lifecycle/duration.ts'
 import { findCondition, isTrue } from '#operator/lifecycle/events.ts'
-import { forbiddenRetryMs } from '#operator/lifecycle/forbidden.ts'
 import { joinSentences, lowerFirst } from '#operator/lifecycle/message.ts'
 import { type Case, planFirst, requeueAfter } from '#operator/lifecycle/plan.ts'
 import {
@@ -35,6 +34,9 @@ const quietMs = 2_000
 
 /** The age of a pod until which a status that shows an ordinary wait is not replaced by another ordinary wait. */
 const sameWaitMs = 10_000
+
+/** The delay after which a forbidden pod is planned again. */
+const forbiddenRetryMs = 15_000
 
 /** The diagnosis of a server in its ordinary first states. */
 export const startingDiagnosis: Diagnosis = pendingDiagnosis('Starting', 'Waiting for the server to become ready.')
@@ -252,7 +254,8 @@ const planLoss = (input: OwnInput, loss: Loss): Plan => {
   return { ...planned, ...withDefined({ detail: loss.detail }) }
 }
 
-const recordEnd = (input: PlanInput, run: WorldRun, detail?: string): Plan => recordOnly(planEnded(input, run, detail))
+const recordEnd = (input: PlanInput, run: WorldRun, detail?: string): Plan =>
+  recordOnly(planEnded(input, run, withDefined({ detail })))
 
 /**
  * Returns the outcome of a run whose server is not ready: Starting until it was ready once, Active after that. The last

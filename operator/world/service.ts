@@ -5,6 +5,7 @@ import { ownedMetadata, runIdOf } from '#operator/pods/pod.ts'
 import type { Service } from '#operator/pods/service.ts'
 import { gamePort } from '#shared/domain/ports.ts'
 import { controllerOf } from '#shared/kube/objects.ts'
+import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 import { type PodLabels, podSelectors } from '#shared/resources/selectors.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
 import { serverLabels } from './pod.ts'
@@ -23,10 +24,14 @@ export type Network = {
  * Builds the service of a run, with the world's name: the game port over TCP and UDP, to the pod of that run only. Traffic is
  * not forwarded between nodes, so that a server sees the addresses of its players.
  */
-export const buildService = (world: World, run: WorldRun): Service & { spec: object } => ({
+export const buildService = (
+  world: World,
+  run: WorldRun,
+  policy: NamespacePolicy = {},
+): Service & { spec: object } => ({
   apiVersion: 'v1',
   kind: 'Service',
-  metadata: ownedMetadata({ owner: world, name: world.metadata.name, labels: serverLabels(world, run) }),
+  metadata: ownedMetadata({ owner: world, name: world.metadata.name, labels: serverLabels(world, run, policy) }),
   spec: {
     type: run.strategy,
     selector: selectorOf(world, run),

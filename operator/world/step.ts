@@ -3,7 +3,6 @@ import type { Node } from '#operator/pods/node.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import type { Service } from '#operator/pods/service.ts'
 import type { DeletePod } from '#operator/pods/termination.ts'
-import type { RunLimits, RunUse } from '#shared/domain/runUse.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 import type { PodLabels } from '#shared/resources/selectors.ts'
 import type { World, WorldQueue, WorldRun, WorldStatus } from '#shared/resources/world.ts'
@@ -28,12 +27,7 @@ export const isPodDeletion = ({ verb }: Step): boolean => verb === 'deletePod' |
 export type Plan = PlanOf<Step, WorldStatus> & {
   /** Do not write the status in this reconcile. A change of the pod, or the requeue, triggers another one that writes it. */
   readonly deferStatus?: true
-  /** The use of a run that is not in the status of the World yet, and that begins or waits for room. */
-  readonly need?: Need
 }
-
-/** The use of a run that is to begin. With `waitsFor` it must not begin yet: these limits leave no room for it. */
-export type Need = { readonly use: RunUse; readonly waitsFor?: RunLimits }
 
 /** Everything that a plan depends on. The same input gives the same plan. */
 export type PlanInput = {
@@ -47,8 +41,6 @@ export type PlanInput = {
   /** The last queue report of this pod's server to this process. */
   readonly queue: WorldQueue | undefined
   readonly policy: NamespacePolicy
-  /** The use of the other worlds of the namespace, with what is reserved for runs that begin. */
-  readonly others: RunUse
   readonly settings: WorldSettings
   readonly nowMs: number
   readonly newRunId: () => string

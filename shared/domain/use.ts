@@ -9,9 +9,5 @@ const combine = <Use extends Amounts<Use>>(a: Use, b: Use, of: (a: number, b: nu
 /** Returns the sum of two uses. */
 export const addUse = <Use extends Amounts<Use>>(a: Use, b: Use): Use => combine(a, b, (one, other) => one + other)
 
-/** Returns a use without a part of it. */
-export const subtractUse = <Use extends Amounts<Use>>(whole: Use, part: Use): Use =>
-  combine(whole, part, (one, other) => one - other)
-
 /** Returns the higher of two values of each kind: the use of two things of which only one exists at a time. */
 export const maxUse = <Use extends Amounts<Use>>(a: Use, b: Use): Use => combine(a, b, Math.max)

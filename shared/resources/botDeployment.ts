@@ -4,12 +4,28 @@ import { instant } from '#shared/domain/common.ts'
 import { botPhases } from '#shared/enumerations.ts'
 import { idPattern } from '#shared/ids.ts'
 import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
-import { args, observedFields, revision, revisionFence, userMetadata } from './schema.ts'
+import { args, grantedTo, observedFields, revision, revisionFence, userMetadata } from './schema.ts'
 
 /** Returns the rule of the API server for a quantity above 0: with the pattern, such a quantity has a digit above 0. */
 const aboveZero = (field: string) => ({
   'x-kubernetes-validations': [{ rule: "self.matches('[1-9]')", message: `${field} must be above 0` }],
 })
+
+const granted = z
+  .object({
+    ...grantedTo.shape,
+    botDeploymentId: z
+      .string()
+      .regex(new RegExp(idPattern('bot')))
+      .describe('Identifier of the bot deployment.'),
+    count: botFields.count,
+    cpu: botFields.cpu,
+    memory: botFields.memory,
+    args: botFields.args,
+  })
+  .describe(
+    'The bots that the API has checked and allowed. In the namespace of an organization the operator runs at most count of them, of this size. Only the API writes it.',
+  )
 
 /** The desired state of a bot deployment: `count` bots that belong to the run of one world. */
 export const botDeploymentSpecSchema = z
@@ -27,6 +43,7 @@ export const botDeploymentSpecSchema = z
     durationMinutes: botFields.durationMinutes.exactOptional(),
     revision: revision(),
     metadata: userMetadata,
+    granted: granted.exactOptional(),
   })
   .meta({
     description: 'Desired state of the bot deployment.',

@@ -30,6 +30,14 @@ test('unsets a whole list or map for one bad part of it', () => {
   expect(unreadable.map(({ path }) => path.join('.'))).toEqual(['runtime.args', 'metadata.labels'])
 })
 
+test('unsets a whole grant for one bad part of it, and keeps the rest', () => {
+  const granted = { uid: 'a', compute: { group: 'unknown' } }
+  const { value, unreadable } = readWorldSpec({ state: 'Running', granted })
+  expect(value.state).toBe('Running')
+  expect(value).not.toHaveProperty('granted')
+  expect([...new Set(unreadable.map(({ path }) => path.join('.')))]).toEqual(['granted'])
+})
+
 test('takes required fields from the fallback', () => {
   const { value } = readLeniently(botDeploymentSpecSchema, { count: -1, cpu: '1' }, { worldName: 'lobby', count: 0 })
   expect(value).toMatchObject({ worldName: 'lobby', count: 0, cpu: '1' })

@@ -35,8 +35,12 @@ export const readLeniently = <S extends z.ZodType>(
   return { value: schema.parse(fallback), unreadable: [...unreadable, { path: [], why: 'has too many faults' }] }
 }
 
+/** A field of a spec that counts as a whole or not at all. */
+const indivisible = 'granted'
+
 /** Returns the path of the field that holds a fault. A list is one field with its items. */
 const fieldAt = (path: readonly PropertyKey[]): string[] => {
+  if (path[0] === indivisible) return [indivisible]
   const item = path.findIndex((part) => typeof part === 'number')
   return (item < 0 ? path : path.slice(0, item)).map(String)
 }

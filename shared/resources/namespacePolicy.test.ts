@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readPolicy, toPolicyAnnotations } from './namespacePolicy.ts'
+import { readPolicy, readRecordedLimits, toPolicyAnnotations } from './namespacePolicy.ts'
 
 const policy = {
   limits: {
@@ -15,21 +15,31 @@ const policy = {
   serviceAccount: 'orrery-pods',
 }
 
-test('a policy is read from its annotations as it was written', () => {
-  expect(readPolicy({ annotations: toPolicyAnnotations(policy) })).toEqual(policy)
+test('a policy and the recorded limits are read from the annotations as they were written', () => {
+  const { limits, serviceAccount, ...lists } = policy
+  const open = toPolicyAnnotations({ ...policy, isClosed: false })
+  expect(readPolicy({ annotations: open })).toEqual({ imagePullSecrets: [], serviceAccount })
+  expect(readRecordedLimits({ annotations: open })).toEqual({ ...limits, ...lists })
+  const closed = toPolicyAnnotations({ ...policy, isClosed: true })
+  expect(readPolicy({ annotations: closed })).toEqual({ imagePullSecrets: [], serviceAccount, isClosed: true })
 })
 
 test('limits that an older API wrote have no maximum of node ports, load balancers and bots', () => {
   const limits = { maxWorldCapacity: 1, maxRunningCapacity: 2 }
   const written = { ...limits, maxBotCpuMillicores: 3, maxBotMemoryBytes: 4 }
-  expect(readPolicy({ annotations: { 'orrery.dev/limits': JSON.stringify(written) } })).toEqual({ limits })
+  expect(readRecordedLimits({ annotations: { 'orrery.dev/limits': JSON.stringify(written) } })).toEqual(limits)
 })
 
-test('a namespace without annotations has no policy, and an empty list allows nothing', () => {
+test('a namespace without annotations has no policy, and an empty list is one', () => {
   expect(readPolicy({})).toEqual({})
-  expect(readPolicy({ annotations: { 'orrery.dev/image-registries': '' } })).toEqual({ imageRegistries: [] })
+  expect(readRecordedLimits({ annotations: { 'orrery.dev/image-registries': '' } })).toEqual({ imageRegistries: [] })
 })
 
-test.each(['', '{', '[]', '{"maxWorldCapacity":"many"}', 'null'])('limits such as %j are invalid', (text) => {
-  expect(readPolicy({ annotations: { 'orrery.dev/limits': text } })).toEqual({ isInvalid: true })
+test('the label of the organization makes a namespace that of a tenant', () => {
+  const labels = { 'orrery.dev/organization': 'org-a' }
+  expect(readPolicy({ labels })).toEqual({ organization: 'org-a' })
+})
+
+test.each(['', '{', '[]', '{"maxWorldCapacity":"many"}', 'null'])('limits such as %j are left out', (text) => {
+  expect(readRecordedLimits({ annotations: { 'orrery.dev/limits': text } })).toEqual({})
 })

@@ -1,8 +1,6 @@
 /** The remedy for trouble that a tenant cannot resolve. */
 export const askOperator = 'Ask the platform operator.'
 const checkLog = 'Check the log of the server.'
-const botTotals =
-  'Lower the count or the size of the bots, delete other bots, or ask the platform operator to raise the limit.'
 
 /** Remedies for the trouble that a condition names, for tenants, by the reason of the condition. */
 export const remedies = {
@@ -12,12 +10,9 @@ export const remedies = {
   CrashLoop: checkLog,
   EditRefused: 'Change the resource to a value that is allowed.',
   Evicted: 'Wait. The server or bot is replaced.',
-  IdNotConfirmed: 'Wait for the adoption, or create the resource with a name that is no id.',
   ImageNotAllowed: 'Use an image of an allowed registry, or ask the platform operator to allow its registry.',
   ImagePullFailed: 'Check the image of the build, and that its registry can be reached.',
   LimitReached: 'Stop another world, or ask the platform operator to raise the limit.',
-  MaxBotCpu: botTotals,
-  MaxBotMemory: botTotals,
   MaxBotsPerWorld: 'Lower the count, or choose a larger scaling profile for the world.',
   NamespaceTerminating: askOperator,
   NodeLost: 'Wait. The server or bot is replaced.',
@@ -28,11 +23,9 @@ export const remedies = {
   NotReadyInTime: checkLog,
   OutOfMemory: 'Choose a larger scaling profile for a server, or more memory for bots.',
   PodNameTaken: askOperator,
-  PolicyInvalid: askOperator,
   QuotaExceeded: 'Stop other worlds or bots, or ask the platform operator.',
   Refused: askOperator,
   RestartBudget: 'Fix the last error. Then start the world again, or for bots lower the count and raise it again.',
-  RunningCapacityExceeded: 'Stop another world, or ask the platform operator to raise the limit.',
   SchedulingGated: askOperator,
   ServerFailed: checkLog,
   ServerNotReady: checkLog,
@@ -50,6 +43,7 @@ export type TroubleReason = keyof typeof remedies
 const adoptionRemedies = {
   LimitReached: 'Delete another one, choose a smaller size, or ask the platform operator to raise the limit.',
   NotAdopted: 'Change the resource to values that are allowed.',
+  OrganizationDeleted: 'Ask the platform operator to restore the organization, or delete the resource.',
   ProjectNotFound: 'Correct the project label of the resource, or remove it.',
   WorldNotFound: 'Wait for the adoption of the World, or create it.',
 } as const

@@ -25,7 +25,3 @@ const idOf = ({ metadata, spec }: Identified, kind: IdKind, written: readonly (s
   const names = spec.revision === undefined ? [] : [metadata.name, ...written]
   return names.find((name) => name !== undefined && isId(kind, name)) ?? idOfUid(kind, metadata.uid ?? '')
 }
-
-/** Reports whether the name of a resource is an id that the API has not confirmed with a revision. */
-export const hasUnconfirmedId = ({ metadata, spec }: Identified, kind: IdKind): boolean =>
-  spec.revision === undefined && isId(kind, metadata.name)

@@ -5,7 +5,7 @@ import { runtimeSettings, serverSettings, worldDefaults, worldFields } from '#sh
 import { deploymentStatuses, type WorldPhase, worldPhases } from '#shared/enumerations.ts'
 import { idPattern } from '#shared/ids.ts'
 import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
-import { args, observedFields, revision, revisionFence, userMetadata } from './schema.ts'
+import { args, grantedTo, observedFields, revision, revisionFence, userMetadata } from './schema.ts'
 
 const runId = () => z.string().regex(new RegExp(idPattern('run')))
 
@@ -19,6 +19,33 @@ const runtime = z.object({
 })
 
 const scaling = z.object({ profile: worldFields.profile.default(worldDefaults.profile) })
+
+const { compute, networking: _, runtime: __, ...plainFields } = serverSettings.shape
+
+/** The settings of a run, without those that only the operator knows, such as its default image. */
+const runSettings = {
+  contentId: worldFields.contentId.exactOptional(),
+  profile: worldFields.profile,
+  ...runtimeSettings.shape,
+  capacity: z.int().min(1).describe('Maximum number of players in the world.'),
+  probes: worldFields.probes,
+  args: worldFields.args,
+  ...plainFields,
+}
+
+const granted = z
+  .object({
+    ...grantedTo.shape,
+    id: runId().describe('Identifier of the run.'),
+    startedAt: instant().describe('Time when the run was requested. durationMinutes counts from here.'),
+    image: worldFields.image.exactOptional(),
+    ...runSettings,
+    strategy: worldFields.strategy,
+    compute,
+  })
+  .describe(
+    'The run that the API has checked and allowed, as a whole. In the namespace of an organization the operator starts no other. Only the API writes it.',
+  )
 
 /** The desired state of a world. Defaults are part of the schema, so a parsed spec is the canonical one. */
 export const worldSpecSchema = z
@@ -39,6 +66,7 @@ export const worldSpecSchema = z
     ...serverSettings.shape,
     runtime: runtime.prefault({}).describe('Program that the server runs. Changes take effect with the next run.'),
     metadata: userMetadata,
+    granted: granted.exactOptional(),
   })
   .meta({
     description: 'Desired state of the world.',
@@ -87,18 +115,11 @@ export const runEndMessages: Readonly<Record<(typeof runEndReasons)[number], str
 
 const quantity = () => z.string().max(32)
 
-const { compute, networking: _, runtime: __, ...plainFields } = serverSettings.shape
-
-/** The part of a run that is fixed at its start. Its pods are built from these fields alone. */
+/** The settings of a run, which are fixed at its start. Its pods are built from them and from its tenant. */
 const capturedFields = {
   id: runId().describe('Identifier of the run.'),
   image: z.string().max(1024).describe('Container image of the server.'),
-  contentId: worldFields.contentId.exactOptional(),
-  profile: worldFields.profile,
-  ...runtimeSettings.shape,
-  capacity: z.int().min(1).describe('Maximum number of players in the world.'),
-  probes: worldFields.probes,
-  args: worldFields.args,
+  ...runSettings,
   strategy: worldFields.strategy.describe(
     'Access to the game port for players. Default means the address of the pod, without a Service.',
   ),
@@ -112,14 +133,18 @@ const capturedFields = {
     .exactOptional()
     .describe('Resources of the scaling profile at the start of the run.'),
   compute: compute.unwrap().exactOptional().describe('Location that the run was requested for.'),
-  ...plainFields,
 }
 
-/** The names of the fields of a run that its pods are built from. */
+const { organizationId, projectId, worldId } = grantedTo.shape
+
+/** The names of the settings of a run that its pods are built from. */
 export const capturedRunFields = Object.keys(capturedFields) as (keyof typeof capturedFields)[]
 
 const run = z.object({
   ...capturedFields,
+  organizationId: organizationId.exactOptional(),
+  projectId: projectId.exactOptional(),
+  worldId: worldId.exactOptional(),
   startedAt: instant().describe('Time when the run began. durationMinutes counts from here.'),
   restarts: z
     .int()
@@ -163,6 +188,10 @@ const run = z.object({
       'Reason for the end: Stopped by a user, Expired after durationMinutes, Completed with exit code 0, StartDeadline if the server was not Ready in time, RestartBudget after too many failures.',
     ),
   endMessage: z.string().max(4096).exactOptional().describe('Details of the end for people.'),
+  dismissed: z
+    .boolean()
+    .exactOptional()
+    .describe('True if state was Stopped after the run had ended by itself. The next Running begins another run.'),
 })
 
 /** The observed state of a world. The operator alone writes it. */
@@ -209,6 +238,10 @@ export type WorldSpec = z.output<typeof worldSpecSchema>
 export type WorldSpecInput = z.input<typeof worldSpecSchema>
 export type WorldStatus = Omit<z.output<typeof worldStatusSchema>, 'conditions'> & { conditions?: Condition[] }
 export type WorldRun = z.output<typeof run>
+/** The run that the API allows a World, with the resource that it is for. */
+export type GrantedRun = z.output<typeof granted>
+/** The part of a grant that the API captures at a start. The rest follows from the row. */
+export type CapturedRun = Omit<GrantedRun, keyof z.output<typeof grantedTo>>
 export type WorldQueue = NonNullable<WorldStatus['queue']>
 export type WorldDeploymentStatus = z.output<typeof deployment>
 export type RunEndReason = (typeof runEndReasons)[number]

@@ -205,16 +205,34 @@ describe('bots over REST', () => {
     await bots.phase('Running')
   })
 
-  test('beyond the profile are not created: the oldest deployments keep theirs, and the newest report it', async () => {
+  test('that kubectl creates beyond the profile wait for the API until there is room', async () => {
     const bots = await aWorldWithBots({ count: 8 })
     await bots.bots.are([0, 1, 2, 3, 4, 5, 6, 7])
     apply(bots.namespace, 'BotDeployment', 'late', { worldName: bots.worldId, count: 5 })
-    await cluster.bots(bots.namespace, 'late').are([0, 1])
-    await cluster.bots(bots.namespace, 'late').becomeReady()
-    cluster.kubectl('-n', bots.namespace, 'wait', '--for=condition=LimitExceeded', '--timeout=120s', 'bots/late')
-    expect(cluster.kubectl('-n', bots.namespace, 'get', 'bots', 'late', '-o', 'wide')).toContain('2 of 5 bots may run')
+    await eventually('it waits', async () => {
+      const { status } = await cluster.botDeployment(bots.namespace, 'late').exists()
+      return status?.phase === 'Pending' && status.message?.startsWith('Waiting for the API to confirm the bots.')
+    })
     await bots.rest.call('PATCH', bots.path, { count: 5 })
     await cluster.bots(bots.namespace, 'late').are([0, 1, 2, 3, 4])
+  })
+
+  test('beyond the profile are not created: the oldest deployments keep theirs, and the newest report it', async () => {
+    const bots = await aWorldWithBots({ count: 8 })
+    await bots.bots.are([0, 1, 2, 3, 4, 5, 6, 7])
+    await bots.world('stop')
+    await bots.phase('Stopped')
+    const made = await bots.rest.call('POST', `/api/worlds/${bots.worldId}/bots/`, { count: 5 })
+    const late = made.headers.get('location')?.split('/').at(-2) ?? ''
+    await cluster.botDeployment(bots.namespace, late).exists()
+    await bots.start()
+    await bots.bots.are([0, 1, 2, 3, 4, 5, 6, 7])
+    await cluster.bots(bots.namespace, late).are([0, 1])
+    await cluster.bots(bots.namespace, late).becomeReady()
+    cluster.kubectl('-n', bots.namespace, 'wait', '--for=condition=LimitExceeded', '--timeout=120s', `bots/${late}`)
+    expect(cluster.kubectl('-n', bots.namespace, 'get', 'bots', late, '-o', 'wide')).toContain('2 of 5 bots may run')
+    await bots.rest.call('PATCH', bots.path, { count: 5 })
+    await cluster.bots(bots.namespace, late).are([0, 1, 2, 3, 4])
   })
 })
 

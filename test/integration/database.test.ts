@@ -1,8 +1,10 @@
-import { sql } from 'drizzle-orm'
-import { jsonb, pgTable, text } from 'drizzle-orm/pg-core'
+import { getTableColumns, sql } from 'drizzle-orm'
+import { bigint, boolean, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { beginsWithReads, openDatabase } from '#api/platform/database/client.ts'
-import { preparedUpdate } from '#api/platform/database/prepared.ts'
+import { instant } from '#api/platform/database/columns.ts'
+import { prepared } from '#api/platform/database/prepared.ts'
+import { arrayMode, readerOf, rowsOf } from '#api/platform/database/rows.ts'
 import { aDatabase } from '#test/support/processes.ts'
 
 let database: ReturnType<typeof openDatabase>
@@ -50,12 +52,59 @@ test('a statement whose preparation failed with its transaction is prepared late
   expect((await database.db.execute(divide(2))).rows).toEqual([{ quotient: 3 }])
 })
 
-test('a prepared update sets exactly the given columns, for any set of them, and null as the null of SQL', async () => {
+test('a query of a pool is built and prepared once', async () => {
+  let built = 0
+  const query = prepared((db) => {
+    built += 1
+    return db
+      .select({ word: sql<string>`${sql.placeholder('word')}::text` })
+      .from(sql`(values (1)) as one`)
+      .prepare('word')
+  })
+  for (const word of ['a', 'b']) expect(await query(database.db).execute({ word })).toEqual([{ word }])
+  expect(built).toBe(1)
+  expect((await preparedTexts()).filter((text) => text.includes('as one'))).toHaveLength(1)
+})
+
+test('rows that plain SQL writes and reads are those that drizzle writes and reads', async () => {
+  const things = pgTable('things', {
+    id: text().primaryKey(),
+    itemCount: integer().notNull(),
+    revision: bigint({ mode: 'number' }).notNull(),
+    isLarge: boolean().notNull(),
+    content: jsonb().$type<unknown>(),
+    createdAt: instant().notNull(),
+    endedAt: instant(),
+  })
+  const { db } = database
+  await db.execute(sql`create table things
+    (ended_at timestamptz(3), content jsonb, id text, item_count int, revision bigint, is_large bool, created_at timestamptz(3))`)
+  const { names, insert, decode } = rowsOf(things)
+  const common = { itemCount: 7, revision: Number.MAX_SAFE_INTEGER, isLarge: true, createdAt: new Date(123) }
+  const rows = [
+    { ...common, id: 'a', content: null, endedAt: null },
+    { ...common, id: 'b', content: { a: [1, '"x"'] }, endedAt: new Date('2026-11-27T06:00:00.999Z') },
+    { ...common, id: 'c', content: '"text"', isLarge: false, endedAt: null },
+    { ...common, id: 'd', content: 0, itemCount: -1, revision: 0, endedAt: null },
+  ]
+  for (const row of rows) await db.execute(insert(row))
+  await db.insert(things).values(rows)
+  const read = await db.select().from(things).orderBy(things.id)
+  expect(read).toEqual(rows.flatMap((row) => [row, row]))
+  const { rows: plain } = await db.execute(sql`select ${names} from ${things} order by id`)
+  expect(plain.map(decode)).toEqual(read)
+  const reader = readerOf(getTableColumns(things), 'things')
+  const query = { ...arrayMode, text: `select 'first', ${reader.names} from things order by id` }
+  const { rows: arrays } = await db.$client.query<unknown[]>(query)
+  expect(arrays.map((values) => reader.decode(values, 1))).toEqual(read)
+})
+
+test('an update in plain SQL sets exactly the given columns, for any set of them, and null as the null of SQL', async () => {
   const column = () => jsonb().$type<number | null>()
   const [a, b, c, d, e, f, g] = [column(), column(), column(), column(), column(), column(), column()]
   const cells = pgTable('cells', { id: text().primaryKey(), a, b, c, d, e, f, g })
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'] as const
-  const update = preparedUpdate(cells, 'cell')
+  const { assign } = rowsOf(cells)
   const { db } = database
   await db.execute(sql`create table cells (id text, a jsonb, b jsonb, c jsonb, d jsonb, e jsonb, f jsonb, g jsonb)`)
   await db.insert(cells).values([{ id: 'changed' }, { id: 'other', a: 1 }])
@@ -65,7 +114,7 @@ test('a prepared update sets exactly the given columns, for any set of them, and
     sql` or `,
   )
   const expected: Record<string, number | null> = Object.fromEntries(names.map((name) => [name, null]))
-  // More sets than are prepared. The second round uses the prepared statements again.
+  // The second round uses each statement again.
   for (let round = 0; round < 2; round += 1) {
     for (let set = 1; set < 2 ** names.length; set += 1) {
       const isGiven = names.map((_, at) => Math.floor(set / 2 ** at) % 2 === 1)
@@ -73,7 +122,7 @@ test('a prepared update sets exactly the given columns, for any set of them, and
         names.map((name, at) => [name, isGiven[at] ? ((set + at) % 3 === 0 ? null : 1_000 * round + set) : undefined]),
       )
       for (const [name, value] of Object.entries(columns)) if (value !== undefined) expected[name] = value
-      await db.transaction((tx) => update(tx, 'changed', columns))
+      await db.execute(sql`update cells set ${assign(columns)} where id = 'changed'`)
       const [changed] = await db.select().from(cells).where(sql`id = 'changed'`)
       expect(changed).toEqual({ id: 'changed', ...expected })
       expect(await db.select().from(cells).where(isJsonNull)).toEqual([])

@@ -219,6 +219,18 @@ const useRestarts = async (): Promise<void> => {
   await isRequested('operator', 'patch events')
 }
 
+/** Deletes an organization, whose namespace is empty in the end. */
+const useDeletion = async (): Promise<void> => {
+  const deleted = await aTenant(api.url)
+  const place = `orrery-${deleted.scope.organizationId}`
+  await cluster.world(place, await deleted.world()).exists()
+  await deleted.rest.call('DELETE', `/api/organizations/${deleted.scope.organizationId}/`)
+  await eventually(
+    'no role is bound',
+    async () => cluster.kubectl('-n', place, 'get', 'rolebinding', '-o', 'name') === '',
+  )
+}
+
 /** Starts the API beside a RoleBinding with another role. */
 const useBindings = async (): Promise<void> => {
   await api.stop()
@@ -236,6 +248,7 @@ test('every permission of the roles is used, also to read, and no request is ref
   await useWorlds()
   await useKubectl()
   await useRestarts()
+  await useDeletion()
   const refused = [...proxies.api.writes(), ...proxies.operator.writes()].filter(({ status }) => status === 403)
   expect(refused).toEqual([])
   // While the other role is bound, the operator has no rights.

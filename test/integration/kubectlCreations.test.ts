@@ -117,7 +117,7 @@ test("a World with the name of another tenant's world gets no row and no pod", a
   await aWorldInProject(id, { state: 'Running' })
   const live = await eventually('the reason', async () => {
     const world = await cluster.worlds.get({ namespace, name: id })
-    return world.status?.conditions?.some(({ reason }) => reason === 'IdNotConfirmed') && world
+    return world.status?.conditions?.some(({ reason }) => reason === 'WaitingForApi') && world
   })
   expect(live.status?.worldId).toBeUndefined()
   expect(await cluster.pod(namespace, id).find()).toBeUndefined()

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Database, openDatabase } from '#api/platform/database/client.ts'
 import { migrateDatabase } from '#api/platform/database/migrate.ts'
-import { claimMarks, markDirty, retryLater, settleClaim } from '#api/platform/outbox/outbox.ts'
+import { claimMarks, isDirty, markAllDirty, markDirty, retryLater, settleClaim } from '#api/platform/outbox/outbox.ts'
 import { clusterOutbox } from '#api/platform/outbox/table.ts'
 import { aDatabase } from '#test/support/processes.ts'
 
@@ -103,4 +103,28 @@ test('claims the oldest marks first', async () => {
     update cluster_outbox set next_at = now() - case id when 'c' then 3 when 'a' then 2 else 1 end * interval '1 second'`)
   expect(ids(await claim(2))).toEqual(['a', 'c'])
   expect(ids(await claim())).toEqual(['b'])
+})
+
+test('marks many rows at once, of which only those are dirty; one keeps the trace of an earlier change', async () => {
+  const marked = Array.from({ length: 3_000 }, (_, at) => ({ id: `w${at}`, revision: at }))
+  await db.transaction((tx) => markAllDirty(tx, 'world', marked, 'trace 1'))
+  await db.transaction((tx) => markAllDirty(tx, 'world', [{ id: 'w1', revision: Number.MAX_SAFE_INTEGER }]))
+  await db.transaction((tx) => markAllDirty(tx, 'world', []))
+  const isMarked = (kind: 'world' | 'bot', id: string) => db.transaction((tx) => isDirty(tx, kind, id))
+  expect([await isMarked('world', 'w2999'), await isMarked('bot', 'w1'), await isMarked('world', 'w3000')]).toEqual([
+    true,
+    false,
+    false,
+  ])
+  const claims = await claim(5_000)
+  expect(claims).toHaveLength(3_000)
+  const revisions = new Map(claims.map(({ id, revision }) => [id, revision]))
+  for (const { id, revision } of marked) if (id !== 'w1') expect(revisions.get(id)).toBe(revision)
+  expect(claims.find(({ id }) => id === 'w1')).toMatchObject({
+    kind: 'world',
+    revision: Number.MAX_SAFE_INTEGER,
+    epoch: 2,
+    attempts: 0,
+    traceparent: 'trace 1',
+  })
 })

@@ -168,8 +168,10 @@ test('a purge erases a world, a project and an organization for good', async () 
   expect((await call('POST', `/api/organizations/projects/${projectId}/purge/`)).status).toBe(204)
   expect((await call('DELETE', `/api/organizations/${organizationId}/`)).status).toBe(204)
   expect((await call('POST', `/api/organizations/${organizationId}/purge/`)).status).toBe(204)
-  await purgeDeleted(database, signal)
-  expect(await countRows('organizations', `id = '${organizationId}'`)).toBe(0)
+  await eventually('the organization is erased', async () => {
+    await purgeDeleted(database, signal)
+    return (await countRows('organizations', `id = '${organizationId}'`)) === 0
+  })
   expect((await call('POST', `/api/organizations/${organizationId}/restore/`)).status).toBe(404)
 })
 

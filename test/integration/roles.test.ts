@@ -180,6 +180,7 @@ describe('the admission policies refuse', () => {
       'orrery.dev/limits={}',
       'orrery.dev/image-registries=evil.example',
       'orrery.dev/service-account=default',
+      'orrery.dev/closed=true',
     ]
     for (const annotation of annotations) {
       const said = kubectl('eve', 'annotate', '--overwrite', 'namespace', namespace, annotation)
@@ -187,6 +188,27 @@ describe('the admission policies refuse', () => {
     }
     expect(kubectl('eve', 'annotate', 'namespace', namespace, 'orrery.dev/limits-')).toContain('Only the API writes')
     expect(kubectl('eve', 'annotate', 'namespace', namespace, 'example.com/note=mine')).toContain('annotated')
+  })
+
+  test('the label of an organization that a user adds, changes or removes, in any namespace', async () => {
+    const label = (name: string, value: string) =>
+      kubectl('eve', 'label', '--overwrite', 'namespace', name, `orrery.dev/organization${value}`)
+    const refusal = 'Only the API writes the label orrery.dev/organization'
+    for (const [name, value] of [
+      ['orrery-system', `=${own['orrery.dev/organization']}`],
+      ['orrery-system', '='],
+      [namespace, `=${own['orrery.dev/organization']}`],
+      [namespace, '-'],
+    ] as const) {
+      expect([name, value, label(name, value)]).toEqual([name, value, expect.stringContaining(refusal)])
+    }
+    expect(apply('eve', space('labelled', { 'orrery.dev/organization': 'mine' }), 'eve')).toContain(refusal)
+    expect(apply('eve', space('unlabelled', { 'example.com/team': 'mine' }), 'eve')).toContain('serverside-applied')
+    // A restore tool may write it.
+    expect(cluster.kubectl('label', 'namespace', 'unlabelled', 'orrery.dev/organization=other')).toContain('labeled')
+    expect(label('unlabelled', '-')).toContain(refusal)
+    expect(kubectl('eve', 'label', 'namespace', 'unlabelled', 'example.com/stage=dev')).toContain('labeled')
+    cluster.kubectl('label', 'namespace', 'unlabelled', 'orrery.dev/organization-')
   })
 
   test('a status that a user writes, and a phase that the API writes', async () => {

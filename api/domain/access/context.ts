@@ -53,6 +53,8 @@ export type Deps = {
   readonly namespacePrefix: string
   /** The limits of an organization without limits of its own. */
   readonly defaultLimits: Limits
+  /** The starts of a world per minute, by everyone but the platform key. */
+  readonly startsPerMinute: number
   /** Returns the limits of an organization without I/O, at most about 5 s old. */
   readonly cachedLimits: (organizationId: string) => Limits
   /** Names of the audit records of this minute, for requests that are recorded once per minute. */
@@ -101,7 +103,7 @@ export type Context = Deps & {
   readonly lease: Lease
   /** The `traceparent` of the request's span, if the request is traced. Dirty marks carry it to the cluster. */
   readonly traceparent?: string | undefined
-  /** Counts a start or stop against the rate limit of a world of the organization. Throws a 429 above it. */
+  /** Counts a start or stop against the rate limit of this replica for a world of the organization. Throws a 429 above it. */
   readonly countStart: (projectId: string, worldId: string) => void
   /** Counts the bytes of a written document against the rate of the organization. Throws a 429 above it. */
   readonly countDocumentBytes: (bytes: number) => void

@@ -16,7 +16,7 @@ import { createOnce } from '#api/platform/idempotency/service.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
 import { type BotSize, explainBotSize, isLargerBot } from '#shared/domain/bots.ts'
 import { explainBotUse, noBotUse, useOfBots } from '#shared/domain/botUse.ts'
-import { countLiveBots, sumLiveBots } from './live/service.ts'
+import { countLiveBots, sumBots } from './live/service.ts'
 import type { BotsAnswer, CreateBots, PatchBots } from './schema.ts'
 import { type BotRow, botDeployments } from './table.ts'
 
@@ -200,7 +200,7 @@ const checkBotUse = async (
   const use = {
     own: useOfBots(bots, bots.count),
     before: before === undefined ? noBotUse : useOfBots(before, before.count),
-    others: await sumLiveBots(tx, { organizationId, ...optional('except', before?.id) }),
+    others: await sumBots(tx, { organizationId, ...optional('except', before?.id) }),
   }
   const excess = explainBotUse(use, limits)
   if (excess !== undefined) throw new Problem('limit_reached', excess)

@@ -5,7 +5,7 @@ import { lockLimits } from '#api/domain/organizations/service.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { optional } from '#api/platform/http/fields.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
-import { findImageFault } from '#shared/images.ts'
+import { explainImage } from './image.ts'
 import type { BuildAnswer, BuildPackage, BuildReference, PutBuild, ResolvedBuild } from './schema.ts'
 import { type BuildRow, builds } from './table.ts'
 
@@ -47,15 +47,10 @@ export const putBuild = async (ctx: Context, name: BuildName, input: PutBuild): 
     return toBuildAnswer({ organizationId, ...name, ...row })
   })
 
-const imageFaults = {
-  address: 'has an IP address or a loopback name as its registry. Use a registry with a name.',
-  registry: 'is not from an allowed registry. The limit imageRegistries lists them.',
-} as const
-
 /** Throws a 403 if servers of the organization may not run the image. */
-const checkImage = (image: string, { imageRegistries }: Limits): void => {
-  const fault = findImageFault(image, imageRegistries)
-  if (fault !== undefined) throw new Problem('image_not_allowed', `The image ${image} ${imageFaults[fault]}`)
+const checkImage = (image: string, limits: Limits): void => {
+  const refusal = explainImage(image, limits)
+  if (refusal !== undefined) throw new Problem('image_not_allowed', refusal)
 }
 
 /** Deletes the build of a channel and tag. Active runs keep their build. */

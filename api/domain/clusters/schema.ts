@@ -54,7 +54,9 @@ export const syncStatus = z
     counts: z
       .object({
         frozen: count('Number of frozen rows.'),
-        orphans: count('Number of resources with marks of the API but without a row.'),
+        orphans: count(
+          'Number of resources without a row that the API made, or whose organization is deleted or unknown.',
+        ),
         strangers: count('Number of resources with the name of a row that belong to something else.'),
       })
       .meta({ description: 'Number of findings of each type.' }),

@@ -3,6 +3,7 @@ import { authoriseCall } from '#api/domain/access/authorise.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import { botDeployments } from '#api/domain/bots/table.ts'
 import { deleteDocumentsOfScope } from '#api/domain/documents/cleanup/service.ts'
+import { markOrganization } from '#api/domain/organizations/service.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
 import { projects } from '#api/domain/projects/table.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
@@ -25,8 +26,8 @@ export const toDeletion = ({ clock, keepDeletedMs }: Pick<Context, 'clock' | 'ke
 })
 
 /**
- * Deletes an organization with everything in it. Its keys are invalid from the commit on. The rows are kept until `purgeAt`.
- * Needs the platform key.
+ * Deletes an organization with everything in it. Its keys are invalid from the commit on. Push closes its namespaces. The rows
+ * are kept until `purgeAt`. Needs the platform key.
  */
 export const deleteOrganization = async (ctx: Context): Promise<void> => {
   authoriseCall(ctx.principal, { platformOnly: true })
@@ -34,17 +35,18 @@ export const deleteOrganization = async (ctx: Context): Promise<void> => {
   const { organizationId, traceparent } = ctx
   const keys = await ctx.db.transaction(async (tx) => {
     const changes = { ...deletion, updatedAt: deletion.deletingAt }
-    const deleted = await tx
+    const [deleted] = await tx
       .update(organizations)
       .set({ ...changes, revision: sql`${organizations.revision} + 1` })
       .where(and(eq(organizations.id, organizationId), isNull(organizations.deletingAt)))
-      .returning({ id: organizations.id })
-    if (deleted.length === 0) throw notFound()
+      .returning({ id: organizations.id, revision: organizations.revision })
+    if (deleted === undefined) throw notFound()
     await tx
       .update(projects)
       .set({ ...changes, revision: sql`${projects.revision} + 1` })
       .where(and(eq(projects.organizationId, organizationId), isNull(projects.deletingAt)))
     await markWorldsDeleting(tx, { organizationId, traceparent }, deletion)
+    await markOrganization(ctx, tx, deleted)
     // The replicas read keys again that change, as with a key that is revoked.
     const { rows } = await tx.execute<{ id: string }>(sql`
       insert into realtime_changes (organization_id, project_id, world_id, type, id, version, user_id, data)

@@ -1,7 +1,7 @@
-import { type AnyColumn, eq, sql } from 'drizzle-orm'
+import { type AnyColumn, type InferSelectModel, sql } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
-import { newestFirst } from '#api/platform/database/page.ts'
-import { columnNames, parametersOf, prepared } from '#api/platform/database/prepared.ts'
+import { query, type Transaction } from '#api/platform/database/client.ts'
+import { rowsOf } from '#api/platform/database/rows.ts'
 
 /** The number of events that a world or a bot deployment keeps. */
 const maxEvents = 100
@@ -9,20 +9,20 @@ const maxEvents = 100
 type EventTable = PgTable & { readonly id: AnyColumn; readonly createdAt: AnyColumn }
 
 /**
- * Returns the statement that adds an event and removes the oldest of its owner above the maximum. Its parameters are the columns.
- * `owner` is the column with the id of the owner.
+ * Returns a function that adds an event and removes the oldest of its owner above the maximum. `owner` is the column with the id of
+ * the owner.
  */
-export const preparedEvent = <Table extends EventTable>(table: Table, owner: AnyColumn, name: string) =>
-  prepared((db) => {
-    const added = db.$with('added').as(
-      db
-        .insert(table)
-        .values(parametersOf(table, columnNames(table)))
-        .returning(),
+export const createAddEvent = <Table extends EventTable>(table: Table, owner: AnyColumn) => {
+  const rows = rowsOf(table)
+  return async (tx: Transaction, ownerId: string, event: InferSelectModel<Table>): Promise<void> => {
+    // Plain SQL, because each start adds an event. The query for the oldest does not see the event that the same statement adds.
+    await query(
+      tx,
+      sql`
+        with added as (${rows.insert(event)})
+        delete from ${table} where id in (
+          select id from ${table} where ${owner} = ${ownerId} order by created_at desc, id desc offset ${maxEvents - 1}
+        )`,
     )
-    const ofOwner = eq(owner, sql.placeholder(owner.name))
-    // The query for the oldest does not see the event that the same statement adds.
-    const oldest = sql`(select id from ${table} where ${ofOwner}
-      order by ${sql.join(newestFirst(table), sql`, `)} offset ${sql.raw(String(maxEvents - 1))})`
-    return db.with(added).delete(table).where(sql`${table.id} in ${oldest}`).prepare(name)
-  })
+  }
+}

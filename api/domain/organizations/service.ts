@@ -1,11 +1,10 @@
-import { and, eq, getTableColumns, inArray, isNull, type Placeholder, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm'
 import { authoriseCall, pathOf } from '#api/domain/access/authorise.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
 import { reachableChildren, strongestVerb } from '#api/domain/access/permissions.ts'
-import type { Transaction } from '#api/platform/database/client.ts'
+import { query, type Transaction } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
-import { prepared } from '#api/platform/database/prepared.ts'
 import { readPage } from '#api/platform/database/readPage.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
@@ -96,34 +95,39 @@ export const patchLimits = async (ctx: Context, changes: PatchLimits): Promise<L
   const limits = sql`${organizations.limits} || ${JSON.stringify(changes)}::jsonb`
   const row = await ctx.db.transaction(async (tx) => {
     const changed = await updateIn(tx, ctx, { limits })
-    const { id, revision } = changed
-    const { traceparent } = ctx
-    const marks = ctx.clusterNames().map((cluster) => ({ id: organizationMark(id, cluster), revision, traceparent }))
-    await markAllDirty(tx, 'organization', marks)
+    await markOrganization(ctx, tx, changed)
     return changed
   })
   ctx.wakeSync()
   return limitsOf(ctx.defaultLimits, row)
 }
 
+/** Marks an organization dirty in each cluster, so that its limits and the state of its row reach its namespaces. */
+export const markOrganization = (
+  { clusterNames, traceparent }: Pick<Context, 'clusterNames' | 'traceparent'>,
+  tx: Transaction,
+  { id, revision }: Pick<OrganizationRow, 'id' | 'revision'>,
+): Promise<void> =>
+  markAllDirty(
+    tx,
+    'organization',
+    clusterNames().map((cluster) => ({ id: organizationMark(id, cluster), revision })),
+    traceparent,
+  )
+
 /** Returns the limits of the organization of the headers. Locks its row until the transaction ends. */
 export const lockLimits = async (
   ctx: Pick<Context, 'organizationId' | 'defaultLimits'>,
   tx: Transaction,
 ): Promise<Limits> => {
-  const [row] = await limitsQuery(tx).execute({ organizationId: ctx.organizationId })
+  // Plain SQL, because each create and each start takes this lock.
+  const [row] = await query<{ limits: string }>(
+    tx,
+    sql`select limits from organizations where id = ${ctx.organizationId} and deleting_at is null for no key update`,
+  )
   if (row === undefined) throw notFound()
-  return limitsOf(ctx.defaultLimits, row)
+  return limitsOf(ctx.defaultLimits, { limits: JSON.parse(row.limits) as Partial<Limits> })
 }
-
-const limitsQuery = prepared((db) =>
-  db
-    .select({ limits: organizations.limits })
-    .from(organizations)
-    .where(whereOrganization({ organizationId: sql.placeholder('organizationId') }))
-    .for('no key update')
-    .prepare('locked_limits'),
-)
 
 /** Throws a 409 if the chain of keys has reached its limit. The lock serializes creations by the same chain. */
 const refuseTooMany = async (ctx: Context, tx: Transaction, ancestorId: string): Promise<void> => {
@@ -137,7 +141,7 @@ const refuseTooMany = async (ctx: Context, tx: Transaction, ancestorId: string):
   )
 }
 
-const whereOrganization = ({ organizationId }: { readonly organizationId: string | Placeholder }) =>
+const whereOrganization = ({ organizationId }: Pick<Context, 'organizationId'>) =>
   and(eq(organizations.id, organizationId), isNull(organizations.deletingAt))
 
 const touched = <T extends object>(ctx: Context, changes: T) => ({

@@ -1,7 +1,7 @@
 import { and, count, eq, isNull, max } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import { apiKeys } from '#api/domain/apiKeys/table.ts'
-import { sumLiveBots } from '#api/domain/bots/live/service.ts'
+import { sumBots } from '#api/domain/bots/live/service.ts'
 import { botDeployments } from '#api/domain/bots/table.ts'
 import { readDocumentUsage } from '#api/domain/documents/usage/service.ts'
 import { limitsOf } from '#api/domain/organizations/limits/service.ts'
@@ -30,7 +30,7 @@ export const getUsage = async (ctx: Context): Promise<UsageAnswer> => {
   ])
   const wherePresentBots = and(eq(botDeployments.organizationId, organizationId), isNull(botDeployments.deletingAt))
   const bots = await db.$count(botDeployments, wherePresentBots)
-  const liveBots = await sumLiveBots(db, { organizationId })
+  const botUse = await sumBots(db, { organizationId })
   return {
     maxWorlds: { limit: limits.maxWorlds, used: found.count },
     maxWorldCapacity: { limit: limits.maxWorldCapacity, used: found.largest ?? 0 },
@@ -38,8 +38,8 @@ export const getUsage = async (ctx: Context): Promise<UsageAnswer> => {
     maxNodePorts: { limit: limits.maxNodePorts, used: running.nodePorts },
     maxLoadBalancers: { limit: limits.maxLoadBalancers, used: running.loadBalancers },
     maxBotDeployments: { limit: limits.maxBotDeployments, used: bots },
-    maxBotCpu: { limit: limits.maxBotCpu, used: liveBots.millicores / 1_000 },
-    maxBotMemory: { limit: limits.maxBotMemory, used: liveBots.bytes },
+    maxBotCpu: { limit: limits.maxBotCpu, used: botUse.millicores / 1_000 },
+    maxBotMemory: { limit: limits.maxBotMemory, used: botUse.bytes },
     imageRegistries: { limit: limits.imageRegistries },
     imagePullSecrets: { limit: limits.imagePullSecrets },
     maxApiKeys: { limit: limits.maxApiKeys, used: keys },

@@ -54,7 +54,8 @@ export const presentPublicWorld = (row: PublicRow, context: LaunchContextRow, ve
 
 /** Returns the status of a world as it appears in REST and realtime. Pending edits are part of the message. */
 export const presentStatus = (row: Omit<StatusWorld, 'followedVersion' | 'deletingAt'>): WorldAnswer['status'] => {
-  const messages = [row.statusMessage, pendingEditsMessage(row)].filter((each) => each !== '')
+  // The operator knows only that a start waits, not what for.
+  const messages = [row.waitsFor ?? row.statusMessage, pendingEditsMessage(row)].filter((each) => each !== '')
   const build = row.resolvedBuild
   return {
     phase: row.phase,

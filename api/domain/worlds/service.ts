@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, inArray, isNull, type Placeholder, type SQL, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, inArray, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
 import { resolveBuild } from '#api/domain/builds/service.ts'
@@ -8,7 +8,6 @@ import { lockProject } from '#api/domain/projects/service.ts'
 import { beginsWithReads, type Transaction } from '#api/platform/database/client.ts'
 import { countPresentAndKept } from '#api/platform/database/columns.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
-import { prepared } from '#api/platform/database/prepared.ts'
 import { readPage } from '#api/platform/database/readPage.ts'
 import { checkIfMatch } from '#api/platform/http/entityTag.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
@@ -16,10 +15,10 @@ import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
 import { isRunning } from '#shared/domain/phases.ts'
-import { explainRunLimit, useOfRun } from '#shared/domain/runUse.ts'
 import type { DeploymentStatus } from '#shared/enumerations.ts'
+import type { CapturedRun } from '#shared/resources/world.ts'
 import type { ScalingProfileName } from '#shared/scalingProfiles.ts'
-import { updateColumns } from './columns/service.ts'
+import { lockWorldRow, updateColumns } from './columns/service.ts'
 import { buildWorldRows } from './create.ts'
 import { startEvent, stopEvent } from './events/changes.ts'
 import { recordWorldEvents } from './events/service.ts'
@@ -28,11 +27,12 @@ import { hasNewPlace, toMoveColumns } from './move.ts'
 import { applyPatch } from './patch.ts'
 import { presentDeployment } from './present.ts'
 import { checkRowBytes, rowBytes } from './rowBytes.ts'
-import { sumRunning } from './running/service.ts'
+import { readRecentStarts, sumRunning } from './running/service.ts'
 import type { DeploymentAnswer } from './runs/schema.ts'
 import { endUnseen, recordStart } from './runs/service.ts'
 import type { Compute, CreateWorld, PatchWorld } from './schema.ts'
 import { checkWorldSize, explainProfileForBots } from './size.ts'
+import { explainNoRoom, explainRate, explainStart, startDelayMs } from './start.ts'
 import { deployments, launchContexts, type WorldRow, worlds } from './table.ts'
 import { toStartColumns, toStopColumns } from './transitions.ts'
 
@@ -61,12 +61,10 @@ export const createWorld = async (
   return created
 }
 
-type Value = string | Placeholder
-
 /** Selects a world of the scope that is not deleted. */
 export const whereWorld = (
-  { organizationId, projectId }: { readonly organizationId: Value; readonly projectId: Value },
-  worldId: Value,
+  { organizationId, projectId }: Pick<Context, 'organizationId' | 'projectId'>,
+  worldId: string,
 ): SQL | undefined =>
   and(
     eq(worlds.organizationId, organizationId),
@@ -74,9 +72,6 @@ export const whereWorld = (
     eq(worlds.id, worldId),
     isNull(worlds.deletingAt),
   )
-
-/** The scope as parameters of a prepared query. */
-const placeholders = { organizationId: sql.placeholder('organizationId'), projectId: sql.placeholder('projectId') }
 
 /** Changes a world. Settings of a run take effect at the next start, and the status message names the pending ones. */
 export const patchWorld = async (
@@ -122,8 +117,8 @@ export const setWorldPicture = async (
 }
 
 /**
- * Starts a new run, whatever the state; with `onlyStopped`, a running world stays as it is. Throws a 409 at a limit of what
- * may run at a time, such as maxRunningCapacity, and a 422 for a build that does not resolve.
+ * Starts a new run, whatever the state; with `onlyStopped`, a running world stays as it is. Throws a 422 for a build that does
+ * not resolve, and what `checkStart` throws.
  */
 export const startWorld = async (
   ctx: Context,
@@ -141,7 +136,7 @@ export const startWorld = async (
       recordStart(tx, { ...row, ...columns, ...run }, now),
       recordWorldEvents(tx, { ...row, ...run }, [startEvent(run.runId, replaced)], { ...ctx, now }),
       // Last, because other starts of the organization wait from here to the commit.
-      checkRunning(ctx, tx, row),
+      checkStart(ctx, tx, row, { granted: columns.granted, now }),
     ]
     return { columns, record }
   })
@@ -179,15 +174,6 @@ export const listDeployments = async (
   return { ...next, items: items.map((row) => presentDeployment(row, ctx.publicUrl)) }
 }
 
-const lockQuery = prepared((db) =>
-  db
-    .select()
-    .from(worlds)
-    .where(whereWorld(placeholders, sql.placeholder('worldId')))
-    .for('update')
-    .prepare('locked_world'),
-)
-
 /** A change of a world: the columns to set, and the queries that run in the same round trip. */
 type WorldChange = {
   readonly columns: Partial<WorldRow> & { revision: number }
@@ -206,7 +192,10 @@ const updateWorld = async (
   const nowMs = ctx.clock.now()
   const before = await ctx.db.transaction(async (tx) => {
     const { organizationId, projectId } = ctx
-    const [row] = await lockQuery(tx).execute({ organizationId, projectId, worldId })
+    const row = await lockWorldRow(
+      tx,
+      sql`organization_id = ${organizationId} and project_id = ${projectId} and id = ${worldId} and deleting_at is null`,
+    )
     if (row === undefined) throw notFound()
     const change = await decide(tx, row, new Date(nowMs))
     if (change === undefined) return row
@@ -310,11 +299,32 @@ const checkProfileForBots = async (
   if (refusal !== undefined) throw new Problem('limit_reached', refusal)
 }
 
-/** Throws a 409 if the start would exceed a limit of what may run at a time. */
-const checkRunning = async (ctx: Context, tx: Transaction, row: WorldRow): Promise<void> => {
-  const { id: exceptId, organizationId, networking, estimatedCapacity } = row
+/**
+ * Throws a 429 above the rate of the world's starts, a 403 for an image or a size that the organization may not run, and a 409 if
+ * the start would exceed a limit of what may run at a time.
+ */
+const checkStart = async (
+  ctx: Context,
+  tx: Transaction,
+  { id: exceptId, organizationId }: WorldRow,
+  { granted, now }: { granted: CapturedRun; now: Date },
+): Promise<void> => {
+  const { startsPerMinute } = ctx
   // One round trip. Postgres sums after it has the lock.
-  const [limits, others] = await Promise.all([lockLimits(ctx, tx), sumRunning(tx, { organizationId, exceptId })])
-  const refusal = explainRunLimit(useOfRun(estimatedCapacity, networking.strategy), others, limits)
-  if (refusal !== undefined) throw new Problem('limit_reached', refusal.message)
+  const [limits, others, startedAtMs] = await Promise.all([
+    lockLimits(ctx, tx),
+    sumRunning(tx, { organizationId, exceptId }),
+    readRecentStarts(tx, { worldId: exceptId, exceptRunId: granted.id }, { startsPerMinute, now }),
+  ])
+  const delayMs = startDelayMs(startedAtMs, startsPerMinute, now.getTime())
+  if (delayMs > 0 && ctx.principal.kind !== 'platform') throw tooManyStarts(startsPerMinute, delayMs)
+  const refusal = explainStart(granted, limits)
+  if (refusal !== undefined) throw new Problem(refusal.code, refusal.message)
+  const noRoom = explainNoRoom(granted, others, limits)
+  if (noRoom !== undefined) throw new Problem('limit_reached', noRoom)
 }
+
+const tooManyStarts = (perMinute: number, delayMs: number): Problem =>
+  new Problem('rate_limited', `${explainRate(perMinute)} Retry after the time in Retry-After.`, {
+    headers: { 'retry-after': String(Math.ceil(delayMs / 1_000)) },
+  })

@@ -18,7 +18,7 @@ import { projects } from '#api/domain/projects/table.ts'
 import { instant } from '#api/platform/database/columns.ts'
 import { endedStatuses } from '#shared/domain/phases.ts'
 import { deploymentStatuses, networkingStrategies, worldPhases, worldStates } from '#shared/enumerations.ts'
-import type { WorldSpec } from '#shared/resources/world.ts'
+import type { CapturedRun, WorldSpec } from '#shared/resources/world.ts'
 import { deploymentEndReasons } from './runs/schema.ts'
 import type {
   Address,
@@ -41,8 +41,19 @@ export type Program = {
   readonly args?: string[]
 }
 
-/** A refused edit of a resource: the row's revision at that time, and sentences for people. */
-export type Refusal = { readonly revision: number; readonly message: string }
+/** A refused edit of a resource. */
+export type Refusal = {
+  /** The revision of the row at that time. */
+  readonly revision: number
+  /** Sentences for people. */
+  readonly message: string
+  /** The generation of the resource with the edit. */
+  readonly generation: number
+  /** The times at which edits were put back in the last minute, in epoch milliseconds. */
+  readonly putBackAtMs: readonly number[]
+  /** The edit is not put back, because others write it again and again. */
+  readonly isLeft: boolean
+}
 
 /** The columns of a row with a resource in the cluster: the revision, the resource as last applied, the deletion. */
 export const resourceColumns = <Spec>() => ({
@@ -97,6 +108,14 @@ export const worlds = pgTable(
     resolvedBuild: jsonb().$type<ResolvedBuild & BuildPackage>(),
     /** The settings of the last start. Columns that differ from them take effect at the next start. */
     startedWith: jsonb().$type<RunSettings>(),
+    /** The last run as it was checked and allowed at its start. The operator executes it as a whole. */
+    granted: jsonb().$type<CapturedRun>(),
+    /** The time since which a start with kubectl waits for room or for its rate, or null. */
+    waitsSince: instant(),
+    /** The reason for which that start waits, as a sentence. */
+    waitsFor: text(),
+    /** The time before which that start is not tried again, if its rate is the reason. */
+    waitsUntil: instant(),
     /** The capacity of the scaling profile. */
     estimatedCapacity: integer().notNull(),
     /** The revision of the last start or stop. Observations with a lower revision belong to an earlier run. */
@@ -127,6 +146,7 @@ export const worlds = pgTable(
     index().on(table.organizationId, table.createdAt, table.id),
     index().on(table.cluster).where(sql`${table.resourceUid} is not null`),
     index().on(table.purgeAt).where(sql`${table.removedAt} is not null`),
+    index().on(table.organizationId, table.waitsSince).where(sql`${table.waitsSince} is not null`),
   ],
 )
 
@@ -225,6 +245,9 @@ export const worldEvents = pgTable('world_events', eventColumns(), (table) => [
 const hidden = [
   'state',
   'program',
+  'granted',
+  'waitsSince',
+  'waitsUntil',
   'estimatedCapacity',
   'runRevision',
   'followedVersion',

@@ -1,10 +1,11 @@
-import type { Database, Transaction } from '#api/platform/database/client.ts'
+import { type Database, query, type Transaction } from '#api/platform/database/client.ts'
 import type { PartitionedTable } from '#api/platform/database/partitions/plan.ts'
-import { columnNames, parametersOf, prepared } from '#api/platform/database/prepared.ts'
+import { rowsOf } from '#api/platform/database/rows.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { NewId } from '#shared/ids.ts'
 import { type AuditRow, auditRecords } from './table.ts'
 
+const rows = rowsOf(auditRecords)
 const dayMs = 86_400_000
 
 /** Returns the partitions of the audit records: one for each week, kept for so many days. */
@@ -18,15 +19,9 @@ export const auditPartitions = (retentionDays: number): PartitionedTable => ({
 
 /** Writes an audit record. Pass the transaction of the change, so that both are committed or neither. */
 export const insertAuditRecord = async (db: Database | Transaction, row: AuditRow): Promise<void> => {
-  await insertQuery(db).execute(row)
+  // Plain SQL, because each change writes a record.
+  await query(db, rows.insert(row))
 }
-
-const insertQuery = prepared((db) =>
-  db
-    .insert(auditRecords)
-    .values(parametersOf(auditRecords, columnNames(auditRecords)))
-    .prepare('audit_record'),
-)
 
 /** The author of a change that a command made, and the sources of its audit records. */
 export type CommandAuthor = {

@@ -1,7 +1,6 @@
 import { and, asc, eq, inArray, isNull, lte, or, type Placeholder, type SQL, sql } from 'drizzle-orm'
-import type { PgInsertValue } from 'drizzle-orm/pg-core'
-import type { Database, Transaction } from '#api/platform/database/client.ts'
-import { type Builder, parametersOf, prepared } from '#api/platform/database/prepared.ts'
+import { type Database, query, type Transaction } from '#api/platform/database/client.ts'
+import { prepared } from '#api/platform/database/prepared.ts'
 import { clusterOutbox } from './table.ts'
 
 /**
@@ -34,62 +33,40 @@ const nowPlus = (delayMs: number | Placeholder) => sql`${now} + ${delayMs} * int
  * Marks a row dirty in the transaction that changes it. A push in progress keeps its lease and detects the new mark by the
  * epoch.
  */
-export const markDirty = async (tx: Transaction, { traceparent, ...row }: Mark): Promise<void> => {
-  await markQuery(tx).execute({ ...row, traceparent: traceparent ?? null })
-}
+export const markDirty = (tx: Transaction, { kind, traceparent, ...row }: Mark): Promise<void> =>
+  markAllDirty(tx, kind, [row], traceparent)
 
-const markQuery = prepared((db) => {
-  const row = parametersOf(clusterOutbox, ['kind', 'id', 'revision', 'traceparent'])
-  return insertMarks(db, [{ ...row, nextAt: now }]).prepare('dirty_mark')
-})
-
-/** Marks many rows of a kind, in statements of a thousand rows. */
+/** Marks many rows of a kind. */
 export const markAllDirty = async (
   tx: Transaction,
   kind: Mark['kind'],
   marked: readonly { id: string; revision: number }[],
   traceparent?: string,
 ): Promise<void> => {
-  for (let at = 0; at < marked.length; at += rowsPerStatement) {
-    const rows = marked
-      .slice(at, at + rowsPerStatement)
-      .map(({ id, revision }) => ({ kind, id, revision, nextAt: now, traceparent }))
-    await insertMarks(tx, rows).execute()
-  }
+  const [ids, revisions] = [marked.map(({ id }) => id), marked.map(({ revision }) => revision)]
+  // Plain SQL, because each change writes a mark.
+  await query(
+    tx,
+    sql`
+      insert into cluster_outbox (kind, id, revision, next_at, traceparent)
+      select ${kind}, id, revision, ${now}, ${traceparent ?? null}::text
+      from unnest(${sql.param(ids)}::text[], ${sql.param(revisions)}::bigint[]) as marked (id, revision)
+      on conflict (kind, id) do update set
+        revision = excluded.revision,
+        cluster = excluded.cluster,
+        next_at = excluded.next_at,
+        epoch = cluster_outbox.epoch + 1,
+        attempts = 0,
+        traceparent = coalesce(excluded.traceparent, cluster_outbox.traceparent)`,
+  )
 }
-
-const insertMarks = (db: Builder, rows: PgInsertValue<typeof clusterOutbox>[]) =>
-  db
-    .insert(clusterOutbox)
-    .values(rows)
-    .onConflictDoUpdate({
-      target: [clusterOutbox.kind, clusterOutbox.id],
-      set: {
-        revision: sql`excluded.revision`,
-        cluster: sql`excluded.cluster`,
-        nextAt: now,
-        epoch: sql`${clusterOutbox.epoch} + 1`,
-        attempts: 0,
-        traceparent: sql`coalesce(excluded.traceparent, ${clusterOutbox.traceparent})`,
-      },
-    })
-
-/** A statement has at most 65,535 parameters. */
-const rowsPerStatement = 1_000
 
 /** Reports whether a push of the row is pending. */
 export const isDirty = async (tx: Transaction, kind: Mark['kind'], id: string): Promise<boolean> => {
-  const rows = await dirtyQuery(tx).execute({ kind, id })
+  // Plain SQL, because each event of the cluster asks.
+  const rows = await query(tx, sql`select from cluster_outbox where kind = ${kind} and id = ${id}`)
   return rows.length > 0
 }
-
-const dirtyQuery = prepared((db) =>
-  db
-    .select({ id: clusterOutbox.id })
-    .from(clusterOutbox)
-    .where(and(eq(clusterOutbox.kind, sql.placeholder('kind')), eq(clusterOutbox.id, sql.placeholder('id'))))
-    .prepare('mark'),
-)
 
 /** The marks of one cluster, or those of every cluster that is not in a list. */
 export type MarkedClusters = { readonly cluster: string } | { readonly exceptClusters: readonly string[] }

@@ -1,10 +1,8 @@
-import { and, eq, sql } from 'drizzle-orm'
-import { beginsWithReads, type Database, type Transaction } from '#api/platform/database/client.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { beginsWithReads, type Database, query, type Transaction } from '#api/platform/database/client.ts'
 import { openSession, type Session } from '#api/platform/database/pool.ts'
-import { prepared } from '#api/platform/database/prepared.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
-import { clusters } from './table.ts'
 
 /** The key of the advisory locks of the replicas that pull. It must differ from all other advisory locks of the product. */
 const pullLock = 7_211_404
@@ -111,19 +109,15 @@ const sendHeartbeats = async ({ client }: Session, { cluster, term, clock, signa
   }
 }
 
-const termQuery = prepared((db) =>
-  db
-    .select({ limit: sql`set_config('idle_in_transaction_session_timeout', ${String(idleTransactionMs)}, true)` })
-    .from(clusters)
-    .where(and(eq(clusters.name, sql.placeholder('cluster')), eq(clusters.pullTerm, sql.placeholder('term'))))
-    .for('share')
-    .prepare('term'),
-)
+/** Locks the row of a term. Plain SQL, because each transaction of the leader begins with it. */
+const lockTerm = (cluster: string, term: number): SQL => sql`
+  select set_config('idle_in_transaction_session_timeout', ${String(idleTransactionMs)}, true)
+  from clusters where name = ${cluster} and pull_term = ${term} for share`
 
 const createTransaction = (db: Database, cluster: string, term: number): Leadership['transaction'] => {
   return (change) =>
     db.transaction(async (tx) => {
-      const check = termQuery(tx).execute({ cluster, term })
+      const check = query(tx, lockTerm(cluster, term))
       // The check shares a round trip with the first query of the change. No query may follow a rollback, so both must end.
       const [checked, changed] = await Promise.allSettled([check, change(tx)])
       if (checked.status === 'rejected') throw checked.reason

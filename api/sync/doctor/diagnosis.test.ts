@@ -28,7 +28,14 @@ const live: DiagnosedResource = {
   hasMarks: true,
 }
 const pod: DiagnosedPod = { kind: 'world', namespace, name: 'wld-a', resourceName: 'wld-a', hasEnded: false }
-const own = { name: namespace, organizationId: 'org-a', isOwn: true, exists: true, isDeleting: false, faults: [] }
+const own = {
+  name: namespace,
+  organizationId: 'org-a',
+  owner: 'living' as const,
+  exists: true,
+  isDeleting: false,
+  faults: [],
+}
 const healthy: Snapshot = {
   rows: [row],
   resources: [live],
@@ -60,6 +67,26 @@ test.each([
     resources: [{ ...live, rowCluster: 'us' }],
     expected: [/belongs to the cluster us/],
   },
+  {
+    title: 'a resource of a deleted organization',
+    rows: [],
+    resources: [{ ...live, hasMarks: false, isDeleting: true }],
+    namespaces: [{ ...own, owner: 'deleted' as const, isDeleting: true }],
+    expected: [/organization was deleted/],
+  },
+  {
+    title: 'the pushed deletion of a world of a deleted organization',
+    rows: [{ ...row, isDeleting: true, dirtySeconds: 1 }],
+    namespaces: [{ ...own, owner: 'deleted' as const }],
+    expected: [],
+  },
+  {
+    title: 'a resource of an unknown organization',
+    rows: [],
+    namespaces: [{ ...own, owner: 'unknown' as const }],
+    expected: [/^Its organization is not in the database. If/, /^Its organization is not in the database. Run/],
+  },
+  { title: 'a resource elsewhere', rows: [], namespaces: [], expected: [] },
   { title: 'an adopted resource to come', rows: [], resources: [{ ...live, hasMarks: false }], expected: [/Synced/] },
   {
     title: 'a changed policy of a namespace',

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { OrganizationState } from '#api/sync/rows/identity.ts'
 import type { Kind } from '#api/sync/rows/synced.ts'
 import { runningPhases, unusedPhases } from '#shared/domain/phases.ts'
 
@@ -51,8 +52,8 @@ export type DiagnosedPod = {
 export type DiagnosedNamespace = {
   readonly name: string
   readonly organizationId: string
-  /** The organization is in the database. */
-  readonly isOwn: boolean
+  /** The state of its organization in the database. */
+  readonly owner: OrganizationState
   readonly exists: boolean
   readonly isDeleting: boolean
   /** Differences of it and of the objects that the API keeps there, such as `NetworkPolicy default-deny is missing`. */
@@ -95,15 +96,15 @@ const isOneOf = (phases: readonly string[], phase: string): boolean => phases.in
 export const diagnose = (snapshot: Snapshot): Difference[] => {
   const resources = new Map(snapshot.resources.map((each) => [keyOf(each.kind, each.namespace, each.name), each]))
   const rows = new Map(snapshot.rows.map((each) => [keyOf(each.kind, each.namespace, each.resourceName), each]))
-  const own = new Set(snapshot.namespaces.flatMap(({ name, isOwn }) => (isOwn ? [name] : [])))
+  const owners = new Map(snapshot.namespaces.map(({ name, owner }) => [name, owner]))
   return [
     ...snapshot.namespaces.flatMap((namespace) => diagnoseNamespace(namespace, snapshot.rows)),
     ...snapshot.rows.flatMap((row) =>
       diagnoseRow(row, resources.get(keyOf(row.kind, row.namespace, row.resourceName))),
     ),
-    ...snapshot.resources
-      .filter(({ namespace }) => own.has(namespace))
-      .flatMap((each) => diagnoseResource(each, rows.get(keyOf(each.kind, each.namespace, each.name)))),
+    ...snapshot.resources.flatMap((each) =>
+      diagnoseResource(each, rows.get(keyOf(each.kind, each.namespace, each.name)), owners.get(each.namespace)),
+    ),
     ...diagnosePods(snapshot.pods ?? [], resources),
     ...diagnoseServers(snapshot),
     ...[...snapshot.definitions, ...(snapshot.admission ?? [])].flatMap(diagnoseManifest),
@@ -119,12 +120,13 @@ const explainMissing =
   'Its resource is missing. The next sweep recreates it. If the sweep is held, run "orrery sync accept".'
 
 const diagnoseNamespace = (
-  { name, organizationId, isOwn, exists, isDeleting, faults }: DiagnosedNamespace,
+  { name, organizationId, owner, exists, isDeleting, faults }: DiagnosedNamespace,
   rows: readonly DiagnosedRow[],
 ): Difference[] => {
   const subject = `Namespace ${name}`
   const fix = { kind: 'organization', id: organizationId, revision: 0 } as const
-  if (!isOwn) return [{ subject, text: explainStray }]
+  if (owner === 'unknown') return [{ subject, text: explainStray }]
+  if (isDeleting && owner === 'deleted') return []
   if (isDeleting) return [{ subject, text: 'It is terminating. The API recreates it when it is gone.' }]
   const isNeeded = rows.some((row) => row.namespace === name && row.resourceUid !== null && !row.isDeleting)
   if (!exists) return isNeeded ? [{ subject, text: 'It is missing. The next sweep of the API recreates it.' }] : []
@@ -187,9 +189,22 @@ const diagnosePhase = (row: DiagnosedRow, live: DiagnosedResource, subject: stri
       ]
 }
 
-const diagnoseResource = (live: DiagnosedResource, row: DiagnosedRow | undefined): Difference[] => {
+/** The texts on resources without a row, by the state of their organization. */
+const explainOwner = {
+  deleted: 'Its organization was deleted, and it has no row. Run "orrery sync remove", or restore the organization.',
+  unknown: 'Its organization is not in the database. Run "orrery sync adopt", or delete it with kubectl.',
+} as const
+
+/** A resource in a namespace that is not of an organization has no owner. The API ignores it. */
+const diagnoseResource = (
+  live: DiagnosedResource,
+  row: DiagnosedRow | undefined,
+  owner: OrganizationState | undefined,
+): Difference[] => {
   const subject = `${names[live.kind]} ${live.namespace}/${live.name}`
-  if (live.isDeleting || (row !== undefined && !row.isRemoved)) return []
+  if (owner === undefined || (row !== undefined && !row.isRemoved)) return []
+  if (owner !== 'living') return [{ subject, text: explainOwner[owner] }]
+  if (live.isDeleting) return []
   if (row !== undefined) return [{ subject, text: 'It was deleted over REST. Run "orrery sync remove".' }]
   if (live.rowCluster !== undefined) {
     const text = `Its row belongs to the cluster ${live.rowCluster}. Delete the resource here.`

@@ -5,13 +5,12 @@ import { type CommandAuthor, recordCommand } from '#api/platform/audit/service.t
 import type { Database } from '#api/platform/database/client.ts'
 import { markDirty, organizationMark } from '#api/platform/outbox/outbox.ts'
 import { readObject } from '#api/sync/clusters/deletionCause.ts'
-import { ownsNamespace } from '#api/sync/pull/ownership.ts'
+import { readOwner } from '#api/sync/pull/ownership.ts'
 import { isId } from '#shared/ids.ts'
 import type { Client } from '#shared/kube/client.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
-import { withDefined } from '#shared/optional.ts'
 import { labels, namespaceOf } from '#shared/resources/group.ts'
-import { readPolicy } from '#shared/resources/namespacePolicy.ts'
+import { readRecordedLimits } from '#shared/resources/namespacePolicy.ts'
 
 type Deps = CommandAuthor & {
   readonly db: Database
@@ -23,12 +22,15 @@ type Deps = CommandAuthor & {
 
 /**
  * Gives an organization its row again, unless it has one: with its id as its name, and the limits that the API wrote to its
- * namespace. Its API keys, projects and documents are not in the cluster. Throws if the API did not make the namespace.
+ * namespace. Its API keys, projects and documents are not in the cluster. Throws if the organization is deleted, or if the API
+ * did not make the namespace.
  */
 export const restoreOrganization = async (deps: Deps, organizationId: string): Promise<void> => {
   const { db, namespacePrefix, defaultLimits, cluster, clock } = deps
   const name = namespaceOf(namespacePrefix, organizationId)
-  if (await ownsNamespace(db, namespacePrefix, name)) return
+  const owner = await readOwner(db, namespacePrefix, name)
+  if (owner === 'living') return
+  if (owner === 'deleted') throw new Error('Its organization was deleted. Restore the organization, or remove it.')
   const namespace = await readObject(deps.namespaces, { name })
   if (namespace === undefined || !isMadeByApi(namespace, organizationId)) {
     throw new Error(`The API did not make the namespace ${name}. Check its labels.`)
@@ -62,8 +64,7 @@ const isMadeByApi = ({ metadata }: KubeObject, organizationId: string): boolean 
 
 /** Returns the limits of the namespace's annotations that differ from the defaults. */
 const recordedLimits = ({ metadata }: KubeObject, defaults: Limits): Partial<Limits> => {
-  const { limits, imageRegistries, imagePullSecrets } = readPolicy(metadata)
-  const recorded = Object.entries(withDefined({ ...limits, imageRegistries, imagePullSecrets }))
+  const recorded = Object.entries(readRecordedLimits(metadata))
   const known: Readonly<Record<string, unknown>> = defaults
   return Object.fromEntries(recorded.filter(([name, value]) => !isDeepStrictEqual(value, known[name])))
 }

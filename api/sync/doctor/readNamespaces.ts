@@ -1,4 +1,4 @@
-import { readLimits } from '#api/domain/organizations/limits/service.ts'
+import { readTenancy } from '#api/domain/organizations/limits/service.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
 import {
   desiredObjects,
@@ -41,14 +41,14 @@ export const readNamespaces = async (deps: SnapshotDeps): Promise<DiagnosedNames
   const live = new Map(items.map((each) => [each.metadata.name, each]))
   const stores = await readStores(deps)
   const own = rows
-    .filter(({ deletingAt }) => deletingAt === null)
-    .map(async ({ id }): Promise<DiagnosedNamespace> => {
+    .filter(({ id, deletingAt }) => deletingAt === null || live.has(namespaceOf(namespacePrefix, id)))
+    .map(async ({ id, deletingAt }): Promise<DiagnosedNamespace> => {
       const name = namespaceOf(namespacePrefix, id)
       const namespace = live.get(name)
       return {
         name,
         organizationId: id,
-        isOwn: true,
+        owner: deletingAt === null ? 'living' : 'deleted',
         exists: namespace !== undefined,
         isDeleting: namespace?.metadata.deletionTimestamp !== undefined,
         faults: namespace === undefined ? [] : await readFaults(deps, id, { namespace, stores }),
@@ -59,7 +59,7 @@ export const readNamespaces = async (deps: SnapshotDeps): Promise<DiagnosedNames
     const organizationId = organizationOf(namespacePrefix, metadata.name)
     if (organizationId === undefined || known.has(organizationId)) return []
     return metadata.labels?.[labels.managedBy] === 'orrery-api'
-      ? [{ name: metadata.name, organizationId, isOwn: false, exists: true, isDeleting: false, faults: [] }]
+      ? [{ name: metadata.name, organizationId, owner: 'unknown', exists: true, isDeleting: false, faults: [] }]
       : []
   })
   return [...(await Promise.all(own)), ...others]
@@ -70,8 +70,8 @@ const readFaults = async (
   organizationId: string,
   { namespace, stores }: { readonly namespace: KubeObject; readonly stores: KeptStores },
 ): Promise<string[]> => {
-  const limits = await readLimits(db, defaultLimits, organizationId)
-  if (limits === undefined) return []
+  const tenancy = await readTenancy(db, defaultLimits, organizationId)
+  if (tenancy === undefined) return []
   const { publicUrl = unknownUrl, port, network, clusterUsers } = deps.settings
   const options: ObjectOptions = {
     prefix: deps.namespacePrefix,
@@ -79,7 +79,7 @@ const readFaults = async (
     profiles: deps.profiles,
     users: clusterUsers,
   }
-  const { kept, ...desired } = desiredObjects(organizationId, limits, options)
+  const { kept, ...desired } = desiredObjects(organizationId, tenancy, options)
   const networkPolicies = kept.networkPolicies.filter(
     ({ metadata }) => metadata.name !== policyOfApi || publicUrl !== unknownUrl,
   )

@@ -10,10 +10,11 @@ import { readObject } from '#api/sync/clusters/deletionCause.ts'
 import { insertNewBots } from '#api/sync/pull/newBots.ts'
 import { NotAdopted } from '#api/sync/pull/newResource.ts'
 import { insertNewWorld, type NewWorldDeps } from '#api/sync/pull/newWorld.ts'
-import { ownsNamespace } from '#api/sync/pull/ownership.ts'
+import { readOwner } from '#api/sync/pull/ownership.ts'
 import { desiredBotSpec, desiredSpec } from '#api/sync/rows/desired.ts'
 import { organizationOf } from '#api/sync/rows/identity.ts'
 import { findRowId, lockSynced, type SyncedRow } from '#api/sync/rows/synced.ts'
+import { plainSettings, runtimeSettings } from '#shared/domain/world.ts'
 import { isId } from '#shared/ids.ts'
 import type { Client } from '#shared/kube/client.ts'
 import { type KubeObject, type ObjectMeta, objectKey } from '#shared/kube/objects.ts'
@@ -22,7 +23,7 @@ import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { labels } from '#shared/resources/group.ts'
 import { readBots, readWorld } from '#shared/resources/read.ts'
 import { botDeploymentIdOf, worldIdOf } from '#shared/resources/resourceId.ts'
-import type { World, WorldSpec } from '#shared/resources/world.ts'
+import type { CapturedRun, World } from '#shared/resources/world.ts'
 import { restoreOrganization } from './lostOrganization.ts'
 
 /** The dependencies of a recovery. */
@@ -69,7 +70,7 @@ const recordRecovery = (
 export const removeOrphan = async (deps: RecoveryDeps, finding: Finding): Promise<void> => {
   const { namespace, name, uid } = finding
   const organizationId = organizationOf(deps.namespacePrefix, namespace) ?? ''
-  if (!(await ownsNamespace(deps.db, deps.namespacePrefix, namespace))) {
+  if ((await readOwner(deps.db, deps.namespacePrefix, namespace)) === 'unknown') {
     throw new Error('Its organization has no row. Adopt it, and delete the organization over REST.')
   }
   await deps.db.transaction(async (tx) => {
@@ -154,7 +155,7 @@ const adoptWorld = async (
     spec,
   })
   const { id, applied } = row
-  const run = runOf(spec)
+  const run = runOf(world)
   const adopted = { revision: spec.revision ?? row.revision, resourceName: metadata.name, ...run.columns }
   await tx
     .update(worlds)
@@ -203,11 +204,38 @@ const withProject = async (tx: Transaction, organizationId: string, metadata: Ob
 
 const revisionOf = ({ revision }: { readonly revision?: number }) => withDefined({ revision })
 
-/** Returns the state and run of a spec, as columns and as a part of a spec. */
-const runOf = ({ state, runId, startedAt }: WorldSpec) => ({
-  columns: { state, runId: runId ?? null, startedAt: startedAt === undefined ? null : new Date(startedAt) },
-  spec: withDefined({ state, runId, startedAt }),
-})
+/** Returns the state and run of a World, as columns and as a part of a spec. */
+const runOf = ({ spec, status }: Pick<World, 'spec' | 'status'>) => {
+  const { state, runId, startedAt, granted, compute } = spec
+  const captured = [granted, status?.run].find((run) => run !== undefined && run.id === runId)
+  return {
+    columns: {
+      state,
+      runId: runId ?? null,
+      startedAt: startedAt === undefined ? null : new Date(startedAt),
+      granted: captured === undefined ? null : toCaptured({ compute, ...captured }),
+    },
+    spec: withDefined({ state, runId, startedAt }),
+  }
+}
+
+/** Returns the part of a run that the API fixed at its start. A run of an operator alone has it in its status. */
+const toCaptured = (run: CapturedRun): CapturedRun => {
+  const { id, startedAt, image, contentId, profile, capacity, probes, args, strategy, compute } = run
+  const settings = { ...runtimeSettings.parse(run), ...plainSettings.parse(run) }
+  return {
+    id,
+    startedAt,
+    profile,
+    ...settings,
+    capacity,
+    probes,
+    args,
+    strategy,
+    compute,
+    ...withDefined({ image, contentId }),
+  }
+}
 
 /** The side whose settings a released row continues with. */
 export type Kept = 'resource' | 'row'
@@ -223,13 +251,13 @@ export const releaseRow = async (deps: RecoveryDeps, finding: Finding, kept: Kep
 }
 
 const releaseWorld = async (deps: RecoveryDeps, finding: Finding, kept: Kept): Promise<void> => {
-  const { metadata, spec } = readWorld(await deps.worlds.get(finding)).resource
+  const { metadata, spec, status } = readWorld(await deps.worlds.get(finding)).resource
   await deps.db.transaction(async (tx) => {
     const id = await lockFrozen(deps, tx, finding, spec)
     const [row] = await tx.select().from(worlds).where(eq(worlds.id, id))
     if (row === undefined) throw new Error('It has no row.')
     const { revision, ...recorded } = continueAt(row, { metadata, spec }, kept)
-    const run = runOf(spec)
+    const run = runOf({ spec, ...withDefined({ status }) })
     const settings =
       revision > (spec.revision ?? 0)
         ? { applied: spec }

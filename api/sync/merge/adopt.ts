@@ -1,11 +1,14 @@
 import type { Limits } from '#api/domain/access/limits.ts'
+import { explainImage } from '#api/domain/builds/image.ts'
 import { applyPatch } from '#api/domain/worlds/patch.ts'
 import { explainSpecBytes } from '#api/domain/worlds/rowBytes.ts'
 import { createWorldBody } from '#api/domain/worlds/schema.ts'
 import { explainProfileForBots, explainSize } from '#api/domain/worlds/size.ts'
+import { explainNoRoom, explainRate, explainStart } from '#api/domain/worlds/start.ts'
 import type { LaunchContextRow, Program, WorldRow } from '#api/domain/worlds/table.ts'
+import type { Wait } from '#api/domain/worlds/transitions.ts'
 import type { WorldBots } from '#shared/domain/botUse.ts'
-import { explainRunLimit, type RunLimits, type RunUse, useOfRun } from '#shared/domain/runUse.ts'
+import type { RunLimits, RunUse } from '#shared/domain/runUse.ts'
 import { serverSettings } from '#shared/domain/world.ts'
 import { withDefined } from '#shared/optional.ts'
 import { type WorldSpec, worldSpecSchema } from '#shared/resources/world.ts'
@@ -14,12 +17,17 @@ import { type Merge, mergeSpecs, type Rule, type Sides } from './merge.ts'
 
 /** Facts for the rules for edits of a World, besides the world itself. */
 export type WorldFacts = {
-  readonly limits: Pick<Limits, 'maxWorldCapacity'> & RunLimits
+  readonly limits: Pick<Limits, 'maxWorldCapacity' | 'imageRegistries'> & RunLimits
   /** The use of the organization's other running worlds. */
   readonly others: RunUse
   readonly bots: WorldBots
   readonly profiles: ScalingProfiles
   readonly hasCluster: (place: { group: string; region: string }) => boolean
+  /** The build that a start would run; null without one, or a sentence that says why none can be found. */
+  readonly build: WorldRow['resolvedBuild'] | string
+  readonly startsPerMinute: number
+  /** The milliseconds until the world may start again. */
+  readonly startDelayMs: number
 }
 
 type Build = Pick<WorldRow, 'resolvedBuild'> & { readonly runtime: Pick<WorldRow['runtime'], 'build'> }
@@ -48,7 +56,11 @@ const worldRules = (row: WorldSpec, build: Build, facts: WorldFacts): Rule<World
   },
   {
     fields: ['/runtime/image', '/runtime/contentId', '/runtime/probes'],
-    refuse: () => (hasBuild(build) ? 'the program comes from the build that REST names' : undefined),
+    refuse: ({ runtime: { image } }) => {
+      if (hasBuild(build)) return 'the program comes from the build that REST names'
+      const fault = image === undefined ? undefined : explainImage(image, facts.limits)
+      return fault && toClause(fault)
+    },
   },
   {
     fields: ['/displayName'],
@@ -65,7 +77,39 @@ const worldRules = (row: WorldSpec, build: Build, facts: WorldFacts): Rule<World
   },
   { fields: ['/metadata'], refuse: (edited) => explainSpecBytes(edited, row) },
   { fields: ['/runtime/args'], refuse: (edited) => explainSpecBytes(edited, row) },
+  // Last, so that a start is checked with the other edits.
+  {
+    fields: ['/state'],
+    refuse: (edited, hasRefusal) => {
+      if (edited.state === 'Stopped') return undefined
+      return hasRefusal ? 'a start with a refused edit would run something else' : refuseStart(edited, facts)
+    },
+  },
 ]
+
+/** Returns why a start of that spec is refused, as the end of a sentence, or undefined if it is allowed or waits. */
+export const refuseStart = (spec: WorldSpec, { build, limits }: WorldFacts): string | undefined => {
+  if (typeof build === 'string') return toClause(build)
+  const { profile } = spec.scaling
+  const image = build?.image ?? spec.runtime.image
+  const refusal = explainStart({ ...withDefined({ image }), profile, strategy: spec.networking.strategy }, limits)
+  return refusal && toClause(refusal.message)
+}
+
+/** Returns what a start of that spec waits for, or undefined if it may begin. */
+export const explainWait = (
+  { scaling: { profile }, networking: { strategy } }: WorldSpec,
+  { limits, others, startsPerMinute, startDelayMs: delayMs }: WorldFacts,
+): Wait | undefined => {
+  if (delayMs > 0) return { message: `${explainRate(startsPerMinute)} ${triedAgain}`, delayMs }
+  const noRoom = explainNoRoom({ profile, strategy }, others, limits)
+  return noRoom === undefined ? undefined : { message: `${noRoom} ${triedAgain}` }
+}
+
+const triedAgain = 'The start is tried again.'
+
+/** Returns a sentence as the end of another one. */
+const toClause = (sentence: string): string => sentence.replace(/^The /, 'the ').replace(/\.$/, '')
 
 const explainSizeEdit = (
   { profile, capacity }: { profile: WorldSpec['scaling']['profile']; capacity: number | undefined },
@@ -82,12 +126,6 @@ const explainSizeEdit = (
   const forBots = explainProfileForBots(profiles[row.scaling.profile], profiles[profile], bots)
   return (refusal ?? forBots)?.replace(/\.$/, '')
 }
-
-/** Reports whether a start of that spec would exceed a limit of what may run at a time. */
-export const exceedsRunLimit = (
-  { scaling: { profile }, networking: { strategy } }: WorldSpec,
-  { others, limits }: WorldFacts,
-): boolean => explainRunLimit(useOfRun(scalingProfiles[profile].capacity, strategy), others, limits) !== undefined
 
 /** Returns the columns of a world and its launch context for a spec. Columns that a resource does not show stay. */
 export const toWorldColumns = (row: WorldRow, context: LaunchContextRow, spec: WorldSpec) => {

@@ -26,6 +26,15 @@ export const readOwnership = ({ managedFields = [] }: ObjectMeta): Owns => {
   return (pointer) => specs.some((spec) => names(pointer).reduce(find, spec) !== undefined)
 }
 
+/** Returns the revision and the generation of a live resource, 0 if it has none. */
+export const versionsOf = (live: {
+  readonly metadata: ObjectMeta
+  readonly spec: Revisioned
+}): { liveRevision: number; generation: number } => ({
+  liveRevision: live.spec.revision ?? 0,
+  generation: live.metadata.generation ?? 0,
+})
+
 type Revisioned = { readonly revision?: number }
 
 /**

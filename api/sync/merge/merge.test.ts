@@ -19,14 +19,32 @@ import type { Merge, Sides } from './merge.ts'
 const newId = createIdSource({ now: () => 0 })
 const runIds = [newId('run'), newId('run')]
 const facts: WorldFacts = {
-  limits: { maxWorldCapacity: 500, maxRunningCapacity: 100, maxNodePorts: 2, maxLoadBalancers: 1 },
+  build: null,
+  startsPerMinute: 10,
+  startDelayMs: 0,
+  limits: {
+    imageRegistries: ['*'],
+    maxWorldCapacity: 500,
+    maxRunningCapacity: 100,
+    maxNodePorts: 2,
+    maxLoadBalancers: 1,
+  },
   others: { ...noUse, capacity: 50, nodePorts: 2 },
   bots: { live: 20, largest: noBotUse },
   profiles: scalingProfiles,
   hasCluster: ({ region }) => region !== 'AsiaPacific',
 }
 const unlimited: WorldFacts = {
-  limits: { maxWorldCapacity: 10_000, maxRunningCapacity: 1_000_000, maxNodePorts: 1_000, maxLoadBalancers: 1_000 },
+  build: null,
+  startsPerMinute: 10,
+  startDelayMs: 0,
+  limits: {
+    imageRegistries: ['*'],
+    maxWorldCapacity: 10_000,
+    maxRunningCapacity: 1_000_000,
+    maxNodePorts: 1_000,
+    maxLoadBalancers: 1_000,
+  },
   others: noUse,
   bots: { live: 0, largest: noBotUse },
   profiles: scalingProfiles,
@@ -201,7 +219,15 @@ test('an adopted spec is what the row then shows', () => {
       newId,
       now: new Date(0),
     })
-    const columns = { resolvedBuild: null, runId: null, startedAt: null, state: 'Stopped', program: {}, revision: 1 }
+    const columns = {
+      granted: null,
+      resolvedBuild: null,
+      runId: null,
+      startedAt: null,
+      state: 'Stopped',
+      program: {},
+      revision: 1,
+    }
     return { world: { ...world, ...columns } as WorldRow, context: launchContext }
   }
   fc.assert(

@@ -7,8 +7,11 @@ import { covers, type Leaves, leavesOf, nameOf, objectOf, pointerOf } from './le
 export type Rule<Spec> = {
   /** JSON Pointers of the fields. */
   readonly fields: readonly string[]
-  /** Returns why the spec with the edits is not allowed, as the end of a sentence, or undefined if it is allowed. */
-  readonly refuse: (edited: Spec) => string | undefined
+  /**
+   * Returns why the spec with the edits is not allowed, as the end of a sentence, or undefined if it is allowed. `hasRefusal` reports
+   * whether a rule before this one refused an edit.
+   */
+  readonly refuse: (edited: Spec, hasRefusal: boolean) => string | undefined
 }
 
 /** The merged spec, and the edited leaves that are adopted or put back. */
@@ -31,8 +34,8 @@ export type Sides<Spec> = {
   readonly unreadable: readonly UnreadableField[]
 }
 
-/** The revision has its own rule: it is never merged. */
-const revisionPointer = '/revision'
+/** The fields that only the API writes. They are never merged: the row's values are pushed. */
+const ownPointers = ['/revision', '/granted']
 
 /**
  * Merges the edits of a live resource into its row, leaf by leaf. A leaf that only the resource changed is adopted, unless a
@@ -52,7 +55,9 @@ export const mergeSpecs = <S extends z.ZodType<object>>(
   let spec = sides.row
   for (const { pointers, refuse } of groupEdits(edited, rules)) {
     const result = schema.safeParse(objectOf(withLeaves(leavesOf(spec), leavesOf(sides.live), pointers)))
-    const why = result.success ? refuse(result.data) : (result.error.issues[0]?.message ?? 'the value is not valid')
+    const why = result.success
+      ? refuse(result.data, reasons.length > 0)
+      : (result.error.issues[0]?.message ?? 'the value is not valid')
     if (result.success && why === undefined) {
       spec = result.data
       adopted.push(...pointers)
@@ -80,7 +85,7 @@ const compare = <Spec extends object>({ base, row, live, unreadable }: Sides<Spe
   const edited: string[] = []
   const overruled: string[] = []
   for (const pointer of new Set([...before.keys(), ...theirs.keys()])) {
-    if (pointer === revisionPointer || hidden.some((field) => covers(field, pointer))) continue
+    if ([...ownPointers, ...hidden].some((field) => covers(field, pointer))) continue
     const [was, own, now] = [before.get(pointer), ours.get(pointer), theirs.get(pointer)]
     if (isDeepStrictEqual(now, was) || isDeepStrictEqual(now, own)) continue
     if (isDeepStrictEqual(own, was)) edited.push(pointer)

@@ -5,7 +5,7 @@ import type { WorldRow } from '#api/domain/worlds/table.ts'
 import { desiredSpec } from '#api/sync/rows/desired.ts'
 import { noBotUse } from '#shared/domain/botUse.ts'
 import { noUse } from '#shared/domain/runUse.ts'
-import { plainSettings, runtimeSettings } from '#shared/domain/world.ts'
+import { plainSettings } from '#shared/domain/world.ts'
 import { createIdSource } from '#shared/ids.ts'
 import { withDefined } from '#shared/optional.ts'
 import { readWorld } from '#shared/resources/read.ts'
@@ -52,6 +52,10 @@ const aRow = (changes: Partial<WorldRow> = {}): WorldRow => {
       cluster: 'default',
       targetCluster: null,
       startedWith: null,
+      granted: null,
+      waitsSince: null,
+      waitsFor: null,
+      waitsUntil: null,
       followedVersion: now,
     },
     applied: null,
@@ -65,7 +69,16 @@ const aRow = (changes: Partial<WorldRow> = {}): WorldRow => {
 }
 
 const facts: WorldFacts = {
-  limits: { maxWorldCapacity: 10_000, maxRunningCapacity: 20_000, maxNodePorts: 1_000, maxLoadBalancers: 1_000 },
+  build: null,
+  startsPerMinute: 10,
+  startDelayMs: 0,
+  limits: {
+    imageRegistries: ['*'],
+    maxWorldCapacity: 10_000,
+    maxRunningCapacity: 20_000,
+    maxNodePorts: 1_000,
+    maxLoadBalancers: 1_000,
+  },
   others: noUse,
   bots: { live: 0, largest: noBotUse },
   profiles: scalingProfiles,
@@ -163,10 +176,10 @@ describe('an edit with kubectl', () => {
     const live = { ...readWorld(aLive(row, { state: 'Running' })), owns: undefined }
     const full = { ...facts, others: { ...noUse, capacity: 20_000 } }
     expect(observeWorld(row, live, false, { facts: full })).toMatchObject({
-      edit: { state: 'Running', waits: true },
+      edit: { state: 'Running', wait: { message: expect.stringContaining('maxRunningCapacity') } },
       reasons: [],
     })
-    expect(observeWorld(row, live, false, { facts }).edit).not.toHaveProperty('waits')
+    expect(observeWorld(row, live, false, { facts }).edit).not.toHaveProperty('wait')
   })
 
   test('loses to a pending change of the same field over REST', () => {
@@ -269,45 +282,5 @@ describe('a deletion', () => {
     expect(observe(row, aLive(row, {}, gone, deleted), true).release).toBe(true)
     const before: WorldStatus = { ...gone, observedGeneration: 2 }
     expect(observe(row, aLive(row, {}, before, deleted), true).release).toBeUndefined()
-  })
-})
-
-describe('a run that the operator named', () => {
-  const status: WorldStatus = {
-    phase: 'Active',
-    runId,
-    run: {
-      id: runId,
-      startedAt: now.toISOString(),
-      image: 'i',
-      profile: 'Capacity30',
-      ...runtimeSettings.parse({}),
-      ...plainSettings.parse({}),
-      capacity: 30,
-      probes: true,
-      args: [],
-      strategy: 'Default',
-      restarts: 0,
-    },
-  }
-  const nameless = aRow({ runId: null, startedAt: null })
-  const unnamed = { ...nameless, applied: desiredSpec(nameless) }
-  const named = aLive(unnamed, {}, status)
-
-  test('is adopted with its id and start', () => {
-    expect(observe(unnamed, named, false).edit?.run).toEqual({ runId, startedAt: now })
-  })
-
-  test('loses to a start over REST', () => {
-    const started = aRow({ runId: newId('run'), applied: unnamed.applied, revision: 3 })
-    expect(observe(started, named, true).edit?.run).toBeUndefined()
-  })
-
-  test('is not adopted again, nor after a stop', () => {
-    const adopted = aRow({ revision: 3, applied: { ...desiredSpec(aRow()), revision: 2 } })
-    expect(observe(adopted, named, true)).toMatchObject({ reasons: [] })
-    expect(observe(adopted, named, true).edit).toBeUndefined()
-    const run = status.run && { ...status.run, endReason: 'Stopped' as const }
-    expect(observe(unnamed, aLive(unnamed, {}, { ...status, ...(run && { run }) }), false).edit).toBeUndefined()
   })
 })

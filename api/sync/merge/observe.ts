@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { readConditions } from '#api/domain/events/conditions.ts'
 import type { WorldRow } from '#api/domain/worlds/table.ts'
+import type { Wait } from '#api/domain/worlds/transitions.ts'
 import { desiredSpec } from '#api/sync/rows/desired.ts'
 import { lostMessage } from '#api/sync/rows/waiting.ts'
 import { lastRunIn } from '#shared/domain/phases.ts'
@@ -14,7 +15,7 @@ import {
   type WorldSpec,
   type WorldStatus,
 } from '#shared/resources/world.ts'
-import { exceedsRunLimit, mergeWorld, type WorldFacts } from './adopt.ts'
+import { explainWait, mergeWorld, type WorldFacts } from './adopt.ts'
 import { findObstacle, findSides, type Seen } from './base.ts'
 import { hasEdits, type Sides } from './merge.ts'
 import type { VerdictOf } from './verdict.ts'
@@ -25,19 +26,16 @@ export type ObservedColumns = Pick<
   'phase' | 'statusMessage' | 'address' | 'conditions' | 'queueQueued' | 'queueActive'
 >
 
-/** A run that the operator named. */
-export type NamedRun = { readonly runId: string; readonly startedAt: Date }
-
 /** The edit of a live World that the row adopts. */
 export type WorldEdit = {
   /** The spec of the row with the adopted leaves. */
   readonly spec: WorldSpec
   /** Another state than the row's: a start or a stop with kubectl. */
   readonly state?: WorldState
-  /** The start would exceed a limit. The operator names the run, and begins it when there is room. */
-  readonly waits?: true
-  /** The run that the operator named for a start with kubectl. */
-  readonly run?: NamedRun
+  /** The reason for which a start waits. */
+  readonly wait?: Wait
+  /** The build of a start. */
+  readonly build?: WorldRow['resolvedBuild']
 }
 
 /** The changes to a row that follow from a live World. All are applied in one transaction. */
@@ -50,7 +48,8 @@ const nothing = { deployments: [], reasons: [] } as const
 
 /** Returns the sides of the merge of a live World into its row, or undefined if its managed fields must be read first. */
 export const sidesOf = (row: WorldRow, seen: Seen<World>): Sides<WorldSpec> | undefined =>
-  findSides(desiredSpec(row), row.applied, seen)
+  // The grant is for the live resource, whichever uid is on record.
+  findSides(desiredSpec({ ...row, resourceUid: seen.resource.metadata.uid ?? row.resourceUid }), row.applied, seen)
 
 /** Reports whether a live World has edits to merge, so that the decision needs the facts for their rules. */
 export const needsFacts = (sides: Sides<WorldSpec> | undefined): boolean => sides !== undefined && hasEdits(sides)
@@ -100,30 +99,18 @@ const decideEdit = (
   const { spec, adopted, putBack, reasons } = mergeWorld(sides, row, facts)
   const liveRevision = live.spec.revision ?? 0
   const isAhead = liveRevision > row.revision
-  const run = findNamedRun(row, sides, live)
   const state = adopted.includes('/state') ? spec.state : undefined
-  const waits = state === 'Running' && exceedsRunLimit(spec, facts) ? (true as const) : undefined
-  const hasEdit = adopted.length > 0 || run !== undefined
+  const wait = state === 'Running' ? explainWait(spec, facts) : undefined
+  const build = state === 'Running' && typeof facts.build !== 'string' ? facts.build : undefined
+  const hasEdit = adopted.length > 0
   return {
-    ...(hasEdit ? { edit: { spec, ...withDefined({ state, run, waits }) } } : {}),
+    ...(hasEdit ? { edit: { spec, ...withDefined({ state, wait, build }) } } : {}),
     ...(adopted.length > 0 ? { adopted } : {}),
     ...(isAhead ? { foreignRevision: liveRevision } : {}),
     ...(hasEdit || putBack.length > 0 || isAhead ? { acknowledged: true } : {}),
     reasons,
     ...(!dirty && !isDeepStrictEqual(live.spec, spec) ? { pushAgain: true } : {}),
   }
-}
-
-/**
- * Returns the run that the operator named because the spec names none, if the row does not have it. A start over REST that
- * is not pushed yet has its own run. After a stop the operator names another run for the next start.
- */
-const findNamedRun = (row: WorldRow, { base }: Sides<WorldSpec>, { spec, status }: World): NamedRun | undefined => {
-  const run = status?.run
-  if (spec.runId !== undefined || spec.state !== 'Running') return undefined
-  if (run === undefined || run.id !== status?.runId || run.endReason === 'Stopped') return undefined
-  if (run.id === row.runId || (row.runId ?? undefined) !== base.runId) return undefined
-  return { runId: run.id, startedAt: new Date(run.startedAt) }
 }
 
 const presentColumns = (row: WorldRow): ObservedColumns => ({

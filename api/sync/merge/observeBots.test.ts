@@ -1,18 +1,31 @@
 import { expect, test } from 'vitest'
 import type { BotRow } from '#api/domain/bots/table.ts'
+import { desiredBotSpec } from '#api/sync/rows/desired.ts'
 import { noBotUse } from '#shared/domain/botUse.ts'
 import { type BotDeployment, botDeploymentSpecSchema } from '#shared/resources/botDeployment.ts'
 import { readBots } from '#shared/resources/read.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
+import { toBotColumns } from './adoptBots.ts'
 import { observeBots } from './observeBots.ts'
 
-const spec = botDeploymentSpecSchema.parse({ worldName: 'wld-1', count: 3, revision: 2 })
+const granted = {
+  uid: 'uid',
+  organizationId: 'org-00000000000000000000000001',
+  projectId: 'prj-00000000000000000000000001',
+  worldId: 'wld-00000000000000000000000001',
+  botDeploymentId: 'bot-00000000000000000000000001',
+  count: 3,
+  cpu: '100m',
+  memory: '128Mi',
+  args: [],
+}
+const spec = botDeploymentSpecSchema.parse({ worldName: 'wld-1', count: 3, revision: 2, granted })
 const now = new Date(0)
 const row: BotRow = {
-  id: 'bot-1',
-  organizationId: 'org-1',
-  projectId: 'prj-1',
-  worldId: 'wld-1',
+  id: granted.botDeploymentId,
+  organizationId: granted.organizationId,
+  projectId: granted.projectId,
+  worldId: granted.worldId,
   worldName: 'wld-1',
   resourceName: 'bot-1',
   resourceUid: 'uid',
@@ -40,7 +53,8 @@ const row: BotRow = {
   createdAt: now,
   updatedAt: now,
 }
-const live = { metadata: { name: 'bot-1' }, spec } as BotDeployment
+const live = { metadata: { name: 'bot-1', uid: 'uid' }, spec } as BotDeployment
+const { granted: _, ...ungranted } = spec
 const going = { ...live, metadata: { ...live.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }
 const drained = {
   ...going,
@@ -117,6 +131,21 @@ test.each<[string, BotRow, BotDeployment, boolean, object, ((pointer: string) =>
   ],
   ['pushes a row again if its resource is behind', { ...row, revision: 3 }, live, false, { pushAgain: true }],
   ['does not push again while a push is pending', { ...row, revision: 3 }, live, true, {}],
+  ['grants a resource without a grant its bots', row, { ...live, spec: ungranted }, false, { pushAgain: true }],
+  [
+    'grants a resource that replaces another one its own bots',
+    row,
+    { ...live, metadata: { ...live.metadata, uid: 'other' } },
+    false,
+    { pushAgain: true },
+  ],
+  [
+    'neither adopts nor names a grant that others changed',
+    row,
+    { ...live, spec: { ...spec, granted: { ...granted, count: 9, cpu: '9', args: ['--own'] } } },
+    false,
+    { pushAgain: true },
+  ],
   ['writes a status to the row', row, seen, false, { observed: running }],
   ['does not write a status that the row has already', { ...row, ...running }, seen, false, {}],
 ])('%s', (_, known, resource, dirty, verdict, owns) => {
@@ -142,4 +171,19 @@ test.each<[string, object, object, string | undefined]>([
   const { reasons } = observeBots(known, readBots(resource), false, { facts })
   if (refusal === undefined) expect(reasons).toEqual([])
   else expect(reasons).toEqual([expect.stringContaining(refusal)])
+})
+
+test.each<[string, object, object]>([
+  ['an adopted edit', { count: 5, cpu: '0.3', args: ['--dance'] }, { count: 5, cpu: '0.3', args: ['--dance'] }],
+  ['the count without a refused cpu', { count: 5, cpu: '1001m' }, { count: 5 }],
+  ['nothing of a refused count', { count: 31 }, {}],
+  ['nothing of a refused memory', { memory: '5Gi' }, {}],
+])('the next push grants %s', (_, edit, grants) => {
+  const facts = { otherBots: 0, profile: scalingProfiles.Capacity30, otherUse: noBotUse, limits: {} }
+  const { edit: adopted } = observeBots(row, readBots({ ...live, spec: { ...spec, ...edit } }), false, { facts })
+  expect(desiredBotSpec({ ...row, ...(adopted && toBotColumns(adopted)) }).granted).toEqual({ ...granted, ...grants })
+})
+
+test('a row whose resource is not known yet grants nothing', () => {
+  expect(desiredBotSpec({ ...row, resourceUid: null }).granted).toBeUndefined()
 })

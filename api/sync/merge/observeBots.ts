@@ -15,8 +15,11 @@ type ObservedColumns = Pick<BotRow, 'phase' | 'statusMessage' | 'startedAt' | 'c
 /** The changes to a row that follow from a live BotDeployment. All are applied in one transaction. */
 export type BotVerdict = VerdictOf<BotDeploymentSpec, ObservedColumns>
 
-const sidesOf = (row: BotRow, seen: Seen<BotDeployment>): Sides<BotDeploymentSpec> | undefined =>
-  findSides(desiredBotSpec(row), row.applied, seen)
+/** The grant of the row's side names the live resource, so that a resource with another uid gets its own grant. */
+const sidesOf = (row: BotRow, seen: Seen<BotDeployment>): Sides<BotDeploymentSpec> | undefined => {
+  const { uid = row.resourceUid } = seen.resource.metadata
+  return findSides(desiredBotSpec({ ...row, resourceUid: uid }), row.applied, seen)
+}
 
 /** Reports whether a live BotDeployment has edits to merge, so that the decision needs the facts for their rules. */
 export const needsBotFacts = (row: BotRow, seen: Seen<BotDeployment>): boolean => {

@@ -18,10 +18,12 @@ export type VerdictOf<Edit, Observed> = {
   /** The revision that others set. The row continues above it. */
   readonly foreignRevision?: number
   /** The live spec was merged: it is the base of the next comparison. */
-  readonly acknowledged?: true
+  readonly acknowledged?: boolean
   /** A sentence for each edit that was refused. */
   readonly reasons: readonly string[]
+  /** The refused edits stay in the resource. */
+  readonly isLeft?: boolean
   /** The resource differs from the row, and no push is pending. */
-  readonly pushAgain?: true
+  readonly pushAgain?: boolean
   readonly observed?: Observed
 }

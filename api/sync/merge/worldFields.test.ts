@@ -10,11 +10,20 @@ import { changesOf } from '#shared/resources/testing/changes.ts'
 import { worldSpecSchema } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
 import { mergeWorld, toWorldColumns, type WorldFacts } from './adopt.ts'
-import { leavesOf, objectOf } from './leaves.ts'
+import { covers, leavesOf, objectOf } from './leaves.ts'
 
 const newId = createIdSource({ now: () => 0 })
 const facts: WorldFacts = {
-  limits: { maxWorldCapacity: 10_000, maxRunningCapacity: 1_000_000, maxNodePorts: 1_000, maxLoadBalancers: 1_000 },
+  build: null,
+  startsPerMinute: 10,
+  startDelayMs: 0,
+  limits: {
+    imageRegistries: ['*'],
+    maxWorldCapacity: 10_000,
+    maxRunningCapacity: 1_000_000,
+    maxNodePorts: 1_000,
+    maxLoadBalancers: 1_000,
+  },
   others: noUse,
   bots: { live: 0, largest: noBotUse },
   profiles: scalingProfiles,
@@ -27,11 +36,19 @@ const { world, launchContext } = buildWorldRows(createWorldBody.parse({ name: 'L
   newId,
   now: new Date(0),
 })
-const columns = { resolvedBuild: null, runId: null, startedAt: null, state: 'Stopped', program: {}, revision: 1 }
+const columns = {
+  granted: null,
+  resolvedBuild: null,
+  runId: null,
+  startedAt: null,
+  state: 'Stopped',
+  program: {},
+  revision: 1,
+}
 const row = { ...world, ...columns } as WorldRow
 
-const ownedByApi = ['/runId', '/startedAt', '/revision']
-const edits = changesOf(worldSpecSchema).filter(({ pointer }) => !ownedByApi.includes(pointer))
+const ownedByApi = ['/runId', '/startedAt', '/revision', '/granted']
+const edits = changesOf(worldSpecSchema).filter(({ pointer }) => !ownedByApi.some((own) => covers(own, pointer)))
 
 test.each(edits)('an edit of $pointer with kubectl reaches the row, and the row writes it', ({ change }) => {
   const base = desiredSpec(row)

@@ -1,4 +1,5 @@
 import { readObject } from '#api/sync/clusters/deletionCause.ts'
+import type { OrganizationState } from '#api/sync/rows/identity.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { Client } from '#shared/kube/client.ts'
 import { isNotFound, KubeError } from '#shared/kube/errors.ts'
@@ -13,8 +14,8 @@ import {
   type Kept,
   type KeptStores,
   type ObjectOptions,
-  type PolicyLimits,
   type RoleBinding,
+  type Tenancy,
 } from './namespaceObjects.ts'
 import { recountQuota } from './quotaRecount.ts'
 
@@ -31,8 +32,8 @@ export type NamespaceClients = KeptClients & {
 
 /** The settings of the namespaces. */
 export type NamespaceOptions = ObjectOptions & {
-  /** Returns the limits of an organization, or undefined if it is not in the database. */
-  readonly readLimits: (organizationId: string) => Promise<PolicyLimits | undefined>
+  /** Returns undefined if the organization is not in the database. */
+  readonly readTenancy: (organizationId: string) => Promise<Tenancy | undefined>
   readonly clock: Clock
 }
 
@@ -47,8 +48,8 @@ export const createNamespaces = (clients: NamespaceClients, options: NamespaceOp
   const recounts = new Map<string, Promise<void>>()
   const inProgress = new Set<string>()
   const desired = async (organizationId: string): Promise<Desired | undefined> => {
-    const limits = await options.readLimits(organizationId)
-    return limits && desiredObjects(organizationId, limits, options)
+    const tenancy = await options.readTenancy(organizationId)
+    return tenancy && desiredObjects(organizationId, tenancy, options)
   }
   const make = async (organizationId: string): Promise<void> => {
     const objects = await desired(organizationId)
@@ -58,6 +59,7 @@ export const createNamespaces = (clients: NamespaceClients, options: NamespaceOp
   const applyAll = async (objects: Desired): Promise<void> => {
     const { metadata } = await clients.namespaces.apply(objects.namespace, as)
     if (metadata.deletionTimestamp !== undefined) throw terminatingError(metadata.name)
+    if (objects.kept.roleBindings.length === 0) return
     for (const binding of objects.kept.roleBindings) await applyBinding(clients, binding)
     await waitForRights(clients, objects.namespace.metadata.name, options)
     for (const policy of objects.kept.networkPolicies) {
@@ -86,8 +88,10 @@ export const createNamespaces = (clients: NamespaceClients, options: NamespaceOp
     },
     /** Reports whether `ensure` is still making the objects of a namespace. */
     isInProgress: (organizationId: string): boolean => inProgress.has(organizationId),
-    /** Applies the limits that an organization has now, if its namespace exists. */
+    /** Applies the limits that an organization has now, or the mark that it is deleted, if its namespace exists. */
     update: async (organizationId: string): Promise<void> => {
+      // A namespace that was closed may have lost its roles.
+      made.delete(organizationId)
       try {
         await clients.namespaces.get({ name: namespaceOf(options.prefix, organizationId) })
         await make(organizationId)
@@ -109,8 +113,12 @@ export const createNamespaces = (clients: NamespaceClients, options: NamespaceOp
       recounts.set(organizationId, counting)
       return counting
     },
-    /** Reports whether an organization is in the database. Another API may own other namespaces. */
-    owns: async (organizationId: string): Promise<boolean> => (await options.readLimits(organizationId)) !== undefined,
+    /** Returns the state of an organization in the database. */
+    stateOf: async (organizationId: string): Promise<OrganizationState> => {
+      const tenancy = await options.readTenancy(organizationId)
+      if (tenancy === undefined) return 'unknown'
+      return tenancy.isDeleted ? 'deleted' : 'living'
+    },
     /** Restores changed or missing objects of a namespace. Returns false if none were. */
     repair: async (organizationId: string, live: KubeObject, stores: KeptStores): Promise<boolean> => {
       const objects = await desired(organizationId)

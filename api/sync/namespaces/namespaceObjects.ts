@@ -22,8 +22,10 @@ export type RoleBinding = KubeObjectOf<V1RoleBinding>
 /** A ServiceAccount (core/v1). */
 export type ServiceAccount = KubeObjectOf<V1ServiceAccount>
 
-/** The limits of an organization that act in its namespace. */
-export type PolicyLimits = ClusterLimits & Pick<Limits, 'imageRegistries' | 'imagePullSecrets'>
+type PolicyLimits = ClusterLimits & Pick<Limits, 'imageRegistries' | 'imagePullSecrets'>
+
+/** The facts that the namespace of an organization follows from: its limits that act there, and whether it is deleted. */
+export type Tenancy = { readonly limits: PolicyLimits; readonly isDeleted: boolean }
 
 /** The kinds of objects that the API keeps in the namespace of each organization. */
 export type Kept = {
@@ -48,18 +50,21 @@ export type ObjectOptions = {
 export type KeptStores = { readonly [kind in keyof Kept]: Pick<Store<Kept[kind]>, 'get'> }
 
 type DesiredKept = { readonly [kind in keyof Kept]: readonly Kept[kind][] }
-/** All objects that the API keeps in a namespace, and the namespace. */
+/** A namespace, and all objects that the API keeps in it. In a closed one it keeps none: they stay as they are. */
 export type Desired = { readonly namespace: KubeObject; readonly kept: DesiredKept }
 
-/** Returns all objects that the API keeps in a namespace. */
-export const desiredObjects = (organizationId: string, limits: PolicyLimits, options: ObjectOptions): Desired => {
+/** Returns a namespace and all objects that the API keeps in it. The namespace of a deleted organization is closed. */
+export const desiredObjects = (organizationId: string, tenancy: Tenancy, options: ObjectOptions): Desired => {
+  const { limits, isDeleted } = tenancy
   const name = namespaceOf(options.prefix, organizationId)
   const labelled = <T extends KubeObject>(object: T): T => ({
     ...object,
     metadata: { ...object.metadata, labels: ownLabels(organizationId) },
   })
+  const desired = namespace(name, organizationId, tenancy)
+  if (isDeleted) return { namespace: desired, kept: nothingKept }
   return {
-    namespace: namespace(name, organizationId, limits),
+    namespace: desired,
     kept: {
       roleBindings: roleBindings(name, options.users).map(labelled),
       networkPolicies: networkPolicies(name, options.network, options.users).map(labelled),
@@ -68,6 +73,14 @@ export const desiredObjects = (organizationId: string, limits: PolicyLimits, opt
       serviceAccounts: [labelled(serviceAccount(name))],
     },
   }
+}
+
+const nothingKept: DesiredKept = {
+  roleBindings: [],
+  networkPolicies: [],
+  resourceQuotas: [],
+  limitRanges: [],
+  serviceAccounts: [],
 }
 
 /** Returns the labels of a namespace and of all objects that the API keeps in it. */
@@ -143,7 +156,7 @@ export const isRelevantChange = <K extends keyof Kept>(kind: K, before: Kept[K],
  */
 const podSecurityVersion = 'v1.30'
 
-const namespace = (name: string, organizationId: string, limits: PolicyLimits): KubeObject => ({
+const namespace = (name: string, organizationId: string, { limits, isDeleted }: Tenancy): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Namespace',
   metadata: {
@@ -158,6 +171,7 @@ const namespace = (name: string, organizationId: string, limits: PolicyLimits): 
       imageRegistries: limits.imageRegistries,
       imagePullSecrets: limits.imagePullSecrets,
       serviceAccount: serviceAccountName,
+      isClosed: isDeleted,
     }),
   },
 })

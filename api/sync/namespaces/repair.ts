@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { readObject } from '#api/sync/clusters/deletionCause.ts'
-import { organizationOf } from '#api/sync/rows/identity.ts'
+import { type OrganizationState, organizationOf } from '#api/sync/rows/identity.ts'
 import type { Clock } from '#shared/clock.ts'
 import { createController, type Result } from '#shared/kube/controller.ts'
 import { isNotFound } from '#shared/kube/errors.ts'
@@ -9,8 +9,10 @@ import type { KubeObject } from '#shared/kube/objects.ts'
 import { createReflector, type Reflector } from '#shared/kube/reflector.ts'
 import type { Change } from '#shared/kube/store.ts'
 import type { Log } from '#shared/log.ts'
+import { withDefined } from '#shared/optional.ts'
 import { ownNamespace } from '#shared/resources/cached.ts'
 import { apiFinalizer, labels, namespaceOf } from '#shared/resources/group.ts'
+import { readPolicy } from '#shared/resources/namespacePolicy.ts'
 import { type createNamespaces, isTerminatingNamespace, type NamespaceClients } from './namespace.ts'
 import { isRelevantChange, type Kept, type KeptStores, type RoleBinding } from './namespaceObjects.ts'
 
@@ -21,11 +23,17 @@ const settleMs = 1_000
 
 /** The interval for checking whether the resources of a terminating namespace are gone. */
 const drainPollMs = 1_000
+/** The interval for checking whether a closed namespace is empty. Resources that the API does not know may stay for ever. */
+const closedPollMs = 5_000
+
+type Listable = { list(of: { namespace: string }): Promise<{ items: readonly KubeObject[] }> }
 
 type RepairOptions = {
   readonly clients: NamespaceClients
-  /** The kinds whose resources need the rights of a terminating namespace. */
-  readonly resources: readonly { list(of: { namespace: string }): Promise<{ items: readonly KubeObject[] }> }[]
+  /** The kinds whose resources need the rights of a terminating or closed namespace. */
+  readonly resources: readonly Listable[]
+  /** In a closed namespace, pods need them too. */
+  readonly pods: Listable
   readonly namespaces: ReturnType<typeof createNamespaces>
   readonly namespacePrefix: string
   readonly clock: Clock
@@ -54,14 +62,18 @@ export const repairNamespaces = async (options: RepairOptions): Promise<void> =>
     workers,
     reconcile: async (organizationId) => {
       const namespace = namespaceOf(namespacePrefix, organizationId)
-      const isOwn = await namespaces.owns(organizationId)
-      const terminating = bindingNames
-        .flatMap((name) => caches.roleBindings.store.get(`${namespace}/${name}`) ?? [])
-        .filter(isHeldAndDeleted)
-      if (terminating.length > 0) return endBindings(options, { namespace, isOwn }, terminating)
-      if (!isOwn) return undefined
+      const owner = await namespaces.stateOf(organizationId)
+      const bindings = bindingNames.flatMap((name) => caches.roleBindings.store.get(`${namespace}/${name}`) ?? [])
+      const terminating = bindings.filter(isHeldAndDeleted)
       const present = caches.namespaces.store.get(namespace)
-      if (present === undefined || present.metadata.deletionTimestamp !== undefined) {
+      const isTerminating = present?.metadata.deletionTimestamp !== undefined
+      if (present !== undefined && !isTerminating && isClosed(owner, present)) {
+        await namespaces.repair(organizationId, present, stores)
+        return closeNamespace(options, namespace, bindings)
+      }
+      if (terminating.length > 0) return endBindings(options, { namespace, isOwn: owner !== 'unknown' }, terminating)
+      if (owner === 'unknown') return undefined
+      if (present === undefined || isTerminating) {
         // The next push recreates it.
         namespaces.forget(organizationId)
         return undefined
@@ -129,10 +141,41 @@ const createCaches = ({ clients, clock, log, metrics }: RepairOptions) => {
 const isRelevantNamespaceChange = ({ metadata: before }: KubeObject, { metadata: after }: KubeObject): boolean =>
   !isDeepStrictEqual([before.labels, before.annotations], [after.labels, after.annotations])
 
-const bindingNames = ['orrery-api-tenant', 'orrery-operator-tenant']
+/** The operator's role is the first that ends: as long as the API has its own, it can see whether pods are left. */
+const bindingNames = ['orrery-operator-tenant', 'orrery-api-tenant']
+
+/** Reports whether the organization of a namespace is deleted. Of a purged one only the mark is left. */
+const isClosed = (owner: OrganizationState, { metadata }: KubeObject): boolean =>
+  owner === 'deleted' ||
+  (owner === 'unknown' &&
+    readPolicy(metadata).isClosed === true &&
+    metadata.labels?.[labels.managedBy] === 'orrery-api')
 
 const isHeldAndDeleted = ({ metadata }: KubeObject): boolean =>
   metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(apiFinalizer) === true
+
+/**
+ * Deletes the RoleBindings of a closed namespace once no World, BotDeployment and pod is left in it. The organization may have
+ * been purged meanwhile.
+ */
+const closeNamespace = async (
+  { clients, resources, pods }: RepairOptions,
+  namespace: string,
+  bindings: readonly RoleBinding[],
+): Promise<Result> => {
+  if (bindings.length === 0) return undefined
+  if (await isInUse([...resources, pods], namespace)) return { requeueAfterMs: closedPollMs }
+  for (const binding of bindings) {
+    if (binding.metadata.deletionTimestamp === undefined) await clients.roleBindings.delete(binding.metadata)
+    else await removeFinalizer(clients, binding)
+  }
+  return undefined
+}
+
+const isInUse = async (kinds: readonly Listable[], namespace: string): Promise<boolean> => {
+  for (const kind of kinds) if ((await kind.list({ namespace })).items.length > 0) return true
+  return false
+}
 
 /**
  * Removes the finalizer of deleted RoleBindings, in a terminating namespace only when its resources are gone. In a live
@@ -147,14 +190,15 @@ const endBindings = async (
   const isTerminating = live?.metadata.deletionTimestamp !== undefined
   // Another API may own a live namespace. In a terminating one without resources, no one needs the bindings.
   if (!isOwn && !isTerminating) return undefined
-  if (isTerminating) {
-    const left = await Promise.all(resources.map((client) => client.list({ namespace })))
-    if (left.some(({ items }) => items.length > 0)) return { requeueAfterMs: drainPollMs }
-  }
-  for (const { metadata } of bindings) {
-    const finalizers = metadata.finalizers?.filter((each) => each !== apiFinalizer)
-    const { name, uid, resourceVersion } = metadata
-    await clients.roleBindings.patch({ namespace, name }, { metadata: { uid, resourceVersion, finalizers } })
-  }
+  if (isTerminating && (await isInUse(resources, namespace))) return { requeueAfterMs: drainPollMs }
+  for (const binding of bindings) await removeFinalizer(clients, binding)
   return undefined
+}
+
+const removeFinalizer = async (
+  { roleBindings }: NamespaceClients,
+  { metadata: { namespace, name, uid, resourceVersion, finalizers = [] } }: RoleBinding,
+): Promise<void> => {
+  const left = finalizers.filter((each) => each !== apiFinalizer)
+  await roleBindings.patch(withDefined({ namespace, name }), { metadata: { uid, resourceVersion, finalizers: left } })
 }

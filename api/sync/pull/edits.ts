@@ -2,13 +2,15 @@ import { isDeepStrictEqual } from 'node:util'
 import { eq } from 'drizzle-orm'
 import type { Deps } from '#api/domain/access/context.ts'
 import { readWorldBots } from '#api/domain/bots/live/service.ts'
+import { resolveBuild } from '#api/domain/builds/service.ts'
 import { lockLimits } from '#api/domain/organizations/service.ts'
 import { hasNewPlace, toMoveColumns } from '#api/domain/worlds/move.ts'
-import { sumRunning } from '#api/domain/worlds/running/service.ts'
-import { toRunSettings } from '#api/domain/worlds/settings.ts'
-import { launchContexts, type Refusal, type WorldRow } from '#api/domain/worlds/table.ts'
-import { toStartColumns, toStopColumns, toUnnamedStartColumns } from '#api/domain/worlds/transitions.ts'
+import { readRecentStarts, sumRunning } from '#api/domain/worlds/running/service.ts'
+import { startDelayMs } from '#api/domain/worlds/start.ts'
+import { launchContexts, type WorldRow } from '#api/domain/worlds/table.ts'
+import { toStartColumns, toStopColumns, toWaitingColumns } from '#api/domain/worlds/transitions.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
+import { Problem } from '#api/platform/http/problem.ts'
 import { toWorldColumns, type WorldFacts } from '#api/sync/merge/adopt.ts'
 import type { Verdict, WorldEdit } from '#api/sync/merge/observe.ts'
 import { noBotUse } from '#shared/domain/botUse.ts'
@@ -20,16 +22,23 @@ import type { WorldSpec } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
 
 /** The part of the dependencies that the limits of edits need. */
-export type LimitDeps = Pick<Deps, 'defaultLimits' | 'clusterOf'>
+export type LimitDeps = Pick<Deps, 'defaultLimits' | 'clusterOf' | 'startsPerMinute'>
 
 /** Reads what the rules for edits depend on. It locks the organization's row, after the world's. */
 export const readFacts = async (
-  deps: LimitDeps & Pick<Deps, 'profiles'>,
+  deps: LimitDeps & Pick<Deps, 'profiles' | 'clock'>,
   tx: Transaction,
   row: WorldRow,
 ): Promise<WorldFacts> => {
-  const { organizationId } = row
+  const { id: worldId, organizationId } = row
+  const { startsPerMinute } = deps
+  const now = new Date(deps.clock.now())
+  const startedAtMs = await readRecentStarts(tx, { worldId }, { startsPerMinute, now })
+  const build = await findBuild(tx, row)
   return {
+    build,
+    startsPerMinute,
+    startDelayMs: startDelayMs(startedAtMs, startsPerMinute, now.getTime()),
     limits: await lockLimits({ organizationId, defaultLimits: deps.defaultLimits }, tx),
     others: await sumRunning(tx, { organizationId, exceptId: row.id }),
     bots: await readWorldBots(tx, row.id),
@@ -38,9 +47,21 @@ export const readFacts = async (
   }
 }
 
+const findBuild = async (tx: Transaction, { organizationId, runtime }: WorldRow): Promise<WorldFacts['build']> => {
+  try {
+    return await resolveBuild(tx, organizationId, runtime.build)
+  } catch (error) {
+    if (error instanceof Problem) return error.message
+    throw error
+  }
+}
+
 /** Facts for a World without edits. */
 export const noFacts: WorldFacts = {
-  limits: { maxWorldCapacity: 0, maxRunningCapacity: 0, maxNodePorts: 0, maxLoadBalancers: 0 },
+  build: null,
+  startsPerMinute: 0,
+  startDelayMs: 0,
+  limits: { maxWorldCapacity: 0, imageRegistries: [], maxRunningCapacity: 0, maxNodePorts: 0, maxLoadBalancers: 0 },
   others: noUse,
   bots: { live: 0, largest: noBotUse },
   profiles: scalingProfiles,
@@ -51,7 +72,6 @@ export const noFacts: WorldFacts = {
 export const recordEdit = async (
   tx: Transaction,
   row: WorldRow,
-  live: WorldSpec,
   { verdict, now, newId, clusterOf }: { verdict: Verdict; now: Date; newId: NewId } & Pick<LimitDeps, 'clusterOf'>,
 ): Promise<Partial<WorldRow>> => {
   const { edit, foreignRevision = 0 } = verdict
@@ -64,8 +84,7 @@ export const recordEdit = async (
   const edited = { ...row, ...columns.world, revision }
   return {
     ...columns.world,
-    ...(edit.run && { ...edit.run, startedWith: toRunSettings(edited), statusVersion: row.statusVersion + 1 }),
-    ...toStateColumns(edited, live, { edit, now, newId }),
+    ...toStateColumns(edited, { edit, now, newId }),
     ...(isMoved(row, edited, edit) ? toMoveColumns(edited, clusterOf) : {}),
     revision: revision + 1,
     updatedAt: now,
@@ -78,17 +97,13 @@ const isMoved = (row: WorldRow, edited: WorldRow, { state }: WorldEdit): boolean
 
 const toStateColumns = (
   row: WorldRow,
-  live: WorldSpec,
   { edit, now, newId }: { edit: WorldEdit; now: Date; newId: NewId },
 ): Partial<WorldRow> => {
   if (edit.state === 'Stopped') return toStopColumns(row, { now })
   if (edit.state === undefined) return {}
-  // If the spec has no runId, the operator assigns one. If it has one, that run has ended, and the API assigns the next. At a limit
-  // the operator assigns it, because only the operator sees when a server of the namespace ends.
-  if (edit.run === undefined && (live.runId === undefined || edit.waits)) return toUnnamedStartColumns(row, { now })
-  const run = edit.run ?? { runId: newId('run'), startedAt: now }
-  // A start with kubectl uses the build of the last start over REST. Only REST resolves builds.
-  return toStartColumns(row, { run, now, build: row.resolvedBuild })
+  const { wait, build = null } = edit
+  if (wait !== undefined) return toWaitingColumns(row, { wait, now })
+  return toStartColumns(row, { run: { runId: newId('run'), startedAt: now }, now, build })
 }
 
 /**
@@ -99,12 +114,3 @@ export const toBase = (live: WorldSpec, row: Pick<WorldRow, 'runId' | 'startedAt
   live.runId === undefined && row.runId !== null
     ? { ...live, ...withDefined({ runId: row.runId, startedAt: row.startedAt?.toISOString() }) }
     : live
-
-/** Returns the column with the last refusal. A later revision in the cluster clears it. */
-export const refusalColumn = (
-  row: { readonly refusal: Refusal | null; readonly revision: number },
-  { reasons, liveRevision, revision }: { reasons: readonly string[]; liveRevision: number; revision: number },
-): { refusal?: Refusal | null } => {
-  if (reasons.length > 0) return { refusal: { revision, message: reasons.join(' ') } }
-  return row.refusal !== null && liveRevision > row.refusal.revision ? { refusal: null } : {}
-}

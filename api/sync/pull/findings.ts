@@ -10,8 +10,8 @@ import type { Log } from '#shared/log.ts'
 /** The limit of recorded findings. Further ones are only logged, each time that they change. */
 const maxFindings = 10_000
 
-/** The cause of a finding: its type, or an orphan whose organization has no row either. */
-export type FindingCause = FindingRow['type'] | 'LostOrganization'
+/** The cause of a finding: its type, or an orphan whose organization is deleted, or has no row either. */
+export type FindingCause = FindingRow['type'] | 'DeletedOrganization' | 'LostOrganization'
 
 /** Records resources that pull cannot match with a row. */
 export type Findings = {
@@ -34,9 +34,12 @@ const messages: Readonly<Record<FindingCause, string>> = {
   Orphan:
     'The resource was made by the API and has no row, as after a restore of the database. ' +
     'Run "orrery sync adopt" to give it a row, or "orrery sync remove" to delete it.',
+  DeletedOrganization:
+    'The organization of the namespace was deleted, and the resource has no row. The operator stops it. ' +
+    'Run "orrery sync remove" to delete it, or restore the organization.',
   LostOrganization:
-    'The resource was made by the API, and neither it nor its organization has a row, as after a restore of the database. ' +
-    'Run "orrery sync adopt" to give both a row again.',
+    'The resource is in the namespace of an organization, and neither it nor its organization has a row, as after a restore ' +
+    'of the database or a purge. Run "orrery sync adopt" to give both a row again, or delete the resource with kubectl.',
   Stranger:
     'The API ignores this resource because another resource owns this name. ' +
     'Delete this resource and create it under another name.',
@@ -72,7 +75,7 @@ export const createFindings = (options: {
       const message = messages[cause]
       if (before?.id === id && before.message === message) return
       if (before?.id !== id) await remove(kind, objectKey(live.metadata))
-      const type = cause === 'LostOrganization' ? 'Orphan' : cause
+      const type = cause === 'LostOrganization' || cause === 'DeletedOrganization' ? 'Orphan' : cause
       if (known.size < maxFindings) {
         await db
           .insert(syncFindings)

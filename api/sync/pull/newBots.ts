@@ -61,7 +61,7 @@ export const insertNewBots = async (
     })
     .returning()
   if (row === undefined) throw new Error('Postgres returned no row.')
-  const { revision: _, ...applied } = desiredBotSpec(row)
+  const { revision: _, granted: __, ...applied } = desiredBotSpec(row)
   await tx.update(botDeployments).set({ applied }).where(eq(botDeployments.id, row.id))
   return { ...row, applied }
 }

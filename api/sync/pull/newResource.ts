@@ -26,6 +26,12 @@ export const isNewResource = (live: KubeObject): boolean =>
 export const hasApiMarks = ({ metadata }: KubeObject): boolean =>
   metadata.finalizers?.includes(apiFinalizer) === true || metadata.labels?.[labels.managedBy] === 'orrery-api'
 
+/** The state of a new resource in the namespace of a deleted organization. */
+export const { state: organizationDeleted } = new NotAdopted(
+  'OrganizationDeleted',
+  'The organization was deleted. The resource is not adopted, and nothing runs in its namespace.',
+)
+
 /**
  * Throws `NotAdopted` for a new resource whose name is an id that another resource has. The other one may have lost its row,
  * as after a restore of the database, and is then the rightful owner of the id.

@@ -1,6 +1,8 @@
+import type { Refusal } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import type { DeletionCause } from '#api/sync/clusters/deletionCause.ts'
 import type { Seen } from '#api/sync/merge/base.ts'
+import { limitPutBacks } from '#api/sync/merge/putBack.ts'
 import type { VerdictOf } from '#api/sync/merge/verdict.ts'
 import { identify, organizationOf } from '#api/sync/rows/identity.ts'
 import { findRowId, isOutdated, isUnclaimed, type Kind, type SyncedRow } from '#api/sync/rows/synced.ts'
@@ -8,13 +10,21 @@ import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import type { Readable } from '#shared/resources/read.ts'
 import { type AdoptedChange, recordAdoptedChange } from './auditTrail.ts'
 import { deleteUnclaimed } from './gone.ts'
-import { explainNotAdopted, hasApiMarks, isNewResource, NotAdopted, refuseRivalId, tryAdoption } from './newResource.ts'
-import { ownsNamespace } from './ownership.ts'
+import {
+  explainNotAdopted,
+  hasApiMarks,
+  isNewResource,
+  NotAdopted,
+  organizationDeleted,
+  refuseRivalId,
+  tryAdoption,
+} from './newResource.ts'
+import { readOwner } from './ownership.ts'
 import type { ApplyObservation, Facts, Outcome } from './pull.ts'
 import type { PullDeps } from './pullDeps.ts'
 
 type Resource = KubeObject & { readonly spec: { readonly revision?: number } }
-type Row = SyncedRow & { readonly removedAt: Date | null }
+type Row = SyncedRow & { readonly removedAt: Date | null; readonly refusal: Refusal | null }
 
 /** The steps of pull that differ between worlds and bot deployments. */
 export type PullSteps<Live, R, Verdict> = {
@@ -86,7 +96,11 @@ const merge = async <Live extends Resource, R extends Row, Verdict extends Verdi
 ): Promise<Outcome> => {
   const { kind } = steps
   const { cause, editor } = facts
-  const verdict = await steps.decide(deps, tx, row, { seen, isDirty, lost: reasonOf(cause) })
+  const verdict = limitPutBacks(await steps.decide(deps, tx, row, { seen, isDirty, lost: reasonOf(cause) }), {
+    refusal: row.refusal,
+    generation: seen.resource.metadata.generation ?? 0,
+    nowMs: deps.clock.now(),
+  })
   if (verdict.frozen) return { frozen: true }
   if (verdict.needsOwnership || needsEditor(verdict, editor)) return { needsOwnership: true }
   const outcome = await steps.record(deps, tx, row, seen.resource, verdict)
@@ -108,7 +122,9 @@ const adopt = async <Live extends Resource, R extends Row, Verdict extends Verdi
   const { kind } = steps
   const organizationId = organizationOf(deps.namespacePrefix, live.metadata.namespace)
   if (organizationId === undefined || !isNewResource(live)) return undefined
-  if (!(await ownsNamespace(tx, deps.namespacePrefix, live.metadata.namespace))) return undefined
+  const owner = await readOwner(tx, deps.namespacePrefix, live.metadata.namespace)
+  if (owner === 'unknown') return undefined
+  if (owner === 'deleted') return { notAdopted: organizationDeleted }
   if (editor === undefined) return { needsOwnership: true, needsRival: true }
   const { resource, unreadable } = steps.read(live)
   const result = await tryAdoption(() =>

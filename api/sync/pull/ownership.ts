@@ -1,16 +1,20 @@
 import { eq } from 'drizzle-orm'
 import { organizations } from '#api/domain/organizations/table.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
-import { organizationOf } from '#api/sync/rows/identity.ts'
+import { type OrganizationState, organizationOf } from '#api/sync/rows/identity.ts'
 
-/** Reports whether a namespace belongs to an organization of this database. Another API may own others. */
-export const ownsNamespace = async (
+/** Returns the state of the organization that a namespace belongs to. A namespace of another name has an unknown one. */
+export const readOwner = async (
   db: Database | Transaction,
   namespacePrefix: string,
   namespace: string | undefined,
-): Promise<boolean> => {
+): Promise<OrganizationState> => {
   const id = organizationOf(namespacePrefix, namespace)
-  if (id === undefined) return false
-  const rows = await db.select({ id: organizations.id }).from(organizations).where(eq(organizations.id, id))
-  return rows.length > 0
+  if (id === undefined) return 'unknown'
+  const [row] = await db
+    .select({ deletingAt: organizations.deletingAt })
+    .from(organizations)
+    .where(eq(organizations.id, id))
+  if (row === undefined) return 'unknown'
+  return row.deletingAt === null ? 'living' : 'deleted'
 }

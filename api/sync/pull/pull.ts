@@ -1,4 +1,3 @@
-import type { Refusal } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { type DeletionCause, readCause, readObject } from '#api/sync/clusters/deletionCause.ts'
 import { type Owns, readOwnership } from '#api/sync/merge/base.ts'
@@ -7,7 +6,7 @@ import type { Kind } from '#api/sync/rows/synced.ts'
 import { isId } from '#shared/ids.ts'
 import type { Client } from '#shared/kube/client.ts'
 import type { Result } from '#shared/kube/controller.ts'
-import { isNotFound } from '#shared/kube/errors.ts'
+import { isForbidden, isNotFound } from '#shared/kube/errors.ts'
 import { type KubeObject, type ObjectMeta, objectKey } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import { apiFinalizer } from '#shared/resources/group.ts'
@@ -16,14 +15,15 @@ import { readEditor } from './auditTrail.ts'
 import type { FindingCause } from './findings.ts'
 import { pullGone } from './gone.ts'
 import { hasApiMarks } from './newResource.ts'
-import { ownsNamespace } from './ownership.ts'
+import { readOwner } from './ownership.ts'
 import type { PullDeps } from './pullDeps.ts'
 import {
   findSyncedChange,
   recordNotAdopted,
   recordRefusal,
-  refusedState,
+  type Shown,
   type SyncedState,
+  shownAs,
   type WithStatus,
   writeSynced,
 } from './syncedCondition.ts'
@@ -48,8 +48,8 @@ export type Outcome = {
   readonly needsRival?: true
   /** A sentence for each edit that was refused now. */
   readonly reasons?: readonly string[]
-  /** The last refusal that the row has on record. */
-  readonly refusal?: Refusal | null
+  /** The cause of the state of the condition Synced. */
+  readonly shown?: Shown
   /** The id of the world, if the name of the resource is not the id of its row. */
   readonly worldId?: string | undefined
   /** The reason why a new resource is not adopted. It is tried again later. */
@@ -186,16 +186,34 @@ const finishPull = async <T extends WithStatus>(
   const finding = await findFinding(deps, live, outcome)
   if (finding === undefined) await deps.findings.forget(kind, objectKey(live.metadata))
   else await deps.findings.report(kind, live, finding)
+  if (finding === 'Orphan' || finding === 'Stranger') await showFinding(deps, live, client, finding)
   if (outcome?.leftover) return void (await deleteLeftover(deps, live, client))
   if (outcome?.notAdopted) return reportNotAdopted(deps, live, client, outcome.notAdopted)
   if (outcome === undefined || outcome.stranger) return void (await releaseWithoutRow(deps, live, client))
   if (outcome.wake) deps.wake()
   if (outcome.release) return void (await release(deps, live, client))
   recordRefusal(deps.events, live, outcome.reasons ?? [])
-  if (outcome.refusal === undefined) return
+  if (outcome.shown === undefined) return
   const { worldId } = outcome
-  const state = findSyncedChange(live, refusedState(outcome.refusal), worldId)
+  const state = findSyncedChange(live, shownAs(outcome.shown), worldId)
   if (state !== undefined) await writeSynced(client, live, { state, worldId }, deps.clock)
+}
+
+const findingMessages = {
+  Orphan: 'The API has no record of this resource. An administrator can adopt it with "orrery sync adopt".',
+  Stranger: 'The resource has the id of a resource of another organization or cluster. The API grants it nothing.',
+} as const
+
+/** Writes the condition Synced of a resource without a row of its own, in the namespace of an organization of this database. */
+const showFinding = async <T extends WithStatus>(
+  { db, namespacePrefix, clock }: PullDeps,
+  live: T,
+  client: Client<T>,
+  reason: keyof typeof findingMessages,
+): Promise<void> => {
+  const state = findSyncedChange(live, { status: 'False', reason, message: findingMessages[reason] })
+  if (state === undefined || (await readOwner(db, namespacePrefix, live.metadata.namespace)) !== 'living') return
+  await writeSynced(client, live, { state }, clock)
 }
 
 /** Returns the finding that a comparison led to, or undefined if row and resource can be brought together. */
@@ -209,12 +227,13 @@ const findFinding = async (
   if (outcome?.orphan) return 'Orphan'
   const { deletionTimestamp, namespace } = live.metadata
   const organizationId = organizationOf(deps.namespacePrefix, namespace)
-  if (outcome !== undefined || organizationId === undefined || !hasApiMarks(live)) return undefined
-  if (await ownsNamespace(deps.db, deps.namespacePrefix, namespace)) {
-    return deletionTimestamp === undefined ? 'Orphan' : undefined
-  }
+  if (organizationId === undefined || !isId('organization', organizationId)) return undefined
+  if (outcome !== undefined && !outcome.notAdopted) return undefined
+  const owner = await readOwner(deps.db, deps.namespacePrefix, namespace)
+  if (owner === 'deleted') return 'DeletedOrganization'
   // A deleted one is reported too: without the organization, no one removes its finalizer.
-  return isId('organization', organizationId) ? 'LostOrganization' : undefined
+  if (owner === 'unknown') return 'LostOrganization'
+  return outcome === undefined && hasApiMarks(live) && deletionTimestamp === undefined ? 'Orphan' : undefined
 }
 
 /** Deletes a leftover, so that the world has no second server. */
@@ -237,7 +256,10 @@ const reportNotAdopted = async <T extends WithStatus>(
   const state = findSyncedChange(live, wanted)
   if (state !== undefined) {
     recordNotAdopted(deps.events, live, state)
-    await writeSynced(client, live, { state }, deps.clock)
+    await writeSynced(client, live, { state }, deps.clock).catch((error: unknown) => {
+      // The API has no rights left in a closed namespace that was empty.
+      if (!isForbidden(error)) throw error
+    })
   }
   return { requeueAfterMs: adoptionRetryMs }
 }
@@ -248,7 +270,8 @@ const reportNotAdopted = async <T extends WithStatus>(
  */
 const releaseWithoutRow = async <T extends KubeObject>(deps: PullDeps, live: T, client: Client<T>): Promise<void> => {
   if (live.metadata.deletionTimestamp === undefined || !live.metadata.finalizers?.includes(apiFinalizer)) return
-  if (await ownsNamespace(deps.db, deps.namespacePrefix, live.metadata.namespace)) await release(deps, live, client)
+  const owner = await readOwner(deps.db, deps.namespacePrefix, live.metadata.namespace)
+  if (owner !== 'unknown') await release(deps, live, client)
 }
 
 const release = async <T extends KubeObject>(deps: PullDeps, live: T, client: Client<T>): Promise<void> => {

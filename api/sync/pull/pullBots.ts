@@ -1,14 +1,16 @@
 import { eq, sql } from 'drizzle-orm'
 import { observedEvents } from '#api/domain/bots/events/changes.ts'
 import { recordBotEvents } from '#api/domain/bots/events/service.ts'
-import { countLiveBots, sumLiveBots } from '#api/domain/bots/live/service.ts'
+import { countLiveBots, sumBots } from '#api/domain/bots/live/service.ts'
 import { type BotRow, botDeployments } from '#api/domain/bots/table.ts'
 import { lockLimits } from '#api/domain/organizations/service.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { isDirty, markDirty } from '#api/platform/outbox/outbox.ts'
 import { type BotFacts, toBotColumns } from '#api/sync/merge/adoptBots.ts'
+import { versionsOf } from '#api/sync/merge/base.ts'
 import { type BotVerdict, needsBotFacts, observeBots } from '#api/sync/merge/observeBots.ts'
+import { refusalColumn } from '#api/sync/merge/putBack.ts'
 import { newestVersion } from '#api/sync/rows/synced.ts'
 import { explainBotSize } from '#shared/domain/bots.ts'
 import { noBotUse } from '#shared/domain/botUse.ts'
@@ -16,7 +18,6 @@ import type { Result } from '#shared/kube/controller.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { readBots } from '#shared/resources/read.ts'
 import { defaultScalingProfile, type ScalingProfile, scalingProfiles } from '#shared/scalingProfiles.ts'
-import { refusalColumn } from './edits.ts'
 import { insertNewBots } from './newBots.ts'
 import { NotAdopted } from './newResource.ts'
 import { createObservation } from './observation.ts'
@@ -43,7 +44,7 @@ const recordVerdict = async (
   const { edit, foreignRevision = 0, reasons } = verdict
   const isChanged = edit !== undefined || foreignRevision > 0 || verdict.markDeleting
   const revision = isChanged ? Math.max(row.revision, foreignRevision) + 1 : row.revision
-  const refusal = refusalColumn(row, { reasons, liveRevision: live.spec.revision ?? 0, revision })
+  const refusal = refusalColumn(row, verdict, { ...versionsOf(live), revision, nowMs: now.getTime() })
   await tx
     .update(botDeployments)
     .set({
@@ -61,7 +62,7 @@ const recordVerdict = async (
     const drafts = observedEvents(row, verdict.observed, status)
     await recordBotEvents(tx, row, drafts, { now, newId: deps.newId, runId: status.run?.id ?? null })
   }
-  const wake = Boolean(verdict.acknowledged ?? verdict.pushAgain ?? verdict.markDeleting)
+  const wake = Boolean(verdict.acknowledged || verdict.pushAgain || verdict.markDeleting)
   if (wake) await markDirty(tx, { kind: 'bot', id: row.id, revision })
   return { wake, ...(verdict.release ? { release: true } : {}), reasons, ...shownState(row, row.worldId, refusal) }
 }
@@ -90,7 +91,7 @@ const readBotFacts = async (deps: PullDeps, tx: Transaction, row: BotRow): Promi
   return {
     otherBots: await countLiveBots(tx, worldId, id),
     profile: await readProfile(deps, tx, worldId),
-    otherUse: await sumLiveBots(tx, { organizationId, except: id }),
+    otherUse: await sumBots(tx, { organizationId, except: id }),
     limits,
   }
 }

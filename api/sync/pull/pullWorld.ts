@@ -1,19 +1,21 @@
 import { type Deletion, deleteWorldContents, toDeletion } from '#api/domain/deletion/service.ts'
 import { updateColumns } from '#api/domain/worlds/columns/service.ts'
-import { startEvent, stopEvent } from '#api/domain/worlds/events/changes.ts'
+import { startEvent, stopEvent, waitEvent } from '#api/domain/worlds/events/changes.ts'
 import { recordWorldEvents } from '#api/domain/worlds/events/service.ts'
 import { endUnseen, recordStart } from '#api/domain/worlds/runs/service.ts'
 import type { WorldRow } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { isDirty, markDirty } from '#api/platform/outbox/outbox.ts'
+import { versionsOf } from '#api/sync/merge/base.ts'
 import { needsFacts, observeWorld, sidesOf, type Verdict } from '#api/sync/merge/observe.ts'
+import { refusalColumn } from '#api/sync/merge/putBack.ts'
 import { hasChanges, newestVersion } from '#api/sync/rows/synced.ts'
 import { isJoinable } from '#shared/domain/phases.ts'
 import type { WorldPhase, WorldState } from '#shared/enumerations.ts'
 import type { Result } from '#shared/kube/controller.ts'
 import { readWorld } from '#shared/resources/read.ts'
 import type { World } from '#shared/resources/world.ts'
-import { noFacts, readFacts, recordEdit, refusalColumn, toBase } from './edits.ts'
+import { noFacts, readFacts, recordEdit, toBase } from './edits.ts'
 import { insertNewWorld } from './newWorld.ts'
 import { createObservation } from './observation.ts'
 import { type Outcome, pullResource } from './pull.ts'
@@ -39,11 +41,10 @@ const recordVerdict = async (
   const now = new Date(deps.clock.now())
   const { reasons } = verdict
   if (verdict.deployments.length > 0) deps.logKeeper.note(row, live)
-  const edited = await recordEdit(tx, row, live.spec, { verdict, now, ...deps })
+  const edited = await recordEdit(tx, row, { verdict, now, ...deps })
   const intent = verdict.markDeleting ? { ...deletionOf(deps, row), revision: row.revision + 1 } : edited
   const after = { ...row, ...intent }
-  const liveRevision = live.spec.revision ?? 0
-  const refusal = refusalColumn(row, { reasons, liveRevision, revision: after.revision })
+  const refusal = refusalColumn(row, verdict, { ...versionsOf(live), revision: after.revision, nowMs: now.getTime() })
   const columns = {
     ...observedColumns(row, verdict),
     ...newestVersion(row, live.metadata),
@@ -55,9 +56,9 @@ const recordVerdict = async (
   const update = hasChanges(row, columns) && updateColumns(tx, row.id, columns)
   const written = Promise.all([update, recordObserved(tx, row, live, { verdict, now, newId: deps.newId })])
   written.catch(() => undefined)
-  const wake = Boolean(verdict.acknowledged ?? verdict.pushAgain ?? verdict.markDeleting)
+  const wake = Boolean(verdict.acknowledged || verdict.pushAgain || verdict.markDeleting)
   if (wake || verdict.edit !== undefined) await written
-  await recordAdoptedState(tx, { ...row, ...after }, { before: row, verdict, now, newId: deps.newId })
+  await recordAdoptedState(tx, { ...row, ...after }, { verdict, now, newId: deps.newId })
   if (verdict.markDeleting) await deleteWorldContents(tx, { ...row, worldId: row.id }, deletionOf(deps, row))
   if (wake) await markDirty(tx, { kind: 'world', id: row.id, revision: after.revision })
   const phase = verdict.observed?.phase
@@ -68,7 +69,7 @@ const recordVerdict = async (
     ...settled,
     ...(verdict.release ? { release: true } : {}),
     reasons,
-    ...shownState(row, row.id, refusal),
+    ...shownState(row, row.id, { ...refusal, ...edited }),
   }
 }
 
@@ -104,17 +105,15 @@ const hasExpired = ({ clock }: PullDeps, { transient, startedAt, runtime }: Worl
 const recordAdoptedState = async (
   tx: Transaction,
   row: WorldRow,
-  { before, verdict: { edit }, ...made }: { before: WorldRow; verdict: Verdict; now: Date; newId: PullDeps['newId'] },
+  { verdict: { edit }, ...made }: { verdict: Verdict; now: Date; newId: PullDeps['newId'] },
 ): Promise<void> => {
   const { now } = made
+  if (edit?.state === undefined) return
   const { runId } = row
-  const isNamedHere = runId !== null && runId !== before.runId && edit?.run === undefined
-  if (edit?.state === 'Running' && isNamedHere) await recordStart(tx, { ...row, runId }, now)
-  if (edit?.state === 'Stopped') await endUnseen(tx, row.id, now)
-  if (edit?.state !== undefined) {
-    const event = edit.state === 'Running' ? startEvent(runId) : stopEvent()
-    await recordWorldEvents(tx, row, [event], made)
-  }
+  if (edit.state === 'Running' && runId !== null) await recordStart(tx, { ...row, runId }, now)
+  if (edit.state === 'Stopped') await endUnseen(tx, row.id, now)
+  const started = edit.wait === undefined ? startEvent(runId ?? '') : waitEvent(edit.wait.message)
+  await recordWorldEvents(tx, row, [edit.state === 'Running' ? started : stopEvent()], made)
 }
 
 const applyObservation = createObservation<World, WorldRow, Verdict>({

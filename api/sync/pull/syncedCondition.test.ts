@@ -26,7 +26,7 @@ test.each([
   [
     'the condition False and a refusal in its row',
     live(synced('False')),
-    { ...row, refusal: { revision: 1, message: 'm' } },
+    { ...row, refusal: { revision: 1, message: 'm', generation: 1, putBackAtMs: [], isLeft: false } },
   ],
   ['no id, and another name than its id', live({}), adopted],
 ])('a resource with %s may need one', (_, resource, of) => {

@@ -19,20 +19,33 @@ const maxMessageLength = 4_096
 
 /** Returns the part of an outcome that the status of the resource shows. */
 export const shownState = (
-  row: { readonly id: string; readonly resourceName: string; readonly refusal: Refusal | null },
+  row: Shown & { readonly id: string; readonly resourceName: string },
   worldId: string,
-  changed: { readonly refusal?: Refusal | null },
-): { refusal: Refusal | null; worldId: string | undefined } => ({
-  refusal: row.refusal,
-  ...changed,
+  { refusal = row.refusal, waitsFor = row.waitsFor }: Partial<Shown>,
+): { shown: Shown; worldId: string | undefined } => ({
+  shown: { refusal, waitsFor },
   worldId: row.resourceName === row.id ? undefined : worldId,
 })
 
-/** Returns the state after the last refusal, or undefined if there was none. */
-export const refusedState = (refusal: Refusal | null): SyncedState | undefined =>
-  refusal === null
-    ? undefined
-    : { status: 'False', reason: 'EditRefused', message: refusal.message.slice(0, maxMessageLength) }
+/** The causes for which Synced is False: an edit that was refused, or a start that waits. */
+export type Shown = { readonly refusal: Refusal | null; readonly waitsFor?: string | null | undefined }
+
+/** The reason of a refused edit that is not put back. */
+const leftReason = 'EditRefusedAgain'
+
+/** Reports whether a refused edit was left in a resource. A changed limit may allow it. */
+export const hasLeftEdit = ({ status }: WithStatus): boolean =>
+  status?.conditions?.some(({ reason }) => reason === leftReason) ?? false
+
+/** Returns the state after the last refusal, or else of a start that waits; undefined if there is neither. */
+export const shownAs = ({ refusal, waitsFor }: Shown): SyncedState | undefined => {
+  if (refusal !== null) {
+    const left = refusal.isLeft ? ' It was written again after each refusal, so it was not put back.' : ''
+    const reason = refusal.isLeft ? leftReason : 'EditRefused'
+    return { status: 'False', reason, message: `${refusal.message}${left}`.slice(0, maxMessageLength) }
+  }
+  return waitsFor ? { status: 'False', reason: 'StartWaits', message: waitsFor } : undefined
+}
 
 const agreed: SyncedState = { status: 'True', reason: 'Synced', message: 'The resource and the API agree.' }
 
@@ -54,9 +67,9 @@ export const findSyncedChange = (
 
 /** Reports whether a comparison with the row would leave the condition and the `worldId` of a resource as they are. */
 export const isSettled = (live: WithStatus, row: Parameters<typeof shownState>[0], worldId: string): boolean => {
-  const shown = shownState(row, worldId, {})
+  const { shown, worldId: shownId } = shownState(row, worldId, {})
   // A later revision clears a refusal.
-  return shown.refusal === null && findSyncedChange(live, undefined, shown.worldId) === undefined
+  return shown.refusal === null && findSyncedChange(live, shownAs(shown), shownId) === undefined
 }
 
 /**

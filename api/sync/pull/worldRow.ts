@@ -1,11 +1,11 @@
-import { and, eq, getTableColumns, type SQL, sql } from 'drizzle-orm'
-import { toSnakeCase } from 'drizzle-orm/casing'
+import { and, eq, sql } from 'drizzle-orm'
+import { lockWorldRow } from '#api/domain/worlds/columns/service.ts'
 import { observedEvents } from '#api/domain/worlds/events/changes.ts'
 import { recordWorldEvents } from '#api/domain/worlds/events/service.ts'
 import { durationOf } from '#api/domain/worlds/runs/service.ts'
-import { type DeploymentRow, deployments, type WorldRow, whereOpen, worlds } from '#api/domain/worlds/table.ts'
-import type { Transaction } from '#api/platform/database/client.ts'
-import { columnNames, parametersOf, prepared } from '#api/platform/database/prepared.ts'
+import { type DeploymentRow, deployments, type WorldRow, whereOpen } from '#api/domain/worlds/table.ts'
+import { query, type Transaction } from '#api/platform/database/client.ts'
+import { rowsOf } from '#api/platform/database/rows.ts'
 import type { Verdict } from '#api/sync/merge/observe.ts'
 import { hasEnded } from '#shared/domain/phases.ts'
 import { deploymentIdOfRun, type NewId } from '#shared/ids.ts'
@@ -13,19 +13,7 @@ import type { World, WorldDeploymentStatus, WorldRun } from '#shared/resources/w
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
 
 /** Returns the row, locked until the end of the transaction, or undefined if it does not exist. */
-export const lockRow = async (tx: Transaction, id: string): Promise<WorldRow | undefined> => {
-  const [row] = await lockQuery(tx).execute({ id })
-  return row
-}
-
-const lockQuery = prepared((db) =>
-  db
-    .select()
-    .from(worlds)
-    .where(eq(worlds.id, sql.placeholder('id')))
-    .for('update')
-    .prepare('pulled_world'),
-)
+export const lockRow = (tx: Transaction, id: string): Promise<WorldRow | undefined> => lockWorldRow(tx, sql`id = ${id}`)
 
 /** Returns the columns of the observed state that a verdict changes. */
 export const observedColumns = (row: WorldRow, { observed }: Verdict): Partial<WorldRow> => ({
@@ -79,67 +67,66 @@ const recordDeployments = async (tx: Transaction, row: WorldRow, live: World, ve
   const newerId = row.runId === null ? '' : deploymentIdOfRun(row.runId)
   await Promise.all([
     // No deployment has an empty id.
-    reportQuery(tx).execute({ ...reported, endedId: ended?.id ?? '', newerId }),
+    report(tx, reported, [reported.id, ended?.id ?? '', newerId]),
     ended && endPrevious(tx, row, ended),
   ])
 }
 
 /** The columns of a deployment that change with what the operator observes. */
 const observedOfRun = [
-  'externalId',
+  'external_id',
   'status',
   'image',
-  'startedAt',
-  'readyAt',
-  'endedAt',
-  'endReason',
-  'exitCode',
+  'started_at',
+  'ready_at',
+  'ended_at',
+  'end_reason',
+  'exit_code',
   'restarts',
   'capacity',
   'strategy',
-] as const
+]
+
+// A recorded end is final, and an exit code may follow once. The API may record a stop after the end that the operator reports.
+const isCorrected = `deployments.end_reason = 'Stopped' and excluded.ended_at < deployments.ended_at`
+const final = (name: string): string =>
+  `case when ${isCorrected} then excluded.${name} else coalesce(deployments.${name}, excluded.${name}) end`
+const reportedValues: Readonly<Record<string, string>> = {
+  ended_at: final('ended_at'),
+  end_reason: final('end_reason'),
+  exit_code: `case when deployments.end_reason is null then excluded.exit_code else ${final('exit_code')} end`,
+}
+const [observed, present, next] = [
+  sql.raw(observedOfRun.join(', ')),
+  sql.raw(observedOfRun.map((name) => `deployments.${name}`).join(', ')),
+  sql.raw(observedOfRun.map((name) => reportedValues[name] ?? `excluded.${name}`).join(', ')),
+]
+const rows = rowsOf(deployments)
 
 /**
- * Writes the deployment that the operator reports, and ends the older open ones of its world. The start wrote the settings that the
- * run should have. The operator reports those that it has.
+ * Writes the deployment that the operator reports, and ends the older open ones of its world, except some. The start wrote the settings
+ * that the run should have. The operator reports those that it has.
  */
-const reportQuery = prepared((db) => {
-  const columns = getTableColumns(deployments)
-  const excluded = (name: keyof DeploymentRow): SQL => sql`excluded.${sql.identifier(toSnakeCase(columns[name].name))}`
-  const differs = observedOfRun.map((name) => sql`${columns[name]} is distinct from ${excluded(name)}`)
-  const reported = db
-    .insert(deployments)
-    .values(parametersOf(deployments, columnNames(deployments)))
-    .onConflictDoUpdate({
-      target: deployments.id,
-      set: {
-        ...Object.fromEntries(
-          [...observedOfRun, 'networking' as const, 'runtime' as const].map((name) => [name, excluded(name)]),
-        ),
-        updatedAt: sql`now()`,
-      },
-      // The id derives from a run id that kubectl can set, so a deployment of another world must not change.
-      setWhere: sql`${deployments.worldId} = excluded.world_id and (${sql.join(differs, sql` or `)})`,
-    })
-  const [id, endedId, newerId] = ['id', 'endedId', 'newerId'].map((name) => sql.placeholder(name))
-  return db
-    .with(db.$with('reported').as(reported.returning()))
-    .update(deployments)
-    .set({
-      status: 'Stopped',
-      endedAt: sql`coalesce(${deployments.endedAt}, now())`,
-      endReason: sql`coalesce(${deployments.endReason}, 'Superseded')`,
-      updatedAt: sql`now()`,
-    })
-    .where(
-      and(
-        eq(deployments.worldId, sql.placeholder('worldId')),
-        sql`${deployments.id} not in (${id}, ${endedId}, ${newerId})`,
-        whereOpen(deployments),
-      ),
-    )
-    .prepare('reported_deployment')
-})
+const report = async (tx: Transaction, reported: DeploymentRow, exceptIds: readonly string[]): Promise<void> => {
+  // Plain SQL, because each event of a run reports. The id derives from a run id that kubectl can set, so a deployment of another world
+  // must not change.
+  await query(
+    tx,
+    sql`
+      with reported as (
+        ${rows.insert(reported)}
+        on conflict (id) do update set
+          (${observed}, networking, runtime, updated_at) = row (${next}, excluded.networking, excluded.runtime, now())
+        where deployments.world_id = excluded.world_id and (${present}) is distinct from (${next})
+      )
+      update deployments set
+        status = 'Stopped',
+        ended_at = coalesce(ended_at, now()),
+        end_reason = coalesce(end_reason, 'Superseded'),
+        updated_at = now()
+      where world_id = ${reported.worldId} and id not in ${exceptIds} and ${whereOpen(deployments)}`,
+  )
+}
 
 const toDate = (instant: string | undefined): Date | null => (instant === undefined ? null : new Date(instant))
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { sql } from 'drizzle-orm'
 import { type BotRow, botDeployments } from '#api/domain/bots/table.ts'
 import { type PushedWorld, pushedColumns, worlds } from '#api/domain/worlds/table.ts'
@@ -238,6 +239,7 @@ const pushWorld = (deps: PushDeps, { claimed, world }: Claim, traceparent: strin
     traceparent,
     client: deps.worlds,
     cached: claimed.attempts === 0 ? deps.cached.world : nothingCached,
+    isRepeated: claimed.attempts > 0,
     row: world,
     readAgain: async () => (await worldsQuery(deps.db).execute({ ids: [claimed.id] }))[0],
     toDesired: (row) => desiredWorld(row, deps.namespacePrefix),
@@ -252,6 +254,7 @@ const pushBots = (deps: PushDeps, { claimed, bots }: Claim, traceparent: string 
     traceparent,
     client: deps.bots,
     cached: claimed.attempts === 0 ? deps.cached.bot : nothingCached,
+    isRepeated: claimed.attempts > 0,
     row: bots,
     readAgain: async () => (await botsQuery(deps.db).execute({ ids: [claimed.id] }))[0],
     toDesired: (row) => desiredBots(row, deps.namespacePrefix),
@@ -266,6 +269,8 @@ type Target<T, Row, Spec> = {
   readonly traceparent: string | undefined
   readonly client: Client<T & KubeObject>
   readonly cached: (key: string) => T | undefined
+  /** An earlier attempt may have made the resource without recording it. */
+  readonly isRepeated: boolean
   /** The row as it was after the claim. */
   readonly row: Row | undefined
   readonly readAgain: () => Promise<Row | undefined>
@@ -275,11 +280,11 @@ type Target<T, Row, Spec> = {
   readonly merge: (live: T) => Promise<void>
 }
 
-/** Applies an organization's limits to its namespace. */
+/** Applies an organization's limits to its namespace, or the mark that it is deleted. */
 const pushOrganization = async (deps: PushDeps, { claimed }: Claim): Promise<undefined> => {
   const organization = organizationOfMark(claimed.id)
   await deps.namespaces.update(organization)
-  deps.log.info({ organization }, 'push: applied limits')
+  deps.log.info({ organization }, 'push: applied the limits and the state of an organization')
 }
 
 const pushers = { world: pushWorld, bot: pushBots, organization: pushOrganization } as const
@@ -306,18 +311,28 @@ const pushRow = async <T extends KubeObject & { spec: Revisioned }, Row extends 
   const desired = withTraceparent(target.toDesired(row), live, target.traceparent)
   const resourceVersion = live && (await removeUnwanted(client, live, desired))
   const wanted = { ...desired, metadata: { ...desired.metadata, ...withDefined({ resourceVersion }) } }
-  const applied = await client
-    .apply(wanted, { fieldManager: fieldManagers.api, force: true })
-    .catch(async (error: unknown) => {
+  const apply = (object: Desired<Spec>) =>
+    client.apply(object, { fieldManager: fieldManagers.api, force: true }).catch(async (error: unknown) => {
       if (isQuotaUncounted(error)) await deps.namespaces.recount(row.organizationId)
       // Without its namespace the API has no rights there, so the answer is a 403.
       if (isNotFound(error) || isForbidden(error)) deps.namespaces.forget(row.organizationId)
       throw isMissingDefinition(error) ? missingDefinition(client.resource) : error
     })
+  let applied = await apply(wanted)
+  let { spec } = desired
+  if (row.resourceUid === null) {
+    // A grant names the uid of its resource, which only the first apply tells.
+    const { uid = null, resourceVersion: appliedResourceVersion = null } = applied.metadata
+    const complete = target.toDesired({ ...row, resourceUid: uid, appliedResourceVersion })
+    if (!isDeepStrictEqual(complete.spec, spec)) {
+      applied = await apply(withTraceparent(complete, applied, target.traceparent))
+      spec = complete.spec
+    }
+  }
   await clearWaitingMessage(deps.db, kind, row)
   deps.log.info({ [kind]: row.id, revision: row.revision }, 'push: applied')
-  const echo = echoOf(applied, desired.spec, target.isStatusIgnored(row, applied))
-  return { kind, row, spec: desired.spec, metadata: applied.metadata, echo }
+  const echo = echoOf(applied, spec, target.isStatusIgnored(row, applied))
+  return { kind, row, spec, metadata: applied.metadata, echo }
 }
 
 /** Reports whether the API server does not know the kind. A missing namespace is named in the answer. */
@@ -335,10 +350,10 @@ type Revisioned = { readonly revision?: number }
  */
 const readLive = async <T extends KubeObject>(
   deps: PushDeps,
-  { client, cached }: { readonly client: Client<T>; readonly cached: (key: string) => T | undefined },
+  { client, cached, isRepeated }: Pick<Target<T, SyncedRow, unknown>, 'client' | 'cached' | 'isRepeated'>,
   row: SyncedRow,
 ): Promise<T | undefined> => {
-  if (row.resourceUid === null) return undefined
+  if (row.resourceUid === null && !isRepeated) return undefined
   const reference = referenceOf(deps, row)
   const known = cached(objectKey(reference))
   const isOnRecord =
@@ -390,7 +405,7 @@ const referenceOf = (deps: PushDeps, row: SyncedRow) => ({
   name: row.resourceName,
 })
 
-/** Deletes the resource, or deletes the row if the resource no longer exists. */
+/** Deletes the resource, or deletes the row if the resource no longer exists. A deleted organization ends pauses. */
 const remove = async <T extends KubeObject>(
   deps: PushDeps,
   kind: Kind,
@@ -400,7 +415,7 @@ const remove = async <T extends KubeObject>(
   const reference = referenceOf(deps, row)
   try {
     const live = await client.get(reference)
-    if (isPaused(live)) return pausedPollMs
+    if (isPaused(live) && (await deps.namespaces.stateOf(row.organizationId)) !== 'deleted') return pausedPollMs
     const { metadata } = live
     // A resource that kubectl created is replaced by another world, whose row is another one.
     if (isReplaced(row, metadata)) return await finishRemoval(deps, kind, row)

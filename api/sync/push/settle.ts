@@ -1,6 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import type { Database } from '#api/platform/database/client.ts'
-import { preparedSql } from '#api/platform/database/prepared.ts'
+import { type Database, query } from '#api/platform/database/client.ts'
 import { type Claimed, settleClaim } from '#api/platform/outbox/outbox.ts'
 import { clusterOutbox } from '#api/platform/outbox/table.ts'
 import {
@@ -74,31 +73,30 @@ const settleTogether = async (db: Database, batch: readonly Settlement[]): Promi
     revision,
     ...(applied && toAppliedInput(applied)),
   }))
-  const rows = await settleQuery(db).execute({ input: JSON.stringify(input) })
+  const rows = await query<Settled>(db, settleAll(JSON.stringify(input)))
   return new Map(rows.map((row) => [keyOf(row), row.seconds]))
 }
 
-const settleQuery = preparedSql<{ readonly kind: string; readonly id: string; readonly seconds: number }>(
-  'settled_claims',
-  () => {
-    const locked = (kind: 'world' | 'bot'): SQL => lockApplied(kind, sql`(select pushed_id from input)`)
-    return sql`
-      with input as materialized (
-        select * from jsonb_to_recordset(${sql.placeholder('input')}::text::jsonb)
-          as input(kind text, id text, epoch int, revision bigint, ${appliedInputColumns})
-      ),
-      locked_worlds as materialized (${locked('world')}),
-      locked_bots as materialized (${locked('bot')}),
-      recorded_worlds as (
-        ${updateAllApplied('world', { input: sql`input`, locked: sql`locked_worlds` })} returning true
-      ),
-      recorded_bots as (${updateAllApplied('bot', { input: sql`input`, locked: sql`locked_bots` })} returning true)
-      delete from ${clusterOutbox} using input
-      where ${clusterOutbox.kind} = input.kind and ${clusterOutbox.id} = input.id
-        and ${clusterOutbox.epoch} = input.epoch and ${clusterOutbox.revision} = input.revision
-        and (pushed_id is null or pushed_id in (select id from locked_worlds union all select id from locked_bots))
-        -- These conditions make Postgres execute the updates first. All transactions lock rows before marks.
-        and (select count(*) from recorded_worlds) >= 0 and (select count(*) from recorded_bots) >= 0
-      returning input.kind, input.id, extract(epoch from now() - ${clusterOutbox.markedAt})::float8 as seconds`
-  },
-)
+type Settled = { readonly kind: string; readonly id: string; readonly seconds: number }
+
+const settleAll = (input: string): SQL => {
+  const locked = (kind: 'world' | 'bot'): SQL => lockApplied(kind, sql`(select pushed_id from input)`)
+  return sql`
+    with input as materialized (
+      select * from jsonb_to_recordset(${input}::text::jsonb)
+        as input(kind text, id text, epoch int, revision bigint, ${appliedInputColumns})
+    ),
+    locked_worlds as materialized (${locked('world')}),
+    locked_bots as materialized (${locked('bot')}),
+    recorded_worlds as (
+      ${updateAllApplied('world', { input: sql`input`, locked: sql`locked_worlds` })} returning true
+    ),
+    recorded_bots as (${updateAllApplied('bot', { input: sql`input`, locked: sql`locked_bots` })} returning true)
+    delete from ${clusterOutbox} using input
+    where ${clusterOutbox.kind} = input.kind and ${clusterOutbox.id} = input.id
+      and ${clusterOutbox.epoch} = input.epoch and ${clusterOutbox.revision} = input.revision
+      and (pushed_id is null or pushed_id in (select id from locked_worlds union all select id from locked_bots))
+      -- These conditions make Postgres execute the updates first. All transactions lock rows before marks.
+      and (select count(*) from recorded_worlds) >= 0 and (select count(*) from recorded_bots) >= 0
+    returning input.kind, input.id, extract(epoch from now() - ${clusterOutbox.markedAt})::float8 as seconds`
+}

@@ -1,5 +1,6 @@
 import type { BotRow } from '#api/domain/bots/table.ts'
-import type { Program, PushedWorld } from '#api/domain/worlds/table.ts'
+import { programOf } from '#api/domain/worlds/start.ts'
+import type { PushedWorld } from '#api/domain/worlds/table.ts'
 import { serverSettings } from '#shared/domain/world.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
@@ -13,7 +14,7 @@ import {
   traceparentAnnotation,
   worldResource,
 } from '#shared/resources/group.ts'
-import { type WorldSpec, worldSpecSchema } from '#shared/resources/world.ts'
+import { type GrantedRun, type WorldSpec, worldSpecSchema } from '#shared/resources/world.ts'
 import type { SyncedRow } from './synced.ts'
 
 /** A resource as push applies it. It always contains the full intent. */
@@ -95,6 +96,7 @@ export const withTraceparent = <Spec extends { readonly revision?: number }>(
 /** Returns the canonical spec of a world's row. */
 export const desiredSpec = (row: PushedWorld): WorldSpec => {
   const settings = serverSettings.parse(row)
+  const granted = grantOf(row)
   return worldSpecSchema.parse({
     displayName: row.name,
     description: row.description ?? '',
@@ -109,29 +111,38 @@ export const desiredSpec = (row: PushedWorld): WorldSpec => {
     ...settings,
     runtime: { ...programOf(row), ...settings.runtime, capacity: row.admission.capacity },
     metadata: row.metadata,
+    ...withDefined({ granted }),
   })
 }
 
-/** Returns the program of the build. Without a build over REST, returns the program that kubectl set. */
-const programOf = ({ program, resolvedBuild, runtime }: PushedWorld): Program => {
-  const args = program.args ?? []
-  if (resolvedBuild !== null) {
-    const { image, contentId, probes } = resolvedBuild
-    return { image, contentId, probes, args }
-  }
-  return runtime.build === undefined ? { ...program, args } : { args }
+/** Returns the run that a running world's resource may execute. A resource whose uid is not on record gets none. */
+const grantOf = (row: PushedWorld): GrantedRun | undefined => {
+  const { state, granted, runId, resourceUid: uid, organizationId, projectId, id: worldId } = row
+  if (state !== 'Running' || granted === null || granted.id !== runId || uid === null) return undefined
+  return { ...granted, uid, organizationId, projectId, worldId }
 }
 
-/** Returns the canonical spec of a bot deployment's row. */
-export const desiredBotSpec = (row: BotRow): BotDeploymentSpec =>
-  botDeploymentSpecSchema.parse({
+/** Returns the canonical spec of a bot deployment's row. It grants the row's bots to the resource, once its uid is known. */
+export const desiredBotSpec = (row: BotRow): BotDeploymentSpec => {
+  const { count, cpu, memory, args } = row
+  return botDeploymentSpecSchema.parse({
     worldName: row.worldName,
     description: row.description,
-    count: row.count,
-    cpu: row.cpu,
-    memory: row.memory,
-    args: row.args,
+    count,
+    cpu,
+    memory,
+    args,
     ...(row.durationMinutes === null ? {} : { durationMinutes: row.durationMinutes }),
     revision: row.revision,
     metadata: row.metadata,
+    ...(row.resourceUid === null ? {} : { granted: { ...grantTo(row, row.resourceUid), count, cpu, memory, args } }),
   })
+}
+
+const grantTo = ({ id, organizationId, projectId, worldId }: BotRow, uid: string) => ({
+  uid,
+  organizationId,
+  projectId,
+  worldId,
+  botDeploymentId: id,
+})

@@ -8,7 +8,6 @@ import { createRunClock } from '#operator/lifecycle/runClock.ts'
 import { pickCachedFields } from '#operator/pods/cachedFields.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import type { Clock } from '#shared/clock.ts'
-import { noBotUse } from '#shared/domain/botUse.ts'
 import { haveBotsEnded } from '#shared/domain/phases.ts'
 import type { Client } from '#shared/kube/client.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
@@ -21,11 +20,11 @@ import type { Log } from '#shared/log.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { operatorBots } from '#shared/resources/cached.ts'
 import { isPaused, labels } from '#shared/resources/group.ts'
+import { readPolicy } from '#shared/resources/namespacePolicy.ts'
 import { cacheSelectors } from '#shared/resources/selectors.ts'
 import type { World } from '#shared/resources/world.ts'
 import type { Tracing } from '#shared/tracing/tracing.ts'
 import type { BotSettings } from '../settings.ts'
-import { type BotUses, createBotUses, useOfBotPod } from '../use.ts'
 import { reconcileBots, worldKeyOf } from './reconcile.ts'
 
 const workers = 8
@@ -55,7 +54,7 @@ export const createBotController = (options: {
     ...common,
     client: options.bots,
     keep: (each: BotDeployment) => shareTexts(operatorBots(each)),
-    indexers: { world: (each) => [worldKeyOf(each)] },
+    indexers: { world: (each) => [worldKeyOf(each)], namespace: ({ metadata }) => [metadata.namespace ?? ''] },
   })
   const pods = createReflector({
     ...common,
@@ -64,11 +63,9 @@ export const createBotController = (options: {
     keep: (pod: Pod) => shareTexts(pickCachedFields(pod)),
     indexers: { bots: (pod) => [deploymentKeyOf(pod)] },
   })
-  const uses = trackUses(pods)
   const deps = {
     bots: { client: options.bots, cache: bots },
     pods: { client: options.pods, cache: pods },
-    uses,
     runClock: createRunClock(clock),
     monotonic: clock.monotonic,
     worlds: { client: options.worldClient, cache: worlds },
@@ -102,19 +99,15 @@ export const createBotController = (options: {
   onDigestChange(worlds, worldDigest, (world, { initial }) =>
     enqueueBotsOf(objectKey(world), initial ? 'low' : 'normal'),
   )
+  onDigestChange(namespaces.cache, policyDigest, ({ metadata }) => {
+    for (const each of bots.store.byIndex('namespace', metadata.name)) {
+      controller.enqueue(objectKey(each), { priority: 'low' })
+    }
+  })
   pods.onChange(({ object, initial }) =>
     controller.enqueue(deploymentKeyOf(object), initial ? { priority: 'low' } : { afterMs: coalesceMs }),
   )
   return { ...controller, pods }
-}
-
-/** Keeps the use of the bots up to date with the cache of their pods. */
-const trackUses = (pods: Reflector<Pod>): BotUses => {
-  const uses = createBotUses()
-  pods.onChange(({ type, key, object }) =>
-    uses.setPod(key, deploymentKeyOf(object), type === 'deleted' ? noBotUse : useOfBotPod(object)),
-  )
-  return uses
 }
 
 /** Returns the key of the bot deployment in a pod's label. */
@@ -126,6 +119,12 @@ const deploymentDigest = ({ metadata, status }: BotDeployment): string => {
   const { uid, generation, deletionTimestamp } = metadata
   const ended = status && haveBotsEnded(status) ? `${status.phase} ${status.run?.id}` : ''
   return [uid, generation, deletionTimestamp, isPaused({ metadata }), ended].join('/')
+}
+
+/** Returns a digest of what decides in a namespace whether bots may run. */
+const policyDigest = ({ metadata }: KubeObject): string => {
+  const { organization, isClosed } = readPolicy(metadata)
+  return `${organization}/${isClosed}`
 }
 
 /** Returns a digest of the fields of a World that its bots depend on. */

@@ -9,7 +9,6 @@ import { botDeploymentResource } from '#shared/resources/group.ts'
 import { noTracing } from '#shared/tracing/tracing.ts'
 import { createFakeClock, type FakeClock } from '#test/support/fakeClock.ts'
 import { active, settings, someBots } from '../fixtures.ts'
-import { createBotUses } from '../use.ts'
 import { type BotDeps, reconcileBots } from './reconcile.ts'
 
 const minuteMs = 60_000
@@ -35,7 +34,6 @@ const anOperator = (clock: FakeClock, start: BotDeployment) => {
     },
     worlds: { cache: { store: { get: () => active() } } },
     namespaces: { cache: { store: { get: () => ({ metadata: { name: 'n' } }) } } },
-    uses: createBotUses(),
     settings,
     runClock,
     monotonic: clock.monotonic,

@@ -11,7 +11,6 @@ import type { World } from '#shared/resources/world.ts'
 import { noTracing } from '#shared/tracing/tracing.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { aBot, active, settings, someBots, startedIn } from '../fixtures.ts'
-import { createBotUses } from '../use.ts'
 import { type BotDeps, reconcileBots } from './reconcile.ts'
 
 const alreadyExists = new KubeError({ status: 409, reason: 'AlreadyExists', message: 'pods "bot-1-0" already exists' })
@@ -59,7 +58,6 @@ const reconcileAt = async ({ bots, gone = false, cached = [], present, live = ac
       client: { resource: worldResource, get: async () => live },
     },
     namespaces: { cache: { store: { get: () => ({ metadata: { name: 'n' } }) } } },
-    uses: createBotUses(),
     settings,
     runClock: createRunClock(clock),
     monotonic: clock.monotonic,
@@ -98,50 +96,4 @@ test('the bots of a deleted bot deployment are deleted without waiting for the g
   const foreign = aBot(2, { metadata: { ownerReferences: [] } })
   const left = { bots: someBots(2), gone: true, cached: [aBot(0), aBot(1), foreign] }
   expect((await reconcileAt(left)).deleted).toEqual(['bot-1-0', 'bot-1-1'])
-})
-
-test('bot deployments that are reconciled at the same time share the room of the organization', async () => {
-  const all = ['bot-1', 'bot-2', 'bot-3'].map((name) =>
-    someBots(4, { ...startedIn(runA), metadata: { name, uid: name } }),
-  )
-  const clock = createFakeClock(startMs)
-  const created: string[] = []
-  const limits = { maxWorldCapacity: 10, maxRunningCapacity: 10, maxBotCpu: 0.6 }
-  const namespace = { metadata: { name: 'n', annotations: { 'orrery.dev/limits': JSON.stringify(limits) } } }
-  const deps = {
-    bots: {
-      cache: {
-        store: {
-          get: (key: string) => all.find(({ metadata }) => objectKey(metadata) === key),
-          byIndex: (_: string, key: string) => all.filter((each) => key.endsWith(each.spec.worldName)),
-        },
-        waitForVersion: async () => undefined,
-      },
-      client: { resource: botDeploymentResource, applyStatus: async (bots: BotDeployment) => bots },
-    },
-    pods: {
-      cache: { store: { byIndex: () => [], get: () => undefined }, waitForVersion: async () => undefined },
-      client: {
-        create: async (pod: Pod) => {
-          created.push(pod.metadata.name)
-          return pod
-        },
-      },
-    },
-    worlds: { cache: { store: { get: () => active() } }, client: { resource: worldResource } },
-    namespaces: { cache: { store: { get: () => namespace } } },
-    uses: createBotUses(),
-    settings,
-    runClock: createRunClock(clock),
-    monotonic: clock.monotonic,
-    tracing: noTracing,
-    log: silentLog,
-    events: { record: () => undefined },
-  } as unknown as BotDeps
-  const { signal } = new AbortController()
-  const reconcileAll = () => Promise.all(all.map(({ metadata }) => reconcileBots(deps, objectKey(metadata), signal)))
-  await reconcileAll()
-  // The cache does not show the new bots yet. A second reconcile finds the first ones again, and creates no others.
-  await reconcileAll()
-  expect(new Set(created).size).toBe(6)
 })

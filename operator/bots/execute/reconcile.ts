@@ -10,7 +10,6 @@ import type { RunClock } from '#operator/lifecycle/runClock.ts'
 import { type Diagnosis, podNameTaken } from '#operator/pods/diagnosis.ts'
 import { type Pod, runIdOf } from '#operator/pods/pod.ts'
 import type { DeletePod } from '#operator/pods/termination.ts'
-import { noBotUse } from '#shared/domain/botUse.ts'
 import type { Result } from '#shared/kube/controller.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
 import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
@@ -24,7 +23,6 @@ import { plan } from '../plan.ts'
 import { type Bot, botName, buildBotPod } from '../pod.ts'
 import type { BotSettings } from '../settings.ts'
 import { burstPauseMs, type PlanInput, type Step } from '../step.ts'
-import type { BotUses } from '../use.ts'
 import { runInBatches } from './batches.ts'
 
 /** The dependencies of a BotDeployment's reconcile. */
@@ -35,7 +33,6 @@ export type BotDeps = {
   readonly pods: Source<Pod>
   readonly worlds: Source<World>
   readonly namespaces: Source<KubeObject>
-  readonly uses: BotUses
   readonly settings: BotSettings
   readonly runClock: RunClock
   readonly monotonic: () => number
@@ -63,7 +60,6 @@ export const reconcileBots = async (deps: BotDeps, key: string, signal: AbortSig
   const observed = await observe(deps, key, signal)
   if (observed === undefined) {
     deps.runClock.forget(key)
-    deps.uses.reserve(key, noBotUse)
     return
   }
   return inSpan(startReconcileSpan(deps.tracing, 'BotDeployment', observed.bots), () =>
@@ -74,14 +70,11 @@ export const reconcileBots = async (deps: BotDeps, key: string, signal: AbortSig
 const reconcileObserved = async (
   deps: BotDeps,
   key: string,
-  observed: Observed,
+  input: PlanInput,
   signal: AbortSignal,
 ): Promise<Result> => {
-  const { bots } = observed
-  // There is no await between the read of the sums and the reservation, so no other reconcile takes the same room.
-  const input = { ...observed, use: deps.uses.of(key) }
+  const { bots } = input
   const planned = plan(input)
-  deps.uses.reserve(key, planned.reserved ?? noBotUse)
   if (deletesOtherRun(input, planned.steps)) {
     const ref = withDefined({ namespace: bots.metadata.namespace, name: bots.spec.worldName })
     await requireCurrent(deps.worlds.client, ref, input.world, signal)
@@ -137,10 +130,7 @@ const refusedBotStatus = (
   return { ...status, message: joinSentences(planned.message, why.message) }
 }
 
-/** The input of a plan without the uses, which change with the plans of other bot deployments. */
-type Observed = Omit<PlanInput, 'use'>
-
-const observe = async (deps: BotDeps, key: string, signal: AbortSignal): Promise<Observed | undefined> => {
+const observe = async (deps: BotDeps, key: string, signal: AbortSignal): Promise<PlanInput | undefined> => {
   const bots = deps.bots.cache.store.get(key)
   if (bots === undefined) return undefined
   const worldKey = worldKeyOf(bots)

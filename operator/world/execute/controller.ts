@@ -7,11 +7,10 @@ import { type Node, nodeDigest } from '#operator/pods/node.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import type { Service } from '#operator/pods/service.ts'
 import type { Clock } from '#shared/clock.ts'
-import { noUse } from '#shared/domain/runUse.ts'
 import type { Client } from '#shared/kube/client.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
 import type { KubeMetrics } from '#shared/kube/metrics.ts'
-import { controllerOf, type KubeObject, objectKey } from '#shared/kube/objects.ts'
+import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import type { Backoff, Priority } from '#shared/kube/queue.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
 import { createTextSharing } from '#shared/kube/texts.ts'
@@ -22,7 +21,6 @@ import { readPolicy } from '#shared/resources/namespacePolicy.ts'
 import { cacheSelectors } from '#shared/resources/selectors.ts'
 import type { World } from '#shared/resources/world.ts'
 import type { Tracing } from '#shared/tracing/tracing.ts'
-import { createServerUse, hasEnded, type ServerUse, useOfServer } from '../servers.ts'
 import type { WorldSettings } from '../settings.ts'
 import type { AskServer } from './askServer.ts'
 import { podChangePriority, worldChangePriority } from './priority.ts'
@@ -69,7 +67,6 @@ export const createWorldController = (options: Options) => {
     changed: (key) => controller.enqueue(key, { priority: 'low' }),
     timing: { intervalMs: options.queuePollMs, writeMs: options.queueWriteMs },
   })
-  const serverUse = trackServerUse(caches, settings, (key) => controller.enqueue(key))
   const deps = {
     worlds: { client: options.worlds, cache: worlds },
     deletedWorlds: trackDeletedUids(worlds),
@@ -79,7 +76,6 @@ export const createWorldController = (options: Options) => {
     namespaces: { client: options.namespaces, cache: namespaces },
     runClock: createRunClock(clock),
     queuePoll,
-    serverUse,
     tails: options.tails,
     settings,
     newRunId,
@@ -99,7 +95,7 @@ export const createWorldController = (options: Options) => {
     log,
     metrics: options.metrics,
   })
-  enqueueChanges(caches, controller.enqueue, serverUse)
+  enqueueChanges(caches, controller.enqueue)
   return {
     ...controller,
     /** The caches that the metrics or the bots' controller read too. */
@@ -137,25 +133,6 @@ const createCaches = ({ clock, random, log, metrics, ...clients }: Options) => {
   }
 }
 
-/** Keeps the use of the servers up to date with the caches. A pod has the name of its world. */
-const trackServerUse = (
-  { worlds, pods }: ReturnType<typeof createCaches>,
-  settings: WorldSettings,
-  retry: (key: string) => void,
-): ServerUse => {
-  const use = createServerUse(retry)
-  const update = ({ key }: { readonly key: string }): void => {
-    const world = worlds.store.get(key)
-    const pod = pods.store.get(key)
-    // The use of a World that is gone stays until its pod is gone too.
-    if (pod !== undefined && !hasEnded(pod) && controllerOf(pod)?.uid !== world?.metadata.uid) return
-    use.set(key, world === undefined ? noUse : useOfServer(world, pod, settings))
-  }
-  worlds.onChange(update)
-  pods.onChange(update)
-  return use
-}
-
 type Enqueue = (key: string, options?: { priority?: Priority }) => void
 
 /**
@@ -166,7 +143,6 @@ type Enqueue = (key: string, options?: { priority?: Priority }) => void
 const enqueueChanges = (
   { worlds, pods, services, nodes, namespaces }: ReturnType<typeof createCaches>,
   enqueue: Enqueue,
-  serverUse: Pick<ServerUse, 'limit'>,
 ): void => {
   onDigestChange(worlds, intentDigest, (world, change) =>
     enqueue(objectKey(world), { priority: worldChangePriority(change) }),
@@ -174,10 +150,8 @@ const enqueueChanges = (
   // Pods and services have their world's name, so their key is the world's.
   pods.onChange((change) => enqueue(change.key, { priority: podChangePriority(change) }))
   services.onChange(({ key, initial }) => enqueue(key, { priority: initial ? 'low' : 'normal' }))
-  onDigestChange(namespaces, policyDigest, ({ metadata }, { initial }) => {
-    if (initial) return
-    const { limits } = readPolicy(metadata)
-    if (limits !== undefined) serverUse.limit(metadata.name, limits)
+  // Also those of a full list: a namespace may have been closed during a gap of the watch.
+  onDigestChange(namespaces, policyDigest, ({ metadata }) => {
     for (const world of worlds.store.byIndex(byNamespace, metadata.name)) enqueue(objectKey(world), { priority: 'low' })
   })
   nodes.onChange((change) => {
@@ -194,5 +168,5 @@ const intentDigest = (world: World): string => {
   return [uid, generation, deletionTimestamp, isPaused(world), finalizers.join()].join('/')
 }
 
-/** Returns a digest of the policy in the annotations of a namespace. */
+/** Returns a digest of the policy of a namespace. */
 const policyDigest = ({ metadata }: KubeObject): string => JSON.stringify(readPolicy(metadata))

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest'
 import { createRunClock } from '#operator/lifecycle/runClock.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import { at, controllerReference, runB, startMs } from '#operator/testing/fixtures.ts'
-import { noUse } from '#shared/domain/runUse.ts'
 import { KubeError } from '#shared/kube/errors.ts'
 import { silentLog } from '#shared/kube/log.ts'
 import { objectKey } from '#shared/kube/objects.ts'
@@ -63,7 +62,6 @@ const reconcileAt = async (
     nodes: { cache: cacheOf(undefined), client: { get: () => Promise.reject(notFound) } },
     namespaces: { cache: cacheOf(undefined), client: { get: () => Promise.reject(notFound) } },
     tails: { keep: async ({ metadata }: Pod) => void writes.push(`keep ${metadata.uid}`) },
-    serverUse: { othersOf: () => noUse, reserve: () => undefined, wait: () => undefined },
     queuePoll: { start: () => undefined, stop: () => undefined, report: () => undefined },
     deletedWorlds: new Set(deletedUids),
     runClock: createRunClock(clock),

@@ -17,10 +17,9 @@ import type { RunClock } from '#operator/lifecycle/runClock.ts'
 import type { Tails } from '#operator/logs/tails.ts'
 import { type Diagnosis, podNameTaken } from '#operator/pods/diagnosis.ts'
 import type { Node } from '#operator/pods/node.ts'
-import { type Pod, runIdOf } from '#operator/pods/pod.ts'
+import type { Pod } from '#operator/pods/pod.ts'
 import { endOf } from '#operator/pods/podState.ts'
 import type { Service } from '#operator/pods/service.ts'
-import { noUse } from '#shared/domain/runUse.ts'
 import type { Result } from '#shared/kube/controller.ts'
 import { isNotFound } from '#shared/kube/errors.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
@@ -32,7 +31,6 @@ import { inSpan, type Tracing } from '#shared/tracing/tracing.ts'
 import { worldEvents } from '../events.ts'
 import { plan } from '../plan.ts'
 import { buildPod } from '../pod.ts'
-import type { ServerUse } from '../servers.ts'
 import { buildService, serviceNameTaken } from '../service.ts'
 import type { WorldSettings } from '../settings.ts'
 import { isPodDeletion, type Plan, type PlanInput, type Step } from '../step.ts'
@@ -47,7 +45,6 @@ export type WorldDeps = {
   readonly services: Source<Service>
   readonly nodes: Source<Node>
   readonly namespaces: Source<KubeObject>
-  readonly serverUse: Pick<ServerUse, 'othersOf' | 'reserve' | 'wait'>
   readonly queuePoll: QueuePoll
   readonly runClock: RunClock
   readonly tails: Pick<Tails, 'keep'> | undefined
@@ -75,7 +72,6 @@ export const reconcileWorld = async (deps: WorldDeps, key: string, signal: Abort
   if (input === undefined) {
     deps.queuePoll.stop(key)
     deps.runClock.forget(key)
-    deps.serverUse.reserve(key, noUse)
     return undefined
   }
   const trace = traceWorld(deps.tracing, input.world)
@@ -85,14 +81,11 @@ export const reconcileWorld = async (deps: WorldDeps, key: string, signal: Abort
 const reconcileObserved = async (
   deps: TurnDeps,
   key: string,
-  observed: Observed,
+  input: PlanInput,
   signal: AbortSignal,
 ): Promise<Result> => {
-  const { world, nowMs } = observed
-  // There is no await between the read of the sums and the reservation, so no other reconcile takes the same room.
-  const input = { ...observed, others: deps.serverUse.othersOf(key) }
+  const { world, nowMs } = input
   const planned = plan(input)
-  reserveNeed(deps, key, input, planned)
   await keepTails(deps, input, planned)
   const isRecorded = planned.steps.some(isPodDeletion) && (await recordFirst(deps, world, planned.status, signal))
   const refusal = await executeSteps(deps, input, planned.steps, signal)
@@ -118,13 +111,6 @@ const reconcileObserved = async (
   }
   if (refusal !== undefined) throw refusal.error
   return withDefined({ requeueAfterMs: planned.requeueAfterMs })
-}
-
-/** Reserves what the run of a plan needs. A reservation is kept until the status has the run of the pod. */
-const reserveNeed = ({ serverUse }: WorldDeps, key: string, { world, pod }: PlanInput, { need }: Plan): void => {
-  const isRecorded = pod === undefined || runIdOf(pod) === world.status?.run?.id
-  if (need?.waitsFor !== undefined) serverUse.wait(key, need.use, need.waitsFor)
-  else if (need !== undefined || isRecorded) serverUse.reserve(key, need?.use ?? noUse)
 }
 
 /**
@@ -175,10 +161,8 @@ const recordFirst = async (
 const showsRefusal = (status: WorldStatus | undefined): boolean =>
   status?.conditions?.some(({ reason }) => refusalReasons.includes(reason)) ?? false
 
-type Observed = Omit<PlanInput, 'others'>
-
-/** Returns the input of the plan without the use of others, or undefined if the World is gone. */
-const observe = async (deps: WorldDeps, key: string, signal: AbortSignal): Promise<Observed | undefined> => {
+/** Returns the input of the plan, or undefined if the World is gone. */
+const observe = async (deps: WorldDeps, key: string, signal: AbortSignal): Promise<PlanInput | undefined> => {
   const world = deps.worlds.cache.store.get(key)
   if (world === undefined) return undefined
   const pod = deps.pods.cache.store.get(key)
@@ -256,7 +240,7 @@ const execute = async (
         ),
       )
     case 'createService':
-      return create(deps.services, world, buildService(world, step.run), serviceNameTaken(name), signal)
+      return create(deps.services, world, buildService(world, step.run, policy), serviceNameTaken(name), signal)
     case 'deletePod':
       await deleteExact(deps.pods, step.pod, { ...withDefined({ gracePeriodSeconds: step.graceSeconds }), signal })
       return undefined

@@ -4,7 +4,7 @@ import { botsExist } from '#api/domain/bots/service.ts'
 import { type BotRow, botEvents } from '#api/domain/bots/table.ts'
 import { presentEvent } from '#api/domain/events/present.ts'
 import type { EventAnswer } from '#api/domain/events/schema.ts'
-import { preparedEvent } from '#api/domain/events/service.ts'
+import { createAddEvent } from '#api/domain/events/service.ts'
 import type { EventDraft } from '#api/domain/events/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { newestFirst, whereBeforeCursor } from '#api/platform/database/page.ts'
@@ -22,10 +22,10 @@ export const recordBotEvents = async (
 ): Promise<void> => {
   const common = { organizationId, projectId, worldId, botDeploymentId: id, runId, createdAt: now }
   // One round trip.
-  await Promise.all(drafts.map((draft) => botEvent(tx).execute({ id: newId('event'), ...common, ...draft })))
+  await Promise.all(drafts.map((draft) => addEvent(tx, id, { id: newId('event'), ...common, ...draft })))
 }
 
-const botEvent = preparedEvent(botEvents, botEvents.botDeploymentId, 'bot_event')
+const addEvent = createAddEvent(botEvents, botEvents.botDeploymentId)
 
 /** Lists the recent events of a bot deployment, newest first. */
 export const listBotEvents = async (

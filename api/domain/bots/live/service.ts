@@ -44,10 +44,11 @@ export const readWorldBots = async (tx: Transaction, worldId: string): Promise<W
 }
 
 /**
- * Returns the use of an organization's bot deployments that have not ended, without the bot deployment `except`. A deleted
- * one counts until its bots are gone. For a check, the organization's row must be locked.
+ * Returns the use of an organization's bot deployments, without the bot deployment `except`. Those that have ended count, because
+ * the next run of their world starts them, and a deleted one counts until its bots are gone. For a check, the organization's row
+ * must be locked.
  */
-export const sumLiveBots = async (
+export const sumBots = async (
   db: Database | Transaction,
   { organizationId, except = '' }: { readonly organizationId: string; readonly except?: string },
 ): Promise<BotUse> => {
@@ -59,7 +60,6 @@ export const sumLiveBots = async (
       and(
         eq(botDeployments.organizationId, organizationId),
         isNull(botDeployments.removedAt),
-        notEnded,
         sql`${botDeployments.id} <> ${except}`,
       ),
     )

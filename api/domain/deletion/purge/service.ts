@@ -73,9 +73,13 @@ export const purgeOrganization = async (ctx: Context): Promise<void> => {
 
 /** A removed world whose time is over. */
 const overdue = sql`(select id from worlds where removed_at is not null and purge_at <= now() limit ${batchSize})`
-/** A deleted organization whose time is over and whose worlds are gone. */
+/**
+ * A deleted organization whose time is over, whose worlds are gone and whose namespaces are closed: until then it has a dirty
+ * mark. Without its row, nothing would close them.
+ */
 const overdueOrganization = sql`(select id from organizations o where purge_at <= now()
-  and not exists (select from projects p where p.organization_id = o.id) limit 1)`
+  and not exists (select from projects p where p.organization_id = o.id)
+  and not exists (select from cluster_outbox m where m.kind = 'organization' and split_part(m.id, '@', 1) = o.id) limit 1)`
 const batchOf = (table: string, where: SQL): SQL =>
   sql`delete from ${sql.identifier(table)} where ctid = any(array(select ctid from ${sql.identifier(table)}
     where ${where} limit ${batchSize}))`

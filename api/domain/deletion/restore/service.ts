@@ -2,12 +2,12 @@ import { and, count, eq, gt, inArray, isNotNull, isNull, type SQL, sql } from 'd
 import { authoriseCall } from '#api/domain/access/authorise.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
-import { sumLiveBots } from '#api/domain/bots/live/service.ts'
+import { sumBots } from '#api/domain/bots/live/service.ts'
 import { checkBotSize } from '#api/domain/bots/service.ts'
 import { botDeployments } from '#api/domain/bots/table.ts'
 import type { DeletedWorld } from '#api/domain/deletion/schema.ts'
 import { restoreDocuments } from '#api/domain/documents/cleanup/service.ts'
-import { lockLimits } from '#api/domain/organizations/service.ts'
+import { lockLimits, markOrganization } from '#api/domain/organizations/service.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
 import { lockProject } from '#api/domain/projects/service.ts'
 import { projects } from '#api/domain/projects/table.ts'
@@ -88,9 +88,10 @@ export const restoreOrganization = async (ctx: Context): Promise<void> => {
       .where(and(eq(organizations.id, organizationId), gt(organizations.purgeAt, now)))
       .for('update')
     if (row?.deletingAt == null) throw notFound()
+    const revision = row.revision + 1
     await tx
       .update(organizations)
-      .set({ deletingAt: null, purgeAt: null, revision: row.revision + 1 })
+      .set({ deletingAt: null, purgeAt: null, revision })
       .where(eq(organizations.id, organizationId))
     const deleted = await tx
       .select()
@@ -98,6 +99,7 @@ export const restoreOrganization = async (ctx: Context): Promise<void> => {
       .where(and(eq(projects.organizationId, organizationId), eq(projects.deletingAt, row.deletingAt)))
       .for('update')
     await restoreProjects(ctx, tx, deleted)
+    await markOrganization(ctx, tx, { id: organizationId, revision })
   })
   ctx.wakeSync()
 }
@@ -165,6 +167,10 @@ const restoreWorlds = async (ctx: Context, tx: Transaction, where: SQL | undefin
       runId: null,
       startedAt: null,
       startedWith: null,
+      granted: null,
+      waitsSince: null,
+      waitsFor: null,
+      waitsUntil: null,
       phase: 'Inactive',
       address: null,
       revision: sql`${worlds.revision} + 1`,
@@ -276,6 +282,6 @@ const checkBots = async (
     for (const size of bots.filter(({ worldId: id }) => id === row.id)) checkBotSize(ctx, row, size)
   }
   const own = sumBotUse(bots.map((each) => useOfBots(each, each.count)))
-  const excess = explainBotUse({ own, before: noBotUse, others: await sumLiveBots(tx, ctx) }, limits)
+  const excess = explainBotUse({ own, before: noBotUse, others: await sumBots(tx, ctx) }, limits)
   if (excess !== undefined) throw new Problem('limit_reached', excess)
 }

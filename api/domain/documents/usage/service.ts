@@ -1,6 +1,5 @@
 import { eq, sql } from 'drizzle-orm'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
-import { prepared } from '#api/platform/database/prepared.ts'
 import { documentCounts } from '../table.ts'
 
 /** The documents of an organization and the bytes of their data as Postgres stores it, compressed. */
@@ -14,14 +13,7 @@ export type DocumentUsage = {
 
 /** Returns the counts of an organization's documents. Triggers keep them in the transaction of each change. */
 export const readDocumentUsage = async (db: Database | Transaction, organizationId: string): Promise<DocumentUsage> => {
-  const [usage] = await countsQuery(db).execute({ organizationId })
-  return usage ?? { documents: 0, bytes: 0, keptRows: 0, keptBytes: 0 }
-}
-
-const sumOf = (column: (typeof documentCounts)[keyof DocumentUsage]) => sql<number>`coalesce(sum(${column}), 0)::float8`
-
-const countsQuery = prepared((db) =>
-  db
+  const [usage] = await db
     .select({
       documents: sumOf(documentCounts.documents),
       bytes: sumOf(documentCounts.bytes),
@@ -29,6 +21,9 @@ const countsQuery = prepared((db) =>
       keptBytes: sumOf(documentCounts.keptBytes),
     })
     .from(documentCounts)
-    .where(eq(documentCounts.organizationId, sql.placeholder('organizationId')))
-    .prepare('document_counts'),
-)
+    .where(eq(documentCounts.organizationId, organizationId))
+    .execute()
+  return usage ?? { documents: 0, bytes: 0, keptRows: 0, keptBytes: 0 }
+}
+
+const sumOf = (column: (typeof documentCounts)[keyof DocumentUsage]) => sql<number>`coalesce(sum(${column}), 0)::float8`

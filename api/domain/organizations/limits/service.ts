@@ -19,17 +19,17 @@ export const limitsOf = (defaults: Limits, { limits }: Pick<OrganizationRow, 'li
   return { ...defaults, ...Object.fromEntries(known) }
 }
 
-/** Reads the limits of an organization. Returns undefined if it does not exist. */
-export const readLimits = async (
+/** Reads the limits of an organization, and whether it is deleted. Returns undefined if it does not exist. */
+export const readTenancy = async (
   db: Database,
   defaults: Limits,
   organizationId: string,
-): Promise<Limits | undefined> => {
+): Promise<{ readonly limits: Limits; readonly isDeleted: boolean } | undefined> => {
   const [row] = await db
-    .select({ limits: organizations.limits })
+    .select({ limits: organizations.limits, deletingAt: organizations.deletingAt })
     .from(organizations)
     .where(eq(organizations.id, organizationId))
-  return row && limitsOf(defaults, row)
+  return row && { limits: limitsOf(defaults, row), isDeleted: row.deletingAt !== null }
 }
 
 /**
@@ -44,9 +44,9 @@ export const createLimitCache = ({
 }: Pick<Deps, 'db' | 'clock' | 'log' | 'defaultLimits'>) => {
   const entries = new Map<string, Entry>()
   const read = async (organizationId: string): Promise<void> => {
-    const limits = await readLimits(db, defaultLimits, organizationId)
-    if (limits === undefined) return
-    entries.set(organizationId, { limits, readAtMs: clock.monotonic() })
+    const tenancy = await readTenancy(db, defaultLimits, organizationId)
+    if (tenancy === undefined) return
+    entries.set(organizationId, { limits: tenancy.limits, readAtMs: clock.monotonic() })
   }
   return (organizationId: string): Limits => {
     const known = entries.get(organizationId)

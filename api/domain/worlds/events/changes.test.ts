@@ -55,6 +55,7 @@ test('reports an end once, with its reason', () => {
   expect(summarize(active, error, { endReason: 'RestartBudget', endMessage })).toEqual([
     `Warning RestartBudget: ${endMessage}`,
   ])
+  expect(summarize(error, stopped, { endReason: 'RestartBudget', endMessage, dismissed: true })).toEqual([])
 })
 
 test('reports a refused edit once', () => {

@@ -11,19 +11,22 @@ type Observed = Pick<WorldRow, 'phase' | 'address' | 'conditions'>
 export const observedEvents = (
   before: Observed,
   after: Observed,
-  run: Pick<WorldRun, 'endReason' | 'endMessage'> | undefined,
+  run: Pick<WorldRun, 'endReason' | 'endMessage' | 'dismissed'> | undefined,
 ): EventDraft[] => {
   const events = [...endEvents(before, after, run), ...readyEvents(before, after)]
   return [...events, ...troubleEvents(before.conditions, after.conditions, events)]
 }
 
 /** Returns the event of a start. `replaced` is the run that was active. */
-export const startEvent = (runId: string | null, replaced?: string | null): EventDraft => {
-  const run = runId === null ? 'A run' : `Run ${runId}`
+export const startEvent = (runId: string, replaced?: string | null): EventDraft => {
+  const run = `Run ${runId}`
   return replaced
     ? normalEvent('Restarted', `${run} was requested. It replaces run ${replaced}.`)
     : normalEvent('Started', `${run} was requested.`)
 }
+
+/** Returns the event of a start that waits. */
+export const waitEvent = (waitsFor: string): EventDraft => normalEvent('StartWaits', waitsFor)
 
 /** Returns the event of a stop. */
 export const stopEvent = (): EventDraft => normalEvent('Stopped', runEndMessages.Stopped)
@@ -31,6 +34,8 @@ export const stopEvent = (): EventDraft => normalEvent('Stopped', runEndMessages
 const endEvents = (before: Observed, { phase }: Observed, run: Parameters<typeof observedEvents>[2]): EventDraft[] => {
   const state = lastRunIn[phase]
   if (phase === before.phase || (state !== 'ended' && state !== 'failed')) return []
+  // A stop after the end, which has an event of its own.
+  if (run?.dismissed) return []
   const reason = run?.endReason ?? 'Stopped'
   const message = run?.endMessage || runEndMessages[reason]
   return [state === 'failed' ? warningEvent(reason, message) : normalEvent(reason, message)]

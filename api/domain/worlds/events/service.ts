@@ -2,7 +2,7 @@ import { and, eq, getTableColumns } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import { presentEvent } from '#api/domain/events/present.ts'
 import type { EventAnswer } from '#api/domain/events/schema.ts'
-import { preparedEvent } from '#api/domain/events/service.ts'
+import { createAddEvent } from '#api/domain/events/service.ts'
 import type { EventDraft } from '#api/domain/events/table.ts'
 import { type WorldRow, worldEvents } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
@@ -21,10 +21,10 @@ export const recordWorldEvents = async (
 ): Promise<void> => {
   const common = { organizationId, projectId, worldId: id, runId, createdAt: now }
   // One round trip.
-  await Promise.all(drafts.map((draft) => worldEvent(tx).execute({ id: newId('event'), ...common, ...draft })))
+  await Promise.all(drafts.map((draft) => addEvent(tx, id, { id: newId('event'), ...common, ...draft })))
 }
 
-const worldEvent = preparedEvent(worldEvents, worldEvents.worldId, 'world_event')
+const addEvent = createAddEvent(worldEvents, worldEvents.worldId)
 
 /** Lists the recent events of a world, newest first. */
 export const listWorldEvents = async (

@@ -1,10 +1,10 @@
-import { and, eq, getTableColumns, isNull, sql } from 'drizzle-orm'
+import { getTableColumns } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import { presentWorld } from '#api/domain/worlds/present.ts'
 import type { WorldAnswer } from '#api/domain/worlds/schema.ts'
 import { launchContexts, shownColumns, worlds } from '#api/domain/worlds/table.ts'
 import { batched } from '#api/platform/database/batched.ts'
-import { prepared } from '#api/platform/database/prepared.ts'
+import { arrayMode, readerOf } from '#api/platform/database/rows.ts'
 import { notFound } from '#api/platform/http/problem.ts'
 
 /** A world with the versions that form its entity tag. */
@@ -12,22 +12,26 @@ export type TaggedWorld = { world: WorldAnswer; revision: number; statusVersion:
 
 type WorldKey = { readonly organizationId: string; readonly projectId: string; readonly worldId: string }
 
-const worldsQuery = prepared((db) =>
-  db
-    .select({
-      world: { ...shownColumns, revision: worlds.revision, statusVersion: worlds.statusVersion },
-      context: getTableColumns(launchContexts),
-    })
-    .from(worlds)
-    .innerJoin(launchContexts, eq(launchContexts.worldId, worlds.id))
-    .where(and(sql`${worlds.id} = any(${sql.placeholder('worldIds')})`, isNull(worlds.deletingAt)))
-    .prepare('worlds_with_context'),
-)
+const { revision, statusVersion } = worlds
+const world = readerOf({ ...shownColumns, revision, statusVersion }, 'worlds')
+const context = readerOf(getTableColumns(launchContexts), 'launch_contexts')
+
+/** Plain SQL on the driver, because it is the most frequent query of all, and drizzle takes a tenth of the CPU of a request. */
+const worldsQuery = {
+  name: 'worlds_with_context',
+  text: `
+    select ${world.names}, ${context.names}
+    from worlds join launch_contexts on launch_contexts.world_id = worlds.id
+    where worlds.id = any($1) and worlds.deleting_at is null`,
+  ...arrayMode,
+}
 
 /** Clients poll single worlds more than anything else, so these reads share queries. */
 const readWorld = batched(async (db, keys: readonly WorldKey[]) => {
-  const rows = await worldsQuery(db).execute({ worldIds: [...new Set(keys.map(({ worldId }) => worldId))] })
-  const byId = new Map(rows.map((row) => [row.world.id, row]))
+  const ids = [...new Set(keys.map(({ worldId }) => worldId))]
+  const { rows } = await db.$client.query<unknown[]>({ ...worldsQuery, values: [ids] })
+  const read = rows.map((row) => ({ world: world.decode(row), context: context.decode(row, world.count) }))
+  const byId = new Map(read.map((row) => [row.world.id, row]))
   return keys.map(({ organizationId, projectId, worldId }) => {
     const row = byId.get(worldId)
     // The keys of a query belong to several scopes, so the scope is compared here and not in the query.

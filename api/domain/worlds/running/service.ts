@@ -1,7 +1,7 @@
-import { and, eq, ne, sql } from 'drizzle-orm'
-import type { Database, Transaction } from '#api/platform/database/client.ts'
-import { prepared } from '#api/platform/database/prepared.ts'
+import { sql } from 'drizzle-orm'
+import { type Database, query, type Transaction } from '#api/platform/database/client.ts'
 import { nodePortsPerService, type RunUse } from '#shared/domain/runUse.ts'
+import { startWindowMs } from '../start.ts'
 import { deployments, whereOpen } from '../table.ts'
 
 /**
@@ -12,26 +12,41 @@ export const sumRunning = async (
   tx: Transaction | Database,
   { organizationId, exceptId }: { organizationId: string; exceptId?: string },
 ): Promise<RunUse> => {
-  // No world has an empty id.
-  const [running] = await sumQuery(tx).execute({ organizationId, exceptId: exceptId ?? '' })
-  const { capacity = 0, services = 0, loadBalancers = 0 } = running ?? {}
-  return { capacity, nodePorts: services * nodePortsPerService, loadBalancers }
+  // Plain SQL, because each start sums while others wait for its lock. No world has an empty id.
+  const [sums] = await query<Sums>(
+    tx,
+    sql`
+      select coalesce(sum(capacity), 0)::int as capacity,
+        (count(*) filter (where strategy in ('NodePort', 'LoadBalancer')))::int as services,
+        (count(*) filter (where strategy = 'LoadBalancer'))::int as balancers
+      from ${deployments}
+      where organization_id = ${organizationId} and ${whereOpen(deployments)} and world_id <> ${exceptId ?? ''}`,
+  )
+  const { capacity = 0, services = 0, balancers = 0 } = sums ?? {}
+  return { capacity, nodePorts: services * nodePortsPerService, loadBalancers: balancers }
 }
 
-const sumQuery = prepared((db) =>
-  db
-    .select({
-      capacity: sql<number>`coalesce(sum(${deployments.capacity}), 0)::int`,
-      services: sql<number>`count(*) filter (where ${deployments.strategy} in ('NodePort', 'LoadBalancer'))::int`,
-      loadBalancers: sql<number>`count(*) filter (where ${deployments.strategy} = 'LoadBalancer')::int`,
-    })
-    .from(deployments)
-    .where(
-      and(
-        eq(deployments.organizationId, sql.placeholder('organizationId')),
-        whereOpen(deployments),
-        ne(deployments.worldId, sql.placeholder('exceptId')),
-      ),
-    )
-    .prepare('running_sum'),
-)
+type Sums = { readonly capacity: number; readonly services: number; readonly balancers: number }
+
+/** The highest rate of starts that is checked, in starts per minute. A world keeps no more deployments. */
+const maxCheckedRate = 500
+
+/** Returns the times of a world's starts in the last `startWindowMs` as epoch milliseconds, oldest first, without `exceptRunId`. */
+export const readRecentStarts = async (
+  tx: Transaction,
+  { worldId, exceptRunId = '' }: { worldId: string; exceptRunId?: string },
+  { startsPerMinute, now }: { startsPerMinute: number; now: Date },
+): Promise<number[]> => {
+  if (startsPerMinute > maxCheckedRate) return []
+  // Plain SQL, because each start reads them while others wait for its lock.
+  const rows = await query<{ readonly startMs: number }>(
+    tx,
+    sql`
+      select (extract(epoch from created_at) * 1000)::float8 as "startMs"
+      from ${deployments}
+      where world_id = ${worldId} and created_at > ${new Date(now.getTime() - startWindowMs)} and run_id <> ${exceptRunId}
+      order by created_at desc
+      limit ${2 * Math.ceil(startsPerMinute)}`,
+  )
+  return rows.map(({ startMs }) => startMs).reverse()
+}

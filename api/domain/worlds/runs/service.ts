@@ -1,7 +1,7 @@
-import { and, eq, inArray, ne, sql } from 'drizzle-orm'
+import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { type DeploymentRow, deployments, type WorldRow, whereOpen } from '#api/domain/worlds/table.ts'
-import type { Transaction } from '#api/platform/database/client.ts'
-import { type Builder, columnNames, parametersOf, prepared } from '#api/platform/database/prepared.ts'
+import { query, type Transaction } from '#api/platform/database/client.ts'
+import { rowsOf } from '#api/platform/database/rows.ts'
 import { waitingStatuses } from '#shared/domain/phases.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import { withDefined } from '#shared/optional.ts'
@@ -37,21 +37,20 @@ export const recordStart = async (tx: Transaction, row: WorldRow & { runId: stri
     createdAt: now,
     updatedAt: now,
   }
-  await startQuery(tx).execute(started)
+  // Plain SQL, because it is a part of each start. The query for the oldest does not see the deployment that the same statement adds.
+  await query(
+    tx,
+    sql`
+      with ended as (${endUnseenOf(row.id, 'Superseded', { exceptId: started.id, now })}),
+        added as (${rows.insert(started)} on conflict do nothing)
+      delete from deployments where id in (
+        select id from deployments where world_id = ${row.id} and id <> ${started.id}
+        order by created_at desc, id desc offset ${maxDeployments - 1}
+      )`,
+  )
 }
 
-const startQuery = prepared((db) => {
-  const ended = db.$with('ended').as(endUnseenIn(db, 'Superseded').returning())
-  const added = db.insert(deployments).values(parametersOf(deployments, columnNames(deployments)))
-  // The query for the oldest does not see the deployment that the same statement adds.
-  const oldest = sql`(select id from ${deployments} where world_id = ${sql.placeholder('worldId')} and id <> ${sql.placeholder('id')}
-    order by created_at desc, id desc offset ${sql.raw(String(maxDeployments - 1))})`
-  return db
-    .with(ended, db.$with('added').as(added.onConflictDoNothing().returning()))
-    .delete(deployments)
-    .where(sql`${deployments.id} in ${oldest}`)
-    .prepare('started_run')
-})
+const rows = rowsOf(deployments)
 
 /**
  * Ends the deployments of runs that have no pod, because the world is stopped. If the operator has made a pod meanwhile, its report
@@ -59,26 +58,18 @@ const startQuery = prepared((db) => {
  */
 export const endUnseen = async (tx: Transaction, worldId: string, now: Date): Promise<void> => {
   // No deployment has an empty id.
-  await stopQuery(tx).execute({ worldId, id: '', updatedAt: now })
+  await query(tx, endUnseenOf(worldId, 'Stopped', { exceptId: '', now }))
 }
 
-const stopQuery = prepared((db) => endUnseenIn(db, 'Stopped').prepare('ended_unseen'))
-
-/** Returns the update that ends the deployments without a pod of the world `worldId` at `updatedAt`, except `id`. */
-const endUnseenIn = (db: Builder, endReason: 'Stopped' | 'Superseded') => {
-  const { updatedAt } = parametersOf(deployments, ['updatedAt'])
-  return db
-    .update(deployments)
-    .set({ status: 'Stopped', endedAt: updatedAt, endReason, updatedAt })
-    .where(
-      and(
-        eq(deployments.worldId, sql.placeholder('worldId')),
-        inArray(deployments.status, waitingStatuses),
-        sql`${deployments.externalId} = ''`,
-        ne(deployments.id, sql.placeholder('id')),
-      ),
-    )
-}
+/** Returns the update that ends the deployments without a pod of a world. */
+const endUnseenOf = (
+  worldId: string,
+  endReason: 'Stopped' | 'Superseded',
+  { exceptId, now }: { exceptId: string; now: Date },
+): SQL => sql`
+  update deployments
+  set status = 'Stopped', ended_at = ${now.toISOString()}, end_reason = ${endReason}, updated_at = ${now.toISOString()}
+  where world_id = ${worldId} and status in ${waitingStatuses} and external_id = '' and id <> ${exceptId}`
 
 /** Ends all deployments of a world whose resource no longer exists, so that none counts for ever. */
 export const endAll = async (tx: Transaction, worldId: string): Promise<void> => {

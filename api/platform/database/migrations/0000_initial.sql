@@ -123,6 +123,10 @@ CREATE TABLE "worlds" (
 	"program" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"resolved_build" jsonb,
 	"started_with" jsonb,
+	"granted" jsonb,
+	"waits_since" timestamp (3) with time zone,
+	"waits_for" text,
+	"waits_until" timestamp (3) with time zone,
 	"estimated_capacity" integer NOT NULL,
 	"run_revision" bigint DEFAULT 0 NOT NULL,
 	"phase" text DEFAULT 'Inactive' NOT NULL,
@@ -154,6 +158,8 @@ CREATE INDEX "worlds_organization_id_resource_name_index" ON "worlds" USING btre
 CREATE INDEX "worlds_organization_id_created_at_id_index" ON "worlds" USING btree ("organization_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "worlds_cluster_index" ON "worlds" USING btree ("cluster") WHERE "worlds"."resource_uid" is not null;--> statement-breakpoint
 CREATE INDEX "worlds_purge_at_index" ON "worlds" USING btree ("purge_at") WHERE "worlds"."removed_at" is not null;--> statement-breakpoint
+-- Finds the starts that wait for room, the oldest of each organization first.
+CREATE INDEX "worlds_organization_id_waits_since_index" ON "worlds" USING btree ("organization_id","waits_since") WHERE "worlds"."waits_since" is not null;--> statement-breakpoint
 
 CREATE TABLE "launch_contexts" (
 	"id" text PRIMARY KEY NOT NULL,
@@ -536,10 +542,10 @@ CREATE TRIGGER realtime_world_made BEFORE INSERT ON "worlds"
 CREATE TRIGGER realtime_world_changed BEFORE UPDATE ON "worlds" FOR EACH ROW
 	WHEN ((OLD.deleting_at IS NULL OR NEW.deleting_at IS NULL) AND (
 		OLD.phase, OLD.status_message, OLD.address, OLD.conditions, OLD.started_at, OLD.run_id, OLD.resolved_build,
-		OLD.started_with, OLD.runtime, OLD.networking, OLD.admission, OLD.compute, OLD.name, OLD.deleting_at
+		OLD.started_with, OLD.waits_for, OLD.runtime, OLD.networking, OLD.admission, OLD.compute, OLD.name, OLD.deleting_at
 	) IS DISTINCT FROM (
 		NEW.phase, NEW.status_message, NEW.address, NEW.conditions, NEW.started_at, NEW.run_id, NEW.resolved_build,
-		NEW.started_with, NEW.runtime, NEW.networking, NEW.admission, NEW.compute, NEW.name, NEW.deleting_at
+		NEW.started_with, NEW.waits_for, NEW.runtime, NEW.networking, NEW.admission, NEW.compute, NEW.name, NEW.deleting_at
 	)) EXECUTE FUNCTION realtime_record_world();--> statement-breakpoint
 
 -- Replicas learn of changed credentials of every kind by their ids, as changes of the type apiKey. An

@@ -1,0 +1,37 @@
+import { describe, expect, test } from 'vitest'
+import { explainStart, startDelayMs } from './start.ts'
+
+describe('the rate of the starts of a world', () => {
+  test('allows a burst, refills over the minute and never exceeds the burst', () => {
+    expect(startDelayMs([], 2, 0)).toBe(0)
+    expect(startDelayMs([0], 2, 0)).toBe(0)
+    expect(startDelayMs([0, 0], 2, 0)).toBe(30_000)
+    expect(startDelayMs([0, 0], 2, 29_999)).toBe(1)
+    expect(startDelayMs([0, 0], 2, 30_000)).toBe(0)
+    expect(startDelayMs([0, 0, 30_000], 2, 30_000)).toBe(30_000)
+    expect(startDelayMs([0, 90_000, 90_000], 2, 90_000)).toBe(30_000)
+  })
+
+  test('counts starts at the limit of a rate below one a minute', () => {
+    expect(startDelayMs([0], 1, 59_999)).toBe(1)
+    expect(startDelayMs([0], 1, 60_000)).toBe(0)
+  })
+})
+
+describe('a start', () => {
+  const limits = { imageRegistries: ['registry.example'], maxWorldCapacity: 30 }
+  const run = { profile: 'Capacity30', strategy: 'Default' } as const
+
+  test('of the default image, or of an image from an allowed registry, is allowed', () => {
+    expect(explainStart(run, limits)).toBeUndefined()
+    expect(explainStart({ ...run, image: 'registry.example/server:1' }, limits)).toBeUndefined()
+  })
+
+  test('of an image from another registry is refused', () => {
+    expect(explainStart({ ...run, image: 'other.example/server:1' }, limits)?.code).toBe('image_not_allowed')
+  })
+
+  test('of a larger profile than the organization may have is refused', () => {
+    expect(explainStart({ ...run, profile: 'Capacity60' }, limits)?.code).toBe('size_not_allowed')
+  })
+})
