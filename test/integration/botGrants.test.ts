@@ -204,7 +204,7 @@ test('all bots of a closed namespace stop, also paused ones', async () => {
   cluster.kubectl('-n', namespace, 'annotate', 'botdeployment', name, 'orrery.dev/paused=true')
   await hasCondition(live, 'Progressing', { reason: 'Paused' })
   await api.stop()
-  cluster.kubectl('annotate', 'namespace', namespace, 'orrery.dev/closed=true')
+  cluster.kubectl('annotate', '--overwrite', 'namespace', namespace, 'orrery.dev/closed=true')
   await bots.are([])
   await hasCondition(live, 'Ready', {
     reason: 'OrganizationDeleted',
