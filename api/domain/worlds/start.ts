@@ -41,7 +41,7 @@ export const captureRun = (row: Captured, { runId, startedAt }: { runId: string;
   }
 }
 
-type Requested = Pick<CapturedRun, 'image' | 'profile' | 'strategy'>
+type Requested = Pick<CapturedRun, 'profile' | 'strategy'>
 
 /** The reason for which a start is not allowed. */
 export type StartRefusal = { readonly code: 'image_not_allowed' | 'size_not_allowed'; readonly message: string }
@@ -51,7 +51,7 @@ export type StartRefusal = { readonly code: 'image_not_allowed' | 'size_not_allo
  * image has no name here and is always allowed.
  */
 export const explainStart = (
-  { image, profile }: Requested,
+  { image, profile }: Pick<CapturedRun, 'image' | 'profile'>,
   limits: Pick<Limits, 'imageRegistries' | 'maxWorldCapacity'>,
 ): StartRefusal | undefined => {
   const forbidden = image === undefined ? undefined : explainImage(image, limits)

@@ -13,7 +13,7 @@ import { serverSettings } from '#shared/domain/world.ts'
 import { withDefined } from '#shared/optional.ts'
 import { type WorldSpec, worldSpecSchema } from '#shared/resources/world.ts'
 import { type ScalingProfiles, scalingProfiles } from '#shared/scalingProfiles.ts'
-import { type Merge, mergeSpecs, type Rule, type Sides } from './merge.ts'
+import { type Merge, mergeSpecs, type Rule, type Sides, toClause } from './merge.ts'
 
 /** Facts for the rules for edits of a World, besides the world itself. */
 export type WorldFacts = {
@@ -31,13 +31,14 @@ export type WorldFacts = {
 }
 
 type Build = Pick<WorldRow, 'resolvedBuild'> & { readonly runtime: Pick<WorldRow['runtime'], 'build'> }
+type Programmed = Build & Pick<WorldRow, 'program'>
 
 /** Reports whether REST names a build. Edits of image, content and probes with kubectl are then refused. */
 export const hasBuild = ({ resolvedBuild, runtime }: Build): boolean =>
   resolvedBuild !== null || runtime.build !== undefined
 
 /** Merges the edits of a live World into its row. See `mergeSpecs`; the edits have the limits of REST. */
-export const mergeWorld = (sides: Sides<WorldSpec>, build: Build, facts: WorldFacts): Merge<WorldSpec> =>
+export const mergeWorld = (sides: Sides<WorldSpec>, build: Programmed, facts: WorldFacts): Merge<WorldSpec> =>
   mergeSpecs(worldSpecSchema, withRunOfRow(sides), worldRules(sides.row, build, facts))
 
 /** Returns the sides with the row's run if the resource has none, which is no edit: the API may not have written it yet. */
@@ -49,7 +50,7 @@ const withRunOfRow = (sides: Sides<WorldSpec>): Sides<WorldSpec> => {
 
 const nameSchema = createWorldBody.shape.name
 
-const worldRules = (row: WorldSpec, build: Build, facts: WorldFacts): Rule<WorldSpec>[] => [
+const worldRules = (row: WorldSpec, build: Programmed, facts: WorldFacts): Rule<WorldSpec>[] => [
   {
     fields: ['/runId', '/startedAt'],
     refuse: () => 'only the API names runs. Change spec.state to start or stop the world',
@@ -58,8 +59,7 @@ const worldRules = (row: WorldSpec, build: Build, facts: WorldFacts): Rule<World
     fields: ['/runtime/image', '/runtime/contentId', '/runtime/probes'],
     refuse: ({ runtime: { image } }) => {
       if (hasBuild(build)) return 'the program comes from the build that REST names'
-      const fault = image === undefined ? undefined : explainImage(image, facts.limits)
-      return fault && toClause(fault)
+      return toClause(image === undefined ? undefined : explainImage(image, facts.limits))
     },
   },
   {
@@ -82,18 +82,18 @@ const worldRules = (row: WorldSpec, build: Build, facts: WorldFacts): Rule<World
     fields: ['/state'],
     refuse: (edited, hasRefusal) => {
       if (edited.state === 'Stopped') return undefined
-      return hasRefusal ? 'a start with a refused edit would run something else' : refuseStart(edited, facts)
+      return hasRefusal ? 'a start with a refused edit would run something else' : refuseStart(edited, build, facts)
     },
   },
 ]
 
 /** Returns why a start of that spec is refused, as the end of a sentence, or undefined if it is allowed or waits. */
-export const refuseStart = (spec: WorldSpec, { build, limits }: WorldFacts): string | undefined => {
+export const refuseStart = (spec: WorldSpec, row: Programmed, { build, limits }: WorldFacts): string | undefined => {
   if (typeof build === 'string') return toClause(build)
   const { profile } = spec.scaling
-  const image = build?.image ?? spec.runtime.image
-  const refusal = explainStart({ ...withDefined({ image }), profile, strategy: spec.networking.strategy }, limits)
-  return refusal && toClause(refusal.message)
+  // The spec of a row with the build of its last run shows the image of that build. The next run may have none.
+  const image = build?.image ?? (hasBuild(row) ? row.program.image : spec.runtime.image)
+  return toClause(explainStart({ ...withDefined({ image }), profile }, limits)?.message)
 }
 
 /** Returns what a start of that spec waits for, or undefined if it may begin. */
@@ -108,9 +108,6 @@ export const explainWait = (
 
 const triedAgain = 'The start is tried again.'
 
-/** Returns a sentence as the end of another one. */
-const toClause = (sentence: string): string => sentence.replace(/^The /, 'the ').replace(/\.$/, '')
-
 const explainSizeEdit = (
   { profile, capacity }: { profile: WorldSpec['scaling']['profile']; capacity: number | undefined },
   row: WorldSpec,
@@ -124,7 +121,7 @@ const explainSizeEdit = (
     isKept ? { limits: { maxWorldCapacity: largest }, claims: ['largeWorlds'] } : { limits, claims: [] },
   )
   const forBots = explainProfileForBots(profiles[row.scaling.profile], profiles[profile], bots)
-  return (refusal ?? forBots)?.replace(/\.$/, '')
+  return toClause(refusal ?? forBots)
 }
 
 /** Returns the columns of a world and its launch context for a spec. Columns that a resource does not show stay. */

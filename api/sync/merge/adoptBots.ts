@@ -3,7 +3,7 @@ import { explainBotSize, isLargerBot } from '#shared/domain/bots.ts'
 import { type BotLimits, type BotUse, explainBotUse, useOfBots } from '#shared/domain/botUse.ts'
 import { type BotDeploymentSpec, botDeploymentSpecSchema } from '#shared/resources/botDeployment.ts'
 import type { ScalingProfile } from '#shared/scalingProfiles.ts'
-import { type Merge, mergeSpecs, type Rule, type Sides } from './merge.ts'
+import { type Merge, mergeSpecs, type Rule, type Sides, toClause } from './merge.ts'
 
 /** Facts for the rules for edits of a BotDeployment, besides the deployment itself. */
 export type BotFacts = {
@@ -53,10 +53,6 @@ const explainUse = (
   { otherUse: others, limits }: BotFacts,
 ): string | undefined =>
   toClause(explainBotUse({ own: useOfBots(bots, bots.count), before: useOfBots(row, row.count), others }, limits))
-
-/** Returns a sentence as the end of another one. */
-const toClause = (sentence: string | undefined): string | undefined =>
-  sentence?.replace(/^The /, 'the ').replace(/\.$/, '')
 
 /** Returns the columns of a bot deployment for a spec. */
 export const toBotColumns = (

@@ -15,13 +15,12 @@ import { mergeBots } from './adoptBots.ts'
 import { findBase } from './base.ts'
 import { type Leaves, leavesOf, nameOf, objectOf, toMergePatch } from './leaves.ts'
 import type { Merge, Sides } from './merge.ts'
+import { freeFacts } from './testing/facts.ts'
 
 const newId = createIdSource({ now: () => 0 })
 const runIds = [newId('run'), newId('run')]
 const facts: WorldFacts = {
-  build: null,
-  startsPerMinute: 10,
-  startDelayMs: 0,
+  ...freeFacts,
   limits: {
     imageRegistries: ['*'],
     maxWorldCapacity: 500,
@@ -31,27 +30,10 @@ const facts: WorldFacts = {
   },
   others: { ...noUse, capacity: 50, nodePorts: 2 },
   bots: { live: 20, largest: noBotUse },
-  profiles: scalingProfiles,
   hasCluster: ({ region }) => region !== 'AsiaPacific',
 }
-const unlimited: WorldFacts = {
-  build: null,
-  startsPerMinute: 10,
-  startDelayMs: 0,
-  limits: {
-    imageRegistries: ['*'],
-    maxWorldCapacity: 10_000,
-    maxRunningCapacity: 1_000_000,
-    maxNodePorts: 1_000,
-    maxLoadBalancers: 1_000,
-  },
-  others: noUse,
-  bots: { live: 0, largest: noBotUse },
-  profiles: scalingProfiles,
-  hasCluster: () => true,
-}
 const botFacts = { otherBots: 0, profile: scalingProfiles.Capacity10000, otherUse: noBotUse, limits: {} }
-const noBuild = { resolvedBuild: null, runtime: {} }
+const noBuild = { resolvedBuild: null, program: {}, runtime: {} }
 
 const aKey = fc.constantFrom('a', 'b', 'a/b', 'c~d', '__proto__', 'x.y')
 const aMap = fc.dictionary(aKey, fc.constantFrom('1', '2'), { maxKeys: 3 })
@@ -113,7 +95,7 @@ type Kind<Spec extends object> = {
 const worlds: Kind<WorldSpec> = {
   spec: aWorldSpec,
   merge: (sides) => mergeWorld(sides, noBuild, facts),
-  mergeFreely: (sides) => mergeWorld(sides, noBuild, unlimited),
+  mergeFreely: (sides) => mergeWorld(sides, noBuild, freeFacts),
   // A run that is absent in the resource is no edit.
   read: (base, live) => {
     const { runId, startedAt } = base
@@ -249,13 +231,50 @@ test('puts the image back where REST names a build, and keeps it otherwise', () 
   const row = worldSpecSchema.parse({ displayName: 'Lobby' })
   const live = worldSpecSchema.parse({ displayName: 'Lobby', runtime: { image: 'own:1', args: ['--own'] } })
   const sides = { base: row, row, live, unreadable: [] }
-  const build = { resolvedBuild: null, runtime: { build: { channelId: 'main', tag: 'stable' } } }
+  const build = { ...noBuild, runtime: { build: { channelId: 'main', tag: 'stable' } } }
   const refused = mergeWorld(sides, build, facts)
   expect(refused.adopted).toEqual(['/runtime/args'])
   expect(refused.reasons).toEqual([
     'spec.runtime.image was put back: the program comes from the build that REST names.',
   ])
   expect(mergeWorld(sides, noBuild, facts).spec.runtime).toMatchObject({ image: 'own:1', args: ['--own'] })
+})
+
+describe('a start', () => {
+  const stopped = worldSpecSchema.parse({ runtime: { image: 'allowed.example/old:1' } })
+  const start = (row: Parameters<typeof mergeWorld>[1], changes: Partial<WorldFacts>, spec: object = {}) => {
+    const live = worldSpecSchema.parse({ ...stopped, state: 'Running', ...spec })
+    const limits = { ...freeFacts.limits, imageRegistries: ['allowed.example'] }
+    const sides = { base: stopped, row: stopped, live, unreadable: [] }
+    return mergeWorld(sides, row, { ...freeFacts, limits, ...changes })
+  }
+  const build = { channelId: 'main', tag: 'stable', id: 'b', organizationId: 'o', contentId: 'c', probes: true }
+  const lastBuild = { ...build, image: 'allowed.example/old:1' }
+
+  test('is refused by the image that it would run, which may not be that of the last build', () => {
+    const row = { ...noBuild, resolvedBuild: lastBuild }
+    expect(start(row, {}).adopted).toEqual(['/state'])
+    const other = start({ ...row, program: { image: 'other.example/server:1' } }, {})
+    expect(other.reasons).toEqual([expect.stringContaining('spec.state was put back: the image other.example')])
+    const next = start(row, { build: { ...build, image: 'other.example/next:1' } })
+    expect(next.reasons).toEqual([expect.stringContaining('the image other.example/next:1 is not from')])
+  })
+
+  test('is refused by a build that cannot be found, and by a size that the organization may not have', () => {
+    expect(start(noBuild, { build: 'No build.' }).reasons).toEqual(['spec.state was put back: No build.'])
+    const limits = { ...freeFacts.limits, maxWorldCapacity: 10 }
+    expect(start(noBuild, { limits }).reasons).toEqual([expect.stringContaining('maxWorldCapacity')])
+  })
+
+  test('is refused beside another refused edit, and a stop is not', () => {
+    const image = { runtime: { image: 'other.example/server:1' } }
+    expect(start(noBuild, {}, image).adopted).toEqual([])
+    const running = worldSpecSchema.parse({ state: 'Running' })
+    const live = worldSpecSchema.parse({ ...image, state: 'Stopped' })
+    const limits = { ...freeFacts.limits, imageRegistries: ['allowed.example'] }
+    const sides = { base: running, row: running, live, unreadable: [] }
+    expect(mergeWorld(sides, noBuild, { ...freeFacts, limits }).adopted).toEqual(['/state'])
+  })
 })
 
 test('puts back metadata and arguments that make the spec too large as JSON, and lets a large spec become smaller', () => {

@@ -125,3 +125,7 @@ const listNames = (pointers: readonly string[]): string => {
   const all = [...names, ...more]
   return all.length === 1 ? `${all[0]} was` : `${all.slice(0, -1).join(', ')} and ${all.at(-1)} were`
 }
+
+/** Returns a sentence as the end of another one. */
+export const toClause = (sentence: string | undefined): string | undefined =>
+  sentence?.replace(/^The /, 'the ').replace(/\.$/, '')

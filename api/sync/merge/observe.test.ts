@@ -3,16 +3,14 @@ import { buildWorldRows } from '#api/domain/worlds/create.ts'
 import { createWorldBody } from '#api/domain/worlds/schema.ts'
 import type { WorldRow } from '#api/domain/worlds/table.ts'
 import { desiredSpec } from '#api/sync/rows/desired.ts'
-import { noBotUse } from '#shared/domain/botUse.ts'
 import { noUse } from '#shared/domain/runUse.ts'
 import { plainSettings } from '#shared/domain/world.ts'
 import { createIdSource } from '#shared/ids.ts'
 import { withDefined } from '#shared/optional.ts'
 import { readWorld } from '#shared/resources/read.ts'
 import { type World, type WorldStatus, worldSpecSchema } from '#shared/resources/world.ts'
-import { scalingProfiles } from '#shared/scalingProfiles.ts'
-import type { WorldFacts } from './adopt.ts'
 import { observeWorld, type Verdict } from './observe.ts'
+import { freeFacts } from './testing/facts.ts'
 
 const newId = createIdSource({ now: () => 0 })
 const now = new Date(Date.UTC(2026, 0, 1))
@@ -68,25 +66,9 @@ const aRow = (changes: Partial<WorldRow> = {}): WorldRow => {
   return { ...row, applied: desiredSpec(row), ...changes }
 }
 
-const facts: WorldFacts = {
-  build: null,
-  startsPerMinute: 10,
-  startDelayMs: 0,
-  limits: {
-    imageRegistries: ['*'],
-    maxWorldCapacity: 10_000,
-    maxRunningCapacity: 20_000,
-    maxNodePorts: 1_000,
-    maxLoadBalancers: 1_000,
-  },
-  others: noUse,
-  bots: { live: 0, largest: noBotUse },
-  profiles: scalingProfiles,
-  hasCluster: () => true,
-}
 type Managed = { owns?: (pointer: string) => boolean; lost?: string }
 const observe = (row: WorldRow, live: World, dirty: boolean, { owns, lost }: Managed = {}): Verdict =>
-  observeWorld(row, { ...readWorld(live), owns }, dirty, { facts, lost })
+  observeWorld(row, { ...readWorld(live), owns }, dirty, { facts: freeFacts, lost })
 const adoptedState = (...args: Parameters<typeof observe>) => observe(...args).edit?.state
 
 const aLive = (row: WorldRow, spec: object = {}, status?: WorldStatus, metadata: object = {}): World => ({
@@ -174,12 +156,12 @@ describe('an edit with kubectl', () => {
     const idle = aRow({ state: 'Stopped' })
     const row = { ...idle, applied: desiredSpec(idle) }
     const live = { ...readWorld(aLive(row, { state: 'Running' })), owns: undefined }
-    const full = { ...facts, others: { ...noUse, capacity: 20_000 } }
+    const full = { ...freeFacts, others: { ...noUse, capacity: 20_000 } }
     expect(observeWorld(row, live, false, { facts: full })).toMatchObject({
       edit: { state: 'Running', wait: { message: expect.stringContaining('maxRunningCapacity') } },
       reasons: [],
     })
-    expect(observeWorld(row, live, false, { facts }).edit).not.toHaveProperty('wait')
+    expect(observeWorld(row, live, false, { facts: freeFacts }).edit).not.toHaveProperty('wait')
   })
 
   test('loses to a pending change of the same field over REST', () => {

@@ -3,32 +3,14 @@ import { buildWorldRows } from '#api/domain/worlds/create.ts'
 import { createWorldBody } from '#api/domain/worlds/schema.ts'
 import type { WorldRow } from '#api/domain/worlds/table.ts'
 import { desiredSpec } from '#api/sync/rows/desired.ts'
-import { noBotUse } from '#shared/domain/botUse.ts'
-import { noUse } from '#shared/domain/runUse.ts'
 import { createIdSource } from '#shared/ids.ts'
 import { changesOf } from '#shared/resources/testing/changes.ts'
 import { worldSpecSchema } from '#shared/resources/world.ts'
-import { scalingProfiles } from '#shared/scalingProfiles.ts'
-import { mergeWorld, toWorldColumns, type WorldFacts } from './adopt.ts'
+import { mergeWorld, toWorldColumns } from './adopt.ts'
 import { covers, leavesOf, objectOf } from './leaves.ts'
+import { freeFacts } from './testing/facts.ts'
 
 const newId = createIdSource({ now: () => 0 })
-const facts: WorldFacts = {
-  build: null,
-  startsPerMinute: 10,
-  startDelayMs: 0,
-  limits: {
-    imageRegistries: ['*'],
-    maxWorldCapacity: 10_000,
-    maxRunningCapacity: 1_000_000,
-    maxNodePorts: 1_000,
-    maxLoadBalancers: 1_000,
-  },
-  others: noUse,
-  bots: { live: 0, largest: noBotUse },
-  profiles: scalingProfiles,
-  hasCluster: () => true,
-}
 const { world, launchContext } = buildWorldRows(createWorldBody.parse({ name: 'Lobby', transient: false }), {
   organizationId: newId('organization'),
   projectId: newId('project'),
@@ -54,7 +36,7 @@ test.each(edits)('an edit of $pointer with kubectl reaches the row, and the row 
   const base = desiredSpec(row)
   const changed = leavesOf(change)
   const live = worldSpecSchema.parse(objectOf(new Map([...leavesOf(base), ...changed])))
-  const { spec, adopted } = mergeWorld({ base, row: base, live, unreadable: [] }, row, facts)
+  const { spec, adopted } = mergeWorld({ base, row: base, live, unreadable: [] }, row, freeFacts)
   expect(adopted).toEqual([...changed.keys()])
   const after = toWorldColumns(row, launchContext, spec).world
   expect(desiredSpec({ ...row, ...after, state: spec.state })).toEqual(live)

@@ -11,6 +11,7 @@ import { toStartColumns, toStopColumns, toWaitingColumns } from '#api/domain/wor
 import type { Transaction } from '#api/platform/database/client.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
 import { explainWait, refuseStart, type WorldFacts } from '#api/sync/merge/adopt.ts'
+import { refusalColumn } from '#api/sync/merge/putBack.ts'
 import { desiredSpec } from '#api/sync/rows/desired.ts'
 import { readFacts } from './edits.ts'
 import type { PullDeps } from './pullDeps.ts'
@@ -22,16 +23,19 @@ const maxConsidered = 50
 type Waiting = Pick<WorldRow, 'id' | 'organizationId' | 'networking'>
 
 /**
- * Begins the starts that wait in this cluster and may begin now, the oldest of each organization first. One that needs more room than
- * there is is passed over. The rows hold what waits, so another leader continues.
+ * Begins the starts that wait in this cluster and may begin now, the oldest of each organization first. A start that needs more room
+ * than there is is passed over, and so is one that fails. The rows hold what waits, so another leader continues. It never rejects.
  */
 export const startWaiting = async (deps: PullDeps): Promise<void> => {
-  try {
-    for (const [organizationId, waiting] of Map.groupBy(await readWaiting(deps), (each) => each.organizationId)) {
-      await startThoseOf(deps, organizationId, waiting)
-    }
-  } catch (error) {
-    deps.log.warn({ err: error }, 'starts that wait were not looked at')
+  const { log } = deps
+  const waiting = await readWaiting(deps).catch((error: unknown) => {
+    log.warn({ err: error }, 'pull: the starts that wait cannot be read')
+    return []
+  })
+  for (const [organizationId, ofOrganization] of Map.groupBy(waiting, (each) => each.organizationId)) {
+    await startThoseOf(deps, organizationId, ofOrganization).catch((error: unknown) =>
+      log.warn({ organizationId, err: error }, 'pull: the starts of an organization that wait were not tried'),
+    )
   }
 }
 
@@ -60,7 +64,10 @@ const startThoseOf = async (deps: PullDeps, organizationId: string, waiting: rea
   for (const { id, networking } of waiting) {
     const { strategy, scaling } = networking
     if (explainNoRoom({ profile: scaling.profile, strategy }, others, limits) !== undefined) continue
-    if (!(await deps.transaction((tx) => tryStart(deps, tx, id)))) continue
+    const hasChanged = await deps
+      .transaction((tx) => tryStart(deps, tx, id))
+      .catch((error: unknown) => void deps.log.warn({ world: id, err: error }, 'pull: a start that waits failed'))
+    if (!hasChanged) continue
     deps.wake()
     others = await sumRunning(deps.db, { organizationId })
   }
@@ -87,12 +94,13 @@ const tryStart = async (deps: PullDeps, tx: Transaction, id: string): Promise<bo
 
 const decide = (row: WorldRow, facts: WorldFacts, { now, newId }: { now: Date; newId: PullDeps['newId'] }) => {
   const spec = desiredSpec(row)
-  const refusal = refuseStart(spec, facts)
+  const refusal = refuseStart(spec, row, facts)
   if (refusal !== undefined) {
-    const message = `state was put back: ${refusal}.`
     const columns = toStopColumns(row, { now })
-    const refused = { revision: columns.revision, message, generation: 0, putBackAtMs: [now.getTime()], isLeft: false }
-    return { columns: { ...columns, refusal: refused }, event: stopEvent() }
+    // The next push puts the state back. The resource has no new generation.
+    const at = { liveRevision: 0, revision: columns.revision, generation: 0, nowMs: now.getTime() }
+    const refused = refusalColumn(row, { reasons: [`spec.state was put back: ${refusal}.`] }, at)
+    return { columns: { ...columns, ...refused }, event: stopEvent() }
   }
   const wait = explainWait(spec, facts)
   if (wait !== undefined) {
