@@ -306,15 +306,16 @@ const checkProfileForBots = async (
 const checkStart = async (
   ctx: Context,
   tx: Transaction,
-  { id: exceptId, organizationId }: WorldRow,
+  row: WorldRow,
   { granted, now }: { granted: CapturedRun; now: Date },
 ): Promise<void> => {
   const { startsPerMinute } = ctx
+  const { id: exceptId, organizationId } = row
   // One round trip. Postgres sums after it has the lock.
   const [limits, others, startedAtMs] = await Promise.all([
     lockLimits(ctx, tx),
     sumRunning(tx, { organizationId, exceptId }),
-    readRecentStarts(tx, { worldId: exceptId, exceptRunId: granted.id }, { startsPerMinute, now }),
+    readRecentStarts(tx, row, { exceptRunId: granted.id, startsPerMinute, now }),
   ])
   const delayMs = startDelayMs(startedAtMs, startsPerMinute, now.getTime())
   if (delayMs > 0 && ctx.principal.kind !== 'platform') throw tooManyStarts(startsPerMinute, delayMs)

@@ -30,10 +30,10 @@ export const readFacts = async (
   tx: Transaction,
   row: WorldRow,
 ): Promise<WorldFacts> => {
-  const { id: worldId, organizationId } = row
+  const { organizationId } = row
   const { startsPerMinute } = deps
   const now = new Date(deps.clock.now())
-  const startedAtMs = await readRecentStarts(tx, { worldId }, { startsPerMinute, now })
+  const startedAtMs = await readRecentStarts(tx, row, { startsPerMinute, now })
   const build = await findBuild(tx, row)
   return {
     build,

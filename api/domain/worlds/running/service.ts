@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { type Database, query, type Transaction } from '#api/platform/database/client.ts'
 import { nodePortsPerService, type RunUse } from '#shared/domain/runUse.ts'
 import { startWindowMs } from '../start.ts'
-import { deployments, whereOpen } from '../table.ts'
+import { deployments, type WorldRow, whereOpen } from '../table.ts'
 
 /**
  * Returns the use of the organization's runs whose end is not recorded, each as at its start, without those of the world
@@ -34,10 +34,11 @@ const maxCheckedRate = 500
 /** Returns the times of a world's starts in the last `startWindowMs` as epoch milliseconds, oldest first, without `exceptRunId`. */
 export const readRecentStarts = async (
   tx: Transaction,
-  { worldId, exceptRunId = '' }: { worldId: string; exceptRunId?: string },
-  { startsPerMinute, now }: { startsPerMinute: number; now: Date },
+  { id: worldId, granted }: Pick<WorldRow, 'id' | 'granted'>,
+  { exceptRunId = '', startsPerMinute, now }: { exceptRunId?: string; startsPerMinute: number; now: Date },
 ): Promise<number[]> => {
-  if (startsPerMinute > maxCheckedRate) return []
+  const lastStartMs = granted === null ? 0 : Date.parse(granted.startedAt)
+  if (startsPerMinute > maxCheckedRate || now.getTime() - lastStartMs > startWindowMs) return []
   // Plain SQL, because each start reads them while others wait for its lock.
   const rows = await query<{ readonly startMs: number }>(
     tx,
