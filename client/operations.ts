@@ -202,7 +202,7 @@ export type BulkResult = {
 }
 
 export type Condition = {
-  /** Ready: players can enter, or all bots run. Progressing: a change is under way. Degraded: something is wrong. LimitExceeded: more bots are wanted than the world allows. Synced: False if an edit with kubectl was refused. */
+  /** Ready: players can enter, or all bots run. Progressing: a change is under way. Degraded: something is wrong. LimitExceeded: more bots are wanted than the world allows. Synced: False if an edit with kubectl was refused, or if a start with kubectl waits. */
   type: 'Ready' | 'Progressing' | 'Degraded' | 'LimitExceeded' | 'Synced'
   /** Status of the condition. */
   status: 'True' | 'False' | 'Unknown'

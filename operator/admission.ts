@@ -33,8 +33,8 @@ type Deps = {
 }
 
 /**
- * Logs at the start, and each hour if it has changed, whether an admission policy protects `spec.granted`. Without one, whoever may
- * write a World can grant runs. Ends when the signal aborts, and never rejects.
+ * Logs whether an admission policy protects `spec.granted`: at the start, and when it changes, which is checked each hour. Without
+ * the policy, everyone who may write a World can grant runs. Ends when the signal aborts, and never rejects.
  */
 export const watchAdmission = async (deps: Deps): Promise<void> => {
   const { clock, log, signal } = deps

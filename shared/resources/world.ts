@@ -55,7 +55,9 @@ export const worldSpecSchema = z
     state: worldFields.state.default(worldDefaults.state),
     runId: runId()
       .exactOptional()
-      .describe('Identifier of the desired run. Another value starts a new run. If absent, the operator chooses one.'),
+      .describe(
+        'Identifier of the desired run. Another value starts a new run. If absent, the operator chooses one, or the API in the namespace of an organization.',
+      ),
     startedAt: instant()
       .exactOptional()
       .describe('Time when the run was requested. durationMinutes counts from here. Required with runId.'),

@@ -23,7 +23,7 @@ export const conditionAnswer = z
     type: z
       .enum(conditionTypes)
       .describe(
-        'Ready: players can enter, or all bots run. Progressing: a change is under way. Degraded: something is wrong. LimitExceeded: more bots are wanted than the world allows. Synced: False if an edit with kubectl was refused.',
+        'Ready: players can enter, or all bots run. Progressing: a change is under way. Degraded: something is wrong. LimitExceeded: more bots are wanted than the world allows. Synced: False if an edit with kubectl was refused, or if a start with kubectl waits.',
       ),
     status: z.enum(['True', 'False', 'Unknown']).describe('Status of the condition.'),
     reason: z.string().describe('Stable word for the status, for programs.'),
