@@ -44,6 +44,8 @@ export const startApi = async (dir: string, databaseUrl: string, kubeconfig?: st
       ORRERY_LIMIT_MAX_WORLDS: '1000000',
       ORRERY_LIMIT_REQUESTS_PER_SECOND: '1000000',
       ORRERY_LIMIT_REQUEST_BURST: '1000000',
+      // Each world is started once a round. At this rate the recorded starts are still read.
+      ORRERY_LIMIT_STARTS_PER_MINUTE: '500',
     },
   })
   return { service, url, metricsUrl: `http://127.0.0.1:${metricsPort}/metrics` }
