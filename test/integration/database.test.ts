@@ -5,6 +5,7 @@ import { beginsWithReads, openDatabase } from '#api/platform/database/client.ts'
 import { instant } from '#api/platform/database/columns.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
 import { arrayMode, readerOf, rowsOf } from '#api/platform/database/rows.ts'
+import { statement, statementFor } from '#api/platform/database/statement.ts'
 import { aDatabase } from '#test/support/processes.ts'
 
 let database: ReturnType<typeof openDatabase>
@@ -79,7 +80,7 @@ test('rows that plain SQL writes and reads are those that drizzle writes and rea
   const { db } = database
   await db.execute(sql`create table things
     (ended_at timestamptz(3), content jsonb, id text, item_count int, revision bigint, is_large bool, created_at timestamptz(3))`)
-  const { names, insert, decode } = rowsOf(things)
+  const { names, insert, encode, decode } = rowsOf(things)
   const common = { itemCount: 7, revision: Number.MAX_SAFE_INTEGER, isLarge: true, createdAt: new Date(123) }
   const rows = [
     { ...common, id: 'a', content: null, endedAt: null },
@@ -87,7 +88,7 @@ test('rows that plain SQL writes and reads are those that drizzle writes and rea
     { ...common, id: 'c', content: '"text"', isLarge: false, endedAt: null },
     { ...common, id: 'd', content: 0, itemCount: -1, revision: 0, endedAt: null },
   ]
-  for (const row of rows) await db.execute(insert(row))
+  for (const row of rows) await statement(insert())(db, encode(row))
   await db.insert(things).values(rows)
   const read = await db.select().from(things).orderBy(things.id)
   expect(read).toEqual(rows.flatMap((row) => [row, row]))
@@ -104,7 +105,8 @@ test('an update in plain SQL sets exactly the given columns, for any set of them
   const [a, b, c, d, e, f, g] = [column(), column(), column(), column(), column(), column(), column()]
   const cells = pgTable('cells', { id: text().primaryKey(), a, b, c, d, e, f, g })
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'] as const
-  const { assign } = rowsOf(cells)
+  const { assign, encode } = rowsOf(cells)
+  const update = statementFor((keys) => sql`update cells set ${assign(keys)} where id = 'changed'`)
   const { db } = database
   await db.execute(sql`create table cells (id text, a jsonb, b jsonb, c jsonb, d jsonb, e jsonb, f jsonb, g jsonb)`)
   await db.insert(cells).values([{ id: 'changed' }, { id: 'other', a: 1 }])
@@ -122,7 +124,7 @@ test('an update in plain SQL sets exactly the given columns, for any set of them
         names.map((name, at) => [name, isGiven[at] ? ((set + at) % 3 === 0 ? null : 1_000 * round + set) : undefined]),
       )
       for (const [name, value] of Object.entries(columns)) if (value !== undefined) expected[name] = value
-      await db.execute(sql`update cells set ${assign(columns)} where id = 'changed'`)
+      await update(db, encode(columns))
       const [changed] = await db.select().from(cells).where(sql`id = 'changed'`)
       expect(changed).toEqual({ id: 'changed', ...expected })
       expect(await db.select().from(cells).where(isJsonNull)).toEqual([])

@@ -4,7 +4,7 @@ import type { Limits } from '#api/domain/access/limits.ts'
 import { lockLimits } from '#api/domain/organizations/service.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
 import { projects } from '#api/domain/projects/table.ts'
-import { lockWorldRow, updateColumns } from '#api/domain/worlds/columns/service.ts'
+import { updateColumns } from '#api/domain/worlds/columns/service.ts'
 import { buildWorldRows } from '#api/domain/worlds/create.ts'
 import { sumRunning } from '#api/domain/worlds/running/service.ts'
 import { endUnseen, recordStart } from '#api/domain/worlds/runs/service.ts'
@@ -84,7 +84,7 @@ test('a locked world is the row as drizzle reads it, and other transactions cann
     expect(await isLocked(world.id)).toBe(true)
   })
   expect(await isLocked(world.id)).toBe(false)
-  expect(await inTransaction((tx) => lockWorldRow(tx, sql`id = 'wld-none'`))).toBeUndefined()
+  expect(await inTransaction((tx) => lockRow(tx, 'wld-none'))).toBeUndefined()
 })
 
 test('an update of a world changes exactly the given columns', async () => {

@@ -1,7 +1,8 @@
 import { type AnyColumn, type InferSelectModel, sql } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
-import { query, type Transaction } from '#api/platform/database/client.ts'
+import type { Transaction } from '#api/platform/database/client.ts'
 import { rowsOf } from '#api/platform/database/rows.ts'
+import { statement } from '#api/platform/database/statement.ts'
 
 /** The number of events that a world or a bot deployment keeps. */
 const maxEvents = 100
@@ -14,15 +15,14 @@ type EventTable = PgTable & { readonly id: AnyColumn; readonly createdAt: AnyCol
  */
 export const createAddEvent = <Table extends EventTable>(table: Table, owner: AnyColumn) => {
   const rows = rowsOf(table)
+  // A statement, because each start adds an event. The query for the oldest does not see the event that the same statement adds.
+  const addEvent = statement(sql`
+    with added as (${rows.insert()})
+    delete from ${table} where id in (
+      select id from ${table} where ${owner} = ${sql.placeholder('ownerId')}
+      order by created_at desc, id desc offset ${sql.raw(String(maxEvents - 1))}
+    )`)
   return async (tx: Transaction, ownerId: string, event: InferSelectModel<Table>): Promise<void> => {
-    // Plain SQL, because each start adds an event. The query for the oldest does not see the event that the same statement adds.
-    await query(
-      tx,
-      sql`
-        with added as (${rows.insert(event)})
-        delete from ${table} where id in (
-          select id from ${table} where ${owner} = ${ownerId} order by created_at desc, id desc offset ${maxEvents - 1}
-        )`,
-    )
+    await addEvent(tx, { ...rows.encode(event), ownerId })
   }
 }

@@ -3,9 +3,10 @@ import { authoriseCall, pathOf } from '#api/domain/access/authorise.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
 import { reachableChildren, strongestVerb } from '#api/domain/access/permissions.ts'
-import { query, type Transaction } from '#api/platform/database/client.ts'
+import type { Transaction } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { readPage } from '#api/platform/database/readPage.ts'
+import { statement } from '#api/platform/database/statement.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/service.ts'
@@ -120,14 +121,15 @@ export const lockLimits = async (
   ctx: Pick<Context, 'organizationId' | 'defaultLimits'>,
   tx: Transaction,
 ): Promise<Limits> => {
-  // Plain SQL, because each create and each start takes this lock.
-  const [row] = await query<{ limits: string }>(
-    tx,
-    sql`select limits from organizations where id = ${ctx.organizationId} and deleting_at is null for no key update`,
-  )
+  const [row] = await selectLimits(tx, { organizationId: ctx.organizationId })
   if (row === undefined) throw notFound()
   return limitsOf(ctx.defaultLimits, { limits: JSON.parse(row.limits) as Partial<Limits> })
 }
+
+// A statement, because each create and each start takes this lock.
+const selectLimits = statement<{ organizationId: string }, { limits: string }>(sql`
+  select limits from organizations where id = ${sql.placeholder('organizationId')} and deleting_at is null
+  for no key update`)
 
 /** Throws a 409 if the chain of keys has reached its limit. The lock serializes creations by the same chain. */
 const refuseTooMany = async (ctx: Context, tx: Transaction, ancestorId: string): Promise<void> => {

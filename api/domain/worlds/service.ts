@@ -9,6 +9,8 @@ import { beginsWithReads, type Transaction } from '#api/platform/database/client
 import { countPresentAndKept } from '#api/platform/database/columns.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { readPage } from '#api/platform/database/readPage.ts'
+import { rowsOf } from '#api/platform/database/rows.ts'
+import { statement, statementFor } from '#api/platform/database/statement.ts'
 import { checkIfMatch } from '#api/platform/http/entityTag.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
@@ -18,7 +20,7 @@ import { isRunning } from '#shared/domain/phases.ts'
 import type { DeploymentStatus } from '#shared/enumerations.ts'
 import type { CapturedRun } from '#shared/resources/world.ts'
 import type { ScalingProfileName } from '#shared/scalingProfiles.ts'
-import { lockWorldRow, updateColumns } from './columns/service.ts'
+import { updateColumns, worldLock } from './columns/service.ts'
 import { buildWorldRows } from './create.ts'
 import { startEvent, stopEvent } from './events/changes.ts'
 import { recordWorldEvents } from './events/service.ts'
@@ -51,8 +53,8 @@ export const createWorld = async (
     })
     // One round trip, since the organization's row is locked meanwhile. Postgres executes them in this order.
     await Promise.all([
-      tx.insert(worlds).values(world).execute(),
-      tx.insert(launchContexts).values(launchContext).execute(),
+      insertWorld(tx, worldRows.encode(world)),
+      insertContext(tx, contextRows.encode(launchContext)),
       markDirty(tx, { kind: 'world', id: world.id, revision: 1, traceparent: ctx.traceparent }),
     ])
     return { worldId: world.id, launchContextId: launchContext.id }
@@ -60,6 +62,10 @@ export const createWorld = async (
   ctx.wakeSync()
   return created
 }
+
+// Statements, because each create adds rows of 50 columns.
+const [worldRows, contextRows] = [rowsOf(worlds), rowsOf(launchContexts)]
+const [insertWorld, insertContext] = [statementFor(worldRows.insert), statement(contextRows.insert())]
 
 /** Selects a world of the scope that is not deleted. */
 export const whereWorld = (
@@ -192,10 +198,7 @@ const updateWorld = async (
   const nowMs = ctx.clock.now()
   const before = await ctx.db.transaction(async (tx) => {
     const { organizationId, projectId } = ctx
-    const row = await lockWorldRow(
-      tx,
-      sql`organization_id = ${organizationId} and project_id = ${projectId} and id = ${worldId} and deleting_at is null`,
-    )
+    const row = await lockWorld(tx, { organizationId, projectId, worldId })
     if (row === undefined) throw notFound()
     const change = await decide(tx, row, new Date(nowMs))
     if (change === undefined) return row
@@ -212,6 +215,12 @@ const updateWorld = async (
   ctx.wakeSync()
   return before
 }
+
+const lockWorld = worldLock<WorldKey>(sql`
+  organization_id = ${sql.placeholder('organizationId')} and project_id = ${sql.placeholder('projectId')}
+    and id = ${sql.placeholder('worldId')} and deleting_at is null`)
+
+type WorldKey = { readonly organizationId: string; readonly projectId: string; readonly worldId: string }
 
 /** Returns the cluster for a group and region. Throws a 400 if there is none. */
 const selectCluster = (ctx: Context, { group, region }: Compute): string => {

@@ -1,6 +1,7 @@
-import { type Database, query, type Transaction } from '#api/platform/database/client.ts'
+import type { Database, Transaction } from '#api/platform/database/client.ts'
 import type { PartitionedTable } from '#api/platform/database/partitions/plan.ts'
 import { rowsOf } from '#api/platform/database/rows.ts'
+import { statement } from '#api/platform/database/statement.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { NewId } from '#shared/ids.ts'
 import { type AuditRow, auditRecords } from './table.ts'
@@ -19,9 +20,11 @@ export const auditPartitions = (retentionDays: number): PartitionedTable => ({
 
 /** Writes an audit record. Pass the transaction of the change, so that both are committed or neither. */
 export const insertAuditRecord = async (db: Database | Transaction, row: AuditRow): Promise<void> => {
-  // Plain SQL, because each change writes a record.
-  await query(db, rows.insert(row))
+  await insertRecord(db, rows.encode(row))
 }
+
+// A statement, because each change writes a record.
+const insertRecord = statement(rows.insert())
 
 /** The author of a change that a command made, and the sources of its audit records. */
 export type CommandAuthor = {

@@ -1,5 +1,4 @@
-import type { SQL } from 'drizzle-orm'
-import { drizzle } from 'drizzle-orm/node-postgres'
+import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
 import { sleep, systemClock } from '#shared/clock.ts'
 import { openPool } from './pool.ts'
@@ -21,7 +20,7 @@ for (const type of [pg.types.builtins.JSON, pg.types.builtins.JSONB]) pg.types.s
  * other share a round trip, and Postgres executes them in the order in which they are sent. Call `execute()` on each query of a
  * shared round trip, because it sends the query at once. `await` alone sends it later.
  */
-export const openDatabase = (options: DatabaseOptions) => {
+export const openDatabase = (options: DatabaseOptions): { db: Database; close(): Promise<void> } => {
   const pool = openPool({
     connectionString: options.url,
     max: options.poolSize,
@@ -32,25 +31,85 @@ export const openDatabase = (options: DatabaseOptions) => {
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: statementTimeoutMs,
   })
-  const db = drizzle(pool, { casing: 'snake_case' })
+  const db = Object.assign(drizzle({ client: pool, casing: 'snake_case' }), { transaction: createTransactions(pool) })
   return { db, close: () => Promise.race([pool.end(), sleep(systemClock, closeTimeoutMs)]) }
 }
 
-/**
- * The configuration of a transaction that sends `begin` with its first queries, in one round trip. Until these have ended, it must only
- * read and lock rows. If Postgres refuses to begin, they were executed outside of a transaction, and no other query is sent.
- */
-export const beginsWithReads = { accessMode: 'read write' } as const
+/** Queries that drizzle builds. */
+export type Queries = Omit<NodePgDatabase, 'transaction'>
 
 /** A pool of connections. Each query may use another one. */
-export type Database = ReturnType<typeof openDatabase>['db']
+export type Database = Queries & {
+  readonly $client: pg.Pool
+  /** Runs a function in a transaction, which is committed when the function's promise resolves and rolled back when it rejects. */
+  transaction<T>(work: (tx: Transaction) => Promise<T>, mode?: TransactionMode): Promise<T>
+}
+
 /** A transaction. Its queries share one connection and are committed together. */
-export type Transaction = Parameters<Parameters<Database['transaction']>[0]>[0]
+export type Transaction = Queries & {
+  readonly $client: pg.PoolClient
+  /** Runs a function whose changes are undone if its promise rejects. The transaction goes on. */
+  savepoint<T>(work: () => Promise<T>): Promise<T>
+}
+
+/** The mode of a transaction: how it begins, and whether its first queries wait until it has begun. */
+export type TransactionMode = { readonly begin: string; readonly waits: boolean }
+
+const readWrite: TransactionMode = { begin: 'begin', waits: true }
 
 /**
- * Sends plain SQL at once and returns the rows as Postgres does: columns in snake case, bigint, JSON and instants as text. The driver
- * prepares a statement that is used often (`statements.ts`). Hot statements of transactions are plain SQL, since drizzle takes longer to
- * build many of its own than Postgres to execute them.
+ * The mode of a transaction that sends `begin` with its first queries, in one round trip. Until these have ended, it must only read
+ * and lock rows. If Postgres refuses to begin, they were executed outside of a transaction, and no other query is sent.
  */
-export const query = async <Row extends Record<string, unknown>>(db: Database | Transaction, statement: SQL) =>
-  (await db.execute<Row>(statement).execute()).rows
+export const beginsWithReads: TransactionMode = { begin: 'begin read write', waits: false }
+
+/** The mode of a transaction whose queries all read the same state of the database. */
+export const snapshot: TransactionMode = { begin: 'begin isolation level repeatable read read only', waits: true }
+
+/**
+ * Returns the transactions of a pool. Each connection has one handle for all its transactions, so drizzle's builder is not made
+ * again for each.
+ */
+export const createTransactions = (pool: pg.Pool): Database['transaction'] => {
+  const handles = new WeakMap<pg.PoolClient, Transaction>()
+  const handleOf = (client: pg.PoolClient): Transaction => {
+    const handle = handles.get(client) ?? createHandle(client)
+    handles.set(client, handle)
+    return handle
+  }
+  return async (work, mode = readWrite) => {
+    const client = await pool.connect()
+    let failure: Error | undefined
+    try {
+      const begun = client.query(mode.begin)
+      if (mode.waits) await begun
+      // Without a transaction, no query after the first ones may be sent.
+      else begun.catch((error: Error) => client.connection.stream.destroy(error))
+      const result = await work(handleOf(client))
+      await client.query('commit')
+      return result
+    } catch (error) {
+      await client.query('rollback').catch((lost: Error) => {
+        failure = lost
+      })
+      throw error
+    } finally {
+      client.release(failure)
+    }
+  }
+}
+
+const createHandle = (client: pg.PoolClient): Transaction =>
+  Object.assign(drizzle({ client, casing: 'snake_case' }), {
+    savepoint: async <T>(work: () => Promise<T>): Promise<T> => {
+      await client.query('savepoint before')
+      try {
+        const result = await work()
+        await client.query('release savepoint before')
+        return result
+      } catch (error) {
+        await client.query('rollback to savepoint before')
+        throw error
+      }
+    },
+  })

@@ -4,7 +4,7 @@ import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types
 import type { Lease } from '#api/platform/fairness/budget.ts'
 import { holdOrRefuse } from '#api/platform/http/inFlight.ts'
 import type { PageRows } from '#api/platform/http/page.ts'
-import type { Database, Transaction } from './client.ts'
+import { type Database, snapshot, type Transaction } from './client.ts'
 import type { RunLargeRead } from './largeReads.ts'
 import { countFitting, cutIntoSlices } from './slices.ts'
 
@@ -89,8 +89,6 @@ const readRows = async (db: Database, fields: Fields, read: Slices): Promise<unk
 }
 
 type Slices = { readonly list: List; readonly slices: readonly number[] }
-
-const snapshot = { isolationLevel: 'repeatable read', accessMode: 'read only' } as const
 
 const readSlices = async (tx: Transaction, fields: Fields, { list, slices }: Slices): Promise<unknown[]> => {
   const rows: unknown[] = []

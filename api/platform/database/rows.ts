@@ -7,8 +7,8 @@ type NamedColumn = { readonly key: string; readonly name: string; readonly colum
 type Values = Readonly<Record<string, unknown>>
 
 /**
- * Returns parts of plain SQL for whole rows of a table. Values are converted as drizzle converts them. Drizzle takes at least five
- * times as long to build a query with so many columns.
+ * Returns parts of statements (`statement.ts`) for whole rows of a table. Values are converted as drizzle converts them. Drizzle
+ * takes at least five times as long to build a query with so many columns.
  */
 export const rowsOf = <Table extends PgTable>(table: Table) => {
   type Row = InferSelectModel<Table>
@@ -16,16 +16,29 @@ export const rowsOf = <Table extends PgTable>(table: Table) => {
     ([key, column]): NamedColumn => ({ key, name: toSnakeCase(column.name), column }),
   )
   const names = namesOf(columns)
+  const select = (keys?: readonly string[]) => columns.filter(({ key }) => keys?.includes(key) ?? true)
   return {
     /** The names of all columns. */
     names,
-    /** Returns the statement that inserts a row. */
-    insert: (row: Row): SQL => sql`insert into ${table} (${names}) values ${encode(columns, row)}`,
-    /** Returns the assignments of an update. Columns that are absent or undefined keep their values. */
-    assign: (row: Partial<Row>): SQL => {
+    /** Returns the insertion of a row, of all columns or of those with some keys. Its placeholders are the keys. */
+    insert: (keys?: readonly string[]): SQL => {
+      const given = select(keys)
+      return sql`insert into ${table} (${namesOf(given)}) values (${placeholdersOf(given)})`
+    },
+    /** Returns the assignments of an update of the columns with some keys, which are its placeholders. */
+    assign: (keys: readonly string[]): SQL => {
+      const given = select(keys)
+      return sql`(${namesOf(given)}) = row (${placeholdersOf(given)})`
+    },
+    /** Returns the values of placeholders, by key. Columns that are absent or undefined have none. */
+    encode: (row: { readonly [Key in keyof Row]?: Row[Key] | undefined }): Record<string, unknown> => {
       const values: Values = row
-      const assigned = columns.filter(({ key }) => values[key] !== undefined)
-      return sql`(${namesOf(assigned)}) = row ${encode(assigned, values)}`
+      const encoded: Record<string, unknown> = {}
+      for (const { key, column } of columns) {
+        const value = values[key]
+        if (value !== undefined) encoded[key] = value === null ? null : column.mapToDriverValue(value)
+      }
+      return encoded
     },
     /** Converts a row as Postgres returns it, with all columns. */
     decode: (row: Values): Row =>
@@ -40,21 +53,20 @@ export const rowsOf = <Table extends PgTable>(table: Table) => {
 
 const namesOf = (columns: readonly NamedColumn[]): SQL => sql.raw(columns.map(({ name }) => `"${name}"`).join(', '))
 
-/** Returns the parameters of columns, which drizzle puts in parentheses. It is slow with parameters that it has to convert itself. */
-const encode = (columns: readonly NamedColumn[], values: Values): unknown[] =>
-  columns.map(({ key, column }) => {
-    const value = values[key]
-    return value === null ? null : column.mapToDriverValue(value)
-  })
+const placeholdersOf = (columns: readonly NamedColumn[]): SQL =>
+  sql.join(
+    columns.map(({ key }) => sql.placeholder(key)),
+    sql`, `,
+  )
 
 /** Leaves instants to the columns, as drizzle does. The driver takes twice as long to parse them. */
-const types: pg.CustomTypesConfig = {
+export const rawTypes: pg.CustomTypesConfig = {
   getTypeParser: (type, format) =>
     type === pg.types.builtins.TIMESTAMPTZ ? (text: string) => text : pg.types.getTypeParser(type, format),
 }
 
 /** The options of a query of the driver whose rows `readerOf` decodes. */
-export const arrayMode = { rowMode: 'array', types } as const
+export const arrayMode = { rowMode: 'array', types: rawTypes } as const
 
 /** Returns columns of a relation in SQL, and the conversion of their values, the first of which is at an index of a row. */
 export const readerOf = <Columns extends Readonly<Record<string, Column>>>(columns: Columns, relation: string) => {

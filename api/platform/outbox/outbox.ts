@@ -1,6 +1,7 @@
 import { and, asc, eq, inArray, isNull, lte, or, type Placeholder, type SQL, sql } from 'drizzle-orm'
-import { type Database, query, type Transaction } from '#api/platform/database/client.ts'
+import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
+import { statement } from '#api/platform/database/statement.ts'
 import { clusterOutbox } from './table.ts'
 
 /**
@@ -44,29 +45,32 @@ export const markAllDirty = async (
   traceparent?: string,
 ): Promise<void> => {
   const [ids, revisions] = [marked.map(({ id }) => id), marked.map(({ revision }) => revision)]
-  // Plain SQL, because each change writes a mark.
-  await query(
-    tx,
-    sql`
-      insert into cluster_outbox (kind, id, revision, next_at, traceparent)
-      select ${kind}, id, revision, ${now}, ${traceparent ?? null}::text
-      from unnest(${sql.param(ids)}::text[], ${sql.param(revisions)}::bigint[]) as marked (id, revision)
-      on conflict (kind, id) do update set
-        revision = excluded.revision,
-        cluster = excluded.cluster,
-        next_at = excluded.next_at,
-        epoch = cluster_outbox.epoch + 1,
-        attempts = 0,
-        traceparent = coalesce(excluded.traceparent, cluster_outbox.traceparent)`,
-  )
+  await insertMarks(tx, { kind, ids, revisions, traceparent: traceparent ?? null })
 }
 
+type Marks = { kind: Mark['kind']; ids: readonly string[]; revisions: readonly number[]; traceparent: string | null }
+
+// A statement, because each change writes a mark.
+const insertMarks = statement<Marks>(sql`
+  insert into cluster_outbox (kind, id, revision, next_at, traceparent)
+  select ${sql.placeholder('kind')}, id, revision, ${now}, ${sql.placeholder('traceparent')}::text
+  from unnest(${sql.placeholder('ids')}::text[], ${sql.placeholder('revisions')}::bigint[]) as marked (id, revision)
+  on conflict (kind, id) do update set
+    revision = excluded.revision,
+    cluster = excluded.cluster,
+    next_at = excluded.next_at,
+    epoch = cluster_outbox.epoch + 1,
+    attempts = 0,
+    traceparent = coalesce(excluded.traceparent, cluster_outbox.traceparent)`)
+
 /** Reports whether a push of the row is pending. */
-export const isDirty = async (tx: Transaction, kind: Mark['kind'], id: string): Promise<boolean> => {
-  // Plain SQL, because each event of the cluster asks.
-  const rows = await query(tx, sql`select from cluster_outbox where kind = ${kind} and id = ${id}`)
-  return rows.length > 0
-}
+export const isDirty = async (tx: Transaction, kind: Mark['kind'], id: string): Promise<boolean> =>
+  (await selectMark(tx, { kind, id })).length > 0
+
+// A statement, because each event of the cluster asks.
+const selectMark = statement<{ kind: Mark['kind']; id: string }>(
+  sql`select from cluster_outbox where kind = ${sql.placeholder('kind')} and id = ${sql.placeholder('id')}`,
+)
 
 /** The marks of one cluster, or those of every cluster that is not in a list. */
 export type MarkedClusters = { readonly cluster: string } | { readonly exceptClusters: readonly string[] }

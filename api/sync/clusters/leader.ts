@@ -1,6 +1,7 @@
-import { type SQL, sql } from 'drizzle-orm'
-import { beginsWithReads, type Database, query, type Transaction } from '#api/platform/database/client.ts'
+import { sql } from 'drizzle-orm'
+import { beginsWithReads, type Database, type Transaction } from '#api/platform/database/client.ts'
 import { openSession, type Session } from '#api/platform/database/pool.ts'
+import { statement } from '#api/platform/database/statement.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
 
@@ -109,15 +110,15 @@ const sendHeartbeats = async ({ client }: Session, { cluster, term, clock, signa
   }
 }
 
-/** Locks the row of a term. Plain SQL, because each transaction of the leader begins with it. */
-const lockTerm = (cluster: string, term: number): SQL => sql`
+/** Locks the row of a term. A statement, because each transaction of the leader begins with it. */
+const lockTerm = statement<{ cluster: string; term: number }>(sql`
   select set_config('idle_in_transaction_session_timeout', ${String(idleTransactionMs)}, true)
-  from clusters where name = ${cluster} and pull_term = ${term} for share`
+  from clusters where name = ${sql.placeholder('cluster')} and pull_term = ${sql.placeholder('term')} for share`)
 
 const createTransaction = (db: Database, cluster: string, term: number): Leadership['transaction'] => {
   return (change) =>
     db.transaction(async (tx) => {
-      const check = query(tx, lockTerm(cluster, term))
+      const check = lockTerm(tx, { cluster, term })
       // The check shares a round trip with the first query of the change. No query may follow a rollback, so both must end.
       const [checked, changed] = await Promise.allSettled([check, change(tx)])
       if (checked.status === 'rejected') throw checked.reason

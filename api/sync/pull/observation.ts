@@ -128,14 +128,14 @@ const adopt = async <Live extends Resource, R extends Row, Verdict extends Verdi
   if (editor === undefined) return { needsOwnership: true, needsRival: true }
   const { resource, unreadable } = steps.read(live)
   const result = await tryAdoption(() =>
-    tx.transaction(async (inner): Promise<Outcome> => {
+    tx.savepoint(async (): Promise<Outcome> => {
       refuseRivalId(resource.metadata, rival)
-      const { row, live: named } = await steps.insert(deps, inner, { organizationId, live: resource })
+      const { row, live: named } = await steps.insert(deps, tx, { organizationId, live: resource })
       const seen = { resource: named, unreadable }
-      const verdict = await steps.decide(deps, inner, row, { seen, isDirty: false })
+      const verdict = await steps.decide(deps, tx, row, { seen, isDirty: false })
       if (verdict.reasons.length > 0) throw new NotAdopted('NotAdopted', explainNotAdopted(verdict.reasons))
-      await recordAdoptedChange(deps, inner, row, { kind, change: 'creation', fields: verdict.adopted ?? [], editor })
-      const outcome = await steps.record(deps, inner, row, resource, { ...verdict, acknowledged: true })
+      await recordAdoptedChange(deps, tx, row, { kind, change: 'creation', fields: verdict.adopted ?? [], editor })
+      const outcome = await steps.record(deps, tx, row, resource, { ...verdict, acknowledged: true })
       await outcome.written
       return outcome
     }),

@@ -1,11 +1,12 @@
 import { and, eq, sql } from 'drizzle-orm'
-import { lockWorldRow } from '#api/domain/worlds/columns/service.ts'
+import { worldLock } from '#api/domain/worlds/columns/service.ts'
 import { observedEvents } from '#api/domain/worlds/events/changes.ts'
 import { recordWorldEvents } from '#api/domain/worlds/events/service.ts'
 import { durationOf } from '#api/domain/worlds/runs/service.ts'
 import { type DeploymentRow, deployments, type WorldRow, whereOpen } from '#api/domain/worlds/table.ts'
-import { query, type Transaction } from '#api/platform/database/client.ts'
+import type { Transaction } from '#api/platform/database/client.ts'
 import { rowsOf } from '#api/platform/database/rows.ts'
+import { statement } from '#api/platform/database/statement.ts'
 import type { Verdict } from '#api/sync/merge/observe.ts'
 import { hasEnded } from '#shared/domain/phases.ts'
 import { deploymentIdOfRun, type NewId } from '#shared/ids.ts'
@@ -13,7 +14,9 @@ import type { World, WorldDeploymentStatus, WorldRun } from '#shared/resources/w
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
 
 /** Returns the row, locked until the end of the transaction, or undefined if it does not exist. */
-export const lockRow = (tx: Transaction, id: string): Promise<WorldRow | undefined> => lockWorldRow(tx, sql`id = ${id}`)
+export const lockRow = (tx: Transaction, id: string): Promise<WorldRow | undefined> => lockWorld(tx, { id })
+
+const lockWorld = worldLock<{ id: string }>(sql`id = ${sql.placeholder('id')}`)
 
 /** Returns the columns of the observed state that a verdict changes. */
 export const observedColumns = (row: WorldRow, { observed }: Verdict): Partial<WorldRow> => ({
@@ -108,25 +111,25 @@ const rows = rowsOf(deployments)
  * that the run should have. The operator reports those that it has.
  */
 const report = async (tx: Transaction, reported: DeploymentRow, exceptIds: readonly string[]): Promise<void> => {
-  // Plain SQL, because each event of a run reports. The id derives from a run id that kubectl can set, so a deployment of another world
-  // must not change.
-  await query(
-    tx,
-    sql`
-      with reported as (
-        ${rows.insert(reported)}
-        on conflict (id) do update set
-          (${observed}, networking, runtime, updated_at) = row (${next}, excluded.networking, excluded.runtime, now())
-        where deployments.world_id = excluded.world_id and (${present}) is distinct from (${next})
-      )
-      update deployments set
-        status = 'Stopped',
-        ended_at = coalesce(ended_at, now()),
-        end_reason = coalesce(end_reason, 'Superseded'),
-        updated_at = now()
-      where world_id = ${reported.worldId} and id not in ${exceptIds} and ${whereOpen(deployments)}`,
-  )
+  await writeReported(tx, { ...rows.encode(reported), exceptIds })
 }
+
+// A statement, because each event of a run reports. The id derives from a run id that kubectl can set, so a deployment of another world
+// must not change.
+const writeReported = statement(sql`
+  with reported as (
+    ${rows.insert()}
+    on conflict (id) do update set
+      (${observed}, networking, runtime, updated_at) = row (${next}, excluded.networking, excluded.runtime, now())
+    where deployments.world_id = excluded.world_id and (${present}) is distinct from (${next})
+  )
+  update deployments set
+    status = 'Stopped',
+    ended_at = coalesce(ended_at, now()),
+    end_reason = coalesce(end_reason, 'Superseded'),
+    updated_at = now()
+  where world_id = ${sql.placeholder('worldId')} and id <> all(${sql.placeholder('exceptIds')}::text[])
+    and ${whereOpen(deployments)}`)
 
 const toDate = (instant: string | undefined): Date | null => (instant === undefined ? null : new Date(instant))
 

@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { type Database, query } from '#api/platform/database/client.ts'
+import type { Database } from '#api/platform/database/client.ts'
+import { statement } from '#api/platform/database/statement.ts'
 import { type Claimed, settleClaim } from '#api/platform/outbox/outbox.ts'
 import { clusterOutbox } from '#api/platform/outbox/table.ts'
 import {
@@ -73,17 +74,17 @@ const settleTogether = async (db: Database, batch: readonly Settlement[]): Promi
     revision,
     ...(applied && toAppliedInput(applied)),
   }))
-  const rows = await query<Settled>(db, settleAll(JSON.stringify(input)))
+  const rows = await settleAll(db, { input: JSON.stringify(input) })
   return new Map(rows.map((row) => [keyOf(row), row.seconds]))
 }
 
 type Settled = { readonly kind: string; readonly id: string; readonly seconds: number }
 
-const settleAll = (input: string): SQL => {
-  const locked = (kind: 'world' | 'bot'): SQL => lockApplied(kind, sql`(select pushed_id from input)`)
-  return sql`
+const locked = (kind: 'world' | 'bot'): SQL => lockApplied(kind, sql`(select pushed_id from input)`)
+
+const settleAll = statement<{ input: string }, Settled>(sql`
     with input as materialized (
-      select * from jsonb_to_recordset(${input}::text::jsonb)
+      select * from jsonb_to_recordset(${sql.placeholder('input')}::text::jsonb)
         as input(kind text, id text, epoch int, revision bigint, ${appliedInputColumns})
     ),
     locked_worlds as materialized (${locked('world')}),
@@ -98,5 +99,4 @@ const settleAll = (input: string): SQL => {
       and (pushed_id is null or pushed_id in (select id from locked_worlds union all select id from locked_bots))
       -- These conditions make Postgres execute the updates first. All transactions lock rows before marks.
       and (select count(*) from recorded_worlds) >= 0 and (select count(*) from recorded_bots) >= 0
-    returning input.kind, input.id, extract(epoch from now() - ${clusterOutbox.markedAt})::float8 as seconds`
-}
+    returning input.kind, input.id, extract(epoch from now() - ${clusterOutbox.markedAt})::float8 as seconds`)

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
-import { type Database, query, type Transaction } from '#api/platform/database/client.ts'
+import type { Database, Transaction } from '#api/platform/database/client.ts'
+import { statement } from '#api/platform/database/statement.ts'
 import { nodePortsPerService, type RunUse } from '#shared/domain/runUse.ts'
 import { startWindowMs } from '../start.ts'
 import { deployments, type WorldRow, whereOpen } from '../table.ts'
@@ -12,19 +13,20 @@ export const sumRunning = async (
   tx: Transaction | Database,
   { organizationId, exceptId }: { organizationId: string; exceptId?: string },
 ): Promise<RunUse> => {
-  // Plain SQL, because each start sums while others wait for its lock. No world has an empty id.
-  const [sums] = await query<Sums>(
-    tx,
-    sql`
-      select coalesce(sum(capacity), 0)::int as capacity,
-        (count(*) filter (where strategy in ('NodePort', 'LoadBalancer')))::int as services,
-        (count(*) filter (where strategy = 'LoadBalancer'))::int as balancers
-      from ${deployments}
-      where organization_id = ${organizationId} and ${whereOpen(deployments)} and world_id <> ${exceptId ?? ''}`,
-  )
+  // No world has an empty id.
+  const [sums] = await selectSums(tx, { organizationId, exceptId: exceptId ?? '' })
   const { capacity = 0, services = 0, balancers = 0 } = sums ?? {}
   return { capacity, nodePorts: services * nodePortsPerService, loadBalancers: balancers }
 }
+
+// A statement, because each start sums while others wait for its lock.
+const selectSums = statement<{ organizationId: string; exceptId: string }, Sums>(sql`
+  select coalesce(sum(capacity), 0)::int as capacity,
+    (count(*) filter (where strategy in ('NodePort', 'LoadBalancer')))::int as services,
+    (count(*) filter (where strategy = 'LoadBalancer'))::int as balancers
+  from ${deployments}
+  where organization_id = ${sql.placeholder('organizationId')} and ${whereOpen(deployments)}
+    and world_id <> ${sql.placeholder('exceptId')}`)
 
 type Sums = { readonly capacity: number; readonly services: number; readonly balancers: number }
 
@@ -39,15 +41,19 @@ export const readRecentStarts = async (
 ): Promise<number[]> => {
   const lastStartMs = granted === null ? 0 : Date.parse(granted.startedAt)
   if (startsPerMinute > maxCheckedRate || now.getTime() - lastStartMs > startWindowMs) return []
-  // Plain SQL, because each start reads them while others wait for its lock.
-  const rows = await query<{ readonly startMs: number }>(
-    tx,
-    sql`
-      select (extract(epoch from created_at) * 1000)::float8 as "startMs"
-      from ${deployments}
-      where world_id = ${worldId} and created_at > ${new Date(now.getTime() - startWindowMs)} and run_id <> ${exceptRunId}
-      order by created_at desc
-      limit ${2 * Math.ceil(startsPerMinute)}`,
-  )
+  const since = new Date(now.getTime() - startWindowMs).toISOString()
+  const rows = await selectStarts(tx, { worldId, since, exceptRunId, limit: 2 * Math.ceil(startsPerMinute) })
   return rows.map(({ startMs }) => startMs).reverse()
 }
+
+// A statement, because each start reads them while others wait for its lock.
+const selectStarts = statement<
+  { worldId: string; since: string; exceptRunId: string; limit: number },
+  { readonly startMs: number }
+>(sql`
+  select (extract(epoch from created_at) * 1000)::float8 as "startMs"
+  from ${deployments}
+  where world_id = ${sql.placeholder('worldId')} and created_at > ${sql.placeholder('since')}
+    and run_id <> ${sql.placeholder('exceptRunId')}
+  order by created_at desc
+  limit ${sql.placeholder('limit')}`)

@@ -1,7 +1,8 @@
-import { and, eq, type SQL, sql } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
 import { type DeploymentRow, deployments, type WorldRow, whereOpen } from '#api/domain/worlds/table.ts'
-import { query, type Transaction } from '#api/platform/database/client.ts'
+import type { Transaction } from '#api/platform/database/client.ts'
 import { rowsOf } from '#api/platform/database/rows.ts'
+import { statement } from '#api/platform/database/statement.ts'
 import { waitingStatuses } from '#shared/domain/phases.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import { withDefined } from '#shared/optional.ts'
@@ -37,17 +38,7 @@ export const recordStart = async (tx: Transaction, row: WorldRow & { runId: stri
     createdAt: now,
     updatedAt: now,
   }
-  // Plain SQL, because it is a part of each start. The query for the oldest does not see the deployment that the same statement adds.
-  await query(
-    tx,
-    sql`
-      with ended as (${endUnseenOf(row.id, 'Superseded', { exceptId: started.id, now })}),
-        added as (${rows.insert(started)} on conflict do nothing)
-      delete from deployments where id in (
-        select id from deployments where world_id = ${row.id} and id <> ${started.id}
-        order by created_at desc, id desc offset ${maxDeployments - 1}
-      )`,
-  )
+  await addStarted(tx, { ...rows.encode(started), ...endOf(row.id, 'Superseded', { exceptId: started.id, now }) })
 }
 
 const rows = rowsOf(deployments)
@@ -58,18 +49,33 @@ const rows = rowsOf(deployments)
  */
 export const endUnseen = async (tx: Transaction, worldId: string, now: Date): Promise<void> => {
   // No deployment has an empty id.
-  await query(tx, endUnseenOf(worldId, 'Stopped', { exceptId: '', now }))
+  await endAllUnseen(tx, endOf(worldId, 'Stopped', { exceptId: '', now }))
 }
 
-/** Returns the update that ends the deployments without a pod of a world. */
-const endUnseenOf = (
-  worldId: string,
-  endReason: 'Stopped' | 'Superseded',
+/** Returns the values of `endSql`. */
+const endOf = (
+  ofWorldId: string,
+  reason: 'Stopped' | 'Superseded',
   { exceptId, now }: { exceptId: string; now: Date },
-): SQL => sql`
+) => ({ ofWorldId, reason, exceptId, now: now.toISOString() })
+
+/** Ends the deployments without a pod of a world. */
+const endSql = sql`
   update deployments
-  set status = 'Stopped', ended_at = ${now.toISOString()}, end_reason = ${endReason}, updated_at = ${now.toISOString()}
-  where world_id = ${worldId} and status in ${waitingStatuses} and external_id = '' and id <> ${exceptId}`
+  set status = 'Stopped', ended_at = ${sql.placeholder('now')}, end_reason = ${sql.placeholder('reason')},
+    updated_at = ${sql.placeholder('now')}
+  where world_id = ${sql.placeholder('ofWorldId')} and status in ${waitingStatuses} and external_id = ''
+    and id <> ${sql.placeholder('exceptId')}`
+
+const endAllUnseen = statement<ReturnType<typeof endOf>>(endSql)
+
+// A statement, because it is a part of each start. The query for the oldest does not see the deployment that the same statement adds.
+const addStarted = statement(sql`
+  with ended as (${endSql}), added as (${rows.insert()} on conflict do nothing)
+  delete from deployments where id in (
+    select id from deployments where world_id = ${sql.placeholder('ofWorldId')} and id <> ${sql.placeholder('exceptId')}
+    order by created_at desc, id desc offset ${sql.raw(String(maxDeployments - 1))}
+  )`)
 
 /** Ends all deployments of a world whose resource no longer exists, so that none counts for ever. */
 export const endAll = async (tx: Transaction, worldId: string): Promise<void> => {
