@@ -15,13 +15,12 @@ import {
   type Rule,
   url,
 } from '#shared/environment.ts'
-import { anyRegistry, registryEntry } from '#shared/images.ts'
 import { logLevels } from '#shared/log.ts'
 import { refuseInsecurePublicUrl } from '#shared/publicUrl.ts'
 import type { TlsFiles } from '#shared/tls.ts'
 import { checkSampler, type TracingSettings, toTracing, tracingVariables } from '#shared/tracing/settings.ts'
 import { type Cluster, clusterVariables, requireLogKey, toClusters } from './clusterConfig.ts'
-import type { Limits } from './domain/access/limits.ts'
+import { type Limits, limitVariables, toLimits } from './domain/access/limits.ts'
 import { type ExternalIssuer, issuerSchema } from './domain/access/token.ts'
 import type { RateLimitOptions } from './domain/endpoint/rateLimit.ts'
 import { providers } from './domain/organizations/schema.ts'
@@ -99,26 +98,6 @@ export type ApiConfig = {
   readonly trustsTraceparent: boolean
 }
 
-const limitVariables = {
-  ORRERY_IMAGE_REGISTRIES: list(registryEntry).default([anyRegistry]),
-  ORRERY_LIMIT_MAX_WORLDS: decimal(0, 1_000_000).default(1_000),
-  ORRERY_LIMIT_MAX_BOT_DEPLOYMENTS: decimal(0, 1_000_000).default(1_000),
-  ORRERY_LIMIT_MAX_WORLD_CAPACITY: decimal(0, 10_000).default(10_000),
-  ORRERY_LIMIT_MAX_RUNNING_CAPACITY: decimal(0, 100_000_000).default(20_000),
-  ORRERY_LIMIT_MAX_NODE_PORTS: decimal(0, 1_000_000).default(200),
-  ORRERY_LIMIT_MAX_LOAD_BALANCERS: decimal(0, 1_000_000).default(20),
-  // A default bot for each unit of ORRERY_LIMIT_MAX_RUNNING_CAPACITY.
-  ORRERY_LIMIT_MAX_BOT_CPU: decimal(0, 1_000_000).default(2_000),
-  ORRERY_LIMIT_MAX_BOT_MEMORY: decimal(0, 2 ** 50).default(2_500 * 2 ** 30),
-  ORRERY_LIMIT_MAX_API_KEYS: decimal(0, 1_000_000).default(1_000),
-  ORRERY_LIMIT_MAX_WEBHOOKS: decimal(0, 1_000).default(10),
-  ORRERY_LIMIT_MAX_DOCUMENTS: decimal(0, 1_000_000_000).default(100_000),
-  ORRERY_LIMIT_MAX_DOCUMENT_BYTES: decimal(0, 2 ** 50).default(2 ** 30),
-  ORRERY_LIMIT_MAX_DOCUMENT_BYTES_PER_SECOND: decimal(1, 2 ** 40).default(2 * 2 ** 20),
-  ORRERY_LIMIT_MAX_CONNECTIONS: decimal(1, 1_000_000).default(25_000),
-  ORRERY_LIMIT_MAX_REQUESTS_PER_SECOND: decimal(1, 1_000_000).default(2_000),
-}
-
 /** The schemas of the API's environment variables, by name. */
 export const apiVariables = {
   ORRERY_LOG_LEVEL: z.enum(logLevels).default('info'),
@@ -194,26 +173,6 @@ const requireBothTlsFiles: Rule = (given) => {
   const missing = names.filter((name) => given[name] === undefined)
   return missing.length === 1 ? missing.map((name) => [name, 'is missing: TLS needs the certificate and its key']) : []
 }
-
-const toLimits = (values: z.output<z.ZodObject<typeof limitVariables>>): Limits => ({
-  maxWorlds: values.ORRERY_LIMIT_MAX_WORLDS,
-  maxBotDeployments: values.ORRERY_LIMIT_MAX_BOT_DEPLOYMENTS,
-  maxWorldCapacity: values.ORRERY_LIMIT_MAX_WORLD_CAPACITY,
-  maxRunningCapacity: values.ORRERY_LIMIT_MAX_RUNNING_CAPACITY,
-  maxNodePorts: values.ORRERY_LIMIT_MAX_NODE_PORTS,
-  maxLoadBalancers: values.ORRERY_LIMIT_MAX_LOAD_BALANCERS,
-  maxBotCpu: values.ORRERY_LIMIT_MAX_BOT_CPU,
-  maxBotMemory: values.ORRERY_LIMIT_MAX_BOT_MEMORY,
-  imageRegistries: values.ORRERY_IMAGE_REGISTRIES,
-  imagePullSecrets: [],
-  maxApiKeys: values.ORRERY_LIMIT_MAX_API_KEYS,
-  maxWebhooks: values.ORRERY_LIMIT_MAX_WEBHOOKS,
-  maxDocuments: values.ORRERY_LIMIT_MAX_DOCUMENTS,
-  maxDocumentBytes: values.ORRERY_LIMIT_MAX_DOCUMENT_BYTES,
-  maxDocumentBytesPerSecond: values.ORRERY_LIMIT_MAX_DOCUMENT_BYTES_PER_SECOND,
-  maxConnections: values.ORRERY_LIMIT_MAX_CONNECTIONS,
-  maxRequestsPerSecond: values.ORRERY_LIMIT_MAX_REQUESTS_PER_SECOND,
-})
 
 const rules = [refuseInsecurePublicUrl, requireBothTlsFiles, requireLogKey, checkSampler]
 

@@ -1393,9 +1393,9 @@ export type TravelLocations = {
 export type Usage = {
   /** Maximum number of worlds. */
   maxWorlds: UsageMaxWorlds
-  /** Maximum capacity of one world. */
+  /** Maximum estimatedCapacity of one world. */
   maxWorldCapacity: UsageMaxWorlds
-  /** Maximum sum of the capacities of running worlds. */
+  /** Maximum sum of the capacities of runs that have not ended. */
   maxRunningCapacity: UsageMaxWorlds
   /** Maximum number of node ports of running worlds: two for each world with one. */
   maxNodePorts: UsageMaxWorlds
@@ -1419,11 +1419,11 @@ export type Usage = {
   maxDocuments: UsageMaxWorlds
   /** Maximum size of the data of all documents, in bytes as stored. */
   maxDocumentBytes: UsageMaxWorlds
-  /** Maximum bytes per second of the documents that are written to one replica of the API. */
+  /** Maximum bytes per second of the documents that are written to one replica of the API, averaged over a minute. */
   maxDocumentBytesPerSecond: UsageMaxDocumentBytesPerSecond
   /** Maximum number of realtime connections to one replica of the API. */
   maxConnections: UsageMaxWorlds
-  /** Maximum requests per second to one replica of the API. */
+  /** Maximum requests per second to one replica of the API, averaged over 10 s. */
   maxRequestsPerSecond: UsageMaxDocumentBytesPerSecond
 }
 

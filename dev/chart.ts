@@ -2,13 +2,14 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
+import { withLimits } from './chart/limits.ts'
 import { admissionManifests, manifestTemplates } from './chart/manifests.ts'
 import { dashboardJson, dashboards, ruleGroups } from './chart/monitoring.ts'
 import { renderReference, renderSchema, renderValues } from './chart/render.ts'
 import { chartValues } from './chart/values.ts'
 
-// `npm run chart` writes the generated files of charts/orrery, docs/configuration.md and the policies that `orrery doctor`
-// compares; with --check it writes nothing and fails where a file is outdated.
+// `npm run chart` writes the generated files of charts/orrery, docs/configuration.md, the table of docs/limits.md and the policies that
+// `orrery doctor` compares; with --check it writes nothing and fails where a file is outdated.
 const project = fileURLToPath(new URL('..', import.meta.url))
 const templates = 'charts/orrery/templates'
 const generatedFolders = ['crds', 'rbac', 'admission']
@@ -17,6 +18,7 @@ const wanted = new Map([
   ['charts/orrery/values.yaml', renderValues(chartValues)],
   ['charts/orrery/values.schema.json', renderSchema(chartValues)],
   ['docs/configuration.md', renderReference(chartValues)],
+  ['docs/limits.md', withLimits(readFileSync(`${project}docs/limits.md`, 'utf8'))],
   ['api/sync/doctor/admissionPolicies.json', `${JSON.stringify(admissionManifests(), null, 1)}\n`],
   ['charts/orrery/files/rules.yaml', stringify({ groups: ruleGroups() }, { lineWidth: 0 })],
   ...Object.entries(dashboards).map(

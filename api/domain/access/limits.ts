@@ -1,68 +1,224 @@
 import * as z from 'zod'
 import { boundedText } from '#api/platform/http/fields.ts'
-import { registryEntry } from '#shared/images.ts'
+import { decimal, list } from '#shared/environment.ts'
+import { anyRegistry, registryEntry } from '#shared/images.ts'
+import { withDefined } from '#shared/optional.ts'
 
-const limitField = (maximum: number, description: string, minimum = 0) =>
-  z.int().min(minimum).max(maximum).meta({ description })
-const limitFields = {
-  maxWorlds: limitField(1_000_000, 'Maximum number of worlds.'),
-  maxWorldCapacity: limitField(10_000, 'Maximum estimatedCapacity of one world.'),
-  maxRunningCapacity: limitField(100_000_000, 'Maximum sum of the capacities of runs that have not ended.'),
-  maxNodePorts: limitField(1_000_000, 'Maximum number of node ports of running worlds: two for each world with one.'),
-  maxLoadBalancers: limitField(1_000_000, 'Maximum number of load balancers of running worlds.'),
-  maxBotDeployments: limitField(1_000_000, 'Maximum number of bot deployments.'),
-  maxBotCpu: z
-    .number()
-    .min(0)
-    .max(1_000_000)
-    // As multipleOf, clients with floating-point numbers would refuse valid values.
-    .overwrite((cores) => Math.round(cores * 1_000) / 1_000)
-    .meta({ description: 'Maximum cpu of all bots together, in cores, rounded to 0.001: the sum of their limits.' }),
-  maxBotMemory: limitField(2 ** 50, 'Maximum memory of all bots together, in bytes: the sum of their limits.'),
-  imageRegistries: z
-    .array(registryEntry)
-    .max(64)
-    .meta({ description: 'Registries whose images servers may run, such as ghcr.io/acme; * allows every registry.' }),
-  imagePullSecrets: z
-    .array(boundedText(253).regex(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, 'must be the name of a Secret'))
-    .max(16)
-    .meta({ description: "Names of Secrets in the organization's namespace with which images are pulled." }),
-  maxApiKeys: limitField(1_000_000, 'Maximum number of API keys.'),
-  maxWebhooks: limitField(1_000, 'Maximum number of webhooks.'),
-  maxDocuments: limitField(1_000_000_000, 'Maximum number of documents.'),
-  maxDocumentBytes: limitField(2 ** 50, 'Maximum size of the data of all documents, in bytes as stored.'),
-  maxDocumentBytesPerSecond: limitField(
-    2 ** 40,
-    'Maximum bytes per second of the documents that are written to one replica of the API, averaged over a minute.',
-    1,
-  ),
-  maxConnections: limitField(1_000_000, 'Maximum number of realtime connections to one replica of the API.'),
-  maxRequestsPerSecond: limitField(
-    1_000_000,
-    'Maximum requests per second to one replica of the API, averaged over 10 s.',
-    1,
-  ),
-}
-const limitExample = {
-  maxWorlds: 5_000,
-  maxWorldCapacity: 10_000,
-  maxRunningCapacity: 20_000,
-  maxNodePorts: 200,
-  maxLoadBalancers: 20,
-  maxBotDeployments: 1_000,
-  maxBotCpu: 2_000,
-  maxBotMemory: 2_684_354_560_000,
-  imageRegistries: ['registry.example'],
-  imagePullSecrets: [],
-  maxApiKeys: 1_000,
-  maxWebhooks: 10,
-  maxDocuments: 100_000,
-  maxDocumentBytes: 1_073_741_824,
-  maxDocumentBytesPerSecond: 2_097_152,
-  maxConnections: 25_000,
-  maxRequestsPerSecond: 2_000,
+/** A limit that is a number. `maximum` bounds what the platform may set, and `preset` is the default. */
+type Amount = {
+  readonly maximum: number
+  readonly preset: number
+  readonly unit?: 'bytes' | 'cores'
+  readonly text: string
+  /** The answer when the limit is reached, for the documentation. */
+  readonly reached: string
 }
 
-/** The limits of an organization: its fair share of the platform. */
-export const limits = z.object(limitFields).meta({ id: 'Limits', examples: [limitExample] })
+const toSchema = (minimum: number, { maximum, unit, text }: Amount) => {
+  const number = unit === 'cores' ? z.number() : z.int()
+  const bounded = number.min(minimum).max(maximum)
+  // As multipleOf, clients with floating-point numbers would refuse valid values.
+  const rounded = unit === 'cores' ? bounded.overwrite((cores) => Math.round(cores * 1_000) / 1_000) : bounded
+  return rounded.meta({ description: text })
+}
+
+/** Returns a limit whose use is counted. `variable` sets its default. */
+const counted = <Name extends string>(variable: Name, limit: Amount) =>
+  ({ ...limit, use: 'counted', variable, schema: toSchema(0, limit), given: decimal(0, limit.maximum) }) as const
+
+/** Returns a limit of a rate, which each replica keeps in memory. */
+const rate = <Name extends string>(variable: Name, limit: Amount) =>
+  ({ ...limit, use: 'rate', variable, schema: toSchema(1, limit), given: decimal(1, limit.maximum) }) as const
+
+const imageRegistries = 'Registries whose images servers may run, such as ghcr.io/acme; * allows every registry.'
+const imagePullSecrets = "Names of Secrets in the organization's namespace with which images are pulled."
+
+/**
+ * The limits of an organization, its fair share of the platform. The schemas, the usage, the environment variables, the values of the
+ * chart and the table of docs/limits.md follow from here.
+ */
+export const limitTable = {
+  maxWorlds: counted('ORRERY_LIMIT_MAX_WORLDS', {
+    maximum: 1_000_000,
+    preset: 1_000,
+    text: 'Maximum number of worlds.',
+    reached: '409 for a new world',
+  }),
+  maxWorldCapacity: counted('ORRERY_LIMIT_MAX_WORLD_CAPACITY', {
+    maximum: 10_000,
+    preset: 10_000,
+    text: 'Maximum estimatedCapacity of one world.',
+    reached: '403 for a larger scaling profile',
+  }),
+  maxRunningCapacity: counted('ORRERY_LIMIT_MAX_RUNNING_CAPACITY', {
+    maximum: 100_000_000,
+    preset: 20_000,
+    text: 'Maximum sum of the capacities of runs that have not ended.',
+    reached: '409 for a start',
+  }),
+  maxNodePorts: counted('ORRERY_LIMIT_MAX_NODE_PORTS', {
+    maximum: 1_000_000,
+    preset: 200,
+    text: 'Maximum number of node ports of running worlds: two for each world with one.',
+    reached: '409 for a start with `NodePort` or `LoadBalancer`',
+  }),
+  maxLoadBalancers: counted('ORRERY_LIMIT_MAX_LOAD_BALANCERS', {
+    maximum: 1_000_000,
+    preset: 20,
+    text: 'Maximum number of load balancers of running worlds.',
+    reached: '409 for a start with `LoadBalancer`',
+  }),
+  maxBotDeployments: counted('ORRERY_LIMIT_MAX_BOT_DEPLOYMENTS', {
+    maximum: 1_000_000,
+    preset: 1_000,
+    text: 'Maximum number of bot deployments.',
+    reached: '409 for a new bot deployment',
+  }),
+  // The default is a default bot for each unit of maxRunningCapacity.
+  maxBotCpu: counted('ORRERY_LIMIT_MAX_BOT_CPU', {
+    maximum: 1_000_000,
+    preset: 2_000,
+    unit: 'cores',
+    text: 'Maximum cpu of all bots together, in cores, rounded to 0.001: the sum of their limits.',
+    reached: '409 for bots beyond it',
+  }),
+  maxBotMemory: counted('ORRERY_LIMIT_MAX_BOT_MEMORY', {
+    maximum: 2 ** 50,
+    preset: 2_500 * 2 ** 30,
+    unit: 'bytes',
+    text: 'Maximum memory of all bots together, in bytes: the sum of their limits.',
+    reached: '409 for bots beyond it',
+  }),
+  imageRegistries: {
+    use: 'named',
+    variable: 'ORRERY_IMAGE_REGISTRIES',
+    preset: [anyRegistry],
+    schema: z.array(registryEntry).max(64).meta({ description: imageRegistries }),
+    given: list(registryEntry),
+    text: imageRegistries,
+    reached: '403 for a build with another image ([security](security.md#images))',
+  },
+  imagePullSecrets: {
+    use: 'named',
+    variable: undefined,
+    preset: [],
+    schema: z
+      .array(boundedText(253).regex(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, 'must be the name of a Secret'))
+      .max(16)
+      .meta({ description: imagePullSecrets }),
+    given: undefined,
+    text: imagePullSecrets,
+    reached: 'images are pulled with these Secrets of the namespace',
+  },
+  maxApiKeys: counted('ORRERY_LIMIT_MAX_API_KEYS', {
+    maximum: 1_000_000,
+    preset: 1_000,
+    text: 'Maximum number of API keys.',
+    reached: '409 for a new key',
+  }),
+  maxWebhooks: counted('ORRERY_LIMIT_MAX_WEBHOOKS', {
+    maximum: 1_000,
+    preset: 10,
+    text: 'Maximum number of webhooks.',
+    reached: '409 for a new webhook',
+  }),
+  maxDocuments: counted('ORRERY_LIMIT_MAX_DOCUMENTS', {
+    maximum: 1_000_000_000,
+    preset: 100_000,
+    text: 'Maximum number of documents.',
+    reached: '409 for a new document',
+  }),
+  maxDocumentBytes: counted('ORRERY_LIMIT_MAX_DOCUMENT_BYTES', {
+    maximum: 2 ** 50,
+    preset: 2 ** 30,
+    unit: 'bytes',
+    text: 'Maximum size of the data of all documents, in bytes as stored.',
+    reached: '409 for every write of a document; deleting makes room',
+  }),
+  maxDocumentBytesPerSecond: rate('ORRERY_LIMIT_MAX_DOCUMENT_BYTES_PER_SECOND', {
+    maximum: 2 ** 40,
+    preset: 2 * 2 ** 20,
+    unit: 'bytes',
+    text: 'Maximum bytes per second of the documents that are written to one replica of the API, averaged over a minute.',
+    reached: '429 for a write of a document, of each replica; a burst of 60 s is allowed',
+  }),
+  maxConnections: counted('ORRERY_LIMIT_MAX_CONNECTIONS', {
+    maximum: 1_000_000,
+    preset: 25_000,
+    text: 'Maximum number of realtime connections to one replica of the API.',
+    reached: '429 for a realtime connection, of each replica',
+  }),
+  maxRequestsPerSecond: rate('ORRERY_LIMIT_MAX_REQUESTS_PER_SECOND', {
+    maximum: 1_000_000,
+    preset: 2_000,
+    text: 'Maximum requests per second to one replica of the API, averaged over 10 s.',
+    reached: '429 for a request, of each replica; a burst of 10 s of requests is allowed',
+  }),
+} as const
+
+type Table = typeof limitTable
+type Name = keyof Table
+
+const names = Object.keys(limitTable) as Name[]
+
+/** Returns an object with a member for each limit. */
+const ofEach = <Out>(make: (limit: Table[Name], name: Name) => Out): Record<Name, Out> =>
+  Object.fromEntries(names.map((name) => [name, make(limitTable[name], name)])) as Record<Name, Out>
+
+/** The limits of an organization as values. */
+export const limits = z.object(ofEach(({ schema }) => schema) as { [N in Name]: Table[N]['schema'] }).meta({
+  id: 'Limits',
+  examples: [{ ...ofEach(({ preset }) => preset), imageRegistries: ['registry.example'] }],
+})
 export type Limits = z.output<typeof limits>
+
+/** The body of `PATCH /api/organizations/{organizationId}/limits/`. */
+export const patchLimitsBody = z
+  .strictObject(
+    ofEach(({ schema }) => schema.exactOptional()) as { [N in Name]: z.ZodExactOptional<Table[N]['schema']> },
+  )
+  .meta({ id: 'PatchLimits', examples: [{ maxWorlds: 5_000 }] })
+export type PatchLimits = z.output<typeof patchLimitsBody>
+
+/** The limits whose use is counted. */
+type CountedLimit = { [N in Name]: Table[N]['use'] extends 'counted' ? N : never }[Name]
+
+const shown = {
+  counted: { limit: z.number(), used: z.number() },
+  rate: { limit: z.number() },
+  named: { limit: z.array(z.string()) },
+}
+
+type Shown = { [N in Name]: z.ZodObject<(typeof shown)[Table[N]['use']]> }
+
+/** The answer of `GET /api/organizations/current/usage/`: each limit, and its use if that is counted. */
+export const usageAnswer = z
+  .object(ofEach(({ use, text }) => z.object(shown[use]).meta({ description: text })) as Shown)
+  .meta({
+    id: 'Usage',
+    examples: [ofEach(({ use, preset }) => (use === 'counted' ? { limit: preset, used: 2 } : { limit: preset }))],
+  })
+type UsageAnswer = z.output<typeof usageAnswer>
+
+/** Returns each limit with its use. */
+export const toUsage = (values: Limits, used: Readonly<Record<CountedLimit, number>>): UsageAnswer => {
+  const uses: Partial<Record<Name, number>> = used
+  return ofEach((_, name) => ({ limit: values[name], ...withDefined({ used: uses[name] }) })) as UsageAnswer
+}
+
+type Variables = {
+  [N in Name as Exclude<Table[N]['variable'], undefined>]: z.ZodDefault<Exclude<Table[N]['given'], undefined>>
+}
+
+/** The schemas of the environment variables that set the default limits, by name. */
+export const limitVariables = Object.fromEntries(
+  Object.values(limitTable).flatMap(({ variable, given, preset }) =>
+    variable === undefined ? [] : [[variable, (given as z.ZodType).default(preset)]],
+  ),
+) as Variables
+
+/** Returns the default limits that the environment sets. */
+export const toLimits = (values: z.output<z.ZodObject<Variables>>): Limits => {
+  const given: Readonly<Record<string, unknown>> = values
+  return ofEach(({ variable, preset }) => (variable === undefined ? preset : given[variable])) as Limits
+}

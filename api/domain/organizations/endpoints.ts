@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { limits } from '#api/domain/access/limits.ts'
+import { limits, patchLimitsBody } from '#api/domain/access/limits.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { setPicture } from '#api/domain/pictures/service.ts'
 import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
@@ -7,7 +7,6 @@ import {
   createdOrganization,
   createOrganizationBody,
   organizationAnswer,
-  patchLimitsBody,
   patchOrganizationBody,
   publicOrganization,
 } from './schema.ts'

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { limits } from '#api/domain/access/limits.ts'
 import { exampleId, examplePictureUrl } from '#api/platform/http/examples.ts'
 import { boundedText, freeText, linkText, maxNameLength, shownId } from '#api/platform/http/fields.ts'
 import { withinJsonBytes } from '#shared/domain/common.ts'
@@ -177,32 +176,8 @@ export const organizationAnswer = z
     examples: [{ documentId: exampleId('organization'), ...shownExample, permissionVerb: '*', isSlot: false }],
   })
 
-/** The body of `PATCH /api/organizations/{organizationId}/limits/`. */
-export const patchLimitsBody = z
-  .strictObject({
-    maxWorlds: limits.shape.maxWorlds.exactOptional(),
-    maxWorldCapacity: limits.shape.maxWorldCapacity.exactOptional(),
-    maxRunningCapacity: limits.shape.maxRunningCapacity.exactOptional(),
-    maxNodePorts: limits.shape.maxNodePorts.exactOptional(),
-    maxLoadBalancers: limits.shape.maxLoadBalancers.exactOptional(),
-    maxBotDeployments: limits.shape.maxBotDeployments.exactOptional(),
-    maxBotCpu: limits.shape.maxBotCpu.exactOptional(),
-    maxBotMemory: limits.shape.maxBotMemory.exactOptional(),
-    imageRegistries: limits.shape.imageRegistries.exactOptional(),
-    imagePullSecrets: limits.shape.imagePullSecrets.exactOptional(),
-    maxApiKeys: limits.shape.maxApiKeys.exactOptional(),
-    maxWebhooks: limits.shape.maxWebhooks.exactOptional(),
-    maxDocuments: limits.shape.maxDocuments.exactOptional(),
-    maxDocumentBytes: limits.shape.maxDocumentBytes.exactOptional(),
-    maxDocumentBytesPerSecond: limits.shape.maxDocumentBytesPerSecond.exactOptional(),
-    maxConnections: limits.shape.maxConnections.exactOptional(),
-    maxRequestsPerSecond: limits.shape.maxRequestsPerSecond.exactOptional(),
-  })
-  .meta({ id: 'PatchLimits', examples: [{ maxWorlds: 5_000 }] })
-
 export type CreateOrganization = z.output<typeof createOrganizationBody>
 export type PatchOrganization = z.output<typeof patchOrganizationBody>
-export type PatchLimits = z.output<typeof patchLimitsBody>
 export type PublicOrganization = z.output<typeof publicOrganization>
 export type OrganizationAnswer = z.output<typeof organizationAnswer>
 export type WebsiteInfo = z.output<typeof websiteInfo>

@@ -1,7 +1,7 @@
 import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm'
 import { authoriseCall, pathOf } from '#api/domain/access/authorise.ts'
 import type { Context } from '#api/domain/access/context.ts'
-import type { Limits } from '#api/domain/access/limits.ts'
+import type { Limits, PatchLimits } from '#api/domain/access/limits.ts'
 import { reachableChildren, strongestVerb } from '#api/domain/access/permissions.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
@@ -17,7 +17,6 @@ import type {
   CreateOrganization,
   Features,
   OrganizationAnswer,
-  PatchLimits,
   PatchOrganization,
   PublicOrganization,
 } from './schema.ts'

@@ -1,5 +1,5 @@
+import { usageAnswer } from '#api/domain/access/limits.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
-import { usageAnswer } from './schema.ts'
 import { getUsage } from './service.ts'
 
 /** The endpoint of an organization's limits and their use. */

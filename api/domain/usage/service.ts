@@ -1,5 +1,6 @@
 import { and, count, eq, isNull, max } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
+import { toUsage } from '#api/domain/access/limits.ts'
 import { apiKeys } from '#api/domain/apiKeys/table.ts'
 import { sumBots } from '#api/domain/bots/live/service.ts'
 import { botDeployments } from '#api/domain/bots/table.ts'
@@ -10,10 +11,9 @@ import { webhooks } from '#api/domain/webhooks/table.ts'
 import { sumRunning } from '#api/domain/worlds/running/service.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
 import { notFound } from '#api/platform/http/problem.ts'
-import type { UsageAnswer } from './schema.ts'
 
 /** Reads each limit of the organization of the headers with its current use. */
-export const getUsage = async (ctx: Context): Promise<UsageAnswer> => {
+export const getUsage = async (ctx: Context) => {
   const { db, organizationId } = ctx
   const [row] = await db
     .select({ limits: organizations.limits })
@@ -31,25 +31,21 @@ export const getUsage = async (ctx: Context): Promise<UsageAnswer> => {
   const wherePresentBots = and(eq(botDeployments.organizationId, organizationId), isNull(botDeployments.deletingAt))
   const bots = await db.$count(botDeployments, wherePresentBots)
   const botUse = await sumBots(db, { organizationId })
-  return {
-    maxWorlds: { limit: limits.maxWorlds, used: found.count },
-    maxWorldCapacity: { limit: limits.maxWorldCapacity, used: found.largest ?? 0 },
-    maxRunningCapacity: { limit: limits.maxRunningCapacity, used: running.capacity },
-    maxNodePorts: { limit: limits.maxNodePorts, used: running.nodePorts },
-    maxLoadBalancers: { limit: limits.maxLoadBalancers, used: running.loadBalancers },
-    maxBotDeployments: { limit: limits.maxBotDeployments, used: bots },
-    maxBotCpu: { limit: limits.maxBotCpu, used: botUse.millicores / 1_000 },
-    maxBotMemory: { limit: limits.maxBotMemory, used: botUse.bytes },
-    imageRegistries: { limit: limits.imageRegistries },
-    imagePullSecrets: { limit: limits.imagePullSecrets },
-    maxApiKeys: { limit: limits.maxApiKeys, used: keys },
-    maxWebhooks: { limit: limits.maxWebhooks, used: hooks },
-    maxDocuments: { limit: limits.maxDocuments, used: documents.documents },
-    maxDocumentBytes: { limit: limits.maxDocumentBytes, used: documents.bytes },
-    maxDocumentBytesPerSecond: { limit: limits.maxDocumentBytesPerSecond },
-    maxConnections: { limit: limits.maxConnections, used: ctx.connectionCounts.get(organizationId) ?? 0 },
-    maxRequestsPerSecond: { limit: limits.maxRequestsPerSecond },
-  }
+  return toUsage(limits, {
+    maxWorlds: found.count,
+    maxWorldCapacity: found.largest ?? 0,
+    maxRunningCapacity: running.capacity,
+    maxNodePorts: running.nodePorts,
+    maxLoadBalancers: running.loadBalancers,
+    maxBotDeployments: bots,
+    maxBotCpu: botUse.millicores / 1_000,
+    maxBotMemory: botUse.bytes,
+    maxApiKeys: keys,
+    maxWebhooks: hooks,
+    maxDocuments: documents.documents,
+    maxDocumentBytes: documents.bytes,
+    maxConnections: ctx.connectionCounts.get(organizationId) ?? 0,
+  })
 }
 
 const wherePresentWorlds = (organizationId: string) =>
