@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Pod, runIdOf } from '#operator/pods/pod.ts'
 import { at, exitStatus, runB, startMs } from '#operator/testing/fixtures.ts'
-import { isPaused } from '#shared/resources/group.ts'
+import { isPaused, labels } from '#shared/resources/group.ts'
 import type { World, WorldRun, WorldStatus } from '#shared/resources/world.ts'
 import { fc } from '#test/support/fastCheck.ts'
 import {
@@ -80,6 +80,15 @@ const events = {
     ...cluster,
     service: service && { ...service, spec: { ...service.spec, selector: { a: 'b' } } },
   }),
+  // A pod that no status shows is known by its run alone.
+  losesTheLabelsOfItsPod: onPod((pod) => ({
+    ...pod,
+    metadata: { ...pod.metadata, labels: { [labels.run]: runIdOf(pod) ?? '' } },
+  })),
+  losesTheLabelsOfItsService: ({ service, ...cluster }) => ({
+    ...cluster,
+    service: service && { ...service, metadata: { ...service.metadata, labels: {} } },
+  }),
   waitsBriefly: (cluster) => ({ ...cluster, nowMs: cluster.nowMs + 3_000 }),
   waits: (cluster) => ({ ...cluster, nowMs: cluster.nowMs + 61_000 }),
 } satisfies Record<string, Event>
@@ -100,6 +109,17 @@ const aNewPod = ({ made, nowMs }: Cluster, run: WorldRun): Pod => {
   return { ...pod, metadata: { ...pod.metadata, creationTimestamp: at(nowMs) } }
 }
 
+/** Applies a JSON merge patch (RFC 7396). */
+const applyPatch = <T extends object>(to: T, patch: object): T =>
+  Object.fromEntries(
+    Object.entries({ ...to, ...patch })
+      .filter(([, value]) => value !== null)
+      .map(([key, value]) => {
+        const isMap = key in patch && typeof value === 'object'
+        return [key, isMap ? applyPatch(to[key as keyof T] ?? {}, value) : value]
+      }),
+  ) as T
+
 const execute = (cluster: Cluster, world: World, step: Step): Cluster => {
   switch (step.verb) {
     case 'createPod':
@@ -118,7 +138,9 @@ const execute = (cluster: Cluster, world: World, step: Step): Cluster => {
     case 'deleteService':
       return { ...cluster, service: undefined }
     case 'repairService':
-      return { ...cluster, service: { ...step.service, spec: { ...step.service.spec, selector: step.selector } } }
+      return { ...cluster, service: applyPatch(step.service, step.patch) }
+    case 'repairPod':
+      return { ...cluster, pod: applyPatch(step.pod, step.patch) }
     case 'deleteWorld':
       expect(world.spec.transient).toBe(true)
       return { ...cluster, world: undefined }

@@ -3,10 +3,12 @@ import { refusedStatus } from '#operator/lifecycle/conditions.ts'
 import { findCondition, isTrue } from '#operator/lifecycle/events.ts'
 import type { DeletedUids } from '#operator/lifecycle/execute/deletedUids.ts'
 import {
+  type Creation,
   createOwned,
   deleteExact,
   ignoreError,
-  replaceExact,
+  patchExact,
+  readIfPresent,
   requireCurrent,
 } from '#operator/lifecycle/execute/objects.ts'
 import { deleteOwnerlessPod, requireOwnerGone, selectOwnerlessPods } from '#operator/lifecycle/execute/ownerlessPods.ts'
@@ -15,6 +17,7 @@ import { ownStatus, type Source, writeStatus } from '#operator/lifecycle/execute
 import { explainRefusal, isRefusal, refusalReasons } from '#operator/lifecycle/refusal.ts'
 import type { RunClock } from '#operator/lifecycle/runClock.ts'
 import type { Tails } from '#operator/logs/tails.ts'
+import { pickCachedFields } from '#operator/pods/cachedFields.ts'
 import { type Diagnosis, podNameTaken } from '#operator/pods/diagnosis.ts'
 import type { Node } from '#operator/pods/node.ts'
 import type { Pod } from '#operator/pods/pod.ts'
@@ -28,6 +31,7 @@ import type { Log } from '#shared/log.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { World, WorldStatus } from '#shared/resources/world.ts'
 import { inSpan, type Tracing } from '#shared/tracing/tracing.ts'
+import { findDoubts } from '../absence.ts'
 import { worldEvents } from '../events.ts'
 import { plan } from '../plan.ts'
 import { buildPod } from '../pod.ts'
@@ -61,6 +65,9 @@ type TurnDeps = WorldDeps & { readonly trace: WorldTrace }
 /** A step that the API server refused. */
 type Refusal = { readonly error: unknown; readonly why: Diagnosis }
 
+/** Objects that the API server has and the caches do not show. */
+type Found = { readonly pod?: Pod | undefined; readonly service?: Service | undefined }
+
 /**
  * Reconciles the World of that key (`namespace/name`): observes it, plans, executes the steps and writes the status once,
  * if it differs: before the steps if they delete a pod, otherwise after them. A refused step is written to the status
@@ -86,9 +93,13 @@ const reconcileObserved = async (
 ): Promise<Result> => {
   const { world, nowMs } = input
   const planned = plan(input)
+  const hidden = await readDoubted(deps, input, planned, signal)
+  if (hidden !== undefined) return reconcileFound(deps, key, hidden, signal)
   await keepTails(deps, input, planned)
   const isRecorded = planned.steps.some(isPodDeletion) && (await recordFirst(deps, world, planned.status, signal))
-  const refusal = await executeSteps(deps, input, planned.steps, signal)
+  const result = await executeSteps(deps, input, planned.steps, signal)
+  if ('found' in result) return reconcileFound(deps, key, { ...input, ...result.found }, signal)
+  const { refusal } = result
   if (planned.deferStatus && refusal === undefined) {
     if (planned.steps.length > 0) logReconcile(deps, world, planned, [])
     // The priority is low, so that Ready pods come first. By then this pod may be Ready too, and one status write is enough.
@@ -111,6 +122,28 @@ const reconcileObserved = async (
   }
   if (refusal !== undefined) throw refusal.error
   return withDefined({ requeueAfterMs: planned.requeueAfterMs })
+}
+
+/** Reconciles again with objects that the caches do not show. Each can be found once, so this ends. */
+const reconcileFound = async (deps: TurnDeps, key: string, found: Found, signal: AbortSignal): Promise<Result> => {
+  const input = await observe(deps, key, signal, found)
+  return input && reconcileObserved(deps, key, input, signal)
+}
+
+/** Reads the objects whose absence the plan must confirm. Returns those that exist; undefined if none does. */
+const readDoubted = async (
+  { pods, services }: WorldDeps,
+  input: PlanInput,
+  planned: Plan,
+  signal: AbortSignal,
+): Promise<Found | undefined> => {
+  const { name, namespace } = input.world.metadata
+  const ref = withDefined({ name, namespace })
+  const doubts = findDoubts(input, planned)
+  const pod = doubts.pod ? await readIfPresent(pods.client, ref, signal) : undefined
+  const service = doubts.service ? await readIfPresent(services.client, ref, signal) : undefined
+  if (pod === undefined && service === undefined) return undefined
+  return { pod: pod === undefined ? input.pod : pickCachedFields(pod), service: service ?? input.service }
 }
 
 /**
@@ -161,17 +194,22 @@ const recordFirst = async (
 const showsRefusal = (status: WorldStatus | undefined): boolean =>
   status?.conditions?.some(({ reason }) => refusalReasons.includes(reason)) ?? false
 
-/** Returns the input of the plan, or undefined if the World is gone. */
-const observe = async (deps: WorldDeps, key: string, signal: AbortSignal): Promise<PlanInput | undefined> => {
+/** Returns the input of the plan, or undefined if the World is gone. `found` is used where the caches show nothing. */
+const observe = async (
+  deps: WorldDeps,
+  key: string,
+  signal: AbortSignal,
+  found: Found = {},
+): Promise<PlanInput | undefined> => {
   const world = deps.worlds.cache.store.get(key)
   if (world === undefined) return undefined
-  const pod = deps.pods.cache.store.get(key)
+  const pod = deps.pods.cache.store.get(key) ?? found.pod
   const nodeName = pod?.spec?.nodeName
   return {
     world,
     pod,
     node: nodeName === undefined ? undefined : await readNode(deps, nodeName, signal),
-    service: deps.services.cache.store.get(key),
+    service: deps.services.cache.store.get(key) ?? found.service,
     policy: await findPolicy(deps.namespaces, world.metadata.namespace, signal),
     queue: deps.queuePoll.report(key, pod?.metadata.uid ?? ''),
     settings: deps.settings,
@@ -208,39 +246,43 @@ const executeSteps = async (
   input: PlanInput,
   steps: readonly Step[],
   signal: AbortSignal,
-): Promise<Refusal | undefined> => {
+): Promise<Executed> => {
   for (const step of steps) {
     try {
-      const refusal = await execute(deps, input, step, signal)
-      if (refusal !== undefined) return refusal
+      const result = await execute(deps, input, step, signal)
+      if (result !== undefined) return result
     } catch (error) {
       if (!isRefusal(error)) throw error
-      return { error, why: explainRefusal(error, step.verb.endsWith('Service') ? 'service' : 'server') }
+      return { refusal: { error, why: explainRefusal(error, step.verb.endsWith('Service') ? 'service' : 'server') } }
     }
   }
-  return undefined
+  return {}
 }
+
+/** The result of steps: the first that was refused, or the first whose object exists already. */
+type Executed = { readonly refusal?: Refusal } | { readonly found: Found }
 
 const execute = async (
   deps: TurnDeps,
   { world, policy }: PlanInput,
   step: Step,
   signal: AbortSignal,
-): Promise<Refusal | undefined> => {
+): Promise<Executed | undefined> => {
   const { name, resourceVersion } = world.metadata
   switch (step.verb) {
     case 'createPod':
-      return inSpan(deps.trace.startPod(step.run), () =>
-        create(
-          deps.pods,
-          world,
-          buildPod(world, step.run, deps.settings, policy),
-          podNameTaken(name, 'server'),
-          signal,
-        ),
-      )
-    case 'createService':
-      return create(deps.services, world, buildService(world, step.run, policy), serviceNameTaken(name), signal)
+      return inSpan(deps.trace.startPod(step.run), async () => {
+        const pod = buildPod(world, step.run, deps.settings, policy)
+        return settle(await createOwned(deps.pods, world, pod, signal), podNameTaken(name, 'server'), (present) => ({
+          pod: pickCachedFields(present),
+        }))
+      })
+    case 'createService': {
+      const service = buildService(world, step.run, policy)
+      return settle(await createOwned(deps.services, world, service, signal), serviceNameTaken(name), (present) => ({
+        service: present,
+      }))
+    }
     case 'deletePod':
       await deleteExact(deps.pods, step.pod, { ...withDefined({ gracePeriodSeconds: step.graceSeconds }), signal })
       return undefined
@@ -251,7 +293,10 @@ const execute = async (
       await deleteExact(deps.services, step.service, { signal })
       return undefined
     case 'repairService':
-      await replaceExact(deps.services, step.service, '/spec/selector', step.selector, signal)
+      await patchExact(deps.services, step.service, step.patch, signal)
+      return undefined
+    case 'repairPod':
+      await patchExact(deps.pods, step.pod, step.patch, signal)
       return undefined
     case 'deleteWorld':
       await deleteExact(deps.worlds, world, { signal, ...withDefined({ resourceVersion }) })
@@ -259,13 +304,7 @@ const execute = async (
   }
 }
 
-const create = async <T extends KubeObject>(
-  source: Source<T>,
-  world: World,
-  object: KubeObject & { spec: object },
-  taken: Diagnosis,
-  signal: AbortSignal,
-): Promise<Refusal | undefined> => {
-  const creation = await createOwned(source, world, object, signal)
-  return creation.kind === 'taken' ? { error: creation.error, why: taken } : undefined
+const settle = <T>(creation: Creation<T>, taken: Diagnosis, toFound: (object: T) => Found): Executed | undefined => {
+  if (creation.kind === 'exists') return { found: toFound(creation.object) }
+  return creation.kind === 'taken' ? { refusal: { error: creation.error, why: taken } } : undefined
 }
