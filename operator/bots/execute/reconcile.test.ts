@@ -21,13 +21,22 @@ type TestInput = {
   readonly cached?: Pod[]
   readonly present?: Pod
   readonly hidden?: Pod[]
+  readonly mayRepair?: boolean
   readonly live?: World
 }
 
 const notFound = new KubeError({ status: 404, reason: 'NotFound', message: 'not found' })
 
 /** Reconciles a bot deployment at a server that has this pod already and this World. */
-const reconcileAt = async ({ bots, gone = false, cached = [], present, hidden = [], live = active() }: TestInput) => {
+const reconcileAt = async ({
+  bots,
+  gone = false,
+  cached = [],
+  present,
+  hidden = [],
+  mayRepair = true,
+  live = active(),
+}: TestInput) => {
   const clock = createFakeClock(startMs)
   const deleted: string[] = []
   const repaired: string[] = []
@@ -55,6 +64,7 @@ const reconcileAt = async ({ bots, gone = false, cached = [], present, hidden = 
         list: async () => ({ items: hidden }),
         patch: async ({ name }: { name: string }) => {
           repaired.push(name)
+          if (!mayRepair) throw new KubeError({ status: 403, reason: 'Forbidden', message: 'no' })
           return present ?? aBot(0)
         },
         delete: async ({ name }: { name: string }) => void deleted.push(name),
@@ -91,14 +101,17 @@ test('a bot without its labels gets them back instead of a second one', async ()
   expect([deleted, repaired, shown]).toEqual([[], ['bot-1-0'], 'done False/AsExpected'])
 })
 
-test('a bot without its labels does not outlive the end of its deployment', async () => {
-  const bot = aBot(0, { metadata: { labels: { [labels.run]: runA } } })
-  const foreign = aBot(1, { metadata: { labels: {}, ownerReferences: [] } })
-  const { status } = startedIn(runA)
-  const bots = someBots(0, { status: { ...status, phase: 'Running', replicas: 1 } })
-  const { deleted, repaired } = await reconcileAt({ bots, hidden: [bot, foreign] })
-  expect([repaired, deleted]).toEqual([['bot-1-0'], ['bot-1-0']])
-})
+test.each([true, false])(
+  'a bot without its labels does not outlive the end of its deployment, repaired or not: %s',
+  async (mayRepair) => {
+    const bot = aBot(0, { metadata: { labels: { [labels.run]: runA } } })
+    const foreign = aBot(1, { metadata: { labels: {}, ownerReferences: [] } })
+    const { status } = startedIn(runA)
+    const bots = someBots(0, { status: { ...status, phase: 'Running', replicas: 1 } })
+    const { deleted, repaired } = await reconcileAt({ bots, hidden: [bot, foreign], mayRepair })
+    expect([repaired, deleted]).toEqual([['bot-1-0'], ['bot-1-0']])
+  },
+)
 
 test("a pod of another owner with a bot's name is reported as PodNameTaken and retried", async () => {
   const foreign = aBot(0, { metadata: { ownerReferences: [] } })

@@ -197,7 +197,9 @@ type Execution = {
   readonly why?: Diagnosis | undefined
 }
 
-/** Puts labels back first, so that the cache shows what follows; then deletes, to make room in a quota. A name that is taken does not stop the creation of other bots. */
+/**
+ * Puts labels back first, so that the cache shows what follows; a failure does not keep bots from stopping. Then deletes, to make room in
+ * a quota. A name that is taken does not stop the creation of other bots. */
 const executeSteps = async (
   deps: BotDeps,
   input: PlanInput,
@@ -226,10 +228,11 @@ const executeSteps = async (
     if (creation.kind === 'exists') found.push(pickCachedFields(creation.object))
     if (creation.kind === 'created') done.created += 1
   }
+  const notRepaired = await runInBatches(repairs, { max: maxParallel, mayContinue }, repair)
   const failed =
-    (await runInBatches(repairs, { max: maxParallel, mayContinue }, repair)) ??
     (await runInBatches(deletions, { first: maxParallel, max: maxParallel, mayContinue }, remove)) ??
-    (await runInBatches(creations, { max: maxParallel, mayContinue }, create))
+    (await runInBatches(creations, { max: maxParallel, mayContinue }, create)) ??
+    notRepaired
   if (failed !== undefined) {
     const why = isRefusal(failed.error) ? explainRefusal(failed.error, 'bots') : undefined
     return { done, found, error: failed.error, why }

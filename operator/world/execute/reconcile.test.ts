@@ -26,6 +26,7 @@ import { reconcileWorld, type WorldDeps } from './reconcile.ts'
 
 const conflict = new KubeError({ status: 409, reason: 'Conflict', message: 'the object has been modified' })
 const alreadyExists = new KubeError({ status: 409, reason: 'AlreadyExists', message: 'pods "w" already exists' })
+const forbidden = new KubeError({ status: 403, reason: 'Forbidden', message: 'pods "w" is forbidden' })
 const notFound = new KubeError({ status: 404, reason: 'NotFound', message: 'not found' })
 
 /** Reconciles a World and its pod as the caches have them, at an API server that has `live`; returns its writes. */
@@ -33,7 +34,11 @@ const reconcileAt = async (
   live: World | undefined,
   cached: World | undefined,
   pod: Pod | undefined,
-  { deletedUids = [], hidden }: { deletedUids?: readonly string[]; hidden?: Pod } = {},
+  {
+    deletedUids = [],
+    hidden,
+    mayRepair = true,
+  }: { deletedUids?: readonly string[]; hidden?: Pod; mayRepair?: boolean } = {},
 ) => {
   const clock = createFakeClock(startMs + 1_000)
   const writes: string[] = []
@@ -66,7 +71,7 @@ const reconcileAt = async (
         create: () => Promise.reject(alreadyExists),
         patch: async (_: object, { metadata }: { metadata: object }) => {
           writes.push(JSON.stringify(metadata))
-          return hidden
+          return mayRepair ? hidden : Promise.reject(forbidden)
         },
         delete: async (_: object, { uid }: { uid: string }) => void writes.push(`delete ${uid}`),
       },
@@ -139,6 +144,11 @@ describe('a pod without the labels of the caches', () => {
   test('is found at the end of its run, gets its labels back, and is deleted', async () => {
     const { writes } = await reconcileAt(stop, stop, undefined, { hidden })
     expect(writes).toEqual(['read', 'status', repair, 'delete pod-uid'])
+  })
+
+  test('is deleted even if its labels cannot be put back', async () => {
+    const { result, writes } = await reconcileAt(stop, stop, undefined, { hidden, mayRepair: false })
+    expect([result, writes]).toEqual(['Forbidden', ['read', 'status', repair, 'delete pod-uid']])
   })
 
   test('is found before another one is created, and gets its labels back', async () => {

@@ -241,22 +241,25 @@ const logReconcile = (deps: WorldDeps, world: World, { steps, status, detail }: 
   )
 }
 
+/** Executes the steps up to the first that is refused. A refused repair does not keep a server from stopping. */
 const executeSteps = async (
   deps: TurnDeps,
   input: PlanInput,
   steps: readonly Step[],
   signal: AbortSignal,
 ): Promise<Executed> => {
+  let refusal: Refusal | undefined
   for (const step of steps) {
     try {
       const result = await execute(deps, input, step, signal)
       if (result !== undefined) return result
     } catch (error) {
       if (!isRefusal(error)) throw error
-      return { refusal: { error, why: explainRefusal(error, step.verb.endsWith('Service') ? 'service' : 'server') } }
+      refusal ??= { error, why: explainRefusal(error, step.verb.endsWith('Service') ? 'service' : 'server') }
+      if (!step.verb.startsWith('repair')) break
     }
   }
-  return {}
+  return withDefined({ refusal })
 }
 
 /** The result of steps: the first that was refused, or the first whose object exists already. */
