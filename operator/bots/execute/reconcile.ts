@@ -198,8 +198,9 @@ type Execution = {
 }
 
 /**
- * Puts labels back first, so that the cache shows what follows; a failure does not keep bots from stopping. Then deletes, to make room in
- * a quota. A name that is taken does not stop the creation of other bots. */
+ * Puts labels back first, so that the cache shows what follows; a failure does not keep bots from stopping. Then deletes, to make
+ * room in a quota. A name that is taken does not stop the creation of other bots.
+ */
 const executeSteps = async (
   deps: BotDeps,
   input: PlanInput,
