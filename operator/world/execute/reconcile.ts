@@ -8,7 +8,6 @@ import {
   deleteExact,
   ignoreError,
   patchExact,
-  readIfPresent,
   requireCurrent,
 } from '#operator/lifecycle/execute/objects.ts'
 import { deleteOwnerlessPod, requireOwnerGone, selectOwnerlessPods } from '#operator/lifecycle/execute/ownerlessPods.ts'
@@ -31,13 +30,13 @@ import type { Log } from '#shared/log.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { World, WorldStatus } from '#shared/resources/world.ts'
 import { inSpan, type Tracing } from '#shared/tracing/tracing.ts'
-import { findDoubts } from '../absence.ts'
 import { worldEvents } from '../events.ts'
 import { plan } from '../plan.ts'
 import { buildPod } from '../pod.ts'
 import { buildService, serviceNameTaken } from '../service.ts'
 import type { WorldSettings } from '../settings.ts'
 import { isPodDeletion, type Plan, type PlanInput, type Step } from '../step.ts'
+import { type Found, readHidden } from './hidden.ts'
 import type { QueuePoll } from './queuePoll.ts'
 import { traceWorld, type WorldTrace } from './trace.ts'
 
@@ -65,9 +64,6 @@ type TurnDeps = WorldDeps & { readonly trace: WorldTrace }
 /** A step that the API server refused. */
 type Refusal = { readonly error: unknown; readonly why: Diagnosis }
 
-/** Objects that the API server has and the caches do not show. */
-type Found = { readonly pod?: Pod | undefined; readonly service?: Service | undefined }
-
 /**
  * Reconciles the World of that key (`namespace/name`): observes it, plans, executes the steps and writes the status once,
  * if it differs: before the steps if they delete a pod, otherwise after them. A refused step is written to the status
@@ -93,7 +89,7 @@ const reconcileObserved = async (
 ): Promise<Result> => {
   const { world, nowMs } = input
   const planned = plan(input)
-  const hidden = await readDoubted(deps, input, planned, signal)
+  const hidden = await readHidden(deps, input, planned, signal)
   if (hidden !== undefined) return reconcileFound(deps, key, hidden, signal)
   await keepTails(deps, input, planned)
   const isRecorded = planned.steps.some(isPodDeletion) && (await recordFirst(deps, world, planned.status, signal))
@@ -128,22 +124,6 @@ const reconcileObserved = async (
 const reconcileFound = async (deps: TurnDeps, key: string, found: Found, signal: AbortSignal): Promise<Result> => {
   const input = await observe(deps, key, signal, found)
   return input && reconcileObserved(deps, key, input, signal)
-}
-
-/** Reads the objects whose absence the plan must confirm. Returns those that exist; undefined if none does. */
-const readDoubted = async (
-  { pods, services }: WorldDeps,
-  input: PlanInput,
-  planned: Plan,
-  signal: AbortSignal,
-): Promise<Found | undefined> => {
-  const { name, namespace } = input.world.metadata
-  const ref = withDefined({ name, namespace })
-  const doubts = findDoubts(input, planned)
-  const pod = doubts.pod ? await readIfPresent(pods.client, ref, signal) : undefined
-  const service = doubts.service ? await readIfPresent(services.client, ref, signal) : undefined
-  if (pod === undefined && service === undefined) return undefined
-  return { pod: pod === undefined ? input.pod : pickCachedFields(pod), service: service ?? input.service }
 }
 
 /**
