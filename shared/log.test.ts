@@ -20,6 +20,32 @@ test('logs a failed query with its text and cause, but without its parameters', 
   }
 })
 
+test('logs the missing rights of a namespace once a minute, with their number', () => {
+  const lines: string[] = []
+  let nowMs = 0
+  const destination = { write: (line: string) => void lines.push(line) }
+  const log = createLog({ name: 'test', level: 'info', destination, monotonic: () => nowMs })
+  const refused = (verb: string, namespace: string) =>
+    new Error(
+      `pods "a" is forbidden: User "o" cannot ${verb} resource "pods" in API group "" in the namespace "${namespace}"`,
+    )
+  for (let at = 0; at < 500; at += 1) {
+    log.warn({ key: at, err: refused(at % 2 === 0 ? 'create' : 'delete', 'home') }, 'it failed')
+    log.child({ controller: 'c' }).info({ why: refused('get', 'other').message }, 'it failed')
+  }
+  nowMs = 60_000
+  log.warn({ err: refused('create', 'home') }, 'it failed')
+  log.warn({ err: new Error('pods "a" is forbidden: exceeded quota') }, 'it failed')
+  log.info({}, 'it works')
+  expect(lines.map((line) => JSON.parse(line)).map(({ namespace, count, msg }) => [namespace, count, msg])).toEqual([
+    ['home', 1, 'it failed'],
+    ['other', 1, 'it failed'],
+    ['home', 500, 'it failed'],
+    [undefined, undefined, 'it failed'],
+    [undefined, undefined, 'it works'],
+  ])
+})
+
 test('writes every line to standard output in order, whether the process exits, throws or returns', () => {
   const loggedNumbers = (ends: string, count: number): number[] => {
     const program = `

@@ -1,4 +1,7 @@
 import { type DestinationStream, pino, stdSerializers } from 'pino'
+import { systemClock } from './clock.ts'
+import { isRecord } from './kube/errors.ts'
+import { createMissingRights } from './missingRights.ts'
 
 /** The part of pino's interface that the product uses: fields, then a short message. */
 export type Log = {
@@ -14,14 +17,16 @@ export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
 /**
  * Creates a JSON log with one object per line, on standard output unless `destination` is given. Times are ISO 8601.
- * Fields whose names denote credentials are redacted.
+ * Fields whose names denote credentials are redacted. Missing rights in a namespace give one line a minute, with their number.
  */
 export const createLog = (options: {
   name: string
   level: (typeof logLevels)[number]
   destination?: DestinationStream
-}): Log =>
-  pino(
+  monotonic?: () => number
+}): Log => {
+  const readMissingRight = createMissingRights(options.monotonic ?? systemClock.monotonic)
+  return pino(
     {
       name: options.name,
       level: options.level,
@@ -29,6 +34,13 @@ export const createLog = (options: {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: describeError },
+      hooks: {
+        logMethod([fields, ...texts], method) {
+          const missing = isRecord(fields) ? readMissingRight(fields) : undefined
+          if (missing === null) return
+          method.apply(this, [missing === undefined ? fields : { ...(fields as object), ...missing }, ...texts])
+        },
+      },
       redact: {
         paths: ['authorization', 'apiKey', 'keyString', 'rootApiKey', 'headers["x-api-key"]', 'headers.authorization'],
         censor: '[redacted]',
@@ -36,6 +48,7 @@ export const createLog = (options: {
     },
     options.destination ?? standardOutput(),
   )
+}
 
 /** Text beyond this length is written at once. */
 const maxBuffered = 64 * 1024

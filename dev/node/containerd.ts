@@ -170,6 +170,7 @@ const startKubelet = async (
     evictionHard: {},
     imageGCHighThresholdPercent: 100,
     maxPods: 250,
+    podPidsLimit: 1_024,
     // Kubelets that share the usual folder remove each other's logs.
     podLogsDir: join(dir, 'pod-logs'),
     // Nothing of the node needs the iptables chains of the kubelet, and the kubelet would leave them behind.

@@ -8,6 +8,7 @@ import {
   botDeploymentSpecSchema,
 } from '#shared/resources/botDeployment.ts'
 import { labels } from '#shared/resources/group.ts'
+import { podSelectors } from '#shared/resources/selectors.ts'
 import { type World, type WorldStatus, worldSpecSchema } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
 import { plan } from './plan.ts'
@@ -94,7 +95,7 @@ export const aBot = (
     name: botName('bot-1', index),
     namespace,
     uid: `pod-${index}`,
-    labels: { [labels.botDeployment]: 'bot-1', [labels.run]: changes.run ?? runA },
+    labels: { ...podSelectors.bots, [labels.botDeployment]: 'bot-1', [labels.run]: changes.run ?? runA },
     annotations: {
       'orrery.dev/world-address': `${changes.host ?? '10.0.0.7'}:7777`,
       'orrery.dev/restarts': String(changes.restarts ?? 0),

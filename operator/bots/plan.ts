@@ -14,6 +14,7 @@ import { permitOf } from './granted.ts'
 import { shareOf } from './limit.ts'
 import { type ActiveWorld, isNameInUse, observePods, observeWorld } from './observe.ts'
 import { outcomeOf, type Review } from './outcome.ts'
+import { repairSteps } from './repair.ts'
 import { type Ends, endRun, openIndexes, parseEnds, recordEnds } from './run.ts'
 import { planWith } from './status.ts'
 import { limitSteps, type Plan, type PlanInput, type Step } from './step.ts'
@@ -22,8 +23,8 @@ import { limitSteps, type Plan, type PlanInput, type Step } from './step.ts'
  * Plans one reconcile of a BotDeployment. The cases are tried from top to bottom, and the first that applies returns the
  * plan.
  *
+ *   paused          annotation orrery.dev/paused, not closed     change nothing
  *   closed          the organization was deleted                 stop all bots
- *   paused          the annotation orrery.dev/paused is set      change nothing
  *   deleted         the resource has a deletionTimestamp         stop all bots
  *   worldNotActive  the world has no Active run                  stop all bots; wait for a run
  *   newRun          the bots are not in the world's run yet      record the run, stop the bots of older runs
@@ -34,14 +35,19 @@ import { limitSteps, type Plan, type PlanInput, type Step } from './step.ts'
  * State is recorded before any action that depends on it, so a crash loses nothing: the run before its first bot is created,
  * and the end of a bot before its pod is deleted.
  */
-export const plan = (input: PlanInput): Plan =>
-  limitSteps(planFirst([closed, paused, deleted, worldNotActive, worldActive], input))
+export const plan = (input: PlanInput): Plan => limitSteps(paused(input) ?? repairFirst(input))
+
+/** Plans bots that are not paused. Labels are put back first, so that the cache shows what the later steps change. */
+const repairFirst = (input: PlanInput): Plan => {
+  const planned = planFirst([closed, deleted, worldNotActive, worldActive], input)
+  return { ...planned, steps: [...repairSteps(input), ...planned.steps] }
+}
 
 const closed: Case<PlanInput, Plan> = (input) =>
   input.policy.isClosed ? (deleted(input) ?? planClosed(input)) : undefined
 
-const paused: Case<PlanInput, Plan> = ({ bots, nowMs }) => {
-  if (!isPaused(bots)) return undefined
+const paused: Case<PlanInput, Plan> = ({ bots, policy, nowMs }) => {
+  if (!isPaused(bots) || policy.isClosed) return undefined
   const status: BotDeploymentStatus = { ...bots.status, phase: bots.status?.phase ?? 'Pending' }
   return { steps: [], status: pausedStatus(status, nowMs) }
 }

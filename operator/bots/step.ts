@@ -1,4 +1,5 @@
 import type { PlanOf } from '#operator/lifecycle/plan.ts'
+import type { LabelPatch } from '#operator/pods/labels.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import type { DeletePod } from '#operator/pods/termination.ts'
 import type { BotDeployment, BotDeploymentStatus } from '#shared/resources/botDeployment.ts'
@@ -8,7 +9,11 @@ import type { Bot } from './pod.ts'
 import type { BotSettings } from './settings.ts'
 
 /** A write to the cluster. The executor decides nothing. */
-export type Step = { readonly verb: 'createPod'; readonly bot: Bot } | DeletePod
+export type Step =
+  | { readonly verb: 'createPod'; readonly bot: Bot }
+  | DeletePod
+  /** Puts back the labels by which the product selects the pod. */
+  | { readonly verb: 'repairPod'; readonly pod: Pod; readonly patch: LabelPatch }
 
 /** The result of planning a BotDeployment. */
 export type Plan = PlanOf<Step, BotDeploymentStatus>
@@ -27,19 +32,19 @@ export type PlanInput = {
   readonly nowMs: number
 }
 
-/** The maximum number of creations, and of deletions, in one plan. The next plan continues. */
+/** The maximum number of creations, of deletions and of repairs in one plan. The next plan continues. */
 export const maxBurst = 500
 /** The delay before the next plan, in which the cache receives the deletions. */
 export const burstPauseMs = 200
 
 /** Returns the plan with at most `maxBurst` steps of each kind. */
 export const limitSteps = (plan: Plan): Plan => {
-  const deletions = plan.steps.filter(({ verb }) => verb === 'deletePod')
-  const creations = plan.steps.filter(({ verb }) => verb === 'createPod')
-  if (deletions.length <= maxBurst && creations.length <= maxBurst) return plan
+  const verbs = ['repairPod', 'deletePod', 'createPod'] as const
+  const steps = verbs.flatMap((wanted) => plan.steps.filter(({ verb }) => verb === wanted).slice(0, maxBurst))
+  if (steps.length === plan.steps.length) return plan
   return {
     ...plan,
-    steps: [...deletions.slice(0, maxBurst), ...creations.slice(0, maxBurst)],
+    steps,
     requeueAfterMs: Math.min(burstPauseMs, plan.requeueAfterMs ?? burstPauseMs),
   }
 }

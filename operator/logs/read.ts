@@ -1,7 +1,7 @@
 import { KubeError } from '#shared/kube/errors.ts'
 import type { Transport } from '#shared/kube/transport.ts'
 import type { LogRefusal } from '#shared/logs/reasons.ts'
-import { maxFollowMs, maxLogBytes } from '#shared/logs/reasons.ts'
+import { limitBytes, maxFollowMs, maxLogBytes } from '#shared/logs/reasons.ts'
 import type { LogTicket } from '#shared/logs/ticket.ts'
 import type { LogTarget } from './target.ts'
 
@@ -56,12 +56,10 @@ export const openLog = async (
   } catch (error) {
     throw new LogError(reasonOf(error), error)
   }
-  return transport.bytes({
-    path,
-    query: queryOf(target, options),
-    signal,
-    timeoutMs: options.follow ? maxFollowMs : readMs,
-  })
+  const query = queryOf(target, options)
+  return options.follow
+    ? transport.bytes({ path, query, signal, timeoutMs: maxFollowMs })
+    : limitBytes(transport.bytes({ path, query, signal, timeoutMs: readMs }), maxLogBytes)
 }
 
 /** The API server answers 400 for a container that has not started, and 404 for a pod that is gone. */

@@ -3,7 +3,7 @@ import type { Pod } from '#operator/pods/pod.ts'
 import { systemClock } from '#shared/clock.ts'
 import { KubeError } from '#shared/kube/errors.ts'
 import { openStream, startScriptedServer } from '#shared/kube/testing/scriptedServer.ts'
-import { createTransport } from '#shared/kube/transport.ts'
+import { type BytesRequest, createTransport } from '#shared/kube/transport.ts'
 import { createLog } from '#shared/log.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { expectWithin } from '#test/support/timing.ts'
@@ -11,12 +11,12 @@ import { createTails } from './tails.ts'
 
 const log = createLog({ name: 'test', level: 'silent' })
 const podOf = (uid: string): Pod => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'w', namespace: 'a', uid } })
-const start = (chunks: () => AsyncIterable<Buffer>) => {
+const start = (chunks: (request: BytesRequest) => AsyncIterable<Buffer>) => {
   const clock = createFakeClock()
   let reads = 0
-  const bytes = (): AsyncIterable<Buffer> => {
+  const bytes = (request: BytesRequest): AsyncIterable<Buffer> => {
     reads += 1
-    return chunks()
+    return chunks(request)
   }
   return { clock, tails: createTails({ transport: { bytes }, clock, log }), reads: () => reads }
 }
@@ -67,14 +67,38 @@ test('at most 128 tails are in memory; the oldest is dropped first', async () =>
   ])
 })
 
-test('a tail keeps 64 KiB in memory, whatever the size of the log and of its chunks', async () => {
-  const { tails } = start(async function* () {
-    for (let at = 0; at < 8; at += 1) yield Buffer.alloc(8 * 1024 * 1024, at)
+test.each([
+  ['all lines are long', 4_000, 64 * 1024],
+  ['the last ones are short', 100, 128 * 101],
+])('a log of long lines is read again with fewer of them, so that its end is kept: %s', async (_, last, size) => {
+  const log = Array.from({ length: 3_000 }, (_, at) => `${String(at).padStart(at < 2_872 ? 4_000 : last)}\n`)
+  const { tails, reads } = start(async function* ({ query }) {
+    const end = Buffer.from(log.slice(-Number(query.tailLines)).join(''))
+    yield end.subarray(0, Number(query.limitBytes))
+  })
+  await tails.keep(podOf('p'), 'server')
+  expect(tails.get('p')?.toString()).toBe(log.join('').slice(-size))
+  expect(reads()).toBe(2)
+})
+
+test('a log without an end is read up to 1 MiB, three times at most, and 64 KiB of it are in memory', async () => {
+  let bytes = 0
+  let ended = 0
+  const { tails, reads } = start(async function* () {
+    try {
+      for (;;) {
+        bytes += 100_000
+        yield Buffer.alloc(100_000, 'x')
+      }
+    } finally {
+      ended += 1
+    }
   })
   await tails.keep(podOf('p'), 'server')
   const kept = tails.get('p')
   // A view of a larger buffer would keep all of it.
-  expect([kept?.length, kept?.buffer.byteLength, kept?.at(0)]).toEqual([64 * 1024, 64 * 1024, 7])
+  expect([kept?.length, kept?.buffer.byteLength]).toEqual([64 * 1024, 64 * 1024])
+  expect([reads(), ended, bytes]).toEqual([3, 3, 3 * 1_100_000])
 })
 
 test('a node that stays silent in the middle of a log delays the deletion by 2 s', async () => {

@@ -2,7 +2,7 @@ import type { Pod, PodRole } from '#operator/pods/pod.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { Transport } from '#shared/kube/transport.ts'
 import type { Log } from '#shared/log.ts'
-import { maxTailBytes, tailKeptMs } from '#shared/logs/reasons.ts'
+import { limitBytes, maxTailBytes, tailKeptMs } from '#shared/logs/reasons.ts'
 import { logPathOf } from './read.ts'
 
 /** The limit for reading the end of a log: the deletion of the pod waits for it. */
@@ -11,8 +11,13 @@ const readMs = 2_000
 const maxReads = 8
 /** The maximum number of tails in memory, 8 MiB in all. The oldest one is dropped first. */
 const maxTails = 128
-/** Lines to read from the end. Lines of less than 32 bytes on average give less than 64 KiB. */
-const tailLines = 2_048
+/**
+ * The numbers of lines that are read from the end, one after the other, until they are within `maxReadBytes`. With either number,
+ * lines of 32 bytes or more on average, or of those that were too much for the number before, give 64 KiB.
+ */
+const lineCounts = [2_048, 128, 8]
+/** The maximum size of one read. Lines may have any length. */
+const maxReadBytes = 16 * maxTailBytes
 
 /** The ends of the logs of pods that are about to be deleted. */
 export type Tails = {
@@ -65,17 +70,19 @@ export const createTails = ({
 
 /** Reads the last lines and returns the last 64 KiB of them. Holds about twice as much at most. */
 const readEnd = async (transport: Pick<Transport, 'bytes'>, pod: Pod, role: PodRole): Promise<Buffer> => {
-  const reading = new AbortController()
+  const request = { path: logPathOf({ pod, role }), signal: AbortSignal.timeout(readMs), timeoutMs: readMs }
   let end = Buffer.alloc(0)
-  const request = {
-    path: logPathOf({ pod, role }),
-    query: { container: role, tailLines: String(tailLines) },
-    signal: reading.signal,
-    timeoutMs: readMs,
+  for (const lines of lineCounts) {
+    const query = { container: role, tailLines: String(lines), limitBytes: String(maxReadBytes) }
+    let bytes = 0
+    end = Buffer.alloc(0)
+    for await (const chunk of limitBytes(transport.bytes({ ...request, query }), maxReadBytes)) {
+      bytes += chunk.length
+      end = Buffer.concat([end, chunk.subarray(-maxTailBytes)])
+      if (end.length > maxTailBytes) end = Buffer.from(end.subarray(-maxTailBytes))
+    }
+    if (bytes < maxReadBytes) return end
   }
-  for await (const chunk of transport.bytes(request)) {
-    end = Buffer.concat([end, chunk.subarray(-maxTailBytes)])
-    if (end.length > maxTailBytes) end = Buffer.from(end.subarray(-maxTailBytes))
-  }
+  // The last lines are longer than the limit, so this is a part of them.
   return end
 }

@@ -5,7 +5,7 @@ const owner = { apiVersion: 'orrery.dev/v1alpha1', kind: 'World', name: 'a', uid
 const metadata = {
   name: 'a',
   uid: 'u',
-  labels: { 'orrery.dev/run': 'r' },
+  labels: { 'orrery.dev/run': 'r', 'app.kubernetes.io/component': 'world' },
   annotations: { 'orrery.dev/run-digest': 'd' },
   ownerReferences: [owner],
   finalizers: ['f'],

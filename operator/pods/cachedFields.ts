@@ -1,5 +1,5 @@
 import type { KubeObject, ObjectMeta } from '#shared/kube/objects.ts'
-import { apiGroup } from '#shared/resources/group.ts'
+import { apiGroup, labels } from '#shared/resources/group.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 type WholePod = KubeObject & { readonly spec?: object; readonly status?: object }
@@ -24,7 +24,7 @@ const pickOwn = (from: object, map: 'labels' | 'annotations'): Fields => {
   return {
     [map]: pick(
       entries,
-      Object.keys(entries).filter((key) => key.startsWith(`${apiGroup}/`)),
+      Object.keys(entries).filter((key) => key.startsWith(`${apiGroup}/`) || key === labels.component),
     ),
   }
 }

@@ -1,13 +1,25 @@
-import type { Diagnosis } from '#operator/pods/diagnosis.ts'
+import { findCondition } from '#operator/lifecycle/events.ts'
+import { type Diagnosis, podNameTaken } from '#operator/pods/diagnosis.ts'
+import type { Pod } from '#operator/pods/pod.ts'
+import type { Service } from '#operator/pods/service.ts'
 import { explainBlockedEnd, nextChangeMs } from '#operator/pods/termination.ts'
+import { hasEnded } from '#shared/domain/phases.ts'
+import { controllerOf } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import { apiFinalizer } from '#shared/resources/group.ts'
 import { observeServer, serverDeletionSteps } from './observe.ts'
+import { serviceNameTaken } from './service.ts'
 import type { PlanInput, Step } from './step.ts'
 
 /** The end of a world's server. */
 export type Drain =
-  | { readonly isDone: true; readonly steps: readonly []; readonly message: '' }
+  | {
+      readonly isDone: true
+      readonly steps: readonly []
+      readonly message: string
+      /** An object of another owner that has the name of the world's pod or Service. */
+      readonly trouble?: Diagnosis
+    }
   | {
       readonly isDone: false
       readonly steps: readonly Step[]
@@ -22,7 +34,10 @@ export type Drain =
 /** Plans the end of the world's server, whichever run it belongs to. A stranger's pod is not changed. */
 export const drainServer = (input: PlanInput, runId: string | undefined): Drain => {
   const server = observeServer(input, runId)
-  if (server.kind === 'none' || server.kind === 'stranger') return { isDone: true, steps: [], message: '' }
+  if (server.kind === 'none' || server.kind === 'stranger') {
+    const taken = explainTakenName(input)
+    return { isDone: true, steps: [], message: taken?.message ?? '', ...withDefined({ trouble: taken }) }
+  }
   const trouble = explainBlockedEnd(server, input.nowMs)
   return {
     isDone: false,
@@ -31,6 +46,23 @@ export const drainServer = (input: PlanInput, runId: string | undefined): Drain 
     deployment: server.node.kind === 'unreachable' ? 'Unknown' : 'Stopping',
     ...withDefined({ trouble, requeueAfterMs: nextChangeMs(server, input.nowMs) }),
   }
+}
+
+/**
+ * Returns which object of another owner has the name of the world's pod or Service. Usually only the read at the end of a run shows
+ * it, so the status names it until the next run.
+ */
+const explainTakenName = ({ world, pod, service }: PlanInput): Diagnosis | undefined => {
+  const { metadata, status } = world
+  const isForeign = (object: Pod | Service | undefined): boolean =>
+    object !== undefined && controllerOf(object)?.uid !== metadata.uid
+  if (isForeign(pod)) return podNameTaken(metadata.name, 'server')
+  if (isForeign(service)) return serviceNameTaken(metadata.name)
+  if (status?.deployment === undefined || !hasEnded(status.deployment)) return undefined
+  const recorded = findCondition(status, 'Degraded')
+  return [podNameTaken(metadata.name, 'server'), serviceNameTaken(metadata.name)].find(
+    ({ reason }) => reason === recorded?.reason,
+  )
 }
 
 const knownFinalizers = [apiFinalizer, 'foregroundDeletion', 'orphan']

@@ -14,10 +14,10 @@ import type { Plan, PlanInput } from './step.ts'
 /** Plans a World with a deletionTimestamp: its server drains, and the status shows when no server is left. */
 export const planDeleted = (input: PlanInput): Plan => {
   const { world, nowMs } = input
-  const last = observeRun(input)
+  const drain = drainServer(input, undefined)
+  const last = lastRun(input, drain)
   const run = last && endRun(last, 'Stopped', 'The world is being deleted.', nowMs)
-  const drain = drainServer(input, run?.id)
-  const trouble = drain.isDone ? undefined : drain.trouble
+  const { trouble } = drain
   const planned = planWith(
     input,
     {
@@ -46,14 +46,17 @@ type StopCause = { readonly reason: string; readonly message: string }
 /** Plans a World that is stopped. The phase is Stopped at once, while the server drains. */
 export const planStopped = (input: PlanInput, cause?: StopCause): Plan => {
   const drain = drainServer(input, undefined)
-  // Record the deployment of a run only after the previous run's server is gone.
-  const run = (drain.isDone ? unrecordedRun(input) : undefined) ?? observeRun(input)
+  const run = lastRun(input, drain)
   if (run !== undefined) {
     return planEnded(input, stopRun(run, cause?.message ?? '', input.nowMs), withDefined({ cause }))
   }
   const steps = [...drain.steps, ...serviceDeletionSteps(input)]
   return planWith(input, { phase: 'Inactive', ...(cause ?? { reason: 'NeverStarted', message: '' }) }, { steps })
 }
+
+/** Returns the last run. The deployment of a new one is recorded only after the previous run's server is gone. */
+const lastRun = (input: PlanInput, drain: Drain): WorldRun | undefined =>
+  (drain.isDone ? unrecordedRun(input) : undefined) ?? observeRun(input)
 
 /**
  * Returns the run of the spec if it is not recorded yet, so that a run that was stopped before its pod has a deployment. In the
@@ -85,7 +88,7 @@ export const planEnded = (
     message: joinSentences(message, drain.message),
     reason,
     progressing: !drain.isDone,
-    trouble: isError ? { ...failure, ...(detail && { detail }) } : drain.isDone ? undefined : drain.trouble,
+    trouble: isError ? { ...failure, ...(detail && { detail }) } : drain.trouble,
   } as const
   if (world.spec.transient && leftMs <= 0 && drain.isDone) return planTransientDeletion(input, outcome)
   const steps = [...drain.steps, ...serviceDeletionSteps(input)]

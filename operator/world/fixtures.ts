@@ -4,7 +4,6 @@ import type { Pod } from '#operator/pods/pod.ts'
 import type { Service } from '#operator/pods/service.ts'
 import { at, commonSettings, controllerReference, namespace, runA, runB, startMs } from '#operator/testing/fixtures.ts'
 import { withDefined } from '#shared/optional.ts'
-import { labels } from '#shared/resources/group.ts'
 import { podSelectors } from '#shared/resources/selectors.ts'
 import {
   type GrantedRun,
@@ -90,7 +89,7 @@ export const aPod = (changes: { run?: string; uid?: string; metadata?: object; s
     name: 'wld-00000000000000000000000001',
     namespace,
     uid: changes.uid ?? 'pod-uid',
-    labels: { [labels.run]: changes.run ?? runA },
+    labels: { ...podSelectors.serverOf('wld-00000000000000000000000001', changes.run ?? runA) },
     ownerReferences: [controllerReference('World', 'wld-00000000000000000000000001', 'world-uid')],
     ...changes.metadata,
   },
@@ -105,10 +104,10 @@ export const podOfRun = (run: WorldRun, uid = 'pod-uid'): Pod => {
 }
 
 /** The pod that a plan creates. */
-export const podOf = ({ steps }: Plan): Pod => {
+export const podOf = ({ steps }: Plan, uid?: string): Pod => {
   const [step] = steps.filter((each) => each.verb === 'createPod')
   if (step === undefined) throw new Error('The plan creates no pod.')
-  return podOfRun(step.run)
+  return podOfRun(step.run, uid)
 }
 
 type PodStatus = NonNullable<Pod['status']>

@@ -35,7 +35,7 @@ export const planNotGranted = (input: PlanInput): Plan => {
       message: joinSentences(explainMissingGrant(world, policy), drain.message),
       reason: waitingForApi,
       progressing: true,
-      trouble: drain.isDone ? undefined : drain.trouble,
+      trouble: drain.trouble,
     },
     {
       steps: [...drain.steps, ...serviceDeletionSteps(input)],

@@ -100,7 +100,7 @@ describe('a start', () => {
   })
 
   test('after an unrecorded run keeps the recorded run before that as the previous deployment', () => {
-    const pod = podOf(planFor(aWorld({ ...running, runId: runB })))
+    const pod = podOf(planFor(aWorld({ ...running, runId: runB })), 'pod-of-b')
     const again = { ...active(), spec: { ...active().spec, runId: 'run-0000000000000000000000000c' } }
     const recorded = planFor(again, pod)
     expect(verbs(recorded)).toEqual([])

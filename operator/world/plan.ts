@@ -13,6 +13,7 @@ import { explainForbidden } from './forbidden.ts'
 import { planNotGranted } from './notGranted.ts'
 import { observeRun, observeServer } from './observe.ts'
 import { isBuiltFrom } from './pod.ts'
+import { repairSteps } from './repair.ts'
 import { endRun, findWantedRun, maxFailureLength } from './run.ts'
 import { planServer, startingDiagnosis, startingOutcome } from './server.ts'
 import { planNetwork } from './service.ts'
@@ -20,7 +21,8 @@ import { planWith, recordRunFirst } from './status.ts'
 import type { Plan, PlanInput } from './step.ts'
 
 /**
- * Plans one reconcile of a World. The cases are tried from top to bottom, and the first that applies returns the plan.
+ * Plans one reconcile of a World. The cases are tried from top to bottom, and the first that applies returns the plan. Unless
+ * paused, changed labels of the world's own objects are put back too.
  *
  *   paused        annotation orrery.dev/paused, not closed     change nothing
  *   deleted       the World has a deletionTimestamp            end the run, stop the server
@@ -36,7 +38,13 @@ import type { Plan, PlanInput } from './step.ts'
  * State is recorded before any action that depends on it, so a crash loses nothing. A run has its id in the spec or the
  * status before its first pod is created. A run, a failure or an end is in the status before its pod is deleted.
  */
-export const plan = (input: PlanInput): Plan => planFirst([paused, deleted, closed, stopped, running], input)
+export const plan = (input: PlanInput): Plan => paused(input) ?? repairFirst(input)
+
+/** Plans a World that is not paused. Labels are put back first, so that the caches show what the later steps change. */
+const repairFirst = (input: PlanInput): Plan => {
+  const planned = planFirst([deleted, closed, stopped, running], input)
+  return { ...planned, steps: [...repairSteps(input), ...planned.steps] }
+}
 
 const paused: Case<PlanInput, Plan> = ({ world, policy, nowMs }) =>
   isPaused(world) && !policy.isClosed

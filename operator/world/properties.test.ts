@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { type Pod, runIdOf } from '#operator/pods/pod.ts'
 import { at, exitStatus, runB, startMs } from '#operator/testing/fixtures.ts'
-import { isPaused } from '#shared/resources/group.ts'
+import { hasEnded } from '#shared/domain/phases.ts'
+import { isPaused, labels } from '#shared/resources/group.ts'
 import type { World, WorldRun, WorldStatus } from '#shared/resources/world.ts'
 import { fc } from '#test/support/fastCheck.ts'
+import { findDoubts } from './absence.ts'
 import {
   aGrant,
   aNode,
@@ -80,25 +82,54 @@ const events = {
     ...cluster,
     service: service && { ...service, spec: { ...service.spec, selector: { a: 'b' } } },
   }),
+  // A pod that no status shows is known by its run alone.
+  losesTheLabelsOfItsPod: onPod((pod) => ({
+    ...pod,
+    metadata: { ...pod.metadata, labels: { [labels.run]: runIdOf(pod) ?? '' } },
+  })),
+  losesTheLabelsOfItsService: ({ service, ...cluster }) => ({
+    ...cluster,
+    service: service && { ...service, metadata: { ...service.metadata, labels: {} } },
+  }),
   waitsBriefly: (cluster) => ({ ...cluster, nowMs: cluster.nowMs + 3_000 }),
   waits: (cluster) => ({ ...cluster, nowMs: cluster.nowMs + 61_000 }),
 } satisfies Record<string, Event>
 const aPolicy = fc.constantFrom({}, tenant)
 const anEvent = fc.constantFrom(...(Object.keys(events) as (keyof typeof events)[]))
 
-const look = (cluster: Cluster, world: World) =>
-  plan({
-    ...cluster,
-    world,
-    settings,
-    newRunId: () => runB,
-    node: cluster.pod ? cluster.node : undefined,
+/** Plans with what the caches show, and again with what the plan reads or finds because its name is taken. */
+const look = (cluster: Cluster, world: World) => {
+  const planWith = ({ pod, service }: Pick<Cluster, 'pod' | 'service'>) =>
+    plan({ ...cluster, world, settings, newRunId: () => runB, pod, service, node: pod ? cluster.node : undefined })
+  const isShown = (object: Cluster['pod'] | Cluster['service']) => object?.metadata.labels?.[labels.world] !== undefined
+  const shown = {
+    pod: isShown(cluster.pod) ? cluster.pod : undefined,
+    service: isShown(cluster.service) ? cluster.service : undefined,
+  }
+  const planned = planWith(shown)
+  const doubts = findDoubts({ world, ...shown }, planned)
+  const isTaken = (verb: string) => planned.steps.some((step) => step.verb === verb)
+  return planWith({
+    pod: doubts.pod || isTaken('createPod') ? cluster.pod : shown.pod,
+    service: doubts.service || isTaken('createService') ? cluster.service : shown.service,
   })
+}
 
 const aNewPod = ({ made, nowMs }: Cluster, run: WorldRun): Pod => {
   const pod = podOfRun(run, `pod-${made}`)
   return { ...pod, metadata: { ...pod.metadata, creationTimestamp: at(nowMs) } }
 }
+
+/** Applies a JSON merge patch (RFC 7396). */
+const applyPatch = <T extends object>(to: T, patch: object): T =>
+  Object.fromEntries(
+    Object.entries({ ...to, ...patch })
+      .filter(([, value]) => value !== null)
+      .map(([key, value]) => {
+        const isMap = key in patch && typeof value === 'object'
+        return [key, isMap ? applyPatch(to[key as keyof T] ?? {}, value) : value]
+      }),
+  ) as T
 
 const execute = (cluster: Cluster, world: World, step: Step): Cluster => {
   switch (step.verb) {
@@ -118,7 +149,9 @@ const execute = (cluster: Cluster, world: World, step: Step): Cluster => {
     case 'deleteService':
       return { ...cluster, service: undefined }
     case 'repairService':
-      return { ...cluster, service: { ...step.service, spec: { ...step.service.spec, selector: step.selector } } }
+      return { ...cluster, service: applyPatch(step.service, step.patch) }
+    case 'repairPod':
+      return { ...cluster, pod: applyPatch(step.pod, step.patch) }
     case 'deleteWorld':
       expect(world.spec.transient).toBe(true)
       return { ...cluster, world: undefined }
@@ -216,18 +249,19 @@ describe('after any sequence of events', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(anEvent, fc.constantFrom(skipsReconcile, executesAndCrashes)), { maxLength: 20 }),
+        fc.constantFrom('Default' as const, 'ClusterIP' as const),
         aPolicy,
-        (sequence, policy) => {
-          let cluster = settle(aCluster('Default', policy))
+        (sequence, strategy, policy) => {
+          let cluster = settle(aCluster(strategy, policy))
           for (const [name, after] of sequence) cluster = after(events[name](cluster))
           cluster = settle(cluster)
-          const { world, pod } = cluster
+          const { world, pod, service } = cluster
           if (world === undefined) return
           const { phase, deployment, run } = world.status ?? {}
           if (world.spec.state === 'Stopped') expect(phase).toBe('Stopped')
           if (phase === 'Active') expect(run?.readyAt).toBeDefined()
           if (deployment?.status === 'Running') expect(pod?.metadata.uid).toBe(deployment.externalId)
-          if (deployment?.status === 'Stopped' || deployment?.status === 'Error') expect(pod).toBeUndefined()
+          if (deployment && hasEnded(deployment)) expect([pod, service]).toEqual([undefined, undefined])
         },
       ),
       { numRuns: 1_000 },

@@ -125,7 +125,7 @@ describe('the service of a world', () => {
     const service = aService('ClusterIP', { spec: { selector } })
     const planned = planFor(active(asking('ClusterIP')), server, startMs, runB, { service })
     expect(planned.steps).toEqual([
-      { verb: 'repairService', service, selector: { 'app.kubernetes.io/component': 'world', ...selector } },
+      { verb: 'repairService', service, patch: { spec: { selector: { 'app.kubernetes.io/component': 'world' } } } },
     ])
     expect(planned.status).toMatchObject({ phase: 'Active', address: { host: '10.96.0.5' } })
     expect(conditionOf(planned.status, 'Ready')).toBe('True/ServerReady')

@@ -1,10 +1,11 @@
-import { isDeepStrictEqual } from 'node:util'
 import { type Diagnosis, pendingDiagnosis, seriousDiagnosis } from '#operator/pods/diagnosis.ts'
+import { patchMap } from '#operator/pods/labels.ts'
 import { nodeAddress } from '#operator/pods/node.ts'
 import { ownedMetadata, runIdOf } from '#operator/pods/pod.ts'
 import type { Service } from '#operator/pods/service.ts'
 import { gamePort } from '#shared/domain/ports.ts'
 import { controllerOf } from '#shared/kube/objects.ts'
+import { labels } from '#shared/resources/group.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 import { type PodLabels, podSelectors } from '#shared/resources/selectors.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
@@ -67,16 +68,21 @@ export const planNetwork = (input: PlanInput, run: WorldRun): Network => {
     const holder = finalizers === '' ? '' : ` Finalizer ${finalizers} holds it.`
     return { steps: [], missing: addressPending(`${previousService}${holder}`) }
   }
-  if (runIdOf(service) !== run.id || service.spec?.type !== run.strategy) {
+  if (!isServiceOf(service, run.id) || service.spec?.type !== run.strategy) {
     return { steps: serviceDeletionSteps(input), missing: addressPending(previousService) }
   }
-  const selector = selectorOf(world, run)
-  const steps: Step[] = isDeepStrictEqual(service.spec.selector, selector)
-    ? []
-    : [{ verb: 'repairService', service, selector }]
+  const present = service.spec.selector ?? {}
+  const others = Object.fromEntries(Object.keys(present).map((key) => [key, undefined]))
+  const selector = patchMap(present, { ...others, ...selectorOf(world, run) })
+  const steps: Step[] =
+    selector === undefined ? [] : [{ verb: 'repairService', service, patch: { spec: { selector } } }]
   const address = addressOf(input, service)
   return 'host' in address ? { steps, address } : { steps, missing: address }
 }
+
+/** Reports whether a Service is of that run by its label or its selector. One of them may have been changed. */
+export const isServiceOf = (service: Service, runId: string): boolean =>
+  [runIdOf(service), service.spec?.selector?.[labels.run]].includes(runId)
 
 const addressPending = (message: string): Diagnosis => pendingDiagnosis('AddressPending', message)
 const previousService = 'Waiting for the deletion of the service of the previous run.'

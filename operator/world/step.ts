@@ -1,10 +1,10 @@
 import type { PlanOf } from '#operator/lifecycle/plan.ts'
+import type { LabelPatch, MapPatch } from '#operator/pods/labels.ts'
 import type { Node } from '#operator/pods/node.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import type { Service } from '#operator/pods/service.ts'
 import type { DeletePod } from '#operator/pods/termination.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
-import type { PodLabels } from '#shared/resources/selectors.ts'
 import type { World, WorldQueue, WorldRun, WorldStatus } from '#shared/resources/world.ts'
 import type { WorldSettings } from './settings.ts'
 
@@ -16,8 +16,14 @@ export type Step =
   | { readonly verb: 'forceDeletePod'; readonly pod: Pod }
   | { readonly verb: 'createService'; readonly run: WorldRun }
   | { readonly verb: 'deleteService'; readonly service: Service }
-  /** For a Service that selects other pods than the server of the run. Its address and ports stay. */
-  | { readonly verb: 'repairService'; readonly service: Service; readonly selector: PodLabels }
+  /** Puts back the labels by which the product selects the pod. */
+  | { readonly verb: 'repairPod'; readonly pod: Pod; readonly patch: LabelPatch }
+  /** Puts back the labels of a Service, or its selector. Its address and ports stay. */
+  | {
+      readonly verb: 'repairService'
+      readonly service: Service
+      readonly patch: LabelPatch | { readonly spec: { readonly selector: MapPatch } }
+    }
   | { readonly verb: 'deleteWorld' }
 
 /** Reports whether the step deletes a pod. */

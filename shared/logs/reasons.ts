@@ -23,5 +23,15 @@ export const maxFollowMs = 15 * 60_000
 export const maxLogBytes = 4 * 1024 * 1024
 export const maxTailBytes = 64 * 1024
 
+/** Yields at most `maxBytes`, and then ends the source. */
+export async function* limitBytes(chunks: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
+  let left = maxBytes
+  for await (const chunk of chunks) {
+    yield chunk.subarray(0, left)
+    left -= chunk.length
+    if (left <= 0) return
+  }
+}
+
 /** The time for which the operator keeps a tail, and within which the API can fetch it. */
 export const tailKeptMs = 10 * 60_000

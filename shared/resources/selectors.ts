@@ -18,6 +18,9 @@ export const podSelectors = {
   process: (process: 'api' | 'operator'): PodLabels => ({ [labels.name]: `orrery-${process}` }),
 }
 
+/** The selector of the pods that the cache of bots lacks, as text of a list request. */
+export const notBotsSelector = `!${labels.botDeployment}`
+
 /** The selectors of the operator's caches, as text of a list request. A pod is in at most one cache. */
 export const cacheSelectors = {
   servers: `${labels.world},!${labels.botDeployment}`,

@@ -143,6 +143,8 @@ const useWorlds = async (): Promise<void> => {
   const selector = JSON.stringify({ spec: { selector: { changed: 'yes' } } })
   cluster.kubectl('-n', namespace, 'patch', 'service', deleted, '--type=merge', '-p', selector)
   await isRequested('operator', 'patch services')
+  cluster.kubectl('-n', namespace, 'label', 'pod', deleted, 'orrery.dev/world-')
+  await isRequested('operator', 'patch pods')
   await tenant.rest.call('PATCH', `/api/worlds/${expiring}/`, { runtime: { durationMinutes: 0.01 } })
   await tenant.rest.call('DELETE', `/api/worlds/${deleted}/`)
   for (const id of [expiring, deleted]) await cluster.world(namespace, id).isGone()

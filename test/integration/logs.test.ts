@@ -5,6 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openPki } from '#dev/kubernetes/pki.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import { createIdSource } from '#shared/ids.ts'
+import { maxLogBytes } from '#shared/logs/reasons.ts'
+import { withDefined } from '#shared/optional.ts'
 import { aCluster } from '#test/support/cluster.ts'
 import { aKey, aToken } from '#test/support/keys.ts'
 import { followLog, requestLog, startLogServer } from '#test/support/logServer.ts'
@@ -31,8 +33,8 @@ let api: ApiProcess
 let replica: ApiProcess
 let tenant: Tenant
 
-const aLogServer = async (host: string): Promise<number> => {
-  const server = await startLogServer({ pkiDir: join(dir, 'pki'), host, key, servers })
+const aLogServer = async (host: string, line?: string): Promise<number> => {
+  const server = await startLogServer({ pkiDir: join(dir, 'pki'), host, key, servers, ...withDefined({ line }) })
   logServers.push(server)
   return server.port
 }
@@ -129,6 +131,13 @@ describe('the TLS of the log server', () => {
     const own = await anApi(await aLogServer('localhost'), { ORRERY_OPERATOR_CA_FILE: file })
     expect((await readAt(own)).status).toBe(503)
   })
+})
+
+test('a log whose line is longer than the limit ends at 4 MiB', async () => {
+  const port = await aLogServer('localhost', 'x'.repeat(maxLogBytes + 100_000))
+  const own = await anApi(port, { ORRERY_OPERATOR_CA_FILE: caFile })
+  const answer = await requestLog(own.url, { scope: tenant.scope, world: await aRunningWorld() })
+  expect((await answer.text()).length).toBe(maxLogBytes)
 })
 
 test('a HEAD of a log checks rights, input and existence, and opens no stream', async () => {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { createClient } from '#shared/kube/client.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
+import type { KubeObject } from '#shared/kube/objects.ts'
 import { createTransport } from '#shared/kube/transport.ts'
 import { groupVersion, worldResource } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
@@ -411,6 +412,21 @@ test('everything in a namespace that is deleted while no API runs is there again
   await eventually('all are there', async () => keptObjects().length === kept.length && securityVersion() === 'v1.30')
   expect(keptObjects()).toEqual(kept)
   expect(version()).toBe(pushed)
+})
+
+test.each([
+  ['networkpolicy', 'default-deny'],
+  ['resourcequota', 'orrery'],
+  ['limitrange', 'orrery'],
+  ['rolebinding', 'orrery-operator-tenant'],
+  ['serviceaccount', 'orrery-pods'],
+])('a label that is removed from the %s %s is put back, although the cache selects by it', async (...object) => {
+  const label = 'app.kubernetes.io/managed-by'
+  const read = () => JSON.parse(cluster.kubectl('-n', namespace, 'get', ...object, '-o', 'json')) as KubeObject
+  const { uid } = read().metadata
+  cluster.kubectl('-n', namespace, 'label', ...object, `${label}-`)
+  await eventually('the label is back', async () => read().metadata.labels?.[label] === 'orrery-api')
+  expect(read().metadata.uid).toBe(uid)
 })
 
 test('an edited network policy is restored', async () => {

@@ -50,6 +50,7 @@ export const createFaultProxy = async (options: {
   const upstream = readUpstream(options.kubeconfig)
   const writes: Write[] = []
   const requested = new Set<string>()
+  const reads: string[] = []
   const counts = new Map<string, number>()
   const sockets = new Set<TLSSocket>()
   let trigger: Trigger | undefined
@@ -68,6 +69,7 @@ export const createFaultProxy = async (options: {
     const target = parsePath(request.url ?? '/')
     requested.add(`${verbOf(request, target)} ${resourceOf(target)}`)
     if (request.method === 'GET' || target.resource === 'leases') {
+      reads.push([verbOf(request, target), resourceOf(target), target.namespace, target.name].join(' '))
       return pass(upstream, request, response, scoped(request, target, options.labelSelector))
     }
     const body = await readAll(request)
@@ -128,6 +130,8 @@ export const createFaultProxy = async (options: {
     /** Returns all writes so far, including refused ones. */
     writes: (namespace?: string): readonly Write[] =>
       namespace === undefined ? writes : writes.filter((write) => write.namespace === namespace),
+    /** Returns all reads so far, as `verb resource namespace name`, those of leases included. */
+    reads: (): readonly string[] => reads,
     /** Returns the verb and the resource, with its subresource, of each request so far, as roles name them. */
     requested: (): ReadonlySet<string> => requested,
     /** Holds back writes of a resource until the returned function is called. */

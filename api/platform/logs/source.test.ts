@@ -5,11 +5,12 @@ import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '#shared/clock.ts'
 import { createLog } from '#shared/log.ts'
-import { logRefusals } from '#shared/logs/reasons.ts'
+import { logRefusals, maxLogBytes, maxTailBytes } from '#shared/logs/reasons.ts'
 import type { LogTicket } from '#shared/logs/ticket.ts'
+import { withDefined } from '#shared/optional.ts'
 import { countLogResults, observeLogSlots } from './metrics.ts'
 import { createLogSlots } from './slots.ts'
-import { createLogSource } from './source.ts'
+import { createLogSource, type LogResult } from './source.ts'
 
 const ticket: LogTicket = {
   source: 'pod',
@@ -21,6 +22,7 @@ const ticket: LogTicket = {
   podUid: 'p',
   follow: false,
 }
+const log = createLog({ name: 'test', level: 'silent' })
 let answer: { status: number; body: string }
 const server = createServer((request, response) => {
   request.resume()
@@ -35,13 +37,28 @@ afterAll(() => {
   server.close()
 })
 
+test.each([
+  ['a tail', { source: 'tail' as const }, maxTailBytes],
+  ['a log that is not followed', {}, maxLogBytes],
+])('%s is read up to its limit, however much the operator sends', async (_, more, maxBytes) => {
+  answer = { status: 200, body: 'x'.repeat(maxBytes + 100_000) }
+  const source = sourceAt(portOf())
+  const opened = await source.open({ ...ticket, ...more }, new AbortController().signal)
+  const chunks = 'chunks' in opened ? await Array.fromAsync(opened.chunks) : []
+  expect(Buffer.concat(chunks)).toHaveLength(maxBytes)
+  await source.close()
+})
+
+const sourceAt = (port: number, onResult?: (result: LogResult) => void) =>
+  createLogSource(
+    { url: `http://127.0.0.1:${port}`, caFile: undefined, key: 'k'.repeat(32), audience: 'default' },
+    { clock: systemClock, log, ...withDefined({ onResult }) },
+  )
+
 /** Opens a log once and returns the results that the metric has counted. */
 const countedAfter = async (port: number): Promise<Record<string, number>> => {
   const registry = new Registry()
-  const source = createLogSource(
-    { url: `http://127.0.0.1:${port}`, caFile: undefined, key: 'k'.repeat(32), audience: 'default' },
-    { clock: systemClock, log: createLog({ name: 'test', level: 'silent' }), onResult: countLogResults(registry) },
-  )
+  const source = sourceAt(port, countLogResults(registry))
   await source.open(ticket, new AbortController().signal).catch(() => undefined)
   await source.close()
   const { values = [] } = (await registry.getSingleMetric('orrery_logs_opened_total')?.get()) ?? {}

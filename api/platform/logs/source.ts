@@ -7,7 +7,7 @@ import { createPool } from '#shared/kube/agents.ts'
 import { readText } from '#shared/kube/body.ts'
 import { createCredentials } from '#shared/kube/credentials.ts'
 import type { Log } from '#shared/log.ts'
-import { type LogRefusal, logPath, logRefusals } from '#shared/logs/reasons.ts'
+import { type LogRefusal, limitBytes, logPath, logRefusals, maxLogBytes, maxTailBytes } from '#shared/logs/reasons.ts'
 import { type LogTicket, signTicket } from '#shared/logs/ticket.ts'
 import { withDefined } from '#shared/optional.ts'
 import { within } from '#shared/peers.ts'
@@ -28,7 +28,7 @@ export type OpenedLog = { readonly chunks: AsyncIterable<Buffer> } | { readonly 
 /** The logs of the pods of one cluster, read through its operator. */
 export type LogSource = {
   /**
-   * Opens a log. The signal ends it. Throws a 501 if no operator is configured, a 503 if none answers, and a 503 if the node
+   * Opens a log. The signal ends it. A tail has at most 64 KiB, and a log that is not followed at most 4 MiB. Throws a 501 if no operator is configured, a 503 if none answers, and a 503 if the node
    * of the pod does not answer.
    */
   open(ticket: LogTicket, signal: AbortSignal): Promise<OpenedLog>
@@ -106,12 +106,12 @@ const createConfiguredSource = (
     else log.error({ origin, why }, "the operator's log server is not trusted")
     return why === undefined ? 'NoAnswer' : 'NotTrusted'
   }
-  const tryReplica = async (address: string, token: string, signal: AbortSignal): Promise<Tried> => {
+  const tryReplica = async (address: string, token: string, maxBytes: number, signal: AbortSignal): Promise<Tried> => {
     const origin = `${protocol}//${isIP(address) === 6 ? `[${address}]` : address}${port && `:${port}`}`
     return within({ clock, timeoutMs: answerMs, signal }, async (limit): Promise<Tried> => {
       // The log itself is under the caller's signal alone.
       const answer = await ask(origin, token, AbortSignal.any([signal, limit]))
-      if (answer.statusCode === 200) return { chunks: answer.body }
+      if (answer.statusCode === 200) return { chunks: limitBytes(answer.body, maxBytes) }
       const reason = await readRefusal(answer)
       if (reason === undefined)
         log.error({ origin, status: answer.statusCode }, 'the operator refused a ticket for a log')
@@ -123,7 +123,7 @@ const createConfiguredSource = (
       const token = await signTicket(ticket, { key, audience, nowMs: clock.now() })
       let failure: LogFailure = 'NoAnswer'
       for (const address of await addressesOf(host, log)) {
-        const tried = await tryReplica(address, token, signal)
+        const tried = await tryReplica(address, token, maxBytesOf(ticket), signal)
         if ('chunks' in tried) {
           onResult('Opened')
           return tried
@@ -138,6 +138,10 @@ const createConfiguredSource = (
     close: () => pool.destroy(),
   }
 }
+
+/** Returns the maximum size of a log. One that is followed is limited by its rate and its duration. */
+const maxBytesOf = ({ source, follow }: LogTicket): number =>
+  source === 'tail' ? maxTailBytes : follow ? Number.POSITIVE_INFINITY : maxLogBytes
 
 /** Returns the addresses of the operator's replicas: those of a headless Service, or one. */
 const addressesOf = async (host: string, log: Log): Promise<string[]> => {

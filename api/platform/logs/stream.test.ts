@@ -93,6 +93,20 @@ test('a log that breaks off ends the event stream with its reason', async () => 
   expect(await read()).toBe('event: end\ndata: {"reason":"Interrupted"}\n\n')
 })
 
+test('the rate counts what is sent, so that empty lines as events are not faster', async () => {
+  const { clock, log, read } = start(eventEncoding())
+  log.write('\n\n\n')
+  const sent = read()
+  let arrived = false
+  void sent.then(() => {
+    arrived = true
+  })
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(arrived).toBe(false)
+  clock.advance(400)
+  expect(await sent).toHaveLength(24)
+})
+
 test('after the burst no more bytes are sent than the rate allows', async () => {
   const { clock, log, read } = start()
   log.write('x'.repeat(20))

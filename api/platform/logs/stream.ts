@@ -53,7 +53,7 @@ export const streamLog = (
         if (stopped.signal.aborted) return
         if (done === true) return end('End')
         const bytes = encoding.encode(value)
-        await pace(value.length, stopped.signal)
+        await pace(bytes.length, stopped.signal)
         if (stopped.signal.aborted) return
         if (bytes.length > 0) return controller.enqueue(bytes)
       }

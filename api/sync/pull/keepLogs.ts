@@ -5,7 +5,7 @@ import type { LogSource } from '#api/platform/logs/source.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
-import { maxTailBytes, tailKeptMs } from '#shared/logs/reasons.ts'
+import { tailKeptMs } from '#shared/logs/reasons.ts'
 import type { LogTicket } from '#shared/logs/ticket.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
 
@@ -98,21 +98,10 @@ const fetchAndKeep = async (
     try {
       const opened = await logs().open(ticket, signal)
       if ('refusal' in opened) return
-      const content = await readAll(opened.chunks)
+      const content = Buffer.concat(await Array.fromAsync(opened.chunks))
       return await keepLog(db, { ...owner, content, now: new Date(clock.now()) })
     } catch (error) {
       if (at === waitsMs.length - 1) throw error
     }
   }
-}
-
-const readAll = async (chunks: AsyncIterable<Buffer>): Promise<Buffer> => {
-  const parts: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of chunks) {
-    bytes += chunk.length
-    if (bytes > maxTailBytes) throw new Error(`The end of the log is larger than ${maxTailBytes} bytes.`)
-    parts.push(chunk)
-  }
-  return Buffer.concat(parts)
 }

@@ -12,7 +12,7 @@ import { haveBotsEnded } from '#shared/domain/phases.ts'
 import type { Client } from '#shared/kube/client.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
 import type { KubeMetrics } from '#shared/kube/metrics.ts'
-import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
+import { controllerOf, type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import type { Backoff, Priority } from '#shared/kube/queue.ts'
 import { createReflector, type Reflector } from '#shared/kube/reflector.ts'
 import { createTextSharing } from '#shared/kube/texts.ts'
@@ -61,7 +61,7 @@ export const createBotController = (options: {
     client: options.pods,
     labelSelector: cacheSelectors.bots,
     keep: (pod: Pod) => shareTexts(pickCachedFields(pod)),
-    indexers: { bots: (pod) => [deploymentKeyOf(pod)] },
+    indexers: { bots: deploymentKeysOf },
   })
   const deps = {
     bots: { client: options.bots, cache: bots },
@@ -104,15 +104,20 @@ export const createBotController = (options: {
       controller.enqueue(objectKey(each), { priority: 'low' })
     }
   })
-  pods.onChange(({ object, initial }) =>
-    controller.enqueue(deploymentKeyOf(object), initial ? { priority: 'low' } : { afterMs: coalesceMs }),
-  )
+  pods.onChange(({ object, initial }) => {
+    for (const key of deploymentKeysOf(object)) {
+      controller.enqueue(key, initial ? { priority: 'low' } : { afterMs: coalesceMs })
+    }
+  })
   return { ...controller, pods }
 }
 
-/** Returns the key of the bot deployment in a pod's label. */
-const deploymentKeyOf = ({ metadata }: Pod): string =>
-  objectKey({ namespace: metadata.namespace, name: metadata.labels?.[labels.botDeployment] ?? '' })
+/** Returns the keys of the bot deployments in a pod's label and owner. They differ if the label was changed. */
+const deploymentKeysOf = (pod: Pod): string[] => {
+  const { namespace, labels: marks } = pod.metadata
+  const names = new Set([marks?.[labels.botDeployment], controllerOf(pod)?.name])
+  return [...names].flatMap((name) => (name === undefined ? [] : [objectKey({ namespace, name })]))
+}
 
 /** Returns a digest of the fields that other writers change, and of those that decide the shares of bot deployments. */
 const deploymentDigest = ({ metadata, status }: BotDeployment): string => {

@@ -30,7 +30,7 @@ const anOperator = (clock: FakeClock, start: BotDeployment) => {
     },
     pods: {
       cache: { store: { byIndex: () => [], get: () => undefined }, waitForVersion: async () => undefined },
-      client: { create: async () => ({ metadata: { name: 'made' } }) },
+      client: { create: async () => ({ metadata: { name: 'made' } }), list: async () => ({ items: [] }) },
     },
     worlds: { cache: { store: { get: () => active() } } },
     namespaces: { cache: { store: { get: () => ({ metadata: { name: 'n' } }) } } },

@@ -6,7 +6,7 @@ import { KubeError } from '#shared/kube/errors.ts'
 import { silentLog } from '#shared/kube/log.ts'
 import { objectKey } from '#shared/kube/objects.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
-import { botDeploymentResource, worldResource } from '#shared/resources/group.ts'
+import { botDeploymentResource, labels, worldResource } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import { noTracing } from '#shared/tracing/tracing.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
@@ -20,15 +20,26 @@ type TestInput = {
   readonly gone?: boolean
   readonly cached?: Pod[]
   readonly present?: Pod
+  readonly hidden?: Pod[]
+  readonly mayRepair?: boolean
   readonly live?: World
 }
 
 const notFound = new KubeError({ status: 404, reason: 'NotFound', message: 'not found' })
 
 /** Reconciles a bot deployment at a server that has this pod already and this World. */
-const reconcileAt = async ({ bots, gone = false, cached = [], present, live = active() }: TestInput) => {
+const reconcileAt = async ({
+  bots,
+  gone = false,
+  cached = [],
+  present,
+  hidden = [],
+  mayRepair = true,
+  live = active(),
+}: TestInput) => {
   const clock = createFakeClock(startMs)
   const deleted: string[] = []
+  const repaired: string[] = []
   let written: BotDeployment['status']
   const deps = {
     bots: {
@@ -50,6 +61,12 @@ const reconcileAt = async ({ bots, gone = false, cached = [], present, live = ac
       client: {
         create: () => Promise.reject(alreadyExists),
         get: async () => present,
+        list: async () => ({ items: hidden }),
+        patch: async ({ name }: { name: string }) => {
+          repaired.push(name)
+          if (!mayRepair) throw new KubeError({ status: 403, reason: 'Forbidden', message: 'no' })
+          return present ?? aBot(0)
+        },
         delete: async ({ name }: { name: string }) => void deleted.push(name),
       },
     },
@@ -70,13 +87,31 @@ const reconcileAt = async ({ bots, gone = false, cached = [], present, live = ac
     () => 'retried',
   )
   const degraded = written?.conditions?.find(({ type }) => type === 'Degraded')
-  return { deleted, shown: `${result} ${degraded?.status}/${degraded?.reason}` }
+  return { deleted, repaired, shown: `${result} ${degraded?.status}/${degraded?.reason}` }
 }
 
 test("a bot's own pod that the cache does not show yet is not reported as PodNameTaken", async () => {
   const { shown } = await reconcileAt({ bots: someBots(1, startedIn(runA)), present: aBot(0) })
   expect(shown).toBe('done False/AsExpected')
 })
+
+test('a bot without its labels gets them back instead of a second one', async () => {
+  const present = aBot(0, { metadata: { labels: { [labels.run]: runA } } })
+  const { deleted, repaired, shown } = await reconcileAt({ bots: someBots(1, startedIn(runA)), present })
+  expect([deleted, repaired, shown]).toEqual([[], ['bot-1-0'], 'done False/AsExpected'])
+})
+
+test.each([true, false])(
+  'a bot without its labels does not outlive the end of its deployment, repaired or not: %s',
+  async (mayRepair) => {
+    const bot = aBot(0, { metadata: { labels: { [labels.run]: runA } } })
+    const foreign = aBot(1, { metadata: { labels: {}, ownerReferences: [] } })
+    const { status } = startedIn(runA)
+    const bots = someBots(0, { status: { ...status, phase: 'Running', replicas: 1 } })
+    const { deleted, repaired } = await reconcileAt({ bots, hidden: [bot, foreign], mayRepair })
+    expect([repaired, deleted]).toEqual([['bot-1-0'], ['bot-1-0']])
+  },
+)
 
 test("a pod of another owner with a bot's name is reported as PodNameTaken and retried", async () => {
   const foreign = aBot(0, { metadata: { ownerReferences: [] } })

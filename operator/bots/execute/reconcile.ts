@@ -1,5 +1,5 @@
 import { refusedStatus } from '#operator/lifecycle/conditions.ts'
-import { createOwned, deleteExact, requireCurrent } from '#operator/lifecycle/execute/objects.ts'
+import { createOwned, deleteExact, patchExact, requireCurrent } from '#operator/lifecycle/execute/objects.ts'
 import { deleteOwnerlessPod, requireOwnerGone, selectOwnerlessPods } from '#operator/lifecycle/execute/ownerlessPods.ts'
 import { findPolicy } from '#operator/lifecycle/execute/policy.ts'
 import { type Source, writeStatus } from '#operator/lifecycle/execute/status.ts'
@@ -7,17 +7,20 @@ import { startReconcileSpan } from '#operator/lifecycle/execute/trace.ts'
 import { joinSentences } from '#operator/lifecycle/message.ts'
 import { explainRefusal, isRefusal } from '#operator/lifecycle/refusal.ts'
 import type { RunClock } from '#operator/lifecycle/runClock.ts'
+import { pickCachedFields } from '#operator/pods/cachedFields.ts'
 import { type Diagnosis, podNameTaken } from '#operator/pods/diagnosis.ts'
 import { type Pod, runIdOf } from '#operator/pods/pod.ts'
 import type { DeletePod } from '#operator/pods/termination.ts'
 import type { Result } from '#shared/kube/controller.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
-import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
+import { controllerOf, type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import type { Log } from '#shared/log.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { BotDeployment, BotDeploymentStatus } from '#shared/resources/botDeployment.ts'
+import { notBotsSelector } from '#shared/resources/selectors.ts'
 import type { World } from '#shared/resources/world.ts'
 import { inSpan, type Tracing } from '#shared/tracing/tracing.ts'
+import { isAbsenceDoubted } from '../absence.ts'
 import { botEvents } from '../events.ts'
 import { plan } from '../plan.ts'
 import { type Bot, botName, buildBotPod } from '../pod.ts'
@@ -72,23 +75,49 @@ const reconcileObserved = async (
   key: string,
   input: PlanInput,
   signal: AbortSignal,
+  isRead = false,
 ): Promise<Result> => {
   const { bots } = input
   const planned = plan(input)
+  const hidden = !isRead && isAbsenceDoubted(input, planned) ? await readHidden(deps, input, signal) : []
+  if (hidden.length > 0) return reconcileFound(deps, key, hidden, signal)
   if (deletesOtherRun(input, planned.steps)) {
     const ref = withDefined({ namespace: bots.metadata.namespace, name: bots.spec.worldName })
     await requireCurrent(deps.worlds.client, ref, input.world, signal)
   }
-  const { done, error, why } = await executeSteps(deps, input, planned.steps, signal)
+  const { done, found, error, why } = await executeSteps(deps, input, planned.steps, signal)
   if (error !== undefined && why === undefined) throw error
+  if (error === undefined && found.length > 0) return reconcileFound(deps, key, [...input.pods, ...found], signal)
   const status = why === undefined ? planned.status : refusedBotStatus(input, planned.status, why)
   const detail = why === undefined ? planned.detail : why.detail
   const isWritten = await writeStatus(deps.bots, bots, status, signal)
-  if (isWritten || done.created + done.deleted > 0) logReconcile(deps, key, done, status, detail)
+  const count = done.created + done.deleted + done.repaired
+  if (isWritten || count > 0) logReconcile(deps, key, done, status, detail)
   if (isWritten) for (const event of botEvents(bots, status, detail)) deps.events.record(bots, event)
   if (error !== undefined) throw error
-  const left = planned.steps.length - done.created - done.deleted
-  return withDefined({ requeueAfterMs: left > 0 ? burstPauseMs : planned.requeueAfterMs })
+  return withDefined({ requeueAfterMs: count < planned.steps.length ? burstPauseMs : planned.requeueAfterMs })
+}
+
+/** Reconciles again with pods that the cache does not show. The names of these are in use then, so this ends. */
+const reconcileFound = async (
+  deps: BotDeps,
+  key: string,
+  found: readonly Pod[],
+  signal: AbortSignal,
+): Promise<Result> => {
+  const input = await observe(deps, key, signal)
+  if (input === undefined) return undefined
+  const shown = new Set(input.pods.map(({ metadata }) => metadata.name))
+  const hidden = found.filter(({ metadata }) => !shown.has(metadata.name))
+  return reconcileObserved(deps, key, { ...input, pods: [...input.pods, ...hidden] }, signal, true)
+}
+
+/** Reads the bots of the deployment that the cache does not show. */
+const readHidden = async ({ pods }: BotDeps, { bots }: PlanInput, signal: AbortSignal): Promise<Pod[]> => {
+  const { namespace, uid } = bots.metadata
+  const selection = withDefined({ namespace, labelSelector: notBotsSelector })
+  const { items } = await pods.client.list({ ...selection, keep: pickCachedFields, signal })
+  return items.filter((pod) => controllerOf(pod)?.uid === uid)
 }
 
 /** Deletes the pods of a deleted BotDeployment. */
@@ -147,7 +176,7 @@ const observe = async (deps: BotDeps, key: string, signal: AbortSignal): Promise
   }
 }
 
-type Done = { created: number; deleted: number }
+type Done = { created: number; deleted: number; repaired: number }
 
 const logReconcile = (
   deps: BotDeps,
@@ -161,24 +190,35 @@ const logReconcile = (
 
 type Execution = {
   readonly done: Done
+  /** Pods that the cache does not show, and whose names were to be used. */
+  readonly found: readonly Pod[]
   readonly error?: unknown
   /** The diagnosis for the status; undefined for an error that is only retried. */
   readonly why?: Diagnosis | undefined
 }
 
-/** Deletes first, to make room in a quota. A name that is taken does not stop the creation of other bots. */
+/**
+ * Puts labels back first, so that the cache shows what follows; a failure does not keep bots from stopping. Then deletes, to make
+ * room in a quota. A name that is taken does not stop the creation of other bots.
+ */
 const executeSteps = async (
   deps: BotDeps,
   input: PlanInput,
   steps: readonly Step[],
   signal: AbortSignal,
 ): Promise<Execution> => {
+  const repairs = steps.flatMap((step) => (step.verb === 'repairPod' ? [step] : []))
   const deletions = steps.flatMap((step) => (step.verb === 'deletePod' ? [step] : []))
   const creations = steps.flatMap((step) => (step.verb === 'createPod' ? [step.bot] : []))
-  const done = { created: 0, deleted: 0 }
+  const done = { created: 0, deleted: 0, repaired: 0 }
+  const found: Pod[] = []
   const endsMs = deps.monotonic() + turnMs
   const mayContinue = (): boolean => deps.monotonic() < endsMs
   const taken: { index: number; error: unknown }[] = []
+  const repair = async ({ pod, patch }: (typeof repairs)[number]): Promise<void> => {
+    await patchExact(deps.pods, pod, patch, signal)
+    done.repaired += 1
+  }
   const remove = async ({ pod, graceSeconds }: DeletePod): Promise<void> => {
     await deleteExact(deps.pods, pod, { ...withDefined({ gracePeriodSeconds: graceSeconds }), signal })
     done.deleted += 1
@@ -186,20 +226,22 @@ const executeSteps = async (
   const create = async (bot: Bot): Promise<void> => {
     const creation = await createOwned(deps.pods, input.bots, buildPod(input, bot), signal)
     if (creation.kind === 'taken') taken.push({ index: bot.index, error: creation.error })
-    // A pod that exists already is reviewed by the next reconcile, once the cache shows it.
+    if (creation.kind === 'exists') found.push(pickCachedFields(creation.object))
     if (creation.kind === 'created') done.created += 1
   }
+  const notRepaired = await runInBatches(repairs, { max: maxParallel, mayContinue }, repair)
   const failed =
     (await runInBatches(deletions, { first: maxParallel, max: maxParallel, mayContinue }, remove)) ??
-    (await runInBatches(creations, { max: maxParallel, mayContinue }, create))
+    (await runInBatches(creations, { max: maxParallel, mayContinue }, create)) ??
+    notRepaired
   if (failed !== undefined) {
     const why = isRefusal(failed.error) ? explainRefusal(failed.error, 'bots') : undefined
-    return { done, error: failed.error, why }
+    return { done, found, error: failed.error, why }
   }
   const [lowest] = taken.sort((a, b) => a.index - b.index)
-  if (lowest === undefined) return { done }
+  if (lowest === undefined) return { done, found }
   // No watch event follows when the stranger goes, so the creation is retried.
-  return { done, error: lowest.error, why: podNameTaken(botName(input.bots.metadata.name, lowest.index), 'bot') }
+  return { done, found, error: lowest.error, why: podNameTaken(botName(input.bots.metadata.name, lowest.index), 'bot') }
 }
 
 const buildPod = ({ bots, world, settings, policy }: PlanInput, bot: Bot) => {

@@ -5,7 +5,10 @@ import { withDefined } from '#shared/optional.ts'
 import { type Source, untilShown, versionOf } from './status.ts'
 
 /** The result of a creation: `exists` if the owner's object is there already, `taken` if a stranger's is. */
-export type Creation = { readonly kind: 'created' | 'exists' } | { readonly kind: 'taken'; readonly error: unknown }
+export type Creation<T> =
+  | { readonly kind: 'created' }
+  | { readonly kind: 'exists'; readonly object: T }
+  | { readonly kind: 'taken'; readonly error: unknown }
 
 /**
  * Creates an object of that owner and waits until the cache shows it. If the name is in use, reads the owner of the existing
@@ -16,7 +19,7 @@ export const createOwned = async <T extends KubeObject>(
   owner: KubeObject,
   object: KubeObject & { spec: object },
   signal: AbortSignal,
-): Promise<Creation> => {
+): Promise<Creation<T>> => {
   try {
     await untilShown(cache, versionOf(client.create(object, { signal })))
     return { kind: 'created' }
@@ -26,7 +29,9 @@ export const createOwned = async <T extends KubeObject>(
     const present = await readIfPresent(client, withDefined({ name, namespace }), signal)
     // It was deleted between the two calls. No watch event will follow for a stranger, so the reconcile is retried.
     if (present === undefined) throw error
-    return controllerOf(present)?.uid === owner.metadata.uid ? { kind: 'exists' } : { kind: 'taken', error }
+    return controllerOf(present)?.uid === owner.metadata.uid
+      ? { kind: 'exists', object: present }
+      : { kind: 'taken', error }
   }
 }
 
@@ -44,21 +49,17 @@ export const deleteExact = async <T extends KubeObject>(
 }
 
 /**
- * Replaces the field at a JSON Pointer of the object with this uid, and waits until the cache shows it. An object that no longer
- * exists, or that another one has replaced, is an error.
+ * Sends a JSON merge patch to the object with this uid, and waits until the cache shows it. An object that no longer exists, or
+ * that another one has replaced, is an error.
  */
-export const replaceExact = async <T extends KubeObject>(
+export const patchExact = async <T extends KubeObject>(
   { client, cache }: Source<T>,
   { metadata: { name, namespace, uid } }: T,
-  path: string,
-  value: unknown,
+  patch: { readonly metadata?: object; readonly spec?: object },
   signal: AbortSignal,
 ): Promise<void> => {
-  const operations = [
-    { op: 'test', path: '/metadata/uid', value: uid },
-    { op: 'add', path, value },
-  ]
-  await untilShown(cache, versionOf(client.patch(withDefined({ name, namespace }), operations, { signal })))
+  const exact = { ...patch, metadata: { ...patch.metadata, uid } }
+  await untilShown(cache, versionOf(client.patch(withDefined({ name, namespace }), exact, { signal })))
 }
 
 /** Reads an object from the API server; undefined if there is none. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createRunClock } from '#operator/lifecycle/runClock.ts'
 import type { Pod } from '#operator/pods/pod.ts'
-import { at, controllerReference, runB, startMs } from '#operator/testing/fixtures.ts'
+import { at, controllerReference, runA, runB, startMs } from '#operator/testing/fixtures.ts'
 import { KubeError } from '#shared/kube/errors.ts'
 import { silentLog } from '#shared/kube/log.ts'
 import { objectKey } from '#shared/kube/objects.ts'
@@ -25,14 +25,20 @@ import {
 import { reconcileWorld, type WorldDeps } from './reconcile.ts'
 
 const conflict = new KubeError({ status: 409, reason: 'Conflict', message: 'the object has been modified' })
+const alreadyExists = new KubeError({ status: 409, reason: 'AlreadyExists', message: 'pods "w" already exists' })
+const forbidden = new KubeError({ status: 403, reason: 'Forbidden', message: 'pods "w" is forbidden' })
 const notFound = new KubeError({ status: 404, reason: 'NotFound', message: 'not found' })
 
 /** Reconciles a World and its pod as the caches have them, at an API server that has `live`; returns its writes. */
 const reconcileAt = async (
   live: World | undefined,
   cached: World | undefined,
-  pod: Pod,
-  { deletedUids = [] }: { deletedUids?: readonly string[] } = {},
+  pod: Pod | undefined,
+  {
+    deletedUids = [],
+    hidden,
+    mayRepair = true,
+  }: { deletedUids?: readonly string[]; hidden?: Pod; mayRepair?: boolean } = {},
 ) => {
   const clock = createFakeClock(startMs + 1_000)
   const writes: string[] = []
@@ -56,7 +62,19 @@ const reconcileAt = async (
     },
     pods: {
       cache: cacheOf(pod),
-      client: { delete: async (_: object, { uid }: { uid: string }) => void writes.push(`delete ${uid}`) },
+      client: {
+        resource: { kind: 'Pod' },
+        get: async () => {
+          writes.push('read')
+          return hidden ?? Promise.reject(notFound)
+        },
+        create: () => Promise.reject(alreadyExists),
+        patch: async (_: object, { metadata }: { metadata: object }) => {
+          writes.push(JSON.stringify(metadata))
+          return mayRepair ? hidden : Promise.reject(forbidden)
+        },
+        delete: async (_: object, { uid }: { uid: string }) => void writes.push(`delete ${uid}`),
+      },
     },
     services: { cache: cacheOf(undefined) },
     nodes: { cache: cacheOf(undefined), client: { get: () => Promise.reject(notFound) } },
@@ -112,6 +130,45 @@ test('a stop is recorded before the pod is deleted, in one reconcile', async () 
   const world = { ...active(), spec: { ...active().spec, ...stopped } }
   const pod = onNoNode(aPod({ status: ready(), metadata: { creationTimestamp: at(startMs) } }))
   expect(await reconcileAt(world, world, pod)).toEqual({ result: 'done', writes: ['status', 'delete pod-uid'] })
+})
+
+describe('a pod without the labels of the caches', () => {
+  const labels = { 'orrery.dev/run': runA }
+  const hidden = onNoNode(aPod({ status: ready(), metadata: { creationTimestamp: at(startMs), labels } }))
+  const repair = JSON.stringify({
+    labels: { 'app.kubernetes.io/component': 'world', 'orrery.dev/world': hidden.metadata.name },
+    uid: 'pod-uid',
+  })
+  const stop = { ...active(), spec: { ...active().spec, ...stopped } }
+
+  test('is found at the end of its run, gets its labels back, and is deleted', async () => {
+    const { writes } = await reconcileAt(stop, stop, undefined, { hidden })
+    expect(writes).toEqual(['read', 'status', repair, 'delete pod-uid'])
+  })
+
+  test('is deleted even if its labels cannot be put back', async () => {
+    const { result, writes } = await reconcileAt(stop, stop, undefined, { hidden, mayRepair: false })
+    expect([result, writes]).toEqual(['Forbidden', ['read', 'status', repair, 'delete pod-uid']])
+  })
+
+  test('is found before another one is created, and gets its labels back', async () => {
+    const { writes } = await reconcileAt(active(), active(), undefined, { hidden })
+    expect(writes.slice(0, 2)).toEqual(['read', repair])
+  })
+
+  test('is found if no status shows it, since its name is taken', async () => {
+    const begun = aWorld(running)
+    const built = podOf(planFor(begun))
+    const unlabelled = onNoNode({ ...built, metadata: { ...built.metadata, labels } })
+    const { writes } = await reconcileAt(begun, begun, undefined, { hidden: unlabelled })
+    expect(writes.slice(0, 2)).toEqual(['read', repair])
+  })
+
+  test('is looked for once at the end of a run, and not again', async () => {
+    expect(await reconcileAt(stop, stop, undefined)).toEqual({ result: 'done', writes: ['read', 'status'] })
+    const over = applyStatus(stop, planFor(stop, undefined, startMs + 1_000))
+    expect(await reconcileAt(over, over, undefined)).toEqual({ result: 'done', writes: [] })
+  })
 })
 
 test('the log of a lost server is kept before the status shows the loss', async () => {

@@ -3,10 +3,11 @@ import { refusedStatus } from '#operator/lifecycle/conditions.ts'
 import { findCondition, isTrue } from '#operator/lifecycle/events.ts'
 import type { DeletedUids } from '#operator/lifecycle/execute/deletedUids.ts'
 import {
+  type Creation,
   createOwned,
   deleteExact,
   ignoreError,
-  replaceExact,
+  patchExact,
   requireCurrent,
 } from '#operator/lifecycle/execute/objects.ts'
 import { deleteOwnerlessPod, requireOwnerGone, selectOwnerlessPods } from '#operator/lifecycle/execute/ownerlessPods.ts'
@@ -15,6 +16,7 @@ import { ownStatus, type Source, writeStatus } from '#operator/lifecycle/execute
 import { explainRefusal, isRefusal, refusalReasons } from '#operator/lifecycle/refusal.ts'
 import type { RunClock } from '#operator/lifecycle/runClock.ts'
 import type { Tails } from '#operator/logs/tails.ts'
+import { pickCachedFields } from '#operator/pods/cachedFields.ts'
 import { type Diagnosis, podNameTaken } from '#operator/pods/diagnosis.ts'
 import type { Node } from '#operator/pods/node.ts'
 import type { Pod } from '#operator/pods/pod.ts'
@@ -34,6 +36,7 @@ import { buildPod } from '../pod.ts'
 import { buildService, serviceNameTaken } from '../service.ts'
 import type { WorldSettings } from '../settings.ts'
 import { isPodDeletion, type Plan, type PlanInput, type Step } from '../step.ts'
+import { type Found, readHidden } from './hidden.ts'
 import type { QueuePoll } from './queuePoll.ts'
 import { traceWorld, type WorldTrace } from './trace.ts'
 
@@ -86,9 +89,13 @@ const reconcileObserved = async (
 ): Promise<Result> => {
   const { world, nowMs } = input
   const planned = plan(input)
+  const hidden = await readHidden(deps, input, planned, signal)
+  if (hidden !== undefined) return reconcileFound(deps, key, hidden, signal)
   await keepTails(deps, input, planned)
   const isRecorded = planned.steps.some(isPodDeletion) && (await recordFirst(deps, world, planned.status, signal))
-  const refusal = await executeSteps(deps, input, planned.steps, signal)
+  const result = await executeSteps(deps, input, planned.steps, signal)
+  if ('found' in result) return reconcileFound(deps, key, { ...input, ...result.found }, signal)
+  const { refusal } = result
   if (planned.deferStatus && refusal === undefined) {
     if (planned.steps.length > 0) logReconcile(deps, world, planned, [])
     // The priority is low, so that Ready pods come first. By then this pod may be Ready too, and one status write is enough.
@@ -111,6 +118,12 @@ const reconcileObserved = async (
   }
   if (refusal !== undefined) throw refusal.error
   return withDefined({ requeueAfterMs: planned.requeueAfterMs })
+}
+
+/** Reconciles again with objects that the caches do not show. Each can be found once, so this ends. */
+const reconcileFound = async (deps: TurnDeps, key: string, found: Found, signal: AbortSignal): Promise<Result> => {
+  const input = await observe(deps, key, signal, found)
+  return input && reconcileObserved(deps, key, input, signal)
 }
 
 /**
@@ -161,17 +174,22 @@ const recordFirst = async (
 const showsRefusal = (status: WorldStatus | undefined): boolean =>
   status?.conditions?.some(({ reason }) => refusalReasons.includes(reason)) ?? false
 
-/** Returns the input of the plan, or undefined if the World is gone. */
-const observe = async (deps: WorldDeps, key: string, signal: AbortSignal): Promise<PlanInput | undefined> => {
+/** Returns the input of the plan, or undefined if the World is gone. `found` is used where the caches show nothing. */
+const observe = async (
+  deps: WorldDeps,
+  key: string,
+  signal: AbortSignal,
+  found: Found = {},
+): Promise<PlanInput | undefined> => {
   const world = deps.worlds.cache.store.get(key)
   if (world === undefined) return undefined
-  const pod = deps.pods.cache.store.get(key)
+  const pod = deps.pods.cache.store.get(key) ?? found.pod
   const nodeName = pod?.spec?.nodeName
   return {
     world,
     pod,
     node: nodeName === undefined ? undefined : await readNode(deps, nodeName, signal),
-    service: deps.services.cache.store.get(key),
+    service: deps.services.cache.store.get(key) ?? found.service,
     policy: await findPolicy(deps.namespaces, world.metadata.namespace, signal),
     queue: deps.queuePoll.report(key, pod?.metadata.uid ?? ''),
     settings: deps.settings,
@@ -203,44 +221,51 @@ const logReconcile = (deps: WorldDeps, world: World, { steps, status, detail }: 
   )
 }
 
+/** Executes the steps up to the first that is refused. A refused repair does not keep a server from stopping. */
 const executeSteps = async (
   deps: TurnDeps,
   input: PlanInput,
   steps: readonly Step[],
   signal: AbortSignal,
-): Promise<Refusal | undefined> => {
+): Promise<Executed> => {
+  let refusal: Refusal | undefined
   for (const step of steps) {
     try {
-      const refusal = await execute(deps, input, step, signal)
-      if (refusal !== undefined) return refusal
+      const result = await execute(deps, input, step, signal)
+      if (result !== undefined) return result
     } catch (error) {
       if (!isRefusal(error)) throw error
-      return { error, why: explainRefusal(error, step.verb.endsWith('Service') ? 'service' : 'server') }
+      refusal ??= { error, why: explainRefusal(error, step.verb.endsWith('Service') ? 'service' : 'server') }
+      if (!step.verb.startsWith('repair')) break
     }
   }
-  return undefined
+  return withDefined({ refusal })
 }
+
+/** The result of steps: the first that was refused, or the first whose object exists already. */
+type Executed = { readonly refusal?: Refusal } | { readonly found: Found }
 
 const execute = async (
   deps: TurnDeps,
   { world, policy }: PlanInput,
   step: Step,
   signal: AbortSignal,
-): Promise<Refusal | undefined> => {
+): Promise<Executed | undefined> => {
   const { name, resourceVersion } = world.metadata
   switch (step.verb) {
     case 'createPod':
-      return inSpan(deps.trace.startPod(step.run), () =>
-        create(
-          deps.pods,
-          world,
-          buildPod(world, step.run, deps.settings, policy),
-          podNameTaken(name, 'server'),
-          signal,
-        ),
-      )
-    case 'createService':
-      return create(deps.services, world, buildService(world, step.run, policy), serviceNameTaken(name), signal)
+      return inSpan(deps.trace.startPod(step.run), async () => {
+        const pod = buildPod(world, step.run, deps.settings, policy)
+        return settle(await createOwned(deps.pods, world, pod, signal), podNameTaken(name, 'server'), (present) => ({
+          pod: pickCachedFields(present),
+        }))
+      })
+    case 'createService': {
+      const service = buildService(world, step.run, policy)
+      return settle(await createOwned(deps.services, world, service, signal), serviceNameTaken(name), (present) => ({
+        service: present,
+      }))
+    }
     case 'deletePod':
       await deleteExact(deps.pods, step.pod, { ...withDefined({ gracePeriodSeconds: step.graceSeconds }), signal })
       return undefined
@@ -251,7 +276,10 @@ const execute = async (
       await deleteExact(deps.services, step.service, { signal })
       return undefined
     case 'repairService':
-      await replaceExact(deps.services, step.service, '/spec/selector', step.selector, signal)
+      await patchExact(deps.services, step.service, step.patch, signal)
+      return undefined
+    case 'repairPod':
+      await patchExact(deps.pods, step.pod, step.patch, signal)
       return undefined
     case 'deleteWorld':
       await deleteExact(deps.worlds, world, { signal, ...withDefined({ resourceVersion }) })
@@ -259,13 +287,7 @@ const execute = async (
   }
 }
 
-const create = async <T extends KubeObject>(
-  source: Source<T>,
-  world: World,
-  object: KubeObject & { spec: object },
-  taken: Diagnosis,
-  signal: AbortSignal,
-): Promise<Refusal | undefined> => {
-  const creation = await createOwned(source, world, object, signal)
-  return creation.kind === 'taken' ? { error: creation.error, why: taken } : undefined
+const settle = <T>(creation: Creation<T>, taken: Diagnosis, toFound: (object: T) => Found): Executed | undefined => {
+  if (creation.kind === 'exists') return { found: toFound(creation.object) }
+  return creation.kind === 'taken' ? { refusal: { error: creation.error, why: taken } } : undefined
 }
