@@ -91,6 +91,7 @@ const look = (cluster: Cluster, world: World) =>
     ...cluster,
     world,
     settings,
+    serviceUnusedMs: Number.POSITIVE_INFINITY,
     newRunId: () => runB,
     node: cluster.pod ? cluster.node : undefined,
   })

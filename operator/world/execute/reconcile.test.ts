@@ -23,6 +23,7 @@ import {
   stopped,
 } from '../fixtures.ts'
 import { reconcileWorld, type WorldDeps } from './reconcile.ts'
+import { createStateAge } from './stateAge.ts'
 
 const conflict = new KubeError({ status: 409, reason: 'Conflict', message: 'the object has been modified' })
 const notFound = new KubeError({ status: 404, reason: 'NotFound', message: 'not found' })
@@ -65,6 +66,7 @@ const reconcileAt = async (
     queuePoll: { start: () => undefined, stop: () => undefined, report: () => undefined },
     deletedWorlds: new Set(deletedUids),
     runClock: createRunClock(clock),
+    serviceAge: createStateAge(clock),
     settings,
     newRunId: () => runB,
     events: { record: () => undefined },
