@@ -1,7 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { organizations } from '#api/domain/organizations/table.ts'
-import { worldEvents, worlds } from '#api/domain/worlds/table.ts'
+import { deployments, worlds } from '#api/domain/worlds/table.ts'
 import { openDatabase } from '#api/platform/database/client.ts'
 import { aCluster } from '#test/support/cluster.ts'
 import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts'
@@ -118,8 +118,8 @@ test('a start that waits for its rate begins at its time, although the API that 
   expect(waitsUntil?.getTime()).toBeGreaterThan(Date.now())
   await replaceApi(async () => {
     // As if a minute had passed.
-    const createdAt = sql`${worldEvents.createdAt} - interval '1 minute'`
-    await database.db.update(worldEvents).set({ createdAt }).where(eq(worldEvents.worldId, id))
+    const createdAt = sql`${deployments.createdAt} - interval '1 minute'`
+    await database.db.update(deployments).set({ createdAt }).where(eq(deployments.worldId, id))
     await database.db.update(worlds).set({ waitsUntil: new Date() }).where(eq(worlds.id, id))
   })
   expect(await runOf(id)).not.toBe(first)
