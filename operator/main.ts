@@ -119,6 +119,13 @@ const openEvents = ({ transport, identity, metrics, log }: Parts) =>
 /** A resource of the core API group. */
 const coreResource = (plural: string, kind: string): Resource => ({ group: '', version: 'v1', plural, kind })
 
+const endpointSliceResource: Resource = {
+  group: 'discovery.k8s.io',
+  version: 'v1',
+  plural: 'endpointslices',
+  kind: 'EndpointSlice',
+}
+
 const openControllers = async (parts: Parts, events: EventRecorder, tails: Tails | undefined) => {
   const { config, transport, metrics, registry, clock, tracing, log } = parts
   const worldMetrics = createWorldMetrics(registry, clock.now)
@@ -132,6 +139,7 @@ const openControllers = async (parts: Parts, events: EventRecorder, tails: Tails
     worlds: worldClient,
     pods: createClient<Pod>(transport, coreResource('pods', 'Pod')),
     services: createClient<Service>(transport, coreResource('services', 'Service')),
+    endpointSlices: createClient<KubeObject>(transport, endpointSliceResource),
     nodes: createClient<Node>(transport, coreResource('nodes', 'Node')),
     namespaces,
     settings: { ...config.world, profiles },

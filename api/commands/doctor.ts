@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { readSyncConfig } from '#api/config.ts'
 import { type Database, openDatabase } from '#api/platform/database/client.ts'
 import { markAllDirty, organizationMark } from '#api/platform/outbox/outbox.ts'
-import { type Difference, diagnose, type Fix } from '#api/sync/doctor/diagnosis.ts'
+import { type Difference, diagnose, explainOpenGrant, type Fix } from '#api/sync/doctor/diagnosis.ts'
 import { readSnapshot } from '#api/sync/doctor/snapshot.ts'
 import { systemClock } from '#shared/clock.ts'
 import { createLog } from '#shared/log.ts'
@@ -67,9 +67,10 @@ const examine = async (
       process.stdout.write(`${place}Pods were not compared: the account may not read them.\n`)
     }
     if (snapshot.admission === undefined) {
-      process.stdout.write(
-        `${place}Admission policies were not compared: none is installed, or the account may not read them.\n`,
-      )
+      process.stdout.write(`${place}Admission policies were not compared: the account may not read them.\n`)
+    }
+    if (snapshot.admission === 'none') {
+      process.stdout.write(`${place}No admission policy is installed. ${explainOpenGrant}\n`)
     }
     if (settings.publicUrl === undefined) {
       process.stdout.write(`${place}NetworkPolicies names-and-api were not compared: ORRERY_PUBLIC_URL is not set.\n`)

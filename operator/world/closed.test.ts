@@ -30,10 +30,11 @@ describe('in a closed namespace', () => {
   test.each([
     ['a running world', active()],
     ['a paused world', paused(active())],
-  ])('%s stops: its server drains and its service is deleted', (_, world) => {
+  ])('%s stops: its server drains, and then its service is deleted', (_, world) => {
     const service = aService('ClusterIP')
     const planned = inClosed(world, aPod({ status: ready() }), { service })
-    expect(verbs(planned)).toEqual(['deletePod', 'deleteService'])
+    expect(verbs(planned)).toEqual(['deletePod'])
+    expect(verbs(inClosed(applyStatus(world, planned), undefined, { service }))).toEqual(['deleteService'])
     expect(planned.status).toMatchObject({
       phase: 'Stopped',
       run: { id: runA, endReason: 'Stopped', endMessage: message },

@@ -8,10 +8,10 @@ import { controllerOf } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import { apiFinalizer } from '#shared/resources/group.ts'
 import { observeServer, serverDeletionSteps } from './observe.ts'
-import { serviceNameTaken } from './service.ts'
+import { releaseService, serviceNameTaken } from './service.ts'
 import type { PlanInput, Step } from './step.ts'
 
-/** The end of a world's server. */
+/** The end of a world's server, or of its server and its service. */
 export type Drain =
   | {
       readonly isDone: true
@@ -31,6 +31,8 @@ export type Drain =
       readonly requeueAfterMs?: number
     }
 
+const stopping = 'Waiting for the server to stop.'
+
 /** Plans the end of the world's server, whichever run it belongs to. A stranger's pod is not changed. */
 export const drainServer = (input: PlanInput, runId: string | undefined): Drain => {
   const server = observeServer(input, runId)
@@ -42,7 +44,7 @@ export const drainServer = (input: PlanInput, runId: string | undefined): Drain 
   return {
     isDone: false,
     steps: serverDeletionSteps(server, input.settings),
-    message: trouble?.message ?? 'Waiting for the server to stop.',
+    message: trouble?.message ?? stopping,
     deployment: server.node.kind === 'unreachable' ? 'Unknown' : 'Stopping',
     ...withDefined({ trouble, requeueAfterMs: nextChangeMs(server, input.nowMs) }),
   }
@@ -63,6 +65,22 @@ const explainTakenName = ({ world, pod, service }: PlanInput): Diagnosis | undef
   return [podNameTaken(metadata.name, 'server'), serviceNameTaken(metadata.name)].find(
     ({ reason }) => reason === recorded?.reason,
   )
+}
+
+/** Plans the end of the world's server, and then of its service. */
+export const drainWorld = (input: PlanInput, runId: string | undefined): Drain => {
+  const server = drainServer(input, runId)
+  const removal = releaseService(input)
+  if (!server.isDone || removal === undefined) return server
+  // The same status as that of a server that stops, so that it is not written again.
+  const { message, trouble } = server
+  return {
+    ...removal,
+    isDone: false,
+    message: message || stopping,
+    deployment: 'Stopping',
+    ...withDefined({ trouble }),
+  }
 }
 
 const knownFinalizers = [apiFinalizer, 'foregroundDeletion', 'orphan']

@@ -4,17 +4,16 @@ import { requeueAfter } from '#operator/lifecycle/plan.ts'
 import { hasFailed, lastRunIn } from '#shared/domain/phases.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
-import { type Drain, drainServer, foreignFinalizers } from './drain.ts'
+import { type Drain, drainWorld, foreignFinalizers } from './drain.ts'
 import { observeRun } from './observe.ts'
 import { captureRun, endRun, hasEndedInError, isDismissed, stopRun } from './run.ts'
-import { serviceDeletionSteps } from './service.ts'
 import { planWith, recordRunFirst } from './status.ts'
 import type { Plan, PlanInput } from './step.ts'
 
-/** Plans a World with a deletionTimestamp: its server drains, and the status shows when no server is left. */
+/** Plans a World with a deletionTimestamp: its server drains, and the status shows when no server and no service is left. */
 export const planDeleted = (input: PlanInput): Plan => {
   const { world, nowMs } = input
-  const drain = drainServer(input, undefined)
+  const drain = drainWorld(input, undefined)
   const last = lastRun(input, drain)
   const run = last && endRun(last, 'Stopped', 'The world is being deleted.', nowMs)
   const { trouble } = drain
@@ -29,7 +28,7 @@ export const planDeleted = (input: PlanInput): Plan => {
       progressing: true,
       trouble,
     },
-    { steps: [...drain.steps, ...serviceDeletionSteps(input)], ...requeueDrain(drain) },
+    { steps: drain.steps, ...requeueDrain(drain) },
   )
   return recordRunFirst(input, planned)
 }
@@ -45,13 +44,13 @@ type StopCause = { readonly reason: string; readonly message: string }
 
 /** Plans a World that is stopped. The phase is Stopped at once, while the server drains. */
 export const planStopped = (input: PlanInput, cause?: StopCause): Plan => {
-  const drain = drainServer(input, undefined)
+  const drain = drainWorld(input, undefined)
   const run = lastRun(input, drain)
   if (run !== undefined) {
     return planEnded(input, stopRun(run, cause?.message ?? '', input.nowMs), withDefined({ cause }))
   }
-  const steps = [...drain.steps, ...serviceDeletionSteps(input)]
-  return planWith(input, { phase: 'Inactive', ...(cause ?? { reason: 'NeverStarted', message: '' }) }, { steps })
+  const outcome = { phase: 'Inactive', ...(cause ?? { reason: 'NeverStarted', message: '' }) } as const
+  return planWith(input, outcome, { steps: drain.steps, ...requeueDrain(drain) })
 }
 
 /** Returns the last run. The deployment of a new one is recorded only after the previous run's server is gone. */
@@ -75,7 +74,7 @@ export const planEnded = (
   { detail, cause }: { readonly detail?: string; readonly cause?: StopCause } = {},
 ): Plan => {
   const { world, nowMs } = input
-  const drain = drainServer(input, run.id)
+  const drain = drainWorld(input, run.id)
   const leftMs = expiresAtMs(world.spec.durationMinutes, run.startedAt) - nowMs
   const isFailed = hasEndedInError(run) && run.dismissed !== true
   const isError = isFailed && leftMs > 0 && lastRunIn[world.status?.phase ?? 'Inactive'] !== 'ended'
@@ -91,8 +90,10 @@ export const planEnded = (
     trouble: isError ? { ...failure, ...(detail && { detail }) } : drain.trouble,
   } as const
   if (world.spec.transient && leftMs <= 0 && drain.isDone) return planTransientDeletion(input, outcome)
-  const steps = [...drain.steps, ...serviceDeletionSteps(input)]
-  const planned = planWith(input, outcome, { steps, ...requeueDrain(drain, leftMs > 0 ? leftMs : undefined) })
+  const planned = planWith(input, outcome, {
+    steps: drain.steps,
+    ...requeueDrain(drain, leftMs > 0 ? leftMs : undefined),
+  })
   return recordRunFirst(input, planned)
 }
 

@@ -394,6 +394,7 @@ test('the same input gives the same plan', () => {
     pod: aPod({ status: outOfMemory }),
     node: aNode(),
     service: undefined,
+    serviceUnusedMs: 0,
     queue: undefined,
     policy: {},
     settings,

@@ -202,6 +202,7 @@ export const planFor = (
     nowMs,
     node: undefined,
     service: undefined,
+    serviceUnusedMs: Number.POSITIVE_INFINITY,
     queue: undefined,
     policy: {},
     newRunId: () => newRunId,

@@ -2,12 +2,11 @@ import { joinSentences } from '#operator/lifecycle/message.ts'
 import { requeueAfter } from '#operator/lifecycle/plan.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { World } from '#shared/resources/world.ts'
-import { drainServer } from './drain.ts'
+import { drainWorld } from './drain.ts'
 import { endedDeployment } from './ended.ts'
 import { explainMissingGrant } from './grant.ts'
 import { observeRun } from './observe.ts'
 import { endRun, hasEndedInError } from './run.ts'
-import { serviceDeletionSteps } from './service.ts'
 import { planWith, recordRunFirst } from './status.ts'
 import type { Plan, PlanInput } from './step.ts'
 
@@ -25,7 +24,7 @@ export const planNotGranted = (input: PlanInput): Plan => {
   const { world, policy, nowMs } = input
   const observed = observeRun(input)
   const last = observed && endRun(observed, 'Stopped', '', nowMs)
-  const drain = drainServer(input, last?.id)
+  const drain = drainWorld(input, last?.id)
   const planned = planWith(
     input,
     {
@@ -38,7 +37,7 @@ export const planNotGranted = (input: PlanInput): Plan => {
       trouble: drain.trouble,
     },
     {
-      steps: [...drain.steps, ...serviceDeletionSteps(input)],
+      steps: drain.steps,
       ...requeueAfter(drain.isDone ? undefined : drain.requeueAfterMs),
     },
   )

@@ -141,7 +141,7 @@ const underWay = (input: RunInput): Plan => {
   return {
     ...server,
     steps,
-    ...requeueAfter(expiresMs - nowMs, deadlineMs - nowMs, server.requeueAfterMs),
+    ...requeueAfter(expiresMs - nowMs, deadlineMs - nowMs, server.requeueAfterMs, network.requeueAfterMs),
     // The new pod triggers the next reconcile, whose status shows it.
     ...(input.isNew && steps.some(({ verb }) => verb === 'createPod') ? { deferStatus: true } : {}),
   }

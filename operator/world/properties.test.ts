@@ -100,7 +100,16 @@ const anEvent = fc.constantFrom(...(Object.keys(events) as (keyof typeof events)
 /** Plans with what the caches show, and again with what the plan reads or finds because its name is taken. */
 const look = (cluster: Cluster, world: World) => {
   const planWith = ({ pod, service }: Pick<Cluster, 'pod' | 'service'>) =>
-    plan({ ...cluster, world, settings, newRunId: () => runB, pod, service, node: pod ? cluster.node : undefined })
+    plan({
+      ...cluster,
+      world,
+      settings,
+      serviceUnusedMs: Number.POSITIVE_INFINITY,
+      newRunId: () => runB,
+      pod,
+      service,
+      node: pod ? cluster.node : undefined,
+    })
   const isShown = (object: Cluster['pod'] | Cluster['service']) => object?.metadata.labels?.[labels.world] !== undefined
   const shown = {
     pod: isShown(cluster.pod) ? cluster.pod : undefined,

@@ -4,6 +4,7 @@ import {
   active,
   aNode,
   aPod,
+  applyStatus,
   aService,
   aWorld,
   captured,
@@ -15,6 +16,7 @@ import {
   stopped,
   verbs,
 } from './fixtures.ts'
+import { buildPlaceholders } from './placeholder.ts'
 import { buildService } from './service.ts'
 
 const asking = (strategy: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer') => ({
@@ -110,6 +112,43 @@ describe('the service of a world', () => {
     expect(verbs(planFor(of, undefined, startMs, runB, { service: aService('ClusterIP') }))).toContain('deleteService')
   })
 
+  test.each([
+    ['stopped', { ...active(), spec: { ...active().spec, ...stopped } }],
+    ['deleted', { ...active(), metadata: { ...active().metadata, deletionTimestamp: at(startMs) } }],
+  ])('of a world that is %s stays until its server has been gone for 5 s, and so does the deployment', (_, of) => {
+    const service = aService('ClusterIP')
+    const stopping = planFor(of, aPod({ status: ready() }), startMs, runB, { service })
+    expect(verbs(stopping)).toEqual(['deletePod'])
+    const goneFor = (serviceUnusedMs: number) =>
+      planFor(applyStatus(of, stopping), undefined, startMs, runB, { service, serviceUnusedMs })
+    expect(goneFor(0)).toMatchObject({ steps: [], requeueAfterMs: 5_000, status: stopping.status })
+    expect(goneFor(4_999)).toMatchObject({ steps: [], requeueAfterMs: 1 })
+    expect(goneFor(5_000)).toMatchObject({ steps: [{ verb: 'deleteService' }], status: stopping.status })
+    expect(planFor(applyStatus(of, stopping)).status.deployment?.status).toBe('Stopped')
+  })
+
+  test('of a transient world whose time is over is removed before the world', () => {
+    const of = captured({ ...asking('ClusterIP'), transient: true, durationMinutes: 1 })
+    const ended = applyStatus(of, planFor(of, undefined, startMs + 60_000))
+    const service = aService('ClusterIP')
+    const waiting = planFor(ended, undefined, startMs + 60_000, runB, { service, serviceUnusedMs: 0 })
+    expect(waiting).toMatchObject({ steps: [], requeueAfterMs: 5_000 })
+    expect(verbs(planFor(ended, undefined, startMs + 60_000))).toEqual(['deleteWorld'])
+  })
+
+  test('of the previous run stays for 5 s after its server beside the server of the next run', () => {
+    const of = captured(asking('NodePort'))
+    const old = aService('NodePort', { run: runB })
+    const planned = planFor(of, server, startMs, runB, { service: old, serviceUnusedMs: 3_000 })
+    expect(planned).toMatchObject({ steps: [], requeueAfterMs: 2_000 })
+  })
+
+  test('of another type than its run has is replaced at once, because its server is left', () => {
+    const changed = aService('LoadBalancer')
+    const planned = planFor(active(asking('NodePort')), server, startMs, runB, { service: changed, serviceUnusedMs: 0 })
+    expect(verbs(planned)).toEqual(['deleteService'])
+  })
+
   test('of the previous run is deleted first, and the finalizer that holds it is reported', () => {
     const of = captured(asking('NodePort'))
     const old = aService('NodePort', { run: runB })
@@ -144,4 +183,21 @@ describe('the service of a world', () => {
     const stop = { ...active(), spec: { ...active().spec, ...stopped } }
     expect(verbs(planFor(stop, undefined, startMs, runB, { service: foreign }))).toEqual([])
   })
+})
+
+test('the placeholders of a service belong to its world, serve, and get no traffic', () => {
+  const of = captured(asking('ClusterIP'))
+  const placeholders = buildPlaceholders(of)
+  const owner = { uid: of.metadata.uid, controller: true }
+  const marks = { 'kubernetes.io/service-name': of.metadata.name }
+  const conditions = { ready: false, serving: true, terminating: false }
+  const ports = [{ name: 'game-udp', protocol: 'UDP', port: 7777 }]
+  expect(placeholders.map(({ metadata }) => metadata)).toMatchObject([
+    { name: `${of.metadata.name}-world-uid-ipv4`, labels: marks, ownerReferences: [owner] },
+    { name: `${of.metadata.name}-world-uid-ipv6`, labels: marks, ownerReferences: [owner] },
+  ])
+  expect(placeholders).toMatchObject([
+    { addressType: 'IPv4', ports, endpoints: [{ conditions }] },
+    { addressType: 'IPv6', ports, endpoints: [{ conditions }] },
+  ])
 })

@@ -9,6 +9,7 @@ import { labels } from '#shared/resources/group.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 import { type PodLabels, podSelectors } from '#shared/resources/selectors.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
+import { runIdIn } from './observe.ts'
 import { serverLabels } from './pod.ts'
 import type { PlanInput, Step } from './step.ts'
 
@@ -17,6 +18,7 @@ type Address = { readonly host: string; readonly port: number }
 /** The steps for the network of a run, and its address, or why there is none yet. */
 export type Network = {
   readonly steps: readonly Step[]
+  readonly requeueAfterMs?: number
   readonly address?: Address
   readonly missing?: Diagnosis
 }
@@ -53,9 +55,9 @@ export const planNetwork = (input: PlanInput, run: WorldRun): Network => {
   const { world, service, pod } = input
   if (run.strategy === 'Default') {
     const host = pod?.status?.podIP
-    const steps = serviceDeletionSteps(input)
-    if (host !== undefined) return { steps, address: { host, port: gamePort } }
-    return { steps, missing: addressPending('Waiting for the address of the server.') }
+    const removal = replaceService(input, run)
+    if (host !== undefined) return { ...removal, address: { host, port: gamePort } }
+    return { ...removal, missing: addressPending('Waiting for the address of the server.') }
   }
   if (service === undefined) {
     return { steps: [{ verb: 'createService', run }], missing: addressPending('Waiting for the service of the world.') }
@@ -69,7 +71,7 @@ export const planNetwork = (input: PlanInput, run: WorldRun): Network => {
     return { steps: [], missing: addressPending(`${previousService}${holder}`) }
   }
   if (!isServiceOf(service, run.id) || service.spec?.type !== run.strategy) {
-    return { steps: serviceDeletionSteps(input), missing: addressPending(previousService) }
+    return { ...replaceService(input, run), missing: addressPending(previousService) }
   }
   const present = service.spec.selector ?? {}
   const others = Object.fromEntries(Object.keys(present).map((key) => [key, undefined]))
@@ -87,13 +89,46 @@ export const isServiceOf = (service: Service, runId: string): boolean =>
 const addressPending = (message: string): Diagnosis => pendingDiagnosis('AddressPending', message)
 const previousService = 'Waiting for the deletion of the service of the previous run.'
 
-/** Returns the step that deletes the world's service, if there is one to delete. */
-export const serviceDeletionSteps = ({ world, service }: PlanInput): Step[] =>
+/**
+ * The time for which a service outlives its server. kube-proxy removes a server from the UDP connections that a node tracks only
+ * while the service exists, a moment after the server is gone. Otherwise a player who goes on sending would reach the pod that
+ * gets the address of the server next, which may be another tenant's.
+ */
+const outlivesServerMs = 5_000
+
+/** The removal of a service: the next step, or the delay after which there is one. */
+type Removal = { readonly steps: readonly Step[]; readonly requeueAfterMs?: number }
+
+/** Plans the removal of the world's service some time after the end of its server. Returns undefined if no service is left. */
+export const releaseService = (input: PlanInput): Removal | undefined => {
+  const service = findOwnService(input)
+  if (service === undefined) return undefined
+  const leftMs = outlivesServerMs - input.serviceUnusedMs
+  return leftMs > 0 ? { steps: [], requeueAfterMs: leftMs } : { steps: [{ verb: 'deleteService', service }] }
+}
+
+/** Plans the removal of a service that the run does not use. While the server of the run is left, no other pod gets its address. */
+const replaceService = (input: PlanInput, run: WorldRun): Removal => {
+  const service = findOwnService(input)
+  return service !== undefined && isServiceOf(service, run.id)
+    ? { steps: [{ verb: 'deleteService', service }] }
+    : (releaseService(input) ?? { steps: [] })
+}
+
+/** Returns the world's service unless it is being deleted. */
+const findOwnService = ({ world, service }: PlanInput): Service | undefined =>
   service !== undefined &&
   controllerOf(service)?.uid === world.metadata.uid &&
   service.metadata.deletionTimestamp === undefined
-    ? [{ verb: 'deleteService', service }]
-    : []
+    ? service
+    : undefined
+
+/** Reports whether the pod that the service was made for is left. */
+export const isServiceUsed = ({ world, service, pod }: Pick<PlanInput, 'world' | 'service' | 'pod'>): boolean => {
+  if (service === undefined || pod === undefined || controllerOf(pod)?.uid !== world.metadata.uid) return false
+  const runId = runIdIn(world, pod)
+  return runId !== undefined && isServiceOf(service, runId)
+}
 
 const addressOf = ({ node }: PlanInput, { spec, status }: Service): Address | Diagnosis => {
   switch (spec?.type) {

@@ -44,6 +44,8 @@ export type PlanInput = {
   readonly node: Node | 'gone' | undefined
   /** The service with the world's name, which may be a stranger's. */
   readonly service: Service | undefined
+  /** The time for which this process has seen that service without the pod of its run. */
+  readonly serviceUnusedMs: number
   /** The last queue report of this pod's server to this process. */
   readonly queue: WorldQueue | undefined
   readonly policy: NamespacePolicy

@@ -232,6 +232,32 @@ test('an orphan is adopted under its own id, whatever its labels say', async () 
   expect(names).toEqual(['Created later', 'Made by hand'])
 })
 
+test('a run that only the status of an orphan has goes on after its adoption, as a granted run', async () => {
+  const tenant = await aTenant(api.url)
+  const namespace = namespaceOf(tenant)
+  let created = ''
+  await withRestoreAfter(async () => {
+    created = await tenant.world({ name: 'Created later' })
+    await tenant.rest.call('POST', `/api/worlds/${created}/start/`)
+    await isSettled()
+    await cluster.pod(namespace, created).exists()
+    await cluster.pod(namespace, created).becomesReady()
+    await eventually('Active', async () => (await world(tenant, created)).status.phase === 'Active')
+  })
+  const read = () => cluster.worlds.get({ namespace, name: created })
+  await eventually('the finding', async () => (await readStatus()).findings.length === 1)
+  const [{ spec, status }, uid] = [await read(), await podUid(namespace, created)]
+  await cluster.worlds.patch({ namespace, name: created }, { spec: { granted: null } })
+  expect(sync('adopt', created)).toEqual({ status: 0, text: `${namespace}/${created} is adopted.\n` })
+  await isSettled()
+  await isResolved()
+  const adopted = await read()
+  expect(adopted.spec).toMatchObject({ runId: spec.runId, granted: spec.granted })
+  expect(adopted.status?.run).toEqual(status?.run)
+  expect(await podUid(namespace, created)).toBe(uid)
+  expect((await world(tenant, created)).status).toMatchObject({ phase: 'Active', runId: spec.runId })
+})
+
 test('an organization that the restored database does not know is listed by its worlds, and is adopted with them', async () => {
   let tenant: Tenant | undefined
   let [lost, deleted] = ['', '']

@@ -144,3 +144,15 @@ test('orrery doctor explains each seeded difference, exits with 1, and fixes wha
   })
   await cluster.pods.delete({ namespace: 'default', name: 'left-behind' }, { gracePeriodSeconds: 0 })
 })
+
+test('orrery doctor says that everyone can grant runs where the admission policies are turned off', async () => {
+  const text =
+    'No admission policy is installed. Without it, everyone who may write Worlds and BotDeployments can grant runs'
+  expect(doctor([]).lines.join()).not.toContain('can grant runs')
+  cluster.kubectl('delete', 'validatingadmissionpolicybindings,validatingadmissionpolicies', '--all')
+  try {
+    expect(doctor([]).lines).toContainEqual(expect.stringContaining(text))
+  } finally {
+    await installManifests({ kubeconfig: adminKubeconfig })
+  }
+})

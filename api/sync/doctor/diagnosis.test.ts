@@ -99,6 +99,13 @@ test.each([
     expected: [/in spec\/validations\/0\/expression\. Install/],
   },
   {
+    title: 'a missing policy of grants',
+    admission: [{ kind: 'ValidatingAdmissionPolicy', name: 'orrery-run-fields', isMissing: true, fields: [] }],
+    expected: [
+      /^It is missing\. Without it, everyone who may write Worlds .* can grant runs \(spec\.granted\)\. Install/,
+    ],
+  },
+  {
     title: 'a missing definition',
     definitions: [{ kind: 'CustomResourceDefinition', name: 'worlds.orrery.dev', isMissing: true, fields: [] }],
     expected: [/^It is missing\. Install/],

@@ -71,14 +71,17 @@ export type DiagnosedManifest = {
   readonly fields: readonly string[]
 }
 
-/** Everything that a diagnosis compares. `pods` and `admission` are undefined if they could not be read. */
+/**
+ * Everything that a diagnosis compares. `pods` and `admission` are undefined if they could not be read. `admission` is `none` if an
+ * administrator turned the policies off.
+ */
 export type Snapshot = {
   readonly rows: readonly DiagnosedRow[]
   readonly resources: readonly DiagnosedResource[]
   readonly pods: readonly DiagnosedPod[] | undefined
   readonly namespaces: readonly DiagnosedNamespace[]
   readonly definitions: readonly DiagnosedManifest[]
-  readonly admission: readonly DiagnosedManifest[] | undefined
+  readonly admission: readonly DiagnosedManifest[] | 'none' | undefined
 }
 
 /** The dirty mark that resolves a difference: the row or organization is pushed again. */
@@ -96,6 +99,7 @@ const isOneOf = (phases: readonly string[], phase: string): boolean => phases.in
 export const diagnose = (snapshot: Snapshot): Difference[] => {
   const resources = new Map(snapshot.resources.map((each) => [keyOf(each.kind, each.namespace, each.name), each]))
   const rows = new Map(snapshot.rows.map((each) => [keyOf(each.kind, each.namespace, each.resourceName), each]))
+  const manifests = [...snapshot.definitions, ...(Array.isArray(snapshot.admission) ? snapshot.admission : [])]
   const owners = new Map(snapshot.namespaces.map(({ name, owner }) => [name, owner]))
   return [
     ...snapshot.namespaces.flatMap((namespace) => diagnoseNamespace(namespace, snapshot.rows)),
@@ -107,7 +111,7 @@ export const diagnose = (snapshot: Snapshot): Difference[] => {
     ),
     ...diagnosePods(snapshot.pods ?? [], resources),
     ...diagnoseServers(snapshot),
-    ...[...snapshot.definitions, ...(snapshot.admission ?? [])].flatMap(diagnoseManifest),
+    ...manifests.flatMap(diagnoseManifest),
   ]
 }
 
@@ -250,11 +254,18 @@ const diagnoseServers = ({ resources, pods }: Snapshot): Difference[] => {
 /** Orrery does not write these objects itself: an administrator installs them. */
 const explainInstall = 'Install the manifests of this version again: upgrade the chart, or apply its files.'
 
+/** The policy, and its binding, with which only the API grants runs. */
+const grantPolicy = 'orrery-run-fields'
+/** The consequence of its absence. */
+export const explainOpenGrant =
+  'Without it, everyone who may write Worlds and BotDeployments can grant runs (spec.granted).'
+
 const diagnoseManifest = ({ kind, name, isMissing, problem, fields }: DiagnosedManifest): Difference[] => {
   const subject = `${kind} ${name}`
   if (problem !== undefined) return [{ subject, text: problem }]
-  if (isMissing) return [{ subject, text: `It is missing. ${explainInstall}` }]
+  const advice = name === grantPolicy ? `${explainOpenGrant} ${explainInstall}` : explainInstall
+  if (isMissing) return [{ subject, text: `It is missing. ${advice}` }]
   if (fields.length === 0) return []
   const places = fields.map((field) => `spec${field}`).join(', ')
-  return [{ subject, text: `It differs from the manifest of this version in ${places}. ${explainInstall}` }]
+  return [{ subject, text: `It differs from the manifest of this version in ${places}. ${advice}` }]
 }

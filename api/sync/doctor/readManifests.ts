@@ -6,7 +6,7 @@ import { definitionProblem } from '#shared/resources/definitionVersions.ts'
 import { definitionResource, versionAnnotation } from '#shared/resources/group.ts'
 import { productVersion } from '#shared/version.ts'
 import manifests from './admissionPolicies.json' with { type: 'json' }
-import type { DiagnosedManifest } from './diagnosis.ts'
+import type { DiagnosedManifest, Snapshot } from './diagnosis.ts'
 import { findManifestDifferences } from './manifestDifferences.ts'
 import type { SnapshotDeps } from './snapshotDeps.ts'
 
@@ -41,10 +41,10 @@ export const readDefinitions = async ({ transport }: SnapshotDeps): Promise<Diag
 }
 
 /**
- * Compares the admission policies and their bindings with those of this version. Undefined without the right to read them,
- * which the API's own account does not have, and where none is installed.
+ * Compares the admission policies and their bindings with those of this version, or returns `none` if none is installed. Undefined
+ * without the right to read them, which the API's own account does not have.
  */
-export const readAdmission = async (deps: SnapshotDeps): Promise<DiagnosedManifest[] | undefined> => {
+export const readAdmission = async (deps: SnapshotDeps): Promise<Snapshot['admission']> => {
   try {
     const live = new Map<string, Manifest>()
     for (const resource of [policies, bindings]) {
@@ -57,7 +57,7 @@ export const readAdmission = async (deps: SnapshotDeps): Promise<DiagnosedManife
         ? { kind, name, isMissing: true, fields: [] }
         : { kind, name, fields: findManifestDifferences(spec, present.spec) }
     })
-    return compared.every(({ isMissing }) => isMissing) ? undefined : compared
+    return compared.every(({ isMissing }) => isMissing) ? 'none' : compared
   } catch (error) {
     if (!isForbidden(error)) throw error
     return undefined

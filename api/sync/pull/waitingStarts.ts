@@ -1,4 +1,5 @@
 import { and, eq, isNotNull, isNull, lte, or, sql } from 'drizzle-orm'
+import type { Limits } from '#api/domain/access/limits.ts'
 import { readTenancy } from '#api/domain/organizations/limits/service.ts'
 import { updateColumns } from '#api/domain/worlds/columns/service.ts'
 import { startEvent, stopEvent } from '#api/domain/worlds/events/changes.ts'
@@ -13,6 +14,7 @@ import { markDirty } from '#api/platform/outbox/outbox.ts'
 import { explainWait, refuseStart, type WorldFacts } from '#api/sync/merge/adopt.ts'
 import { refusalColumn } from '#api/sync/merge/putBack.ts'
 import { desiredSpec } from '#api/sync/rows/desired.ts'
+import type { RunUse } from '#shared/domain/runUse.ts'
 import { readFacts } from './edits.ts'
 import type { PullDeps } from './pullDeps.ts'
 import { lockRow } from './worldRow.ts'
@@ -23,8 +25,9 @@ const maxConsidered = 50
 type Waiting = Pick<WorldRow, 'id' | 'organizationId' | 'networking'>
 
 /**
- * Begins the starts that wait in this cluster and may begin now, the oldest of each organization first. A start that needs more room
- * than there is is passed over, and so is one that fails. The rows hold what waits, so another leader continues. It never rejects.
+ * Begins the starts that wait in this cluster and may begin now. The organizations take turns, each with its oldest start first. A
+ * start that needs more room than there is is passed over, and so is one that fails. The rows hold what waits, so another leader
+ * continues. It never rejects.
  */
 export const startWaiting = async (deps: PullDeps): Promise<void> => {
   const { log } = deps
@@ -32,9 +35,10 @@ export const startWaiting = async (deps: PullDeps): Promise<void> => {
     log.warn({ err: error }, 'pull: the starts that wait cannot be read')
     return []
   })
-  for (const [organizationId, ofOrganization] of Map.groupBy(waiting, (each) => each.organizationId)) {
-    await startThoseOf(deps, organizationId, ofOrganization).catch((error: unknown) =>
-      log.warn({ organizationId, err: error }, 'pull: the starts of an organization that wait were not tried'),
+  const rooms = new Map<string, Room>()
+  for (const each of waiting) {
+    await startIfRoom(deps, rooms, each).catch((error: unknown) =>
+      log.warn({ world: each.id, err: error }, 'pull: a start that waits failed'),
     )
   }
 }
@@ -52,25 +56,29 @@ const readWaiting = ({ db, cluster, clock }: PullDeps): Promise<Waiting[]> => {
     .select({ id: turns.id, organizationId: turns.organizationId, networking: turns.networking })
     .from(turns)
     .where(sql`${turns.turn} <= ${maxConsidered}`)
-    .orderBy(turns.turn)
+    .orderBy(turns.turn, turns.waitsSince)
 }
 
-/** Tries those that have room by a first look, which locks nothing. */
-const startThoseOf = async (deps: PullDeps, organizationId: string, waiting: readonly Waiting[]): Promise<void> => {
-  const tenancy = await readTenancy(deps.db, deps.defaultLimits, organizationId)
-  if (tenancy === undefined || tenancy.isDeleted) return
-  const { limits } = tenancy
-  let others = await sumRunning(deps.db, { organizationId })
-  for (const { id, networking } of waiting) {
-    const { strategy, scaling } = networking
-    if (explainNoRoom({ profile: scaling.profile, strategy }, others, limits) !== undefined) continue
-    const hasChanged = await deps
-      .transaction((tx) => tryStart(deps, tx, id))
-      .catch((error: unknown) => void deps.log.warn({ world: id, err: error }, 'pull: a start that waits failed'))
-    if (!hasChanged) continue
-    deps.wake()
-    others = await sumRunning(deps.db, { organizationId })
-  }
+/** The limits of an organization and what runs there; undefined if it is deleted. */
+type Room = { readonly limits: Limits; readonly others: RunUse } | undefined
+
+/** Tries a start that has room by a first look, which locks nothing. `rooms` holds what was read for the organizations so far. */
+const startIfRoom = async (deps: PullDeps, rooms: Map<string, Room>, waiting: Waiting): Promise<void> => {
+  const { id, organizationId, networking } = waiting
+  const room = rooms.has(organizationId) ? rooms.get(organizationId) : await readRoom(deps, organizationId)
+  rooms.set(organizationId, room)
+  if (room === undefined) return
+  const requested = { profile: networking.scaling.profile, strategy: networking.strategy }
+  if (explainNoRoom(requested, room.others, room.limits) !== undefined) return
+  if (!(await deps.transaction((tx) => tryStart(deps, tx, id)))) return
+  rooms.delete(organizationId)
+  deps.wake()
+}
+
+const readRoom = async ({ db, defaultLimits }: PullDeps, organizationId: string): Promise<Room> => {
+  const tenancy = await readTenancy(db, defaultLimits, organizationId)
+  if (tenancy === undefined || tenancy.isDeleted) return undefined
+  return { limits: tenancy.limits, others: await sumRunning(db, { organizationId }) }
 }
 
 /** Begins a start that waits, or refuses it, under the locks and the checks of a start. Returns true if it changed the row. */

@@ -26,6 +26,7 @@ import type { AskServer } from './askServer.ts'
 import { podChangePriority, worldChangePriority } from './priority.ts'
 import { createQueuePoll } from './queuePoll.ts'
 import { reconcileWorld } from './reconcile.ts'
+import { createStateAge } from './stateAge.ts'
 
 // With 24 to 64 workers, bursts of 1,000 worlds are faster in most runs, but can take 4 writes for each world instead of 3, and 5 MiB
 // more.
@@ -37,6 +38,7 @@ type Options = {
   worlds: Client<World>
   pods: Client<Pod>
   services: Client<Service>
+  endpointSlices: Client<KubeObject>
   nodes: Client<Node>
   namespaces: Client<KubeObject>
   settings: WorldSettings
@@ -72,6 +74,8 @@ export const createWorldController = (options: Options) => {
     deletedWorlds: trackDeletedUids(worlds),
     pods: { client: options.pods, cache: pods },
     services: { client: options.services, cache: services },
+    endpointSlices: options.endpointSlices,
+    serviceAge: createStateAge(clock),
     nodes: { client: options.nodes, cache: nodes },
     namespaces: { client: options.namespaces, cache: namespaces },
     runClock: createRunClock(clock),

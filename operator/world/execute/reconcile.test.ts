@@ -23,6 +23,7 @@ import {
   stopped,
 } from '../fixtures.ts'
 import { reconcileWorld, type WorldDeps } from './reconcile.ts'
+import { createStateAge } from './stateAge.ts'
 
 const conflict = new KubeError({ status: 409, reason: 'Conflict', message: 'the object has been modified' })
 const alreadyExists = new KubeError({ status: 409, reason: 'AlreadyExists', message: 'pods "w" already exists' })
@@ -83,6 +84,7 @@ const reconcileAt = async (
     queuePoll: { start: () => undefined, stop: () => undefined, report: () => undefined },
     deletedWorlds: new Set(deletedUids),
     runClock: createRunClock(clock),
+    serviceAge: createStateAge(clock),
     settings,
     newRunId: () => runB,
     events: { record: () => undefined },

@@ -22,8 +22,9 @@ import type { Node } from '#operator/pods/node.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import { endOf } from '#operator/pods/podState.ts'
 import type { Service } from '#operator/pods/service.ts'
+import type { Client } from '#shared/kube/client.ts'
 import type { Result } from '#shared/kube/controller.ts'
-import { isNotFound } from '#shared/kube/errors.ts'
+import { isAlreadyExists, isNotFound } from '#shared/kube/errors.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
 import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import type { Log } from '#shared/log.ts'
@@ -31,13 +32,15 @@ import { withDefined } from '#shared/optional.ts'
 import type { World, WorldStatus } from '#shared/resources/world.ts'
 import { inSpan, type Tracing } from '#shared/tracing/tracing.ts'
 import { worldEvents } from '../events.ts'
+import { buildPlaceholders } from '../placeholder.ts'
 import { plan } from '../plan.ts'
 import { buildPod } from '../pod.ts'
-import { buildService, serviceNameTaken } from '../service.ts'
+import { buildService, isServiceUsed, serviceNameTaken } from '../service.ts'
 import type { WorldSettings } from '../settings.ts'
 import { isPodDeletion, type Plan, type PlanInput, type Step } from '../step.ts'
 import { type Found, readHidden } from './hidden.ts'
 import type { QueuePoll } from './queuePoll.ts'
+import type { StateAge } from './stateAge.ts'
 import { traceWorld, type WorldTrace } from './trace.ts'
 
 /** The dependencies of a World's reconcile. */
@@ -46,6 +49,8 @@ export type WorldDeps = {
   readonly deletedWorlds: DeletedUids
   readonly pods: Source<Pod>
   readonly services: Source<Service>
+  readonly endpointSlices: Pick<Client<KubeObject>, 'create'>
+  readonly serviceAge: StateAge
   readonly nodes: Source<Node>
   readonly namespaces: Source<KubeObject>
   readonly queuePoll: QueuePoll
@@ -75,6 +80,7 @@ export const reconcileWorld = async (deps: WorldDeps, key: string, signal: Abort
   if (input === undefined) {
     deps.queuePoll.stop(key)
     deps.runClock.forget(key)
+    deps.serviceAge(key, undefined)
     return undefined
   }
   const trace = traceWorld(deps.tracing, input.world)
@@ -184,12 +190,14 @@ const observe = async (
   const world = deps.worlds.cache.store.get(key)
   if (world === undefined) return undefined
   const pod = deps.pods.cache.store.get(key) ?? found.pod
+  const service = deps.services.cache.store.get(key) ?? found.service
   const nodeName = pod?.spec?.nodeName
   return {
     world,
     pod,
     node: nodeName === undefined ? undefined : await readNode(deps, nodeName, signal),
-    service: deps.services.cache.store.get(key) ?? found.service,
+    service,
+    serviceUnusedMs: deps.serviceAge(key, isServiceUsed({ world, service, pod }) ? undefined : service?.metadata.uid),
     policy: await findPolicy(deps.namespaces, world.metadata.namespace, signal),
     queue: deps.queuePoll.report(key, pod?.metadata.uid ?? ''),
     settings: deps.settings,
@@ -261,6 +269,9 @@ const execute = async (
         }))
       })
     case 'createService': {
+      for (const slice of buildPlaceholders(world)) {
+        await ignoreError(isAlreadyExists, deps.endpointSlices.create(slice, { signal }))
+      }
       const service = buildService(world, step.run, policy)
       return settle(await createOwned(deps.services, world, service, signal), serviceNameTaken(name), (present) => ({
         service: present,
