@@ -16,7 +16,10 @@ export type Mark = {
 }
 
 /** A mark that this process has claimed until its lease expires. */
-export type Claimed = typeof clusterOutbox.$inferSelect
+export type Claimed = Pick<
+  typeof clusterOutbox.$inferSelect,
+  'kind' | 'id' | 'revision' | 'epoch' | 'attempts' | 'cluster' | 'organizationId' | 'traceparent'
+>
 
 /** Returns the id of the mark that pushes an organization's limits to a cluster. */
 export const organizationMark = (id: string, cluster: string): string => `${id}@${cluster}`
@@ -28,6 +31,12 @@ export const organizationOfMark = (id: string): string => id.split('@')[0] ?? ''
 const now = sql`date_trunc('milliseconds', now())`
 
 const nowPlus = (delayMs: number | Placeholder) => sql`${now} + ${delayMs} * interval '1 millisecond'`
+
+/** The condition for marks that are due and not claimed. */
+const whereDue = and(
+  lte(clusterOutbox.nextAt, now),
+  or(isNull(clusterOutbox.leaseUntil), lte(clusterOutbox.leaseUntil, now)),
+)
 
 /**
  * Marks a row dirty in the transaction that changes it. A push in progress keeps its lease and detects the new mark by the
@@ -68,46 +77,87 @@ export const isDirty = async (tx: Transaction, kind: Mark['kind'], id: string): 
   return rows.length > 0
 }
 
-/** The marks of one cluster, or those of every cluster that is not in a list. */
-export type MarkedClusters = { readonly cluster: string } | { readonly exceptClusters: readonly string[] }
+/** Claims the oldest due marks without a valid lease whose cluster is not in a list. Marks that others claim are skipped. */
+export const claimUnserved = (db: Database, claim: { limit: number; leaseMs: number; served: readonly string[] }) =>
+  claimUnservedQuery(db).execute({ ...claim, served: [...claim.served] })
 
-/** Claims due marks without a valid lease, the oldest first. Marks that others claim at the same time are skipped. */
-export const claimMarks = (
-  db: Database,
-  { limit, leaseMs, ...of }: { limit: number; leaseMs: number } & MarkedClusters,
-): Promise<Claimed[]> =>
-  'cluster' in of
-    ? claimQuery(db).execute({ limit, leaseMs, cluster: of.cluster })
-    : claimUnservedQuery(db).execute({ limit, leaseMs, served: [...of.exceptClusters] })
+const claimUnservedQuery = prepared((db) => {
+  const due = db
+    .select({ id: clusterOutbox.id })
+    .from(clusterOutbox)
+    .where(and(sql`${clusterOutbox.cluster} <> all(${sql.placeholder('served')}::text[])`, whereDue))
+    .orderBy(asc(clusterOutbox.nextAt))
+    .limit(sql.placeholder('limit'))
+    .for('update', { skipLocked: true })
+  return db
+    .update(clusterOutbox)
+    .set({ leaseUntil: nowPlus(sql.placeholder('leaseMs')) })
+    .where(inArray(clusterOutbox.id, due))
+    .returning()
+    .prepare('claim_unserved')
+})
 
-const prepareClaim = (name: string, whereCluster: SQL) =>
-  prepared((db) => {
-    const due = db
-      .select({ id: clusterOutbox.id })
-      .from(clusterOutbox)
-      .where(
-        and(
-          whereCluster,
-          lte(clusterOutbox.nextAt, now),
-          or(isNull(clusterOutbox.leaseUntil), lte(clusterOutbox.leaseUntil, now)),
-        ),
+/** A claim of marks of one cluster. */
+export type Turn = {
+  readonly cluster: string
+  readonly leaseMs: number
+  readonly limit: number
+  /** The most marks of one organization. */
+  readonly maxOfOne: number
+  /** Organizations whose marks are not claimed. */
+  readonly except: readonly string[]
+  /** The organization after which the turns begin, or undefined to begin with the first. */
+  readonly after: string | undefined
+}
+
+/** The marks of a turn, and the organization after which the next one begins. Undefined if this turn saw the last organization. */
+export type Turned = { readonly claimed: readonly Claimed[]; readonly last: string | undefined }
+
+/** The most organizations that one turn visits. Each costs a look at the index, even if none of its marks is due. */
+const maxVisited = 128
+
+/**
+ * Claims due marks without a valid lease: of one organization after the other, of each the oldest. Marks that others claim at the same
+ * time are skipped. The cost depends on the organizations visited and the marks claimed, not on the number of marks.
+ */
+export const claimTurn = async (db: Database, turn: Turn): Promise<Turned> => {
+  const { cluster, leaseMs, limit, maxOfOne, except, after } = turn
+  const next = (last: SQL | undefined) => sql`(
+    select organization_id from cluster_outbox
+    where cluster = ${cluster} ${last === undefined ? sql`` : sql`and organization_id > ${last}`}
+    order by organization_id limit 1)`
+  const rows = await query<Claimed & { last: string | null }>(
+    db,
+    sql`
+      with recursive visited (id, count) as (
+        select ${next(after === undefined ? undefined : sql`${after}`)}, 1
+        union all
+        select ${next(sql`visited.id`)}, count + 1 from visited where id is not null and count < ${maxVisited}
+      ),
+      due as materialized (
+        select oldest.kind, oldest.id from visited cross join lateral (
+          select kind, id from cluster_outbox
+          where cluster = ${cluster} and organization_id = visited.id and ${whereDue}
+          order by next_at limit ${maxOfOne} for update skip locked
+        ) as oldest
+        where visited.id <> all(${sql.param(except)}::text[])
+        limit ${limit}
+      ),
+      claimed as (
+        update cluster_outbox set lease_until = ${nowPlus(leaseMs)} from due
+        where cluster_outbox.kind = due.kind and cluster_outbox.id = due.id
+        returning cluster_outbox.*
       )
-      .orderBy(asc(clusterOutbox.nextAt))
-      .limit(sql.placeholder('limit'))
-      .for('update', { skipLocked: true })
-    return db
-      .update(clusterOutbox)
-      .set({ leaseUntil: nowPlus(sql.placeholder('leaseMs')) })
-      .where(inArray(clusterOutbox.id, due))
-      .returning()
-      .prepare(name)
-  })
-
-const claimQuery = prepareClaim('claim', eq(clusterOutbox.cluster, sql.placeholder('cluster')))
-const claimUnservedQuery = prepareClaim(
-  'claim_unserved',
-  sql`${clusterOutbox.cluster} <> all(${sql.placeholder('served')}::text[])`,
-)
+      select
+        case
+          when (select count(*) from claimed) >= ${limit} then (select max(organization_id) from claimed)
+          when (select count(id) from visited) >= ${maxVisited} then (select max(id) from visited)
+        end as last,
+        kind, id, revision::float8, epoch, attempts, cluster, organization_id as "organizationId", traceparent
+      from (values (1)) as one left join claimed on true`,
+  )
+  return { claimed: rows.filter(({ id }) => id !== null), last: rows[0]?.last ?? undefined }
+}
 
 const whereMark = (claimed: Claimed) => and(eq(clusterOutbox.kind, claimed.kind), eq(clusterOutbox.id, claimed.id))
 
@@ -152,6 +202,9 @@ export const retryLater = async (db: Database, claimed: Claimed, { delayMs }: { 
 export const redirectMark = async (db: Database, claimed: Claimed): Promise<void> => {
   await db
     .update(clusterOutbox)
-    .set({ leaseUntil: null, cluster: sql`cluster_outbox_cluster(${clusterOutbox.kind}, ${clusterOutbox.id})` })
+    .set({
+      leaseUntil: null,
+      cluster: sql`(select place.cluster from cluster_outbox_place(${clusterOutbox.kind}, ${clusterOutbox.id}) as place)`,
+    })
     .where(whereMark(claimed))
 }
