@@ -60,6 +60,7 @@ const reconcileAt = async ({ bots, gone = false, cached = [], present, live = ac
     namespaces: { cache: { store: { get: () => ({ metadata: { name: 'n' } }) } } },
     settings,
     runClock: createRunClock(clock),
+    acknowledgements: { waitMs: () => 0, forget: () => undefined },
     monotonic: clock.monotonic,
     tracing: noTracing,
     log: silentLog,
