@@ -1,5 +1,5 @@
-import { createFairQueue } from '#api/platform/fairness/queue.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
+import { createFairQueue } from '#shared/fairQueue.ts'
 import type { Log } from '#shared/log.ts'
 
 const retryMs = 250
@@ -28,7 +28,7 @@ export const createBatcher = <T>(options: {
   const queue = createFairQueue(options.groupOf)
   let running = false
   const run = async (): Promise<void> => {
-    while (!queue.isEmpty && !signal.aborted) {
+    while (queue.size > 0 && !signal.aborted) {
       const batch = queue.take(limit)
       try {
         queue.putBack(await work(batch))

@@ -12,6 +12,7 @@ import { createController, type Result } from '#shared/kube/controller.ts'
 import { createEventRecorder, eventResource } from '#shared/kube/events.ts'
 import type { KubeMetrics } from '#shared/kube/metrics.ts'
 import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
+import { createPacedKeys } from '#shared/kube/pace.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
 import type { Store } from '#shared/kube/store.ts'
 import { createTransport, type Transport } from '#shared/kube/transport.ts'
@@ -35,7 +36,7 @@ import { isNewResource } from './pull/newResource.ts'
 import { pullBots } from './pull/pullBots.ts'
 import type { PullDeps } from './pull/pullDeps.ts'
 import { pullWorld } from './pull/pullWorld.ts'
-import { hasLeftEdit } from './pull/syncedCondition.ts'
+import { hasLeftEdit, isNotSynced } from './pull/syncedCondition.ts'
 import { startWaiting } from './pull/waitingStarts.ts'
 import { createPush } from './push/push.ts'
 import { createEchoes } from './rows/echoes.ts'
@@ -43,8 +44,12 @@ import { organizationOf } from './rows/identity.ts'
 import type { Kind } from './rows/synced.ts'
 import { createSweeps } from './sweep/sweep.ts'
 
-const pullWorkers = 8
+const pullWorkers = 10
 const pullTimeoutMs = 60_000
+/** The rate at which one resource is pulled. Edits in between are merged together. */
+const pullPace = { burst: 10, refillMs: 500 }
+/** The rate in one namespace at which adoptions are tried again that were refused. */
+const adoptionPace = { burst: 20, refillMs: 100 }
 
 /** The part of the configuration that the sync needs. */
 export type SyncConfig = {
@@ -263,16 +268,25 @@ const pullKind = async <T extends KubeObject & { spec: object }>(
 ): Promise<void> => {
   const timer = lag.pullTimer(deps.cluster)
   const cache = createReflector({ client, clock, random: Math.random, log, metrics, keep: withOwnMetadata })
+  const adoptions = createPacedKeys(clock, adoptionPace)
+  const isUnadopted = (live: T): boolean =>
+    isNewResource(live) && organizationOf(deps.namespacePrefix, live.metadata.namespace) !== undefined
   const controller = createController({
     name: `pull-${kind}`,
     workers: pullWorkers,
     reconcile: async (key) => {
-      const result = await pull(key, cache.store.get(key))
+      const live = cache.store.get(key)
+      const wasRefused = live !== undefined && isUnadopted(live) && isNotSynced(live)
+      if (!wasRefused) adoptions.forget(key)
+      const waitMs = wasRefused ? adoptions.waitMs(key) : 0
+      if (waitMs > 0) return { requeueAfterMs: waitMs, priority: 'low' }
+      const result = await pull(key, live)
       timer.end(key)
       return result
     },
     reconcileTimeoutMs: pullTimeoutMs,
     backoff: { baseMs: 50, maxMs: 10_000 },
+    pace: pullPace,
     clock,
     log,
     metrics,
@@ -285,8 +299,6 @@ const pullKind = async <T extends KubeObject & { spec: object }>(
   const caching = cache.run(signal)
   const working = controller.run(signal)
   await cache.synced({ timeoutMs: Number.MAX_SAFE_INTEGER, signal }).catch(() => undefined)
-  const isUnadopted = (live: T): boolean =>
-    isNewResource(live) && organizationOf(deps.namespacePrefix, live.metadata.namespace) !== undefined
   const retrying = repeat(clock, { everyMs: adoptionSweepMs, signal }, async () => {
     for (const live of cache.store.list())
       if (isUnadopted(live) || hasLeftEdit(live)) controller.enqueue(objectKey(live), { priority: 'low' })

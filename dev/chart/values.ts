@@ -256,6 +256,15 @@ export const chartValues: Fields = {
     enabled: flag(true, 'Create them.'),
     restoreGroups: texts(['system:masters'], 'Groups that may restore resources with their revision and status.'),
   }),
+  flowControl: group('FlowSchemas and PriorityLevelConfigurations of the API server (docs/security.md).', {
+    enabled: flag(true, 'Give both processes a priority level of their own, so that no other client delays them.'),
+    concurrencyShares: integer(40, 'The shares of that level in the requests that the API server handles.', 1, 10_000),
+    tenants: group('A level for what others read and write of Worlds and BotDeployments, by namespace in turn.', {
+      enabled: flag(false, 'Create it.'),
+      groups: texts(['system:authenticated'], 'The groups of its clients.'),
+      concurrencyShares: integer(10, 'The shares of that level. It borrows none.', 1, 10_000),
+    }),
+  }),
   api,
   operator,
   keys,

@@ -3,6 +3,7 @@ import { withDefined } from '#shared/optional.ts'
 import { isConflict, KubeError } from './errors.ts'
 import { type KubeLog, withFields } from './log.ts'
 import type { ControllerMetrics, KubeMetrics, Outcome } from './metrics.ts'
+import type { Pace } from './pace.ts'
 import { type Backoff, createQueue, type Priority, type Queue } from './queue.ts'
 
 /** The result of a reconcile: undefined, or the time after which to reconcile the key again, by default with normal priority. */
@@ -46,6 +47,8 @@ type Options = {
   clock: Clock
   log: KubeLog
   backoff?: Backoff
+  /** The rate of one key. Without it, there is no limit. */
+  pace?: Pace
   /** Time that a shutdown waits for reconciles in progress before it aborts their signals. */
   shutdownMs?: number
   metrics?: KubeMetrics
@@ -63,7 +66,9 @@ export const createController = (options: Options): Controller => {
   const queue = createQueue({
     clock,
     backoff: options.backoff ?? defaultBackoff,
-    ...withDefined({ metrics: queueMetrics }),
+    // With at least one worker for others, no namespace takes all of several workers.
+    reserve: workers > 1 ? Math.ceil(workers / 5) : 0,
+    ...withDefined({ metrics: queueMetrics, pace: options.pace }),
   })
   const attempts = createAttempts(options, log, metrics)
   const settle = createSettle(queue, log, metrics)

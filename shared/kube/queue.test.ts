@@ -192,3 +192,78 @@ describe('with 5,000 worlds whose numbers of players change all the time', () =>
     queue.shutDown()
   })
 })
+
+describe('turns', () => {
+  const createSharedQueue = (options: { reserve?: number; pace?: { burst: number; refillMs: number } } = {}) => {
+    const clock = createFakeClock()
+    return { clock, queue: createQueue({ clock, backoff: { baseMs: 5, maxMs: 500 }, ...options }) }
+  }
+
+  test('returns the keys of namespaces in turn, within each priority', async () => {
+    const { queue } = createSharedQueue()
+    for (const key of ['a/1', 'a/2', 'a/3', 'b/1']) queue.add(key)
+    for (const key of ['a/4', 'a/5', 'b/2']) queue.add(key, { priority: 'high' })
+    expect((await drain(queue)).filter((key) => key.startsWith('b'))).toEqual(['b/2', 'b/1'])
+    for (const key of ['a/1', 'a/2', 'a/3', 'b/1', 'c/1', 'b/2']) queue.add(key)
+    expect(await drain(queue)).toEqual(['a/1', 'b/1', 'c/1', 'a/2', 'b/2', 'a/3'])
+  })
+
+  test('a namespace with 10,000 keys delays a key of another by one key', async () => {
+    const { queue } = createSharedQueue()
+    for (let at = 0; at < 10_000; at += 1) queue.add(`a/${at}`)
+    expect(await queue.get()).toBe('a/0')
+    queue.add('b/1')
+    expect([await queue.get(), await queue.get()]).toEqual(['a/1', 'b/1'])
+  })
+
+  test('keeps the last free workers for namespaces without a key in processing', async () => {
+    const { queue } = createSharedQueue({ reserve: 1 })
+    const taken: (string | undefined)[] = []
+    const work = () => void queue.get().then((key) => taken.push(key))
+    for (let worker = 0; worker < 3; worker += 1) work()
+    for (const key of ['a/1', 'a/2', 'a/3']) queue.add(key)
+    await turn()
+    expect(taken).toEqual(['a/1', 'a/2'])
+    queue.add('b/1')
+    await turn()
+    expect(taken).toEqual(['a/1', 'a/2', 'b/1'])
+    queue.done('a/1')
+    work()
+    await turn()
+    expect(taken).toHaveLength(3)
+    queue.done('a/2')
+    await turn()
+    expect(taken).toEqual(['a/1', 'a/2', 'b/1', 'a/3'])
+  })
+
+  test('a key that is added without pause is returned in a burst, and then at its pace', async () => {
+    const { clock, queue } = createSharedQueue({ pace: { burst: 3, refillMs: 500 } })
+    const times: number[] = []
+    for (let ms = 0; ms <= 3_000; ms += 10) {
+      queue.add('a/1')
+      if (queue.depth() > 0) {
+        queue.done((await queue.get()) ?? '')
+        times.push(clock.monotonic())
+      }
+      clock.advance(10)
+    }
+    expect(times).toEqual([0, 10, 20, 500, 1_000, 1_500, 2_000, 2_500, 3_000])
+    queue.add('a/2')
+    expect(await queue.get()).toBe('a/2')
+  })
+
+  test('a key that is added while it is processed keeps its pace and its priority', async () => {
+    const { clock, queue } = createSharedQueue({ pace: { burst: 1, refillMs: 500 } })
+    queue.add('a/1')
+    queue.add('a/1')
+    queue.add('a/2')
+    expect([await queue.get(), await queue.get()]).toEqual(['a/1', 'a/2'])
+    queue.add('a/1', { priority: 'low' })
+    queue.add('a/2', { priority: 'high' })
+    queue.done('a/1')
+    queue.done('a/2')
+    expect(queue.depth()).toBe(0)
+    clock.advance(500)
+    expect(await drain(queue)).toEqual(['a/2', 'a/1'])
+  })
+})

@@ -1,5 +1,7 @@
 import type { Clock, Timer } from '#shared/clock.ts'
+import { createFairQueue } from '#shared/fairQueue.ts'
 import type { QueueMetrics } from './metrics.ts'
+import { createPace, namespaceOfKey, type Pace } from './pace.ts'
 
 /** The wait of a failing key: `baseMs`, doubled with each failure, up to `maxMs`. */
 export type Backoff = { readonly baseMs: number; readonly maxMs: number }
@@ -23,8 +25,8 @@ export type Queue = {
   addRateLimited(key: string): void
   forget(key: string): void
   /**
-   * Resolves with the next key, or with undefined once the queue is shut down. Keys of one priority come in order of
-   * arrival. Each priority has its share, so none waits for ever because of the others.
+   * Resolves with the next key, or with undefined once the queue is shut down. Each priority has its share, so none waits for ever
+   * because of the others. Within one, the namespaces of keys take turns, and the keys of a namespace come in order of arrival.
    */
   get(): Promise<string | undefined>
   /** Ends the processing of a key. Call it once for each key that `get` returned. */
@@ -33,59 +35,78 @@ export type Queue = {
   depth(): number
 }
 
-/** Creates a queue. Its length is bounded by the number of objects. */
-export const createQueue = (options: { clock: Clock; backoff: Backoff; metrics?: QueueMetrics }): Queue => {
-  const { clock, backoff, metrics } = options
+/**
+ * Creates a queue. Its length is bounded by the number of objects. The last `reserve` callers of `get` that wait receive only keys of
+ * namespaces without a key in processing, so that slow work of one namespace does not take all workers.
+ */
+export const createQueue = (options: {
+  clock: Clock
+  backoff: Backoff
+  reserve?: number
+  /** The rate at which `get` returns one key. Without it, there is no limit. */
+  pace?: Pace
+  metrics?: QueueMetrics
+}): Queue => {
+  const { clock, backoff, metrics, reserve = 0 } = options
   const lanes = createLanes()
-  /** Keys in processing: the time of their start, and their priority if they were added meanwhile. */
-  const working = new Map<string, { sinceMs: number; again: Priority | undefined }>()
-  const delayed = new Map<string, { atMs: number; timer: Timer }>()
+  const pace = options.pace && createPace(clock, options.pace)
+  const working = createWorking()
+  const delayed = new Map<string, { atMs: number; timer: Timer; priority: Priority }>()
   const failures = new Map<string, number>()
   const waiters: ((key: string | undefined) => void)[] = []
   let closed = false
 
+  const mayTake = (namespace: string): boolean => waiters.length > reserve || !working.isBusy(namespace)
   const dispatchKeys = (): void => {
     while (waiters.length > 0) {
-      const first = lanes.takeNext()
+      const first = lanes.takeNext(mayTake)
       if (first === undefined) return
-      const [key, addedMs] = first
+      const { key, sinceMs } = first
       delayed.get(key)?.timer.cancel()
       delayed.delete(key)
-      working.set(key, { sinceMs: clock.monotonic(), again: undefined })
-      metrics?.observeWait((clock.monotonic() - addedMs) / 1000)
+      pace?.take(key)
+      working.begin(key, clock.monotonic())
+      metrics?.observeWait((clock.monotonic() - sinceMs) / 1000)
       waiters.shift()?.(key)
     }
   }
   const addWaiting = (key: string, priority: Priority): void => {
     const present = lanes.find(key)
+    const delayMs = (present === undefined && pace?.delayMs(key)) || 0
+    if (delayMs > 0) {
+      delay(key, delayMs, priority)
+      return
+    }
     if (present !== undefined && !isHigher(priority, present.priority)) return
     if (present === undefined) metrics?.countAdd()
     lanes.put(key, priority, present?.sinceMs ?? clock.monotonic())
     dispatchKeys()
   }
+  const delay = (key: string, delayMs: number, priority: Priority): void => {
+    const waiting = delayed.get(key)
+    const highest = waiting !== undefined && isHigher(waiting.priority, priority) ? waiting.priority : priority
+    const atMs = Math.min(waiting?.atMs ?? Number.POSITIVE_INFINITY, clock.monotonic() + delayMs)
+    waiting?.timer.cancel()
+    const timer = clock.setTimeout(() => {
+      delayed.delete(key)
+      add(key, { priority: highest })
+    }, atMs - clock.monotonic())
+    delayed.set(key, { atMs, timer, priority: highest })
+  }
   const add: Queue['add'] = (key, { priority = 'normal' } = {}) => {
     if (closed) return
     const busy = working.get(key)
     if (busy === undefined) return addWaiting(key, priority)
-    if (busy.again === undefined) metrics?.countAdd()
     if (busy.again === undefined || isHigher(priority, busy.again)) busy.again = priority
   }
-  const addAfter: Queue['addAfter'] = (key, delayMs, options) => {
+  const addAfter: Queue['addAfter'] = (key, delayMs, { priority = 'normal' } = {}) => {
     if (closed) return
     metrics?.countRetry()
-    if (delayMs <= 0) return add(key, options)
-    const atMs = clock.monotonic() + delayMs
-    const waiting = delayed.get(key)
-    if (waiting !== undefined && waiting.atMs <= atMs) return
-    waiting?.timer.cancel()
-    const timer = clock.setTimeout(() => {
-      delayed.delete(key)
-      add(key, options)
-    }, delayMs)
-    delayed.set(key, { atMs, timer })
+    if (delayMs <= 0) add(key, { priority })
+    else delay(key, delayMs, priority)
   }
   metrics?.observe(() => {
-    const secondsAtWork = [...working.values()].map(({ sinceMs }) => (clock.monotonic() - sinceMs) / 1000)
+    const secondsAtWork = working.all().map(({ sinceMs }) => (clock.monotonic() - sinceMs) / 1000)
     return { depth: lanes.size(), secondsAtWork }
   })
   return {
@@ -105,12 +126,12 @@ export const createQueue = (options: { clock: Clock; backoff: Backoff; metrics?:
         dispatchKeys()
       }),
     done: (key) => {
-      const busy = working.get(key)
+      const busy = working.end(key)
       if (busy === undefined) return
-      working.delete(key)
       metrics?.observeWork((clock.monotonic() - busy.sinceMs) / 1000)
-      if (busy.again === undefined || closed) return
-      lanes.put(key, busy.again, clock.monotonic())
+      if (closed) return
+      if (busy.again !== undefined) addWaiting(key, busy.again)
+      // The namespace may take one of the last workers again.
       dispatchKeys()
     },
     shutDown: () => {
@@ -120,6 +141,35 @@ export const createQueue = (options: { clock: Clock; backoff: Backoff; metrics?:
       for (const waiter of waiters.splice(0)) waiter(undefined)
     },
     depth: () => lanes.size(),
+  }
+}
+
+/** The time of the start of a key's processing, and its priority if it was added meanwhile. */
+type Busy = { readonly sinceMs: number; again: Priority | undefined }
+
+/** Creates the set of keys in processing. */
+const createWorking = () => {
+  const keys = new Map<string, Busy>()
+  const namespaces = new Map<string, number>()
+  return {
+    get: (key: string): Busy | undefined => keys.get(key),
+    all: (): Busy[] => [...keys.values()],
+    isBusy: (namespace: string): boolean => namespaces.has(namespace),
+    begin: (key: string, sinceMs: number): void => {
+      const namespace = namespaceOfKey(key)
+      keys.set(key, { sinceMs, again: undefined })
+      namespaces.set(namespace, (namespaces.get(namespace) ?? 0) + 1)
+    },
+    end: (key: string): Busy | undefined => {
+      const busy = keys.get(key)
+      if (busy === undefined) return undefined
+      keys.delete(key)
+      const namespace = namespaceOfKey(key)
+      const count = namespaces.get(namespace) ?? 0
+      if (count > 1) namespaces.set(namespace, count - 1)
+      else namespaces.delete(namespace)
+      return busy
+    },
   }
 }
 
@@ -135,58 +185,36 @@ const isHigher = (a: Priority, b: Priority): boolean => rankOf(a) < rankOf(b)
 
 /** Creates one lane for each priority, with the time of arrival of each key. */
 const createLanes = () => {
-  const lanes = shares.map((each) => ({ ...each, ...createLane(), credit: 0 }))
+  const lanes = shares.map((each) => ({ ...each, keys: createFairQueue(namespaceOfKey), credit: 0 }))
+  const waiting = new Map<string, { readonly priority: Priority; readonly sinceMs: number }>()
   return {
-    find: (key: string): { priority: Priority; sinceMs: number } | undefined => {
-      for (const { priority, entries } of lanes) {
-        const sinceMs = entries.get(key)
-        if (sinceMs !== undefined) return { priority, sinceMs }
-      }
-      return undefined
-    },
+    find: (key: string) => waiting.get(key),
     put: (key: string, priority: Priority, sinceMs: number): void => {
+      waiting.set(key, { priority, sinceMs })
       for (const lane of lanes) {
-        if (lane.priority === priority) lane.put(key, sinceMs)
-        else lane.entries.delete(key)
+        if (lane.priority === priority) lane.keys.add(key)
+        else lane.keys.delete(key)
       }
     },
     /**
      * Takes the first key of the next lane by smooth weighted round-robin, as in nginx: each lane with keys gets its share as
      * credit, and the lane with the most credit is chosen and pays the sum of all shares.
      */
-    takeNext: (): [string, number] | undefined => {
-      const waiting = lanes.filter(({ entries }) => entries.size > 0)
-      for (const lane of waiting) lane.credit += lane.share
-      const [first, ...others] = waiting
+    takeNext: (mayTake: (namespace: string) => boolean): { key: string; sinceMs: number } | undefined => {
+      const ready = lanes.filter(({ keys }) => keys.hasNext(mayTake))
+      for (const lane of ready) lane.credit += lane.share
+      const [first, ...others] = ready
       if (first === undefined) return undefined
       const next = others.reduce((best, lane) => (lane.credit > best.credit ? lane : best), first)
-      next.credit -= waiting.reduce((sum, { share }) => sum + share, 0)
-      const taken = next.takeFirst()
+      next.credit -= ready.reduce((sum, { share }) => sum + share, 0)
+      const [key] = next.keys.take(1, mayTake)
       // An empty lane keeps neither credit nor debt.
-      if (next.entries.size === 0) next.credit = 0
-      return taken
+      if (next.keys.size === 0) next.credit = 0
+      const taken = key === undefined ? undefined : waiting.get(key)
+      if (key === undefined || taken === undefined) return undefined
+      waiting.delete(key)
+      return { key, sinceMs: taken.sinceMs }
     },
-    size: (): number => lanes.reduce((sum, { entries }) => sum + entries.size, 0),
-  }
-}
-
-/** Creates a list of keys in order of arrival, with the time of arrival. */
-const createLane = () => {
-  const entries = new Map<string, number>()
-  // One iterator is kept, since a new one would first step over the entries that were deleted.
-  let order = entries.entries()
-  return {
-    entries,
-    put: (key: string, sinceMs: number): void => void entries.set(key, sinceMs),
-    takeFirst: (): [string, number] | undefined => {
-      let next = order.next()
-      if (next.done) {
-        order = entries.entries()
-        next = order.next()
-      }
-      if (next.done) return undefined
-      entries.delete(next.value[0])
-      return next.value
-    },
+    size: (): number => waiting.size,
   }
 }

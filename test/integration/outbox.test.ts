@@ -2,7 +2,15 @@ import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Database, openDatabase } from '#api/platform/database/client.ts'
 import { migrateDatabase } from '#api/platform/database/migrate.ts'
-import { claimMarks, isDirty, markAllDirty, markDirty, retryLater, settleClaim } from '#api/platform/outbox/outbox.ts'
+import {
+  claimTurn,
+  isDirty,
+  markAllDirty,
+  markDirty,
+  retryLater,
+  settleClaim,
+  type Turn,
+} from '#api/platform/outbox/outbox.ts'
 import { clusterOutbox } from '#api/platform/outbox/table.ts'
 import { aDatabase } from '#test/support/processes.ts'
 
@@ -22,8 +30,11 @@ beforeEach(() => db.delete(clusterOutbox))
 const leaseMs = 60_000
 const mark = (id: string, revision = 1) => db.transaction((tx) => markDirty(tx, { kind: 'world', id, revision }))
 // The rows do not exist, so their marks have no cluster.
-const claim = (limit = 100, cluster = '') => claimMarks(db, { limit, leaseMs, cluster })
-const ids = (claimed: { id: string }[]) => claimed.map(({ id }) => id).sort()
+const claim = async (limit = 100, turn: Partial<Turn> = {}) => {
+  const all = { cluster: '', leaseMs, limit, maxOfOne: limit, except: [], after: undefined }
+  return (await claimTurn(db, { ...all, ...turn })).claimed
+}
+const ids = (claimed: readonly { id: string }[]) => claimed.map(({ id }) => id).sort()
 /** Makes every mark older, as if the time had passed in the database. */
 const pass = (ms: number) =>
   db.execute(sql`
@@ -103,6 +114,49 @@ test('claims the oldest marks first', async () => {
     update cluster_outbox set next_at = now() - case id when 'c' then 3 when 'a' then 2 else 1 end * interval '1 second'`)
   expect(ids(await claim(2))).toEqual(['a', 'c'])
   expect(ids(await claim())).toEqual(['b'])
+})
+
+/** Marks limits of organizations, whose marks name their organization and their cluster. The first are the oldest. */
+const markOrganizations = async (organizations: readonly string[]) => {
+  const marked = organizations.map((organization, at) => ({ id: `${organization}@c@${at}`, revision: 1 }))
+  await db.transaction((tx) => markAllDirty(tx, 'organization', marked))
+  await db.execute(sql`
+    update cluster_outbox set next_at = now() - interval '1 hour' + split_part(id, '@', 3)::int * interval '1 millisecond'`)
+}
+const repeat = (organization: string, count: number) => Array.from({ length: count }, () => organization)
+
+test('a mark of an organization is claimed in the first batch beside 20,000 older marks of another', async () => {
+  await markOrganizations([...repeat('a', 20_000), 'b', 'c'])
+  const claimed = await claim(24, { cluster: 'c', maxOfOne: 8 })
+  expect(claimed.map(({ organizationId }) => organizationId).sort()).toEqual([...repeat('a', 8), 'b', 'c'])
+  expect(ids(claimed.filter(({ organizationId }) => organizationId === 'a'))).toEqual(
+    Array.from({ length: 8 }, (_, at) => `a@c@${at}`),
+  )
+})
+
+test('the next turn begins behind the last organization, and a turn can leave organizations out', async () => {
+  await markOrganizations([...repeat('a', 3), ...repeat('b', 3), ...repeat('c', 3)])
+  const turn = (more: Partial<Turn>) =>
+    claimTurn(db, { cluster: 'c', leaseMs, limit: 3, maxOfOne: 2, except: [], after: undefined, ...more })
+  const first = await turn({})
+  expect([first.last, ids(first.claimed)]).toEqual(['b', ['a@c@0', 'a@c@1', 'b@c@3']])
+  const second = await turn({ after: 'b', limit: 9 })
+  expect([second.last, ids(second.claimed)]).toEqual([undefined, ['c@c@6', 'c@c@7']])
+  const third = await turn({ except: ['a', 'c'], limit: 9 })
+  expect(ids(third.claimed)).toEqual(['b@c@4', 'b@c@5'])
+})
+
+test('a turn visits a bounded number of organizations, and names the last one', async () => {
+  const organizations = Array.from({ length: 300 }, (_, at) => `o${String(at).padStart(3, '0')}`)
+  await markOrganizations([...organizations, 'x'])
+  await db.execute(sql`update cluster_outbox set next_at = now() + interval '1 hour' where organization_id <> 'x'`)
+  const seen: (string | undefined)[] = []
+  for (let after: string | undefined, turn = 0; turn < 3; turn += 1) {
+    const { claimed, last } = await claimTurn(db, { cluster: 'c', leaseMs, limit: 8, maxOfOne: 8, except: [], after })
+    seen.push(last, ...ids(claimed))
+    after = last
+  }
+  expect(seen).toEqual(['o127', 'o255', undefined, 'x@c@300'])
 })
 
 test('marks many rows at once, of which only those are dirty; one keeps the trace of an earlier change', async () => {

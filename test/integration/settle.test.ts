@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { worlds } from '#api/domain/worlds/table.ts'
 import { type Database, openDatabase } from '#api/platform/database/client.ts'
 import { openSession } from '#api/platform/database/pool.ts'
-import { claimMarks, markDirty } from '#api/platform/outbox/outbox.ts'
+import { claimTurn, markDirty } from '#api/platform/outbox/outbox.ts'
 import { clusterOutbox } from '#api/platform/outbox/table.ts'
 import { createSettle } from '#api/sync/push/settle.ts'
 import { desiredSpec } from '#api/sync/rows/desired.ts'
@@ -38,9 +38,8 @@ afterAll(() => close?.())
 
 test('claims that end together are settled, except for rows that are locked or were marked again', async () => {
   await db.update(clusterOutbox).set({ leaseUntil: null, nextAt: sql`now()` })
-  const claims = (await claimMarks(db, { limit: 100, leaseMs: 60_000, cluster: 'default' })).filter(
-    ({ kind }) => kind === 'world',
-  )
+  const turn = { cluster: 'default', leaseMs: 60_000, limit: 100, maxOfOne: 100, except: [], after: undefined }
+  const claims = (await claimTurn(db, turn)).claimed.filter(({ kind }) => kind === 'world')
   const rows = new Map((await db.select().from(worlds)).map((row) => [row.id, row]))
   expect(claims).toHaveLength(worldCount)
   const [first, locked, again] = claims.map(({ id }) => id)

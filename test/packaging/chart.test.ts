@@ -138,6 +138,7 @@ const production = {
     s3: { bucket: 'orrery', region: 'eu-central-1', endpoint: 'https://s3.example.com', existingSecret: 's3' },
   },
   ingress: { enabled: true, className: 'nginx', tlsSecret: 'api-tls', annotations: { 'cert-manager.io/issuer': 'x' } },
+  flowControl: { tenants: { enabled: true, groups: ['tenants', 'ci'] } },
   commonLabels: { env: 'prod' },
   commonAnnotations: { owner: 'platform' },
 }
@@ -183,6 +184,7 @@ const cases: [string, object][] = [
       nameOverride: 'worlds',
       crds: { install: false },
       admissionPolicies: { enabled: false },
+      flowControl: { enabled: false },
       networkPolicy: { enabled: false },
       database: { trial: { persistence: { enabled: false } } },
       objectStore: { file: { persistence: { enabled: false } } },
@@ -256,6 +258,14 @@ test.each(['argocd', 'flux'])('the API server accepts the manifests of %s', (too
   const manifests = readFileSync(new URL(`gitops/${tool}.yaml`, examples), 'utf8')
   for (const name of ['argocd', 'flux-system']) kubectl(['apply', '-f', '-'], namespaceNamed(name))
   expect(kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', '-'], manifests)).toContain('/orrery ')
+})
+
+test('both processes have a priority level, and tenants only if it is asked for', () => {
+  const flowsOf = (values: object) =>
+    render(values).flatMap(({ kind, metadata }) => (/^(FlowSchema|Priority)/.test(kind) ? [metadata.name] : []))
+  expect(flowsOf({})).toEqual(['orrery', 'orrery'])
+  expect(flowsOf(production).sort()).toEqual(['orrery', 'orrery', 'orrery-tenants', 'orrery-tenants'])
+  expect(flowsOf({ flowControl: { enabled: false } })).toEqual([])
 })
 
 test('all objects bear the common labels and annotations', () => {

@@ -17,7 +17,10 @@ export type Mark = {
 }
 
 /** A mark that this process has claimed until its lease expires. */
-export type Claimed = typeof clusterOutbox.$inferSelect
+export type Claimed = Pick<
+  typeof clusterOutbox.$inferSelect,
+  'kind' | 'id' | 'revision' | 'epoch' | 'attempts' | 'cluster' | 'organizationId' | 'traceparent'
+>
 
 /** Returns the id of the mark that pushes an organization's limits to a cluster. */
 export const organizationMark = (id: string, cluster: string): string => `${id}@${cluster}`
@@ -29,6 +32,12 @@ export const organizationOfMark = (id: string): string => id.split('@')[0] ?? ''
 const now = sql`date_trunc('milliseconds', now())`
 
 const nowPlus = (delayMs: number | Placeholder) => sql`${now} + ${delayMs} * interval '1 millisecond'`
+
+/** The condition for marks that are due and not claimed. */
+const whereDue = and(
+  lte(clusterOutbox.nextAt, now),
+  or(isNull(clusterOutbox.leaseUntil), lte(clusterOutbox.leaseUntil, now)),
+)
 
 /**
  * Marks a row dirty in the transaction that changes it. A push in progress keeps its lease and detects the new mark by the
@@ -72,45 +81,93 @@ const selectMark = statement<{ kind: Mark['kind']; id: string }>(
   sql`select from cluster_outbox where kind = ${sql.placeholder('kind')} and id = ${sql.placeholder('id')}`,
 )
 
-/** The marks of one cluster, or those of every cluster that is not in a list. */
-export type MarkedClusters = { readonly cluster: string } | { readonly exceptClusters: readonly string[] }
+/** Claims the oldest due marks without a valid lease whose cluster is not in a list. Marks that others claim are skipped. */
+export const claimUnserved = (db: Database, claim: { limit: number; leaseMs: number; served: readonly string[] }) =>
+  claimUnservedQuery(db).execute({ ...claim, served: [...claim.served] })
 
-/** Claims due marks without a valid lease, the oldest first. Marks that others claim at the same time are skipped. */
-export const claimMarks = (
-  db: Database,
-  { limit, leaseMs, ...of }: { limit: number; leaseMs: number } & MarkedClusters,
-): Promise<Claimed[]> =>
-  'cluster' in of
-    ? claimQuery(db).execute({ limit, leaseMs, cluster: of.cluster })
-    : claimUnservedQuery(db).execute({ limit, leaseMs, served: [...of.exceptClusters] })
+const claimUnservedQuery = prepared((db) => {
+  const due = db
+    .select({ id: clusterOutbox.id })
+    .from(clusterOutbox)
+    .where(and(sql`${clusterOutbox.cluster} <> all(${sql.placeholder('served')}::text[])`, whereDue))
+    .orderBy(asc(clusterOutbox.nextAt))
+    .limit(sql.placeholder('limit'))
+    .for('update', { skipLocked: true })
+  return db
+    .update(clusterOutbox)
+    .set({ leaseUntil: nowPlus(sql.placeholder('leaseMs')) })
+    .where(inArray(clusterOutbox.id, due))
+    .returning()
+    .prepare('claim_unserved')
+})
 
-const prepareClaim = (name: string, whereCluster: SQL) =>
-  prepared((db) => {
-    const due = db
-      .select({ id: clusterOutbox.id })
-      .from(clusterOutbox)
-      .where(
-        and(
-          whereCluster,
-          lte(clusterOutbox.nextAt, now),
-          or(isNull(clusterOutbox.leaseUntil), lte(clusterOutbox.leaseUntil, now)),
-        ),
-      )
-      .orderBy(asc(clusterOutbox.nextAt))
-      .limit(sql.placeholder('limit'))
-      .for('update', { skipLocked: true })
-    return db
-      .update(clusterOutbox)
-      .set({ leaseUntil: nowPlus(sql.placeholder('leaseMs')) })
-      .where(inArray(clusterOutbox.id, due))
-      .returning()
-      .prepare(name)
-  })
+/** A claim of marks of one cluster. */
+export type Turn = {
+  readonly cluster: string
+  readonly leaseMs: number
+  readonly limit: number
+  /** The most marks of one organization. */
+  readonly maxOfOne: number
+  /** Organizations whose marks are not claimed. */
+  readonly except: readonly string[]
+  /** The organization after which the turns begin, or undefined to begin with the first. */
+  readonly after: string | undefined
+}
 
-const claimQuery = prepareClaim('claim', eq(clusterOutbox.cluster, sql.placeholder('cluster')))
-const claimUnservedQuery = prepareClaim(
-  'claim_unserved',
-  sql`${clusterOutbox.cluster} <> all(${sql.placeholder('served')}::text[])`,
+/** The marks of a turn, and the organization after which the next one begins. Undefined if this turn saw the last organization. */
+export type Turned = { readonly claimed: readonly Claimed[]; readonly last: string | undefined }
+
+/** The most organizations that one turn visits. Each costs a look at the index, even if none of its marks is due. */
+const maxVisited = 128
+
+/**
+ * Claims due marks without a valid lease: of one organization after the other, of each the oldest. Marks that others claim at the same
+ * time are skipped. The cost depends on the organizations visited and the marks claimed, not on the number of marks.
+ */
+export const claimTurn = async (db: Database, { after, ...turn }: Turn): Promise<Turned> => {
+  const rows = await (after === undefined ? claimFirst(db, turn) : claimNext(db, { ...turn, after }))
+  return { claimed: rows.filter(({ id }) => id !== null), last: rows[0]?.last ?? undefined }
+}
+
+const nextOrganization = (last: SQL | undefined): SQL => sql`(
+  select organization_id from cluster_outbox
+  where cluster = ${sql.placeholder('cluster')} ${last === undefined ? sql`` : sql`and organization_id > ${last}`}
+  order by organization_id limit 1)`
+
+/** Returns the claim of `claimTurn` that begins with an organization. */
+const claimFrom = <Values extends Omit<Turn, 'after'>>(first: SQL) =>
+  statement<Values, Claimed & { last: string | null }>(sql`
+    with recursive visited (id, count) as (
+      select ${first}, 1
+      union all
+      select ${nextOrganization(sql`visited.id`)}, count + 1 from visited
+      where id is not null and count < ${sql.raw(String(maxVisited))}
+    ),
+    due as materialized (
+      select oldest.kind, oldest.id from visited cross join lateral (
+        select kind, id from cluster_outbox
+        where cluster = ${sql.placeholder('cluster')} and organization_id = visited.id and ${whereDue}
+        order by next_at limit ${sql.placeholder('maxOfOne')} for update skip locked
+      ) as oldest
+      where visited.id <> all(${sql.placeholder('except')}::text[])
+      limit ${sql.placeholder('limit')}
+    ),
+    claimed as (
+      update cluster_outbox set lease_until = ${nowPlus(sql.placeholder('leaseMs'))} from due
+      where cluster_outbox.kind = due.kind and cluster_outbox.id = due.id
+      returning cluster_outbox.*
+    )
+    select
+      case
+        when (select count(*) from claimed) >= ${sql.placeholder('limit')} then (select max(organization_id) from claimed)
+        when (select count(id) from visited) >= ${sql.raw(String(maxVisited))} then (select max(id) from visited)
+      end as last,
+      kind, id, revision::float8, epoch, attempts, cluster, organization_id as "organizationId", traceparent
+    from (values (1)) as one left join claimed on true`)
+
+const claimFirst = claimFrom(nextOrganization(undefined))
+const claimNext = claimFrom<Omit<Turn, 'after'> & { readonly after: string }>(
+  nextOrganization(sql`${sql.placeholder('after')}`),
 )
 
 const whereMark = (claimed: Claimed) => and(eq(clusterOutbox.kind, claimed.kind), eq(clusterOutbox.id, claimed.id))
@@ -156,6 +213,9 @@ export const retryLater = async (db: Database, claimed: Claimed, { delayMs }: { 
 export const redirectMark = async (db: Database, claimed: Claimed): Promise<void> => {
   await db
     .update(clusterOutbox)
-    .set({ leaseUntil: null, cluster: sql`cluster_outbox_cluster(${clusterOutbox.kind}, ${clusterOutbox.id})` })
+    .set({
+      leaseUntil: null,
+      cluster: sql`(select place.cluster from cluster_outbox_place(${clusterOutbox.kind}, ${clusterOutbox.id}) as place)`,
+    })
     .where(whereMark(claimed))
 }

@@ -23,6 +23,8 @@ export const clusterOutbox = pgTable(
      * of an organization.
      */
     cluster: text().notNull().default(''),
+    /** The organization of the row, or ''. The same trigger sets it. Organizations take turns. */
+    organizationId: text().notNull().default(''),
     /** The time since which the row has been dirty without a break. */
     markedAt: instant().notNull().default(sql`now()`),
     /** The trace of the last request that changed the row, if it is traced: a `traceparent` of W3C Trace Context. */
@@ -30,7 +32,6 @@ export const clusterOutbox = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.kind, table.id] }),
-    index().on(table.nextAt),
-    index().on(table.cluster, table.nextAt),
+    index().on(table.cluster, table.organizationId, table.nextAt),
   ],
 )

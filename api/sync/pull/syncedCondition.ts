@@ -37,6 +37,10 @@ const leftReason = 'EditRefusedAgain'
 export const hasLeftEdit = ({ status }: WithStatus): boolean =>
   status?.conditions?.some(({ reason }) => reason === leftReason) ?? false
 
+/** Reports whether the condition Synced of a resource is False. */
+export const isNotSynced = ({ status }: WithStatus): boolean =>
+  status?.conditions?.some((each) => each.type === 'Synced' && each.status === 'False') ?? false
+
 /** Returns the state after the last refusal, or else of a start that waits; undefined if there is neither. */
 export const shownAs = ({ refusal, waitsFor }: Shown): SyncedState | undefined => {
   if (refusal !== null) {

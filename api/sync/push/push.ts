@@ -4,7 +4,14 @@ import { type BotRow, botDeployments } from '#api/domain/bots/table.ts'
 import { type PushedWorld, pushedColumns, worlds } from '#api/domain/worlds/table.ts'
 import type { Database } from '#api/platform/database/client.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
-import { type Claimed, claimMarks, organizationOfMark, redirectMark, retryLater } from '#api/platform/outbox/outbox.ts'
+import {
+  type Claimed,
+  claimTurn,
+  organizationOfMark,
+  redirectMark,
+  retryLater,
+  type Turn,
+} from '#api/platform/outbox/outbox.ts'
 import type { ClusterGate } from '#api/sync/clusters/clusterGate.ts'
 import { toMergePatch } from '#api/sync/merge/leaves.ts'
 import { isCurrent } from '#api/sync/merge/observe.ts'
@@ -35,6 +42,7 @@ import { inSpan, type Span, startChild, type Tracing } from '#shared/tracing/tra
 import { moveAway } from './move.ts'
 import { explainRefusedWrite } from './refusedWrite.ts'
 import { createSettle, type Settle } from './settle.ts'
+import { createTurns } from './turns.ts'
 
 export type PushDeps = {
   readonly db: Database
@@ -69,7 +77,7 @@ export type PushDeps = {
 }
 
 // A burst of starts is not clearly faster with 4 or 6 pushes in progress, which leave more of the API server to the operator.
-const batchSize = 32
+const slots = { slots: 32, reserve: 8, maxOfOne: 8 }
 /** The lease of a push. Another replica repeats a push that outlasts it; the fence and the full intent make this harmless. */
 const leaseMs = 5_000
 /** The interval for claims without a wake, such as for the marks of a replica that has died. */
@@ -108,33 +116,30 @@ export const createPush = (deps: PushDeps) => {
     },
     run: async (signal: AbortSignal): Promise<void> => {
       signal.addEventListener('abort', () => woken.abort(), { once: true })
-      let free = batchSize
-      let freed: (() => void) | undefined
+      const turns = createTurns(slots)
+      const pushing = new Set<Promise<void>>()
+      const start = (claim: Claim): void => {
+        const pushed = pushOne(deps, settle, claim).then((againMs) => {
+          pushing.delete(pushed)
+          if (turns.end(claim.claimed.organizationId)) woken.abort('a slot is free')
+          if (againMs !== undefined) deps.clock.setTimeout(() => woken.abort(), againMs + 1)
+        })
+        pushing.add(pushed)
+      }
       while (!signal.aborted) {
         woken = new AbortController()
         const startMs = deps.clock.monotonic()
-        const limit = free
-        const claims = deps.gate.isRefused() ? [] : await claimSome(deps, limit)
-        const pauseMs = gatherAfter(deps.clock.monotonic() - startMs)
-        for (const claim of claims) {
-          free -= 1
-          void pushOne(deps, settle, claim).then((againMs) => {
-            free += 1
-            freed?.()
-            if (againMs !== undefined) deps.clock.setTimeout(() => woken.abort(), againMs + 1)
-          })
-        }
-        if (claims.length === limit) {
-          // Other rows may be due. While many are, one claim takes several of them.
-          if (free === 0) await new Promise<void>((resolve) => (freed = resolve))
-          await sleep(deps.clock, gatherMs, signal)
-        } else {
-          // No other row is due. Those that become due in the pause share the next claim.
-          await sleep(deps.clock, pauseMs, signal)
-          await sleep(deps.clock, pollMs, woken.signal)
-        }
+        const turn = deps.gate.isRefused() ? undefined : turns.next()
+        const { claims, last } = turn === undefined ? nothingClaimed : await claimSome(deps, turn)
+        const claimed = claims.map((claim) => claim.claimed)
+        const mayHaveMore = turn !== undefined && turns.begin(turn, { claimed, last })
+        for (const claim of claims) start(claim)
+        // While many rows are due, one claim takes several of them. Otherwise those that become due in the pause share the next claim.
+        const pauseMs = mayHaveMore ? gatherMs : gatherAfter(deps.clock.monotonic() - startMs)
+        await sleep(deps.clock, pauseMs, signal)
+        if (!mayHaveMore) await sleep(deps.clock, pollMs, woken.signal)
       }
-      while (free < batchSize) await new Promise<void>((resolve) => (freed = resolve))
+      await Promise.all(pushing)
     },
   }
 }
@@ -146,9 +151,13 @@ type Claim = {
   readonly bots: BotRow | undefined
 }
 
-const claimSome = async ({ db, cluster, log }: PushDeps, limit: number): Promise<Claim[]> => {
+type Claims = { readonly claims: readonly Claim[]; readonly last: string | undefined }
+
+const nothingClaimed: Claims = { claims: [], last: undefined }
+
+const claimSome = async ({ db, cluster, log }: PushDeps, turn: Omit<Turn, 'cluster' | 'leaseMs'>): Promise<Claims> => {
   try {
-    const marks = await claimMarks(db, { limit, leaseMs, cluster })
+    const { claimed: marks, last } = await claimTurn(db, { ...turn, leaseMs, cluster })
     const idsOf = (kind: Kind) => marks.flatMap((mark) => (mark.kind === kind ? [mark.id] : []))
     const [worldIds, botIds] = [idsOf('world'), idsOf('bot')]
     const [worldRows, botRows] = await Promise.all([
@@ -157,11 +166,12 @@ const claimSome = async ({ db, cluster, log }: PushDeps, limit: number): Promise
     ])
     const worldOf = new Map(worldRows.map((row) => [row.id, row]))
     const botsOf = new Map(botRows.map((row) => [row.id, row]))
-    return marks.map((claimed) => ({ claimed, world: worldOf.get(claimed.id), bots: botsOf.get(claimed.id) }))
+    const claims = marks.map((claimed) => ({ claimed, world: worldOf.get(claimed.id), bots: botsOf.get(claimed.id) }))
+    return { claims, last }
   } catch (error) {
     // The leases of claims expire, and the rows are claimed again.
     log.warn({ err: error }, 'push: dirty rows cannot be read')
-    return []
+    return nothingClaimed
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Database } from '#api/platform/database/client.ts'
-import { type Claimed, claimMarks, retryLater, settleClaim } from '#api/platform/outbox/outbox.ts'
+import { type Claimed, claimUnserved, retryLater, settleClaim } from '#api/platform/outbox/outbox.ts'
 import { setWaitingMessage } from '#api/sync/rows/synced.ts'
 import type { Log } from '#shared/log.ts'
 
@@ -19,7 +19,7 @@ export const holdUnserved = async ({
   readonly log: Log
 }): Promise<void> => {
   try {
-    const claimed = await claimMarks(db, { limit: batchSize, leaseMs, exceptClusters: clusters })
+    const claimed = await claimUnserved(db, { limit: batchSize, leaseMs, served: clusters })
     await Promise.all(claimed.map((mark) => hold(db, mark)))
   } catch (error) {
     log.warn({ err: error }, 'sync: rows of clusters that are not configured cannot be read')

@@ -62,6 +62,15 @@ annotations:
 {{- (index $root.Values (index . 1)).serviceAccount.name | default (printf "%s-%s" (include "orrery.fullname" $root) (index . 1)) -}}
 {{- end -}}
 
+{{/* The metadata of an object of the cluster: the root and the name. */}}
+{{- define "orrery.clusterMetadata" -}}
+name: {{ index . 1 }}
+labels:
+  {{- include "orrery.labels" (index . 0) | nindent 2 }}
+annotations:
+  {{- include "orrery.annotations" (index . 0) | nindent 2 }}
+{{- end -}}
+
 {{- define "orrery.apiUser" -}}
 system:serviceaccount:{{ .Release.Namespace }}:{{ include "orrery.serviceAccount" (list . "api") }}
 {{- end -}}

@@ -1,4 +1,5 @@
 import {
+  acknowledgementPace,
   createResourceController,
   onDigestChange,
   type ResourceController,
@@ -13,6 +14,7 @@ import type { Client } from '#shared/kube/client.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
 import type { KubeMetrics } from '#shared/kube/metrics.ts'
 import { controllerOf, type KubeObject, objectKey } from '#shared/kube/objects.ts'
+import { createPacedKeys } from '#shared/kube/pace.ts'
 import type { Backoff, Priority } from '#shared/kube/queue.ts'
 import { createReflector, type Reflector } from '#shared/kube/reflector.ts'
 import { createTextSharing } from '#shared/kube/texts.ts'
@@ -27,7 +29,7 @@ import type { Tracing } from '#shared/tracing/tracing.ts'
 import type { BotSettings } from '../settings.ts'
 import { reconcileBots, worldKeyOf } from './reconcile.ts'
 
-const workers = 8
+const workers = 10
 /** Changes within this time lead to one reconcile, because a bot deployment has thousands of pods that change often. */
 const coalesceMs = 200
 
@@ -67,6 +69,7 @@ export const createBotController = (options: {
     bots: { client: options.bots, cache: bots },
     pods: { client: options.pods, cache: pods },
     runClock: createRunClock(clock),
+    acknowledgements: createPacedKeys(clock, acknowledgementPace),
     monotonic: clock.monotonic,
     worlds: { client: options.worldClient, cache: worlds },
     namespaces,

@@ -36,6 +36,7 @@ const anOperator = (clock: FakeClock, start: BotDeployment) => {
     namespaces: { cache: { store: { get: () => ({ metadata: { name: 'n' } }) } } },
     settings,
     runClock,
+    acknowledgements: { waitMs: () => 0, forget: () => undefined },
     monotonic: clock.monotonic,
     tracing: noTracing,
     log: silentLog,

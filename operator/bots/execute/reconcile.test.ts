@@ -77,6 +77,7 @@ const reconcileAt = async ({
     namespaces: { cache: { store: { get: () => ({ metadata: { name: 'n' } }) } } },
     settings,
     runClock: createRunClock(clock),
+    acknowledgements: { waitMs: () => 0, forget: () => undefined },
     monotonic: clock.monotonic,
     tracing: noTracing,
     log: silentLog,

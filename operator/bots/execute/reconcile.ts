@@ -1,3 +1,4 @@
+import { isAcknowledgement } from '#operator/lifecycle/acknowledgement.ts'
 import { refusedStatus } from '#operator/lifecycle/conditions.ts'
 import { createOwned, deleteExact, patchExact, requireCurrent } from '#operator/lifecycle/execute/objects.ts'
 import { deleteOwnerlessPod, requireOwnerGone, selectOwnerlessPods } from '#operator/lifecycle/execute/ownerlessPods.ts'
@@ -11,9 +12,11 @@ import { pickCachedFields } from '#operator/pods/cachedFields.ts'
 import { type Diagnosis, podNameTaken } from '#operator/pods/diagnosis.ts'
 import { type Pod, runIdOf } from '#operator/pods/pod.ts'
 import type { DeletePod } from '#operator/pods/termination.ts'
+import { haveBotsEnded } from '#shared/domain/phases.ts'
 import type { Result } from '#shared/kube/controller.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
 import { controllerOf, type KubeObject, objectKey } from '#shared/kube/objects.ts'
+import type { PacedKeys } from '#shared/kube/pace.ts'
 import type { Log } from '#shared/log.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { BotDeployment, BotDeploymentStatus } from '#shared/resources/botDeployment.ts'
@@ -38,6 +41,8 @@ export type BotDeps = {
   readonly namespaces: Source<KubeObject>
   readonly settings: BotSettings
   readonly runClock: RunClock
+  /** The rate of status writes that only acknowledge a spec. */
+  readonly acknowledgements: PacedKeys
   readonly monotonic: () => number
   readonly events: Pick<EventRecorder, 'record'>
   readonly tracing: Tracing
@@ -63,6 +68,7 @@ export const reconcileBots = async (deps: BotDeps, key: string, signal: AbortSig
   const observed = await observe(deps, key, signal)
   if (observed === undefined) {
     deps.runClock.forget(key)
+    deps.acknowledgements.forget(key)
     return
   }
   return inSpan(startReconcileSpan(deps.tracing, 'BotDeployment', observed.bots), () =>
@@ -90,6 +96,10 @@ const reconcileObserved = async (
   if (error === undefined && found.length > 0) return reconcileFound(deps, key, [...input.pods, ...found], signal)
   const status = why === undefined ? planned.status : refusedBotStatus(input, planned.status, why)
   const detail = why === undefined ? planned.detail : why.detail
+  const isQuiet =
+    planned.steps.length === 0 && isAcknowledgement(bots.status, status, { isIdle: haveBotsEnded(status) })
+  const waitMs = isQuiet ? deps.acknowledgements.waitMs(key) : 0
+  if (waitMs > 0) return { requeueAfterMs: Math.min(waitMs, planned.requeueAfterMs ?? waitMs), priority: 'low' }
   const isWritten = await writeStatus(deps.bots, bots, status, signal)
   const count = done.created + done.deleted + done.repaired
   if (isWritten || count > 0) logReconcile(deps, key, done, status, detail)

@@ -8,6 +8,10 @@ import type { Change } from '#shared/kube/store.ts'
 import type { Log } from '#shared/log.ts'
 
 const reconcileTimeoutMs = 60_000
+/** The rate at which one resource is reconciled. Changes in between are seen together. */
+const pace = { burst: 20, refillMs: 250 }
+/** The rate of status writes in one namespace that only acknowledge a spec. Many edits of one tenant share it. */
+export const acknowledgementPace = { burst: 50, refillMs: 50 }
 /** The limit for the first lists; after it, the process ends with an error. */
 const firstListMs = 3_600_000
 
@@ -44,7 +48,7 @@ export const createResourceController = (options: {
   readonly metrics: KubeMetrics
 }) => {
   const { ownCaches, otherCaches, log } = options
-  const controller = createController({ ...options, reconcileTimeoutMs })
+  const controller = createController({ ...options, reconcileTimeoutMs, pace })
   const caches = [...ownCaches, ...otherCaches]
   const resourceController: ResourceController = {
     ready: () => caches.every((cache) => cache.hasSynced()),

@@ -1,4 +1,8 @@
-import { createResourceController, onDigestChange } from '#operator/lifecycle/execute/controller.ts'
+import {
+  acknowledgementPace,
+  createResourceController,
+  onDigestChange,
+} from '#operator/lifecycle/execute/controller.ts'
 import { trackDeletedUids } from '#operator/lifecycle/execute/deletedUids.ts'
 import { createRunClock } from '#operator/lifecycle/runClock.ts'
 import type { Tails } from '#operator/logs/tails.ts'
@@ -11,6 +15,7 @@ import type { Client } from '#shared/kube/client.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
 import type { KubeMetrics } from '#shared/kube/metrics.ts'
 import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
+import { createPacedKeys } from '#shared/kube/pace.ts'
 import type { Backoff, Priority } from '#shared/kube/queue.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
 import { createTextSharing } from '#shared/kube/texts.ts'
@@ -30,7 +35,7 @@ import { createStateAge } from './stateAge.ts'
 
 // With 24 to 64 workers, bursts of 1,000 worlds are faster in most runs, but can take 4 writes for each world instead of 3, and 5 MiB
 // more.
-const workers = 16
+const workers = 20
 const byNode = 'node'
 const byNamespace = 'namespace'
 
@@ -79,6 +84,7 @@ export const createWorldController = (options: Options) => {
     nodes: { client: options.nodes, cache: nodes },
     namespaces: { client: options.namespaces, cache: namespaces },
     runClock: createRunClock(clock),
+    acknowledgements: createPacedKeys(clock, acknowledgementPace),
     queuePoll,
     tails: options.tails,
     settings,

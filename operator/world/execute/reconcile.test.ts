@@ -39,7 +39,8 @@ const reconcileAt = async (
     deletedUids = [],
     hidden,
     mayRepair = true,
-  }: { deletedUids?: readonly string[]; hidden?: Pod; mayRepair?: boolean } = {},
+    waitMs = 0,
+  }: { deletedUids?: readonly string[]; hidden?: Pod; mayRepair?: boolean; waitMs?: number } = {},
 ) => {
   const clock = createFakeClock(startMs + 1_000)
   const writes: string[] = []
@@ -85,6 +86,7 @@ const reconcileAt = async (
     deletedWorlds: new Set(deletedUids),
     runClock: createRunClock(clock),
     serviceAge: createStateAge(clock),
+    acknowledgements: { waitMs: () => waitMs, forget: () => undefined },
     settings,
     newRunId: () => runB,
     events: { record: () => undefined },
@@ -126,6 +128,26 @@ test('a start whose pod is young writes nothing and is reconciled again with low
   const { annotations } = podOf(planFor(begun)).metadata
   const pod = onNoNode(aPod({ metadata: { annotations, creationTimestamp: at(startMs) } }))
   expect(await reconcileAt(begun, begun, pod)).toEqual({ result: 'again after 1000 ms, low', writes: [] })
+})
+
+describe('when the namespace is above its rate of acknowledgements', () => {
+  const pod = onNoNode(aPod({ status: ready(), metadata: { creationTimestamp: at(startMs) } }))
+  const seen = applyStatus(active(), planFor(active(), pod, startMs + 1_000))
+  const edited = { ...seen, metadata: { ...seen.metadata, generation: (seen.metadata.generation ?? 0) + 1 } }
+
+  test('a status that only acknowledges an edit waits', async () => {
+    expect(await reconcileAt(edited, edited, pod)).toEqual({ result: 'done', writes: ['status'] })
+    expect(await reconcileAt(edited, edited, pod, { waitMs: 700 })).toEqual({
+      result: 'again after 700 ms, low',
+      writes: [],
+    })
+  })
+
+  test('a stop does not wait', async () => {
+    const stop = { ...edited, spec: { ...edited.spec, ...stopped } }
+    const { writes } = await reconcileAt(stop, stop, pod, { waitMs: 700 })
+    expect(writes).toEqual(['status', 'delete pod-uid'])
+  })
 })
 
 test('a stop is recorded before the pod is deleted, in one reconcile', async () => {

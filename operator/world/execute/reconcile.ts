@@ -1,3 +1,4 @@
+import { isAcknowledgement } from '#operator/lifecycle/acknowledgement.ts'
 import { changedPaths } from '#operator/lifecycle/changes.ts'
 import { refusedStatus } from '#operator/lifecycle/conditions.ts'
 import { findCondition, isTrue } from '#operator/lifecycle/events.ts'
@@ -22,11 +23,13 @@ import type { Node } from '#operator/pods/node.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import { endOf } from '#operator/pods/podState.ts'
 import type { Service } from '#operator/pods/service.ts'
+import { isRunning } from '#shared/domain/phases.ts'
 import type { Client } from '#shared/kube/client.ts'
 import type { Result } from '#shared/kube/controller.ts'
 import { isAlreadyExists, isNotFound } from '#shared/kube/errors.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
 import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
+import type { PacedKeys } from '#shared/kube/pace.ts'
 import type { Log } from '#shared/log.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { World, WorldStatus } from '#shared/resources/world.ts'
@@ -55,6 +58,8 @@ export type WorldDeps = {
   readonly namespaces: Source<KubeObject>
   readonly queuePoll: QueuePoll
   readonly runClock: RunClock
+  /** The rate of status writes that only acknowledge a spec. */
+  readonly acknowledgements: PacedKeys
   readonly tails: Pick<Tails, 'keep'> | undefined
   readonly settings: WorldSettings
   readonly newRunId: () => string
@@ -81,6 +86,7 @@ export const reconcileWorld = async (deps: WorldDeps, key: string, signal: Abort
     deps.queuePoll.stop(key)
     deps.runClock.forget(key)
     deps.serviceAge(key, undefined)
+    deps.acknowledgements.forget(key)
     return undefined
   }
   const trace = traceWorld(deps.tracing, input.world)
@@ -115,8 +121,12 @@ const reconcileObserved = async (
           status: refusedStatus(world.status, planned.status, refusal.why, nowMs),
           ...withDefined({ detail: refusal.why.detail }),
         }
-  const isWritten = isRecorded || (await writeStatus(deps.worlds, world, done.status, signal))
   pollQueue(deps, key, input, done.status)
+  const isIdle = !isRunning({ phase: 'Inactive', ...withDefined({ phase: done.status.phase }) })
+  const isQuiet = done.steps.length === 0 && isAcknowledgement(world.status, done.status, { isIdle })
+  const waitMs = isQuiet ? deps.acknowledgements.waitMs(key) : 0
+  if (waitMs > 0) return { requeueAfterMs: Math.min(waitMs, planned.requeueAfterMs ?? waitMs), priority: 'low' }
+  const isWritten = isRecorded || (await writeStatus(deps.worlds, world, done.status, signal))
   if (isWritten || done.steps.length > 0) {
     logReconcile(deps, world, done, changedPaths(ownStatus(world.status), ownStatus(done.status)))
     deps.trace.recordReady(done.status)

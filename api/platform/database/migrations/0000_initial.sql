@@ -466,26 +466,28 @@ CREATE TABLE "cluster_outbox" (
 	"epoch" integer DEFAULT 1 NOT NULL,
 	"attempts" integer DEFAULT 0 NOT NULL,
 	"cluster" text DEFAULT '' NOT NULL,
+	"organization_id" text DEFAULT '' NOT NULL,
 	"marked_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
 	"traceparent" text,
 	CONSTRAINT "cluster_outbox_kind_id_pk" PRIMARY KEY("kind","id")
 );--> statement-breakpoint
-CREATE INDEX "cluster_outbox_next_at_index" ON "cluster_outbox" USING btree ("next_at");--> statement-breakpoint
-CREATE INDEX "cluster_outbox_cluster_next_at_index" ON "cluster_outbox" USING btree ("cluster","next_at");--> statement-breakpoint
+CREATE INDEX "cluster_outbox_cluster_organization_id_next_at_index" ON "cluster_outbox" USING btree ("cluster","organization_id","next_at");--> statement-breakpoint
 
--- Returns the cluster to which the row of a mark is pushed, or '' if the row does not exist.
-CREATE FUNCTION cluster_outbox_cluster(kind text, id text) RETURNS text LANGUAGE sql STABLE AS $$
-	SELECT coalesce(CASE kind
-		WHEN 'world' THEN (SELECT w.cluster FROM worlds w WHERE w.id = $2)
-		WHEN 'bot' THEN (SELECT b.cluster FROM bot_deployments b WHERE b.id = $2)
-		ELSE split_part($2, '@', 2)
-	END, '')
+-- Returns the cluster to which the row of a mark is pushed, and its organization. Both are '' if the row does not exist.
+CREATE FUNCTION cluster_outbox_place(kind text, id text) RETURNS TABLE (cluster text, organization_id text) LANGUAGE sql STABLE AS $$
+	SELECT
+		coalesce(w.cluster, b.cluster, CASE $1 WHEN 'organization' THEN split_part($2, '@', 2) END, ''),
+		coalesce(w.organization_id, b.organization_id, CASE $1 WHEN 'organization' THEN split_part($2, '@', 1) END, '')
+	FROM (VALUES (1)) AS one
+	LEFT JOIN worlds w ON $1 = 'world' AND w.id = $2
+	LEFT JOIN bot_deployments b ON $1 = 'bot' AND b.id = $2
 $$;--> statement-breakpoint
 
--- Writes the cluster to each new mark, so that no path to a mark can miss it.
+-- Writes the cluster and the organization to each new mark, so that no path to a mark can miss them.
 CREATE FUNCTION cluster_outbox_insert() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-	NEW.cluster := cluster_outbox_cluster(NEW.kind, NEW.id);
+	SELECT place.cluster, place.organization_id INTO STRICT NEW.cluster, NEW.organization_id
+	FROM cluster_outbox_place(NEW.kind, NEW.id) AS place;
 	RETURN NEW;
 END $$;--> statement-breakpoint
 CREATE TRIGGER cluster_outbox_insert BEFORE INSERT ON "cluster_outbox"
