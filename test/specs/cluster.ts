@@ -8,7 +8,7 @@ import type { Body } from './generators.ts'
 
 export type Kind = 'World' | 'BotDeployment'
 
-type Condition = { readonly type: string; readonly status: string; readonly message: string }
+type Condition = { readonly type: string; readonly status: string; readonly reason: string; readonly message: string }
 
 /** A resource of either kind as the API server returns it. */
 export type Live = KubeObject & {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { leavesOf } from '#api/sync/merge/leaves.ts'
+import { scalingProfileNames, scalingProfiles } from '#shared/scalingProfiles.ts'
 import { aDatabase, startApi } from '#test/support/processes.ts'
 import { aTenant } from '#test/support/tenant.ts'
 import { eventually } from '#test/support/wait.ts'
@@ -58,8 +59,7 @@ export const startHarness = async () => {
     eventually(
       `${name} says why it is refused`,
       async () => {
-        const condition = syncedOf(await cluster.read(kind, name))
-        return condition?.status === 'False' && condition.message !== ''
+        return isRefused(await cluster.read(kind, name))
       },
       { timeoutMs: limitMs },
     )
@@ -78,7 +78,7 @@ export const startHarness = async () => {
         `${name} is adopted or refused`,
         async () => {
           const now = await cluster.read(kind, name)
-          return (isClaimed(now) || syncedOf(now)?.status === 'False') && now
+          return (isClaimed(now) || isRefused(now)) && now
         },
         { timeoutMs: limitMs },
       )
@@ -113,7 +113,7 @@ export const startHarness = async () => {
       await rows.isSettled('World', id, sent?.metadata.resourceVersion)
       const live = await rows.isFixedPoint('World', id)
       if (sent === undefined) return 'refused before it is stored'
-      return syncedOf(live)?.status === 'False' ? 'refused by a rule' : 'adopted'
+      return isRefused(live) ? 'refused by a rule' : 'adopted'
     },
     /** Sends a request that changes a row and follows the row to its push. */
     sendRest: async (kind: Kind, { method, path, body, id }: RestChange): Promise<Fate> => {
@@ -137,18 +137,25 @@ type RestChange = { method: 'POST' | 'PATCH'; path: string; body: Body; id?: str
 /** Reports whether the API has pushed the resource. */
 const isClaimed = ({ metadata }: Live): boolean => metadata.finalizers !== undefined
 
-const syncedOf = ({ status }: Live) => status?.conditions?.find(({ type }) => type === 'Synced')
+/** Reports whether a rule of REST refuses the resource, with a message. A refusal of the cluster is none. */
+const isRefused = ({ status }: Live): boolean => {
+  const synced = status?.conditions?.find(({ type }) => type === 'Synced')
+  return synced?.status === 'False' && synced.reason !== 'PushRefused' && synced.message !== ''
+}
 
-/** Returns the pointers of the leaves that an edit changed and that are otherwise in the end, but for those that the API fills in. */
+/** Returns the pointers of the leaves that an edit changed and that are otherwise in the end. */
 const lostLeaves = (before: Body, edited: Body, end: Body): string[] => {
   const [was, wanted, is] = [leavesOf(before), leavesOf(edited), leavesOf(end)]
-  const isChanged = (pointer: string) => !isDeepStrictEqual(was.get(pointer), wanted.get(pointer))
-  const isLost = (pointer: string) => !isDeepStrictEqual(wanted.get(pointer), is.get(pointer))
-  const isFilledIn = (pointer: string) =>
-    pointer === '/revision' ||
-    (pointer === '/runtime/capacity' && !wanted.has(pointer)) ||
-    (pointer === '/displayName' && !wanted.get(pointer))
+  const profile = scalingProfileNames.find((each) => each === is.get('/scaling/profile'))
+  if (profile !== undefined && !wanted.has('/runtime/capacity'))
+    wanted.set('/runtime/capacity', scalingProfiles[profile].capacity)
+  // The API has revisions of its own, and fills in a name that is absent.
+  const isOfApi = (pointer: string) =>
+    pointer === '/revision' || (pointer === '/displayName' && [undefined, ''].includes(wanted.get(pointer) as string))
   return [...new Set([...was.keys(), ...wanted.keys()])].filter(
-    (pointer) => isChanged(pointer) && isLost(pointer) && !isFilledIn(pointer),
+    (pointer) =>
+      !isOfApi(pointer) &&
+      !isDeepStrictEqual(was.get(pointer), wanted.get(pointer)) &&
+      !isDeepStrictEqual(wanted.get(pointer), is.get(pointer)),
   )
 }

@@ -40,9 +40,9 @@ const pushRefusedReason = 'PushRefused'
 /** The reason of a refused edit that is not put back. */
 const leftReason = 'EditRefusedAgain'
 
-/** Reports whether a refused edit was left in a resource. A changed limit may allow it. */
-export const hasLeftEdit = ({ status }: WithStatus): boolean =>
-  status?.conditions?.some(({ reason }) => reason === leftReason) ?? false
+/** Reports whether a resource shows a refusal whose end may be no event: of a limit, or of the cluster. */
+export const mayBeAllowed = ({ status }: WithStatus): boolean =>
+  status?.conditions?.some(({ reason }) => reason === leftReason || reason === pushRefusedReason) ?? false
 
 /** Returns the state of the first cause, or undefined if there is none. */
 export const shownAs = ({ pushRefusal, refusal, waitsFor }: Shown): SyncedState | undefined => {

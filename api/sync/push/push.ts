@@ -464,13 +464,18 @@ const postpone = async (deps: PushDeps, claimed: Claimed, error: unknown): Promi
   }
 }
 
-/** Says in the row and in its resource that the cluster refuses the push, once for each reason. It never rejects. */
+/** Says in the row and in its resource that the cluster refuses the push. It never rejects. */
 const recordRefusedPush = async (deps: PushDeps, claim: Claim, error: KubeError): Promise<void> => {
   const { kind, id } = claim.claimed
   if (kind === 'organization') return
   const message = `The cluster does not take over what the API has: ${explainRefusedWrite(error)}`
-  const isNews = await setPushRefusal(deps.db, kind, id, message).catch(() => false)
-  if (isNews) await showPushState(deps, claim)
+  try {
+    await setPushRefusal(deps.db, kind, id, message)
+    await showPushState(deps, claim)
+  } catch (again) {
+    // The next attempt records it.
+    deps.log.warn({ [kind]: id, err: again }, 'push: a refusal could not be recorded')
+  }
 }
 
 /** Compares the resource with its row once more, so that its condition Synced shows whether pushes are refused. It never rejects. */
@@ -479,7 +484,7 @@ const showPushState = async (deps: PushDeps, { claimed, world, bots }: Claim): P
     if (world !== undefined) await deps.merge.world(await deps.worlds.get(referenceOf(deps, world)))
     if (bots !== undefined) await deps.merge.bot(await deps.bots.get(referenceOf(deps, bots)))
   } catch (error) {
-    // Pull shows it with the next event.
+    // The next attempt shows it, or pull.
     if (!isNotFound(error)) deps.log.warn({ [claimed.kind]: claimed.id, err: error }, 'push: Synced is not written')
   }
 }

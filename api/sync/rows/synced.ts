@@ -239,11 +239,10 @@ export const setWaitingMessage = async (db: Database, kind: Kind, id: string, wh
   )
 }
 
-/** Records why the cluster refuses what a row writes. Returns false if the row has that on record. */
-export const setPushRefusal = async (db: Database, kind: Kind, id: string, why: string): Promise<boolean> => {
-  const { rowCount } = await db.execute(sql`
+/** Records why the cluster refuses what a row writes. Writes only if the reason changes. */
+export const setPushRefusal = async (db: Database, kind: Kind, id: string, why: string): Promise<void> => {
+  await db.execute(sql`
     update ${tables[kind]} set push_refusal = ${why} where id = ${id} and push_refusal is distinct from ${why}`)
-  return rowCount === 1
 }
 
 /**
