@@ -9,6 +9,7 @@ const commands = [
   { name: 'test:install', limitMs: 20 * minuteMs },
   { name: 'fuzz', limitMs: 60 * minuteMs },
   { name: 'test:model', limitMs: 60 * minuteMs },
+  { name: 'test:specs', limitMs: 30 * minuteMs },
   { name: 'soak', limitMs: 90 * minuteMs },
   { name: 'test:crash', limitMs: 300 * minuteMs },
 ]

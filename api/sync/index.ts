@@ -36,7 +36,7 @@ import { isNewResource } from './pull/newResource.ts'
 import { pullBots } from './pull/pullBots.ts'
 import type { PullDeps } from './pull/pullDeps.ts'
 import { pullWorld } from './pull/pullWorld.ts'
-import { hasLeftEdit, isNotSynced } from './pull/syncedCondition.ts'
+import { isNotSynced, mayBeAllowed } from './pull/syncedCondition.ts'
 import { startWaiting } from './pull/waitingStarts.ts'
 import { createPush } from './push/push.ts'
 import { createEchoes } from './rows/echoes.ts'
@@ -301,7 +301,7 @@ const pullKind = async <T extends KubeObject & { spec: object }>(
   await cache.synced({ timeoutMs: Number.MAX_SAFE_INTEGER, signal }).catch(() => undefined)
   const retrying = repeat(clock, { everyMs: adoptionSweepMs, signal }, async () => {
     for (const live of cache.store.list())
-      if (isUnadopted(live) || hasLeftEdit(live)) controller.enqueue(objectKey(live), { priority: 'low' })
+      if (isUnadopted(live) || mayBeAllowed(live)) controller.enqueue(objectKey(live), { priority: 'low' })
     // What resolves a finding may change only the row, which pull does not see.
     for (const key of deps.findings.keys(kind)) controller.enqueue(key, { priority: 'low' })
   })

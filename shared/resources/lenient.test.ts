@@ -20,6 +20,25 @@ test('unsets a key that is too long and keeps the rest', () => {
   expect(unreadable).toMatchObject([{ path: ['metadata', 'labels', longKey] }])
 })
 
+test.each(['__proto__', 'constructor', 'a\0'])(
+  'unsets the key %j, which the row cannot have, and keeps the rest',
+  (key) => {
+    const labels = JSON.parse(`{${JSON.stringify(key)}:"x","ok":"y"}`)
+    const { value, unreadable } = readWorldSpec({ metadata: { labels } })
+    expect(Object.entries(value.metadata.labels)).toEqual([['ok', 'y']])
+    expect(unreadable).toMatchObject([{ path: ['metadata', 'labels', key] }])
+  },
+)
+
+test('unsets a text that Postgres cannot store', () => {
+  const { value, unreadable } = readWorldSpec({
+    description: 'a\0b',
+    runtime: { args: ['\0', 'ok', '\0'], mapName: 'hall' },
+  })
+  expect(value).toMatchObject({ description: '', runtime: { args: [], mapName: 'hall' } })
+  expect(unreadable.map(({ path }) => path.join('.'))).toEqual(['description', 'runtime.args'])
+})
+
 test('unsets a whole list or map for one bad part of it', () => {
   const many = Object.fromEntries(Array.from({ length: 257 }, (_, at) => [`k${at}`, '']))
   const { value, unreadable } = readWorldSpec({

@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util'
 import type * as z from 'zod'
 import { isRecord } from '#shared/kube/errors.ts'
+import { findUnstorable } from '#shared/storable.ts'
 
 /** A field that a schema does not accept: its path, and the reason as the end of a sentence. */
 export type UnreadableField = { readonly path: readonly string[]; readonly why: string }
@@ -11,8 +13,8 @@ export type Lenient<T> = { readonly value: T; readonly unreadable: readonly Unre
 const maxRounds = 16
 
 /**
- * Reads an object with a schema and never throws. Fields that the schema refuses are unset, such as a map's key that is
- * longer than the CRD can forbid. Required fields that are missing come from `fallback`, which the schema must accept.
+ * Reads an object with a schema and never throws. Fields that the schema refuses or that cannot be stored are unset, such as a map's
+ * key that is longer than the CRD can forbid. Required fields that are missing come from `fallback`, which the schema must accept.
  */
 export const readLeniently = <S extends z.ZodType>(
   schema: S,
@@ -21,15 +23,19 @@ export const readLeniently = <S extends z.ZodType>(
 ): Lenient<z.output<S>> => {
   const unreadable: UnreadableField[] = []
   let value = source
+  const unset = (path: readonly PropertyKey[], why: string): void => {
+    const field = fieldAt(path)
+    if (unreadable.some((known) => isDeepStrictEqual(known.path, field))) return
+    unreadable.push({ path: field, why })
+    value = replaceField(value, field, fallback)
+  }
+  findUnstorable(source, unset)
   for (let round = 0; round < maxRounds; round += 1) {
     const result = schema.safeParse(value)
     if (result.success) return { value: result.data, unreadable }
     for (const issue of result.error.issues) {
-      const field = fieldAt(issue.path)
       // The fault of a map's key is nested.
-      const why = (issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined) ?? issue.message
-      unreadable.push({ path: field, why })
-      value = replaceField(value, field, fallback)
+      unset(issue.path, (issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined) ?? issue.message)
     }
   }
   return { value: schema.parse(fallback), unreadable: [...unreadable, { path: [], why: 'has too many faults' }] }

@@ -1,5 +1,13 @@
 import * as z from 'zod'
-import { type containerArgs, instant, maxArgsBytes, maxMetadataBytes, metadataFields } from '#shared/domain/common.ts'
+import {
+  type containerArgs,
+  instant,
+  maxArgsBytes,
+  maxMetadataBytes,
+  metadataFields,
+  withinArgsLimit,
+  withinMetadataLimit,
+} from '#shared/domain/common.ts'
 import { idPattern } from '#shared/ids.ts'
 
 // The API server does not know the maximum length of a key, and refuses the cost of encoding one. A rule limits the length, and the
@@ -16,20 +24,23 @@ const bytesOf = (map: string): string =>
 const hasShortKeys = (map: string): string =>
   `(!has(self.${map}) || self.${map}.all(key, size(key) <= ${maxKeyLength}))`
 
-/** Arguments of a container, with their maximum size as a rule of the API server. */
+/** Arguments of a container, with their maximum size, which is a rule of the API server too. */
 export const args = (field: typeof containerArgs) =>
-  field.default([]).meta({
-    'x-kubernetes-validations': [
-      {
-        rule: `self.map(arg, size(bytes(arg))).sum() <= ${maxArgsBytes}`,
-        message: `args have at most ${maxArgsBytes} bytes together`,
-      },
-    ],
-  })
+  withinArgsLimit(field)
+    .default([])
+    .meta({
+      'x-kubernetes-validations': [
+        {
+          rule: `self.map(arg, size(bytes(arg))).sum() <= ${maxArgsBytes}`,
+          message: `args have at most ${maxArgsBytes} bytes together`,
+        },
+      ],
+    })
 
 /** The owner's annotations and labels. Kubernetes labels are the product's own, so these are in the spec. */
-export const userMetadata = z
-  .object({ annotations: metadataFields.annotations.default({}), labels: metadataFields.labels.default({}) })
+export const userMetadata = withinMetadataLimit(
+  z.object({ annotations: metadataFields.annotations.default({}), labels: metadataFields.labels.default({}) }),
+)
   .meta({
     'x-kubernetes-validations': [
       {

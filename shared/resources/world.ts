@@ -5,6 +5,7 @@ import { runtimeSettings, serverSettings, worldDefaults, worldFields } from '#sh
 import { deploymentStatuses, type WorldPhase, worldPhases } from '#shared/enumerations.ts'
 import { idPattern } from '#shared/ids.ts'
 import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
+import { scalingProfiles } from '#shared/scalingProfiles.ts'
 import { args, grantedTo, observedFields, revision, revisionFence, userMetadata } from './schema.ts'
 
 const runId = () => z.string().regex(new RegExp(idPattern('run')))
@@ -47,6 +48,11 @@ const granted = z
     'The run that the API has checked and allowed, as a whole. In the namespace of an organization the operator starts no other. Only the API writes it.',
   )
 
+const isWithinProfile = ({
+  scaling: { profile },
+  runtime: { capacity = 0 },
+}: z.output<typeof worldSpecSchema>): boolean => capacity <= scalingProfiles[profile].capacity
+
 /** The desired state of a world. Defaults are part of the schema, so a parsed spec is the canonical one. */
 export const worldSpecSchema = z
   .object({
@@ -86,6 +92,12 @@ export const worldSpecSchema = z
       },
     ],
   })
+
+/** The specs of worlds that the API server accepts. Rules that compare a spec with the one before are not among them. */
+export const validWorldSpec = worldSpecSchema.refine(isWithinProfile, {
+  path: ['runtime', 'capacity'],
+  message: 'runtime.capacity must not exceed the capacity of the scaling profile',
+})
 
 const deployment = z.object({
   id: z.string().max(64).describe('Identifier of the deployment: dep- and the characters of its run.'),

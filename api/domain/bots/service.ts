@@ -23,7 +23,7 @@ import { type BotRow, botDeployments } from './table.ts'
 /** The maximum number of bot deployments of a world. */
 const maxPerWorld = 64
 
-const { applied: _, refusal: __, ...botColumns } = getTableColumns(botDeployments)
+const { applied: _, refusal: __, pushRefusal: ___, ...botColumns } = getTableColumns(botDeployments)
 /** The columns that a response shows: those of the bot deployment, and few of its world. */
 const shownColumns = { bots: botColumns, world: { startedAt: worlds.startedAt, compute: worlds.compute } }
 const withWorld = { from: botDeployments, join: [worlds, eq(worlds.id, botDeployments.worldId)] } as const

@@ -13,14 +13,10 @@ type WorldColumns = Pick<
 type ContextColumns = Pick<LaunchContextRow, 'name' | 'description' | 'pictureUrl' | 'isPublic' | 'details'>
 
 /**
- * Applies a PATCH to a world and its launch context. An absent field stays. An object replaces the previous one as a
- * whole; the schema has set its absent fields to their defaults.
+ * Applies a PATCH to a world. An absent field stays. An object replaces the previous one as a whole; the schema has set its
+ * absent fields to their defaults.
  */
-export const applyPatch = (
-  world: WorldRow,
-  context: LaunchContextRow,
-  changes: PatchWorld,
-): { world: WorldColumns; context: ContextColumns } => {
+export const patchColumns = (world: WorldRow, changes: PatchWorld): WorldColumns => {
   const networking = changes.networking ?? world.networking
   const estimatedCapacity = scalingProfiles[networking.scaling.profile].capacity
   const admission = mergeAdmission(world, changes, estimatedCapacity)
@@ -29,29 +25,32 @@ export const applyPatch = (
     capacity: admission.capacity,
     admissionPolicy: admission.policy,
   }
-  const common = {
+  return {
     name: changes.name ?? world.name,
     description: changes.description ?? world.description,
     pictureUrl: changes.pictureUrl === undefined ? world.pictureUrl : changes.pictureUrl || null,
+    metadata: changes.metadata ?? world.metadata,
+    manifest: changes.manifest ?? world.manifest,
+    compute: changes.compute ?? world.compute,
+    admission,
+    networking,
+    runtime,
+    ...plainSettings.parse({ ...world, ...changes }),
+    estimatedCapacity,
   }
-  return {
-    world: {
-      ...common,
-      metadata: changes.metadata ?? world.metadata,
-      manifest: changes.manifest ?? world.manifest,
-      compute: changes.compute ?? world.compute,
-      admission,
-      networking,
-      runtime,
-      ...plainSettings.parse({ ...world, ...changes }),
-      estimatedCapacity,
-    },
-    context: {
-      ...common,
-      isPublic: changes.isPublic ?? context.isPublic,
-      details: toContextDetails({ runtime, admission }, pickContextInput(changes), context.details),
-    },
-  }
+}
+
+/** Applies a PATCH to a world, as `patchColumns` does, and to its launch context. */
+export const applyPatch = (
+  before: WorldRow,
+  context: LaunchContextRow,
+  changes: PatchWorld,
+): { world: WorldColumns; context: ContextColumns } => {
+  const world = patchColumns(before, changes)
+  const { name, description, pictureUrl } = world
+  const isPublic = changes.isPublic ?? context.isPublic
+  const details = toContextDetails(world, pickContextInput(changes), context.details)
+  return { world, context: { name, description, pictureUrl, isPublic, details } }
 }
 
 /**

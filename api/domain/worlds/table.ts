@@ -72,6 +72,8 @@ export const resourceColumns = <Spec>() => ({
   resourceName: text().notNull(),
   /** The last refusal of an edit with kubectl, until a later revision is in the cluster. */
   refusal: jsonb().$type<Refusal>(),
+  /** The reason, in words for tenants, for which the cluster refused the last push; null while it accepts pushes. */
+  pushRefusal: text(),
   /** The time of the deletion request. From then on no response shows the row. It is removed after its resource. */
   deletingAt: instant(),
   /** The time from which a deleted row is erased; until then it can be restored. Null means at once. */
@@ -260,6 +262,7 @@ const hidden = [
   'resourceUid',
   'resourceName',
   'refusal',
+  'pushRefusal',
   'deletingAt',
   'purgeAt',
   'removedAt',

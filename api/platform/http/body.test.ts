@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { createBudget } from '../fairness/budget.ts'
-import { isStorable, maxJsonBytes, readBytes, readJson } from './body.ts'
+import { maxJsonBytes, readBytes, readJson } from './body.ts'
 import { Problem } from './problem.ts'
 
 const aRequest = (body: string | Uint8Array<ArrayBuffer>, type = 'application/json') =>
@@ -137,15 +137,6 @@ describe('a body that does not fit in the budget', () => {
     await expect(reading).rejects.toMatchObject({ code: 'rate_limited' })
     expect(isRead).toBe(false)
   })
-})
-
-test.each([
-  ['', true],
-  ['🌍', true],
-  ['a\0', false],
-  ['\ud800', false],
-])('isStorable(%j) is %s', (text, kept) => {
-  expect(isStorable(text)).toBe(kept)
 })
 
 describe('a slow body', () => {

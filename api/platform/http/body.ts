@@ -1,6 +1,7 @@
 import type { Lease } from '#api/platform/fairness/budget.ts'
 import type { Clock, Timer } from '#shared/clock.ts'
-import { createFaultList, type FaultList } from './faults.ts'
+import { findUnstorable } from '#shared/storable.ts'
+import { createFaultList } from './faults.ts'
 import { holdOrRefuse } from './inFlight.ts'
 import { Problem } from './problem.ts'
 
@@ -96,7 +97,7 @@ export const readJson = async (
   refuseLargeStructure(bytes, maxValues)
   const value = parse(bytes)
   const faults = createFaultList()
-  findUnsafeParts(value, [], faults)
+  findUnstorable(value, faults.add)
   if (faults.total() > 0) throw faults.toProblem()
   return value
 }
@@ -147,33 +148,3 @@ const parse = (bytes: Buffer): unknown => {
     throw new Problem('malformed_json', 'The body is not valid JSON in UTF-8 (RFC 8259).', { cause })
   }
 }
-
-const refusedKeys = ['__proto__', 'constructor', 'prototype']
-
-/**
- * Adds a fault for each key that could pollute a prototype, which validation would drop silently, for text that Postgres
- * cannot store (U+0000, lone surrogates), and for a number that `JSON.parse` makes infinite, which would be stored as null.
- * `path` is the path of the value. The array is reused, so that a valid body costs no allocation.
- */
-const findUnsafeParts = (value: unknown, path: PropertyKey[], faults: FaultList): void => {
-  if (typeof value === 'string') {
-    if (!isStorable(value)) faults.add(path, unstorable)
-    return
-  }
-  if (typeof value === 'number' && !Number.isFinite(value)) faults.add(path, beyondDoubles)
-  if (typeof value !== 'object' || value === null) return
-  const keys = Array.isArray(value) ? value.keys() : Object.keys(value)
-  for (const key of keys) {
-    path.push(key)
-    if (typeof key === 'string' && !isStorable(key)) faults.add(path, unstorable)
-    if (typeof key === 'string' && refusedKeys.includes(key)) faults.add(path, 'key is not allowed')
-    else findUnsafeParts(value[key as keyof typeof value], path, faults)
-    path.pop()
-  }
-}
-
-const unstorable = 'must not contain U+0000 or a lone surrogate'
-const beyondDoubles = `must be a number between ${-Number.MAX_VALUE} and ${Number.MAX_VALUE}`
-
-/** Reports whether Postgres can store text unchanged. */
-export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()

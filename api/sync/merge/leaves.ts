@@ -51,8 +51,9 @@ export const nameOf = (pointer: string): string => {
   const path = pathOf(pointer)
   const isEntry = path.length === 3 && path[0] === 'metadata'
   const key = path[2] ?? ''
-  const shown = key.length > maxKeyLength ? `${key.slice(0, maxKeyLength)}…` : key
-  return isEntry ? `spec.metadata.${path[1]}["${shown}"]` : ['spec', ...path].join('.')
+  // A key may have characters that Postgres refuses. A name is stored.
+  const shown = JSON.stringify(key.length > maxKeyLength ? `${key.slice(0, maxKeyLength)}…` : key)
+  return isEntry ? `spec.metadata.${path[1]}[${shown}]` : ['spec', ...path].join('.')
 }
 
 const pathOf = (pointer: string): string[] =>

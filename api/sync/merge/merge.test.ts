@@ -9,6 +9,7 @@ import { createIdSource } from '#shared/ids.ts'
 import { type BotDeploymentSpec, botDeploymentSpecSchema } from '#shared/resources/botDeployment.ts'
 import { type WorldSpec, worldSpecSchema } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
+import { isStorable } from '#shared/storable.ts'
 import { fc } from '#test/support/fastCheck.ts'
 import { mergeWorld, toWorldColumns, type WorldFacts } from './adopt.ts'
 import { mergeBots } from './adoptBots.ts'
@@ -292,6 +293,26 @@ test('puts back metadata and arguments that make the spec too large as JSON, and
   expect(mergeWorld({ base: large, row: large, live: smaller, unreadable: [] }, noBuild, facts).spec).toEqual(smaller)
 })
 
+test('puts back metadata that exceeds the limit of the definition only together with that of the row', () => {
+  const half = 'x'.repeat(3_000)
+  const many = Object.fromEntries(Array.from({ length: 6 }, (_, at) => [`k${at}`, half]))
+  for (const [schema, merge, required] of [
+    [worldSpecSchema, worlds.mergeFreely, {}],
+    [botDeploymentSpecSchema, bots.mergeFreely, { worldName: 'wld-1', count: 0 }],
+  ] as const) {
+    const spec = (metadata: object) => schema.parse({ ...required, metadata })
+    const [base, row, live] = [spec({}), spec({ labels: many }), spec({ annotations: many })]
+    const { adopted, reasons } = (merge as (sides: Sides<typeof base>) => Merge<typeof base>)({
+      base,
+      row,
+      live,
+      unreadable: [],
+    })
+    expect(adopted.length).toBeLessThan(6)
+    expect(reasons).toEqual([expect.stringContaining('must have at most 32768 bytes')])
+  }
+})
+
 test('without a record of the push, fields that the API manages are as it wrote them', () => {
   const applied = worldSpecSchema.parse({ displayName: 'One', revision: 1 })
   const row = worldSpecSchema.parse({ displayName: 'Three', revision: 3 })
@@ -309,6 +330,10 @@ test('objects and their leaves are the same, whatever the names', () => {
   )
   expect(nameOf('/runtime/image')).toBe('spec.runtime.image')
   expect(nameOf('/metadata/labels/a~1b')).toBe('spec.metadata.labels["a/b"]')
+})
+
+test.each(['a\0b', `${'k'.repeat(63)}🌍k`])('the name of the leaf with the key %j can be stored', (key) => {
+  expect(isStorable(nameOf(`/metadata/labels/${key}`))).toBe(true)
 })
 
 test('a merge patch removes what only the resource has, and otherwise there is none', () => {

@@ -70,6 +70,14 @@ export const mergeSpecs = <S extends z.ZodType<object>>(
   return { spec, adopted, putBack: [...refused, ...overruled, ...unreadable], reasons }
 }
 
+/** Returns a merge that puts every edit back if the row could not push the merged spec, which `why` explains. */
+export const refuseAll = <Spec>(merge: Merge<Spec>, row: Spec, why: string): Merge<Spec> => ({
+  spec: row,
+  adopted: [],
+  putBack: [...merge.adopted, ...merge.putBack],
+  reasons: [...merge.reasons, `${listNames(merge.adopted)} put back: ${why}.`],
+})
+
 /** Reports whether the live resource has any edit to merge. */
 export const hasEdits = <Spec extends object>(sides: Sides<Spec>): boolean => {
   const { edited, overruled } = compare(sides)

@@ -33,6 +33,7 @@ const aRow = (changes: Partial<WorldRow> = {}): WorldRow => {
     pictureUrl: null,
     program: {},
     refusal: null,
+    pushRefusal: null,
     state: 'Running',
     runId,
     startedAt: now,
@@ -77,6 +78,21 @@ const aLive = (row: WorldRow, spec: object = {}, status?: WorldStatus, metadata:
   metadata: { name: row.id, uid: 'uid', generation: 3, resourceVersion: '6', ...metadata },
   spec: worldSpecSchema.parse({ ...desiredSpec(row), ...spec }),
   ...withDefined({ status }),
+})
+
+test('an edit is put back if the row that results could not be pushed', () => {
+  const before = aRow({ state: 'Stopped' })
+  const row = {
+    ...before,
+    networking: { ...before.networking, scaling: { profile: 'Capacity10', configuration: null } },
+  } as const
+  const live = aLive(row, { description: 'Meet here' })
+  const seen = observe({ ...row, applied: desiredSpec(row) }, live, false)
+  expect(seen).toMatchObject({ acknowledged: true, pushAgain: true })
+  expect(seen.edit).toBeUndefined()
+  expect(seen.reasons).toEqual([
+    expect.stringMatching(/^spec.description was put back: runtime.capacity must not exceed/),
+  ])
 })
 
 describe('a status', () => {

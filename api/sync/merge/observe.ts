@@ -10,14 +10,15 @@ import { withDefined } from '#shared/optional.ts'
 import { pausedAnnotation } from '#shared/resources/group.ts'
 import {
   isDrained,
+  validWorldSpec,
   type World,
   type WorldDeploymentStatus,
   type WorldSpec,
   type WorldStatus,
 } from '#shared/resources/world.ts'
-import { explainWait, mergeWorld, type WorldFacts } from './adopt.ts'
+import { explainWait, mergeWorld, toPushedSpec, type WorldFacts } from './adopt.ts'
 import { findObstacle, findSides, type Seen } from './base.ts'
-import { hasEdits, type Sides } from './merge.ts'
+import { hasEdits, type Merge, refuseAll, type Sides } from './merge.ts'
 import type { VerdictOf } from './verdict.ts'
 
 /** The columns of the observed state of a world. */
@@ -48,8 +49,13 @@ const nothing = { deployments: [], reasons: [] } as const
 
 /** Returns the sides of the merge of a live World into its row, or undefined if its managed fields must be read first. */
 export const sidesOf = (row: WorldRow, seen: Seen<World>): Sides<WorldSpec> | undefined =>
-  // The grant is for the live resource, whichever uid is on record.
-  findSides(desiredSpec({ ...row, resourceUid: seen.resource.metadata.uid ?? row.resourceUid }), row.applied, seen)
+  findSides(desiredSpec(withUidOf(seen.resource, row)), row.applied, seen)
+
+/** The grant of a row is for the live resource, whichever uid is on record. */
+const withUidOf = ({ metadata: { uid } }: World, row: WorldRow): WorldRow => ({
+  ...row,
+  resourceUid: uid ?? row.resourceUid,
+})
 
 /** Reports whether a live World has edits to merge, so that the decision needs the facts for their rules. */
 export const needsFacts = (sides: Sides<WorldSpec> | undefined): boolean => sides !== undefined && hasEdits(sides)
@@ -96,7 +102,11 @@ const decideEdit = (
   { resource: live }: Seen<World>,
   { sides, dirty, facts }: { sides: Sides<WorldSpec>; dirty: boolean; facts: WorldFacts },
 ): Decided => {
-  const { spec, adopted, putBack, reasons } = mergeWorld(sides, row, facts)
+  const { spec, adopted, putBack, reasons } = withinDefinition(
+    mergeWorld(sides, row, facts),
+    withUidOf(live, row),
+    sides.row,
+  )
   const liveRevision = live.spec.revision ?? 0
   const isAhead = liveRevision > row.revision
   const state = adopted.includes('/state') ? spec.state : undefined
@@ -111,6 +121,15 @@ const decideEdit = (
     reasons,
     ...(!dirty && !isDeepStrictEqual(live.spec, spec) ? { pushAgain: true } : {}),
   }
+}
+
+/** Puts the edits back if the definition would refuse what the row then pushes. */
+const withinDefinition = (merge: Merge<WorldSpec>, row: WorldRow, before: WorldSpec): Merge<WorldSpec> => {
+  if (merge.adopted.length === 0) return merge
+  const pushed = validWorldSpec.safeParse(toPushedSpec(row, merge.spec))
+  return pushed.success
+    ? { ...merge, spec: pushed.data }
+    : refuseAll(merge, before, pushed.error.issues[0]?.message ?? 'the result is not valid')
 }
 
 const presentColumns = (row: WorldRow): ObservedColumns => ({

@@ -40,6 +40,7 @@ const row: BotRow = {
   durationMinutes: null,
   metadata: spec.metadata,
   refusal: null,
+  pushRefusal: null,
   applied: spec,
   appliedResourceVersion: '5',
   phase: 'Pending',

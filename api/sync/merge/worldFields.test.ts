@@ -5,8 +5,9 @@ import type { WorldRow } from '#api/domain/worlds/table.ts'
 import { desiredSpec } from '#api/sync/rows/desired.ts'
 import { createIdSource } from '#shared/ids.ts'
 import { changesOf } from '#shared/resources/testing/changes.ts'
-import { worldSpecSchema } from '#shared/resources/world.ts'
-import { mergeWorld, toWorldColumns } from './adopt.ts'
+import { validWorldSpec, worldSpecSchema } from '#shared/resources/world.ts'
+import { scalingProfileNames, scalingProfiles } from '#shared/scalingProfiles.ts'
+import { mergeWorld, toPushedSpec, toWorldColumns } from './adopt.ts'
 import { covers, leavesOf, objectOf } from './leaves.ts'
 import { freeFacts } from './testing/facts.ts'
 
@@ -41,3 +42,24 @@ test.each(edits)('an edit of $pointer with kubectl reaches the row, and the row 
   const after = toWorldColumns(row, launchContext, spec).world
   expect(desiredSpec({ ...row, ...after, state: spec.state })).toEqual(live)
 })
+
+test.each(scalingProfileNames)(
+  'a World of %s without a capacity gets that of the profile, and can be pushed',
+  (profile) => {
+    const base = desiredSpec(row)
+    const { capacity: _, ...runtime } = base.runtime
+    const { spec } = mergeWorld(
+      { base, row: base, live: { ...base, scaling: { profile }, runtime }, unreadable: [] },
+      row,
+      freeFacts,
+    )
+    // A larger profile needs a claim, which kubectl has not.
+    const isAllowed = scalingProfiles[profile].capacity <= 1_000
+    const after = toWorldColumns(row, launchContext, spec).world
+    const expected = isAllowed ? scalingProfiles[profile].capacity : base.runtime.capacity
+    expect(after).toMatchObject({ admission: { capacity: expected }, runtime: { capacity: expected } })
+    const pushed = desiredSpec({ ...row, ...after })
+    expect(validWorldSpec.parse(pushed)).toEqual(pushed)
+    expect(toPushedSpec(row, spec)).toEqual(pushed)
+  },
+)

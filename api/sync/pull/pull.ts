@@ -20,6 +20,7 @@ import type { PullDeps } from './pullDeps.ts'
 import {
   findSyncedChange,
   recordNotAdopted,
+  recordPushRefusal,
   recordRefusal,
   type Shown,
   type SyncedState,
@@ -196,7 +197,9 @@ const finishPull = async <T extends WithStatus>(
   if (outcome.shown === undefined) return
   const { worldId } = outcome
   const state = findSyncedChange(live, shownAs(outcome.shown), worldId)
-  if (state !== undefined) await writeSynced(client, live, { state, worldId }, deps.clock)
+  if (state === undefined) return
+  recordPushRefusal(deps.events, live, state)
+  await writeSynced(client, live, { state, worldId }, deps.clock)
 }
 
 const findingMessages = {

@@ -126,7 +126,8 @@ const applyObservation = createObservation<World, WorldRow, Verdict>({
   },
   insert: async (deps, tx, { organizationId, live }) => {
     const row = await insertNewWorld(deps, tx, { organizationId, ...live })
-    return { row, live: { ...live, spec: { ...live.spec, displayName: row.name } } }
+    const displayName = live.spec.displayName || row.name
+    return { row, live: { ...live, spec: { ...live.spec, displayName } } }
   },
   decide: async (deps, tx, row, { seen, isDirty, lost }) => {
     const sides = sidesOf(row, seen)

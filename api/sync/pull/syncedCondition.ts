@@ -21,28 +21,37 @@ const maxMessageLength = 4_096
 export const shownState = (
   row: Shown & { readonly id: string; readonly resourceName: string },
   worldId: string,
-  { refusal = row.refusal, waitsFor = row.waitsFor }: Partial<Shown>,
+  { refusal = row.refusal, waitsFor = row.waitsFor }: Partial<Pick<Shown, 'refusal' | 'waitsFor'>>,
 ): { shown: Shown; worldId: string | undefined } => ({
-  shown: { refusal, waitsFor },
+  shown: { refusal, waitsFor, pushRefusal: row.pushRefusal },
   worldId: row.resourceName === row.id ? undefined : worldId,
 })
 
-/** The causes for which Synced is False: an edit that was refused, or a start that waits. */
-export type Shown = { readonly refusal: Refusal | null; readonly waitsFor?: string | null | undefined }
+/** The causes for which Synced is False: a push that the cluster refuses, an edit that was refused, or a start that waits. */
+export type Shown = {
+  readonly pushRefusal: string | null
+  readonly refusal: Refusal | null
+  readonly waitsFor?: string | null | undefined
+}
+
+/** The reason while the cluster refuses what the API writes. */
+const pushRefusedReason = 'PushRefused'
 
 /** The reason of a refused edit that is not put back. */
 const leftReason = 'EditRefusedAgain'
 
-/** Reports whether a refused edit was left in a resource. A changed limit may allow it. */
-export const hasLeftEdit = ({ status }: WithStatus): boolean =>
-  status?.conditions?.some(({ reason }) => reason === leftReason) ?? false
+/** Reports whether a resource shows a refusal whose end may be no event: of a limit, or of the cluster. */
+export const mayBeAllowed = ({ status }: WithStatus): boolean =>
+  status?.conditions?.some(({ reason }) => reason === leftReason || reason === pushRefusedReason) ?? false
 
 /** Reports whether the condition Synced of a resource is False. */
 export const isNotSynced = ({ status }: WithStatus): boolean =>
   status?.conditions?.some((each) => each.type === 'Synced' && each.status === 'False') ?? false
 
-/** Returns the state after the last refusal, or else of a start that waits; undefined if there is neither. */
-export const shownAs = ({ refusal, waitsFor }: Shown): SyncedState | undefined => {
+/** Returns the state of the first cause, or undefined if there is none. */
+export const shownAs = ({ pushRefusal, refusal, waitsFor }: Shown): SyncedState | undefined => {
+  // While it lasts, nothing that the API decides reaches the resource.
+  if (pushRefusal !== null) return { status: 'False', reason: pushRefusedReason, message: pushRefusal }
   if (refusal !== null) {
     const left = refusal.isLeft ? ' It was written again after each refusal, so it was not put back.' : ''
     const reason = refusal.isLeft ? leftReason : 'EditRefused'
@@ -114,6 +123,15 @@ export const recordRefusal = (
 ): void => {
   if (reasons.length === 0) return
   events.record(live, { type: 'Warning', reason: 'EditRefused', action: 'Syncing', note: reasons.join(' ') })
+}
+
+/** Records an event when the state is that of a push that the cluster refuses. */
+export const recordPushRefusal = (
+  events: Pick<EventRecorder, 'record'>,
+  live: KubeObject,
+  { reason, message }: SyncedState,
+): void => {
+  if (reason === pushRefusedReason) events.record(live, { type: 'Warning', reason, action: 'Syncing', note: message })
 }
 
 /** Records an event for a new resource that the API does not adopt. */

@@ -27,6 +27,7 @@ import {
   type Kind,
   removeRow,
   type SyncedRow,
+  setPushRefusal,
   setWaitingMessage,
 } from '#api/sync/rows/synced.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
@@ -40,7 +41,7 @@ import { fieldManagers, isPaused, namespaceOf } from '#shared/resources/group.ts
 import type { World } from '#shared/resources/world.ts'
 import { inSpan, type Span, startChild, type Tracing } from '#shared/tracing/tracing.ts'
 import { moveAway } from './move.ts'
-import { explainRefusedWrite } from './refusedWrite.ts'
+import { explainRefusedWrite, isRefusedWrite } from './refusedWrite.ts'
 import { createSettle, type Settle } from './settle.ts'
 import { createTurns } from './turns.ts'
 
@@ -155,6 +156,8 @@ type Claims = { readonly claims: readonly Claim[]; readonly last: string | undef
 
 const nothingClaimed: Claims = { claims: [], last: undefined }
 
+const rowOf = ({ world, bots }: Claim): PushedWorld | BotRow | undefined => world ?? bots
+
 const claimSome = async ({ db, cluster, log }: PushDeps, turn: Omit<Turn, 'cluster' | 'leaseMs'>): Promise<Claims> => {
   try {
     const { claimed: marks, last } = await claimTurn(db, { ...turn, leaseMs, cluster })
@@ -177,15 +180,17 @@ const claimSome = async ({ db, cluster, log }: PushDeps, turn: Omit<Turn, 'clust
 
 /** Pushes one claimed row. Returns the delay in milliseconds after which it is due again. It never rejects. */
 const pushOne = async (deps: PushDeps, settle: Settle, claim: Claim): Promise<number | undefined> => {
-  const { claimed, world, bots } = claim
-  const row = world ?? bots
+  const { claimed, world } = claim
+  const row = rowOf(claim)
   try {
     await deps.gate.check()
     if (row === undefined) return (await pushAndSettle(deps, settle, claim)).againMs
     const name = { kind: world === undefined ? 'bot' : 'world', key: objectKey(referenceOf(deps, row)) } as const
     return (await deps.echoes.record(name, () => pushAndSettle(deps, settle, claim))).againMs
   } catch (error) {
-    return postpone(deps, claimed, error)
+    const againMs = await postpone(deps, claimed, error)
+    if (isRefusedWrite(error)) await recordRefusedPush(deps, claim, error)
+    return againMs
   }
 }
 
@@ -206,6 +211,7 @@ const pushAndSettle = async (deps: PushDeps, settle: Settle, claim: Claim): Prom
   }
   const seconds = await settle(claimed, pushed)
   deps.onPushed(seconds)
+  if (rowOf(claim)?.pushRefusal) await showPushState(deps, claim)
   // The row has been changed, moved or deleted in the meantime. It is due again, and the result may not be on record.
   return seconds === undefined ? { againMs: 0 } : { echo: pushed?.echo }
 }
@@ -254,7 +260,8 @@ const pushWorld = (deps: PushDeps, { claimed, world }: Claim, traceparent: strin
     readAgain: async () => (await worldsQuery(deps.db).execute({ ids: [claimed.id] }))[0],
     toDesired: (row) => desiredWorld(row, deps.namespacePrefix),
     isStatusIgnored: (row, applied) =>
-      applied.status === undefined || (!isCurrent(row, applied.status) && isSettled(applied, row, row.id)),
+      applied.status === undefined ||
+      (!isCurrent(row, applied.status) && isSettled(applied, { ...row, pushRefusal: null }, row.id)),
     merge: deps.merge.world,
   })
 
@@ -464,6 +471,31 @@ const postpone = async (deps: PushDeps, claimed: Claimed, error: unknown): Promi
     // The lease expires and the row is claimed again.
     deps.log.warn({ [claimed.kind]: claimed.id, err: again }, 'push: delay could not be recorded')
     return undefined
+  }
+}
+
+/** Says in the row and in its resource that the cluster refuses the push. It never rejects. */
+const recordRefusedPush = async (deps: PushDeps, claim: Claim, error: KubeError): Promise<void> => {
+  const { kind, id } = claim.claimed
+  if (kind === 'organization') return
+  const message = `The cluster does not take over what the API has: ${explainRefusedWrite(error)}`
+  try {
+    await setPushRefusal(deps.db, kind, id, message)
+    await showPushState(deps, claim)
+  } catch (again) {
+    // The next attempt records it.
+    deps.log.warn({ [kind]: id, err: again }, 'push: a refusal could not be recorded')
+  }
+}
+
+/** Compares the resource with its row once more, so that its condition Synced shows whether pushes are refused. It never rejects. */
+const showPushState = async (deps: PushDeps, { claimed, world, bots }: Claim): Promise<void> => {
+  try {
+    if (world !== undefined) await deps.merge.world(await deps.worlds.get(referenceOf(deps, world)))
+    if (bots !== undefined) await deps.merge.bot(await deps.bots.get(referenceOf(deps, bots)))
+  } catch (error) {
+    // The next attempt shows it, or pull.
+    if (!isNotFound(error)) deps.log.warn({ [claimed.kind]: claimed.id, err: error }, 'push: Synced is not written')
   }
 }
 

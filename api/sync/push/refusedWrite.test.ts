@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { KubeError } from '#shared/kube/errors.ts'
-import { explainRefusedWrite } from './refusedWrite.ts'
+import { explainRefusedWrite, isRefusedWrite } from './refusedWrite.ts'
 
 const secret = 'admission webhook "internal.example" denied the request of user orrery-api'
 const refusal = (status: number, message = secret) => new KubeError({ message, status, reason: '' })
@@ -26,4 +26,18 @@ test.each([
   [new KubeError({ message: secret, status: 403, reason: 'NamespaceTerminating' }), 'the namespace is being deleted.'],
 ])('%s is explained by its cause', (error, cause) => {
   expect(explainRefusedWrite(error)).toContain(cause)
+})
+
+test.each([
+  [refusal(422, 'spec.map: Invalid value'), true],
+  [refusal(403), true],
+  [refusal(400), true],
+  [refusal(403, 'status unknown for quota: orrery'), false],
+  [new KubeError({ message: secret, status: 403, reason: 'NamespaceTerminating' }), false],
+  [refusal(409), false],
+  [refusal(503), false],
+  [refusal(0), false],
+  [new Error('lost'), false],
+])('isRefusedWrite(%s) is %s', (error, isRefused) => {
+  expect(isRefusedWrite(error)).toBe(isRefused)
 })

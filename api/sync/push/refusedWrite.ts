@@ -1,7 +1,14 @@
 import { isTerminatingNamespace } from '#api/sync/namespaces/namespace.ts'
 import { isQuotaUncounted } from '#api/sync/rows/synced.ts'
-import type { KubeError } from '#shared/kube/errors.ts'
+import { KubeError } from '#shared/kube/errors.ts'
 import { askOperator } from '#shared/resources/remedies.ts'
+
+/** Reports whether the API server, a policy or a quota refuses what is written, so that the same write fails again. */
+export const isRefusedWrite = (error: unknown): error is KubeError =>
+  error instanceof KubeError &&
+  [400, 403, 413, 422].includes(error.status) &&
+  !isQuotaUncounted(error) &&
+  !isTerminatingNamespace(error)
 
 /**
  * Returns why the cluster refused a write, in fixed words for tenants. The API server's own words can name users, webhooks and

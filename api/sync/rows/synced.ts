@@ -28,6 +28,7 @@ export type SyncedRow = {
   readonly resourceName: string
   readonly revision: number
   readonly statusMessage: string
+  readonly pushRefusal: string | null
   readonly applied: { readonly revision?: number } | null
   readonly appliedResourceVersion: string | null
   readonly resourceUid: string | null
@@ -64,6 +65,7 @@ export const lockSynced = async (tx: Transaction, kind: Kind, id: string): Promi
       resourceName: table.resourceName,
       revision: table.revision,
       statusMessage: table.statusMessage,
+      pushRefusal: table.pushRefusal,
       applied: table.applied,
       appliedResourceVersion: table.appliedResourceVersion,
       resourceUid: table.resourceUid,
@@ -212,7 +214,8 @@ const recordApplied = ({ spec, uid, resourceVersion, revision, cluster }: Applie
     set: sql`
       applied = case when ${hasLater} and ${appliedRevision} = ${revision} then applied else ${spec} end,
       resource_uid = ${uid},
-      applied_resource_version = case when ${hasLater} then applied_resource_version else ${resourceVersion} end`,
+      applied_resource_version = case when ${hasLater} then applied_resource_version else ${resourceVersion} end,
+      push_refusal = null`,
     // A push that outlasted its lease may end after the row has moved to another cluster.
     where: sql`cluster = ${cluster} and ${appliedRevision} <= ${revision}`,
   }
@@ -234,6 +237,12 @@ export const setWaitingMessage = async (db: Database, kind: Kind, id: string, wh
     statusMessage,
     and(eq(tables[kind].id, id), sql`${tables[kind].statusMessage} <> ${statusMessage}`),
   )
+}
+
+/** Records why the cluster refuses what a row writes. Writes only if the reason changes. */
+export const setPushRefusal = async (db: Database, kind: Kind, id: string, why: string): Promise<void> => {
+  await db.execute(sql`
+    update ${tables[kind]} set push_refusal = ${why} where id = ${id} and push_refusal is distinct from ${why}`)
 }
 
 /**
