@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Result } from '#shared/kube/controller.ts'
 import type { Condition } from '#shared/kube/objects.ts'
+import type { PacedKeys } from '#shared/kube/pace.ts'
 
 /** The part of a status that says which spec it is for. */
 type Acknowledging = {
@@ -21,6 +23,26 @@ export const isAcknowledgement = (
   before !== undefined &&
   (before.observedGeneration !== after.observedGeneration || before.observedRevision !== after.observedRevision) &&
   isDeepStrictEqual(newsOf(before, isIdle), newsOf(after, isIdle))
+
+/** A status that is to be written, and what goes with it. */
+type Acknowledgement = {
+  readonly before: Acknowledging | undefined
+  readonly status: Acknowledging
+  readonly steps: readonly unknown[]
+  readonly isIdle: boolean
+  readonly requeueAfterMs?: number | undefined
+}
+
+/** Returns when to reconcile again if a status only acknowledges a spec and its namespace has used its rate; otherwise undefined. */
+export const postponeAcknowledgement = (
+  turns: PacedKeys,
+  key: string,
+  { before, status, steps, isIdle, requeueAfterMs }: Acknowledgement,
+): Result => {
+  if (steps.length > 0 || !isAcknowledgement(before, status, { isIdle })) return undefined
+  const waitMs = turns.waitMs(key)
+  return waitMs > 0 ? { requeueAfterMs: Math.min(waitMs, requeueAfterMs ?? waitMs), priority: 'low' } : undefined
+}
 
 const newsOf = (
   { observedGeneration: _, observedRevision: __, conditions = [], message, ...rest }: Acknowledging,

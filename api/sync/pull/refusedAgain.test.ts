@@ -80,7 +80,15 @@ test('a tool that writes a refused start each second for a minute ends in rest: 
     ...world,
     ...none,
     ...status,
-    ...{ description: null, pictureUrl: null, refusal: null, pushRefusal: null, waitsFor: null, revision: 2, runRevision: 2 },
+    ...{
+      description: null,
+      pictureUrl: null,
+      refusal: null,
+      pushRefusal: null,
+      waitsFor: null,
+      revision: 2,
+      runRevision: 2,
+    },
     ...{ targetCluster: null, resourceUid: 'uid', deletingAt: null, removedAt: null, state: 'Stopped' },
   } as Partial<WorldRow> as WorldRow
   const spec = worldSpecSchema.parse(desiredSpec(row))
@@ -103,7 +111,15 @@ test('a tool that scales bots above their limit each second for a minute ends in
     ...{ id: newId('bot'), ...scope, worldId: newId('world'), worldName: 'w', resourceName: 'it', resourceUid: 'uid' },
     ...{ description: '', cpu: '100m', memory: '128Mi', args: [], durationMinutes: null, count: 3 },
     ...{ metadata: { annotations: {}, labels: {} } },
-    ...{ phase: 'Pending', statusMessage: '', conditions: [], startedAt: null, revision: 2, refusal: null, pushRefusal: null },
+    ...{
+      phase: 'Pending',
+      statusMessage: '',
+      conditions: [],
+      startedAt: null,
+      revision: 2,
+      refusal: null,
+      pushRefusal: null,
+    },
     ...{ targetCluster: null, deletingAt: null, removedAt: null },
   } as Partial<BotRow> as BotRow
   const spec = botDeploymentSpecSchema.parse(desiredBotSpec(row))

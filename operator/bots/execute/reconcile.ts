@@ -1,4 +1,4 @@
-import { isAcknowledgement } from '#operator/lifecycle/acknowledgement.ts'
+import { postponeAcknowledgement } from '#operator/lifecycle/acknowledgement.ts'
 import { refusedStatus } from '#operator/lifecycle/conditions.ts'
 import { createOwned, deleteExact, patchExact, requireCurrent } from '#operator/lifecycle/execute/objects.ts'
 import { deleteOwnerlessPod, requireOwnerGone, selectOwnerlessPods } from '#operator/lifecycle/execute/ownerlessPods.ts'
@@ -96,16 +96,17 @@ const reconcileObserved = async (
   if (error === undefined && found.length > 0) return reconcileFound(deps, key, [...input.pods, ...found], signal)
   const status = why === undefined ? planned.status : refusedBotStatus(input, planned.status, why)
   const detail = why === undefined ? planned.detail : why.detail
-  const isQuiet =
-    planned.steps.length === 0 && isAcknowledgement(bots.status, status, { isIdle: haveBotsEnded(status) })
-  const waitMs = isQuiet ? deps.acknowledgements.waitMs(key) : 0
-  if (waitMs > 0) return { requeueAfterMs: Math.min(waitMs, planned.requeueAfterMs ?? waitMs), priority: 'low' }
+  const { steps, requeueAfterMs } = planned
+  const isIdle = haveBotsEnded(status)
+  const acknowledgement = { before: bots.status, status, steps, isIdle, requeueAfterMs }
+  const later = postponeAcknowledgement(deps.acknowledgements, key, acknowledgement)
+  if (later !== undefined) return later
   const isWritten = await writeStatus(deps.bots, bots, status, signal)
   const count = done.created + done.deleted + done.repaired
   if (isWritten || count > 0) logReconcile(deps, key, done, status, detail)
   if (isWritten) for (const event of botEvents(bots, status, detail)) deps.events.record(bots, event)
   if (error !== undefined) throw error
-  return withDefined({ requeueAfterMs: count < planned.steps.length ? burstPauseMs : planned.requeueAfterMs })
+  return withDefined({ requeueAfterMs: count < steps.length ? burstPauseMs : requeueAfterMs })
 }
 
 /** Reconciles again with pods that the cache does not show. The names of these are in use then, so this ends. */

@@ -1,4 +1,4 @@
-import { isAcknowledgement } from '#operator/lifecycle/acknowledgement.ts'
+import { postponeAcknowledgement } from '#operator/lifecycle/acknowledgement.ts'
 import { changedPaths } from '#operator/lifecycle/changes.ts'
 import { refusedStatus } from '#operator/lifecycle/conditions.ts'
 import { findCondition, isTrue } from '#operator/lifecycle/events.ts'
@@ -123,9 +123,9 @@ const reconcileObserved = async (
         }
   pollQueue(deps, key, input, done.status)
   const isIdle = !isRunning({ phase: 'Inactive', ...withDefined({ phase: done.status.phase }) })
-  const isQuiet = done.steps.length === 0 && isAcknowledgement(world.status, done.status, { isIdle })
-  const waitMs = isQuiet ? deps.acknowledgements.waitMs(key) : 0
-  if (waitMs > 0) return { requeueAfterMs: Math.min(waitMs, planned.requeueAfterMs ?? waitMs), priority: 'low' }
+  const acknowledgement = { ...done, before: world.status, isIdle, requeueAfterMs: planned.requeueAfterMs }
+  const later = postponeAcknowledgement(deps.acknowledgements, key, acknowledgement)
+  if (later !== undefined) return later
   const isWritten = isRecorded || (await writeStatus(deps.worlds, world, done.status, signal))
   if (isWritten || done.steps.length > 0) {
     logReconcile(deps, world, done, changedPaths(ownStatus(world.status), ownStatus(done.status)))
