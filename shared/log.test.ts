@@ -20,7 +20,7 @@ test('logs a failed query with its text and cause, but without its parameters', 
   }
 })
 
-test('logs the missing rights of a namespace once a minute, with their number', () => {
+test('logs the missing rights of a namespace, and each that is missing in the cluster, once a minute with their number', () => {
   const lines: string[] = []
   let nowMs = 0
   const destination = { write: (line: string) => void lines.push(line) }
@@ -33,6 +33,9 @@ test('logs the missing rights of a namespace once a minute, with their number', 
     log.warn({ key: at, err: refused(at % 2 === 0 ? 'create' : 'delete', 'home') }, 'it failed')
     log.child({ controller: 'c' }).info({ why: refused('get', 'other').message }, 'it failed')
   }
+  for (const resource of ['pods', 'nodes', 'pods']) {
+    log.warn({ why: `User "o" cannot list resource "${resource}" in API group "" at the cluster scope` }, resource)
+  }
   nowMs = 60_000
   log.warn({ err: refused('create', 'home') }, 'it failed')
   log.warn({ err: new Error('pods "a" is forbidden: exceeded quota') }, 'it failed')
@@ -40,6 +43,8 @@ test('logs the missing rights of a namespace once a minute, with their number', 
   expect(lines.map((line) => JSON.parse(line)).map(({ namespace, count, msg }) => [namespace, count, msg])).toEqual([
     ['home', 1, 'it failed'],
     ['other', 1, 'it failed'],
+    ['', 1, 'pods'],
+    ['', 1, 'nodes'],
     ['home', 500, 'it failed'],
     [undefined, undefined, 'it failed'],
     [undefined, undefined, 'it works'],
