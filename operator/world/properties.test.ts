@@ -155,6 +155,8 @@ const execute = (cluster: Cluster, world: World, step: Step): Cluster => {
       return { ...cluster, pod: undefined }
     case 'createService':
       return { ...cluster, service: aService(step.run.strategy, { run: step.run.id }) }
+    case 'addPlaceholders':
+      return cluster
     case 'deleteService':
       return { ...cluster, service: undefined }
     case 'repairService':

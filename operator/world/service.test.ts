@@ -121,8 +121,9 @@ describe('the service of a world', () => {
     expect(verbs(stopping)).toEqual(['deletePod'])
     const goneFor = (serviceUnusedMs: number) =>
       planFor(applyStatus(of, stopping), undefined, startMs, runB, { service, serviceUnusedMs })
-    expect(goneFor(0)).toMatchObject({ steps: [], requeueAfterMs: 5_000, status: stopping.status })
-    expect(goneFor(4_999)).toMatchObject({ steps: [], requeueAfterMs: 1 })
+    const steps = [{ verb: 'addPlaceholders', service }]
+    expect(goneFor(0)).toMatchObject({ steps, requeueAfterMs: 5_000, status: stopping.status })
+    expect(goneFor(4_999)).toMatchObject({ steps, requeueAfterMs: 1 })
     expect(goneFor(5_000)).toMatchObject({ steps: [{ verb: 'deleteService' }], status: stopping.status })
     expect(planFor(applyStatus(of, stopping)).status.deployment?.status).toBe('Stopped')
   })
@@ -132,7 +133,7 @@ describe('the service of a world', () => {
     const ended = applyStatus(of, planFor(of, undefined, startMs + 60_000))
     const service = aService('ClusterIP')
     const waiting = planFor(ended, undefined, startMs + 60_000, runB, { service, serviceUnusedMs: 0 })
-    expect(waiting).toMatchObject({ steps: [], requeueAfterMs: 5_000 })
+    expect(waiting).toMatchObject({ steps: [{ verb: 'addPlaceholders' }], requeueAfterMs: 5_000 })
     expect(verbs(planFor(ended, undefined, startMs + 60_000))).toEqual(['deleteWorld'])
   })
 
@@ -140,7 +141,7 @@ describe('the service of a world', () => {
     const of = captured(asking('NodePort'))
     const old = aService('NodePort', { run: runB })
     const planned = planFor(of, server, startMs, runB, { service: old, serviceUnusedMs: 3_000 })
-    expect(planned).toMatchObject({ steps: [], requeueAfterMs: 2_000 })
+    expect(planned).toMatchObject({ steps: [{ verb: 'addPlaceholders', service: old }], requeueAfterMs: 2_000 })
   })
 
   test('of another type than its run has is replaced at once, because its server is left', () => {
@@ -185,16 +186,17 @@ describe('the service of a world', () => {
   })
 })
 
-test('the placeholders of a service belong to its world, serve, and get no traffic', () => {
-  const of = captured(asking('ClusterIP'))
-  const placeholders = buildPlaceholders(of)
-  const owner = { uid: of.metadata.uid, controller: true }
-  const marks = { 'kubernetes.io/service-name': of.metadata.name }
+test('the placeholders of a service belong to it, serve, and get no traffic', () => {
+  const service = aService('ClusterIP')
+  const { name, uid } = service.metadata
+  const placeholders = buildPlaceholders(service)
+  const owner = { kind: 'Service', uid }
+  const marks = { 'kubernetes.io/service-name': name }
   const conditions = { ready: false, serving: true, terminating: false }
   const ports = [{ name: 'game-udp', protocol: 'UDP', port: 7777 }]
   expect(placeholders.map(({ metadata }) => metadata)).toMatchObject([
-    { name: `${of.metadata.name}-world-uid-ipv4`, labels: marks, ownerReferences: [owner] },
-    { name: `${of.metadata.name}-world-uid-ipv6`, labels: marks, ownerReferences: [owner] },
+    { name: `${name}-${uid}-ipv4`, labels: marks, ownerReferences: [owner] },
+    { name: `${name}-${uid}-ipv6`, labels: marks, ownerReferences: [owner] },
   ])
   expect(placeholders).toMatchObject([
     { addressType: 'IPv4', ports, endpoints: [{ conditions }] },

@@ -91,7 +91,7 @@ const previousService = 'Waiting for the deletion of the service of the previous
 
 /**
  * The time for which a service outlives its server. kube-proxy removes a server from the UDP connections that a node tracks only
- * while the service exists, a moment after the server is gone. Otherwise a player who goes on sending would reach the pod that
+ * while the service exists and has a placeholder, a moment after the server is gone. Otherwise a player who goes on sending would reach the pod that
  * gets the address of the server next, which may be another tenant's.
  */
 const outlivesServerMs = 5_000
@@ -104,7 +104,9 @@ export const releaseService = (input: PlanInput): Removal | undefined => {
   const service = findOwnService(input)
   if (service === undefined) return undefined
   const leftMs = outlivesServerMs - input.serviceUnusedMs
-  return leftMs > 0 ? { steps: [], requeueAfterMs: leftMs } : { steps: [{ verb: 'deleteService', service }] }
+  return leftMs > 0
+    ? { steps: [{ verb: 'addPlaceholders', service }], requeueAfterMs: leftMs }
+    : { steps: [{ verb: 'deleteService', service }] }
 }
 
 /** Plans the removal of a service that the run does not use. While the server of the run is left, no other pod gets its address. */

@@ -16,6 +16,8 @@ export type Step =
   | { readonly verb: 'forceDeletePod'; readonly pod: Pod }
   | { readonly verb: 'createService'; readonly run: WorldRun }
   | { readonly verb: 'deleteService'; readonly service: Service }
+  /** Makes kube-proxy forget the server of a Service that has ended (`placeholder.ts`). */
+  | { readonly verb: 'addPlaceholders'; readonly service: Service }
   /** Puts back the labels by which the product selects the pod. */
   | { readonly verb: 'repairPod'; readonly pod: Pod; readonly patch: LabelPatch }
   /** Puts back the labels of a Service, or its selector. Its address and ports stay. */

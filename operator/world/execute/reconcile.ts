@@ -279,9 +279,6 @@ const execute = async (
         }))
       })
     case 'createService': {
-      for (const slice of buildPlaceholders(world)) {
-        await ignoreError(isAlreadyExists, deps.endpointSlices.create(slice, { signal }))
-      }
       const service = buildService(world, step.run, policy)
       return settle(await createOwned(deps.services, world, service, signal), serviceNameTaken(name), (present) => ({
         service: present,
@@ -292,6 +289,11 @@ const execute = async (
       return undefined
     case 'forceDeletePod':
       await deleteExact(deps.pods, step.pod, { gracePeriodSeconds: 0, signal })
+      return undefined
+    case 'addPlaceholders':
+      for (const slice of buildPlaceholders(step.service)) {
+        await ignoreError(isAlreadyExists, deps.endpointSlices.create(slice, { signal }))
+      }
       return undefined
     case 'deleteService':
       await deleteExact(deps.services, step.service, { signal })
