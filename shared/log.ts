@@ -17,7 +17,8 @@ export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
 /**
  * Creates a JSON log with one object per line, on standard output unless `destination` is given. Times are ISO 8601.
- * Fields whose names denote credentials are redacted. Missing rights in a namespace give one line a minute, with their number.
+ * Fields whose names denote credentials are redacted. Missing rights give one line a minute for each namespace, with
+ * their number, and one for each right that is missing in the whole cluster.
  */
 export const createLog = (options: {
   name: string

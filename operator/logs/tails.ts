@@ -12,8 +12,8 @@ const maxReads = 8
 /** The maximum number of tails in memory, 8 MiB in all. The oldest one is dropped first. */
 const maxTails = 128
 /**
- * The numbers of lines that are read from the end, one after the other, until they are within `maxReadBytes`. With either number,
- * lines of 32 bytes or more on average, or of those that were too much for the number before, give 64 KiB.
+ * Numbers of last lines to read. The next one is tried if the lines are larger than `maxReadBytes`. Then the lines are so long
+ * that fewer of them still give 64 KiB on average. The first number gives 64 KiB if lines have at least 32 bytes on average.
  */
 const lineCounts = [2_048, 128, 8]
 /** The maximum size of one read. Lines may have any length. */

@@ -90,9 +90,9 @@ const addressPending = (message: string): Diagnosis => pendingDiagnosis('Address
 const previousService = 'Waiting for the deletion of the service of the previous run.'
 
 /**
- * The time for which a service outlives its server. kube-proxy removes a server from the UDP connections that a node tracks only
- * while the service exists and has a placeholder, a moment after the server is gone. Otherwise a player who goes on sending would reach the pod that
- * gets the address of the server next, which may be another tenant's.
+ * The time for which a service outlives its server. A moment after the server is gone, kube-proxy removes it from the UDP connections
+ * that a node tracks, but only while the service exists and has a placeholder. Otherwise a player who goes on sending would reach the
+ * pod that gets the address of the server next, which may be another tenant's.
  */
 const outlivesServerMs = 5_000
 

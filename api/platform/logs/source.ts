@@ -28,8 +28,8 @@ export type OpenedLog = { readonly chunks: AsyncIterable<Buffer> } | { readonly 
 /** The logs of the pods of one cluster, read through its operator. */
 export type LogSource = {
   /**
-   * Opens a log. The signal ends it. A tail has at most 64 KiB, and a log that is not followed at most 4 MiB. Throws a 501 if no operator is configured, a 503 if none answers, and a 503 if the node
-   * of the pod does not answer.
+   * Opens a log. The signal ends it. A tail has at most 64 KiB, and a log that is not followed at most 4 MiB. Throws a 501 if no
+   * operator is configured, and a 503 if none answers or if the node of the pod does not answer.
    */
   open(ticket: LogTicket, signal: AbortSignal): Promise<OpenedLog>
   close(): Promise<void>
