@@ -40,7 +40,10 @@ test('logs the missing rights of a namespace, and each that is missing in the cl
   log.warn({ err: refused('create', 'home') }, 'it failed')
   log.warn({ err: new Error('pods "a" is forbidden: exceeded quota') }, 'it failed')
   log.info({}, 'it works')
-  expect(lines.map((line) => JSON.parse(line)).map(({ namespace, count, msg }) => [namespace, count, msg])).toEqual([
+  const found = lines
+    .map((line) => JSON.parse(line))
+    .map(({ missing, msg }) => [missing?.namespace, missing?.count, msg])
+  expect(found).toEqual([
     ['home', 1, 'it failed'],
     ['other', 1, 'it failed'],
     ['', 1, 'pods'],

@@ -18,7 +18,7 @@ export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 /**
  * Creates a JSON log with one object per line, on standard output unless `destination` is given. Times are ISO 8601.
  * Fields whose names denote credentials are redacted. Missing rights give one line a minute for each namespace, with
- * their number, and one for each right that is missing in the whole cluster.
+ * their number in the field `missing`, and one for each right that is missing in the whole cluster.
  */
 export const createLog = (options: {
   name: string
@@ -39,7 +39,7 @@ export const createLog = (options: {
         logMethod([fields, ...texts], method) {
           const missing = isRecord(fields) ? readMissingRight(fields) : undefined
           if (missing === null) return
-          method.apply(this, [missing === undefined ? fields : { ...(fields as object), ...missing }, ...texts])
+          method.apply(this, [missing === undefined ? fields : { ...(fields as object), missing }, ...texts])
         },
       },
       redact: {

@@ -28,7 +28,7 @@ test('without rights in a namespace, the operator logs one line a minute for it,
   await eventually('50 failures', async () => (await readMetric(`${operator.url}/metrics`, failures)) >= 50)
   const isAboutRights = (line: Record<string, unknown>) => JSON.stringify(line).includes(`namespace \\"${namespace}`)
   const lines = logLines(operator.logFile).filter(isAboutRights)
-  expect(lines[0]).toMatchObject({ namespace, count: 1 })
+  expect(lines[0]).toMatchObject({ missing: { namespace, count: 1 } })
   // A minute may have passed since the first one.
   expect(lines.length).toBeLessThan(3)
 })
