@@ -112,6 +112,13 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
     kubectl(stack, 'wait', '--for=condition=Ready', '--timeout=120s', `world/${world.id}`, '-n', world.namespace)
   })
 
+  test('the processes of a pod have a limit', async () => {
+    const world = await aRunningWorld(stack)
+    const uid = kubectl(stack, 'get', 'pod', world.id, '-n', world.namespace, '-o', 'jsonpath={.metadata.uid}')
+    const found = spawnSync('find', ['/sys/fs/cgroup', '-path', `*pod${uid}/pids.max`], { encoding: 'utf8' })
+    expect(readFileSync(found.stdout.trim(), 'utf8')).toBe('1024\n')
+  })
+
   test('a server of a placement with a RuntimeClass runs with the handler of the class', async () => {
     const file = join(stateDir, 'runtime-class.json')
     const runtimeClass = { apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name: 'plain' } }
@@ -189,6 +196,9 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
         '-n',
         world.namespace,
       )
+      const slices = ['endpointslices', '-n', world.namespace, '-l', `kubernetes.io/service-name=${world.id}`]
+      const names = 'jsonpath={.items[*].endpoints[*].targetRef.name}'
+      expect(kubectl(stack, 'get', ...slices, '-o', names)).toBe(world.id)
       for (let each = 0; each < 50; each += 1) {
         expect(await firstLine(host, port)).toMatchObject({ event: 'welcome' })
         expect(await datagram(host, port)).toMatchObject({ event: 'hello', worldId: world.id })
