@@ -46,7 +46,6 @@ export const startSimulator = ({
   const worlds = createClient<World>(transport, worldResource)
   const botDeployments = createClient<BotDeployment>(transport, botDeploymentResource)
   const pods: Client<ServerPod> = createClient(transport, { group: '', version: 'v1', plural: 'pods', kind: 'Pod' })
-  const stop = new AbortController()
   const firstPods = new Map<string, string>()
   const underWay = new Map<string, Promise<void>>()
 
@@ -135,19 +134,29 @@ export const startSimulator = ({
     log: silentLog,
     labelSelector,
   }
-  const podCache = createReflector({ client: pods, ...common })
-  const worldCache = createReflector({ client: worlds, ...common })
-  const botCache = createReflector({ client: botDeployments, ...common })
-  podCache.onChange(({ type, object, key }) => {
-    if (type !== 'deleted') inTurn(`pod ${key}`, () => act(object))
-  })
-  worldCache.onChange(({ type, object, key }) => {
-    if (type !== 'deleted') inTurn(`world ${key}`, () => release(worlds, object, isDrained(object)))
-  })
-  botCache.onChange(({ type, object, key }) => {
-    if (type !== 'deleted') inTurn(`bots ${key}`, () => release(botDeployments, object, isBotsDrained(object)))
-  })
-  const running = Promise.all([podCache, worldCache, botCache].map((cache) => cache.run(stop.signal)))
+  const podListeners: Parameters<ReturnType<typeof createReflector<ServerPod>>['onChange']>[0][] = []
+  const watch = () => {
+    const stop = new AbortController()
+    const podCache = createReflector({ client: pods, ...common })
+    const worldCache = createReflector({ client: worlds, ...common })
+    const botCache = createReflector({ client: botDeployments, ...common })
+    podCache.onChange((change) => {
+      if (change.type !== 'deleted') inTurn(`pod ${change.key}`, () => act(change.object))
+      for (const listener of podListeners) listener(change)
+    })
+    worldCache.onChange(({ type, object, key }) => {
+      if (type !== 'deleted') inTurn(`world ${key}`, () => release(worlds, object, isDrained(object)))
+    })
+    botCache.onChange(({ type, object, key }) => {
+      if (type !== 'deleted') inTurn(`bots ${key}`, () => release(botDeployments, object, isBotsDrained(object)))
+    })
+    const running = Promise.all([podCache, worldCache, botCache].map((cache) => cache.run(stop.signal)))
+    return async (): Promise<void> => {
+      stop.abort()
+      await running
+    }
+  }
+  let stopWatching = watch()
   const namespaces = createClient(transport, { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' })
   return {
     makeNamespace: async (name: string): Promise<void> => {
@@ -165,11 +174,15 @@ export const startSimulator = ({
     botDeployments,
     pods,
     /** Calls a listener with each change of a pod. */
-    onPodChange: podCache.onChange,
+    onPodChange: (listener: (typeof podListeners)[number]): void => void podListeners.push(listener),
+    /** Lists everything again, as a kubelet that an administrator restarts after etcd was restored. */
+    restart: async (): Promise<void> => {
+      await stopWatching()
+      stopWatching = watch()
+    },
     status,
     stop: async (): Promise<void> => {
-      stop.abort()
-      await running
+      await stopWatching()
       await transport.close()
     },
   }

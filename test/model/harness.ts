@@ -77,6 +77,7 @@ export const startHarness = async () => {
       return async () => {
         clusterEpoch += 1
         await processes.operator.whileKilled(() => processes.api.whileKilled(own.restore))
+        await simulator.restart()
         clusterEpoch += 1
       }
     },
