@@ -3,6 +3,7 @@ import type { KubeObject } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import { groupVersion, labels } from '#shared/resources/group.ts'
 import { botSelectorOf } from '#shared/resources/selectors.ts'
+import { capturedRunFields } from '#shared/resources/world.ts'
 import type { Answer, createRest, WorldBody } from '#test/support/rest.ts'
 import { normalized, pick, pickPod, pickWorld, withoutNumbers } from './endState.ts'
 import type { Simulator } from './simulator.ts'
@@ -173,6 +174,13 @@ export const createApiFixture = (
     },
     /** Edits the World as kubectl does. */
     editByHand: (spec: object) => simulator.worlds.patch({ namespace, name: worldName }, { spec }),
+    /** Returns the settings of the run in the status of the World, and the container of its server. */
+    runningSettings: async (): Promise<string> => {
+      const run = (await liveWorld())?.status?.run
+      const [server] = await pods(`app.kubernetes.io/component=world,${labels.world}=${worldName}`)
+      const captured = capturedRunFields.map((field) => [field, run?.[field]])
+      return normalized({ run: Object.fromEntries(captured), container: server?.spec?.containers?.[0] })
+    },
     /** Waits until REST shows an edit with kubectl. */
     isNamed: async (name: string): Promise<void> => {
       await until(`the name ${name} in REST`, async () => (await world())?.name === name)

@@ -36,7 +36,7 @@ const startPlace = async (namespacePrefix: string, { adminKubeconfig, apiKubecon
   return {
     proxy,
     simulator,
-    writes: beside.writes,
+    beside,
     depth: () => metricOf(`${operator.url}/metrics`, ...busy),
     close: async (): Promise<void> => {
       await operator.stop()
@@ -115,6 +115,13 @@ const createWorker = async ({
     const depths = await Promise.all([metricOf(api.metricsUrl, ...busy), ...places.map(({ depth }) => depth())])
     return depths.reduce((sum, depth) => sum + depth, dirtyRows)
   }
+  const createFixture = async () => {
+    const rest = await inNewProject(api.url)
+    const namespace = namespaceOf(namespacePrefix, rest.scope.organizationId ?? '')
+    const isUp = async (): Promise<boolean> => (await fetch(`${api.url}/readyz`)).ok
+    const simulators = [first.simulator, ...further.map(({ simulator }) => simulator)] as const
+    return createApiFixture(simulators, rest, namespace, { isUp, depth: waiting })
+  }
   const runner = createRunner({
     proxies: places.map(({ proxy }) => proxy),
     database: postgres,
@@ -125,17 +132,14 @@ const createWorker = async ({
       api = await start()
     },
     depth: waiting,
-    createFixture: async () => {
-      const rest = await inNewProject(api.url)
-      const namespace = namespaceOf(namespacePrefix, rest.scope.organizationId ?? '')
-      const isUp = async (): Promise<boolean> => (await fetch(`${api.url}/readyz`)).ok
-      const simulators = [first.simulator, ...further.map(({ simulator }) => simulator)] as const
-      return createApiFixture(simulators, rest, namespace, { isUp, depth: waiting })
-    },
-    consequences: (namespace) => places.flatMap(({ writes }) => writes(namespace)),
+    createFixture,
+    consequences: (namespace) => places.flatMap(({ beside }) => beside.writes(namespace)),
   })
   return {
     ...runner,
+    createFixture,
+    /** The proxies before the first cluster and Postgres: of the API and, beside it, of the operator. */
+    proxies: { api: first.proxy, operator: first.beside, database: postgres },
     close: async (): Promise<void> => {
       await api.stop()
       await database.close()

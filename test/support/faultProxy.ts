@@ -23,13 +23,14 @@ export type Write = {
   readonly atMs: number
 }
 
-/** A write and the point within it at which `act` is called once. */
+/** A write and the point within it at which `act` is called once. A `hold` delays the write until its promise has resolved. */
 export type Trigger = {
   readonly namespace: string
   readonly signature: string
-  readonly point: Point
-  readonly act: () => void
-}
+} & (
+  | { readonly point: Point; readonly act: () => void }
+  | { readonly point: 'hold'; readonly act: () => Promise<void> }
+)
 
 /** The time between the response and the kill. No request is forwarded in that time. */
 const answeredMs = 5
@@ -64,6 +65,15 @@ export const createFaultProxy = async (options: {
     severed = true
     fired?.act()
   }
+  /** Delays a write while its resource is held back, or until the action of the trigger at this write has ended. */
+  const waitBefore = async (resource: string, isTrigger: boolean): Promise<void> => {
+    if (isTrigger) {
+      const held = trigger
+      trigger = undefined
+      await held?.act()
+    }
+    if (heldRequests?.resource === resource) await heldRequests.released
+  }
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (severed) return void request.socket.destroy()
     const target = parsePath(request.url ?? '/')
@@ -74,7 +84,7 @@ export const createFaultProxy = async (options: {
     }
     const body = await readAll(request)
     const what = describe(request, target, body, titleOf)
-    const at = (point: Point, occurrence: number): boolean =>
+    const at = (point: Trigger['point'], occurrence: number): boolean =>
       trigger?.point === point &&
       trigger.namespace === target.namespace &&
       trigger.signature === `${what.title} #${occurrence}`
@@ -91,7 +101,7 @@ export const createFaultProxy = async (options: {
       fire()
       return void request.socket.destroy()
     }
-    if (heldRequests?.resource === what.resource) await heldRequests.released
+    await waitBefore(what.resource, at('hold', next))
     const answer = await forward(upstream, request, body)
     const effective = answer.status < 300
     if (effective) counts.set(countKey, next)

@@ -2,14 +2,14 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { Point } from '#test/support/faultProxy.ts'
 import { createSplitter, createStatementReader, createTransactionTracker, type Message } from './messages.ts'
 
-/** A commit, a point within it, and the fault: the process is killed, or only its connection is cut. */
-export type CommitTrigger = {
-  readonly signature: string
-  readonly point: Point
-  readonly fault: 'kill' | 'cut'
-  /** Called once, when the point is reached. */
-  readonly act: () => void
-}
+/**
+ * A commit, a point within it, and the fault: the process is killed, or only its connection is cut. `act` is called once, when the
+ * point is reached. A `hold` delays the commit until its promise has resolved.
+ */
+export type CommitTrigger = { readonly signature: string } & (
+  | { readonly point: Point; readonly fault: 'kill' | 'cut'; readonly act: () => void }
+  | { readonly point: 'hold'; readonly act: () => Promise<void> }
+)
 
 /** The time between the response and the fault. */
 const answeredMs = 5
@@ -27,14 +27,18 @@ export const createPostgresProxy = async (databaseUrl: string) => {
   let trigger: CommitTrigger | undefined
   let isSevered = false
 
-  /** Counts a commit. Returns the point at which it is to fail, if any. */
-  const note = (changes: readonly string[]): Point | undefined => {
+  /** Counts a commit. Returns the point at which it is to fail, or for how long it is to wait, if any. */
+  const note = (changes: readonly string[]): Point | Promise<void> | undefined => {
     const title = `commit ${changes.join(', ')}`
     const occurrence = (counts.get(title) ?? 0) + 1
     counts.set(title, occurrence)
     const signature = `${title} #${occurrence}`
     commits.push(signature)
-    return trigger?.signature === signature ? trigger.point : undefined
+    if (trigger?.signature !== signature) return undefined
+    if (trigger.point !== 'hold') return trigger.point
+    const { act } = trigger
+    trigger = undefined
+    return act()
   }
   const sever = (): void => {
     isSevered = true
@@ -48,9 +52,10 @@ export const createPostgresProxy = async (databaseUrl: string) => {
       fail: () => {
         const fired = trigger
         trigger = undefined
-        if (fired?.fault === 'kill') sever()
+        if (fired === undefined || fired.point === 'hold') return
+        if (fired.fault === 'kill') sever()
         else connection.cut()
-        fired?.act()
+        fired.act()
       },
     })
     connections.add(connection)
@@ -92,7 +97,7 @@ export const createPostgresProxy = async (databaseUrl: string) => {
   }
 }
 
-type Observer = { note(changes: readonly string[]): Point | undefined; fail(): void }
+type Observer = { note(changes: readonly string[]): Point | Promise<void> | undefined; fail(): void }
 
 /** Forwards one connection. Each query or Sync of the client is answered up to one ReadyForQuery. */
 const createConnection = (near: Socket, far: Socket, { note, fail }: Observer) => {
@@ -115,10 +120,15 @@ const createConnection = (near: Socket, far: Socket, { note, fail }: Observer) =
     isOver = true
     fail()
   }
-  const send = (message: Message): void => {
+  const send = (message: Message): void | Promise<void> => {
     const statement = statementOf(message)
     const changes = statement === undefined ? undefined : changesCommittedBy(statement)
-    if (changes !== undefined) next = note(changes) ?? next
+    const noted = changes === undefined ? undefined : note(changes)
+    if (noted instanceof Promise) return noted.then(() => forward(message))
+    next = noted ?? next
+    return forward(message)
+  }
+  const forward = (message: Message): void => {
     if (next === 'A') {
       end()
       return
@@ -139,8 +149,12 @@ const createConnection = (near: Socket, far: Socket, { note, fail }: Observer) =
     isOver = true
     setTimeout(fail, answeredMs)
   }
-  const pass = (split: typeof fromClient, handle: (message: Message) => void) => (chunk: Buffer) => {
-    for (const message of split(chunk)) if (!isOver) handle(message)
+  /** Handles the messages of one side in order, each after the one before it has been forwarded. */
+  const pass = (split: typeof fromClient, handle: (message: Message) => void | Promise<void>) => {
+    let before = Promise.resolve()
+    return (chunk: Buffer): void => {
+      for (const message of split(chunk)) before = before.then(() => (isOver ? undefined : handle(message)))
+    }
   }
   near.on('data', pass(fromClient, send))
   far.on('data', pass(fromServer, receive))
