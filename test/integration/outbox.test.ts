@@ -134,6 +134,52 @@ test('a mark of an organization is claimed in the first batch beside 20,000 olde
   )
 })
 
+test('no statement reads all marks, although Postgres planned it when there were few', async () => {
+  const url = await aDatabase()
+  await migrateDatabase({ url })
+  // One session, whose counters are complete after each statement.
+  const one = openDatabase({ url, poolSize: 1 })
+  const countRead = async (act: () => Promise<unknown>): Promise<number> => {
+    const count = async (): Promise<number> => {
+      await one.db.execute(sql`select pg_stat_force_next_flush()`)
+      const { rows } = await one.db.execute<{ read: number }>(sql`
+        select (seq_tup_read + idx_tup_fetch)::int as read from pg_stat_user_tables where relname = 'cluster_outbox'`)
+      return rows[0]?.read ?? Number.NaN
+    }
+    const before = await count()
+    await act()
+    return (await count()) - before
+  }
+  const claimOne = async () => {
+    const turn = { cluster: 'c', leaseMs, limit: 24, maxOfOne: 8, except: [], after: undefined }
+    const [first] = (await claimTurn(one.db, turn)).claimed
+    if (first === undefined) throw new Error('nothing was claimed')
+    return first
+  }
+  const marks = (count: number) => Array.from({ length: count }, (_, at) => ({ id: `a@c@${at}`, revision: 1 }))
+  const markAll = (count: number) => one.db.transaction((tx) => markAllDirty(tx, 'organization', marks(count)))
+  const uses: Record<string, () => Promise<unknown>> = {
+    claim: claimOne,
+    'claim and retry': async () => retryLater(one.db, await claimOne(), { delayMs: 0 }),
+    'claim and settle': async () => settleClaim(one.db, await claimOne()),
+    isDirty: () => one.db.transaction((tx) => isDirty(tx, 'organization', 'a@c@7')),
+    mark: () => markAll(1),
+  }
+  for (let round = 0; round < 20; round += 1) {
+    for (const use of Object.values(uses)) {
+      await markAll(8)
+      await use()
+      await one.db.delete(clusterOutbox)
+    }
+    if (round === 5) await one.db.execute(sql`vacuum analyze cluster_outbox`)
+  }
+  await markAll(20_000)
+  const read: Record<string, number> = {}
+  for (const [name, use] of Object.entries(uses)) read[name] = await countRead(use)
+  await one.close()
+  expect(Object.entries(read).filter(([, count]) => !(count < 200))).toEqual([])
+})
+
 test('the next turn begins behind the last organization, and a turn can leave organizations out', async () => {
   await markOrganizations([...repeat('a', 3), ...repeat('b', 3), ...repeat('c', 3)])
   const turn = (more: Partial<Turn>) =>

@@ -24,6 +24,18 @@ test('names at most 128 statements', () => {
   expect(use(names, 'select 0', 1)).toBeDefined()
 })
 
+test('never names a statement that searches a queue', () => {
+  const names = createStatementNames()
+  for (const text of [
+    'select from cluster_outbox where id = $1',
+    'delete from "webhook_deliveries" where "webhook_deliveries"."id" = $1',
+    'with due as (select 1) update cluster_outbox set attempts = $1',
+  ]) {
+    expect(use(names, text, 10)).toBeUndefined()
+  }
+  expect(use(names, 'insert into cluster_outbox values ($1) on conflict (id) do update set id = $1', 10)).toBeDefined()
+})
+
 test('names a statement that is used often among many that are used once', () => {
   const names = createStatementNames()
   let name: string | undefined

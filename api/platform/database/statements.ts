@@ -10,6 +10,11 @@ const minUses = 5
 const maxNames = 128
 /** The maximum length of the text of a prepared statement. Longer texts contain lists of parameters. */
 const maxLength = 4_000
+/**
+ * Statements that search a queue are planned at each use. A prepared statement keeps the plan that Postgres made while the queue was
+ * nearly empty, which reads all of it, until the next automatic analyze.
+ */
+const searchesQueue = /\b(from|update) "?(cluster_outbox|webhook_deliveries)\b/
 /** The maximum number of statements whose uses are counted. Lists of parameters produce any number of texts. */
 const maxCounted = 1_024
 
@@ -26,7 +31,7 @@ export const createStatementNames = (): StatementNames => {
       const known = names.get(text)
       if (known !== undefined || names.size >= maxNames || text.length > maxLength) return known
       const count = (uses.get(text) ?? 0) + 1
-      if (count >= minUses) {
+      if (count >= minUses && !searchesQueue.test(text)) {
         const name = `s${names.size + 1}`
         names.set(text, name)
         uses.delete(text)
