@@ -74,6 +74,7 @@ export const startHarness = async () => {
     backUpCluster: async () => {
       // An operator ends when it cannot renew its lease, and does not start without an API server.
       await processes.operator.whileKilled(own.backUp)
+      await simulator.restart()
       return async () => {
         clusterEpoch += 1
         await processes.operator.whileKilled(() => processes.api.whileKilled(own.restore))
