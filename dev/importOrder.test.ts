@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findOrderFaults, type Source } from './importOrder.ts'
+import { drawImports, findImportFaults, laws, type Source } from './importOrder.ts'
 
 const source = (file: string, ...lines: string[]): Source => ({ file, text: lines.join('\n') })
 
@@ -9,7 +9,7 @@ test.each([
   ['a lower folder by a relative path', source('api/main.ts', "import { a } from './domain/worlds/table.ts'")],
   ['a package', source('shared/log.ts', "import pino from 'pino'")],
 ])('allows an import of %s', (_, file) => {
-  expect(findOrderFaults([file])).toEqual([])
+  expect(findImportFaults([file])).toEqual([])
 })
 
 test.each([
@@ -21,7 +21,7 @@ test.each([
   ['an export', "export { a } from '#api/domain/bots/table.ts'"],
   ['a relative import', "import { a } from '../../domain/bots/table.ts'"],
 ])('forbids %s of a higher folder', (_, line) => {
-  expect(findOrderFaults([source('api/platform/http/page.ts', "import { z } from 'zod'", line)])).toEqual([
+  expect(findImportFaults([source('api/platform/http/page.ts', "import { z } from 'zod'", line)])).toEqual([
     'api/platform/http/page.ts imports api/domain/bots/table.ts. Files in api/platform may import shared.',
   ])
 })
@@ -30,13 +30,56 @@ test.each([
   ['realtime', 'sync', source('api/realtime/tail.ts', "import { a } from '#api/sync/index.ts'")],
   ['sync', 'realtime', source('api/sync/index.ts', "import { a } from '#api/realtime/tail.ts'")],
   ['the API', 'the operator', source('api/main.ts', "import { a } from '#operator/main.ts'")],
+  ['worlds', 'bots', source('operator/world/execute/trace.ts', "import { a } from '../../bots/plan.ts'")],
+  ['pods', 'lifecycle', source('operator/pods/pod.ts', "import { a } from '#operator/lifecycle/plan.ts'")],
+  ['the operator', 'the API', source('operator/main.ts', "import { a } from '#api/main.ts'")],
   ['merge', 'the platform', source('api/sync/merge/adopt.ts', "import { a } from '#api/platform/database/client.ts'")],
 ])('forbids an import of %s to %s', (_, __, file) => {
-  expect(findOrderFaults([file])).toHaveLength(1)
+  expect(findImportFaults([file])).toHaveLength(1)
+})
+
+const lawless: readonly [string, Source][] = [
+  ['tests in shared', source('shared/ids.test.ts', "import { a } from '#test/support/processes.ts'")],
+  ['the kube kit', source('shared/kube/client.ts', "import { a } from '../ids.ts'")],
+  ['the client', source('client/realtime/client.ts', "import { a } from 'node:net'")],
+  ['the decisions of the operator', source('operator/world/plan.ts', "import { a } from './execute/reconcile.ts'")],
+  ['the rules of the API', source('api/domain/worlds/present.ts', "import { sql } from 'drizzle-orm'")],
+]
+
+test.each(lawless)('a law forbids an import of %s', (_, file) => {
+  expect(findImportFaults([file])).toHaveLength(1)
+})
+
+test('each law has such an import', () => {
+  const broken = new Set(lawless.flatMap(([, file]) => findImportFaults([file])))
+  expect(laws.filter(({ why }) => ![...broken].some((fault) => fault.endsWith(why)))).toEqual([])
+})
+
+test.each([
+  [
+    'a helper without servers in a test',
+    source('shared/ids.test.ts', "import { a } from '#test/support/fakeClock.ts'"),
+  ],
+  ['the clock in the kube kit', source('shared/kube/client.ts', "import { a } from '#shared/clock.ts'")],
+  ['bs58 in the client', source('client/realtime/client.ts', "import bs58 from 'bs58'")],
+  ['the database in a service', source('api/domain/worlds/service.ts', "import { sql } from 'drizzle-orm'")],
+  ['the database in a test', source('api/domain/worlds/present.test.ts', "import { sql } from 'drizzle-orm'")],
+])('the laws allow %s', (_, file) => {
+  expect(findImportFaults([file])).toEqual([])
+})
+
+test('draws the imports between folders, without those that follow from others', () => {
+  const files = [
+    source('api/domain/bots/service.ts', "import { a } from '#api/domain/worlds/service.ts'"),
+    source('api/domain/bots/limits.ts', "import { a } from '#api/domain/builds/service.ts'"),
+    source('api/domain/logs/service.ts', "import { a } from '#api/domain/worlds/service.ts'"),
+    source('api/domain/worlds/service.ts', "import { a } from '../builds/service.ts'"),
+  ]
+  expect(drawImports('api/domain', files)).toBe(' bots, logs ─► worlds\n worlds ─► builds')
 })
 
 test('forbids an import of any other folder in shared', () => {
-  expect(findOrderFaults([source('shared/ids.ts', "import { a } from '#api/main.ts'")])).toEqual([
+  expect(findImportFaults([source('shared/ids.ts', "import { a } from '#api/main.ts'")])).toEqual([
     'shared/ids.ts imports api/main.ts. Files in shared may import no other folder.',
   ])
 })
@@ -49,7 +92,7 @@ test('names each import between two folders that is part of a cycle, however lon
     source('api/domain/bots/events/changes.ts', "import { a } from '#api/domain/worlds/service.ts'"),
     source('api/domain/usage/service.ts', "import { a } from '#api/domain/worlds/service.ts'"),
   ]
-  expect(findOrderFaults(circle)).toEqual([
+  expect(findImportFaults(circle)).toEqual([
     'api/domain: worlds → builds is part of a cycle (1 imports, such as api/domain/worlds/service.ts imports api/domain/builds/service.ts).',
     'api/domain: builds → bots is part of a cycle (1 imports, such as api/domain/builds/service.ts imports api/domain/bots/table.ts).',
     'api/domain: bots → worlds is part of a cycle (2 imports, such as api/domain/bots/service.ts imports api/domain/worlds/service.ts).',
@@ -61,5 +104,5 @@ test('allows folders that import each other in one direction', () => {
     source('api/domain/bots/service.ts', "import { a } from '#api/domain/worlds/service.ts'"),
     source('api/domain/worlds/service.ts', "import { a } from '#api/domain/builds/service.ts'"),
   ]
-  expect(findOrderFaults(line)).toEqual([])
+  expect(findImportFaults(line)).toEqual([])
 })

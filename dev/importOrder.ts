@@ -1,6 +1,6 @@
-import { dirname, join } from 'node:path/posix'
+import { dirname, join, matchesGlob } from 'node:path/posix'
 
-/** The other folders that the files of a folder may import. The longest path that fits a file counts. */
+/** The other folders that the files of a folder may import, tests apart. The longest path that fits a file counts. */
 const allowed: Record<string, readonly string[]> = {
   shared: [],
   'api/platform': ['shared'],
@@ -10,7 +10,68 @@ const allowed: Record<string, readonly string[]> = {
   'api/sync/merge': ['api/sync', 'api/domain', 'shared'],
   'api/realtime': ['api/domain', 'api/platform', 'shared'],
   api: ['api/sync', 'api/realtime', 'api/domain', 'api/platform', 'shared'],
+  'operator/pods': ['shared'],
+  'operator/lifecycle': ['operator/pods', 'shared'],
+  'operator/logs': ['operator/lifecycle', 'operator/pods', 'shared'],
+  'operator/bots': ['operator/lifecycle', 'operator/logs', 'operator/pods', 'shared'],
+  'operator/world': ['operator/lifecycle', 'operator/logs', 'operator/pods', 'shared'],
+  operator: ['operator/bots', 'operator/world', 'operator/lifecycle', 'operator/logs', 'operator/pods', 'shared'],
+  client: [],
 }
+
+/** A law beside the order. The patterns are those of `path.matchesGlob`; one that begins with `!` takes away from those before it. */
+type Law = {
+  /** The files that the law holds for. */
+  readonly of: readonly string[]
+  /** The files and packages that they must not import. */
+  readonly forbids: readonly string[]
+  readonly why: string
+}
+
+const noTests = ['!**/*.test.ts', '!**/fixtures.ts'] as const
+
+/** The laws beside the order. */
+export const laws: readonly Law[] = [
+  {
+    of: ['shared/**/*.test.ts'],
+    forbids: ['{api,operator,dev,test}/**', '!test/support/{fakeClock,fastCheck,timing}.ts'],
+    why: 'Tests in shared run without both processes.',
+  },
+  {
+    of: ['shared/kube/**', ...noTests],
+    forbids: ['shared/**', '!shared/kube/**', '!shared/{clock,fairQueue,optional}.ts'],
+    why: 'The kube kit knows no word of the product.',
+  },
+  {
+    of: ['client/**', ...noTests],
+    forbids: ['*', 'node:**', '!bs58'],
+    why: 'The client runs wherever fetch does. Its only package is bs58, for the handshake of realtime.',
+  },
+  {
+    of: ['operator/{world,bots,lifecycle}/*.ts', 'operator/pods/**', ...noTests],
+    forbids: [
+      'node:*',
+      '!node:util',
+      'undici',
+      'operator/**/execute/**',
+      'shared/kube/{client,reflector,transport}.ts',
+    ],
+    why: 'Code that decides does no I/O. Only the execute folders do.',
+  },
+  {
+    of: [
+      'api/**',
+      ...noTests,
+      '!api/{sync,commands}/**',
+      '!api/platform/{database,outbox}/**',
+      '!api/{main,deps,migration}.ts',
+      '!api/domain/access/context.ts',
+      '!api/**/{service,table}.ts',
+    ],
+    forbids: ['api/platform/database/**', '!api/platform/database/columns.ts', 'drizzle-orm', 'drizzle-orm/**', 'pg'],
+    why: 'Only services, tables and the wiring use the database.',
+  },
+]
 
 /** The folders whose subfolders must not import each other in a cycle. */
 const acyclic = ['api/platform', 'api/domain', 'api/sync']
@@ -18,20 +79,48 @@ const acyclic = ['api/platform', 'api/domain', 'api/sync']
 /** A source file: its path relative to the root of the project, with slashes, and its text. */
 export type Source = { readonly file: string; readonly text: string }
 
-/** The paths of a source file and of a file that it imports, relative to the root of the project. */
+/** A source file, and a file or a package that it imports. Paths are relative to the root of the project. */
 type Import = { readonly from: string; readonly to: string }
 
-/** Returns a message for each import against the order of the folders, type imports included, and for each cycle of folders. */
-export const findOrderFaults = (sources: readonly Source[]): string[] => {
+/**
+ * Returns a message for each import against the order of the folders or a law, type imports included, and for each cycle of
+ * folders.
+ */
+export const findImportFaults = (sources: readonly Source[]): string[] => {
   const imports = sources.flatMap(importsOf)
-  return [...forbiddenImports(imports), ...acyclic.flatMap((folder) => folderCycles(folder, imports))]
+  const ofFiles = imports.filter(isOfProduct)
+  return [
+    ...forbiddenImports(ofFiles),
+    ...laws.flatMap((law) => brokenImports(law, imports)),
+    ...acyclic.flatMap((folder) => folderCycles(folder, ofFiles)),
+  ]
 }
 
+const isOfProduct = ({ from, to }: Import): boolean => fits(['**', ...noTests], from) && to.endsWith('.ts')
+
 const importsOf = ({ file, text }: Source): Import[] =>
-  [...text.matchAll(/(?:\bfrom|\bimport\(?)\s*'([#.][^']+\.ts)'/g)].map(([, name = '']) => ({
+  [...text.matchAll(/(?:\bfrom|\bimport\(?)\s*'([^']+)'/g)].map(([, name = '']) => ({
     from: file,
-    to: name.startsWith('#') ? name.slice(1) : join(dirname(file), name),
+    to: resolve(file, name),
   }))
+
+const resolve = (file: string, name: string): string => {
+  if (name.startsWith('#')) return name.slice(1)
+  return name.startsWith('.') ? join(dirname(file), name) : name
+}
+
+const fits = (patterns: readonly string[], path: string): boolean =>
+  patterns.reduce(
+    (found, pattern) =>
+      pattern.startsWith('!') ? found && !matchesGlob(path, pattern.slice(1)) : found || matchesGlob(path, pattern),
+    false,
+  )
+
+/** Returns a message for each import that a law forbids. */
+const brokenImports = ({ of, forbids, why }: Law, imports: readonly Import[]): string[] =>
+  imports
+    .filter(({ from, to }) => fits(of, from) && fits(forbids, to))
+    .map(({ from, to }) => `${from} imports ${to}. ${why}`)
 
 const isIn = (folder: string, file: string): boolean => file.startsWith(`${folder}/`)
 
@@ -82,4 +171,21 @@ const folderCycles = (folder: string, imports: readonly Import[]): string[] => {
       const example = `${first?.from} imports ${first?.to}`
       return `${folder}: ${from} → ${to} is part of a cycle (${rest.length + 1} imports, such as ${example}).`
     })
+}
+
+/**
+ * Returns the imports between the subfolders of a folder as lines of text, `a, b ─► c, d`. An import that follows from others is left
+ * out.
+ */
+export const drawImports = (folder: string, sources: readonly Source[]): string => {
+  const edges = importsBetween(folder, sources.flatMap(importsOf).filter(isOfProduct))
+  const targetsOf = (from: string): string[] => [...(edges.get(from)?.keys() ?? [])]
+  const reach = (from: string): string[] => [...new Set(targetsOf(from).flatMap((to) => [to, ...reach(to)]))]
+  const lines = new Map<string, string[]>()
+  for (const from of [...edges.keys()].sort()) {
+    const direct = targetsOf(from).filter((to) => !targetsOf(from).some((other) => reach(other).includes(to)))
+    const targets = direct.sort().join(', ')
+    lines.set(targets, [...(lines.get(targets) ?? []), from])
+  }
+  return [...lines].map(([targets, froms]) => ` ${froms.join(', ')} ─► ${targets}`).join('\n')
 }

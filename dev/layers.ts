@@ -1,19 +1,30 @@
-import { globSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { findOrderFaults } from './importOrder.ts'
+import { drawImports, findImportFaults } from './importOrder.ts'
 
-// Part of `npm run lint`: fails if an import breaks the order of the folders, type imports included.
+// Part of `npm run lint`: fails if an import breaks the order of the folders or a law, type imports included, and if the picture in
+// ARCHITECTURE.md is outdated. `npm run layers` draws it again.
 
 const project = fileURLToPath(new URL('..', import.meta.url))
 
-const sources = globSync('{api,shared}/**/*.ts', { cwd: project })
+const sources = globSync('{api,client,operator,shared}/**/*.ts', { cwd: project })
   .map((file) => file.replaceAll(sep, '/'))
-  .filter((file) => !file.endsWith('.test.ts'))
   .map((file) => ({ file, text: readFileSync(join(project, file), 'utf8') }))
 
-const faults = findOrderFaults(sources)
-if (faults.length > 0) {
-  process.stderr.write(`${faults.join('\n')}\nThe imports break the order of the folders in ${faults.length} places.\n`)
-  process.exitCode = 1
+const page = join(project, 'ARCHITECTURE.md')
+const before = readFileSync(page, 'utf8')
+const picture = `others:\n\n\`\`\`\n${drawImports('api/domain', sources)}\n\`\`\`\n`
+const after = before.replace(/others:\n\n```\n[^`]*```\n/, picture)
+if (process.argv.includes('--write')) writeFileSync(page, after)
+else {
+  const isCurrent = before === after && before.includes(picture)
+  const faults = [
+    ...findImportFaults(sources),
+    ...(isCurrent ? [] : ['ARCHITECTURE.md shows other imports of domain. Run npm run layers.']),
+  ]
+  if (faults.length > 0) {
+    process.stderr.write(`${faults.join('\n')}\n${faults.length} faults in the imports\n`)
+    process.exitCode = 1
+  }
 }
