@@ -28,7 +28,7 @@ type Law = {
   readonly why: string
 }
 
-const noTests = ['!**/*.test.ts', '!**/fixtures.ts'] as const
+const noTests = ['!**/*.test.ts', '!**/testing/**'] as const
 
 /** The laws beside the order. */
 export const laws: readonly Law[] = [

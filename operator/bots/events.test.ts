@@ -1,7 +1,4 @@
 import { expect, test } from 'vitest'
-import { at, exitStatus, runA, startMs } from '#operator/testing/fixtures.ts'
-import type { BotDeployment } from '#shared/resources/botDeployment.ts'
-import { botEvents } from './events.ts'
 import {
   aBot,
   active,
@@ -13,7 +10,10 @@ import {
   settings,
   someBots,
   type TestInput,
-} from './fixtures.ts'
+} from '#operator/testing/bots.ts'
+import { at, exitStatus, runA, startMs } from '#operator/testing/common.ts'
+import type { BotDeployment } from '#shared/resources/botDeployment.ts'
+import { botEvents } from './events.ts'
 
 /** Reconciles until nothing changes, and collects the events as `type reason: note`. */
 const eventsBy = (start: TestInput): { input: TestInput; bots: BotDeployment; events: string[] } => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { runA } from '#operator/testing/fixtures.ts'
+import { createdIndexes, planFor, settings, someBots, startedIn } from '#operator/testing/bots.ts'
+import { runA } from '#operator/testing/common.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
-import { createdIndexes, planFor, settings, someBots, startedIn } from './fixtures.ts'
 
 const bots = (spec: object) => someBots(2, { ...startedIn(runA), spec })
 const smaller = { ...scalingProfiles, Capacity10: { ...scalingProfiles.Capacity10, cpuLimit: '50m' } }

@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { findCondition } from '#operator/lifecycle/events.ts'
-import { at, exitStatus, runA, runB, startMs } from '#operator/testing/fixtures.ts'
-import { labels } from '#shared/resources/group.ts'
 import {
   aBot,
   active,
@@ -16,7 +14,9 @@ import {
   startedIn,
   type TestInput,
   tenantPolicy,
-} from './fixtures.ts'
+} from '#operator/testing/bots.ts'
+import { at, exitStatus, runA, runB, startMs } from '#operator/testing/common.ts'
+import { labels } from '#shared/resources/group.ts'
 import { shareOf } from './limit.ts'
 import { buildBotPod } from './pod.ts'
 

@@ -2,8 +2,6 @@ import { describe, expect, test } from 'vitest'
 import { refusedStatus } from '#operator/lifecycle/conditions.ts'
 import { findCondition } from '#operator/lifecycle/events.ts'
 import type { Pod } from '#operator/pods/pod.ts'
-import { at, disruptionTarget, exitStatus, runA, runB, startMs } from '#operator/testing/fixtures.ts'
-import { withDefined } from '#shared/optional.ts'
 import {
   aBot,
   active,
@@ -20,7 +18,9 @@ import {
   someBots,
   startedIn,
   type TestInput,
-} from './fixtures.ts'
+} from '#operator/testing/bots.ts'
+import { at, disruptionTarget, exitStatus, runA, runB, startMs } from '#operator/testing/common.ts'
+import { withDefined } from '#shared/optional.ts'
 import { shareOf } from './limit.ts'
 import { maxBurst } from './step.ts'
 

@@ -1,8 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import type { Pod } from '#operator/pods/pod.ts'
-import { exitStatus, runA, runB, startMs } from '#operator/testing/fixtures.ts'
-import { scaleCpu, scaleMemoryBytes } from '#shared/quantities.ts'
-import { fc } from '#test/support/fastCheck.ts'
 import {
   aBot,
   active,
@@ -19,7 +16,10 @@ import {
   startedIn,
   type TestInput,
   tenantPolicy,
-} from './fixtures.ts'
+} from '#operator/testing/bots.ts'
+import { exitStatus, runA, runB, startMs } from '#operator/testing/common.ts'
+import { scaleCpu, scaleMemoryBytes } from '#shared/quantities.ts'
+import { fc } from '#test/support/fastCheck.ts'
 import { formatIndexes, parseIndexes } from './indexes.ts'
 import { indexOf } from './pod.ts'
 

@@ -1,8 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { at, runA, startMs } from '#operator/testing/fixtures.ts'
+import {
+  aBot,
+  executePlan,
+  planFor,
+  readyBots,
+  settle,
+  someBots,
+  startedIn,
+  type TestInput,
+} from '#operator/testing/bots.ts'
+import { at, runA, startMs } from '#operator/testing/common.ts'
 import { labels } from '#shared/resources/group.ts'
 import { isAbsenceDoubted } from './absence.ts'
-import { aBot, executePlan, planFor, readyBots, settle, someBots, startedIn, type TestInput } from './fixtures.ts'
 
 const running = settle({ bots: someBots(2, startedIn(runA)), pods: readyBots(2) })
 const unlabelled = aBot(0, { metadata: { labels: { [labels.run]: runA } } })

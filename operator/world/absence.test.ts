@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { at, runB, startMs } from '#operator/testing/fixtures.ts'
-import type { World } from '#shared/resources/world.ts'
-import { findDoubts } from './absence.ts'
+import { at, runB, startMs } from '#operator/testing/common.ts'
 import {
   active,
   aPod,
@@ -13,7 +11,9 @@ import {
   ready,
   running,
   stopped,
-} from './fixtures.ts'
+} from '#operator/testing/world.ts'
+import type { World } from '#shared/resources/world.ts'
+import { findDoubts } from './absence.ts'
 import type { PlanInput } from './step.ts'
 
 const doubtsOf = (world: World, around: Partial<PlanInput> = {}): string => {

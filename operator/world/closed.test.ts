@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { at, runA, runB, startMs } from '#operator/testing/fixtures.ts'
-import type { World } from '#shared/resources/world.ts'
+import { at, runA, runB, startMs } from '#operator/testing/common.ts'
 import {
   active,
   aGrant,
@@ -14,7 +13,8 @@ import {
   running,
   tenant,
   verbs,
-} from './fixtures.ts'
+} from '#operator/testing/world.ts'
+import type { World } from '#shared/resources/world.ts'
 import type { PlanInput } from './step.ts'
 
 const message = 'The organization was deleted. Its worlds do not run.'

@@ -1,10 +1,21 @@
 import { expect, test } from 'vitest'
 import type { Pod } from '#operator/pods/pod.ts'
-import { at, disruptionTarget, exitStatus, runA, startMs } from '#operator/testing/fixtures.ts'
+import { at, disruptionTarget, exitStatus, runA, startMs } from '#operator/testing/common.ts'
+import {
+  aPod,
+  applyStatus,
+  aWorld,
+  evicted,
+  planFor,
+  podOf,
+  ready,
+  running,
+  settings,
+  stopped,
+} from '#operator/testing/world.ts'
 import { pausedAnnotation } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import { worldEvents } from './events.ts'
-import { aPod, applyStatus, aWorld, evicted, planFor, podOf, ready, running, settings, stopped } from './fixtures.ts'
 
 /** Reconciles until nothing changes, and collects the events as `type reason: note`. */
 const eventsBy = (start: World, pod: Pod | undefined, nowMs = startMs): { world: World; events: string[] } => {

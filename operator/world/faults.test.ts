@@ -2,9 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { refusedStatus } from '#operator/lifecycle/conditions.ts'
 import { explainRefusal, isRefusal } from '#operator/lifecycle/refusal.ts'
 import type { Pod } from '#operator/pods/pod.ts'
-import { at, disruptionTarget, exitStatus, runB, startMs } from '#operator/testing/fixtures.ts'
-import { KubeError } from '#shared/kube/errors.ts'
-import { withDefined } from '#shared/optional.ts'
+import { at, disruptionTarget, exitStatus, runB, startMs } from '#operator/testing/common.ts'
 import {
   active,
   aNode,
@@ -23,7 +21,9 @@ import {
   stopped,
   verbs,
   waitingFor,
-} from './fixtures.ts'
+} from '#operator/testing/world.ts'
+import { KubeError } from '#shared/kube/errors.ts'
+import { withDefined } from '#shared/optional.ts'
 import { plan } from './plan.ts'
 
 const unscheduled = (reason: string, message: string): Pod['status'] => ({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { startMs } from '#operator/testing/fixtures.ts'
-import { applyStatus, aWorld, conditionOf, planFor, running, settings, verbs } from './fixtures.ts'
+import { startMs } from '#operator/testing/common.ts'
+import { applyStatus, aWorld, conditionOf, planFor, running, settings, verbs } from '#operator/testing/world.ts'
 
 const image = 'ghcr.io/acme/server:1'
 const planWith = (imageRegistries: readonly string[], spec: object = {}) =>

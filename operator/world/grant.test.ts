@@ -1,11 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { at, runA, runB, startMs } from '#operator/testing/fixtures.ts'
-import { idOfUid } from '#shared/ids.ts'
-import { labels } from '#shared/resources/group.ts'
-import { type NamespacePolicy, readPolicy } from '#shared/resources/namespacePolicy.ts'
-import { changesOf } from '#shared/resources/testing/changes.ts'
-import { type World, type WorldRun, worldSpecSchema } from '#shared/resources/world.ts'
-import { worldEvents } from './events.ts'
+import { at, runA, runB, startMs } from '#operator/testing/common.ts'
 import {
   aGrant,
   aPod,
@@ -21,7 +15,13 @@ import {
   stopped,
   tenant,
   verbs,
-} from './fixtures.ts'
+} from '#operator/testing/world.ts'
+import { idOfUid } from '#shared/ids.ts'
+import { labels } from '#shared/resources/group.ts'
+import { type NamespacePolicy, readPolicy } from '#shared/resources/namespacePolicy.ts'
+import { changesOf } from '#shared/resources/testing/changes.ts'
+import { type World, type WorldRun, worldSpecSchema } from '#shared/resources/world.ts'
+import { worldEvents } from './events.ts'
 import { buildPod } from './pod.ts'
 import { captureRun, profileResources } from './run.ts'
 import { buildService } from './service.ts'

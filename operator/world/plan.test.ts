@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Pod } from '#operator/pods/pod.ts'
-import { at, exitStatus, runA, runB, startMs } from '#operator/testing/fixtures.ts'
-import { deploymentIdOfRun } from '#shared/ids.ts'
-import { withDefined } from '#shared/optional.ts'
-import type { World, WorldQueue, WorldSpecInput } from '#shared/resources/world.ts'
+import { at, exitStatus, runA, runB, startMs } from '#operator/testing/common.ts'
 import {
   active,
   aPod,
@@ -21,7 +18,10 @@ import {
   stopped,
   verbs,
   waitingFor,
-} from './fixtures.ts'
+} from '#operator/testing/world.ts'
+import { deploymentIdOfRun } from '#shared/ids.ts'
+import { withDefined } from '#shared/optional.ts'
+import type { World, WorldQueue, WorldSpecInput } from '#shared/resources/world.ts'
 
 describe('a start', () => {
   const begun = {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { startMs } from '#operator/testing/fixtures.ts'
+import { startMs } from '#operator/testing/common.ts'
+import { applyStatus, aWorld, captured, planFor, running, settings } from '#operator/testing/world.ts'
 import { overrideProfiles } from '#shared/profileOverrides.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
-import { applyStatus, aWorld, captured, planFor, running, settings } from './fixtures.ts'
 import { parsePlacement } from './placement.ts'
 import { buildPod } from './pod.ts'
 

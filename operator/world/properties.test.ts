@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Pod, runIdOf } from '#operator/pods/pod.ts'
-import { at, exitStatus, runB, startMs } from '#operator/testing/fixtures.ts'
-import { hasEnded } from '#shared/domain/phases.ts'
-import { isPaused, labels } from '#shared/resources/group.ts'
-import type { World, WorldRun, WorldStatus } from '#shared/resources/world.ts'
-import { fc } from '#test/support/fastCheck.ts'
-import { findDoubts } from './absence.ts'
+import { at, exitStatus, runB, startMs } from '#operator/testing/common.ts'
 import {
   aGrant,
   aNode,
@@ -19,7 +14,12 @@ import {
   settings,
   tenant,
   waitingFor,
-} from './fixtures.ts'
+} from '#operator/testing/world.ts'
+import { hasEnded } from '#shared/domain/phases.ts'
+import { isPaused, labels } from '#shared/resources/group.ts'
+import type { World, WorldRun, WorldStatus } from '#shared/resources/world.ts'
+import { fc } from '#test/support/fastCheck.ts'
+import { findDoubts } from './absence.ts'
 import { plan } from './plan.ts'
 import type { PlanInput, Step } from './step.ts'
 

@@ -1,7 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { runA, runB, startMs } from '#operator/testing/fixtures.ts'
+import { runA, runB, startMs } from '#operator/testing/common.ts'
+import {
+  active,
+  aPod,
+  aService,
+  conditionOf,
+  planFor,
+  ready,
+  running,
+  stopped,
+  verbs,
+} from '#operator/testing/world.ts'
 import { labels } from '#shared/resources/group.ts'
-import { active, aPod, aService, conditionOf, planFor, ready, running, stopped, verbs } from './fixtures.ts'
 
 const withService = active({ ...running, networking: { strategy: 'ClusterIP' } })
 const name = withService.metadata.name

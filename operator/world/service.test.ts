@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { at, runA, runB, startMs } from '#operator/testing/fixtures.ts'
+import { at, runA, runB, startMs } from '#operator/testing/common.ts'
 import {
   active,
   aNode,
@@ -15,7 +15,7 @@ import {
   settings,
   stopped,
   verbs,
-} from './fixtures.ts'
+} from '#operator/testing/world.ts'
 import { buildPlaceholders } from './placeholder.ts'
 import { buildService } from './service.ts'
 

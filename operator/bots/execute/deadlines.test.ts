@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { createRunClock } from '#operator/lifecycle/runClock.ts'
-import { startMs } from '#operator/testing/fixtures.ts'
+import { active, settings, someBots } from '#operator/testing/bots.ts'
+import { startMs } from '#operator/testing/common.ts'
 import { silentLog } from '#shared/kube/log.ts'
 import { objectKey } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
@@ -8,7 +9,6 @@ import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { botDeploymentResource } from '#shared/resources/group.ts'
 import { noTracing } from '#shared/tracing/tracing.ts'
 import { createFakeClock, type FakeClock } from '#test/support/fakeClock.ts'
-import { active, settings, someBots } from '../fixtures.ts'
 import { type BotDeps, reconcileBots } from './reconcile.ts'
 
 const minuteMs = 60_000

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { createRunClock } from '#operator/lifecycle/runClock.ts'
 import type { Pod } from '#operator/pods/pod.ts'
-import { runA, runB, startMs } from '#operator/testing/fixtures.ts'
+import { aBot, active, settings, someBots, startedIn } from '#operator/testing/bots.ts'
+import { runA, runB, startMs } from '#operator/testing/common.ts'
 import { KubeError } from '#shared/kube/errors.ts'
 import { silentLog } from '#shared/kube/log.ts'
 import { objectKey } from '#shared/kube/objects.ts'
@@ -10,7 +11,6 @@ import { botDeploymentResource, labels, worldResource } from '#shared/resources/
 import type { World } from '#shared/resources/world.ts'
 import { noTracing } from '#shared/tracing/tracing.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
-import { aBot, active, settings, someBots, startedIn } from '../fixtures.ts'
 import { type BotDeps, reconcileBots } from './reconcile.ts'
 
 const alreadyExists = new KubeError({ status: 409, reason: 'AlreadyExists', message: 'pods "bot-1-0" already exists' })

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
-import { at, runA, startMs } from '#operator/testing/fixtures.ts'
-import { aWorld, running } from '../fixtures.ts'
+import { at, runA, startMs } from '#operator/testing/common.ts'
+import { aWorld, running } from '#operator/testing/world.ts'
 import { createWorldMetrics } from './metrics.ts'
 
 const event = (reason: string) => ({ type: 'Normal', reason, action: 'Test', note: '' }) as const

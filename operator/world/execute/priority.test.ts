@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { at, startMs } from '#operator/testing/fixtures.ts'
-import { aPod, evicted, notReady, outOfMemory, ready, waitingFor } from '../fixtures.ts'
+import { at, startMs } from '#operator/testing/common.ts'
+import { aPod, evicted, notReady, outOfMemory, ready, waitingFor } from '#operator/testing/world.ts'
 import { podChangePriority, worldChangePriority } from './priority.ts'
 
 const created = aPod()

@@ -1,14 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createRunClock } from '#operator/lifecycle/runClock.ts'
 import type { Pod } from '#operator/pods/pod.ts'
-import { at, controllerReference, runA, runB, startMs } from '#operator/testing/fixtures.ts'
-import { KubeError } from '#shared/kube/errors.ts'
-import { silentLog } from '#shared/kube/log.ts'
-import { objectKey } from '#shared/kube/objects.ts'
-import { worldResource } from '#shared/resources/group.ts'
-import type { World } from '#shared/resources/world.ts'
-import { noTracing } from '#shared/tracing/tracing.ts'
-import { createFakeClock } from '#test/support/fakeClock.ts'
+import { at, controllerReference, runA, runB, startMs } from '#operator/testing/common.ts'
 import {
   active,
   aPod,
@@ -21,7 +14,14 @@ import {
   running,
   settings,
   stopped,
-} from '../fixtures.ts'
+} from '#operator/testing/world.ts'
+import { KubeError } from '#shared/kube/errors.ts'
+import { silentLog } from '#shared/kube/log.ts'
+import { objectKey } from '#shared/kube/objects.ts'
+import { worldResource } from '#shared/resources/group.ts'
+import type { World } from '#shared/resources/world.ts'
+import { noTracing } from '#shared/tracing/tracing.ts'
+import { createFakeClock } from '#test/support/fakeClock.ts'
 import { reconcileWorld, type WorldDeps } from './reconcile.ts'
 import { createStateAge } from './stateAge.ts'
 

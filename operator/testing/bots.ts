@@ -1,5 +1,8 @@
+import { plan } from '#operator/bots/plan.ts'
+import { botName, indexOf } from '#operator/bots/pod.ts'
+import type { BotSettings } from '#operator/bots/settings.ts'
+import type { Plan, PlanInput } from '#operator/bots/step.ts'
 import type { Pod } from '#operator/pods/pod.ts'
-import { at, commonSettings, controllerReference, namespace, runA, startMs } from '#operator/testing/fixtures.ts'
 import { botDefaults } from '#shared/domain/bots.ts'
 import { withDefined } from '#shared/optional.ts'
 import {
@@ -11,10 +14,7 @@ import { labels } from '#shared/resources/group.ts'
 import { podSelectors } from '#shared/resources/selectors.ts'
 import { type World, type WorldStatus, worldSpecSchema } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
-import { plan } from './plan.ts'
-import { botName, indexOf } from './pod.ts'
-import type { BotSettings } from './settings.ts'
-import type { Plan, PlanInput } from './step.ts'
+import { at, commonSettings, controllerReference, namespace, runA, startMs } from './common.ts'
 
 // Bot deployments, their world and their pods for the tests of plans, in words that read as sentences.
 

@@ -2,7 +2,10 @@ import { findCondition } from '#operator/lifecycle/events.ts'
 import type { Node } from '#operator/pods/node.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import type { Service } from '#operator/pods/service.ts'
-import { at, commonSettings, controllerReference, namespace, runA, runB, startMs } from '#operator/testing/fixtures.ts'
+import { plan } from '#operator/world/plan.ts'
+import { buildPod } from '#operator/world/pod.ts'
+import type { WorldSettings } from '#operator/world/settings.ts'
+import type { Plan, PlanInput } from '#operator/world/step.ts'
 import { withDefined } from '#shared/optional.ts'
 import { podSelectors } from '#shared/resources/selectors.ts'
 import {
@@ -14,10 +17,7 @@ import {
   worldSpecSchema,
 } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
-import { plan } from './plan.ts'
-import { buildPod } from './pod.ts'
-import type { WorldSettings } from './settings.ts'
-import type { Plan, PlanInput } from './step.ts'
+import { at, commonSettings, controllerReference, namespace, runA, runB, startMs } from './common.ts'
 
 // Worlds and pods for the tests of plans, in words that read as sentences.
 
