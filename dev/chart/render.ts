@@ -1,6 +1,7 @@
 import { stringify } from 'yaml'
+import { limitVariables } from '#api/domain/access/limits.ts'
 import { type Field, type Fields, type Group, isGroup, type Json } from './fields.ts'
-import { type Process, settingsOf } from './settings.ts'
+import { type Setting, settingsOf } from './settings.ts'
 
 const width = 118
 
@@ -57,12 +58,15 @@ const schemaOf = (fields: Fields, isTop: boolean): { [key: string]: Json } => ({
   },
 })
 
-/** Returns the reference of all values and environment variables as a page of documentation. */
-export const renderReference = (fields: Fields): string =>
+/**
+ * Returns docs/configuration.md with the present values, variables and defaults. The meanings of variables are those of the given
+ * page. Throws if a variable has none.
+ */
+export const withReference = (page: string, fields: Fields): string =>
   [
     '# Which values does the chart have, and which settings do the processes have?',
     '',
-    '<!-- Generated from dev/chart/values.ts and the configurations of api and operator by `npm run chart`. -->',
+    '<!-- `npm run chart` writes this page, except the meanings of environment variables. -->',
     '',
     'Set values with `helm upgrade --install … -f my-values.yaml`. The chart refuses unknown names and wrong types.',
     'A setting of a process is a value under `api.settings` or `operator.settings`, for example:',
@@ -74,36 +78,97 @@ export const renderReference = (fields: Fields): string =>
     '    allowedOrigins: [https://play.example.com]',
     '```',
     '',
+    'Outside of the chart, set the environment variables. Any variable `NAME` may be given as `NAME_FILE`, the name of a file that',
+    'holds the value: mount secrets as files. A process that cannot start lists every fault at once and exits with 1.',
+    '',
     '## Values',
     '',
     '| value | default | meaning |',
     '| --- | --- | --- |',
-    ...rowsOf(fields, '').map(({ path, value, description }) => `| \`${path}\` | ${value} | ${cell(description)} |`),
+    ...rowsOf(fields, '', new Map()).map(
+      ({ path, value, description }) => `| \`${path}\` | ${value} | ${cell(description)} |`,
+    ),
     '',
-    ...(['api', 'operator'] as const).flatMap((process) => [...variablesOf(process), '']),
-    '[running.md](running.md#settings) says what each variable means. Any variable `NAME` may be given as `NAME_FILE`.',
-    '',
+    ...variablesOf(meaningsOf(page)),
   ].join('\n')
 
-const rowsOf = (fields: Fields, prefix: string): { path: string; value: string; description: string }[] =>
-  Object.entries(fields).flatMap(([key, entry]) => {
+type Row = { readonly path: string; readonly value: string; readonly description: string }
+
+/** Returns a row for each value. `seen` has the groups before it, by the keys and descriptions of their values. */
+const rowsOf = (fields: Fields, prefix: string, seen: Map<string, { path: string; fields: Fields }>): Row[] =>
+  Object.entries(fields).flatMap(([key, entry]): Row[] => {
     const path = prefix + key
-    if (key === 'settings') return [{ path: `${path}.*`, value: 'see below', description: entry.description }]
+    const { description } = entry
+    if (key === 'settings') return [{ path: `${path}.*`, value: 'see below', description }]
+    if (!isGroup(entry)) return [{ path, value: `\`${JSON.stringify(entry.default)}\``, description }]
+    const form = JSON.stringify(Object.entries(entry.fields).map(([name, each]) => [name, each.description]))
+    const first = Object.values(entry.fields).some(isGroup) ? undefined : seen.get(form)
+    if (first !== undefined) {
+      const value = ownDefaults(entry.fields, first.fields)
+      return [{ path: `${path}.*`, value, description: `${description} As \`${first.path}.*\`.` }]
+    }
+    seen.set(form, { path, fields: entry.fields })
     // A group has a row, because the descriptions in it refer to that of the group.
-    return isGroup(entry)
-      ? [{ path: `${path}.*`, value: '', description: entry.description }, ...rowsOf(entry.fields, `${path}.`)]
-      : [{ path, value: `\`${JSON.stringify(entry.default)}\``, description: entry.description }]
+    return [{ path: `${path}.*`, value: '', description }, ...rowsOf(entry.fields, `${path}.`, seen)]
   })
 
-const variablesOf = (process: Process): string[] => [
-  `## Environment variables of the ${process === 'api' ? 'API' : 'operator'}`,
+/** Returns the defaults of a group that differ from those of the first group of its form, or an empty text. */
+const ownDefaults = (fields: Fields, first: Fields): string => {
+  const defaults = (from: Fields) =>
+    Object.entries(from).map(([name, each]) => [name, isGroup(each) ? null : each.default])
+  const usual = new Set(defaults(first).map((each) => JSON.stringify(each)))
+  const own = defaults(fields).filter((each) => !usual.has(JSON.stringify(each)))
+  return own.length === 0 ? '' : `\`${JSON.stringify(Object.fromEntries(own))}\``
+}
+
+/** Returns the meanings of the variables that a page explains, by name. */
+const meaningsOf = (page: string): ReadonlyMap<string, string> =>
+  new Map(
+    [...page.matchAll(/^\| `([A-Z_]+)` \|.*\| ([^|]+) \|$/gm)].map(([, variable = '', meaning = '']) => [
+      variable,
+      meaning,
+    ]),
+  )
+
+const variablesOf = (meanings: ReadonlyMap<string, string>): string[] => {
+  const [api, operator] = [settingsOf('api'), settingsOf('operator')]
+  const isIn = (settings: readonly Setting[]) => (setting: Setting) =>
+    settings.some(({ variable }) => variable === setting.variable)
+  const shared = api.filter(isIn(operator)).map((setting): Setting => {
+    const other = operator.find(({ variable }) => variable === setting.variable)
+    const defaults = new Set([setting.default, other?.default ?? setting.default])
+    return { ...setting, value: setting.value.replace(/^api\./, '<process>.'), default: [...defaults].join(', ') }
+  })
+  return [
+    '## Environment variables of both processes',
+    '',
+    ...tableOf(shared, meanings),
+    '## Environment variables of the API',
+    '',
+    '[limits.md](limits.md#limits-of-an-organization) has `ORRERY_LIMIT_MAX_…`, the default limits of an organization.',
+    '',
+    ...tableOf(
+      api.filter((setting) => !(isIn(operator)(setting) || setting.variable in limitVariables)),
+      meanings,
+    ),
+    '## Environment variables of the operator',
+    '',
+    ...tableOf(
+      operator.filter((setting) => !isIn(api)(setting)),
+      meanings,
+    ),
+  ]
+}
+
+const tableOf = (settings: readonly Setting[], meanings: ReadonlyMap<string, string>): string[] => [
+  '| variable | default | set by | meaning |',
+  '| --- | --- | --- | --- |',
+  ...settings.map(({ variable, default: otherwise, value }) => {
+    const meaning = meanings.get(variable)
+    if (meaning === undefined) throw new Error(`docs/configuration.md has no row that explains ${variable}. Add one.`)
+    return `| \`${variable}\` | ${otherwise} | ${/^[\w<>]+(\.\w+)*$/.test(value) ? `\`${value}\`` : value} | ${meaning} |`
+  }),
   '',
-  '| variable | default | set by |',
-  '| --- | --- | --- |',
-  ...settingsOf(process).map(
-    ({ variable, default: otherwise, value }) =>
-      `| \`${variable}\` | ${otherwise} | ${/^\w+(\.\w+)*$/.test(value) ? `\`${value}\`` : value} |`,
-  ),
 ]
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
