@@ -69,13 +69,12 @@ export const withReference = (page: string, fields: Fields): string =>
     '<!-- `npm run chart` writes this page, except the meanings of environment variables. -->',
     '',
     'Set values with `helm upgrade --install … -f my-values.yaml`. The chart refuses unknown names and wrong types.',
-    'A setting of a process is a value under `api.settings` or `operator.settings`, for example:',
+    'An environment variable has the value of the chart in parentheses, or else its name in `api.settings` or `operator.settings`:',
     '',
     '```yaml',
     'api:',
     '  settings:',
-    '    limitMaxWorlds: 50',
-    '    allowedOrigins: [https://play.example.com]',
+    '    allowedOrigins: [https://play.example.com] # ORRERY_ALLOWED_ORIGINS',
     '```',
     '',
     'Outside of the chart, set the environment variables. Any variable `NAME` may be given as `NAME_FILE`, the name of a file that',
@@ -124,7 +123,7 @@ const ownDefaults = (fields: Fields, first: Fields): string => {
 /** Returns the meanings of the variables that a page explains, by name. */
 const meaningsOf = (page: string): ReadonlyMap<string, string> =>
   new Map(
-    [...page.matchAll(/^\| `([A-Z_]+)` \|.*\| ([^|]+) \|$/gm)].map(([, variable = '', meaning = '']) => [
+    [...page.matchAll(/^\| `([A-Z_]+)`[^|]*\|.*\| ([^|]+) \|$/gm)].map(([, variable = '', meaning = '']) => [
       variable,
       meaning,
     ]),
@@ -161,12 +160,13 @@ const variablesOf = (meanings: ReadonlyMap<string, string>): string[] => {
 }
 
 const tableOf = (settings: readonly Setting[], meanings: ReadonlyMap<string, string>): string[] => [
-  '| variable | default | set by | meaning |',
-  '| --- | --- | --- | --- |',
+  '| variable | default | meaning |',
+  '| --- | --- | --- |',
   ...settings.map(({ variable, default: otherwise, value }) => {
     const meaning = meanings.get(variable)
     if (meaning === undefined) throw new Error(`docs/configuration.md has no row that explains ${variable}. Add one.`)
-    return `| \`${variable}\` | ${otherwise} | ${/^[\w<>]+(\.\w+)*$/.test(value) ? `\`${value}\`` : value} | ${meaning} |`
+    const name = value.includes('.settings.') ? '' : ` (${/^[\w<>]+(\.\w+)*$/.test(value) ? `\`${value}\`` : value})`
+    return `| \`${variable}\`${name} | ${otherwise} | ${meaning} |`
   }),
   '',
 ]
