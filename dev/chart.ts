@@ -5,7 +5,8 @@ import { stringify } from 'yaml'
 import { withLimits } from './chart/limits.ts'
 import { admissionManifests, manifestTemplates } from './chart/manifests.ts'
 import { dashboardJson, dashboards, ruleGroups } from './chart/monitoring.ts'
-import { renderSchema, renderValues, withReference } from './chart/render.ts'
+import { withReference } from './chart/reference.ts'
+import { renderSchema, renderValues } from './chart/render.ts'
 import { chartValues } from './chart/values.ts'
 
 // `npm run chart` writes the generated files of charts/orrery, docs/configuration.md, the table of docs/limits.md and the policies that
