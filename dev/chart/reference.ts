@@ -131,7 +131,7 @@ const tableOf = (settings: readonly Setting[], meanings: ReadonlyMap<string, str
     const meaning = meanings.get(variable)
     if (meaning === undefined) throw new Error(`docs/configuration.md has no row that explains ${variable}. Add one.`)
     const name = value.includes('.settings.') ? '' : ` (${/^[\w<>]+(\.\w+)*$/.test(value) ? `\`${value}\`` : value})`
-    return `| \`${variable}\`${name} | ${otherwise} | ${meaning} |`
+    return `| \`${variable}\`${name} | ${otherwise === 'none' ? '' : otherwise} | ${meaning} |`
   }),
   '',
 ]
