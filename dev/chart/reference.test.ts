@@ -4,15 +4,15 @@ import { withReference } from './reference.ts'
 import { chartValues } from './values.ts'
 
 const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8')
-const row = /^\| `ORRERY_KEEP_ALIVE_MS`.*\n/m
+const line = /^- `ORRERY_KEEP_ALIVE_MS.*\n/m
 
 test('keeps the meaning of a variable, and corrects its default', () => {
-  const changed = page.replace(row, '| `ORRERY_KEEP_ALIVE_MS` | 1 | another meaning |\n')
-  expect(withReference(changed, chartValues)).toContain('| `ORRERY_KEEP_ALIVE_MS` | 65000 | another meaning |\n')
+  const changed = page.replace(line, '- `ORRERY_KEEP_ALIVE_MS=1`: another meaning\n')
+  expect(withReference(changed, chartValues)).toContain('- `ORRERY_KEEP_ALIVE_MS=65000`: another meaning\n')
 })
 
 test('names a variable that the page does not explain', () => {
-  expect(() => withReference(page.replace(row, ''), chartValues)).toThrow('ORRERY_KEEP_ALIVE_MS')
+  expect(() => withReference(page.replace(line, ''), chartValues)).toThrow('ORRERY_KEEP_ALIVE_MS')
 })
 
 test('explains equal values of two groups once', () => {

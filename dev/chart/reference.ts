@@ -21,7 +21,7 @@ export const withReference = (page: string, fields: Fields): string =>
     '    allowedOrigins: [https://play.example.com] # ORRERY_ALLOWED_ORIGINS',
     '```',
     '',
-    'Outside of the chart, set the environment variables. Any variable `NAME` may be given as `NAME_FILE`, the name of a file that',
+    'Outside of the chart, set the environment variables. `NAME=value` shows the default. Any variable `NAME` may be given as `NAME_FILE`, the name of a file that',
     'holds the value: mount secrets as files. A process that cannot start lists every fault at once and exits with 1.',
     '',
     '## Values',
@@ -88,7 +88,7 @@ const ownDefaults = (fields: Fields, first: Fields): string => {
 /** Returns the meanings of the variables that a page explains, by name. */
 const meaningsOf = (page: string): ReadonlyMap<string, string> =>
   new Map(
-    [...page.matchAll(/^\| `([A-Z_]+)`[^|]*\|.*\| ([^|]+) \|$/gm)].map(([, variable = '', meaning = '']) => [
+    [...page.matchAll(/^- `([A-Z_]+)[^`]*`(?: \([^)]*\))?: (.+)$/gm)].map(([, variable = '', meaning = '']) => [
       variable,
       meaning,
     ]),
@@ -100,38 +100,44 @@ const variablesOf = (meanings: ReadonlyMap<string, string>): string[] => {
     settings.some(({ variable }) => variable === setting.variable)
   const shared = api.filter(isIn(operator)).map((setting): Setting => {
     const other = operator.find(({ variable }) => variable === setting.variable)
-    const defaults = new Set([setting.default, other?.default ?? setting.default])
-    return { ...setting, value: setting.value.replace(/^api\./, '<process>.'), default: [...defaults].join(', ') }
+    const isEqual = setting.default === other?.default
+    return {
+      ...setting,
+      value: setting.value.replace(/^api\./, '<process>.'),
+      default: isEqual ? setting.default : setting.default.replace('api', '<process>'),
+    }
   })
   return [
     '## Environment variables of both processes',
     '',
-    ...tableOf(shared, meanings),
+    ...linesOf(shared, meanings),
     '## Environment variables of the API',
     '',
     '[limits.md](limits.md#limits-of-an-organization) has `ORRERY_LIMIT_MAX_…`, the default limits of an organization.',
     '',
-    ...tableOf(
+    ...linesOf(
       api.filter((setting) => !(isIn(operator)(setting) || setting.variable in limitVariables)),
       meanings,
     ),
     '## Environment variables of the operator',
     '',
-    ...tableOf(
+    ...linesOf(
       operator.filter((setting) => !isIn(api)(setting)),
       meanings,
     ),
   ]
 }
 
-const tableOf = (settings: readonly Setting[], meanings: ReadonlyMap<string, string>): string[] => [
-  '| variable | default | meaning |',
-  '| --- | --- | --- |',
+const linesOf = (settings: readonly Setting[], meanings: ReadonlyMap<string, string>): string[] => [
   ...settings.map(({ variable, default: otherwise, value }) => {
     const meaning = meanings.get(variable)
-    if (meaning === undefined) throw new Error(`docs/configuration.md has no row that explains ${variable}. Add one.`)
-    const name = value.includes('.settings.') ? '' : ` (${/^[\w<>]+(\.\w+)*$/.test(value) ? `\`${value}\`` : value})`
-    return `| \`${variable}\`${name} | ${otherwise === 'none' ? '' : otherwise} | ${meaning} |`
+    if (meaning === undefined) throw new Error(`docs/configuration.md does not explain ${variable}. Add a line for it.`)
+    const hasDefault = otherwise !== 'none' && otherwise !== 'required'
+    const notes = [
+      ...(otherwise === 'required' ? ['required'] : []),
+      ...(value.includes('.settings.') ? [] : [/^[\w<>]+(\.\w+)*$/.test(value) ? `\`${value}\`` : value]),
+    ]
+    return `- \`${variable}${hasDefault ? `=${otherwise}` : ''}\`${notes.length === 0 ? '' : ` (${notes.join('; ')})`}: ${meaning}`
   }),
   '',
 ]
