@@ -201,7 +201,7 @@ const isDatabaseReachable = async (db: Database): Promise<boolean> => {
  * close them. After that, idle connections are closed.
  */
 const drain = async (server: HttpServer | HttpsServer): Promise<void> => {
-  // The method of HTTP servers closes idle connections at once, also those on which a request is under way to it.
+  // The close method of HTTP servers ends idle connections at once, even if a request is on its way.
   const closed = new Promise((resolve) => NetServer.prototype.close.call(server, resolve))
   server.prependListener('request', (_, response) => response.setHeader('connection', 'close'))
   const drained = new AbortController()

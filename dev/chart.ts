@@ -5,7 +5,8 @@ import { stringify } from 'yaml'
 import { withLimits } from './chart/limits.ts'
 import { admissionManifests, manifestTemplates } from './chart/manifests.ts'
 import { dashboardJson, dashboards, ruleGroups } from './chart/monitoring.ts'
-import { renderReference, renderSchema, renderValues } from './chart/render.ts'
+import { withReference } from './chart/reference.ts'
+import { renderSchema, renderValues } from './chart/render.ts'
 import { chartValues } from './chart/values.ts'
 
 // `npm run chart` writes the generated files of charts/orrery, docs/configuration.md, the table of docs/limits.md and the policies that
@@ -17,7 +18,7 @@ const generatedFolders = ['crds', 'rbac', 'admission']
 const wanted = new Map([
   ['charts/orrery/values.yaml', renderValues(chartValues)],
   ['charts/orrery/values.schema.json', renderSchema(chartValues)],
-  ['docs/configuration.md', renderReference(chartValues)],
+  ['docs/configuration.md', withReference(readFileSync(`${project}docs/configuration.md`, 'utf8'), chartValues)],
   ['docs/limits.md', withLimits(readFileSync(`${project}docs/limits.md`, 'utf8'))],
   ['api/sync/doctor/admissionPolicies.json', `${JSON.stringify(admissionManifests(), null, 1)}\n`],
   ['charts/orrery/files/rules.yaml', stringify({ groups: ruleGroups() }, { lineWidth: 0 })],

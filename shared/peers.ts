@@ -150,8 +150,8 @@ export class DeadlineError extends Error {
 }
 
 /**
- * Calls with a signal that aborts after `timeoutMs`, and with the caller's. Rejects then, whatever the call does: with a
- * `DeadlineError`, or the reason of the caller's signal.
+ * Calls with a signal that aborts after `timeoutMs`, and with the caller's. Rejects when either aborts, even if the
+ * call does not end: with a `DeadlineError`, or the reason of the caller's signal.
  */
 export const within = <T>(
   { clock, timeoutMs, signal }: { clock: Clock; timeoutMs: number; signal?: AbortSignal | undefined },

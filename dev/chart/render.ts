@@ -1,6 +1,5 @@
 import { stringify } from 'yaml'
 import { type Field, type Fields, type Group, isGroup, type Json } from './fields.ts'
-import { type Process, settingsOf } from './settings.ts'
 
 const width = 118
 
@@ -56,54 +55,3 @@ const schemaOf = (fields: Fields, isTop: boolean): { [key: string]: Json } => ({
     ...(isTop ? { global: { type: 'object' } } : {}),
   },
 })
-
-/** Returns the reference of all values and environment variables as a page of documentation. */
-export const renderReference = (fields: Fields): string =>
-  [
-    '# Which values does the chart have, and which settings do the processes have?',
-    '',
-    '<!-- Generated from dev/chart/values.ts and the configurations of api and operator by `npm run chart`. -->',
-    '',
-    'Set values with `helm upgrade --install … -f my-values.yaml`. The chart refuses unknown names and wrong types.',
-    'A setting of a process is a value under `api.settings` or `operator.settings`, for example:',
-    '',
-    '```yaml',
-    'api:',
-    '  settings:',
-    '    limitMaxWorlds: 50',
-    '    allowedOrigins: [https://play.example.com]',
-    '```',
-    '',
-    '## Values',
-    '',
-    '| value | default | meaning |',
-    '| --- | --- | --- |',
-    ...rowsOf(fields, '').map(({ path, value, description }) => `| \`${path}\` | ${value} | ${cell(description)} |`),
-    '',
-    ...(['api', 'operator'] as const).flatMap((process) => [...variablesOf(process), '']),
-    '[running.md](running.md#settings) says what each variable means. Any variable `NAME` may be given as `NAME_FILE`.',
-    '',
-  ].join('\n')
-
-const rowsOf = (fields: Fields, prefix: string): { path: string; value: string; description: string }[] =>
-  Object.entries(fields).flatMap(([key, entry]) => {
-    const path = prefix + key
-    if (key === 'settings') return [{ path: `${path}.*`, value: 'see below', description: entry.description }]
-    // A group has a row, because the descriptions in it refer to that of the group.
-    return isGroup(entry)
-      ? [{ path: `${path}.*`, value: '', description: entry.description }, ...rowsOf(entry.fields, `${path}.`)]
-      : [{ path, value: `\`${JSON.stringify(entry.default)}\``, description: entry.description }]
-  })
-
-const variablesOf = (process: Process): string[] => [
-  `## Environment variables of the ${process === 'api' ? 'API' : 'operator'}`,
-  '',
-  '| variable | default | set by |',
-  '| --- | --- | --- |',
-  ...settingsOf(process).map(
-    ({ variable, default: otherwise, value }) =>
-      `| \`${variable}\` | ${otherwise} | ${/^\w+(\.\w+)*$/.test(value) ? `\`${value}\`` : value} |`,
-  ),
-]
-
-const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;')

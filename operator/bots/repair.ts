@@ -6,7 +6,7 @@ import type { PlanInput, Step } from './step.ts'
 
 /**
  * Returns the steps that put back the labels by which caches and network policies select the bots. A pod in the input may be absent
- * from the cache for the lack of them.
+ * from the cache because it lacks them.
  */
 export const repairSteps = ({ bots, pods }: PlanInput): Step[] =>
   pods.flatMap((pod): Step[] => {

@@ -12,8 +12,8 @@ type Acknowledging = {
 }
 
 /**
- * Reports whether a status says nothing new except that the operator has seen the spec. While nothing runs, its message and conditions
- * are no news either: they change with each flip of the desired state. Nothing waits for such a status.
+ * Reports whether a status only says that the operator has seen the spec. While nothing runs, changes of its message and conditions
+ * do not count: each change of the desired state changes them. Nothing waits for such a status.
  */
 export const isAcknowledgement = (
   before: Acknowledging | undefined,
@@ -24,7 +24,7 @@ export const isAcknowledgement = (
   (before.observedGeneration !== after.observedGeneration || before.observedRevision !== after.observedRevision) &&
   isDeepStrictEqual(newsOf(before, isIdle), newsOf(after, isIdle))
 
-/** A status that is to be written, and what goes with it. */
+/** A status to write, with the facts that decide whether it may wait. */
 type Acknowledgement = {
   readonly before: Acknowledging | undefined
   readonly status: Acknowledging

@@ -44,7 +44,7 @@ const maxConnections = 256
 
 /**
  * Serves the logs of pods to the API. A request carries a ticket of the API as its bearer token; path, query and body are
- * ignored. Without a valid ticket the answer is an empty 401, whatever the request.
+ * ignored. Every request without a valid ticket gets an empty 401.
  */
 export const serveLogs = async (options: LogServerOptions): Promise<{ port: number; close(): Promise<void> }> => {
   const { settings, clock, log } = options

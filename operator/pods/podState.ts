@@ -31,8 +31,8 @@ export const hasBeenReady = (pod: Pod, role: PodRole): boolean => {
 }
 
 /**
- * Returns how the pod's own container ended, or undefined while it has not. A sidecar, such as that of a service mesh, may
- * run on or fail. A pod that failed with a reason of its own was ended by the cluster, whatever the exit code.
+ * Returns how the pod's own container ended, or undefined while it has not. Sidecars, such as that of a service mesh, do
+ * not count. If a failed pod has a reason of its own, the cluster ended it, and the exit code does not count.
  */
 export const endOf = (pod: Pod, role: PodRole): 'Succeeded' | 'Failed' | undefined => {
   const { phase, reason } = pod.status ?? {}

@@ -10,7 +10,8 @@ const addresses = { IPv4: '198.51.100.1', IPv6: '100::1' } as const
 /**
  * Builds the EndpointSlices with the placeholder of a Service whose server has ended, one for each family of addresses. kube-proxy
  * removes gone servers from the tracked UDP connections of a Service only if the Service has an endpoint that serves. It sends
- * nothing to one that serves but is neither ready nor terminating. The garbage collector deletes them after the Service.
+ * no traffic to an endpoint that serves but is neither ready nor terminating. The garbage collector deletes the slices after the
+ * Service.
  */
 export const buildPlaceholders = ({ metadata }: Service): KubeObject[] =>
   Object.entries(addresses).map(([addressType, address]) => {

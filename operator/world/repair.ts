@@ -8,7 +8,7 @@ import type { PlanInput, Step } from './step.ts'
 
 /**
  * Returns the steps that put back the labels by which caches, Services and network policies select the world's own pod and
- * Service. An object in the input may be absent from the caches for the lack of them.
+ * Service. An object in the input may be absent from the caches because it lacks them.
  */
 export const repairSteps = ({ world, pod, service }: PlanInput): Step[] => {
   const {

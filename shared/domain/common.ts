@@ -1,7 +1,7 @@
 import * as z from 'zod'
 
 // Fragments from which REST bodies, resources and tables are composed. A fragment has a type, its limits and the
-// description that users read; a view adds what is its own: default, optional, examples.
+// description that users read; a view adds its default, its examples, and whether it is optional.
 
 /**
  * Text of at most `max` code points, which is how the contract and the API server count. The length is checked first, and a

@@ -21,14 +21,14 @@ export const useOfRun = (capacity: number, strategy: (typeof networkingStrategie
   loadBalancers: strategy === 'LoadBalancer' ? 1 : 0,
 })
 
-/** The limits of what may run at a time. An absent limit allows every service. */
+/** The limits of runs at the same time. An absent limit allows every service. */
 export type RunLimits = {
   readonly maxRunningCapacity: number
   readonly maxNodePorts?: number | undefined
   readonly maxLoadBalancers?: number | undefined
 }
 
-/** A limit of what may run at a time that a run would exceed, and why, with what to do. */
+/** A limit that a run would exceed, and a message that says why and what to do. */
 export type RunRefusal = { readonly limit: keyof RunLimits; readonly message: string }
 
 /** Returns why a run is not allowed besides the other runs of the organization, or undefined if it is. */

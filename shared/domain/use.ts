@@ -1,4 +1,4 @@
-/** Amounts of what a limit bounds, by their kinds. */
+/** Amounts that limits bound, by kind. */
 export type Amounts<Use> = { readonly [Kind in keyof Use]: number }
 
 const combine = <Use extends Amounts<Use>>(a: Use, b: Use, of: (a: number, b: number) => number): Use => {

@@ -204,7 +204,7 @@ const withAtomicObjects = (part: Json): Json => {
 const jsonSchema = (schema: z.ZodType): Json =>
   toStructural(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input' })) as Json
 
-/** Removes what a structural schema cannot have. The API server checks a date-time by its format, so the pattern is of its year. */
+/** Removes keywords that a structural schema cannot have. The format checks a date-time, so its pattern checks only the year. */
 const toStructural = (node: unknown): unknown => {
   if (Array.isArray(node)) return node.map(toStructural)
   if (typeof node !== 'object' || node === null) return node

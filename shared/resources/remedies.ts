@@ -54,6 +54,6 @@ export type AdoptionReason = keyof typeof adoptionRemedies
 const find = (all: Readonly<Record<string, string>>, reason: string): string | undefined =>
   Object.hasOwn(all, reason) ? all[reason] : undefined
 
-/** Returns what a tenant can do about the reason of an event or a condition, or undefined if it names no trouble. */
+/** Returns what a tenant can do about the reason of an event or a condition, or undefined if nothing is wrong. */
 export const remedyOf = (reason: string, condition?: string): string | undefined =>
   (condition === 'Synced' ? find(adoptionRemedies, reason) : undefined) ?? find(remedies, reason)

@@ -93,7 +93,7 @@ export const worldSpecSchema = z
     ],
   })
 
-/** The specs of worlds that the API server accepts. Rules that compare a spec with the one before are not among them. */
+/** The specs of worlds that the API server accepts. It has no rules that compare a spec with the previous one. */
 export const validWorldSpec = worldSpecSchema.refine(isWithinProfile, {
   path: ['runtime', 'capacity'],
   message: 'runtime.capacity must not exceed the capacity of the scaling profile',

@@ -35,7 +35,7 @@ export const groupsClaim = freeText().default('groups')
 
 /**
  * Returns the groups of a token from its claim: a text or a list of texts. Reads the first `maxGroups` of a list, and leaves out
- * what is no name of a group.
+ * invalid names.
  */
 export const groupsOf = (claim: unknown): string[] => {
   const listed: unknown[] = Array.isArray(claim) ? claim.slice(0, maxGroups) : [claim]

@@ -62,8 +62,8 @@ const claimsSchema = z.object({
 })
 
 /**
- * Reads the claims of a token. Drops permissions outside the token's organization, and text that is no permission. Throws if
- * a claim is invalid.
+ * Reads the claims of a token. Drops permissions outside the token's organization, and invalid ones. Throws if another claim
+ * is invalid.
  */
 export const toVerifiedToken = (payload: JWTPayload): VerifiedToken => {
   const { sub, organization_id: organizationId, permissions, exp } = claimsSchema.parse(payload)

@@ -82,7 +82,7 @@ export const getBots = async (ctx: Context, key: BotsKey) => {
   return { body: toBotsAnswer(row.bots, row.world), revision, statusVersion }
 }
 
-/** Changes a bot deployment. Absent fields stay. Throws a 409 at a limit. What a lowered limit exceeds may stay or shrink. */
+/** Changes a bot deployment. Absent fields stay. Throws a 409 at a limit, unless the use stays or shrinks. */
 export const patchBots = async (
   ctx: Context,
   { ifMatch, changes, ...key }: BotsKey & { ifMatch: string | undefined; changes: PatchBots },

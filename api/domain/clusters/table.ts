@@ -20,8 +20,8 @@ export const clusterStates = pgTable('cluster_states', {
 export type ClusterStateRow = typeof clusterStates.$inferSelect
 
 /**
- * The uids of namespaces and definitions when their resources were last complete, or an empty one since they were found
- * missing or terminating. Another uid explains what is missing.
+ * The uids of namespaces and definitions when their resources were last complete, or an empty one once they were found
+ * missing or terminating. A different uid explains missing resources.
  */
 export const clusterContainers = pgTable(
   'cluster_containers',

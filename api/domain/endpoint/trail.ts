@@ -34,8 +34,8 @@ export const createRecordAudit =
 
 /**
  * Returns the context of a request whose transactions each leave an audit record. The record names the resources of the path
- * and those that the request created. A replayed request changes nothing and leaves none, and neither does a request that is
- * recorded once per minute and was.
+ * and those that the request created. A replayed request leaves none, and neither does a repeated write of a document within
+ * a minute of its record.
  */
 export const auditRequest = (
   ctx: Context,

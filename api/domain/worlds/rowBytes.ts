@@ -7,7 +7,7 @@ import type { LaunchContextRow, worlds } from './table.ts'
 const maxRowBytes = 256 * 1024
 /** The bytes that the observed state of a row can have. */
 const statusBytes = 32 * 1024
-/** The most bytes of a spec as JSON: half of what the row has left beside its status and the fields that only REST has. */
+/** The maximum bytes of a spec as JSON: half of the row's maximum, less its status and the fields that only REST has. */
 const maxSpecBytes = 60 * 1024
 
 type Settings = Omit<typeof worlds.$inferInsert, 'id'>

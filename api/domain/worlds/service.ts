@@ -310,7 +310,7 @@ const checkProfileForBots = async (
 
 /**
  * Throws a 429 above the rate of the world's starts, a 403 for an image or a size that the organization may not run, and a 409 if
- * the start would exceed a limit of what may run at a time.
+ * the start would exceed a limit of the running worlds.
  */
 const checkStart = async (
   ctx: Context,

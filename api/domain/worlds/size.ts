@@ -44,8 +44,8 @@ export const explainSize = (
 }
 
 /**
- * Returns why the bots of a world do not fit into the scaling profile `next`, or undefined if they do. Only what is less than
- * in the profile `before` counts, so that a world whose bots exceed its profile can get a larger one.
+ * Returns why the bots of a world do not fit into the scaling profile `next`, or undefined if they do. Only quantities that
+ * are smaller than in the profile `before` count, so that a world whose bots exceed its profile can get a larger one.
  */
 export const explainProfileForBots = (
   before: ScalingProfile,

@@ -47,8 +47,8 @@ type Requested = Pick<CapturedRun, 'profile' | 'strategy'>
 export type StartRefusal = { readonly code: 'image_not_allowed' | 'size_not_allowed'; readonly message: string }
 
 /**
- * Returns why the limits of the organization do not allow a run, whatever else runs, or undefined if they do. The platform's own
- * image has no name here and is always allowed.
+ * Returns why the limits of the organization do not allow a run by itself, or undefined if they do. The platform's default image
+ * has no name here and is always allowed.
  */
 export const explainStart = (
   { image, profile }: Pick<CapturedRun, 'image' | 'profile'>,

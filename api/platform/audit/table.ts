@@ -2,8 +2,7 @@ import { index, jsonb, pgTable, text } from 'drizzle-orm/pg-core'
 import { instant } from '#api/platform/database/columns.ts'
 
 /**
- * The ways by which a change arrives: the REST API, an edit with kubectl, the command `orrery`, or a deadline that the system
- * keeps.
+ * The origins of changes: the REST API, an edit with kubectl, the command `orrery`, or the end of a transient world.
  */
 export const auditDoors = ['rest', 'kubectl', 'cli', 'system'] as const
 

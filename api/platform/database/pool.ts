@@ -40,8 +40,8 @@ const createExplain = (): ((error: Error & { readonly code?: string }) => void) 
 }
 
 /**
- * Returns a function that holds back what is written to a stream until the callbacks and promises that are due have run. A write for
- * each statement would cost more than its execution.
+ * Returns a function that buffers writes to a stream until all due callbacks and promises have run. One write for each statement
+ * would cost more than executing it.
  */
 const createGather = (stream: Writable): (() => void) => {
   let isGathering = false

@@ -15,7 +15,7 @@ export type Lease = {
   readonly group: string | undefined
   /**
    * Raises the bytes that the lease holds to `bytes`. Does nothing if it holds as many already. If they do not fit in the
-   * budget, it holds what it held before, and the result says what is short.
+   * budget, the lease stays as it is, and the result says which limit is short.
    */
   readonly hold: (bytes: number) => Shortage | undefined
   /** Returns the most bytes that `hold` would accept now. */

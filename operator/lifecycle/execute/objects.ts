@@ -36,8 +36,8 @@ export const createOwned = async <T extends KubeObject>(
 }
 
 /**
- * Deletes the object with this uid and waits until the cache shows it, so that no later reconcile repeats the deletion. An object
- * that no longer exists is no error.
+ * Deletes the object with this uid and waits until the cache shows it, so that no later reconcile repeats the deletion. A missing
+ * object is not an error.
  */
 export const deleteExact = async <T extends KubeObject>(
   { client, cache }: Source<T>,
@@ -70,7 +70,7 @@ export const readIfPresent = <T extends KubeObject>(
 ): Promise<T | undefined> => ignoreError(isNotFound, client.get(ref, { signal }))
 
 /**
- * Throws a conflict unless the API server has the object in the version of the cache, or neither has it. Nothing may be
+ * Throws a conflict unless the API server and the cache have the same version of the object, or both have none. Nothing may be
  * deleted because of an outdated cache.
  */
 export const requireCurrent = async <T extends KubeObject>(

@@ -56,7 +56,7 @@ export const deleteOwnerlessPod = async (
   pod: Pod,
   { role, settings, signal }: { role: PodRole; settings: StopSettings; signal: AbortSignal },
 ): Promise<void> => {
-  // A request that deletes a collection of 25 pods is no faster.
+  // Deleting the collection of 25 pods in one request is not faster.
   const { resourceVersion } = pod.metadata
   const { graceSeconds } = podDeletionStep(pod, role, settings)
   await deleteExact(pods, pod, { signal, ...withDefined({ resourceVersion, gracePeriodSeconds: graceSeconds }) })

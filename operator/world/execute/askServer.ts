@@ -11,9 +11,9 @@ const count = z.int().min(0).max(1_000_000)
 const answerSchema = z.object({ active: count, queued: count })
 
 /**
- * Sends a plain GET on a new connection. There are too many servers, with too few requests each, to keep connections open. A
- * redirect is no usable answer, since it would let a tenant's program choose what the operator requests. Never rejects: a node
- * reports the address of its pods, and may report anything.
+ * Sends a plain GET on a new connection. There are too many servers, with too few requests each, to keep connections open. It
+ * follows no redirect, which would let a tenant's program choose what the operator requests. Never rejects, even if a node reports
+ * an invalid address.
  */
 export const askServer: AskServer = async (url, signal) => {
   try {

@@ -160,7 +160,7 @@ const enqueueChanges = (
   // Pods and services have their world's name, so their key is the world's.
   pods.onChange((change) => enqueue(change.key, { priority: podChangePriority(change) }))
   services.onChange(({ key, initial }) => enqueue(key, { priority: initial ? 'low' : 'normal' }))
-  // Also those of a full list: a namespace may have been closed during a gap of the watch.
+  // Changes from a full list count too: a namespace may have been closed during a gap of the watch.
   onDigestChange(namespaces, policyDigest, ({ metadata }) => {
     for (const world of worlds.store.byIndex(byNamespace, metadata.name)) enqueue(objectKey(world), { priority: 'low' })
   })

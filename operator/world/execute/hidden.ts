@@ -10,7 +10,7 @@ import type { Plan, PlanInput } from '../step.ts'
 /** Objects that the API server has and the caches may not show. */
 export type Found = { readonly pod?: Pod | undefined; readonly service?: Service | undefined }
 
-/** Reads the objects whose absence the plan must confirm. Returns what is known then, or undefined if none of them exists. */
+/** Reads the objects whose absence the plan must confirm. Returns pod and Service with what it read, or undefined if it found none. */
 export const readHidden = async (
   { pods, services }: { readonly pods: Source<Pod>; readonly services: Source<Service> },
   input: PlanInput,

@@ -69,8 +69,8 @@ type Polled = PolledServer & {
 }
 
 /**
- * Creates a poll of `GET /readyz` on the health port. `changed` is called when a server's numbers differ from those last
- * reported: at once when the world becomes full, empty or neither, otherwise at most once in `writeMs`.
+ * Creates a poll of `GET /readyz` on the health port. `changed` is called when a server's numbers differ from the last
+ * reported ones: at once if the world becomes or stops being full or empty, otherwise at most once in `writeMs`.
  */
 export const createQueuePoll = (options: {
   ask: AskServer

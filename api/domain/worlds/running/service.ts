@@ -6,8 +6,8 @@ import { startWindowMs } from '../start.ts'
 import { deployments, type WorldRow, whereOpen } from '../table.ts'
 
 /**
- * Returns the use of the organization's runs whose end is not recorded, each as at its start, without those of the world
- * `exceptId`. Runs that drain count, also those of deleted worlds.
+ * Returns the use of the organization's runs whose end is not recorded, with the settings of their starts, without those of the
+ * world `exceptId`. Draining runs and those of deleted worlds count.
  */
 export const sumRunning = async (
   tx: Transaction | Database,
