@@ -27,7 +27,7 @@ import type { Tracing } from '#shared/tracing/tracing.ts'
 import { createClusterGate, whileAccepted } from './clusters/clusterGate.ts'
 import { whileLeader } from './clusters/leader.ts'
 import type { LagMetrics } from './metrics.ts'
-import { createNamespaces, type NamespaceClients, type NamespaceOptions } from './namespaces/namespace.ts'
+import { createNamespaceClients, createNamespaces, type NamespaceOptions } from './namespaces/namespace.ts'
 import type { NetworkOptions } from './namespaces/networkPolicies.ts'
 import { repairNamespaces } from './namespaces/repair.ts'
 import { createFindings } from './pull/findings.ts'
@@ -98,7 +98,7 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
   const transport = createTransport({ credentials: options.credentials, userAgent: 'orrery-api', metrics })
   const worlds = createClient<World>(transport, worldResource)
   const bots = createClient<BotDeployment>(transport, botDeploymentResource)
-  const clients = namespaceClients(transport)
+  const clients = createNamespaceClients(transport)
   const namespaces = createNamespaces(clients, {
     prefix: config.namespacePrefix,
     network: { publicUrl: config.publicUrl, apiPort: config.port, ...config.network },
@@ -203,39 +203,6 @@ const createEvents = (
   })
 
 const podResource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' }
-
-const namespaceClients = (transport: Transport): NamespaceClients => {
-  const core = { group: '', version: 'v1' }
-  const authorization = { group: 'authorization.k8s.io', version: 'v1' }
-  return {
-    namespaces: createClient(transport, { ...core, plural: 'namespaces', kind: 'Namespace' }),
-    resourceQuotas: createClient(transport, { ...core, plural: 'resourcequotas', kind: 'ResourceQuota' }),
-    limitRanges: createClient(transport, { ...core, plural: 'limitranges', kind: 'LimitRange' }),
-    serviceAccounts: createClient(transport, { ...core, plural: 'serviceaccounts', kind: 'ServiceAccount' }),
-    networkPolicies: createClient(transport, {
-      group: 'networking.k8s.io',
-      version: 'v1',
-      plural: 'networkpolicies',
-      kind: 'NetworkPolicy',
-    }),
-    roleBindings: createClient(transport, {
-      group: 'rbac.authorization.k8s.io',
-      version: 'v1',
-      plural: 'rolebindings',
-      kind: 'RoleBinding',
-    }),
-    accessReviews: createClient(transport, {
-      ...authorization,
-      plural: 'subjectaccessreviews',
-      kind: 'SubjectAccessReview',
-    }),
-    selfAccessReviews: createClient(transport, {
-      ...authorization,
-      plural: 'selfsubjectaccessreviews',
-      kind: 'SelfSubjectAccessReview',
-    }),
-  }
-}
 
 /** The cache of pull for a kind. It has no store while this replica does not pull. */
 type Cache<T> = { store?: Pick<Store<T>, 'get'> }

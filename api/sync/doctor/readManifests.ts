@@ -8,7 +8,7 @@ import { productVersion } from '#shared/version.ts'
 import manifests from './admissionPolicies.json' with { type: 'json' }
 import type { DiagnosedManifest, Snapshot } from './diagnosis.ts'
 import { findManifestDifferences } from './manifestDifferences.ts'
-import type { SnapshotDeps } from './snapshotDeps.ts'
+import type { SnapshotDeps } from './readNamespaces.ts'
 
 type Manifest = KubeObject & { readonly spec: object }
 

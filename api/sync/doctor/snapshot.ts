@@ -16,8 +16,7 @@ import { readBots, readWorld } from '#shared/resources/read.ts'
 import type { World } from '#shared/resources/world.ts'
 import type { DiagnosedPod, DiagnosedResource, DiagnosedRow, Snapshot } from './diagnosis.ts'
 import { readAdmission, readDefinitions } from './readManifests.ts'
-import { readNamespaces } from './readNamespaces.ts'
-import type { SnapshotDeps } from './snapshotDeps.ts'
+import { readNamespaces, type SnapshotDeps } from './readNamespaces.ts'
 
 /** Reads rows first and the cluster after them, so that a push in between shows as pending and not as a difference. */
 export const readSnapshot = async (deps: SnapshotDeps): Promise<Snapshot> => {
