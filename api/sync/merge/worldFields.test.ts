@@ -7,9 +7,9 @@ import { createIdSource } from '#shared/ids.ts'
 import { changesOf } from '#shared/resources/testing/changes.ts'
 import { validWorldSpec, worldSpecSchema } from '#shared/resources/world.ts'
 import { scalingProfileNames, scalingProfiles } from '#shared/scalingProfiles.ts'
-import { mergeWorld, toPushedSpec, toWorldColumns } from './adopt.ts'
 import { covers, leavesOf, objectOf } from './leaves.ts'
 import { freeFacts } from './testing/facts.ts'
+import { mergeWorld, toPushedSpec, toWorldColumns } from './world.ts'
 
 const newId = createIdSource({ now: () => 0 })
 const { world, launchContext } = buildWorldRows(createWorldBody.parse({ name: 'Lobby', transient: false }), {

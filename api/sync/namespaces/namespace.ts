@@ -1,5 +1,5 @@
 import { readObject } from '#api/sync/clusters/deletionCause.ts'
-import type { OrganizationState } from '#api/sync/rows/identity.ts'
+import type { OrganizationState } from '#api/sync/rows/synced.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
 import { type Client, createClient } from '#shared/kube/client.ts'
 import { isNotFound, KubeError } from '#shared/kube/errors.ts'
