@@ -73,7 +73,7 @@ export const toBotColumns = (
 /** The columns of the observed state of a bot deployment. */
 type ObservedColumns = Pick<BotRow, 'phase' | 'statusMessage' | 'startedAt' | 'conditions'>
 
-/** What the status of a BotDeployment says about its row: the columns of the observed state, if they change. */
+/** The state in the status of a BotDeployment: the columns of the observed state, if they change. */
 export type ObservedBots = { readonly observed?: ObservedColumns }
 
 const presentColumns = ({ phase, statusMessage, startedAt, conditions }: BotRow): ObservedColumns => ({

@@ -192,7 +192,7 @@ export type WorldEdit = {
   readonly build?: WorldRow['resolvedBuild']
 }
 
-/** What the status of a World says about its row. */
+/** The state in the status of a World. */
 export type ObservedWorld = {
   /** The columns of the observed state, if they change. */
   readonly observed?: ObservedColumns
