@@ -16,7 +16,8 @@ import { type Leaves, leavesOf, nameOf, objectOf, toMergePatch } from './leaves.
 import type { Merge, Sides } from './merge.ts'
 import { findBase } from './merge.ts'
 import { freeFacts } from './testing/facts.ts'
-import { mergeWorld, toWorldColumns, type WorldFacts } from './world.ts'
+import { toWorldColumns } from './world.ts'
+import { mergeWorld, type WorldFacts } from './worldRules.ts'
 
 const newId = createIdSource({ now: () => 0 })
 const runIds = [newId('run'), newId('run')]

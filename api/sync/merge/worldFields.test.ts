@@ -9,7 +9,8 @@ import { validWorldSpec, worldSpecSchema } from '#shared/resources/world.ts'
 import { scalingProfileNames, scalingProfiles } from '#shared/scalingProfiles.ts'
 import { covers, leavesOf, objectOf } from './leaves.ts'
 import { freeFacts } from './testing/facts.ts'
-import { mergeWorld, toPushedSpec, toWorldColumns } from './world.ts'
+import { toPushedSpec, toWorldColumns } from './world.ts'
+import { mergeWorld } from './worldRules.ts'
 
 const newId = createIdSource({ now: () => 0 })
 const { world, launchContext } = buildWorldRows(createWorldBody.parse({ name: 'Lobby', transient: false }), {

@@ -12,7 +12,7 @@ import { toStartColumns, toStopColumns, toWaitingColumns } from '#api/domain/wor
 import type { Transaction } from '#api/platform/database/client.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
 import { refusalColumn } from '#api/sync/merge/observe.ts'
-import { explainWait, refuseStart, type WorldFacts } from '#api/sync/merge/world.ts'
+import { explainWait, refuseStart, type WorldFacts } from '#api/sync/merge/worldRules.ts'
 import type { ReconcileDeps } from '#api/sync/reconcile/kind.ts'
 import { lockWorld } from '#api/sync/reconcile/world.ts'
 import { readFacts } from '#api/sync/reconcile/worldEdits.ts'

@@ -37,9 +37,7 @@ export const compareRow = async <T extends Types>(
     if (isOutdated(row, live.metadata)) return { is: 'passed' }
     if (row.removedAt !== null && live.metadata.deletionTimestamp === undefined) return { is: 'orphan' }
   }
-  const needs = findNeeds(row, live, { identity, facts })
-  if (needs !== undefined) return { is: 'needs', needs }
-  return merge(adapter, deps, tx, { ...locked, seen: see(), facts })
+  return merge(adapter, deps, tx, { ...locked, identity, seen: see(), facts })
 }
 
 /** Decides and writes the changes that the resource makes to its row, with the audit record of what the row adopts. */
@@ -47,26 +45,37 @@ const merge = async <T extends Types>(
   adapter: Adapter<T>,
   deps: ReconcileDeps,
   tx: Transaction,
-  { row, isDirty, seen, facts }: { row: T['row']; isDirty: boolean; seen: Seen<T['live']>; facts: Facts | undefined },
+  {
+    row,
+    isDirty,
+    identity,
+    seen,
+    facts,
+  }: {
+    row: T['row']
+    isDirty: boolean
+    identity: OwnIdentity
+    seen: Seen<T['live']>
+    facts: Facts | undefined
+  },
 ): Promise<Outcome> => {
   const { kind } = adapter
+  const live = seen.resource
   const sides = adapter.sidesOf(row, seen)
-  const { deletionTimestamp, generation = 0 } = seen.resource.metadata
+  const { deletionTimestamp, generation = 0 } = live.metadata
   const edits = sides !== undefined && deletionTimestamp === undefined && row.deletingAt === null && hasEdits(sides)
-  // An edit is adopted with its author. One that was refused before will probably be refused again.
-  const needsAuthor = edits && row.refusal === null
-  const isAhead = (seen.resource.spec.revision ?? 0) > row.revision
-  if (facts === undefined && (sides === undefined || needsAuthor || isAhead)) return unread
+  const needs = findNeeds(row, live, { identity, facts, hasBase: sides !== undefined, hasEdits: edits })
+  if (needs !== undefined) return { is: 'needs', needs }
   const lost = facts?.cause?.isIntended === false ? facts.cause.reason : undefined
   const decided = await adapter.decide(deps, tx, row, { seen, sides, hasEdits: edits, isDirty, lost })
-  if (decided.is === 'unread') return unread
+  if (decided.is === 'unread') return { is: 'needs', needs: {} }
   if (decided.is === 'frozen') return { is: 'frozen' }
   const { refusal } = row
   const verdict =
     decided.is === 'leaving' ? decided : limitPutBacks(decided, { refusal, generation, nowMs: deps.clock.now() })
   const fields = verdict.is === 'merged' ? verdict.adopted : []
-  if (fields.length > 0 && facts === undefined) return unread
-  const outcome = await recordVerdict(adapter, deps, tx, { row, live: seen.resource, verdict })
+  if (fields.length > 0 && facts === undefined) return { is: 'needs', needs: {} }
+  const outcome = await recordVerdict(adapter, deps, tx, { row, live, verdict })
   if (verdict.is === 'leaving' && verdict.markDeleting) {
     await recordAdoptedChange(deps, tx, row, { kind, change: adapter.deletionOf(deps, row).change })
   }
@@ -75,22 +84,36 @@ const merge = async <T extends Types>(
   return outcome
 }
 
-/** The managed fields of the resource must be read. */
-const unread: Outcome = { is: 'needs', needs: {} }
+type OwnIdentity = Exclude<Identity, 'stranger'>
 
-/** Returns the facts that a comparison of a resource with its row needs beside the managed fields, or undefined if it has them. */
+/** Returns the facts that a comparison of a resource with its row needs, or undefined if it needs none beside `facts`. */
 export const findNeeds = (
-  row: Pick<Types['row'], 'id' | 'deletingAt' | 'targetCluster' | 'resourceUid' | 'resourceName' | 'applied'>,
-  { metadata }: Pick<Types['live'], 'metadata'>,
-  { identity, facts }: { identity: Exclude<Identity, 'stranger'>; facts: Pick<Facts, 'cause'> | undefined },
+  row: NeedingRow,
+  { metadata, spec }: Pick<Types['live'], 'metadata' | 'spec'>,
+  known: {
+    readonly identity: OwnIdentity
+    readonly facts: Pick<Facts, 'cause'> | undefined
+    readonly hasBase: boolean
+    readonly hasEdits: boolean
+  },
 ): Needs | undefined => {
+  const { identity, facts, hasBase, hasEdits: edits } = known
   // The deletion is new to the row, so its cause decides about the row.
   const isNews = metadata.deletionTimestamp !== undefined && row.deletingAt === null && row.targetCluster === null
   const cause = isNews ? ({ cause: true } as const) : {}
   if (identity === 'successor')
     return { ...cause, replacedUid: row.resourceUid ?? '', ...(isReplaceable(row) ? { rival: true } : {}) }
-  return isNews && facts?.cause === undefined ? cause : undefined
+  if (isNews && facts?.cause === undefined) return cause
+  const isAhead = (spec.revision ?? 0) > row.revision
+  // An edit is adopted with its author. One like an edit that was refused is probably refused too, for which no author is needed.
+  const needsFields = !hasBase || isAhead || (edits && row.refusal === null)
+  return facts === undefined && needsFields ? {} : undefined
 }
+
+type NeedingRow = Pick<
+  Types['row'],
+  'id' | 'revision' | 'refusal' | 'deletingAt' | 'targetCluster' | 'resourceUid' | 'resourceName' | 'applied'
+>
 
 /** Reports whether a resource that replaces the one on record is another one, whose row is another one too. */
 const isReplaceable = (row: Pick<Types['row'], 'id' | 'resourceName' | 'resourceUid' | 'applied'>): boolean =>

@@ -1,0 +1,123 @@
+import type { Limits } from '#api/domain/access/limits.ts'
+import { explainImage } from '#api/domain/builds/image.ts'
+import { explainSpecBytes } from '#api/domain/worlds/rowBytes.ts'
+import { createWorldBody } from '#api/domain/worlds/schema.ts'
+import { explainProfileForBots, explainSize } from '#api/domain/worlds/size.ts'
+import { explainNoRoom, explainRate, explainStart } from '#api/domain/worlds/start.ts'
+import type { WorldRow } from '#api/domain/worlds/table.ts'
+import type { Wait } from '#api/domain/worlds/transitions.ts'
+import type { WorldBots } from '#shared/domain/botUse.ts'
+import type { RunLimits, RunUse } from '#shared/domain/runUse.ts'
+import { withDefined } from '#shared/optional.ts'
+import { type WorldSpec, worldSpecSchema } from '#shared/resources/world.ts'
+import { type ScalingProfiles, scalingProfiles } from '#shared/scalingProfiles.ts'
+import { type Merge, mergeSpecs, type Rule, type Sides, toClause } from './merge.ts'
+
+/** Facts for the rules for edits of a World, besides the world itself. */
+export type WorldFacts = {
+  readonly limits: Pick<Limits, 'maxWorldCapacity' | 'imageRegistries'> & RunLimits
+  /** The use of the organization's other running worlds. */
+  readonly others: RunUse
+  readonly bots: WorldBots
+  readonly profiles: ScalingProfiles
+  readonly hasCluster: (place: { group: string; region: string }) => boolean
+  /** The build that a start would run; null without one, or a sentence that says why none can be found. */
+  readonly build: WorldRow['resolvedBuild'] | string
+  readonly startsPerMinute: number
+  /** The milliseconds until the world may start again. */
+  readonly startDelayMs: number
+}
+
+type Build = Pick<WorldRow, 'resolvedBuild'> & { readonly runtime: Pick<WorldRow['runtime'], 'build'> }
+type Programmed = Build & Pick<WorldRow, 'program'>
+
+/** Reports whether REST names a build. Edits of image, content and probes with kubectl are then refused. */
+export const hasBuild = ({ resolvedBuild, runtime }: Build): boolean =>
+  resolvedBuild !== null || runtime.build !== undefined
+
+/** Merges the edits of a live World into its row. See `mergeSpecs`; the edits have the limits of REST. */
+export const mergeWorld = (sides: Sides<WorldSpec>, build: Programmed, facts: WorldFacts): Merge<WorldSpec> =>
+  mergeSpecs(worldSpecSchema, withRunOfRow(sides), worldRules(sides.row, build, facts))
+
+/** Returns the sides with the row's run if the resource has none, which is no edit: the API may not have written it yet. */
+const withRunOfRow = (sides: Sides<WorldSpec>): Sides<WorldSpec> => {
+  if (sides.live.runId !== undefined) return sides
+  const { runId, startedAt } = sides.base
+  return { ...sides, live: { ...sides.live, ...withDefined({ runId, startedAt }) } }
+}
+
+const nameSchema = createWorldBody.shape.name
+
+const worldRules = (row: WorldSpec, build: Programmed, facts: WorldFacts): Rule<WorldSpec>[] => [
+  {
+    fields: ['/runId', '/startedAt'],
+    refuse: () => 'only the API names runs. Change spec.state to start or stop the world',
+  },
+  {
+    fields: ['/runtime/image', '/runtime/contentId', '/runtime/probes'],
+    refuse: ({ runtime: { image } }) => {
+      if (hasBuild(build)) return 'the program comes from the build that REST names'
+      return toClause(image === undefined ? undefined : explainImage(image, facts.limits))
+    },
+  },
+  {
+    fields: ['/displayName'],
+    refuse: ({ displayName }) => nameSchema.safeParse(displayName).error?.issues[0]?.message,
+  },
+  {
+    fields: ['/compute'],
+    refuse: ({ compute: { group, region } }) =>
+      facts.hasCluster({ group, region }) ? undefined : `no cluster serves group ${group} in region ${region}`,
+  },
+  {
+    fields: ['/scaling', '/runtime/capacity'],
+    refuse: ({ scaling: { profile }, runtime: { capacity } }) => explainSizeEdit({ profile, capacity }, row, facts),
+  },
+  { fields: ['/metadata'], refuse: (edited) => explainSpecBytes(edited, row) },
+  { fields: ['/runtime/args'], refuse: (edited) => explainSpecBytes(edited, row) },
+  // Last, so that a start is checked with the other edits.
+  {
+    fields: ['/state'],
+    refuse: (edited, hasRefusal) => {
+      if (edited.state === 'Stopped') return undefined
+      return hasRefusal ? 'a start with a refused edit would run something else' : refuseStart(edited, build, facts)
+    },
+  },
+]
+
+/** Returns why a start of that spec is refused, as the end of a sentence, or undefined if it is allowed or waits. */
+export const refuseStart = (spec: WorldSpec, row: Programmed, { build, limits }: WorldFacts): string | undefined => {
+  if (typeof build === 'string') return toClause(build)
+  const { profile } = spec.scaling
+  // The spec of a row with the build of its last run shows the image of that build. The next run may have none.
+  const image = build?.image ?? (hasBuild(row) ? row.program.image : spec.runtime.image)
+  return toClause(explainStart({ ...withDefined({ image }), profile }, limits)?.message)
+}
+
+/** Returns what a start of that spec waits for, or undefined if it may begin. */
+export const explainWait = (
+  { scaling: { profile }, networking: { strategy } }: WorldSpec,
+  { limits, others, startsPerMinute, startDelayMs: delayMs }: WorldFacts,
+): Wait | undefined => {
+  if (delayMs > 0) return { message: `${explainRate(startsPerMinute)} ${triedAgain}`, delayMs }
+  const noRoom = explainNoRoom({ profile, strategy }, others, limits)
+  return noRoom === undefined ? undefined : { message: `${noRoom} ${triedAgain}` }
+}
+
+const triedAgain = 'The start is tried again.'
+
+const explainSizeEdit = (
+  { profile, capacity }: { profile: WorldSpec['scaling']['profile']; capacity: number | undefined },
+  row: WorldSpec,
+  { limits, bots, profiles }: WorldFacts,
+): string | undefined => {
+  const largest = scalingProfiles[profile].capacity
+  // A profile that REST allowed needs no claim again.
+  const isKept = profile === row.scaling.profile
+  const refusal = explainSize(
+    { profile, capacity: capacity ?? largest },
+    isKept ? { limits: { maxWorldCapacity: largest }, claims: ['largeWorlds'] } : { limits, claims: [] },
+  )
+  const forBots = explainProfileForBots(profiles[row.scaling.profile], profiles[profile], bots)
+  return toClause(refusal ?? forBots)
+}
