@@ -30,7 +30,7 @@ test.each([
   ['realtime', 'sync', source('api/realtime/tail.ts', "import { a } from '#api/sync/index.ts'")],
   ['sync', 'realtime', source('api/sync/index.ts', "import { a } from '#api/realtime/tail.ts'")],
   ['the API', 'the operator', source('api/main.ts', "import { a } from '#operator/main.ts'")],
-  ['merge', 'the platform', source('api/sync/merge/adopt.ts', "import { a } from '#api/platform/database/client.ts'")],
+  ['merge', 'the platform', source('api/sync/merge/world.ts', "import { a } from '#api/platform/database/client.ts'")],
 ])('forbids an import of %s to %s', (_, __, file) => {
   expect(findOrderFaults([file])).toHaveLength(1)
 })
