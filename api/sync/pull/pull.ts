@@ -37,7 +37,7 @@ export type PullDeps = GoneDeps & {
 export const pullKind = async <T extends Types>(
   adapter: Adapter<T>,
   deps: PullDeps,
-  cache: Pick<ReturnType<typeof createReflector<T['live']>>, 'store' | 'onChange'>,
+  cache: Pick<ReturnType<typeof createReflector<T['live']>>, 'store' | 'onChange' | 'synced'>,
   signal: AbortSignal,
 ): Promise<void> => {
   const { kind } = adapter
@@ -71,6 +71,8 @@ export const pullKind = async <T extends Types>(
     controller.enqueue(key, { priority: initial ? 'low' : 'normal' })
   })
   const working = controller.run(signal)
+  // Before that, every resource with a finding would count as gone.
+  await cache.synced({ timeoutMs: Number.MAX_SAFE_INTEGER, signal }).catch(() => undefined)
   while (!signal.aborted) {
     for (const live of cache.store.list())
       if (isUnadopted(live) || mayBeAllowed(live)) controller.enqueue(objectKey(live), { priority: 'low' })

@@ -60,27 +60,29 @@ export const readPushable = async <T extends Types>(
   cached: (key: string) => T['live'] | undefined,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, Pushable>> => {
-  const { kind } = adapter
-  const { db } = deps.reconcile
-  const rows = ids.length === 0 ? [] : await adapter.readPushed(db, ids)
-  const pushable = rows.map((row) => {
-    const reference = referenceOf(deps, row)
-    return {
-      kind,
-      key: objectKey(reference),
-      hasPushRefusal: row.pushRefusal !== null,
-      push: ({ isRepeated, traceparent }) =>
-        // The first attempt may have failed because the cache was stale.
-        pushRow(adapter, deps, row, { isRepeated, traceparent, cached: isRepeated ? () => undefined : cached }),
-      show: async () => {
-        const live = await readObject(adapter.clientOf(deps.reconcile), reference)
-        if (live !== undefined) await reconcileRow(adapter, deps.reconcile, live)
-      },
-    } satisfies Pushable
-  })
-  return new Map(
-    rows.map(({ id }, at) => [id, pushable[at]]).filter((each): each is [string, Pushable] => each[1] !== undefined),
-  )
+  const rows = ids.length === 0 ? [] : await adapter.readPushed(deps.reconcile.db, ids)
+  return new Map(rows.map((row) => [row.id, toPushable(adapter, deps, row, cached)]))
+}
+
+const toPushable = <T extends Types>(
+  adapter: Adapter<T>,
+  deps: PushRowDeps,
+  row: T['pushed'],
+  cached: (key: string) => T['live'] | undefined,
+): Pushable => {
+  const reference = referenceOf(deps, row)
+  return {
+    kind: adapter.kind,
+    key: objectKey(reference),
+    hasPushRefusal: row.pushRefusal !== null,
+    push: ({ isRepeated, traceparent }) =>
+      // The first attempt may have failed because the cache was stale.
+      pushRow(adapter, deps, row, { isRepeated, traceparent, cached: isRepeated ? () => undefined : cached }),
+    show: async () => {
+      const live = await readObject(adapter.clientOf(deps.reconcile), reference)
+      if (live !== undefined) await reconcileRow(adapter, deps.reconcile, live)
+    },
+  }
 }
 
 type Attempt<T extends Types> = {
