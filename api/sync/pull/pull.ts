@@ -9,9 +9,10 @@ import { organizationOf } from '#api/sync/rows/identity.ts'
 import { sleep } from '#shared/clock.ts'
 import { createController, type Result } from '#shared/kube/controller.ts'
 import type { KubeMetrics } from '#shared/kube/metrics.ts'
-import { objectKey } from '#shared/kube/objects.ts'
+import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import { createPacedKeys } from '#shared/kube/pace.ts'
-import type { createReflector } from '#shared/kube/reflector.ts'
+import type { Reflector } from '#shared/kube/reflector.ts'
+import type { Store } from '#shared/kube/store.ts'
 import { type GoneDeps, pullGone } from './gone.ts'
 
 const pullWorkers = 10
@@ -33,11 +34,15 @@ export type PullDeps = GoneDeps & {
   readonly lag: LagMetrics
 }
 
+type PulledCache<Live extends KubeObject> = Pick<Reflector<Live>, 'onChange' | 'synced'> & {
+  readonly store: Pick<Store<Live>, 'get' | 'list'>
+}
+
 /** Pulls the resources of one kind until the signal aborts: changes of the cache put keys in a queue, and workers pull these. */
 export const pullKind = async <T extends Types>(
   adapter: Adapter<T>,
   deps: PullDeps,
-  cache: Pick<ReturnType<typeof createReflector<T['live']>>, 'store' | 'onChange' | 'synced'>,
+  cache: PulledCache<T['live']>,
   signal: AbortSignal,
 ): Promise<void> => {
   const { kind } = adapter
