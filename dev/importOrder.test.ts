@@ -33,7 +33,7 @@ test.each([
   ['worlds', 'bots', source('operator/world/execute/trace.ts', "import { a } from '../../bots/plan.ts'")],
   ['pods', 'lifecycle', source('operator/pods/pod.ts', "import { a } from '#operator/lifecycle/plan.ts'")],
   ['the operator', 'the API', source('operator/main.ts', "import { a } from '#api/main.ts'")],
-  ['merge', 'the platform', source('api/sync/merge/adopt.ts', "import { a } from '#api/platform/database/client.ts'")],
+  ['merge', 'the platform', source('api/sync/merge/world.ts', "import { a } from '#api/platform/database/client.ts'")],
 ])('forbids an import of %s to %s', (_, __, file) => {
   expect(findImportFaults([file])).toHaveLength(1)
 })

@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs'
 import type { Registry } from 'prom-client'
+import type { Database } from '#api/platform/database/client.ts'
+import { type Claimed, claimUnserved, retryLater, settleClaim } from '#api/platform/outbox/outbox.ts'
 import { sleep } from '#shared/clock.ts'
 import { type Credentials, loadCredentials } from '#shared/kube/config.ts'
 import { createKubeMetrics, type KubeMetrics } from '#shared/kube/metrics.ts'
+import type { Log } from '#shared/log.ts'
 import { withDefined } from '#shared/optional.ts'
 import { type SyncOptions, startClusterSync } from './index.ts'
 import { createLagMetrics, registerSyncMetrics } from './metrics.ts'
-import { holdUnserved } from './push/unserved.ts'
+import { setWaitingMessage } from './rows/synced.ts'
 
 /** A cluster to connect to; without a kubeconfig, `KUBECONFIG` or the service account of the pod is used. */
 export type ConnectedCluster = { readonly name: string; readonly kubeconfig: string | undefined }
@@ -119,3 +122,34 @@ const nameByCluster = (metrics: KubeMetrics, cluster: string): KubeMetrics => ({
   controller: (name, workers) => metrics.controller(`${name}/${cluster}`, workers),
   reflector: (name, silentMs) => metrics.reflector(`${name}/${cluster}`, silentMs),
 })
+
+const unservedBatch = 100
+const unservedLeaseMs = 10_000
+/** The interval for checking whether the cluster of a row is configured again. Its own push claims the row then. */
+const unservedRetryMs = 5_000
+
+/** Sets a waiting message on dirty rows whose cluster is not configured. It never rejects. */
+const holdUnserved = async ({
+  db,
+  clusters,
+  log,
+}: {
+  readonly db: Database
+  readonly clusters: readonly string[]
+  readonly log: Log
+}): Promise<void> => {
+  try {
+    const claimed = await claimUnserved(db, { limit: unservedBatch, leaseMs: unservedLeaseMs, served: clusters })
+    await Promise.all(claimed.map((mark) => hold(db, mark)))
+  } catch (error) {
+    log.warn({ err: error }, 'sync: rows of clusters that are not configured cannot be read')
+  }
+}
+
+const hold = async (db: Database, claimed: Claimed): Promise<void> => {
+  const { kind, id, cluster } = claimed
+  // A row that no longer exists has no cluster. Limits are applied when a cluster is configured again.
+  if (cluster === '' || kind === 'organization') return void (await settleClaim(db, claimed))
+  await setWaitingMessage(db, kind, id, `the cluster ${cluster} is not configured. Ask the platform operator.`)
+  await retryLater(db, claimed, { delayMs: unservedRetryMs })
+}

@@ -14,7 +14,8 @@ import { insertAuditRecord } from '#api/platform/audit/service.ts'
 import { type AuditRow, auditRecords } from '#api/platform/audit/table.ts'
 import { openDatabase, type Transaction } from '#api/platform/database/client.ts'
 import { migrateDatabase } from '#api/platform/database/migrate.ts'
-import { lockRow, recordObserved } from '#api/sync/pull/worldRow.ts'
+import { recordDeployments } from '#api/sync/reconcile/reportedRun.ts'
+import { lockWorld } from '#api/sync/reconcile/world.ts'
 import { createIdSource, deploymentIdOfRun } from '#shared/ids.ts'
 import { type World, type WorldDeploymentStatus, worldSpecSchema, worldStatusSchema } from '#shared/resources/world.ts'
 import { aDatabase } from '#test/support/processes.ts'
@@ -80,11 +81,11 @@ test('a locked world is the row as drizzle reads it, and other transactions cann
     refusal: { revision: 1, message: '"null"', generation: 1, putBackAtMs: [], isLeft: false },
   })
   await inTransaction(async (tx) => {
-    expect(await lockRow(tx, world.id)).toEqual(world)
+    expect(await lockWorld(tx, world.id)).toEqual(world)
     expect(await isLocked(world.id)).toBe(true)
   })
   expect(await isLocked(world.id)).toBe(false)
-  expect(await inTransaction((tx) => lockRow(tx, 'wld-none'))).toBeUndefined()
+  expect(await inTransaction((tx) => lockWorld(tx, 'wld-none'))).toBeUndefined()
 })
 
 test('an update of a world changes exactly the given columns', async () => {
@@ -201,8 +202,7 @@ const report = async (world: WorldRow, deployment: WorldDeploymentStatus, run: o
     spec: worldSpecSchema.parse({ displayName: 'Lobby' }),
     status,
   }
-  const verdict = { deployments: [deployment], reasons: [] }
-  await inTransaction((tx) => recordObserved(tx, world, live, { verdict, now, newId }))
+  await inTransaction((tx) => recordDeployments(tx, world, live, [deployment]))
 }
 
 test('a report completes its deployment and ends older open ones of the world; one that says nothing new changes nothing', async () => {

@@ -138,14 +138,14 @@ test("a World with the label of another tenant's world has the id that follows f
   expect(metadata.labels?.['orrery.dev/world-id']).toBe(idOfUid('world', made.metadata.uid ?? ''))
 })
 
-test('a World that kubectl creates with a revision gets a row, which continues above it', async () => {
-  const made = await aWorldInProject('numbered', { displayName: 'Numbered', revision: 41 })
+test('a World that kubectl creates with a revision gets a row with its settings, which continues above it', async () => {
+  const made = await aWorldInProject('numbered', { displayName: 'Numbered', description: 'Kept', revision: 41 })
   const id = idOfUid('world', made.metadata.uid ?? '')
-  await inRest(id)
+  expect(await inRest(id)).toMatchObject({ description: 'Kept' })
   expect((await tenant.rest.call('PATCH', `/api/worlds/${id}/`, { name: 'Renamed' })).status).toBe(200)
   await eventually('the resource has the name and a higher revision', async () => {
     const { spec } = await cluster.worlds.get({ namespace, name: 'numbered' })
-    return spec.displayName === 'Renamed' && (spec.revision ?? 0) > 41
+    return spec.displayName === 'Renamed' && (spec.revision ?? 0) > 41 && spec.description === 'Kept'
   })
 })
 

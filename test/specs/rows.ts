@@ -3,9 +3,9 @@ import { eq, sql } from 'drizzle-orm'
 import { botDeployments } from '#api/domain/bots/table.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
 import { openDatabase } from '#api/platform/database/client.ts'
-import { observeWorld } from '#api/sync/merge/observe.ts'
-import { observeBots } from '#api/sync/merge/observeBots.ts'
+import { observeBots } from '#api/sync/merge/bots.ts'
 import { freeFacts } from '#api/sync/merge/testing/facts.ts'
+import { observeWorld } from '#api/sync/merge/world.ts'
 import { desiredBots, desiredWorld } from '#api/sync/rows/desired.ts'
 import { noBotUse } from '#shared/domain/botUse.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
@@ -63,9 +63,10 @@ export const openRows = (url: string, cluster: ReturnType<typeof connectTo>) => 
       // A condition may have been written since the row was read.
       const { resourceVersion: _, ...metadata } = desired.metadata
       const pushed = await cluster.dryApply(kind, name, { ...desired, metadata })
-      const { edit, reasons, pushAgain } = judge(pushed)
-      if (edit !== undefined || reasons.length > 0 || pushAgain || !isDeepStrictEqual(pushed.spec, desired.spec)) {
-        const shown = { edit, reasons, pushAgain, row: desired.spec, pushed: pushed.spec }
+      const verdict = judge(pushed)
+      const isUnchanged = verdict.is === 'merged' && verdict.edit === undefined && verdict.reasons.length === 0
+      if (!isUnchanged || verdict.pushAgain || !isDeepStrictEqual(pushed.spec, desired.spec)) {
+        const shown = { verdict, row: desired.spec, pushed: pushed.spec }
         throw new Error(`the push of ${name} is no fixed point: ${JSON.stringify(shown)}`)
       }
       return eventually(

@@ -1,6 +1,13 @@
 import { index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { instant } from '#api/platform/database/columns.ts'
 
+/** The clusters that the API serves. */
+export const clusters = pgTable('clusters', {
+  name: text().primaryKey(),
+  /** Grows by one with each replica that begins to pull. Transactions of an earlier term are refused. */
+  pullTerm: integer().notNull(),
+})
+
 /** The reasons why a cluster is refused. */
 export const clusterRefusals = ['AnotherCluster', 'RestoredCluster'] as const
 

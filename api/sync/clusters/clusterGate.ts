@@ -5,8 +5,8 @@ import type { Database } from '#api/platform/database/client.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { Client } from '#shared/kube/client.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
+import { isOlder } from '#shared/kube/versions.ts'
 import type { Log } from '#shared/log.ts'
-import { findRefusal, type SeenCluster } from './clusterIdentity.ts'
 
 /** The longest age of a result that a push may rely on. It is also the interval of the checks. */
 const freshMs = 5_000
@@ -122,6 +122,25 @@ const checkCluster = async (options: Options): Promise<Checked> => {
       .where(and(isKnown, isNewer))
   }
   return { refusal, refusedUid }
+}
+
+/** The identity that a cluster shows: the uid of the namespace kube-system and the newest resourceVersion. */
+type SeenCluster = { readonly uid: string; readonly version: string }
+
+/**
+ * Decides whether a cluster is the accepted one. `known` must be read before the cluster, because its version grows. A
+ * restored cluster stays refused until it is accepted, because its version grows past the recorded one.
+ *
+ * - `AnotherCluster`: the uid differs, so none of the recorded resources is there.
+ * - `RestoredCluster`: the version is lower than one that the same cluster has shown, so it was restored from a backup.
+ */
+export const findRefusal = (
+  known: Pick<ClusterStateRow, 'uid' | 'version' | 'refusal'>,
+  seen: SeenCluster,
+): ClusterStateRow['refusal'] => {
+  if (known.uid !== seen.uid) return 'AnotherCluster'
+  const isRestored = known.refusal === 'RestoredCluster' || isOlder(seen.version, known.version)
+  return isRestored ? 'RestoredCluster' : null
 }
 
 /** Reads the identity of the cluster. The version is that of a consistent list, so it never decreases in one cluster. */

@@ -33,7 +33,7 @@ export const decideCause = (deletionTimestamp: string, containers: readonly Cont
 }
 
 /**
- * Reads the cause of the deletion of a resource. Returns undefined if the resource no longer exists, because the cause is then
+ * Reads the cause of the deletion of a resource, and the resource with its managed fields. Returns undefined if the resource no longer exists, because the cause is then
  * unknown: its namespace and definition may have been recreated since. The resource is read last, so that both are the ones that
  * contain it.
  */
@@ -44,7 +44,7 @@ export const readCause = async <T extends KubeObject>(
 ): Promise<{ live: T; cause: DeletionCause } | undefined> => {
   const { namespace = '', name } = metadata
   const containers = await readContainers(clients, client.resource, namespace)
-  const live = await readObject(client, { namespace, name })
+  const live = await readObject(client, { namespace, name }, { managedFields: true })
   if (live?.metadata.uid !== metadata.uid || live?.metadata.deletionTimestamp === undefined) return undefined
   return { live, cause: decideCause(live.metadata.deletionTimestamp, containers) }
 }

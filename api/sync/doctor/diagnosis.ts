@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { OrganizationState } from '#api/sync/rows/identity.ts'
-import type { Kind } from '#api/sync/rows/synced.ts'
+import type { Kind, OrganizationState } from '#api/sync/rows/synced.ts'
 import { runningPhases, unusedPhases } from '#shared/domain/phases.ts'
 
 /** A row, as far as a diagnosis compares it. */

@@ -5,7 +5,7 @@ import { type CommandAuthor, recordCommand } from '#api/platform/audit/service.t
 import type { Database } from '#api/platform/database/client.ts'
 import { markDirty, organizationMark } from '#api/platform/outbox/outbox.ts'
 import { readObject } from '#api/sync/clusters/deletionCause.ts'
-import { readOwner } from '#api/sync/pull/ownership.ts'
+import { readOwner } from '#api/sync/rows/synced.ts'
 import { isId } from '#shared/ids.ts'
 import type { Client } from '#shared/kube/client.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
@@ -28,7 +28,7 @@ type Deps = CommandAuthor & {
 export const restoreOrganization = async (deps: Deps, organizationId: string): Promise<void> => {
   const { db, namespacePrefix, defaultLimits, cluster, clock } = deps
   const name = namespaceOf(namespacePrefix, organizationId)
-  const owner = await readOwner(db, namespacePrefix, name)
+  const owner = await readOwner(db, organizationId)
   if (owner === 'living') return
   if (owner === 'deleted') throw new Error('Its organization was deleted. Restore the organization, or remove it.')
   const namespace = await readObject(deps.namespaces, { name })

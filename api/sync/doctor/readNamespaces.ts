@@ -1,45 +1,52 @@
+import type { Limits } from '#api/domain/access/limits.ts'
 import { readTenancy } from '#api/domain/organizations/limits/service.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
+import type { Database } from '#api/platform/database/client.ts'
+import { createNamespaceClients, type NamespaceClients } from '#api/sync/namespaces/namespace.ts'
 import {
   desiredObjects,
   findFaults,
-  type Kept,
   type KeptStores,
   type ObjectOptions,
 } from '#api/sync/namespaces/namespaceObjects.ts'
 import { organizationOf } from '#api/sync/rows/identity.ts'
-import { createClient, type Resource } from '#shared/kube/client.ts'
+import type { Client } from '#shared/kube/client.ts'
 import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
+import type { Transport } from '#shared/kube/transport.ts'
 import { labels, namespaceOf } from '#shared/resources/group.ts'
+import type { ScalingProfiles } from '#shared/scalingProfiles.ts'
 import type { DiagnosedNamespace } from './diagnosis.ts'
-import type { SnapshotDeps } from './snapshotDeps.ts'
 
 /** A policy that names the API; it can be compared only if the URL of the API is known. */
 const policyOfApi = 'names-and-api'
 /** It only completes the policy that is not compared. */
 const unknownUrl = 'https://unknown.invalid'
 
-const core = (plural: string, kind: string): Resource => ({ group: '', version: 'v1', plural, kind })
-const keptResources: { readonly [kind in keyof KeptStores]: Resource } = {
-  roleBindings: {
-    group: 'rbac.authorization.k8s.io',
-    version: 'v1',
-    plural: 'rolebindings',
-    kind: 'RoleBinding',
-  },
-  networkPolicies: { group: 'networking.k8s.io', version: 'v1', plural: 'networkpolicies', kind: 'NetworkPolicy' },
-  resourceQuotas: core('resourcequotas', 'ResourceQuota'),
-  limitRanges: core('limitranges', 'LimitRange'),
-  serviceAccounts: core('serviceaccounts', 'ServiceAccount'),
+/** The source of a snapshot. */
+export type SnapshotDeps = {
+  readonly db: Database
+  readonly transport: Transport
+  readonly cluster: string
+  readonly namespacePrefix: string
+  readonly defaultLimits: Limits
+  readonly profiles: ScalingProfiles
+  /** The settings that the objects which the API keeps depend on. Without a URL, the rules that name the API are not compared. */
+  readonly settings: {
+    readonly publicUrl: string | undefined
+    readonly port: number
+    readonly clusterUsers: ObjectOptions['users']
+    readonly network: Pick<ObjectOptions['network'], 'apiNetworks' | 'dnsNetworks'>
+  }
 }
 
 /** Reads the namespaces of organizations, and how the objects that the API keeps in them differ. */
 export const readNamespaces = async (deps: SnapshotDeps): Promise<DiagnosedNamespace[]> => {
   const { db, transport, namespacePrefix } = deps
   const rows = await db.select({ id: organizations.id, deletingAt: organizations.deletingAt }).from(organizations)
-  const { items } = await createClient(transport, core('namespaces', 'Namespace')).list()
+  const clients = createNamespaceClients(transport)
+  const { items } = await clients.namespaces.list()
   const live = new Map(items.map((each) => [each.metadata.name, each]))
-  const stores = await readStores(deps)
+  const stores = await readStores(clients)
   const own = rows
     .filter(({ id, deletingAt }) => deletingAt === null || live.has(namespaceOf(namespacePrefix, id)))
     .map(async ({ id, deletingAt }): Promise<DiagnosedNamespace> => {
@@ -86,17 +93,17 @@ const readFaults = async (
   return findFaults({ ...desired, kept: { ...kept, networkPolicies } }, namespace, stores)
 }
 
-const readStores = async ({ transport }: SnapshotDeps): Promise<KeptStores> => {
-  const read = async <T extends KubeObject>(resource: Resource): Promise<ReadonlyMap<string, T>> => {
-    const { items } = await createClient<T>(transport, resource).list()
+const readStores = async (clients: NamespaceClients): Promise<KeptStores> => {
+  const read = async <T extends KubeObject>(client: Client<T>): Promise<ReadonlyMap<string, T>> => {
+    const { items } = await client.list()
     return new Map(items.map((each) => [objectKey(each), each]))
   }
   const [roleBindings, networkPolicies, resourceQuotas, limitRanges, serviceAccounts] = await Promise.all([
-    read<Kept['roleBindings']>(keptResources.roleBindings),
-    read<Kept['networkPolicies']>(keptResources.networkPolicies),
-    read<Kept['resourceQuotas']>(keptResources.resourceQuotas),
-    read<Kept['limitRanges']>(keptResources.limitRanges),
-    read<Kept['serviceAccounts']>(keptResources.serviceAccounts),
+    read(clients.roleBindings),
+    read(clients.networkPolicies),
+    read(clients.resourceQuotas),
+    read(clients.limitRanges),
+    read(clients.serviceAccounts),
   ])
   return { roleBindings, networkPolicies, resourceQuotas, limitRanges, serviceAccounts }
 }

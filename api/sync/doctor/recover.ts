@@ -7,13 +7,12 @@ import { type CommandAuthor, recordCommand } from '#api/platform/audit/service.t
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
 import { readObject } from '#api/sync/clusters/deletionCause.ts'
-import { insertNewBots } from '#api/sync/pull/newBots.ts'
-import { NotAdopted } from '#api/sync/pull/newResource.ts'
-import { insertNewWorld, type NewWorldDeps } from '#api/sync/pull/newWorld.ts'
-import { readOwner } from '#api/sync/pull/ownership.ts'
+import { insertNewBots } from '#api/sync/reconcile/bots.ts'
+import { NotAdopted } from '#api/sync/reconcile/newResource.ts'
+import { insertNewWorld, type NewWorldDeps } from '#api/sync/reconcile/world.ts'
 import { desiredBotSpec, desiredSpec } from '#api/sync/rows/desired.ts'
 import { organizationOf } from '#api/sync/rows/identity.ts'
-import { findRowId, lockSynced, type SyncedRow } from '#api/sync/rows/synced.ts'
+import { findRowId, lockSynced, readOwner, type SyncedRow } from '#api/sync/rows/synced.ts'
 import { plainSettings, runtimeSettings } from '#shared/domain/world.ts'
 import { isId } from '#shared/ids.ts'
 import type { Client } from '#shared/kube/client.ts'
@@ -69,8 +68,8 @@ const recordRecovery = (
 /** Deletes an orphan. The API then removes its finalizer. Throws if it may belong to the organization of another API. */
 export const removeOrphan = async (deps: RecoveryDeps, finding: Finding): Promise<void> => {
   const { namespace, name, uid } = finding
-  const organizationId = organizationOf(deps.namespacePrefix, namespace) ?? ''
-  if ((await readOwner(deps.db, deps.namespacePrefix, namespace)) === 'unknown') {
+  const organizationId = organizationOf(deps.namespacePrefix, namespace)
+  if (organizationId === undefined || (await readOwner(deps.db, organizationId)) === 'unknown') {
     throw new Error('Its organization has no row. Adopt it, and delete the organization over REST.')
   }
   await deps.db.transaction(async (tx) => {

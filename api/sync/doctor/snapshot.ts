@@ -3,7 +3,7 @@ import { eq, ne, sql } from 'drizzle-orm'
 import { botDeployments } from '#api/domain/bots/table.ts'
 import { pushedColumns, worlds } from '#api/domain/worlds/table.ts'
 import { clusterOutbox } from '#api/platform/outbox/table.ts'
-import { hasApiMarks } from '#api/sync/pull/newResource.ts'
+import { hasApiMarks } from '#api/sync/reconcile/newResource.ts'
 import { desiredBotSpec, desiredSpec } from '#api/sync/rows/desired.ts'
 import type { Kind, SyncedRow } from '#api/sync/rows/synced.ts'
 import { createClient, type Resource } from '#shared/kube/client.ts'
@@ -16,8 +16,7 @@ import { readBots, readWorld } from '#shared/resources/read.ts'
 import type { World } from '#shared/resources/world.ts'
 import type { DiagnosedPod, DiagnosedResource, DiagnosedRow, Snapshot } from './diagnosis.ts'
 import { readAdmission, readDefinitions } from './readManifests.ts'
-import { readNamespaces } from './readNamespaces.ts'
-import type { SnapshotDeps } from './snapshotDeps.ts'
+import { readNamespaces, type SnapshotDeps } from './readNamespaces.ts'
 
 /** Reads rows first and the cluster after them, so that a push in between shows as pending and not as a difference. */
 export const readSnapshot = async (deps: SnapshotDeps): Promise<Snapshot> => {

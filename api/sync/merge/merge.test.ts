@@ -11,12 +11,13 @@ import { type WorldSpec, worldSpecSchema } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
 import { isStorable } from '#shared/storable.ts'
 import { fc } from '#test/support/fastCheck.ts'
-import { mergeWorld, toWorldColumns, type WorldFacts } from './adopt.ts'
-import { mergeBots } from './adoptBots.ts'
-import { findBase } from './base.ts'
+import { mergeBots } from './bots.ts'
 import { type Leaves, leavesOf, nameOf, objectOf, toMergePatch } from './leaves.ts'
 import type { Merge, Sides } from './merge.ts'
+import { findBase } from './merge.ts'
 import { freeFacts } from './testing/facts.ts'
+import { toWorldColumns } from './world.ts'
+import { mergeWorld, type WorldFacts } from './worldRules.ts'
 
 const newId = createIdSource({ now: () => 0 })
 const runIds = [newId('run'), newId('run')]

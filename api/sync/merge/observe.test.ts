@@ -1,284 +1,59 @@
-import { describe, expect, test } from 'vitest'
-import { buildWorldRows } from '#api/domain/worlds/create.ts'
-import { createWorldBody } from '#api/domain/worlds/schema.ts'
-import type { WorldRow } from '#api/domain/worlds/table.ts'
-import { desiredSpec } from '#api/sync/rows/desired.ts'
-import { noUse } from '#shared/domain/runUse.ts'
-import { plainSettings } from '#shared/domain/world.ts'
-import { createIdSource } from '#shared/ids.ts'
-import { withDefined } from '#shared/optional.ts'
-import { readWorld } from '#shared/resources/read.ts'
-import { type World, type WorldStatus, worldSpecSchema } from '#shared/resources/world.ts'
-import { observeWorld, type Verdict } from './observe.ts'
-import { freeFacts } from './testing/facts.ts'
+import { expect, test } from 'vitest'
+import type { Refusal } from '#api/domain/worlds/table.ts'
+import { limitPutBacks, refusalColumn } from './observe.ts'
 
-const newId = createIdSource({ now: () => 0 })
-const now = new Date(Date.UTC(2026, 0, 1))
-const runId = newId('run')
+const refused = { reasons: ['state was put back: no.'], acknowledged: true, pushAgain: true } as const
 
-/** A row of a started world whose last push was its start. */
-const aRow = (changes: Partial<WorldRow> = {}): WorldRow => {
-  const input = createWorldBody.parse({ name: 'Lobby', transient: false })
-  const { world } = buildWorldRows(input, {
-    organizationId: newId('organization'),
-    projectId: newId('project'),
-    cluster: 'default',
-    newId,
-    now,
-  })
-  const row: WorldRow = {
-    ...plainSettings.parse({}),
-    ...world,
-    description: null,
-    pictureUrl: null,
-    program: {},
-    refusal: null,
-    pushRefusal: null,
-    state: 'Running',
-    runId,
-    startedAt: now,
-    resolvedBuild: null,
-    revision: 2,
-    runRevision: 2,
-    ...{
-      phase: 'Starting',
-      statusMessage: '',
-      address: null,
-      conditions: [],
-      queueQueued: 0,
-      queueActive: 0,
-      statusVersion: 1,
-      cluster: 'default',
-      targetCluster: null,
-      startedWith: null,
-      granted: null,
-      waitsSince: null,
-      waitsFor: null,
-      waitsUntil: null,
-      followedVersion: now,
-    },
-    applied: null,
-    appliedResourceVersion: '5',
-    resourceUid: 'uid',
-    deletingAt: null,
-    purgeAt: null,
-    removedAt: null,
+/** Writes the same refused edit once a second, and returns in which seconds it was put back. */
+const writeEachSecond = (seconds: number): { readonly putBack: number[]; readonly last: Refusal | null } => {
+  let last: Refusal | null = null
+  let generation = 1
+  const putBack: number[] = []
+  for (let second = 0; second < seconds; second += 1) {
+    const nowMs = second * 1_000
+    const verdict = limitPutBacks(refused, { refusal: last, generation, nowMs })
+    const column: { refusal?: Refusal | null } = refusalColumn({ refusal: last }, verdict, {
+      liveRevision: 1,
+      revision: 1,
+      generation,
+      nowMs,
+    })
+    last = column.refusal ?? last
+    if (!verdict.acknowledged) continue
+    putBack.push(second)
+    // The push and the next write of the tool.
+    generation += 2
   }
-  return { ...row, applied: desiredSpec(row), ...changes }
+  return { putBack, last }
 }
 
-type Managed = { owns?: (pointer: string) => boolean; lost?: string }
-const observe = (row: WorldRow, live: World, dirty: boolean, { owns, lost }: Managed = {}): Verdict =>
-  observeWorld(row, { ...readWorld(live), owns }, dirty, { facts: freeFacts, lost })
-const adoptedState = (...args: Parameters<typeof observe>) => observe(...args).edit?.state
-
-const aLive = (row: WorldRow, spec: object = {}, status?: WorldStatus, metadata: object = {}): World => ({
-  apiVersion: 'orrery.dev/v1alpha1',
-  kind: 'World',
-  metadata: { name: row.id, uid: 'uid', generation: 3, resourceVersion: '6', ...metadata },
-  spec: worldSpecSchema.parse({ ...desiredSpec(row), ...spec }),
-  ...withDefined({ status }),
+test('an edit that is written again after each refusal is put back three times, and then left', () => {
+  const { putBack, last } = writeEachSecond(300)
+  expect(putBack).toEqual([0, 1, 2])
+  expect(last).toMatchObject({ isLeft: true, message: refused.reasons[0] })
 })
 
-test('an edit is put back if the row that results could not be pushed', () => {
-  const before = aRow({ state: 'Stopped' })
-  const row = {
-    ...before,
-    networking: { ...before.networking, scaling: { profile: 'Capacity10', configuration: null } },
-  } as const
-  const live = aLive(row, { description: 'Meet here' })
-  const seen = observe({ ...row, applied: desiredSpec(row) }, live, false)
-  expect(seen).toMatchObject({ acknowledged: true, pushAgain: true })
-  expect(seen.edit).toBeUndefined()
-  expect(seen.reasons).toEqual([
-    expect.stringMatching(/^spec.description was put back: runtime.capacity must not exceed/),
-  ])
+test('an edit that is left is reported once', () => {
+  const { last } = writeEachSecond(10)
+  const again = limitPutBacks(refused, { refusal: last, generation: last?.generation ?? 0, nowMs: 10_000 })
+  expect(again).toMatchObject({ reasons: [], acknowledged: false, pushAgain: false })
 })
 
-describe('a status', () => {
-  test('of the current run is written to the row', () => {
-    const row = aRow()
-    const seen = observe(row, aLive(row, {}, { phase: 'Active', observedRevision: 2 }), false)
-    const columns = {
-      phase: 'Active',
-      statusMessage: '',
-      address: null,
-      conditions: [],
-      queueQueued: 0,
-      queueActive: 0,
-    }
-    expect(seen.observed).toEqual(columns)
-  })
-
-  test('writes the address with the strategy of the run, and clears it with the server', () => {
-    const address = { host: '192.0.2.10', port: 7777 }
-    const reached = observe(aRow(), aLive(aRow(), {}, { phase: 'Active', observedRevision: 2, address }), false)
-    expect(reached.observed?.address).toEqual({ ...address, strategy: 'Default' })
-    const row = { ...aRow(), address: { ...address, strategy: 'NodePort' as const } }
-    const gone = observe(row, aLive(row, {}, { phase: 'Active', observedRevision: 2 }), false)
-    expect(gone.observed?.address).toBeNull()
-  })
-
-  test('of a paused world reports the pause, even if it is outdated otherwise', () => {
-    const row = aRow({ revision: 3, runRevision: 3 })
-    const status: WorldStatus = { phase: 'Active', observedRevision: 2, message: 'paused: remove the annotation' }
-    const live = aLive(row, {}, status, { annotations: { 'orrery.dev/paused': 'true' } })
-    expect(observe(row, live, false).observed).toMatchObject({
-      phase: 'Starting',
-      statusMessage: 'paused: remove the annotation',
-    })
-  })
-
-  test('that was written before the operator saw the last start or stop changes nothing', () => {
-    const row = aRow({ revision: 3, runRevision: 3, phase: 'Stopped', state: 'Stopped' })
-    expect(observe(row, aLive(row, {}, { phase: 'Active', observedRevision: 2 }), true).observed).toBeUndefined()
-  })
-
-  test('after a rename alone still belongs to the current run', () => {
-    const row = aRow({ revision: 3, runRevision: 2 })
-    expect(observe(row, aLive(row, {}, { phase: 'Active', observedRevision: 2 }), true).observed?.phase).toBe('Active')
-  })
-
-  test('of an earlier run says why the run of the row waits, and leaves its phase', () => {
-    const row = aRow()
-    const message = 'The limit is 30 (maxRunningCapacity).'
-    const waiting: WorldStatus = { phase: 'Stopped', runId: newId('run'), observedRevision: 2, message }
-    expect(observe(row, aLive(row, {}, waiting), false).observed).toMatchObject({
-      phase: 'Starting',
-      statusMessage: message,
-    })
-    expect(observe(row, aLive(row, {}, { ...waiting, runId }), false).observed?.phase).toBe('Stopped')
-  })
-
-  test('that equals the row causes no write', () => {
-    const row = aRow({ phase: 'Active' })
-    expect(observe(row, aLive(row, {}, { phase: 'Active', observedRevision: 2 }), false).observed).toBeUndefined()
-  })
-
-  test('Inactive does not undo a stop of a world that never ran', () => {
-    const row = aRow({ state: 'Stopped', runId: null, startedAt: null, phase: 'Stopped' })
-    expect(observe(row, aLive(row, {}, { phase: 'Inactive', observedRevision: 2 }), false).observed).toBeUndefined()
-  })
+test('another edit a minute later is put back', () => {
+  const { last } = writeEachSecond(10)
+  const generation = (last?.generation ?? 0) + 1
+  expect(limitPutBacks(refused, { refusal: last, generation, nowMs: 70_000 })).toBe(refused)
 })
 
-describe('an edit with kubectl', () => {
-  test('of the state is adopted unless the row changed it', () => {
-    const row = aRow()
-    expect(adoptedState(row, aLive(row, { state: 'Stopped' }), false)).toBe('Stopped')
-    expect(adoptedState(row, aLive(row, { state: 'Stopped' }), true)).toBe('Stopped')
-  })
-
-  test('that starts a world beyond a limit is adopted, and its run waits', () => {
-    const idle = aRow({ state: 'Stopped' })
-    const row = { ...idle, applied: desiredSpec(idle) }
-    const live = { ...readWorld(aLive(row, { state: 'Running' })), owns: undefined }
-    const full = { ...freeFacts, others: { ...noUse, capacity: 20_000 } }
-    expect(observeWorld(row, live, false, { facts: full })).toMatchObject({
-      edit: { state: 'Running', wait: { message: expect.stringContaining('maxRunningCapacity') } },
-      reasons: [],
-    })
-    expect(observeWorld(row, live, false, { facts: freeFacts }).edit).not.toHaveProperty('wait')
-  })
-
-  test('loses to a pending change of the same field over REST', () => {
-    const applied = desiredSpec(aRow({ state: 'Stopped', revision: 1 }))
-    const row = aRow({ applied })
-    expect(adoptedState(row, aLive(row, { state: 'Stopped', revision: 1 }), true)).toBeUndefined()
-  })
-
-  test('is not found in what push itself wrote', () => {
-    const row = aRow()
-    expect(observe(row, aLive(row), false)).toEqual({ deployments: [], reasons: [] })
-  })
-
-  test('is not found in a stop that was pushed but not recorded before the next start', () => {
-    const row = aRow({ revision: 4 })
-    const stopped = aLive(row, { state: 'Stopped', revision: 3 })
-    expect(observe(row, stopped, true)).toMatchObject({ needsOwnership: true })
-    expect(observe(row, stopped, true, { owns: () => true }).edit).toBeUndefined()
-  })
-
-  test('of a push that was not recorded is adopted if the API does not manage the field', () => {
-    const row = aRow({ revision: 4 })
-    const renamed = aLive(row, { displayName: 'Foyer', revision: 3 })
-    const owns = (pointer: string) => pointer !== '/displayName'
-    expect(observe(row, renamed, true, { owns }).edit?.spec.displayName).toBe('Foyer')
-  })
-
-  test('of what push wrote is adopted before that push is recorded', () => {
-    const row = aRow({ applied: desiredSpec(aRow({ state: 'Stopped', revision: 1 })) })
-    expect(adoptedState(row, aLive(row, { state: 'Stopped' }), true)).toBe('Stopped')
-    expect(adoptedState(row, aLive(row), true)).toBeUndefined()
-  })
-
-  test('that follows an adopted one at once is adopted too', () => {
-    const row = aRow({ state: 'Stopped', revision: 3 })
-    const applied = { ...desiredSpec(row), revision: 2 }
-    expect(adoptedState({ ...row, applied }, aLive(row, { state: 'Running', revision: 2 }), true)).toBe('Running')
-  })
+test('an edit beside one that is adopted is put back by the push that follows', () => {
+  const { last } = writeEachSecond(10)
+  const verdict = { ...refused, edit: {} }
+  expect(limitPutBacks(verdict, { refusal: last, generation: 100, nowMs: 10_000 })).toBe(verdict)
 })
 
-describe('revisions', () => {
-  test('freezes a row whose resource is ahead of it, as after a database restore', () => {
-    const row = aRow()
-    const ahead = aLive(row, { revision: 9 }, { phase: 'Active', observedRevision: 9 })
-    expect(observe(row, ahead, false)).toMatchObject({ needsOwnership: true })
-    expect(observe(row, ahead, false, { owns: () => true })).toEqual({ frozen: true, deployments: [], reasons: [] })
-  })
-
-  test('releases a deleted resource whose row is frozen, and ignores the status of its run', () => {
-    const row = aRow()
-    const ahead = aLive(row, { revision: 9 }, { phase: 'Stopped', observedRevision: 9, observedGeneration: 1 })
-    const deletionTimestamp = now.toISOString()
-    const going = { ...ahead, metadata: { ...ahead.metadata, generation: 1, deletionTimestamp } }
-    const owns = () => true
-    const released = { release: true, deployments: [], reasons: [] }
-    expect(observe(row, going, false, { owns })).toEqual({ ...released, markDeleting: true })
-    expect(observe({ ...row, deletingAt: now }, going, false, { owns })).toEqual(released)
-    expect(observe(row, going, false, { owns, lost: 'its namespace is being deleted' })).toMatchObject({
-      ...released,
-      observed: { phase: row.phase, statusMessage: expect.stringContaining('its namespace is being deleted') },
-    })
-  })
-
-  test('continues above a revision that others set', () => {
-    const row = aRow()
-    const ahead = aLive(row, { revision: 9, description: 'Ahead' })
-    const owns = (pointer: string) => !['/revision', '/description'].includes(pointer)
-    expect(observe(row, ahead, false, { owns })).toMatchObject({
-      foreignRevision: 9,
-      edit: { spec: { description: 'Ahead' } },
-    })
-  })
-
-  test('pushes a row without pending changes again if its resource is behind', () => {
-    const row = aRow({ revision: 3 })
-    expect(observe(row, aLive(row, { revision: 2 }), false).pushAgain).toBe(true)
-    expect(observe(row, aLive(row, { revision: 2 }), true).pushAgain).toBeUndefined()
-  })
-})
-
-describe('a deletion', () => {
-  const deleted = { deletionTimestamp: now.toISOString() }
-
-  test('by kubectl is recorded first, and keeps the finalizer until no server is left', () => {
-    const row = aRow()
-    const draining: WorldStatus = {
-      phase: 'Stopped',
-      observedGeneration: 3,
-      observedRevision: 2,
-      deployment: { id: 'dep-1', externalId: 'pod', status: 'Stopping', createdAt: now.toISOString() },
-    }
-    const seen = observe(row, aLive(row, {}, draining, deleted), false)
-    expect(seen.markDeleting).toBe(true)
-    expect(seen.release).toBeUndefined()
-  })
-
-  test('removes the finalizer once the operator has seen the deletion and no server is left', () => {
-    const row = aRow({ deletingAt: now })
-    const gone: WorldStatus = { phase: 'Stopped', observedGeneration: 3, observedRevision: 2 }
-    expect(observe(row, aLive(row, {}, gone, deleted), true).release).toBe(true)
-    const before: WorldStatus = { ...gone, observedGeneration: 2 }
-    expect(observe(row, aLive(row, {}, before, deleted), true).release).toBeUndefined()
-  })
+test('a later revision in the cluster clears the refusal', () => {
+  const { last } = writeEachSecond(1)
+  const at = { revision: 2, generation: 9, nowMs: 0 }
+  expect(refusalColumn({ refusal: last }, { reasons: [] }, { ...at, liveRevision: 2 })).toEqual({ refusal: null })
+  expect(refusalColumn({ refusal: last }, { reasons: [] }, { ...at, liveRevision: 1 })).toEqual({})
 })

@@ -1,181 +1,199 @@
 import { isDeepStrictEqual } from 'node:util'
-import { readConditions } from '#api/domain/events/conditions.ts'
-import type { WorldRow } from '#api/domain/worlds/table.ts'
-import type { Wait } from '#api/domain/worlds/transitions.ts'
-import { desiredSpec } from '#api/sync/rows/desired.ts'
+import type { Refusal } from '#api/domain/worlds/table.ts'
 import { lostMessage } from '#api/sync/rows/waiting.ts'
-import { lastRunIn } from '#shared/domain/phases.ts'
-import type { WorldPhase, WorldState } from '#shared/enumerations.ts'
-import { withDefined } from '#shared/optional.ts'
-import { pausedAnnotation } from '#shared/resources/group.ts'
-import {
-  isDrained,
-  validWorldSpec,
-  type World,
-  type WorldDeploymentStatus,
-  type WorldSpec,
-  type WorldStatus,
-} from '#shared/resources/world.ts'
-import { explainWait, mergeWorld, toPushedSpec, type WorldFacts } from './adopt.ts'
-import { findObstacle, findSides, type Seen } from './base.ts'
-import { hasEdits, type Merge, refuseAll, type Sides } from './merge.ts'
-import type { VerdictOf } from './verdict.ts'
-
-/** The columns of the observed state of a world. */
-export type ObservedColumns = Pick<
-  WorldRow,
-  'phase' | 'statusMessage' | 'address' | 'conditions' | 'queueQueued' | 'queueActive'
->
-
-/** The edit of a live World that the row adopts. */
-export type WorldEdit = {
-  /** The spec of the row with the adopted leaves. */
-  readonly spec: WorldSpec
-  /** Another state than the row's: a start or a stop with kubectl. */
-  readonly state?: WorldState
-  /** The reason for which a start waits. */
-  readonly wait?: Wait
-  /** The build of a start. */
-  readonly build?: WorldRow['resolvedBuild']
-}
-
-/** The changes to a row that follow from a live World. All are applied in one transaction. */
-export type Verdict = VerdictOf<WorldEdit, ObservedColumns> & {
-  /** The deployments in the status, newest first. Older open deployments of the world have ended. */
-  readonly deployments: readonly WorldDeploymentStatus[]
-}
-
-const nothing = { deployments: [], reasons: [] } as const
-
-/** Returns the sides of the merge of a live World into its row, or undefined if its managed fields must be read first. */
-export const sidesOf = (row: WorldRow, seen: Seen<World>): Sides<WorldSpec> | undefined =>
-  findSides(desiredSpec(withUidOf(seen.resource, row)), row.applied, seen)
-
-/** The grant of a row is for the live resource, whichever uid is on record. */
-const withUidOf = ({ metadata: { uid } }: World, row: WorldRow): WorldRow => ({
-  ...row,
-  resourceUid: uid ?? row.resourceUid,
-})
-
-/** Reports whether a live World has edits to merge, so that the decision needs the facts for their rules. */
-export const needsFacts = (sides: Sides<WorldSpec> | undefined): boolean => sides !== undefined && hasEdits(sides)
+import type { ObjectMeta } from '#shared/kube/objects.ts'
+import type { Merge, Sides } from './merge.ts'
+import { findObstacle, findSides, type Revisioned, type Seen } from './merge.ts'
 
 /**
- * Compares a live World with its row and decides the changes to the row. `dirty` is true if a push is pending. `facts` are
- * used only if there are edits. `sides` are those of the row and the World. `lost` is the reason if the World is deleted with its
- * namespace or definition; the row is not
- * deleted then. The deletion of a resource is also handled while its row is frozen, since it would block that of its namespace or
- * definition.
+ * The decision about a live resource and its row. `unread`: it needs to know which fields the API manages. `frozen`: the resource has a
+ * higher revision than the row, as after a restore of the database. Nothing is written for either.
  */
-export const observeWorld = (
-  row: WorldRow,
-  seen: Seen<World>,
-  dirty: boolean,
-  {
-    facts,
-    lost,
-    sides = sidesOf(row, seen),
-  }: { facts: WorldFacts; lost?: string | undefined; sides?: Sides<WorldSpec> | undefined },
+export type Verdict<Edit, State> = { readonly is: 'unread' } | { readonly is: 'frozen' } | Changes<Edit, State>
+
+/**
+ * The changes to a row that follow from a live resource. All are applied in one transaction. `Edit` is the part of the row that an
+ * adopted edit changes, `State` what the status of the resource says.
+ */
+export type Changes<Edit, State> = Leaving<State> | Merged<Edit, State>
+
+/** The decision about a resource that is being deleted. */
+type Leaving<State> = {
+  readonly is: 'leaving'
+  readonly state: State
+  /** The resource was deleted with kubectl, which deletes the row. */
+  readonly markDeleting: boolean
+  /** The deletion is recorded and no pod is left, so the API's finalizer can be removed. */
+  readonly release: boolean
+}
+
+/** The comparison of the specs of a resource and its row. */
+type Merged<Edit, State> = {
+  readonly is: 'merged'
+  readonly state: State
+  /** The row with the adopted leaves, if there are any. */
+  readonly edit?: Edit
+  /** JSON Pointers of the adopted leaves. */
+  readonly adopted: readonly string[]
+  /** The revision that others set. The row continues above it. */
+  readonly foreignRevision?: number
+  /** The live spec was merged: it is the base of the next comparison. */
+  readonly acknowledged: boolean
+  /** A sentence for each edit that was refused. */
+  readonly reasons: readonly string[]
+  /** The refused edits stay in the resource. */
+  readonly isLeft?: boolean
+  /** The resource differs from the row, and no push is pending. */
+  readonly pushAgain: boolean
+}
+
+/** The rules by which the resources of a kind are merged into their rows. */
+type Rules<Row, Live, Spec, Facts, Edit, State> = {
+  /** Returns the spec that the row pushes. */
+  readonly toSpec: (row: Row) => Spec
+  readonly merge: (sides: Sides<Spec>, row: Row, facts: Facts) => Merge<Spec>
+  readonly toEdit: (merge: Merge<Spec>, facts: Facts) => Edit
+  readonly isDrained: (live: Live) => boolean
+  /** Returns what the status says about the row. */
+  readonly readState: (row: Row, live: Live) => State
+  /** The state of a status that says nothing about the row. */
+  readonly noState: State
+  /** Returns the state with another status message for the row. */
+  readonly withMessage: (row: Row, state: State, message: string) => State
+}
+
+type RowOf<Spec> = {
+  readonly revision: number
+  readonly resourceUid: string | null
+  readonly targetCluster: string | null
+  readonly deletingAt: Date | null
+  readonly applied: Spec | null
+}
+
+type LiveOf<Spec> = { readonly metadata: ObjectMeta; readonly spec: Spec }
+
+/** Returns the decisions about the resources of a kind. */
+export const createObserve = <
+  Row extends RowOf<Spec>,
+  Live extends LiveOf<Spec>,
+  Spec extends Revisioned & object,
+  Facts,
+  Edit,
+  State,
+>(
+  rules: Rules<Row, Live, Spec, Facts, Edit, State>,
+) => {
+  /** The grant of a row is for the live resource, whichever uid is on record. */
+  const withUidOf = (row: Row, { resource }: Seen<Live>): Row => ({
+    ...row,
+    resourceUid: resource.metadata.uid ?? row.resourceUid,
+  })
+  /** Returns the sides of the merge, or undefined if the managed fields of the resource must be read first. */
+  const sidesOf = (row: Row, seen: Seen<Live>): Sides<Spec> | undefined =>
+    findSides(rules.toSpec(withUidOf(row, seen)), row.applied, seen)
+
+  const compare = (
+    row: Row,
+    seen: Seen<Live>,
+    { sides, dirty, facts }: { sides: Sides<Spec>; dirty: boolean; facts: Facts },
+  ): Omit<Merged<Edit, State>, 'state'> => {
+    const live = seen.resource.spec
+    const merge = rules.merge(sides, withUidOf(row, seen), facts)
+    const { spec, adopted, putBack, reasons } = merge
+    const liveRevision = live.revision ?? 0
+    const isAhead = liveRevision > row.revision
+    return {
+      is: 'merged',
+      ...(adopted.length > 0 ? { edit: rules.toEdit(merge, facts) } : {}),
+      adopted,
+      ...(isAhead ? { foreignRevision: liveRevision } : {}),
+      acknowledged: adopted.length + putBack.length > 0 || isAhead,
+      reasons,
+      pushAgain: !dirty && !isDeepStrictEqual(live, spec),
+    }
+  }
+
+  /**
+   * Compares a live resource with its row and decides the changes to the row. `dirty` is true if a push is pending. `facts` are used
+   * only if there are edits. `lost` is the reason if the resource is deleted with its namespace or definition; the row is not deleted
+   * then. The deletion of a resource is also handled while its row is frozen, since it would block that of its namespace or definition.
+   */
+  const observe = (
+    row: Row,
+    seen: Seen<Live>,
+    dirty: boolean,
+    {
+      facts,
+      lost,
+      sides = sidesOf(row, seen),
+    }: { facts: Facts; lost?: string | undefined; sides?: Sides<Spec> | undefined },
+  ): Verdict<Edit, State> => {
+    const { resource: live, owns } = seen
+    const obstacle = findObstacle({ live: live.spec, row, base: sides?.base }, owns)
+    if (sides === undefined || obstacle === 'needsOwnership') return { is: 'unread' }
+    const isDeleting = live.metadata.deletionTimestamp !== undefined
+    if (obstacle === 'frozen' && !isDeleting) return { is: 'frozen' }
+    // A frozen row knows nothing of the run that the status reports.
+    const state = obstacle === 'frozen' ? rules.noState : rules.readState(row, live)
+    if (isDeleting) {
+      const isExpected = row.deletingAt !== null || row.targetCluster !== null
+      const isLost = !isExpected && lost !== undefined
+      return {
+        is: 'leaving',
+        state: isLost ? rules.withMessage(row, state, lostMessage(lost)) : state,
+        markDeleting: !isExpected && !isLost,
+        release: rules.isDrained(live),
+      }
+    }
+    return { state, ...(row.deletingAt === null ? compare(row, seen, { sides, dirty, facts }) : unmerged) }
+  }
+  return { sidesOf, observe }
+}
+
+const unmerged = { is: 'merged', adopted: [], acknowledged: false, reasons: [], pushAgain: false } as const
+
+/** Returns the observed columns if they differ from those of the row. */
+export const changedColumns = <Columns extends object>(present: Columns, observed: Columns): { observed?: Columns } =>
+  isDeepStrictEqual(observed, present) ? {} : { observed }
+
+/** The number of times in `windowMs` that refused edits of a resource are put back. */
+const maxPutBacks = 3
+const windowMs = 60_000
+
+type Refused = Pick<
+  Merged<unknown, unknown>,
+  'reasons' | 'acknowledged' | 'pushAgain' | 'edit' | 'foreignRevision' | 'isLeft'
+>
+
+/**
+ * Returns the verdict, or one that leaves a refused edit in the resource: a tool that writes its edit again after each refusal would
+ * otherwise write against the API without end. A change of the resource, or of what refused the edit, is decided anew.
+ */
+export const limitPutBacks = <Verdict extends Refused>(
+  verdict: Verdict,
+  { refusal, generation, nowMs }: { refusal: Refusal | null; generation: number; nowMs: number },
 ): Verdict => {
-  const { resource: live, owns } = seen
-  const obstacle = findObstacle({ live: live.spec, row, base: sides?.base }, owns)
-  if (sides === undefined || obstacle === 'needsOwnership') return { needsOwnership: true, ...nothing }
-  const isDeleting = live.metadata.deletionTimestamp !== undefined
-  if (obstacle === 'frozen' && !isDeleting) return { frozen: true, ...nothing }
-  // A frozen row knows nothing of the run that the status reports.
-  const state: Verdict = { ...nothing, ...(obstacle === 'frozen' ? {} : observedState(row, live)) }
-  if (isDeleting) {
-    const release = isDrained(live) ? ({ release: true } as const) : {}
-    if (row.deletingAt !== null || row.targetCluster !== null) return { ...state, ...release }
-    if (lost === undefined) return { ...state, ...release, markDeleting: true }
-    const observed = { ...presentColumns(row), ...state.observed, statusMessage: lostMessage(lost) }
-    return { ...state, ...release, observed }
-  }
-  if (row.deletingAt !== null) return state
-  return { ...state, ...decideEdit(row, seen, { sides, dirty, facts }) }
+  if (verdict.reasons.length === 0 || verdict.edit !== undefined || verdict.foreignRevision !== undefined)
+    return verdict
+  if (refusal?.isLeft && refusal.generation === generation) return { ...verdict, ...left, reasons: [] }
+  return recentOf(refusal, nowMs).length < maxPutBacks ? verdict : { ...verdict, ...left, isLeft: true }
 }
 
-type Decided = Pick<Verdict, 'edit' | 'adopted' | 'foreignRevision' | 'acknowledged' | 'reasons' | 'pushAgain'>
+/** Nothing of the resource is written or taken as the next base. */
+const left = { acknowledged: false, pushAgain: false } as const
 
-const decideEdit = (
-  row: WorldRow,
-  { resource: live }: Seen<World>,
-  { sides, dirty, facts }: { sides: Sides<WorldSpec>; dirty: boolean; facts: WorldFacts },
-): Decided => {
-  const { spec, adopted, putBack, reasons } = withinDefinition(
-    mergeWorld(sides, row, facts),
-    withUidOf(live, row),
-    sides.row,
-  )
-  const liveRevision = live.spec.revision ?? 0
-  const isAhead = liveRevision > row.revision
-  const state = adopted.includes('/state') ? spec.state : undefined
-  const wait = state === 'Running' ? explainWait(spec, facts) : undefined
-  const build = state === 'Running' && typeof facts.build !== 'string' ? facts.build : undefined
-  const hasEdit = adopted.length > 0
-  return {
-    ...(hasEdit ? { edit: { spec, ...withDefined({ state, wait, build }) } } : {}),
-    ...(adopted.length > 0 ? { adopted } : {}),
-    ...(isAhead ? { foreignRevision: liveRevision } : {}),
-    ...(hasEdit || putBack.length > 0 || isAhead ? { acknowledged: true } : {}),
-    reasons,
-    ...(!dirty && !isDeepStrictEqual(live.spec, spec) ? { pushAgain: true } : {}),
-  }
-}
+const recentOf = (refusal: Refusal | null, nowMs: number): number[] =>
+  (refusal?.putBackAtMs ?? []).filter((atMs) => nowMs - atMs < windowMs)
 
-/** Puts the edits back if the definition would refuse what the row then pushes. */
-const withinDefinition = (merge: Merge<WorldSpec>, row: WorldRow, before: WorldSpec): Merge<WorldSpec> => {
-  if (merge.adopted.length === 0) return merge
-  const pushed = validWorldSpec.safeParse(toPushedSpec(row, merge.spec))
-  return pushed.success
-    ? { ...merge, spec: pushed.data }
-    : refuseAll(merge, before, pushed.error.issues[0]?.message ?? 'the result is not valid')
-}
-
-const presentColumns = (row: WorldRow): ObservedColumns => ({
-  phase: row.phase,
-  statusMessage: row.statusMessage,
-  address: row.address,
-  conditions: row.conditions,
-  queueQueued: row.queueQueued,
-  queueActive: row.queueActive,
-})
-
-/** Returns the address with the strategy of the run, since players need both. */
-const addressOf = ({ address, run }: WorldStatus): WorldRow['address'] =>
-  address === undefined ? null : { ...address, strategy: run?.strategy ?? 'Default' }
-
-/** Returns the message of a paused resource. Its status may be outdated, but REST shows that it is paused. */
-const pausedMessage = (row: WorldRow, { metadata, status }: World): Pick<Verdict, 'observed'> => {
-  const statusMessage = status?.message ?? ''
-  if (metadata.annotations?.[pausedAnnotation] !== 'true' || row.statusMessage === statusMessage) return {}
-  return { observed: { ...presentColumns(row), statusMessage } }
-}
-
-/** Reports whether the run of the row did not begin yet, so that the phase in the status is that of an earlier run. */
-const awaitsRun = ({ runId }: WorldRow, { spec, status }: World): boolean =>
-  runId !== null && spec.runId === runId && status?.runId !== undefined && status.runId !== runId
-
-/** Reports whether a status says something about the row. One from before the last start or stop does not. */
-export const isCurrent = (
-  { runRevision }: Pick<WorldRow, 'runRevision'>,
-  status: WorldStatus | undefined,
-): status is WorldStatus & { phase: WorldPhase } =>
-  status?.phase !== undefined && (status.observedRevision ?? 0) >= runRevision
-
-/** Returns the observed state. A status from before the last start or stop is ignored. */
-const observedState = (row: WorldRow, live: World): Pick<Verdict, 'observed' | 'deployments'> => {
-  const { status } = live
-  if (!isCurrent(row, status)) return { deployments: [], ...pausedMessage(row, live) }
-  const columns: ObservedColumns = {
-    // The operator reports Inactive for a world that never ran. The row may already be Stopped.
-    phase: lastRunIn[status.phase] === 'none' || awaitsRun(row, live) ? row.phase : status.phase,
-    statusMessage: status.message ?? '',
-    address: addressOf(status),
-    conditions: readConditions(status.conditions),
-    queueQueued: status.queue?.queued ?? 0,
-    queueActive: status.queue?.active ?? 0,
-  }
-  const deployments = [status.deployment, status.previousDeployment].filter((each) => each !== undefined)
-  return { deployments, ...(isDeepStrictEqual(columns, presentColumns(row)) ? {} : { observed: columns }) }
+/** Returns the column with the last refusal. A later revision in the cluster clears it. */
+export const refusalColumn = (
+  row: { readonly refusal: Refusal | null },
+  { reasons, isLeft = false }: Pick<Refused, 'reasons' | 'isLeft'>,
+  at: { liveRevision: number; revision: number; generation: number; nowMs: number },
+): { refusal?: Refusal | null } => {
+  const { revision, generation, nowMs } = at
+  if (reasons.length === 0)
+    return row.refusal !== null && at.liveRevision > row.refusal.revision ? { refusal: null } : {}
+  const putBackAtMs = [...recentOf(row.refusal, nowMs), ...(isLeft ? [] : [nowMs])]
+  return { refusal: { revision, message: reasons.join(' '), generation, putBackAtMs, isLeft } }
 }

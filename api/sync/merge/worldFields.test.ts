@@ -7,9 +7,10 @@ import { createIdSource } from '#shared/ids.ts'
 import { changesOf } from '#shared/resources/testing/changes.ts'
 import { validWorldSpec, worldSpecSchema } from '#shared/resources/world.ts'
 import { scalingProfileNames, scalingProfiles } from '#shared/scalingProfiles.ts'
-import { mergeWorld, toPushedSpec, toWorldColumns } from './adopt.ts'
 import { covers, leavesOf, objectOf } from './leaves.ts'
 import { freeFacts } from './testing/facts.ts'
+import { toPushedSpec, toWorldColumns } from './world.ts'
+import { mergeWorld } from './worldRules.ts'
 
 const newId = createIdSource({ now: () => 0 })
 const { world, launchContext } = buildWorldRows(createWorldBody.parse({ name: 'Lobby', transient: false }), {

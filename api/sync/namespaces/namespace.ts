@@ -1,9 +1,10 @@
 import { readObject } from '#api/sync/clusters/deletionCause.ts'
-import type { OrganizationState } from '#api/sync/rows/identity.ts'
+import type { OrganizationState } from '#api/sync/rows/synced.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
-import type { Client } from '#shared/kube/client.ts'
+import { type Client, createClient } from '#shared/kube/client.ts'
 import { isNotFound, KubeError } from '#shared/kube/errors.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
+import type { Transport } from '#shared/kube/transport.ts'
 import { fieldManagers, namespaceOf } from '#shared/resources/group.ts'
 import {
   comparers,
@@ -17,7 +18,7 @@ import {
   type RoleBinding,
   type Tenancy,
 } from './namespaceObjects.ts'
-import { recountQuota } from './quotaRecount.ts'
+import type { ResourceQuota } from './quotas.ts'
 
 /** A review that reports whether a user has a right (authorization/v1). */
 export type AccessReview = KubeObject & { spec: object; status?: { allowed: boolean } }
@@ -28,6 +29,22 @@ export type NamespaceClients = KeptClients & {
   readonly namespaces: Client<KubeObject>
   readonly accessReviews: Client<AccessReview>
   readonly selfAccessReviews: Client<AccessReview>
+}
+
+/** Creates the clients of a cluster. */
+export const createNamespaceClients = (transport: Transport): NamespaceClients => {
+  const of = <T extends KubeObject>(group: string, plural: string, kind: string): Client<T> =>
+    createClient<T>(transport, { group, version: 'v1', plural, kind })
+  return {
+    namespaces: of('', 'namespaces', 'Namespace'),
+    resourceQuotas: of('', 'resourcequotas', 'ResourceQuota'),
+    limitRanges: of('', 'limitranges', 'LimitRange'),
+    serviceAccounts: of('', 'serviceaccounts', 'ServiceAccount'),
+    networkPolicies: of('networking.k8s.io', 'networkpolicies', 'NetworkPolicy'),
+    roleBindings: of('rbac.authorization.k8s.io', 'rolebindings', 'RoleBinding'),
+    accessReviews: of('authorization.k8s.io', 'subjectaccessreviews', 'SubjectAccessReview'),
+    selfAccessReviews: of('authorization.k8s.io', 'selfsubjectaccessreviews', 'SelfSubjectAccessReview'),
+  }
 }
 
 /** The settings of the namespaces. */
@@ -197,4 +214,17 @@ const isAllowed = async (reviews: Client<AccessReview>, spec: object): Promise<b
   const { group, version, kind } = reviews.resource
   const { status } = await reviews.create({ apiVersion: `${group}/${version}`, kind, metadata: { name: '' }, spec })
   return status?.allowed === true
+}
+
+/**
+ * Makes the cluster count the use of a quota now, by a change of its limits that is undone at once. The quota controller
+ * discovers a new definition within 30 s, but then counts an existing quota only after a change of its limits, or every
+ * 5 minutes. Until then it refuses every resource of that definition.
+ */
+const recountQuota = async (client: Client<ResourceQuota>, { metadata, spec }: ResourceQuota): Promise<void> => {
+  const pods = Number(spec.hard.pods)
+  for (const limit of [pods + 1, pods]) {
+    const patch = { spec: { hard: { pods: String(limit) } } }
+    await client.patch(metadata, patch, { fieldManager: fieldManagers.api })
+  }
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { readObject } from '#api/sync/clusters/deletionCause.ts'
-import { type OrganizationState, organizationOf } from '#api/sync/rows/identity.ts'
+import { organizationOf } from '#api/sync/rows/identity.ts'
+import type { OrganizationState } from '#api/sync/rows/synced.ts'
 import type { Clock } from '#shared/clock.ts'
 import { createController, type Result } from '#shared/kube/controller.ts'
 import { isNotFound } from '#shared/kube/errors.ts'

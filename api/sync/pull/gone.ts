@@ -1,9 +1,7 @@
-import { eq } from 'drizzle-orm'
-import { markBotDeploymentDeleting } from '#api/domain/bots/service.ts'
-import { botDeployments } from '#api/domain/bots/table.ts'
-import { markWorldDeleting, toDeletion } from '#api/domain/deletion/service.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { type DeletionCause, readCauseOfLoss, readObject } from '#api/sync/clusters/deletionCause.ts'
+import type { ReconcileDeps } from '#api/sync/reconcile/kind.ts'
+import { deleteUnclaimed } from '#api/sync/reconcile/newResource.ts'
 import { organizationOf } from '#api/sync/rows/identity.ts'
 import {
   findRowId,
@@ -15,15 +13,19 @@ import {
   type SyncedRow,
 } from '#api/sync/rows/synced.ts'
 import { parseKey } from '#shared/kube/objects.ts'
-import { recordAdoptedChange } from './auditTrail.ts'
-import type { PullDeps } from './pullDeps.ts'
+
+/** The dependencies of pull for a resource that is missing. */
+export type GoneDeps = ReconcileDeps & {
+  /** Makes the next sweep of a kind start soon. */
+  readonly requestSweep: (kind: Kind) => void
+}
 
 /**
  * Handles a resource that is missing in the cache, which may be outdated. Marks a row that is being deleted: push reads the
  * cluster and then deletes the row. A resource that had no finalizer yet was deleted, unless its namespace or definition is
  * missing or terminating. A sweep recreates the resources of other rows.
  */
-export const pullGone = async (deps: PullDeps, kind: Kind, key: string): Promise<void> => {
+export const pullGone = async (deps: GoneDeps, kind: Kind, key: string): Promise<void> => {
   const record = (loss?: Loss) => deps.transaction((tx) => recordLoss(deps, tx, { kind, key, loss }))
   let result = await record()
   if (result?.needsCause) {
@@ -42,7 +44,7 @@ type Loss = { readonly uid: string | null; readonly cause: DeletionCause }
 
 /** Reads why a resource is gone from the API server. Undefined if it still exists, so that the cache is outdated. */
 const readLoss = async (
-  deps: PullDeps,
+  deps: GoneDeps,
   kind: Kind,
   { key, uid }: { key: string; uid: string | null },
 ): Promise<Loss | undefined> => {
@@ -64,7 +66,7 @@ type RecordedLoss = {
 
 /** Marks the row of a missing resource, if it is being deleted or has no finalizer in the cluster yet. */
 const recordLoss = async (
-  deps: PullDeps,
+  deps: GoneDeps,
   tx: Transaction,
   { kind, key, loss }: { kind: Kind; key: string; loss: Loss | undefined },
 ): Promise<RecordedLoss | undefined> => {
@@ -92,17 +94,4 @@ const recordLoss = async (
   if (row.deletingAt === null) await forgetResource(tx, kind, row.id)
   await markRow(tx, kind, row)
   return { row }
-}
-
-/** Marks a row as deleting if its adopted resource was deleted before the first push added the finalizer. */
-export const deleteUnclaimed = async (
-  deps: Pick<PullDeps, 'clock' | 'keepDeletedMs' | 'newId'>,
-  tx: Transaction,
-  kind: Kind,
-  row: Pick<SyncedRow, 'id' | 'organizationId' | 'projectId'>,
-): Promise<void> => {
-  const deletion = toDeletion(deps)
-  if (kind === 'world') await markWorldDeleting(tx, { ...row, worldId: row.id }, deletion)
-  else await markBotDeploymentDeleting(tx, eq(botDeployments.id, row.id), deletion)
-  await recordAdoptedChange(deps, tx, row, { kind, change: 'deletion' })
 }

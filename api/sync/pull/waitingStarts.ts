@@ -11,25 +11,37 @@ import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
 import { toStartColumns, toStopColumns, toWaitingColumns } from '#api/domain/worlds/transitions.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
-import { explainWait, refuseStart, type WorldFacts } from '#api/sync/merge/adopt.ts'
-import { refusalColumn } from '#api/sync/merge/putBack.ts'
+import { refusalColumn } from '#api/sync/merge/observe.ts'
+import { explainWait, refuseStart, type WorldFacts } from '#api/sync/merge/worldRules.ts'
+import type { ReconcileDeps } from '#api/sync/reconcile/kind.ts'
+import { lockWorld } from '#api/sync/reconcile/world.ts'
+import { readFacts } from '#api/sync/reconcile/worldEdits.ts'
 import { desiredSpec } from '#api/sync/rows/desired.ts'
+import { sleep } from '#shared/clock.ts'
 import type { RunUse } from '#shared/domain/runUse.ts'
-import { readFacts } from './edits.ts'
-import type { PullDeps } from './pullDeps.ts'
-import { lockRow } from './worldRow.ts'
 
 /** The number of an organization's oldest waiting starts that are considered at a time. */
 const maxConsidered = 50
 
 type Waiting = Pick<WorldRow, 'id' | 'organizationId' | 'networking'>
 
+/** The interval for looking for room. */
+const pollMs = 250
+
+/** Begins the starts that wait in this cluster, until the signal aborts. */
+export const runWaitingStarts = async (deps: ReconcileDeps, signal: AbortSignal): Promise<void> => {
+  while (!signal.aborted) {
+    await startWaiting(deps)
+    await sleep(deps.clock, pollMs, signal)
+  }
+}
+
 /**
  * Begins the starts that wait in this cluster and may begin now. The organizations take turns, each with its oldest start first. A
  * start that needs more room than there is is passed over, and so is one that fails. The rows hold what waits, so another leader
  * continues. It never rejects.
  */
-export const startWaiting = async (deps: PullDeps): Promise<void> => {
+const startWaiting = async (deps: ReconcileDeps): Promise<void> => {
   const { log } = deps
   const waiting = await readWaiting(deps).catch((error: unknown) => {
     log.warn({ err: error }, 'pull: the starts that wait cannot be read')
@@ -43,7 +55,7 @@ export const startWaiting = async (deps: PullDeps): Promise<void> => {
   }
 }
 
-const readWaiting = ({ db, cluster, clock }: PullDeps): Promise<Waiting[]> => {
+const readWaiting = ({ db, cluster, clock }: ReconcileDeps): Promise<Waiting[]> => {
   const isDue = or(isNull(worlds.waitsUntil), lte(worlds.waitsUntil, new Date(clock.now())))
   const turn = sql<number>`row_number() over (partition by ${worlds.organizationId} order by ${worlds.waitsSince}, ${worlds.id})`
   const { id, organizationId, networking, waitsSince } = worlds
@@ -63,7 +75,7 @@ const readWaiting = ({ db, cluster, clock }: PullDeps): Promise<Waiting[]> => {
 type Room = { readonly limits: Limits; readonly others: RunUse } | undefined
 
 /** Tries a start that has room by a first look, which locks nothing. `rooms` holds what was read for the organizations so far. */
-const startIfRoom = async (deps: PullDeps, rooms: Map<string, Room>, waiting: Waiting): Promise<void> => {
+const startIfRoom = async (deps: ReconcileDeps, rooms: Map<string, Room>, waiting: Waiting): Promise<void> => {
   const { id, organizationId, networking } = waiting
   const room = rooms.has(organizationId) ? rooms.get(organizationId) : await readRoom(deps, organizationId)
   rooms.set(organizationId, room)
@@ -75,15 +87,15 @@ const startIfRoom = async (deps: PullDeps, rooms: Map<string, Room>, waiting: Wa
   deps.wake()
 }
 
-const readRoom = async ({ db, defaultLimits }: PullDeps, organizationId: string): Promise<Room> => {
+const readRoom = async ({ db, defaultLimits }: ReconcileDeps, organizationId: string): Promise<Room> => {
   const tenancy = await readTenancy(db, defaultLimits, organizationId)
   if (tenancy === undefined || tenancy.isDeleted) return undefined
   return { limits: tenancy.limits, others: await sumRunning(db, { organizationId }) }
 }
 
 /** Begins a start that waits, or refuses it, under the locks and the checks of a start. Returns true if it changed the row. */
-const tryStart = async (deps: PullDeps, tx: Transaction, id: string): Promise<boolean> => {
-  const row = await lockRow(tx, id)
+const tryStart = async (deps: ReconcileDeps, tx: Transaction, id: string): Promise<boolean> => {
+  const row = await lockWorld(tx, id)
   if (row === undefined || row.waitsSince === null || row.deletingAt !== null) return false
   const now = new Date(deps.clock.now())
   const facts = await readFacts(deps, tx, row)
@@ -100,7 +112,7 @@ const tryStart = async (deps: PullDeps, tx: Transaction, id: string): Promise<bo
   return true
 }
 
-const decide = (row: WorldRow, facts: WorldFacts, { now, newId }: { now: Date; newId: PullDeps['newId'] }) => {
+const decide = (row: WorldRow, facts: WorldFacts, { now, newId }: { now: Date; newId: ReconcileDeps['newId'] }) => {
   const spec = desiredSpec(row)
   const refusal = refuseStart(spec, row, facts)
   if (refusal !== undefined) {

@@ -3,59 +3,49 @@ import { botDeployments } from '#api/domain/bots/table.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { markAllDirty } from '#api/platform/outbox/outbox.ts'
-import type { ClusterGate } from '#api/sync/clusters/clusterGate.ts'
 import { readObject } from '#api/sync/clusters/deletionCause.ts'
-import { isReplaced, type Kind, lockSynced, markRow, type SyncedRow, setWaitingMessage } from '#api/sync/rows/synced.ts'
+import type { Adapter, ReconcileDeps, Types } from '#api/sync/reconcile/kind.ts'
+import { reconcileRow } from '#api/sync/reconcile/reconcileRow.ts'
+import { isReplaced, type Kind, lockSynced, markRow, setWaitingMessage, tables } from '#api/sync/rows/synced.ts'
 import type { Client } from '#shared/kube/client.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
-import type { Log } from '#shared/log.ts'
 import { withDefined } from '#shared/optional.ts'
 import { apiFinalizer, isPaused, namespaceOf } from '#shared/resources/group.ts'
+import type { Pushed } from './settle.ts'
 
 type MoveDeps = {
-  readonly db: Database
-  readonly cluster: string
-  readonly namespacePrefix: string
+  readonly reconcile: ReconcileDeps
   /** Throws while the namespace of an organization is terminating. */
   readonly namespaces: { refuseTerminating(organizationId: string): Promise<void> }
-  readonly gate: ClusterGate
-  readonly log: Log
-}
-
-type Revised = KubeObject & { readonly spec: { readonly revision?: number } }
-
-/** A row that may leave this cluster. `merge` reads a live resource into it. */
-type Leaving<T> = {
-  readonly kind: Kind
-  readonly row: SyncedRow
-  readonly client: Client<T & KubeObject>
-  readonly merge: (live: T) => Promise<void>
 }
 
 /** The interval for checking whether the resource in the old cluster is gone, in case its event is missed. */
-const movePollMs = 2_000
+const later: Pushed = { is: 'later', delayMs: 2_000 }
 
 /**
  * Does the next step of a row that moves to another cluster: deletes its resource here. Once the resource is gone, gives the row
  * to the other cluster, whose push creates the resource there. The finalizer keeps the resource until no server is left. Returns a
- * delay in milliseconds if the row must be checked again, 'moved' at the end, or undefined if the row does not move.
+ * result of the push, or undefined if the row does not move.
  */
-export const moveAway = async <T extends Revised>(
-  deps: MoveDeps,
-  { kind, row, client, merge }: Leaving<T>,
-): Promise<number | 'moved' | undefined> => {
+export const moveAway = async <T extends Types>(
+  adapter: Adapter<T>,
+  { reconcile: deps, namespaces }: MoveDeps,
+  row: T['pushed'],
+): Promise<Pushed | undefined> => {
+  const { kind } = adapter
+  const client = adapter.clientOf(deps)
   const next = kind === 'world' ? row.targetCluster : await recordBotsTarget(deps.db, row.id)
   // The world of the bots is still on its way here.
-  if (next === 'later') return movePollMs
+  if (next === 'later') return later
   if (next === null) return undefined
   if (kind === 'world') await markBotsElsewhere(deps.db, row.id, next)
   const reference = { namespace: namespaceOf(deps.namespacePrefix, row.organizationId), name: row.resourceName }
   const live = await readObject(client, reference)
   if (live === undefined || isReplaced(row, live.metadata)) {
     await deps.gate.check({ fresh: true })
-    await deps.namespaces.refuseTerminating(row.organizationId)
+    await namespaces.refuseTerminating(row.organizationId)
     await finishMove(deps, kind, row.id)
-    return 'moved'
+    return { is: 'done' }
   }
   const holder = kind === 'world' ? 'its server' : 'its bots'
   await setWaitingMessage(
@@ -66,11 +56,11 @@ export const moveAway = async <T extends Revised>(
   )
   // A resource that is ahead freezes the row until "orrery sync release".
   const isAhead = (live.spec.revision ?? 0) > row.revision
-  if (isPaused(live) || isAhead || live.metadata.deletionTimestamp !== undefined) return movePollMs
+  if (isPaused(live) || isAhead || live.metadata.deletionTimestamp !== undefined) return later
   // Edits that no pull has read move with the row.
-  if (live.metadata.resourceVersion !== row.appliedResourceVersion) await merge(live)
+  if (live.metadata.resourceVersion !== row.appliedResourceVersion) await reconcileRow(adapter, deps, live)
   await deleteHeld(client, live)
-  return movePollMs
+  return later
 }
 
 /** Deletes this version of a resource. The resource keeps its finalizer until the operator has reported that no pod is left. */
@@ -129,7 +119,7 @@ const selectBots = (tx: Transaction, worldId: string, more?: ReturnType<typeof a
  * Gives a row to the cluster that it moves to. The resource there has the id as its name, since others may have the old name.
  * The higher revision shows that a resource which appears here later is a leftover.
  */
-const finishMove = (deps: MoveDeps, kind: Kind, id: string): Promise<void> =>
+const finishMove = (deps: ReconcileDeps, kind: Kind, id: string): Promise<void> =>
   deps.db.transaction(async (tx) => {
     const row = await lockSynced(tx, kind, id)
     if (row === undefined || row.cluster !== deps.cluster || row.targetCluster === null || row.deletingAt !== null)
@@ -143,7 +133,7 @@ const finishMove = (deps: MoveDeps, kind: Kind, id: string): Promise<void> =>
       resourceName: id,
       revision: row.revision + 1,
     }
-    const table = kind === 'world' ? worlds : botDeployments
+    const table = tables[kind]
     await tx.update(table).set(moved).where(eq(table.id, id))
     await markRow(tx, kind, { ...row, revision: moved.revision })
     if (kind === 'world') await renameWorldOfBots(tx, id)

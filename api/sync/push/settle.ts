@@ -3,14 +3,18 @@ import type { Database } from '#api/platform/database/client.ts'
 import { statement } from '#api/platform/database/statement.ts'
 import { type Claimed, settleClaim } from '#api/platform/outbox/outbox.ts'
 import { clusterOutbox } from '#api/platform/outbox/table.ts'
-import {
-  type Applied,
-  appliedInputColumns,
-  lockApplied,
-  toAppliedInput,
-  updateAllApplied,
-  updateApplied,
-} from '#api/sync/rows/synced.ts'
+import type { Kind, SyncedRow } from '#api/sync/rows/synced.ts'
+import { tables } from '#api/sync/rows/synced.ts'
+import type { KubeObject, ObjectMeta } from '#shared/kube/objects.ts'
+
+/**
+ * The result of a push. `applied` is what must be recorded, `echo` the applied resource if pull need not read it. A row that is not
+ * done is checked again after a delay, or pushed by the cluster that it is in.
+ */
+export type Pushed =
+  | { readonly is: 'done'; readonly applied?: Applied; readonly echo?: KubeObject | undefined }
+  | { readonly is: 'later'; readonly delayMs: number }
+  | { readonly is: 'elsewhere' }
 
 /**
  * Ends a successful claim and records what was applied, in one statement. Returns the seconds for which the row was dirty, or
@@ -76,6 +80,102 @@ const settleTogether = async (db: Database, batch: readonly Settlement[]): Promi
   }))
   const rows = await settleAll(db, { input: JSON.stringify(input) })
   return new Map(rows.map((row) => [keyOf(row), row.seconds]))
+}
+
+/** The result of an apply: the row as it was pushed, and the applied resource. */
+type Applied = {
+  readonly kind: Kind
+  readonly row: Pick<SyncedRow, 'id' | 'cluster' | 'revision'>
+  readonly spec: object
+  readonly metadata: Pick<ObjectMeta, 'uid' | 'resourceVersion'>
+}
+
+/**
+ * Returns the update that records an applied spec, unless a newer one is recorded. The recorded version never decreases: pull
+ * may have seen a later one than the response of the apply, and a push with the earlier version would conflict forever.
+ */
+export const updateApplied = ({ kind, row, spec, metadata }: Applied): SQL => {
+  const { uid = null, resourceVersion = null } = metadata
+  const { set, where } = recordApplied({
+    spec: sql`${JSON.stringify(spec)}::jsonb`,
+    uid: sql`${uid}::text`,
+    resourceVersion: sql`${resourceVersion}::text`,
+    revision: sql`${row.revision}::bigint`,
+    cluster: sql`${row.cluster}::text`,
+  })
+  return sql`update ${tables[kind]} set ${set} where id = ${row.id} and ${where}`
+}
+
+/**
+ * Returns the update of `updateApplied` for many rows of a kind at once. `input` is a relation of `AppliedInput`, and `locked`
+ * a relation with the ids of the rows to update.
+ */
+const updateAllApplied = (kind: Kind, { input, locked }: { input: SQL; locked: SQL }): SQL => {
+  const { set, where } = recordApplied({
+    spec: sql`pushed_spec`,
+    uid: sql`pushed_uid`,
+    resourceVersion: sql`pushed_version`,
+    revision: sql`pushed_revision`,
+    cluster: sql`pushed_cluster`,
+  })
+  const table = tables[kind]
+  return sql`update ${table} set ${set} from ${input}
+    where ${table.id} = pushed_id and pushed_kind = ${kind} and pushed_id in (select id from ${locked}) and ${where}`
+}
+
+/** Returns the statement that locks rows for `updateAllApplied` and selects their ids, without those that others have locked. */
+const lockApplied = (kind: Kind, ids: SQL): SQL =>
+  sql`select id from ${tables[kind]} where id in ${ids} for no key update skip locked`
+
+/** A row of the input of `updateAllApplied`. */
+type AppliedInput = {
+  readonly pushed_kind: Kind
+  readonly pushed_id: string
+  readonly pushed_spec: object
+  readonly pushed_uid: string | null
+  readonly pushed_version: string | null
+  readonly pushed_revision: number
+  readonly pushed_cluster: string
+}
+
+/** The columns of `AppliedInput`, with their types. */
+const appliedInputColumns = sql.raw(
+  'pushed_kind text, pushed_id text, pushed_spec jsonb, pushed_uid text, pushed_version text, pushed_revision bigint, pushed_cluster text',
+)
+
+/** Returns the input of `updateAllApplied` for one row. */
+const toAppliedInput = ({ kind, row, spec, metadata }: Applied): AppliedInput => ({
+  pushed_kind: kind,
+  pushed_id: row.id,
+  pushed_spec: spec,
+  pushed_uid: metadata.uid ?? null,
+  pushed_version: metadata.resourceVersion ?? null,
+  pushed_revision: row.revision,
+  pushed_cluster: row.cluster,
+})
+
+type AppliedValues = Readonly<Record<'spec' | 'uid' | 'resourceVersion' | 'revision' | 'cluster', SQL>>
+
+const recordApplied = ({ spec, uid, resourceVersion, revision, cluster }: AppliedValues) => {
+  const hasLater = sql`(resource_uid = ${uid} and ${isOlderVersion(resourceVersion, sql`applied_resource_version`)})`
+  const appliedRevision = sql`coalesce((applied->>'revision')::bigint, 0)`
+  return {
+    // If pull has seen a later version with this revision, it has already acknowledged an edit of this apply.
+    set: sql`
+      applied = case when ${hasLater} and ${appliedRevision} = ${revision} then applied else ${spec} end,
+      resource_uid = ${uid},
+      applied_resource_version = case when ${hasLater} then applied_resource_version else ${resourceVersion} end,
+      push_refusal = null`,
+    // A push that outlasted its lease may end after the row has moved to another cluster.
+    where: sql`cluster = ${cluster} and ${appliedRevision} <= ${revision}`,
+  }
+}
+
+/** Compares versions as `isOlder` does. The result is false if one is null. */
+const isOlderVersion = (version: SQL, than: SQL): SQL => {
+  const isNumber = (each: SQL): SQL => sql`${each} ~ '^\\d{1,30}$'`
+  return sql`coalesce(case when ${isNumber(version)} and ${isNumber(than)}
+    then ${version}::numeric < ${than}::numeric end, false)`
 }
 
 type Settled = { readonly kind: string; readonly id: string; readonly seconds: number }

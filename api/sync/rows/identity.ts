@@ -28,9 +28,6 @@ export const identify = (
   return 'successor'
 }
 
-/** The state of an organization. Another API may own the namespace of an unknown one, or the database was restored. */
-export type OrganizationState = 'living' | 'deleted' | 'unknown'
-
 /** Returns the organization that a namespace name belongs to, or undefined for a name without the prefix. */
 export const organizationOf = (namespacePrefix: string, namespace: string | undefined): string | undefined => {
   const start = namespaceOf(namespacePrefix, '')

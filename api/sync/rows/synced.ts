@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { and, eq, inArray, isNotNull, isNull, like, or, type SQL, sql } from 'drizzle-orm'
 import { botDeployments } from '#api/domain/bots/table.ts'
 import { removeProjectIfEmpty } from '#api/domain/deletion/service.ts'
+import { organizations } from '#api/domain/organizations/table.ts'
 import { endAll } from '#api/domain/worlds/runs/service.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
@@ -15,7 +16,8 @@ import { waitingMessage, waitingPrefix } from './waiting.ts'
 
 /** A kind of row that has a resource in the cluster. */
 export type Kind = Exclude<Mark['kind'], 'organization'>
-const tables = { world: worlds, bot: botDeployments } as const
+/** The table of each kind. */
+export const tables = { world: worlds, bot: botDeployments } as const
 
 /** The columns that both kinds share: the last spec that both sides agreed on, and the uid and version of the resource. */
 export type SyncedRow = {
@@ -110,6 +112,20 @@ export const findRowId = async (
   return row?.id
 }
 
+/** The state of an organization. Another API may own the namespace of an unknown one, or the database was restored. */
+export type OrganizationState = 'living' | 'deleted' | 'unknown'
+
+/** Returns the state of an organization. Without an id it is unknown. */
+export const readOwner = async (db: Database | Transaction, id: string | undefined): Promise<OrganizationState> => {
+  if (id === undefined) return 'unknown'
+  const [row] = await db
+    .select({ deletingAt: organizations.deletingAt })
+    .from(organizations)
+    .where(eq(organizations.id, id))
+  if (row === undefined) return 'unknown'
+  return row.deletingAt === null ? 'living' : 'deleted'
+}
+
 type Seen = { uid?: string | undefined; resourceVersion?: string | undefined }
 
 /** Reports whether the row has recorded a later version of the same resource. */
@@ -131,102 +147,6 @@ export const newestVersion = (row: SyncedRow, seen: Seen) => ({
 /** Reports whether columns have other values than the row. */
 export const hasChanges = <Row extends object>(row: Row, columns: Partial<Row>): boolean =>
   Object.keys(columns).some((name) => !isDeepStrictEqual(row[name as keyof Row], columns[name as keyof Row]))
-
-/** The result of an apply: the row as it was pushed, and the applied resource. */
-export type Applied = {
-  readonly kind: Kind
-  readonly row: Pick<SyncedRow, 'id' | 'cluster' | 'revision'>
-  readonly spec: object
-  readonly metadata: Pick<ObjectMeta, 'uid' | 'resourceVersion'>
-}
-
-/**
- * Returns the update that records an applied spec, unless a newer one is recorded. The recorded version never decreases: pull
- * may have seen a later one than the response of the apply, and a push with the earlier version would conflict forever.
- */
-export const updateApplied = ({ kind, row, spec, metadata }: Applied): SQL => {
-  const { uid = null, resourceVersion = null } = metadata
-  const { set, where } = recordApplied({
-    spec: sql`${JSON.stringify(spec)}::jsonb`,
-    uid: sql`${uid}::text`,
-    resourceVersion: sql`${resourceVersion}::text`,
-    revision: sql`${row.revision}::bigint`,
-    cluster: sql`${row.cluster}::text`,
-  })
-  return sql`update ${tables[kind]} set ${set} where id = ${row.id} and ${where}`
-}
-
-/**
- * Returns the update of `updateApplied` for many rows of a kind at once. `input` is a relation of `AppliedInput`, and `locked`
- * a relation with the ids of the rows to update.
- */
-export const updateAllApplied = (kind: Kind, { input, locked }: { input: SQL; locked: SQL }): SQL => {
-  const { set, where } = recordApplied({
-    spec: sql`pushed_spec`,
-    uid: sql`pushed_uid`,
-    resourceVersion: sql`pushed_version`,
-    revision: sql`pushed_revision`,
-    cluster: sql`pushed_cluster`,
-  })
-  const table = tables[kind]
-  return sql`update ${table} set ${set} from ${input}
-    where ${table.id} = pushed_id and pushed_kind = ${kind} and pushed_id in (select id from ${locked}) and ${where}`
-}
-
-/** Returns the statement that locks rows for `updateAllApplied` and selects their ids, without those that others have locked. */
-export const lockApplied = (kind: Kind, ids: SQL): SQL =>
-  sql`select id from ${tables[kind]} where id in ${ids} for no key update skip locked`
-
-/** A row of the input of `updateAllApplied`. */
-type AppliedInput = {
-  readonly pushed_kind: Kind
-  readonly pushed_id: string
-  readonly pushed_spec: object
-  readonly pushed_uid: string | null
-  readonly pushed_version: string | null
-  readonly pushed_revision: number
-  readonly pushed_cluster: string
-}
-
-/** The columns of `AppliedInput`, with their types. */
-export const appliedInputColumns = sql.raw(
-  'pushed_kind text, pushed_id text, pushed_spec jsonb, pushed_uid text, pushed_version text, pushed_revision bigint, pushed_cluster text',
-)
-
-/** Returns the input of `updateAllApplied` for one row. */
-export const toAppliedInput = ({ kind, row, spec, metadata }: Applied): AppliedInput => ({
-  pushed_kind: kind,
-  pushed_id: row.id,
-  pushed_spec: spec,
-  pushed_uid: metadata.uid ?? null,
-  pushed_version: metadata.resourceVersion ?? null,
-  pushed_revision: row.revision,
-  pushed_cluster: row.cluster,
-})
-
-type AppliedValues = Readonly<Record<'spec' | 'uid' | 'resourceVersion' | 'revision' | 'cluster', SQL>>
-
-const recordApplied = ({ spec, uid, resourceVersion, revision, cluster }: AppliedValues) => {
-  const hasLater = sql`(resource_uid = ${uid} and ${isOlderVersion(resourceVersion, sql`applied_resource_version`)})`
-  const appliedRevision = sql`coalesce((applied->>'revision')::bigint, 0)`
-  return {
-    // If pull has seen a later version with this revision, it has already acknowledged an edit of this apply.
-    set: sql`
-      applied = case when ${hasLater} and ${appliedRevision} = ${revision} then applied else ${spec} end,
-      resource_uid = ${uid},
-      applied_resource_version = case when ${hasLater} then applied_resource_version else ${resourceVersion} end,
-      push_refusal = null`,
-    // A push that outlasted its lease may end after the row has moved to another cluster.
-    where: sql`cluster = ${cluster} and ${appliedRevision} <= ${revision}`,
-  }
-}
-
-/** Compares versions as `isOlder` does. The result is false if one is null. */
-const isOlderVersion = (version: SQL, than: SQL): SQL => {
-  const isNumber = (each: SQL): SQL => sql`${each} ~ '^\\d{1,30}$'`
-  return sql`coalesce(case when ${isNumber(version)} and ${isNumber(than)}
-    then ${version}::numeric < ${than}::numeric end, false)`
-}
 
 /** Sets the status message of a row to the reason why the cluster refuses it. Writes only if the message changes. */
 export const setWaitingMessage = async (db: Database, kind: Kind, id: string, why: string): Promise<void> => {

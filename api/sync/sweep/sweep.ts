@@ -3,7 +3,7 @@ import { clusterContainers, heldSweeps } from '#api/domain/clusters/table.ts'
 import { ClusterRefused } from '#api/sync/clusters/clusterGate.ts'
 import { readObject } from '#api/sync/clusters/deletionCause.ts'
 import { pullGone } from '#api/sync/pull/gone.ts'
-import type { PullDeps } from '#api/sync/pull/pullDeps.ts'
+import type { PullDeps } from '#api/sync/pull/pull.ts'
 import {
   type AppliedRow,
   appliedRows,

@@ -1,4 +1,4 @@
-import type { WorldFacts } from '#api/sync/merge/adopt.ts'
+import type { WorldFacts } from '#api/sync/merge/worldRules.ts'
 import { noBotUse } from '#shared/domain/botUse.ts'
 import { noUse } from '#shared/domain/runUse.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'

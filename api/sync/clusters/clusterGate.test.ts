@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findRefusal } from './clusterIdentity.ts'
+import { findRefusal } from './clusterGate.ts'
 
 const known = { uid: 'a', version: '100', refusal: null }
 

@@ -1,16 +1,13 @@
 import type { Limits } from '#api/domain/access/limits.ts'
 import { explainImage } from '#api/domain/builds/image.ts'
-import { applyPatch, patchColumns } from '#api/domain/worlds/patch.ts'
 import { explainSpecBytes } from '#api/domain/worlds/rowBytes.ts'
-import { createWorldBody, type PatchWorld } from '#api/domain/worlds/schema.ts'
+import { createWorldBody } from '#api/domain/worlds/schema.ts'
 import { explainProfileForBots, explainSize } from '#api/domain/worlds/size.ts'
 import { explainNoRoom, explainRate, explainStart } from '#api/domain/worlds/start.ts'
-import type { LaunchContextRow, Program, WorldRow } from '#api/domain/worlds/table.ts'
+import type { WorldRow } from '#api/domain/worlds/table.ts'
 import type { Wait } from '#api/domain/worlds/transitions.ts'
-import { desiredSpec } from '#api/sync/rows/desired.ts'
 import type { WorldBots } from '#shared/domain/botUse.ts'
 import type { RunLimits, RunUse } from '#shared/domain/runUse.ts'
-import { serverSettings } from '#shared/domain/world.ts'
 import { withDefined } from '#shared/optional.ts'
 import { type WorldSpec, worldSpecSchema } from '#shared/resources/world.ts'
 import { type ScalingProfiles, scalingProfiles } from '#shared/scalingProfiles.ts'
@@ -123,40 +120,4 @@ const explainSizeEdit = (
   )
   const forBots = explainProfileForBots(profiles[row.scaling.profile], profiles[profile], bots)
   return toClause(refusal ?? forBots)
-}
-
-/** Returns the columns of a world and its launch context for a spec. Columns that a resource does not show stay. */
-export const toWorldColumns = (row: WorldRow, context: LaunchContextRow, spec: WorldSpec) => {
-  const patched = applyPatch(row, context, toPatch(row, spec))
-  return { world: { ...patched.world, ...ownColumns(row, spec) }, context: patched.context }
-}
-
-/** Returns the spec that the row pushes once it has the columns for a spec, apart from a new run. */
-export const toPushedSpec = (row: WorldRow, spec: WorldSpec): WorldSpec =>
-  desiredSpec({ ...row, ...patchColumns(row, toPatch(row, spec)), ...ownColumns(row, spec), state: spec.state })
-
-/** Returns the PATCH with the fields of a spec that REST has. Without a capacity, a world has that of its scaling profile. */
-const toPatch = (row: WorldRow, spec: WorldSpec): PatchWorld => {
-  const { durationMinutes: _, capacity: __, ...runtime } = row.runtime
-  const settings = serverSettings.parse(spec)
-  const description = spec.description === (row.description ?? '') ? {} : { description: spec.description }
-  return {
-    name: spec.displayName,
-    ...description,
-    metadata: spec.metadata,
-    ...settings,
-    compute: { ...row.compute, ...settings.compute },
-    networking: { ...settings.networking, scaling: { ...row.networking.scaling, profile: spec.scaling.profile } },
-    runtime: { ...runtime, ...settings.runtime, ...withDefined({ durationMinutes: spec.durationMinutes }) },
-    admission: { policy: row.admission.policy, ...withDefined({ capacity: spec.runtime.capacity }) },
-  }
-}
-
-/** Returns the columns that REST cannot change. */
-const ownColumns = (row: WorldRow, spec: WorldSpec): Pick<WorldRow, 'transient' | 'program'> => {
-  const { image, contentId, probes, args } = spec.runtime
-  const program: Program = hasBuild(row)
-    ? { ...row.program, args }
-    : { probes, args, ...withDefined({ image, contentId }) }
-  return { transient: spec.transient, program }
 }

@@ -11,18 +11,14 @@ import { launchContexts, type WorldRow } from '#api/domain/worlds/table.ts'
 import { toStartColumns, toStopColumns, toWaitingColumns } from '#api/domain/worlds/transitions.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { Problem } from '#api/platform/http/problem.ts'
-import { toWorldColumns, type WorldFacts } from '#api/sync/merge/adopt.ts'
-import type { Verdict, WorldEdit } from '#api/sync/merge/observe.ts'
+import { toWorldColumns, type WorldEdit } from '#api/sync/merge/world.ts'
+import type { WorldFacts } from '#api/sync/merge/worldRules.ts'
 import { noBotUse } from '#shared/domain/botUse.ts'
 import { isRunning } from '#shared/domain/phases.ts'
 import { noUse } from '#shared/domain/runUse.ts'
 import type { NewId } from '#shared/ids.ts'
-import { withDefined } from '#shared/optional.ts'
-import type { WorldSpec } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
-
-/** The part of the dependencies that the limits of edits need. */
-export type LimitDeps = Pick<Deps, 'defaultLimits' | 'clusterOf' | 'startsPerMinute'>
+import type { LimitDeps } from './kind.ts'
 
 /** Reads what the rules for edits depend on. It locks the organization's row, after the world's. */
 export const readFacts = async (
@@ -68,17 +64,15 @@ export const noFacts: WorldFacts = {
   hasCluster: () => false,
 }
 
-/** Returns the columns that the edits of a verdict set, with the next revision. Writes the launch context. */
-export const recordEdit = async (
+/** Returns the columns that an edit sets, apart from the revision. Writes the launch context; undefined if there is none. */
+export const editWorld = async (
+  { newId, clusterOf }: Pick<LimitDeps, 'clusterOf'> & { readonly newId: NewId },
   tx: Transaction,
-  row: WorldRow,
-  { verdict, now, newId, clusterOf }: { verdict: Verdict; now: Date; newId: NewId } & Pick<LimitDeps, 'clusterOf'>,
-): Promise<Partial<WorldRow>> => {
-  const { edit, foreignRevision = 0 } = verdict
-  const revision = Math.max(row.revision, foreignRevision)
-  if (edit === undefined) return foreignRevision > 0 ? { revision: revision + 1 } : {}
+  { row, now }: { readonly row: WorldRow; readonly now: Date },
+  { edit, revision }: { readonly edit: WorldEdit; readonly revision: number },
+): Promise<Partial<WorldRow> | undefined> => {
   const [context] = await tx.select().from(launchContexts).where(eq(launchContexts.worldId, row.id)).for('update')
-  if (context === undefined) return {}
+  if (context === undefined) return undefined
   const columns = toWorldColumns(row, context, edit.spec)
   await tx.update(launchContexts).set(columns.context).where(eq(launchContexts.id, context.id))
   const edited = { ...row, ...columns.world, revision }
@@ -86,8 +80,6 @@ export const recordEdit = async (
     ...columns.world,
     ...toStateColumns(edited, { edit, now, newId }),
     ...(isMoved(row, edited, edit) ? toMoveColumns(edited, clusterOf) : {}),
-    revision: revision + 1,
-    updatedAt: now,
   }
 }
 
@@ -105,12 +97,3 @@ const toStateColumns = (
   if (wait !== undefined) return toWaitingColumns(row, { wait, now })
   return toStartColumns(row, { run: { runId: newId('run'), startedAt: now }, now, build })
 }
-
-/**
- * Returns the base of the next comparison after a merge: the live spec, with the run of the row if the live spec names none. A
- * later difference of the run in the row is then a start over REST.
- */
-export const toBase = (live: WorldSpec, row: Pick<WorldRow, 'runId' | 'startedAt'>): WorldSpec =>
-  live.runId === undefined && row.runId !== null
-    ? { ...live, ...withDefined({ runId: row.runId, startedAt: row.startedAt?.toISOString() }) }
-    : live

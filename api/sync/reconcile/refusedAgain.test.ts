@@ -4,11 +4,10 @@ import type { BotRow } from '#api/domain/bots/table.ts'
 import { buildWorldRows } from '#api/domain/worlds/create.ts'
 import { createWorldBody } from '#api/domain/worlds/schema.ts'
 import type { Refusal, WorldRow } from '#api/domain/worlds/table.ts'
-import { observeWorld } from '#api/sync/merge/observe.ts'
-import { observeBots } from '#api/sync/merge/observeBots.ts'
-import { limitPutBacks, refusalColumn } from '#api/sync/merge/putBack.ts'
+import { observeBots } from '#api/sync/merge/bots.ts'
+import { limitPutBacks, refusalColumn, type Verdict } from '#api/sync/merge/observe.ts'
 import { freeFacts } from '#api/sync/merge/testing/facts.ts'
-import type { VerdictOf } from '#api/sync/merge/verdict.ts'
+import { observeWorld } from '#api/sync/merge/world.ts'
 import { desiredBotSpec, desiredSpec } from '#api/sync/rows/desired.ts'
 import { noBotUse } from '#shared/domain/botUse.ts'
 import { plainSettings } from '#shared/domain/world.ts'
@@ -27,7 +26,7 @@ type Applied<R extends Row, S extends Spec> = {
   spec: S
   /** The edit of the tool. */
   write: (spec: S) => S
-  decide: (row: R, live: { apiVersion: string; metadata: ObjectMeta; spec: S }) => VerdictOf<unknown, unknown>
+  decide: (row: R, live: { apiVersion: string; metadata: ObjectMeta; spec: S }) => Verdict<unknown, unknown>
   desired: (row: R) => S
 }
 
@@ -44,10 +43,9 @@ const applyEachSecond = <R extends Row, S extends Spec>({ row, spec, write, deci
   }
   const react = (nowMs: number): boolean => {
     const generation = live.metadata.generation ?? 0
-    const verdict = limitPutBacks(
-      decide(now, { apiVersion: live.apiVersion, metadata: live.metadata, spec: live.spec }),
-      { refusal: now.refusal, generation, nowMs },
-    )
+    const decided = decide(now, { apiVersion: live.apiVersion, metadata: live.metadata, spec: live.spec })
+    if (decided.is !== 'merged') throw new Error(decided.is)
+    const verdict = limitPutBacks(decided, { refusal: now.refusal, generation, nowMs })
     const at = { liveRevision: live.spec.revision ?? 0, revision: now.revision, generation, nowMs }
     now = { ...now, ...refusalColumn(now, verdict, at), ...(verdict.acknowledged ? { applied: live.spec } : {}) }
     const synced = findSyncedChange(live, shownAs(now))

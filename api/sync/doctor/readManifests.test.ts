@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findManifestDifferences } from './manifestDifferences.ts'
+import { findManifestDifferences } from './readManifests.ts'
 
 // biome-ignore lint/suspicious/noTemplateCurlyInString: a placeholder of the manifests
 const groups = 'group in ${restoreGroups})'

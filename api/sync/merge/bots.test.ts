@@ -5,8 +5,7 @@ import { noBotUse } from '#shared/domain/botUse.ts'
 import { type BotDeployment, botDeploymentSpecSchema } from '#shared/resources/botDeployment.ts'
 import { readBots } from '#shared/resources/read.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
-import { toBotColumns } from './adoptBots.ts'
-import { observeBots } from './observeBots.ts'
+import { observeBots, toBotColumns } from './bots.ts'
 
 const granted = {
   uid: 'uid',
@@ -62,7 +61,9 @@ const drained = {
   metadata: { ...going.metadata, generation: 2 },
   status: { phase: 'Stopped' as const, observedGeneration: 2 },
 }
-const over = { observed: { phase: 'Stopped' as const, statusMessage: '', startedAt: null, conditions: [] } }
+const merged = { is: 'merged', state: {}, adopted: [], acknowledged: false, reasons: [], pushAgain: false }
+const leaving = { is: 'leaving', state: {}, markDeleting: false, release: false }
+const over = { state: { observed: { phase: 'Stopped' as const, statusMessage: '', startedAt: null, conditions: [] } } }
 const running = { phase: 'Running' as const, statusMessage: 'all run', startedAt: new Date(5), conditions: [] }
 const seen = {
   ...live,
@@ -70,13 +71,13 @@ const seen = {
 } as BotDeployment
 
 test.each<[string, BotRow, BotDeployment, boolean, object, ((pointer: string) => boolean)?]>([
-  ['nothing to do', row, live, false, {}],
+  ['nothing to do', row, live, false, merged],
   [
     'freezes a row whose resource is ahead of it',
     row,
     { ...live, spec: { ...spec, revision: 3 } },
     false,
-    { frozen: true },
+    { is: 'frozen' },
     () => true,
   ],
   [
@@ -84,33 +85,39 @@ test.each<[string, BotRow, BotDeployment, boolean, object, ((pointer: string) =>
     row,
     { ...drained, spec: { ...spec, revision: 3 } },
     false,
-    { markDeleting: true, release: true },
+    { ...leaving, markDeleting: true, release: true },
     () => true,
   ],
-  ['records a deletion with kubectl and waits for the bots', row, going, false, { markDeleting: true }],
-  ['removes the finalizer once no bot is left', row, drained, false, { markDeleting: true, release: true, ...over }],
-  ['a recorded deletion waits for the bots', { ...row, deletingAt: new Date(0) }, going, false, {}],
+  ['records a deletion with kubectl and waits for the bots', row, going, false, { ...leaving, markDeleting: true }],
+  [
+    'removes the finalizer once no bot is left',
+    row,
+    drained,
+    false,
+    { ...leaving, markDeleting: true, release: true, ...over },
+  ],
+  ['a recorded deletion waits for the bots', { ...row, deletingAt: new Date(0) }, going, false, leaving],
   [
     'keeps the finalizer for a status from before the deletion',
     { ...row, deletingAt: new Date(0) },
     { ...drained, metadata: { ...drained.metadata, generation: 3 } },
     false,
-    over,
+    { ...leaving, ...over },
   ],
-  ['a row that is being deleted waits', { ...row, deletingAt: new Date(0) }, live, false, {}],
+  ['a row that is being deleted waits', { ...row, deletingAt: new Date(0) }, live, false, merged],
   [
     'adopts a count set with kubectl',
     row,
     { ...live, spec: { ...spec, count: 5 } },
     false,
-    { edit: { ...spec, count: 5 }, adopted: ['/count'], acknowledged: true },
+    { ...merged, edit: { ...spec, count: 5 }, adopted: ['/count'], acknowledged: true },
   ],
   [
     'does not adopt a count that push wrote but has not recorded',
     { ...row, revision: 4 },
     { ...live, spec: { ...spec, count: 5, revision: 3 } },
     true,
-    {},
+    merged,
     () => true,
   ],
   [
@@ -118,7 +125,7 @@ test.each<[string, BotRow, BotDeployment, boolean, object, ((pointer: string) =>
     { ...row, count: 4, revision: 3 },
     { ...live, spec: { ...spec, count: 5 } },
     true,
-    { acknowledged: true },
+    { ...merged, acknowledged: true },
   ],
   [
     'refuses a count above the profile of the world',
@@ -126,32 +133,45 @@ test.each<[string, BotRow, BotDeployment, boolean, object, ((pointer: string) =>
     { ...live, spec: { ...spec, count: 31 } },
     true,
     {
+      ...merged,
       acknowledged: true,
       reasons: ['spec.count was put back: the world would have 31 bots, but its scaling profile allows 30.'],
     },
   ],
-  ['pushes a row again if its resource is behind', { ...row, revision: 3 }, live, false, { pushAgain: true }],
-  ['does not push again while a push is pending', { ...row, revision: 3 }, live, true, {}],
-  ['grants a resource without a grant its bots', row, { ...live, spec: ungranted }, false, { pushAgain: true }],
+  [
+    'pushes a row again if its resource is behind',
+    { ...row, revision: 3 },
+    live,
+    false,
+    { ...merged, pushAgain: true },
+  ],
+  ['does not push again while a push is pending', { ...row, revision: 3 }, live, true, merged],
+  [
+    'grants a resource without a grant its bots',
+    row,
+    { ...live, spec: ungranted },
+    false,
+    { ...merged, pushAgain: true },
+  ],
   [
     'grants a resource that replaces another one its own bots',
     row,
     { ...live, metadata: { ...live.metadata, uid: 'other' } },
     false,
-    { pushAgain: true },
+    { ...merged, pushAgain: true },
   ],
   [
     'neither adopts nor names a grant that others changed',
     row,
     { ...live, spec: { ...spec, granted: { ...granted, count: 9, cpu: '9', args: ['--own'] } } },
     false,
-    { pushAgain: true },
+    { ...merged, pushAgain: true },
   ],
-  ['writes a status to the row', row, seen, false, { observed: running }],
-  ['does not write a status that the row has already', { ...row, ...running }, seen, false, {}],
+  ['writes a status to the row', row, seen, false, { ...merged, state: { observed: running } }],
+  ['does not write a status that the row has already', { ...row, ...running }, seen, false, merged],
 ])('%s', (_, known, resource, dirty, verdict, owns) => {
   const facts = { otherBots: 0, profile: scalingProfiles.Capacity30, otherUse: noBotUse, limits: {} }
-  expect(observeBots(known, { ...readBots(resource), owns }, dirty, { facts })).toEqual({ reasons: [], ...verdict })
+  expect(observeBots(known, { ...readBots(resource), owns }, dirty, { facts })).toEqual(verdict)
 })
 
 test.each<[string, object, object, string | undefined]>([
@@ -169,9 +189,8 @@ test.each<[string, object, object, string | undefined]>([
   const resource = { ...live, spec: { ...spec, ...before, ...edit } }
   const limits = { maxBotCpu: 2, maxBotMemory: 8 * 2 ** 30 }
   const facts = { otherBots: 0, profile: scalingProfiles.Capacity30, otherUse: { millicores: 1_000, bytes: 0 }, limits }
-  const { reasons } = observeBots(known, readBots(resource), false, { facts })
-  if (refusal === undefined) expect(reasons).toEqual([])
-  else expect(reasons).toEqual([expect.stringContaining(refusal)])
+  const reasons = refusal === undefined ? [] : [expect.stringContaining(refusal)]
+  expect(observeBots(known, readBots(resource), false, { facts })).toMatchObject({ reasons })
 })
 
 test.each<[string, object, object]>([
@@ -181,7 +200,8 @@ test.each<[string, object, object]>([
   ['nothing of a refused memory', { memory: '5Gi' }, {}],
 ])('the next push grants %s', (_, edit, grants) => {
   const facts = { otherBots: 0, profile: scalingProfiles.Capacity30, otherUse: noBotUse, limits: {} }
-  const { edit: adopted } = observeBots(row, readBots({ ...live, spec: { ...spec, ...edit } }), false, { facts })
+  const verdict = observeBots(row, readBots({ ...live, spec: { ...spec, ...edit } }), false, { facts })
+  const adopted = verdict.is === 'merged' ? verdict.edit : undefined
   expect(desiredBotSpec({ ...row, ...(adopted && toBotColumns(adopted)) }).granted).toEqual({ ...granted, ...grants })
 })
 

@@ -17,14 +17,13 @@ export type SyncedState = { readonly status: 'True' | 'False'; readonly reason: 
 
 const maxMessageLength = 4_096
 
-/** Returns the part of an outcome that the status of the resource shows. */
+/** Returns what the status of the resource of a row shows. `worldId` is undefined if it is the name of the resource. */
 export const shownState = (
-  row: Shown & { readonly id: string; readonly resourceName: string },
+  { refusal, waitsFor, pushRefusal, id, resourceName }: Shown & { readonly id: string; readonly resourceName: string },
   worldId: string,
-  { refusal = row.refusal, waitsFor = row.waitsFor }: Partial<Pick<Shown, 'refusal' | 'waitsFor'>>,
 ): { shown: Shown; worldId: string | undefined } => ({
-  shown: { refusal, waitsFor, pushRefusal: row.pushRefusal },
-  worldId: row.resourceName === row.id ? undefined : worldId,
+  shown: { refusal, waitsFor, pushRefusal },
+  worldId: resourceName === id ? undefined : worldId,
 })
 
 /** The causes for which Synced is False: a push that the cluster refuses, an edit that was refused, or a start that waits. */
@@ -80,7 +79,7 @@ export const findSyncedChange = (
 
 /** Reports whether a comparison with the row would leave the condition and the `worldId` of a resource as they are. */
 export const isSettled = (live: WithStatus, row: Parameters<typeof shownState>[0], worldId: string): boolean => {
-  const { shown, worldId: shownId } = shownState(row, worldId, {})
+  const { shown, worldId: shownId } = shownState(row, worldId)
   // A later revision clears a refusal.
   return shown.refusal === null && findSyncedChange(live, shownAs(shown), shownId) === undefined
 }

@@ -1,45 +1,21 @@
 import { and, eq, sql } from 'drizzle-orm'
-import { worldLock } from '#api/domain/worlds/columns/service.ts'
-import { observedEvents } from '#api/domain/worlds/events/changes.ts'
-import { recordWorldEvents } from '#api/domain/worlds/events/service.ts'
 import { durationOf } from '#api/domain/worlds/runs/service.ts'
 import { type DeploymentRow, deployments, type WorldRow, whereOpen } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { rowsOf } from '#api/platform/database/rows.ts'
 import { statement } from '#api/platform/database/statement.ts'
-import type { Verdict } from '#api/sync/merge/observe.ts'
 import { hasEnded } from '#shared/domain/phases.ts'
-import { deploymentIdOfRun, type NewId } from '#shared/ids.ts'
+import { deploymentIdOfRun } from '#shared/ids.ts'
 import type { World, WorldDeploymentStatus, WorldRun } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
 
-/** Returns the row, locked until the end of the transaction, or undefined if it does not exist. */
-export const lockRow = (tx: Transaction, id: string): Promise<WorldRow | undefined> => lockWorld(tx, { id })
-
-const lockWorld = worldLock<{ id: string }>(sql`id = ${sql.placeholder('id')}`)
-
-/** Returns the columns of the observed state that a verdict changes. */
-export const observedColumns = (row: WorldRow, { observed }: Verdict): Partial<WorldRow> => ({
-  ...(observed && { ...observed, statusVersion: row.statusVersion + 1 }),
-})
-
-/** Adds the events and the deployments of the observed state, in one round trip. */
-export const recordObserved = async (
+/** Writes the deployments that the operator reports, the newest first. Older open deployments of the world have ended. */
+export const recordDeployments = async (
   tx: Transaction,
   row: WorldRow,
   live: World,
-  { verdict, ...made }: { verdict: Verdict; now: Date; newId: NewId },
+  [current, previous]: readonly WorldDeploymentStatus[],
 ): Promise<void> => {
-  const run = live.status?.run
-  const drafts = verdict.observed === undefined ? [] : observedEvents(row, verdict.observed, run)
-  await Promise.all([
-    recordWorldEvents(tx, { ...row, runId: run?.id ?? row.runId }, drafts, made),
-    recordDeployments(tx, row, live, verdict),
-  ])
-}
-
-const recordDeployments = async (tx: Transaction, row: WorldRow, live: World, verdict: Verdict): Promise<void> => {
-  const [current, previous] = verdict.deployments
   const run = live.status?.run
   if (current === undefined || run === undefined) return
   const reported: DeploymentRow = {

@@ -1,9 +1,17 @@
 import type { BotRow } from '#api/domain/bots/table.ts'
+import { readConditions } from '#api/domain/events/conditions.ts'
+import { desiredBotSpec } from '#api/sync/rows/desired.ts'
 import { explainBotSize, isLargerBot } from '#shared/domain/bots.ts'
 import { type BotLimits, type BotUse, explainBotUse, useOfBots } from '#shared/domain/botUse.ts'
-import { type BotDeploymentSpec, botDeploymentSpecSchema } from '#shared/resources/botDeployment.ts'
+import {
+  type BotDeployment,
+  type BotDeploymentSpec,
+  botDeploymentSpecSchema,
+  isBotsDrained,
+} from '#shared/resources/botDeployment.ts'
 import type { ScalingProfile } from '#shared/scalingProfiles.ts'
 import { type Merge, mergeSpecs, type Rule, type Sides, toClause } from './merge.ts'
+import { changedColumns, createObserve } from './observe.ts'
 
 /** Facts for the rules for edits of a BotDeployment, besides the deployment itself. */
 export type BotFacts = {
@@ -61,3 +69,46 @@ export const toBotColumns = (
   const { description, count, cpu, memory, args, durationMinutes = null, metadata } = spec
   return { description, count, cpu, memory, args, durationMinutes, metadata }
 }
+
+/** The columns of the observed state of a bot deployment. */
+type ObservedColumns = Pick<BotRow, 'phase' | 'statusMessage' | 'startedAt' | 'conditions'>
+
+/** The state in the status of a BotDeployment: the columns of the observed state, if they change. */
+export type ObservedBots = { readonly observed?: ObservedColumns }
+
+const presentColumns = ({ phase, statusMessage, startedAt, conditions }: BotRow): ObservedColumns => ({
+  phase,
+  statusMessage,
+  startedAt,
+  conditions,
+})
+
+const readState = (row: BotRow, { status }: BotDeployment): ObservedBots => {
+  if (status?.phase === undefined) return {}
+  return changedColumns(presentColumns(row), {
+    phase: status.phase,
+    statusMessage: status.message ?? '',
+    startedAt: status.startedAt === undefined ? null : new Date(status.startedAt),
+    conditions: readConditions(status.conditions),
+  })
+}
+
+/** The decisions about a live BotDeployment. `sidesOf` and `observe` are those of `createObserve`. */
+export const { sidesOf: sidesOfBots, observe: observeBots } = createObserve<
+  BotRow,
+  BotDeployment,
+  BotDeploymentSpec,
+  BotFacts,
+  BotDeploymentSpec,
+  ObservedBots
+>({
+  toSpec: desiredBotSpec,
+  merge: (sides, _, facts) => mergeBots(sides, facts),
+  toEdit: ({ spec }) => spec,
+  isDrained: isBotsDrained,
+  readState,
+  noState: {},
+  withMessage: (row, state, statusMessage) => ({
+    observed: { ...presentColumns(row), ...state.observed, statusMessage },
+  }),
+})

@@ -1,0 +1,168 @@
+import { readConditions } from '#api/domain/events/conditions.ts'
+import { applyPatch, patchColumns } from '#api/domain/worlds/patch.ts'
+import type { PatchWorld } from '#api/domain/worlds/schema.ts'
+import type { LaunchContextRow, Program, WorldRow } from '#api/domain/worlds/table.ts'
+import type { Wait } from '#api/domain/worlds/transitions.ts'
+import { desiredSpec } from '#api/sync/rows/desired.ts'
+import { lastRunIn } from '#shared/domain/phases.ts'
+import { serverSettings } from '#shared/domain/world.ts'
+import type { WorldPhase, WorldState } from '#shared/enumerations.ts'
+import { withDefined } from '#shared/optional.ts'
+import { pausedAnnotation } from '#shared/resources/group.ts'
+import {
+  isDrained,
+  validWorldSpec,
+  type World,
+  type WorldDeploymentStatus,
+  type WorldSpec,
+  type WorldStatus,
+} from '#shared/resources/world.ts'
+import { type Merge, refuseAll } from './merge.ts'
+import { changedColumns, createObserve, type Verdict } from './observe.ts'
+import { explainWait, hasBuild, mergeWorld, type WorldFacts } from './worldRules.ts'
+
+/** Returns the columns of a world and its launch context for a spec. Columns that a resource does not show stay. */
+export const toWorldColumns = (row: WorldRow, context: LaunchContextRow, spec: WorldSpec) => {
+  const patched = applyPatch(row, context, toPatch(row, spec))
+  return { world: { ...patched.world, ...ownColumns(row, spec) }, context: patched.context }
+}
+
+/** Returns the spec that the row pushes once it has the columns for a spec, apart from a new run. */
+export const toPushedSpec = (row: WorldRow, spec: WorldSpec): WorldSpec =>
+  desiredSpec({ ...row, ...patchColumns(row, toPatch(row, spec)), ...ownColumns(row, spec), state: spec.state })
+
+/** Returns the PATCH with the fields of a spec that REST has. Without a capacity, a world has that of its scaling profile. */
+const toPatch = (row: WorldRow, spec: WorldSpec): PatchWorld => {
+  const { durationMinutes: _, capacity: __, ...runtime } = row.runtime
+  const settings = serverSettings.parse(spec)
+  const description = spec.description === (row.description ?? '') ? {} : { description: spec.description }
+  return {
+    name: spec.displayName,
+    ...description,
+    metadata: spec.metadata,
+    ...settings,
+    compute: { ...row.compute, ...settings.compute },
+    networking: { ...settings.networking, scaling: { ...row.networking.scaling, profile: spec.scaling.profile } },
+    runtime: { ...runtime, ...settings.runtime, ...withDefined({ durationMinutes: spec.durationMinutes }) },
+    admission: { policy: row.admission.policy, ...withDefined({ capacity: spec.runtime.capacity }) },
+  }
+}
+
+/** Returns the columns that REST cannot change. */
+const ownColumns = (row: WorldRow, spec: WorldSpec): Pick<WorldRow, 'transient' | 'program'> => {
+  const { image, contentId, probes, args } = spec.runtime
+  const program: Program = hasBuild(row)
+    ? { ...row.program, args }
+    : { probes, args, ...withDefined({ image, contentId }) }
+  return { transient: spec.transient, program }
+}
+
+/** The columns of the observed state of a world. */
+type ObservedColumns = Pick<
+  WorldRow,
+  'phase' | 'statusMessage' | 'address' | 'conditions' | 'queueQueued' | 'queueActive'
+>
+
+/** The edit of a live World that the row adopts. */
+export type WorldEdit = {
+  /** The spec of the row with the adopted leaves. */
+  readonly spec: WorldSpec
+  /** Another state than the row's: a start or a stop with kubectl. */
+  readonly state?: WorldState
+  /** The reason for which a start waits. */
+  readonly wait?: Wait
+  /** The build of a start. */
+  readonly build?: WorldRow['resolvedBuild']
+}
+
+/** The state in the status of a World. */
+export type ObservedWorld = {
+  /** The columns of the observed state, if they change. */
+  readonly observed?: ObservedColumns
+  /** The deployments in the status, newest first. Older open deployments of the world have ended. */
+  readonly deployments: readonly WorldDeploymentStatus[]
+}
+
+/** The changes to a row that follow from a live World. */
+export type WorldVerdict = Verdict<WorldEdit, ObservedWorld>
+
+/** Puts the edits back if the definition would refuse what the row then pushes. */
+const withinDefinition = (merge: Merge<WorldSpec>, row: WorldRow, before: WorldSpec): Merge<WorldSpec> => {
+  if (merge.adopted.length === 0) return merge
+  const pushed = validWorldSpec.safeParse(toPushedSpec(row, merge.spec))
+  return pushed.success
+    ? { ...merge, spec: pushed.data }
+    : refuseAll(merge, before, pushed.error.issues[0]?.message ?? 'the result is not valid')
+}
+
+const presentColumns = (row: WorldRow): ObservedColumns => ({
+  phase: row.phase,
+  statusMessage: row.statusMessage,
+  address: row.address,
+  conditions: row.conditions,
+  queueQueued: row.queueQueued,
+  queueActive: row.queueActive,
+})
+
+/** Returns the address with the strategy of the run, since players need both. */
+const addressOf = ({ address, run }: WorldStatus): WorldRow['address'] =>
+  address === undefined ? null : { ...address, strategy: run?.strategy ?? 'Default' }
+
+/** Reports whether the run of the row did not begin yet, so that the phase in the status is that of an earlier run. */
+const awaitsRun = ({ runId }: WorldRow, { spec, status }: Pick<World, 'spec' | 'status'>): boolean =>
+  runId !== null && spec.runId === runId && status?.runId !== undefined && status.runId !== runId
+
+/** Reports whether a status says something about the row. One from before the last start or stop does not. */
+export const isCurrent = (
+  { runRevision }: Pick<WorldRow, 'runRevision'>,
+  status: WorldStatus | undefined,
+): status is WorldStatus & { phase: WorldPhase } =>
+  status?.phase !== undefined && (status.observedRevision ?? 0) >= runRevision
+
+/** Returns the observed state. A status from before the last start or stop is ignored, except for the message of a pause. */
+const readState = (row: WorldRow, { metadata, spec, status }: World): ObservedWorld => {
+  const present = presentColumns(row)
+  if (!isCurrent(row, status)) {
+    // REST shows that the resource is paused.
+    const isPaused = metadata.annotations?.[pausedAnnotation] === 'true'
+    const paused = isPaused ? changedColumns(present, { ...present, statusMessage: status?.message ?? '' }) : {}
+    return { deployments: [], ...paused }
+  }
+  const columns: ObservedColumns = {
+    // The operator reports Inactive for a world that never ran. The row may already be Stopped.
+    phase: lastRunIn[status.phase] === 'none' || awaitsRun(row, { spec, status }) ? row.phase : status.phase,
+    statusMessage: status.message ?? '',
+    address: addressOf(status),
+    conditions: readConditions(status.conditions),
+    queueQueued: status.queue?.queued ?? 0,
+    queueActive: status.queue?.active ?? 0,
+  }
+  const deployments = [status.deployment, status.previousDeployment].filter((each) => each !== undefined)
+  return { deployments, ...changedColumns(present, columns) }
+}
+
+/** The decisions about a live World. `sidesOf` and `observe` are those of `createObserve`. */
+export const { sidesOf: sidesOfWorld, observe: observeWorld } = createObserve<
+  WorldRow,
+  World,
+  WorldSpec,
+  WorldFacts,
+  WorldEdit,
+  ObservedWorld
+>({
+  toSpec: desiredSpec,
+  merge: (sides, row, facts) => withinDefinition(mergeWorld(sides, row, facts), row, sides.row),
+  toEdit: ({ spec, adopted }, facts) => {
+    const state = adopted.includes('/state') ? spec.state : undefined
+    if (state !== 'Running') return { spec, ...withDefined({ state }) }
+    const build = typeof facts.build === 'string' ? undefined : facts.build
+    return { spec, state, ...withDefined({ wait: explainWait(spec, facts), build }) }
+  },
+  isDrained,
+  readState,
+  noState: { deployments: [] },
+  withMessage: (row, state, statusMessage) => ({
+    ...state,
+    observed: { ...presentColumns(row), ...state.observed, statusMessage },
+  }),
+})

@@ -1,0 +1,178 @@
+import { and, eq, isNull, sql } from 'drizzle-orm'
+import { observedEvents } from '#api/domain/bots/events/changes.ts'
+import { recordBotEvents } from '#api/domain/bots/events/service.ts'
+import { countLiveBots, sumBots } from '#api/domain/bots/live/service.ts'
+import { checkDeploymentCount } from '#api/domain/bots/service.ts'
+import { type BotRow, botDeployments } from '#api/domain/bots/table.ts'
+import { lockLimits } from '#api/domain/organizations/service.ts'
+import { worlds } from '#api/domain/worlds/table.ts'
+import type { Transaction } from '#api/platform/database/client.ts'
+import { prepared } from '#api/platform/database/prepared.ts'
+import { isDirty } from '#api/platform/outbox/outbox.ts'
+import { type BotFacts, type ObservedBots, observeBots, sidesOfBots, toBotColumns } from '#api/sync/merge/bots.ts'
+import { hasEdits } from '#api/sync/merge/merge.ts'
+import { desiredBotSpec, desiredBots } from '#api/sync/rows/desired.ts'
+import { hasChanges } from '#api/sync/rows/synced.ts'
+import type { Clock } from '#shared/clock.ts'
+import { explainBotSize } from '#shared/domain/bots.ts'
+import { noBotUse } from '#shared/domain/botUse.ts'
+import { idOfUid, isId } from '#shared/ids.ts'
+import type { ObjectMeta } from '#shared/kube/objects.ts'
+import type { BotDeployment, BotDeploymentSpec } from '#shared/resources/botDeployment.ts'
+import { readBots } from '#shared/resources/read.ts'
+import { defaultScalingProfile, type ScalingProfile, scalingProfiles } from '#shared/scalingProfiles.ts'
+import type { Adapter, LimitDeps, ReconcileDeps } from './kind.ts'
+import { NotAdopted } from './newResource.ts'
+
+type BotTypes = {
+  readonly live: BotDeployment
+  readonly row: BotRow
+  readonly pushed: BotRow
+  readonly spec: BotDeploymentSpec
+  readonly columns: Partial<BotRow>
+  readonly edit: BotDeploymentSpec
+  readonly state: ObservedBots
+}
+
+/** The BotDeployment of a row. */
+export const botAdapter: Adapter<BotTypes> = {
+  kind: 'bot',
+  clientOf: (deps) => deps.bots,
+  readPushed: (db, ids) => pushedQuery(db).execute({ ids }),
+  toDesired: desiredBots,
+  isStatusIgnored: (_, { status }) => status === undefined,
+  read: readBots,
+  lock: async (tx, id, see) => {
+    const known = await findBots(tx, id)
+    const sides = known && sidesOfBots(known, see())
+    // REST locks in this order too.
+    if (sides !== undefined && hasEdits(sides)) await lockWorldOf(tx, known?.worldId ?? '')
+    const [row, isMarked] = await Promise.all([findBots(tx, id, 'update'), isDirty(tx, 'bot', id)])
+    return row && { row, isDirty: isMarked }
+  },
+  insert: async (deps, tx, { organizationId, live }) => {
+    const row = await insertNewBots(deps, tx, { organizationId, ...live })
+    // The row takes the size over, so that the merge that follows finds no edit of it.
+    const excess = explainBotSize(row, await readProfile(deps, tx, row.worldId))
+    if (excess !== undefined) throw new NotAdopted('LimitReached', excess)
+    return { row, live }
+  },
+  sidesOf: sidesOfBots,
+  decide: async (deps, tx, row, { seen, sides, hasEdits, isDirty, lost }) => {
+    const facts = hasEdits ? await readFacts(deps, tx, row) : noFacts
+    return observeBots(row, seen, isDirty, { facts, lost, sides })
+  },
+  toColumns: async (_, __, ___, { edit }) => toBotColumns(edit),
+  deletionOf: ({ clock }) => ({ columns: { deletingAt: new Date(clock.now()) }, change: 'deletion' }),
+  toBase: ({ spec }) => spec,
+  write: async (deps, tx, { row, live, now }, { common, columns, state: { observed } }) => {
+    const seen = observed && { ...observed, statusVersion: row.statusVersion + 1 }
+    const changed = { ...seen, ...columns, ...common }
+    const { status = {} } = live
+    const drafts = observed === undefined ? [] : observedEvents(row, observed, status)
+    // One round trip.
+    await Promise.all([
+      hasChanges(row, changed) && tx.update(botDeployments).set(changed).where(eq(botDeployments.id, row.id)),
+      recordBotEvents(tx, row, drafts, { now, newId: deps.newId, runId: status.run?.id ?? null }),
+    ])
+  },
+  worldIdOf: ({ worldId }) => worldId,
+}
+
+const pushedQuery = prepared((db) =>
+  db
+    .select()
+    .from(botDeployments)
+    .where(sql`${botDeployments.id} = any(${sql.placeholder('ids')})`)
+    .prepare('pushed_bots'),
+)
+
+/** Returns the row, or undefined if it does not exist. */
+const findBots = async (tx: Transaction, id: string, lock?: 'update'): Promise<BotRow | undefined> => {
+  const query = tx.select().from(botDeployments).where(eq(botDeployments.id, id))
+  const [row] = await (lock === undefined ? query : query.for(lock)).execute()
+  return row
+}
+
+/** Locks the world of a bot deployment, so that concurrent changes count each other's bots. */
+const lockWorldOf = async (tx: Transaction, id: string): Promise<void> => {
+  await tx.select({ id: worlds.id }).from(worlds).where(eq(worlds.id, id)).for('no key update')
+}
+
+const readProfile = async ({ profiles }: ReconcileDeps, tx: Transaction, worldId: string): Promise<ScalingProfile> => {
+  const [world] = await tx.select({ networking: worlds.networking }).from(worlds).where(eq(worlds.id, worldId))
+  return profiles[world?.networking.scaling.profile ?? defaultScalingProfile]
+}
+
+/** Reads what the rules for edits depend on. It locks the organization's row, after the world's. */
+const readFacts = async (deps: ReconcileDeps, tx: Transaction, row: BotRow): Promise<BotFacts> => {
+  const { id, organizationId, worldId } = row
+  const limits = await lockLimits({ organizationId, defaultLimits: deps.defaultLimits }, tx)
+  return {
+    otherBots: await countLiveBots(tx, worldId, id),
+    profile: await readProfile(deps, tx, worldId),
+    otherUse: await sumBots(tx, { organizationId, except: id }),
+    limits,
+  }
+}
+
+/** Facts for a BotDeployment without edits. */
+const noFacts: BotFacts = {
+  otherBots: 0,
+  profile: scalingProfiles.Capacity10,
+  otherUse: noBotUse,
+  limits: { maxBotCpu: 0, maxBotMemory: 0 },
+}
+
+/**
+ * Adds the row of a BotDeployment that kubectl created, with no bots: the merge that follows checks and takes over the count.
+ * Throws `NotAdopted`, or a `Problem` at a limit.
+ */
+export const insertNewBots = async (
+  deps: LimitDeps & { readonly cluster: string; readonly clock: Clock },
+  tx: Transaction,
+  { organizationId, metadata, spec }: { organizationId: string; metadata: ObjectMeta; spec: BotDeployment['spec'] },
+): Promise<BotRow> => {
+  const now = new Date(deps.clock.now())
+  const { name, uid = '' } = metadata
+  const [world] = await tx
+    .select()
+    .from(worlds)
+    .where(
+      and(
+        eq(worlds.organizationId, organizationId),
+        eq(worlds.cluster, deps.cluster),
+        eq(worlds.resourceName, spec.worldName),
+        isNull(worlds.deletingAt),
+      ),
+    )
+    .for('no key update')
+  if (world === undefined) {
+    throw new NotAdopted(
+      'WorldNotFound',
+      `The World ${spec.worldName} has not been adopted by the API. Its bots wait until it is.`,
+    )
+  }
+  const limits = await lockLimits({ organizationId, defaultLimits: deps.defaultLimits }, tx)
+  await checkDeploymentCount({ organizationId }, tx, world.id, limits)
+  const [row] = await tx
+    .insert(botDeployments)
+    .values({
+      id: isId('bot', name) ? name : idOfUid('bot', uid),
+      organizationId,
+      projectId: world.projectId,
+      worldId: world.id,
+      worldName: spec.worldName,
+      cluster: world.cluster,
+      ...toBotColumns({ ...spec, count: 0 }),
+      resourceName: name,
+      resourceUid: uid,
+      createdAt: now,
+      updatedAt: now,
+    })
+    .returning()
+  if (row === undefined) throw new Error('Postgres returned no row.')
+  const { revision: _, granted: __, ...applied } = desiredBotSpec(row)
+  await tx.update(botDeployments).set({ applied }).where(eq(botDeployments.id, row.id))
+  return { ...row, applied }
+}

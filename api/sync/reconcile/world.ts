@@ -1,0 +1,228 @@
+import { eq, sql } from 'drizzle-orm'
+import { type Deletion, deleteWorldContents, toDeletion } from '#api/domain/deletion/service.ts'
+import { lockLimits } from '#api/domain/organizations/service.ts'
+import { ensureDefaultProject, findDefaultProject, lockProject } from '#api/domain/projects/service.ts'
+import { updateColumns, worldLock } from '#api/domain/worlds/columns/service.ts'
+import { buildWorldRows } from '#api/domain/worlds/create.ts'
+import { observedEvents, startEvent, stopEvent, waitEvent } from '#api/domain/worlds/events/changes.ts'
+import { recordWorldEvents } from '#api/domain/worlds/events/service.ts'
+import { endUnseen, recordStart } from '#api/domain/worlds/runs/service.ts'
+import { createWorldBody } from '#api/domain/worlds/schema.ts'
+import { checkWorldCount } from '#api/domain/worlds/service.ts'
+import { launchContexts, type PushedWorld, pushedColumns, type WorldRow, worlds } from '#api/domain/worlds/table.ts'
+import type { Transaction } from '#api/platform/database/client.ts'
+import { prepared } from '#api/platform/database/prepared.ts'
+import { isDirty } from '#api/platform/outbox/outbox.ts'
+import { isCurrent, type ObservedWorld, observeWorld, sidesOfWorld, type WorldEdit } from '#api/sync/merge/world.ts'
+import { desiredSpec, desiredWorld } from '#api/sync/rows/desired.ts'
+import { hasChanges } from '#api/sync/rows/synced.ts'
+import type { Clock } from '#shared/clock.ts'
+import { isJoinable } from '#shared/domain/phases.ts'
+import type { WorldPhase, WorldState } from '#shared/enumerations.ts'
+import { idOfUid, isId, type NewId } from '#shared/ids.ts'
+import type { ObjectMeta } from '#shared/kube/objects.ts'
+import { withDefined } from '#shared/optional.ts'
+import { labels } from '#shared/resources/group.ts'
+import { readWorld } from '#shared/resources/read.ts'
+import type { World, WorldSpec } from '#shared/resources/world.ts'
+import type { Adapter, LimitDeps, ReconcileDeps } from './kind.ts'
+import { NotAdopted } from './newResource.ts'
+import { recordDeployments } from './reportedRun.ts'
+import { isSettled } from './syncedCondition.ts'
+import { editWorld, noFacts, readFacts } from './worldEdits.ts'
+
+type WorldTypes = {
+  readonly live: World
+  readonly row: WorldRow
+  readonly pushed: PushedWorld
+  readonly spec: WorldSpec
+  readonly columns: Partial<WorldRow>
+  readonly edit: WorldEdit
+  readonly state: ObservedWorld
+}
+
+/** The World of a row. */
+export const worldAdapter: Adapter<WorldTypes> = {
+  kind: 'world',
+  clientOf: (deps) => deps.worlds,
+  readPushed: (db, ids) => pushedQuery(db).execute({ ids }),
+  toDesired: desiredWorld,
+  isStatusIgnored: (row, applied) =>
+    applied.status === undefined ||
+    (!isCurrent(row, applied.status) && isSettled(applied, { ...row, pushRefusal: null }, row.id)),
+  read: readWorld,
+  lock: async (tx, id) => {
+    // One round trip. The mark is read after the row is locked.
+    const [row, isMarked] = await Promise.all([lockWorld(tx, id), isDirty(tx, 'world', id)])
+    return row && { row, isDirty: isMarked }
+  },
+  insert: async (deps, tx, { organizationId, live }) => {
+    const row = await insertNewWorld(deps, tx, { organizationId, ...live })
+    const displayName = live.spec.displayName || row.name
+    return { row, live: { ...live, spec: { ...live.spec, displayName } } }
+  },
+  sidesOf: sidesOfWorld,
+  decide: async (deps, tx, row, { seen, sides, hasEdits, isDirty, lost }) => {
+    const facts = hasEdits ? await readFacts(deps, tx, row) : noFacts
+    return observeWorld(row, seen, isDirty, { facts, lost, sides })
+  },
+  toColumns: editWorld,
+  deletionOf: (deps, row) => ({
+    columns: deletionOf(deps, row),
+    change: hasExpired(deps, row) ? 'expiry' : 'deletion',
+  }),
+  // The run of the row stands in for a live spec without one. A later difference of the run in the row is then a start over REST.
+  toBase: ({ spec }, { runId, startedAt }) =>
+    spec.runId === undefined && runId !== null
+      ? { ...spec, ...withDefined({ runId, startedAt: startedAt?.toISOString() }) }
+      : spec,
+  write: async (deps, tx, { row, live, now }, { common, columns, state: { observed, deployments } }) => {
+    const seen = observed && { ...observed, statusVersion: row.statusVersion + 1 }
+    const changed = { ...seen, ...columns, ...common }
+    const run = live.status?.run
+    const drafts = observed === undefined ? [] : observedEvents(row, observed, run)
+    if (deployments.length > 0) deps.noteRun(row, live)
+    // One round trip.
+    await Promise.all([
+      hasChanges(row, changed) && updateColumns(tx, row.id, changed),
+      recordWorldEvents(tx, { ...row, runId: run?.id ?? row.runId }, drafts, { now, newId: deps.newId }),
+      recordDeployments(tx, row, live, deployments),
+    ])
+  },
+  follow: async (deps, tx, { row, after, now }, verdict) => {
+    if (verdict.is === 'leaving') return deleteWorldContents(tx, { ...row, worldId: row.id }, deletionOf(deps, row))
+    if (verdict.edit !== undefined) await recordAdoptedState(tx, after, { edit: verdict.edit, now, newId: deps.newId })
+  },
+  worldIdOf: ({ id }) => id,
+  answerOf: (row, live, { observed }) =>
+    observed !== undefined && observed.phase !== row.phase && isAnswer(live, observed.phase)
+      ? observed.phase
+      : undefined,
+}
+
+const pushedQuery = prepared((db) =>
+  db
+    .select(pushedColumns)
+    .from(worlds)
+    .where(sql`${worlds.id} = any(${sql.placeholder('ids')})`)
+    .prepare('pushed_worlds'),
+)
+
+const lock = worldLock<{ id: string }>(sql`id = ${sql.placeholder('id')}`)
+
+/** Returns the row, locked until the end of the transaction, or undefined if it does not exist. */
+export const lockWorld = (tx: Transaction, id: string): Promise<WorldRow | undefined> => lock(tx, { id })
+
+/** Reports whether a phase is what the present spec leads to for the first time, and not the end or restart of a server. */
+const isAnswer = ({ spec, status }: World, phase: WorldRow['phase']): boolean => {
+  if (answeredBy[phase] !== spec.state) return false
+  return !isJoinable({ phase }) || status?.run?.restarts === 0
+}
+
+/** The desired state that each phase answers. A start is under way in Starting. */
+const answeredBy: Readonly<Record<WorldPhase, WorldState | undefined>> = {
+  Inactive: 'Stopped',
+  Starting: undefined,
+  Active: 'Running',
+  Stopped: 'Stopped',
+  Error: 'Running',
+}
+
+/** Returns the times of a deletion. A transient world that has expired is not kept. */
+const deletionOf = (deps: ReconcileDeps, row: WorldRow): Deletion => {
+  const deletion = toDeletion(deps)
+  const { deletingAt } = deletion
+  return hasExpired(deps, row) ? { deletingAt, purgeAt: deletingAt } : deletion
+}
+
+/** Reports whether a world is transient and its time is over, so that the operator deletes it. */
+const hasExpired = ({ clock }: ReconcileDeps, { transient, startedAt, runtime }: WorldRow): boolean => {
+  const endsAtMs = (startedAt?.getTime() ?? Number.POSITIVE_INFINITY) + (runtime.durationMinutes ?? 0) * 60_000
+  return transient && endsAtMs <= clock.now()
+}
+
+/** Records the deployment of a run that was started or stopped with kubectl, as a start or stop over REST does. */
+const recordAdoptedState = async (
+  tx: Transaction,
+  row: WorldRow,
+  { edit, ...made }: { edit: WorldEdit; now: Date; newId: NewId },
+): Promise<void> => {
+  const { now } = made
+  if (edit.state === undefined) return
+  const { runId } = row
+  if (edit.state === 'Running' && runId !== null) await recordStart(tx, { ...row, runId }, now)
+  if (edit.state === 'Stopped') await endUnseen(tx, row.id, now)
+  const started = edit.wait === undefined ? startEvent(runId ?? '') : waitEvent(edit.wait.message)
+  await recordWorldEvents(tx, row, [edit.state === 'Running' ? started : stopEvent()], made)
+}
+
+/** The dependencies of an adoption. */
+export type NewWorldDeps = LimitDeps & { readonly cluster: string; readonly clock: Clock; readonly newId: NewId }
+
+/**
+ * Adds the row and the launch context of a World that kubectl created. The row has the defaults of REST and is the base of the
+ * World's edits, so the merge that follows adopts the spec. Throws `NotAdopted`, or a `Problem` at a limit.
+ */
+export const insertNewWorld = async (
+  deps: NewWorldDeps,
+  tx: Transaction,
+  { organizationId, metadata, spec }: { organizationId: string; metadata: ObjectMeta; spec: World['spec'] },
+): Promise<WorldRow> => {
+  const now = new Date(deps.clock.now())
+  const { name, uid = '' } = metadata
+  const lockOrganization = () => lockLimits({ organizationId, defaultLimits: deps.defaultLimits }, tx)
+  const projectId = await findProject(deps, tx, { organizationId, metadata, now, lockOrganization })
+  const limits = await lockOrganization()
+  await checkWorldCount(tx, organizationId, limits)
+  const { world, launchContext } = buildWorldRows(
+    createWorldBody.parse({ name: nameOf(spec.displayName, name), transient: false }),
+    {
+      organizationId,
+      projectId,
+      cluster: deps.cluster,
+      newId: (kind) => (kind === 'world' ? (isId('world', name) ? name : idOfUid('world', uid)) : deps.newId(kind)),
+      now,
+    },
+  )
+  const [row] = await tx
+    .insert(worlds)
+    .values({ ...world, resourceName: name, resourceUid: uid })
+    .returning()
+  if (row === undefined) throw new Error('Postgres returned no row.')
+  await tx.insert(launchContexts).values(launchContext)
+  const { revision: _, ...applied } = desiredSpec(row)
+  await tx.update(worlds).set({ applied }).where(eq(worlds.id, row.id))
+  return { ...row, applied }
+}
+
+/** Returns the name that REST shows: the display name, or else the name of the resource. */
+const nameOf = (displayName: string, resourceName: string): string =>
+  [displayName, resourceName.slice(0, 64)].find((name) => createWorldBody.shape.name.safeParse(name).success) ??
+  `World ${resourceName}`
+
+type NewProject = {
+  readonly organizationId: string
+  readonly metadata: ObjectMeta
+  readonly now: Date
+  readonly lockOrganization: () => Promise<unknown>
+}
+
+/** Returns the id of the project of a new World. Locks the project before the organization, as REST does. */
+const findProject = async (
+  { newId }: NewWorldDeps,
+  tx: Transaction,
+  { organizationId, metadata, now, lockOrganization }: NewProject,
+): Promise<string> => {
+  const projectId = metadata.labels?.[labels.project]
+  if (projectId === undefined) {
+    const known = await findDefaultProject(tx, organizationId)
+    if (known !== undefined) return known
+    await lockOrganization()
+    return ensureDefaultProject(tx, { organizationId, id: newId('project'), now })
+  }
+  if (await lockProject(tx, { organizationId, projectId })) return projectId
+  throw new NotAdopted(
+    'ProjectNotFound',
+    `The label ${labels.project} is ${projectId}, but the organization has no such project. Correct or remove the label.`,
+  )
+}
