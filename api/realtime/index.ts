@@ -162,7 +162,7 @@ const createReader = ({ db, clock, log, signal, runHeld, hub }: ReaderOptions) =
   const batcher = createBatcher<Entry>({
     name: 'topics',
     limit: topicsPerQuery,
-    groupOf: ({ topic }) => topic.organizationId,
+    ownerOf: ({ topic }) => topic.organizationId,
     clock,
     log,
     signal,

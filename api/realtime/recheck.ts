@@ -40,8 +40,7 @@ export const createRecheck = (options: RecheckOptions) => {
   const ids: Batcher<string> = createBatcher({
     name: 'credentials',
     limit: idsAtOnce,
-    // Each id is that of a key or token of one organization, and one query reads hundreds.
-    groupOf: () => '',
+    ownerOf: (id) => byCredential.get(id)?.values().next().value?.principal.organizationId ?? '',
     clock,
     log,
     signal,
