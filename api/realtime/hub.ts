@@ -161,9 +161,10 @@ export const createHub = (options: HubOptions) => {
         if (connection.stale.length > 0) options.scheduleFlush(connection)
       }
     },
-    /** Reads every topic again. Call it when changes may have been missed. */
-    refresh: (): void => {
+    /** Reads every topic again, of these organizations or of all. Call it when changes may have been missed. */
+    refresh: (organizations?: ReadonlySet<string>): void => {
       for (const entry of registry.entries.values()) {
+        if (organizations?.has(entry.topic.organizationId) === false) continue
         if (entry.topic.type === 'worlds') entry.subscriptions.forEach(options.restartFeed)
         else read(entry)
       }

@@ -97,10 +97,10 @@ export const startRealtime = (options: RealtimeOptions) => {
     tailChanges({
       open: () => openTailSession(options.databaseUrl),
       publish: (changes) => hub.publish(changes, clock.monotonic()),
-      refresh: () => {
-        metrics.countRefresh()
-        hub.refresh()
-        recheck.all()
+      refresh: (organizations) => {
+        if (organizations === undefined) metrics.countRefresh()
+        hub.refresh(organizations)
+        recheck.all(organizations)
       },
       untilWatched: presence.begun,
       onPoll: metrics.recordPoll,

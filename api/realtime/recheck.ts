@@ -113,9 +113,11 @@ export const createRecheck = (options: RecheckOptions) => {
     },
     /** Reads the credentials that a change of a key, a token or a signing key concerns. */
     changed,
-    /** Reads every credential, since changes may have been missed. */
-    all: (): void => {
-      for (const connection of connections) addFirst(connection)
+    /** Reads every credential, of the connections to these organizations or of all, since changes may have been missed. */
+    all: (organizations?: ReadonlySet<string>): void => {
+      for (const connection of connections) {
+        if (organizations?.has(connection.scope.organizationId) !== false) addFirst(connection)
+      }
     },
     /** Checks all credentials and scopes once a minute until the signal is aborted. */
     run: async (): Promise<void> => {
