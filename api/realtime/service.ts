@@ -131,7 +131,7 @@ type DocumentRow = Pick<PolledRow, 'organization_id' | 'project_id' | 'world_id'
 /** The bytes of documents per query, as Postgres stores them. */
 const storedBytesPerQuery = 256 * 1024
 /** The bytes of the text of documents per query, at most, beside its first document. */
-export const textBytesPerQuery = 8 * 1024 * 1024
+const textBytesPerQuery = 8 * 1024 * 1024
 /** The most bytes of the text of a document, and of the text for each stored byte. Compressed text is repetitive. */
 const maxTextBytes = 1024 * 1024
 const textFactor = { compressed: 100, plain: 2 }
