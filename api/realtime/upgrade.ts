@@ -49,7 +49,8 @@ const wsOptions: ServerOptions<typeof ClientSocket> & { maxBufferedChunks: numbe
   autoPong: false,
   maxPayload: 16 * 1024,
   maxFragments: 16,
-  maxBufferedChunks: 1_024,
+  // A message of 16 KiB arrives in 12 segments of Ethernet. Each segment that waits takes up to 1 KiB, however small it is.
+  maxBufferedChunks: 64,
   closeTimeout: 5_000,
 }
 

@@ -236,19 +236,33 @@ const holdsAllOf = (ctx: Context, row: ApiKeyRow): boolean =>
   grantedClaims(row.claims).every((each) => !restrictedClaims.includes(each) || ctx.principal.claims.includes(each)) &&
   findWiderBound(ctx, row) === undefined
 
+/** The keys whose strings are decrypted at once, which takes two milliseconds. */
+const keysPerSlice = 32
+/** The keys that an audit record names. Of more, it names the first and the last. */
+const maxNamedKeys = 32
+
 /**
- * Converts rows to responses. Key strings are shown to callers that manage keys and could have created the same key,
+ * Converts rows to responses. Other requests have turns in between, and an organization converts one large page at a time. Key strings
+ * are shown to callers that manage keys and could have created the same key,
  * since reading a stronger key would give its permissions to the caller. Each reading leaves an audit record.
  */
 const presentAll = async (ctx: Context, rows: readonly ApiKeyRow[]): Promise<ApiKeyAnswer[]> => {
   const manages = strongestVerb(ctx.principal.permissions, pathOf(ctx.organizationId)) === '*'
   const shown = new Set(rows.filter((row) => manages && holdsAllOf(ctx, row)))
-  if (shown.size > 0) {
-    await ctx.recordAudit({ action: 'readApiKeyStrings', resources: [...shown].map(({ id }) => id), fields: [] })
-  }
-  return rows.map((row) =>
-    present(row, shown.has(row) ? ctx.sealer.open(row.sealed, apiKeyContext(row)) : maskedApiKey),
-  )
+  const ids = [...shown].map(({ id }) => id)
+  const resources = ids.length <= maxNamedKeys ? ids : [ids.slice(0, 1), ids.slice(-1)].flat()
+  if (ids.length > 0) await ctx.recordAudit({ action: 'readApiKeyStrings', resources, fields: [] })
+  const presentRow = (row: ApiKeyRow): ApiKeyAnswer =>
+    present(row, shown.has(row) ? ctx.sealer.open(row.sealed, apiKeyContext(row)) : maskedApiKey)
+  if (ids.length <= keysPerSlice) return rows.map(presentRow)
+  return ctx.runLargeRead(ctx.organizationId, async () => {
+    const answers: ApiKeyAnswer[] = []
+    for (let at = 0; at < rows.length; at += keysPerSlice) {
+      answers.push(...rows.slice(at, at + keysPerSlice).map(presentRow))
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    return answers
+  })
 }
 
 const present = (row: ApiKeyRow, keyString: string): ApiKeyAnswer => ({
