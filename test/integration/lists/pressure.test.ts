@@ -53,8 +53,8 @@ const holdBytes = async ({ scope, key, paths }: Tenant, bytes: number) => {
     `content-length: ${bytes}`,
   ]
   socket.write(`${lines.join('\r\n')}\r\n\r\n`)
-  socket.write(Buffer.alloc(Math.floor(bytes * 0.75)))
-  const dripping = setInterval(() => socket.write(Buffer.alloc(4_096)), 500)
+  socket.write(Buffer.alloc(bytes - 60_000))
+  const dripping = setInterval(() => socket.write(Buffer.alloc(512)), 250)
   await eventually(
     'the upload holds its bytes',
     async () => (await metric('orrery_in_flight_bytes')) >= heldBefore + bytes - freeBytes,
