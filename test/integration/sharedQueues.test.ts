@@ -71,16 +71,17 @@ const flood = async (
 const floodBatcher =
   (name: SharedQueue): Flood =>
   () =>
-    flood(1_000, (served) => ({
-      add: createBatcher<string>({
+    flood(1_000, (served) => {
+      const batcher = createBatcher<string>({
         ...{ name, limit: 16, ownerOf: (item: string) => item.slice(0, 1), clock: systemClock, log, signal },
         work: async (items) => {
           for (const item of items) served(item.slice(0, 1))
           await settle()
           return []
         },
-      }).add,
-    }))
+      })
+      return { add: (owner, at) => batcher.add(`${owner}${at}`) }
+    })
 
 const floodPictures =
   (side: number): Flood =>
