@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createFairQueue } from './fairQueue.ts'
 
 const aQueue = (...items: string[]) => {
-  const queue = createFairQueue((item: string) => item.slice(0, 1))
+  const queue = createFairQueue('resources', (item: string) => item.slice(0, 1))
   for (const item of items) queue.add(item)
   return queue
 }

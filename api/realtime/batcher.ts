@@ -1,5 +1,5 @@
 import { type Clock, sleep } from '#shared/clock.ts'
-import { createFairQueue } from '#shared/fairQueue.ts'
+import { createFairQueue, type SharedQueue } from '#shared/fairQueue.ts'
 import type { Log } from '#shared/log.ts'
 
 const retryMs = 250
@@ -10,14 +10,14 @@ export type Batcher<T> = { add(item: T): void }
 /**
  * Processes added items, one batch at a time. An item that is added during a batch belongs to a later batch, so its work
  * always starts after it was added. A failed batch is retried, together with new items, until it succeeds or the signal
- * is aborted. The queue holds each item once. A batch takes one item of each group in turn, so that a group with many
- * items does not delay the others.
+ * is aborted. The queue holds each item once. A batch takes one item of each
+ * organization in turn, so that one with many items does not delay the others.
  */
 export const createBatcher = <T>(options: {
-  name: string
+  name: SharedQueue
   limit: number
-  /** Returns the group of an item, such as its organization. */
-  groupOf: (item: T) => string
+  /** Returns the organization of an item. */
+  ownerOf: (item: T) => string
   /** Processes a batch. Returns the items for which it had no room, with which the next batch begins. */
   work: (items: readonly T[]) => Promise<readonly T[]>
   clock: Clock
@@ -25,7 +25,7 @@ export const createBatcher = <T>(options: {
   signal: AbortSignal
 }): Batcher<T> => {
   const { name, limit, work, clock, log, signal } = options
-  const queue = createFairQueue(options.groupOf)
+  const queue = createFairQueue(name, options.ownerOf)
   let running = false
   const run = async (): Promise<void> => {
     while (queue.size > 0 && !signal.aborted) {

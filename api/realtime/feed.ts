@@ -109,7 +109,7 @@ export const createFeed = (options: FeedOptions) => {
     batcher.add(entry)
     return delivered.length
   }
-  const common = { ...options, groupOf: ({ topic }: Entry) => topic.organizationId }
+  const common = { ...options, ownerOf: ({ topic }: Entry) => topic.organizationId }
   const batcher = createBatcher<Entry>({
     ...common,
     name: 'feeds',

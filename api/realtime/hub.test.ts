@@ -380,3 +380,29 @@ describe('permissions', () => {
     expect(one.versions()).toEqual(['resource_not_found', textOf(6)])
   })
 })
+
+test('refuses subscriptions beyond 64 MiB of an organization, takes those of another, and again after some have ended', () => {
+  const { hub } = createTestHub()
+  const ofOrganization = (organizationId: string) => {
+    const { peer, messages } = createFakePeer()
+    const connection = { ...aConnection(peer), scope: { organizationId, projectId: '', worldId: '' } }
+    return { connection, messages }
+  }
+  const subscribeTo = ({ connection }: ReturnType<typeof ofOrganization>, count: number): void => {
+    for (let at = 0; at < count; at += 1) hub.subscribe(connection, { type: 'kvStore', id: `${at}${'x'.repeat(240)}` })
+  }
+  const clients = Array.from({ length: 600 }, () => ofOrganization('org-1'))
+  for (const client of clients) subscribeTo(client, 128)
+  const taken = clients.reduce((sum, { connection }) => sum + connection.subscriptions.length, 0)
+  expect(taken).toBeGreaterThan(60_000)
+  expect(taken).toBeLessThan(70_000)
+  expect(clients.at(-1)?.messages().at(-1)).toMatchObject({ error: 'Too many subscriptions' })
+  const other = ofOrganization('org-2')
+  subscribeTo(other, 128)
+  expect(other.connection.subscriptions).toHaveLength(128)
+  const [first, last] = [clients.at(0), clients.at(-1)]
+  if (first === undefined || last === undefined) throw new Error('no clients')
+  hub.remove(first.connection)
+  subscribeTo(last, 128)
+  expect(last.connection.subscriptions).toHaveLength(128)
+})

@@ -1,4 +1,5 @@
 import type { ScopeIds } from '#api/domain/access/scope.ts'
+import { createBudget, type Lease } from '#api/platform/fairness/budget.ts'
 import { type Connection, type Entry, flush, hasRoom, type Subscription } from './connection.ts'
 import { createDelivery, type DeliveryOptions } from './delivery.ts'
 import type { ChangedWorld } from './feed.ts'
@@ -33,11 +34,40 @@ type HubOptions = DeliveryOptions & {
   readonly keyChanged: (apiKeyId: string) => void
 }
 
+/** The bytes of the subscriptions of one organization, of all, and of one subscription beside its names. */
+const subscriptionLimits = { perGroup: 64 * 1024 * 1024, total: 384 * 1024 * 1024, free: 0 }
+const plainBytes = 512
+/** Returns the bytes that a subscription takes: the name is stored as the client wrote it, and in the topic and its key. */
+const bytesOf = ({ id }: ResourceName, { organizationId }: ScopeIds): number =>
+  plainBytes + 2 * id.length + 3 * organizationId.length
+
 /** An index of the topics with subscriptions, by key. */
 const createRegistry = ({ metrics }: Pick<HubOptions, 'metrics'>) => {
   const entries = new Map<string, Entry>()
+  const budget = createBudget(subscriptionLimits)
+  const held = new Map<string, { readonly lease: Lease; bytes: number }>()
+  const holdingsOf = (organizationId: string) => {
+    const holdings = held.get(organizationId) ?? { lease: budget.open(organizationId), bytes: 0 }
+    held.set(organizationId, holdings)
+    return holdings
+  }
+  /** Holds the bytes of a subscription. Returns false if they do not fit. */
+  const hold = ({ scope }: Connection, resource: ResourceName): boolean => {
+    const holdings = holdingsOf(scope.organizationId)
+    const bytes = holdings.bytes + bytesOf(resource, scope)
+    if (holdings.lease.hold(bytes) !== undefined) return false
+    holdings.bytes = bytes
+    return true
+  }
+  const giveBack = ({ scope }: Connection, resource: ResourceName): void => {
+    const holdings = holdingsOf(scope.organizationId)
+    holdings.bytes -= bytesOf(resource, scope)
+    holdings.lease.keep(holdings.bytes)
+    if (holdings.bytes === 0) held.delete(scope.organizationId)
+  }
   return {
     entries,
+    hold,
     add: (connection: Connection, resource: ResourceName, { topic, isOwnScope }: SubscriptionTarget): Entry => {
       const key = topicKey(topic)
       const entry = entries.get(key) ?? { key, topic, subscriptions: new Set<Subscription>(), bytes: 0 }
@@ -65,6 +95,7 @@ const createRegistry = ({ metrics }: Pick<HubOptions, 'metrics'>) => {
       clearStale(subscription)
       removeUpdates(connection.pending, subscription)
       entry.subscriptions.delete(subscription)
+      giveBack(connection, subscription.resource)
       if (entry.subscriptions.size === 0) entries.delete(entry.key)
       metrics.addSubscriptions(-1)
     },
@@ -161,9 +192,10 @@ export const createHub = (options: HubOptions) => {
         if (connection.stale.length > 0) options.scheduleFlush(connection)
       }
     },
-    /** Reads every topic again. Call it when changes may have been missed. */
-    refresh: (): void => {
+    /** Reads every topic again, of these organizations or of all. Call it when changes may have been missed. */
+    refresh: (organizations?: ReadonlySet<string>): void => {
       for (const entry of registry.entries.values()) {
+        if (organizations?.has(entry.topic.organizationId) === false) continue
         if (entry.topic.type === 'worlds') entry.subscriptions.forEach(options.restartFeed)
         else read(entry)
       }
@@ -197,8 +229,13 @@ const createRequests = (
       return
     }
     const target = decideSubscribe(connection, resource)
-    if ('topic' in target) read(registry.add(connection, resource, target))
-    else sendNotice(connection, errorText(target.fault, { message: target.message, resource }))
+    if ('fault' in target) sendNotice(connection, errorText(target.fault, { message: target.message, resource }))
+    else if (registry.hold(connection, resource)) read(registry.add(connection, resource, target))
+    else {
+      const message =
+        'The subscriptions of the organization take too much memory of this replica. Unsubscribe from others.'
+      sendNotice(connection, errorText('limit', { message, resource }))
+    }
   },
   /** Removes a subscription. Only an invalid resource name is an error. */
   unsubscribe: (connection: Connection, resource: ResourceName): void => {

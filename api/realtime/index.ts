@@ -7,27 +7,17 @@ import type { Connection, Entry } from './connection.ts'
 import { createFeed, type FeedOptions } from './feed.ts'
 import { createFlusher } from './flusher.ts'
 import { createGate, type OrganizationLimit, type SocketLimits } from './gate.ts'
-import { createHeldReads, type RunHeld } from './heldReads.ts'
 import { createHub, type Hub } from './hub.ts'
 import { createRealtimeMetrics } from './metrics.ts'
 import { createRecheck } from './recheck.ts'
 import { createRestarts } from './restarts.ts'
-import {
-  openTailSession,
-  readExistingFeeds,
-  readFeedPage,
-  readFeedWorlds,
-  readTopics,
-  textBytesPerQuery,
-} from './service.ts'
+import { openTailSession, readExistingFeeds, readFeedPage, readFeedWorlds, readTopics } from './service.ts'
 import { createSessions } from './sessions.ts'
 import { tailChanges } from './tail.ts'
 import { createUpgrade, type UpgradeOptions } from './upgrade.ts'
 
 /** The number of topics per query. Their bytes are limited too. */
 const topicsPerQuery = 128
-/** The bytes that a page of a feed holds while it is read: the statuses of 100 worlds. */
-const feedPageBytes = 2 * 1024 * 1024
 
 type RealtimeOptions = {
   readonly deps: Deps
@@ -52,8 +42,7 @@ export const startRealtime = (options: RealtimeOptions) => {
   const metrics = createRealtimeMetrics(registry, clock.monotonic, () => sumQueuedBytes(connections))
 
   const flusher = createFlusher(clock, (connection) => hub.flush(connection, clock.monotonic()))
-  const runHeld = createHeldReads({ inFlight: deps.inFlight, clock, signal })
-  const reader = createReader({ db, clock, log, signal, runHeld, hub: () => hub })
+  const reader = createReader({ db, clock, log, signal, hub: () => hub })
   const hub = createHub({
     metrics,
     read: (entry) => (entry.topic.type === 'worlds' ? feed.read(entry) : reader.read(entry)),
@@ -70,7 +59,7 @@ export const startRealtime = (options: RealtimeOptions) => {
     end: (connection, why) => sessions.end(connection, why),
   })
   const feedSinks = { refuse: hub.refuseAbsent, scheduleFlush: flusher.schedule }
-  const feed = createFeed({ ...feedReads(deps, runHeld), ...feedSinks, metrics, clock, log, signal })
+  const feed = createFeed({ ...feedReads(deps), ...feedSinks, metrics, clock, log, signal })
   const recheck = createRecheck({
     connections,
     verifyToken: options.verifyToken,
@@ -97,10 +86,10 @@ export const startRealtime = (options: RealtimeOptions) => {
     tailChanges({
       open: () => openTailSession(options.databaseUrl),
       publish: (changes) => hub.publish(changes, clock.monotonic()),
-      refresh: () => {
-        metrics.countRefresh()
-        hub.refresh()
-        recheck.all()
+      refresh: (organizations) => {
+        if (organizations === undefined) metrics.countRefresh()
+        hub.refresh(organizations)
+        recheck.all(organizations)
       },
       untilWatched: presence.begun,
       onPoll: metrics.recordPoll,
@@ -153,20 +142,19 @@ const createPresence = (connections: ReadonlySet<Connection>) => {
 
 type ReaderOptions = Pick<Deps, 'db' | 'clock' | 'log'> & {
   readonly signal: AbortSignal
-  readonly runHeld: RunHeld
   readonly hub: () => Hub
 }
 
 /** Returns functions that schedule reading a document, for all subscriptions that need it or again for one. */
-const createReader = ({ db, clock, log, signal, runHeld, hub }: ReaderOptions) => {
+const createReader = ({ db, clock, log, signal, hub }: ReaderOptions) => {
   const batcher = createBatcher<Entry>({
     name: 'topics',
     limit: topicsPerQuery,
-    groupOf: ({ topic }) => topic.organizationId,
+    ownerOf: ({ topic }) => topic.organizationId,
     clock,
     log,
     signal,
-    work: (entries) => runHeld(textBytesPerQuery, () => readEntries(db, hub(), entries)),
+    work: (entries) => readEntries(db, hub(), entries),
   })
   const repeat = createRestarts({ clock, signal }, (subscription) => {
     subscription.needsSnapshot = true
@@ -189,9 +177,9 @@ const readEntries = async (db: Deps['db'], hub: Hub, entries: readonly Entry[]):
   return requested.filter(({ key }) => unread.has(key))
 }
 
-const feedReads = ({ db }: Deps, runHeld: RunHeld): Pick<FeedOptions, 'readPage' | 'readWorlds' | 'readExisting'> => ({
-  readPage: (topic, after) => runHeld(feedPageBytes, () => readFeedPage(db, topic, after)),
-  readWorlds: (topic, changed) => runHeld(feedPageBytes, () => readFeedWorlds(db, topic, changed)),
+const feedReads = ({ db }: Deps): Pick<FeedOptions, 'readPage' | 'readWorlds' | 'readExisting'> => ({
+  readPage: (topic, after) => readFeedPage(db, topic, after),
+  readWorlds: (topic, changed) => readFeedWorlds(db, topic, changed),
   readExisting: (topics) => readExistingFeeds(db, topics),
 })
 

@@ -1,8 +1,21 @@
-/**
- * The highest number of changes that one poll delivers. With more changes, reading the topics again costs less, and the
- * memory of a poll stays bounded.
- */
+/** The highest number of changes that one poll delivers, which bounds its memory. */
 export const maxChangesAtOnce = 4_000
+
+/**
+ * Decides whose changes a poll delivers, given the number of changes of each organization: those with the fewest. The topics of the
+ * others, which are crowded, are read again, which costs less.
+ */
+export const splitCrowd = (counts: Readonly<Record<string, number>>): { told: string[]; crowded: string[] } => {
+  const ascending = Object.entries(counts).sort(([, a], [, b]) => a - b)
+  let sum = 0
+  const firstCrowded = ascending.findIndex(([, count]) => {
+    sum += count
+    return sum > maxChangesAtOnce
+  })
+  const ids = ascending.map(([id]) => id)
+  const end = firstCrowded < 0 ? ids.length : firstCrowded
+  return { told: ids.slice(0, end), crowded: ids.slice(end) }
+}
 
 /** The transactions that a `pg_snapshot` does not include: those from `xmax` on, and those in progress. */
 export type UnseenTransactions = { readonly xmax: string; readonly inProgress: readonly string[] }
@@ -31,9 +44,5 @@ export const nextPollMs = ({ sinceChangeMs }: { sinceChangeMs: number }): number
 /** After a longer pause the changes may no longer be retained, so all topics are read again. */
 const maxGapMs = 60_000
 
-/** Returns the reason to read all topics instead of delivering the changes, or undefined. */
-export const refreshReason = ({ changes, gapMs }: { changes: number; gapMs: number }): string | undefined => {
-  if (changes > maxChangesAtOnce) return `more than ${maxChangesAtOnce} changes in one poll`
-  if (gapMs > maxGapMs) return `no poll for ${Math.round(gapMs / 1000)} s`
-  return undefined
-}
+/** Reports whether changes may be missing after a pause between two polls. */
+export const isGap = (gapMs: number): boolean => gapMs > maxGapMs

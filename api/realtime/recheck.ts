@@ -40,8 +40,7 @@ export const createRecheck = (options: RecheckOptions) => {
   const ids: Batcher<string> = createBatcher({
     name: 'credentials',
     limit: idsAtOnce,
-    // Each id is that of a key or token of one organization, and one query reads hundreds.
-    groupOf: () => '',
+    ownerOf: (id) => byCredential.get(id)?.values().next().value?.principal.organizationId ?? '',
     clock,
     log,
     signal,
@@ -114,9 +113,11 @@ export const createRecheck = (options: RecheckOptions) => {
     },
     /** Reads the credentials that a change of a key, a token or a signing key concerns. */
     changed,
-    /** Reads every credential, since changes may have been missed. */
-    all: (): void => {
-      for (const connection of connections) addFirst(connection)
+    /** Reads every credential, of the connections to these organizations or of all, since changes may have been missed. */
+    all: (organizations?: ReadonlySet<string>): void => {
+      for (const connection of connections) {
+        if (organizations?.has(connection.scope.organizationId) !== false) addFirst(connection)
+      }
     },
     /** Checks all credentials and scopes once a minute until the signal is aborted. */
     run: async (): Promise<void> => {

@@ -4,13 +4,13 @@ import { presentStatus } from '#api/domain/worlds/present.ts'
 import { type StatusWorld, statusColumns, worlds } from '#api/domain/worlds/table.ts'
 import type { Database } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
-import { openSession } from '#api/platform/database/pool.ts'
+import { openSession, type Session } from '#api/platform/database/pool.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
 import { toPaged } from '#api/platform/http/page.ts'
 import { withDefined } from '#shared/optional.ts'
 import { type ChangedWorld, type FeedCursor, type FeedPage, feedPageSize } from './feed.ts'
 import type { Snapshot } from './hub.ts'
-import { maxChangesAtOnce } from './pgSnapshot.ts'
+import { maxChangesAtOnce, splitCrowd } from './pgSnapshot.ts'
 import type { FeedWorld } from './protocol.ts'
 import type { Change, TailSession } from './tail.ts'
 import { type Topic, topicKey, topicOfFeed, topicOfWorld } from './topic.ts'
@@ -37,21 +37,43 @@ export const openTailSession = async (databaseUrl: string): Promise<TailSession>
       const { rows } = await client.query<PolledRow>({ name: 'poll', text: pollText, values: [xmax, inProgress] })
       const [first] = rows
       if (first === undefined) throw new Error('Postgres returned no pg_snapshot.')
-      return { snapshot: first.snapshot, changes: first.type === null ? [] : rows.map(changeOf) }
+      const { snapshot } = first
+      if (rows.length > maxChangesAtOnce)
+        return { snapshot, ...(await readCrowd(client, [xmax, inProgress, snapshot])) }
+      return { snapshot, changes: first.type === null ? [] : rows.map(changeOf) }
     },
     close,
   }
 }
 
+const polledColumns = `organization_id, project_id, world_id, type, id, user_id, data::text as data,
+  extract(epoch from version)::float8 * 1000 as version_ms,
+  extract(epoch from clock_timestamp() - at)::float8 * 1000 as age_ms`
+const isUnseen = '(xid >= $1::text::xid8 or xid = any($2::text[]::xid8[]))'
+
 /** A single statement, so that the rows are read with the returned snapshot. */
 const pollText = `
   select s.snapshot::text as snapshot, c.*
   from (select pg_current_snapshot() as snapshot) s left join lateral (
-    select organization_id, project_id, world_id, type, id, user_id, data::text as data,
-      extract(epoch from version)::float8 * 1000 as version_ms,
-      extract(epoch from clock_timestamp() - at)::float8 * 1000 as age_ms
-    from realtime_changes where xid >= $1::text::xid8 or xid = any($2::text[]::xid8[])
+    select ${polledColumns} from realtime_changes where ${isUnseen}
     order by version limit ${maxChangesAtOnce + 1}) c on true`
+
+/** The changes of a poll that had too many. Later transactions belong to the next poll. */
+const fromCrowd = `from realtime_changes where ${isUnseen} and pg_visible_in_snapshot(xid, $3::text::pg_snapshot)`
+const countText = `select organization_id, count(*)::int as changes ${fromCrowd} group by organization_id`
+const toldText = `select ${polledColumns} ${fromCrowd} and organization_id = any($4::text[]) order by version`
+
+/** Reads the changes up to a snapshot, without those of the organizations that have too many. */
+const readCrowd = async (
+  client: Session['client'],
+  upTo: readonly [xmax: string, inProgress: readonly string[], snapshot: string],
+): Promise<{ changes: Change[]; crowded: string[] }> => {
+  const counted = await client.query<{ organization_id: string; changes: number }>(countText, [...upTo])
+  const counts = Object.fromEntries(counted.rows.map((row) => [row.organization_id, row.changes]))
+  const { told, crowded } = splitCrowd(counts)
+  const { rows } = await client.query<PolledRow>(toldText, [...upTo, told])
+  return { changes: rows.map(changeOf), crowded }
+}
 
 type PolledRow = {
   snapshot: string
@@ -109,7 +131,7 @@ type DocumentRow = Pick<PolledRow, 'organization_id' | 'project_id' | 'world_id'
 /** The bytes of documents per query, as Postgres stores them. */
 const storedBytesPerQuery = 256 * 1024
 /** The bytes of the text of documents per query, at most, beside its first document. */
-export const textBytesPerQuery = 8 * 1024 * 1024
+const textBytesPerQuery = 8 * 1024 * 1024
 /** The most bytes of the text of a document, and of the text for each stored byte. Compressed text is repetitive. */
 const maxTextBytes = 1024 * 1024
 const textFactor = { compressed: 100, plain: 2 }

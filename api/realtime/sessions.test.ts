@@ -141,13 +141,13 @@ describe('on a real socket', () => {
       asked += 1
       return new Promise(() => undefined)
     })
-    const clients = Array.from({ length: 65 }, () => connect())
-    await eventually('64 questions', async () => asked === 64)
+    const clients = Array.from({ length: 49 }, () => connect())
+    await eventually('48 questions', async () => asked === 48)
     const isOver = (): number => clients.filter(({ seen }) => seen.closed !== undefined).length
     await advance(5_000)
-    await eventually('the next', async () => asked === 65 && isOver() === 64)
+    await eventually('the next', async () => asked === 49 && isOver() === 48)
     await advance(5_000)
-    await eventually('its end', async () => isOver() === 65)
+    await eventually('its end', async () => isOver() === 49)
   })
 
   test('cancels the deadline when the handshake is answered', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createFakeClock } from '#test/support/fakeClock.ts'
-import { maxChangesAtOnce, type UnseenTransactions } from './pgSnapshot.ts'
+import { maxChangesAtOnce, splitCrowd, type UnseenTransactions } from './pgSnapshot.ts'
 import { type Change, type TailSession, tailChanges } from './tail.ts'
 
 const change = (id: string): Change => ({
@@ -51,7 +51,7 @@ const startTail = ({ isWatched = true } = {}) => {
     onPoll: () => undefined,
     clock: { ...clock, monotonic: () => clock.monotonic() + stalledMs },
     publish: (changes) => void seen.push(...changes.map(({ id }) => id)),
-    refresh: () => void seen.push('refresh'),
+    refresh: (of) => void seen.push(['refresh', ...(of === undefined ? [] : ['of', ...of])].join(' ')),
   })
   const settle = async (): Promise<void> => {
     for (let turn = 0; turn < 20; turn += 1) await undefined
@@ -164,13 +164,12 @@ describe('the tail', () => {
     await tail.stop()
   })
 
-  test('reads all topics if one poll returns too many changes', async () => {
+  test('reads the topics of organizations with too many changes, and delivers the changes of others', async () => {
     const tail = startTail()
-    const many = Array.from({ length: maxChangesAtOnce + 1 }, () => change('many'))
-    await tail.answer({ snapshot: '30:30:', changes: many })
+    await tail.answer({ snapshot: '30:30:', changes: [change('of another')], crowded: ['org-2'] })
     await tail.advance(5)
     await tail.answer({ snapshot: '31:31:', changes: [change('next')] })
-    expect(tail.seen).toEqual(['refresh', 'refresh', 'next'])
+    expect(tail.seen).toEqual(['refresh', 'of another', 'refresh of org-2', 'next'])
     await tail.stop()
   })
 
@@ -186,4 +185,10 @@ describe('the tail', () => {
     expect(tail.seen).toEqual(['refresh', 'a', 'refresh'])
     await tail.stop()
   })
+})
+
+test('delivers the changes of the organizations that have the fewest', () => {
+  const counts = { a: maxChangesAtOnce, b: 1, c: maxChangesAtOnce - 2, d: 1 }
+  expect(splitCrowd(counts)).toEqual({ told: ['b', 'd', 'c'], crowded: ['a'] })
+  expect(splitCrowd({ a: maxChangesAtOnce })).toEqual({ told: ['a'], crowded: [] })
 })

@@ -1,7 +1,7 @@
 import type { ScopeIds } from '#api/domain/access/scope.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
-import { nextPollMs, parseSnapshot, refreshReason, type UnseenTransactions } from './pgSnapshot.ts'
+import { isGap, nextPollMs, parseSnapshot, type UnseenTransactions } from './pgSnapshot.ts'
 import type { Json, ResourceType } from './protocol.ts'
 
 /** A committed change. If `data` is undefined, the current content must be read from the row. */
@@ -19,16 +19,21 @@ export type Change = ScopeIds & {
 export type TailSession = {
   /** Returns the current `pg_snapshot`. */
   begin(): Promise<string>
-  /** Returns the changes of transactions that became visible, in the order of their versions, and the new `pg_snapshot`. */
-  poll(unseen: UnseenTransactions): Promise<{ snapshot: string; changes: readonly Change[] }>
+  /**
+   * Returns the changes of transactions that became visible, in the order of their versions, and the new `pg_snapshot`. `crowded` are
+   * organizations with too many changes, which are left out.
+   */
+  poll(
+    unseen: UnseenTransactions,
+  ): Promise<{ snapshot: string; changes: readonly Change[]; crowded?: readonly string[] }>
   close(): Promise<void>
 }
 
 type TailOptions = {
   readonly open: () => Promise<TailSession>
   readonly publish: (changes: readonly Change[]) => void
-  /** Called when changes may have been missed and every topic must be read again. */
-  readonly refresh: () => void
+  /** Called when changes may have been missed, and every topic must be read again: of these organizations, or of all. */
+  readonly refresh: (organizations?: ReadonlySet<string>) => void
   /** Returns a signal that is aborted when this replica gets a connection, or undefined if it has connections. */
   readonly untilWatched: () => AbortSignal | undefined
   /** Called after each successful poll. */
@@ -70,17 +75,19 @@ const tailSession = async (session: TailSession, options: TailOptions): Promise<
   let changedMs = clock.monotonic()
   let polledMs = clock.monotonic()
   while (!signal.aborted) {
-    const { snapshot, changes } = await bounded(session.poll(unseen))
+    const { snapshot, changes, crowded = [] } = await bounded(session.poll(unseen))
     unseen = parseSnapshot(snapshot)
     const nowMs = clock.monotonic()
-    const reason = refreshReason({ changes: changes.length, gapMs: nowMs - polledMs })
+    const gapMs = nowMs - polledMs
     polledMs = nowMs
     if (changes.length > 0) changedMs = nowMs
     options.onPoll()
-    if (reason === undefined) options.publish(changes)
-    else {
-      log.warn({ reason }, 'realtime: reading all topics again')
+    if (isGap(gapMs)) {
+      log.warn({ gapMs }, 'realtime: no poll for more than a minute, reading all topics again')
       options.refresh()
+    } else {
+      options.publish(changes)
+      if (crowded.length > 0) options.refresh(new Set(crowded))
     }
     await sleep(clock, nextPollMs({ sinceChangeMs: nowMs - changedMs }), signal)
     const watched = options.untilWatched()

@@ -2,20 +2,19 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type ServerOptions, WebSocketServer } from 'ws'
 import type { Admission, Upgrade } from '#api/domain/endpoint/admission.ts'
-import type { ClientAddress } from '#api/platform/http/clientAddress.ts'
+import { addressBlock, type ClientAddress } from '#api/platform/http/clientAddress.ts'
 import { Problem, problemResponse, toProblem } from '#api/platform/http/problem.ts'
-import { createTurns } from '#api/platform/objects/turns.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
+import { createTurns, type TurnLimits } from '#shared/turns.ts'
 import { readHandshake } from './handshake.ts'
 import { ClientSocket } from './socket.ts'
 
 /** HTTP timeouts do not apply to upgrade requests. These limit the wait in the queue and the handshake itself. */
 const turnMs = 20_000
 const handshakeMs = 5_000
-/** The concurrent handshakes and the length of the queue. All clients reconnect at once when a replica stops. */
-const handshakesAtOnce = 64
-const maxWaiting = 20_000
+/** Addresses take turns, since a handshake is not authenticated yet. All clients reconnect at once when a replica stops. */
+const turns: TurnLimits = { slots: 64, reserve: 16, maxWaiting: 20_000, maxWaitingOfOne: 10_000 }
 const path = '/api/realtime/connect/'
 
 /** Reports whether a request is a WebSocket handshake. Every other request is answered as HTTP. */
@@ -50,7 +49,8 @@ const wsOptions: ServerOptions<typeof ClientSocket> & { maxBufferedChunks: numbe
   autoPong: false,
   maxPayload: 16 * 1024,
   maxFragments: 16,
-  maxBufferedChunks: 1_024,
+  // A message of 16 KiB arrives in 12 segments of Ethernet. Each segment that waits takes up to 1 KiB, however small it is.
+  maxBufferedChunks: 64,
   closeTimeout: 5_000,
 }
 
@@ -61,7 +61,7 @@ export const createUpgrade = ({ fetch, clientAddress, enter, open, clock, log }:
     ...wsOptions,
     handleProtocols: (_, request) => answers.get(request) ?? false,
   })
-  const takeTurn = createTurns({ maxConcurrent: handshakesAtOnce, maxQueued: maxWaiting })
+  const runInTurn = createTurns('handshakes', turns)
 
   const decide = async (request: IncomingMessage, address: string): Promise<Decision> => {
     const handshake = readHandshake(request.headers['sec-websocket-protocol'], headersOf(request))
@@ -114,25 +114,23 @@ export const createUpgrade = ({ fetch, clientAddress, enter, open, clock, log }:
     // An unhandled error event of the socket would end the process.
     socket.on('error', ignore)
     const turn = Promise.withResolvers<void>()
-    const answered = takeTurn(async () => {
+    const handshake = async (): Promise<void> => {
       turn.resolve()
       if (!socket.destroyed) await within(handshakeMs, socket, settle(request, socket, head))
-    })
-    if (answered === undefined) {
-      return await answer(
-        socket,
-        responseTo(
-          new Problem('unavailable', 'Too many clients are connecting. Retry after the time in Retry-After.', again),
-        ),
-      )
     }
-    await within(turnMs, socket, turn.promise)
+    const answered = runInTurn(addressBlock(clientAddress(request)), handshake, tooMany).catch((error: unknown) =>
+      answer(socket, responseTo(toProblem(error))),
+    )
+    await within(turnMs, socket, Promise.race([turn.promise, answered]))
     await answered
   }
 }
 
 type Decision = { admission: Admission; leave: () => void } | { response: Response }
-const again = { headers: { 'retry-after': '1' } }
+const tooMany = (): Problem => {
+  const detail = 'Too many clients are connecting. Retry after the time in Retry-After.'
+  return new Problem('unavailable', detail, { headers: { 'retry-after': '1' } })
+}
 
 /** Returns the problem of an invalid handshake (RFC 6455, section 4.2.1). ws would respond in plain text. */
 const handshakeProblem = ({ headers }: IncomingMessage): Problem | undefined => {

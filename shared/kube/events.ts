@@ -1,4 +1,5 @@
 import { type Clock, sleep } from '#shared/clock.ts'
+import { createFairQueue } from '#shared/fairQueue.ts'
 import type { Client, ObjectInput, Resource } from './client.ts'
 import { isNotFound } from './errors.ts'
 import { microTime } from './lease.ts'
@@ -33,8 +34,9 @@ export const eventResource: Resource = { group: 'events.k8s.io', version: 'v1', 
 
 /** The limits of a recorder. */
 export type EventLimits = {
-  /** Events that can wait to be written. Further ones are dropped. */
+  /** Events that can wait to be written, of all namespaces and of one. Further ones are dropped. */
   readonly queued: number
+  readonly queuedOfOne: number
   /** Series that are remembered. The least recently updated one is forgotten first. */
   readonly series: number
   /** Token bucket for writes: its size, and the milliseconds until a token is refilled while the process is busy or idle. */
@@ -48,6 +50,7 @@ export type EventLimits = {
 
 const defaultLimits: EventLimits = {
   queued: 4_000,
+  queuedOfOne: 2_000,
   series: 4_096,
   burst: 50,
   refillMs: 100,
@@ -96,17 +99,17 @@ export const createEventRecorder = (options: Options): EventRecorder => {
   const { clock, client, log, metrics } = options
   const limits = { ...defaultLimits, ...options.limits }
   const seriesByKey = new Map<string, Series>()
-  const queue: Series[] = []
+  const queue = createFairQueue<Series>('events', ({ namespace }) => namespace)
   let wake = (): void => {}
 
   const push = (series: Series): void => {
     if (series.queued) return
-    if (queue.length >= limits.queued) {
+    if (queue.size >= limits.queued || queue.sizeOf(series.namespace) >= limits.queuedOfOne) {
       metrics?.countDropped()
       return
     }
     series.queued = true
-    queue.push(series)
+    queue.add(series)
     wake()
   }
   const record: EventRecorder['record'] = (regarding, event) => {
@@ -153,7 +156,7 @@ export const createEventRecorder = (options: Options): EventRecorder => {
       const allowance = createAllowance(limits, clock, isBusy)
       signal.addEventListener('abort', () => wake(), { once: true })
       while (!signal.aborted) {
-        const series = queue.shift()
+        const [series] = queue.take(1)
         if (series === undefined) {
           await new Promise<void>((resolve) => {
             wake = resolve

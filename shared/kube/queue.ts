@@ -185,7 +185,7 @@ const isHigher = (a: Priority, b: Priority): boolean => rankOf(a) < rankOf(b)
 
 /** Creates one lane for each priority, with the time of arrival of each key. */
 const createLanes = () => {
-  const lanes = shares.map((each) => ({ ...each, keys: createFairQueue(namespaceOfKey), credit: 0 }))
+  const lanes = shares.map((each) => ({ ...each, keys: createFairQueue('resources', namespaceOfKey), credit: 0 }))
   const waiting = new Map<string, { readonly priority: Priority; readonly sinceMs: number }>()
   return {
     find: (key: string) => waiting.get(key),

@@ -253,6 +253,15 @@ describe('readings of key strings', () => {
   })
 })
 
+test('a reading of more than 32 key strings shows all, and its record names the first and the last key', async () => {
+  const tenant = await aTenant(api.url)
+  for (let at = 0; at < 40; at += 1) await tenant.key([`${tenant.paths.organization}:r`])
+  const keys = await tenant.rest.call<{ documentId: string; keyString: string }[]>('GET', '/api/organizations/apiKeys/')
+  expect(new Set(keys.body.map(({ keyString }) => keyString)).size).toBe(40)
+  const [reading] = await recordsOf(tenant, '?action=readApiKeyStrings')
+  expect(reading?.resources).toEqual([keys.body.at(0)?.documentId, keys.body.at(-1)?.documentId])
+})
+
 describe('GET /api/audit/', () => {
   test('needs the verb * on the organization, and shows no record of another one', async () => {
     const [tenant, other] = [await aTenant(api.url), await aTenant(api.url)]

@@ -120,7 +120,8 @@ describe('the bytes that the requests of an organization hold in memory', () => 
       return { socket, seen }
     }
     const first = begin()
-    await eventually('the first upload holds its bytes', async () => (await heldBytes()) > 0)
+    first.socket.write(Buffer.alloc(9 * 1024 * 1024))
+    await eventually('the first upload holds its bytes', async () => (await heldBytes()) > 9 * 1024 * 1024)
     const second = begin()
     await eventually('the answer to the second', async () => second.seen.text !== '')
     expect(second.seen.text).toMatch(/^HTTP\/1.1 429 /)

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { organizations } from '#api/domain/organizations/table.ts'
 import { deliverWebhooks } from '#api/domain/webhooks/delivery.ts'
 import {
+  type Claim,
   type ClaimedDelivery,
   claimDeliveries,
   countPending,
@@ -77,14 +78,16 @@ const anOwner = async (...backlogs: number[]) => {
   return { organizationId, webhookIds }
 }
 
-const claim = (most: { limit?: number; perWebhook?: number; perOrganization?: number } = {}) =>
+const claim = (turn: Partial<Claim> = {}) =>
   claimDeliveries(database.db, {
     limit: 100,
+    reserve: 0,
+    after: '',
     perWebhook: 100,
     perOrganization: 100,
     leaseMs,
     nowMs: clock.now(),
-    ...most,
+    ...turn,
   })
 const countBy = (claimed: readonly ClaimedDelivery[], of: (each: ClaimedDelivery) => string) =>
   Object.fromEntries([...Map.groupBy(claimed, of)].map(([key, each]) => [key, each.length]))
@@ -114,6 +117,18 @@ test('claims at most the free attempts of each webhook and organization, however
   if (ended === undefined) throw new Error('nothing was claimed')
   await settle(ended, 'Delivered')
   expect(await claim(most)).toHaveLength(1)
+})
+
+test('organizations take turns, and those without an attempt under way have the last ones', async () => {
+  const owners = [await anOwner(9), await anOwner(9), await anOwner(1)].map(({ organizationId }) => organizationId)
+  const [a = '', b = '', c = ''] = owners.sort()
+  const owned = (claimed: readonly ClaimedDelivery[]) => countBy(claimed, ({ webhook }) => webhook.organizationId)
+  const later = { nextAttemptAt: new Date(startMs + 1_000) }
+  await database.db.update(webhookDeliveries).set(later).where(eq(webhookDeliveries.organizationId, c))
+  expect(owned(await claim({ limit: 8, reserve: 3, after: a }))).toEqual({ [b]: 3, [a]: 2 })
+  expect(owned(await claim({ limit: 3, reserve: 3 }))).toEqual({})
+  clock.advance(1_000)
+  expect(owned(await claim({ limit: 3, reserve: 3 }))).toEqual({ [c]: 1 })
 })
 
 test('gives one delivery to one of several replicas that claim at the same time', async () => {

@@ -6,7 +6,7 @@ import { mayGrant, strongestVerb } from '#api/domain/access/permissions.ts'
 import { lockLimits } from '#api/domain/organizations/service.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
-import { readPage } from '#api/platform/database/readPage.ts'
+import { type PageReader, readPage } from '#api/platform/database/readPage.ts'
 import { optional } from '#api/platform/http/fields.ts'
 import { isWithinNetworks } from '#api/platform/http/networks.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
@@ -80,17 +80,23 @@ const recordReplay = async (ctx: Context, { apiKey }: { apiKey: string }): Promi
   await ctx.recordAudit({ action: 'readApiKeyStrings', resources: shown.map(({ id }) => id), fields: [] })
 }
 
-/** Returns a page of the organization's API keys, oldest first. */
-export const listApiKeys = async (ctx: Context, page: Page): Promise<Paged<ApiKeyAnswer>> => {
-  const read = await readPage(ctx, getTableColumns(apiKeys), {
-    from: apiKeys,
-    where: and(eq(apiKeys.organizationId, ctx.organizationId), whereAfterCursor(apiKeys, page)),
-    orderBy: listOrder(apiKeys),
-    limit: page.limit,
+/**
+ * Returns a page of the organization's API keys, oldest first. An organization has one page at a time, since decrypting key strings takes
+ * long.
+ */
+export const listApiKeys = (ctx: Context, page: Page): Promise<Paged<ApiKeyAnswer>> =>
+  ctx.runLargeRead(ctx.organizationId, async () => {
+    // A large page has its turn already.
+    const reader: PageReader = { db: ctx.db, lease: ctx.lease, runLargeRead: (_, read) => read() }
+    const read = await readPage(reader, getTableColumns(apiKeys), {
+      from: apiKeys,
+      where: and(eq(apiKeys.organizationId, ctx.organizationId), whereAfterCursor(apiKeys, page)),
+      orderBy: listOrder(apiKeys),
+      limit: page.limit,
+    })
+    const { items, ...next } = toPaged(read)
+    return { ...next, items: await presentAll(ctx, items) }
   })
-  const { items, ...next } = toPaged(read)
-  return { ...next, items: await presentAll(ctx, items) }
-}
 
 /**
  * Changes an API key. Omitted fields stay unchanged. Deactivating needs only `*` on the organization. Any other change
@@ -236,19 +242,32 @@ const holdsAllOf = (ctx: Context, row: ApiKeyRow): boolean =>
   grantedClaims(row.claims).every((each) => !restrictedClaims.includes(each) || ctx.principal.claims.includes(each)) &&
   findWiderBound(ctx, row) === undefined
 
+/** The keys whose strings are decrypted at once, which takes a millisecond. */
+const keysPerSlice = 16
+/** The keys that an audit record names. Of more, it names the first and the last. */
+const maxNamedKeys = 32
+
 /**
- * Converts rows to responses. Key strings are shown to callers that manage keys and could have created the same key,
- * since reading a stronger key would give its permissions to the caller. Each reading leaves an audit record.
+ * Converts rows to responses. Other requests have turns in between. Key strings are shown to callers that manage keys and could
+ * have created the same key, since reading a stronger key would give its permissions to the caller. Each reading leaves an audit
+ * record.
  */
 const presentAll = async (ctx: Context, rows: readonly ApiKeyRow[]): Promise<ApiKeyAnswer[]> => {
   const manages = strongestVerb(ctx.principal.permissions, pathOf(ctx.organizationId)) === '*'
-  const shown = new Set(rows.filter((row) => manages && holdsAllOf(ctx, row)))
-  if (shown.size > 0) {
-    await ctx.recordAudit({ action: 'readApiKeyStrings', resources: [...shown].map(({ id }) => id), fields: [] })
+  const shown: string[] = []
+  const presentRow = (row: ApiKeyRow): ApiKeyAnswer => {
+    if (!manages || !holdsAllOf(ctx, row)) return present(row, maskedApiKey)
+    shown.push(row.id)
+    return present(row, ctx.sealer.open(row.sealed, apiKeyContext(row)))
   }
-  return rows.map((row) =>
-    present(row, shown.has(row) ? ctx.sealer.open(row.sealed, apiKeyContext(row)) : maskedApiKey),
-  )
+  const answers: ApiKeyAnswer[] = []
+  for (let at = 0; at < rows.length; at += keysPerSlice) {
+    if (at > 0) await new Promise((resolve) => setImmediate(resolve))
+    answers.push(...rows.slice(at, at + keysPerSlice).map(presentRow))
+  }
+  const resources = shown.length <= maxNamedKeys ? shown : [...shown.slice(0, 1), ...shown.slice(-1)]
+  if (shown.length > 0) await ctx.recordAudit({ action: 'readApiKeyStrings', resources, fields: [] })
+  return answers
 }
 
 const present = (row: ApiKeyRow, keyString: string): ApiKeyAnswer => ({

@@ -35,7 +35,7 @@ export const setPicture = async <T>(
 ): Promise<T> => {
   if (!(upload instanceof Uint8Array))
     throw new Error('The upload is not a Uint8Array. Set upload: true on the endpoint.')
-  const { bytes, sha256 } = await transformUpload(upload)
+  const { bytes, sha256 } = await transformUpload(ctx.organizationId, upload)
   const name = objectNameOf(ownerId, sha256)
   await ctx.objects.put(name, bytes, 'image/webp')
   const url = new URL(filePathOf(name), ctx.publicUrl).href
@@ -56,9 +56,9 @@ export const removeUpload = async (ctx: Context, ownerId: string, previousUrl: s
   })
 }
 
-const transformUpload = async (upload: Uint8Array) => {
+const transformUpload = async (organizationId: string, upload: Uint8Array) => {
   try {
-    return await transformPicture(upload)
+    return await transformPicture(organizationId, upload)
   } catch (error) {
     if (!(error instanceof PictureError)) throw error
     if (error.code === 'busy') {

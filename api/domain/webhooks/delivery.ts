@@ -29,9 +29,15 @@ export const deliverWebhooks = (deps: DeliveryDeps, options: DeliveryOptions, si
   const { db, clock, log } = deps
   const { perReplica, ...perOwner } = options.concurrency
   const leaseMs = options.timeoutMs + settleMs
+  const reserve = Math.floor(perReplica / 4)
+  let after = ''
   return runQueue<ClaimedDelivery>(
     {
-      claim: (limit) => claimDeliveries(db, { limit, leaseMs, nowMs: clock.now(), ...perOwner }),
+      claim: async (limit) => {
+        const claimed = await claimDeliveries(db, { limit, reserve, after, leaseMs, nowMs: clock.now(), ...perOwner })
+        after = claimed.at(-1)?.webhook.organizationId ?? after
+        return claimed
+      },
       work: (claimed) => attempt(deps, options, claimed),
     },
     { concurrency: perReplica, leaseMs, pollMs, clock, log, signal },

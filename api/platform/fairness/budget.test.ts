@@ -3,35 +3,47 @@ import { expect, test } from 'vitest'
 import { createBudget } from './budget.ts'
 
 test('refuses what exceeds the share of a group or the total, and says which', () => {
-  const { open, heldBytes } = createBudget({ total: 100, perGroup: 60, free: 10 })
-  expect(open('a').hold(50)).toBeUndefined()
-  expect(open('a').hold(40)).toBe('group')
-  expect(open('b').hold(60)).toBeUndefined()
-  expect(open('c').hold(21)).toBe('total')
-  expect(open(undefined).hold(21)).toBe('total')
-  expect(open(undefined).hold(20)).toBeUndefined()
+  const { open, heldBytes } = createBudget({ total: 100, perGroup: 15, free: 10 })
+  expect(open('a').hold(20)).toBeUndefined()
+  expect(open('a').hold(16)).toBe('group')
+  expect(open('b').hold(26)).toBe('group')
+  expect(open(undefined).hold(80)).toBeUndefined()
+  expect(open('b').hold(15)).toBe('total')
+  expect(open(undefined).hold(31)).toBe('total')
+  expect(open(undefined).hold(30)).toBeUndefined()
   expect(heldBytes()).toBe(100)
 })
 
+test('keeps room for a group that holds nothing, however many others hold all that they can', () => {
+  const { open } = createBudget({ total: 1_000, perGroup: 1_000, free: 0 })
+  const rooms = Array.from({ length: 9 }, (_, at) => {
+    const lease = open(`group ${at}`)
+    const room = lease.available()
+    expect([lease.hold(room + 1), lease.hold(room), open(`group ${at}`).hold(1)]).toEqual(['total', undefined, 'group'])
+    return room
+  })
+  expect(rooms).toEqual([200, 160, 128, 102, 82, 65, 52, 42, 33])
+})
+
 test('always lets a lease hold its free bytes', () => {
-  const { open } = createBudget({ total: 1, perGroup: 1, free: 10 })
+  const { open } = createBudget({ total: 5, perGroup: 1, free: 10 })
   expect(open('a').hold(11)).toBeUndefined()
   expect(open('a').hold(10)).toBeUndefined()
   expect(open('a').hold(11)).toBe('group')
 })
 
 test('tells how many bytes a lease could hold', () => {
-  const { open } = createBudget({ total: 100, perGroup: 60, free: 10 })
+  const { open } = createBudget({ total: 1_000, perGroup: 60, free: 10 })
   const [first, second, other] = [open('a'), open('a'), open('b')]
   expect(first.hold(30)).toBeUndefined()
-  expect([first, second, other, open(undefined)].map(({ available }) => available())).toEqual([70, 50, 70, 90])
+  expect([first, second, other, open(undefined)].map(({ available }) => available())).toEqual([70, 50, 70, 990])
   expect(first.hold(70)).toBeUndefined()
   expect(second.available()).toBe(10)
   expect(second.hold(11)).toBe('group')
 })
 
 test('gives back what exceeds the bytes that a lease keeps', () => {
-  const { open, heldBytes } = createBudget({ total: 100, perGroup: 100, free: 10 })
+  const { open, heldBytes } = createBudget({ total: 500, perGroup: 100, free: 10 })
   const lease = open('a')
   lease.hold(60)
   lease.keep(70)
@@ -45,7 +57,7 @@ test('gives back what exceeds the bytes that a lease keeps', () => {
 })
 
 test('gives back what a lease held, once', () => {
-  const { open, heldBytes } = createBudget({ total: 100, perGroup: 100, free: 0 })
+  const { open, heldBytes } = createBudget({ total: 500, perGroup: 100, free: 0 })
   const [first, second] = [open('a'), open('a')]
   first.hold(30)
   second.hold(40)

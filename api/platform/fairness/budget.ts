@@ -34,7 +34,13 @@ export type Budget = {
   readonly heldBytes: () => number
 }
 
-/** Returns a budget. Its groups cannot use each other's shares, as long as the total lasts. */
+/** The bytes that stay free for the others, for each byte that a group holds. */
+const reserveFactor = 4
+
+/**
+ * Returns a budget. A group holds at most its share, and at most a quarter of the bytes that stay free, so that a group which holds
+ * nothing finds room however many others hold theirs.
+ */
 export const createBudget = ({ total, perGroup, free }: BudgetLimits): Budget => {
   const groups = new Map<string, number>()
   let used = 0
@@ -44,6 +50,13 @@ export const createBudget = ({ total, perGroup, free }: BudgetLimits): Budget =>
     const ofGroup = (groups.get(group) ?? 0) + bytes
     if (ofGroup === 0) groups.delete(group)
     else groups.set(group, ofGroup)
+  }
+  /** Returns the bytes that leases of a group can hold beside those that they hold. */
+  const roomOf = (group: string | undefined): number => {
+    if (group === undefined) return total - used
+    const held = groups.get(group) ?? 0
+    const shared = Math.floor((total - used - reserveFactor * held) / (reserveFactor + 1))
+    return Math.max(0, Math.min(perGroup - held, shared))
   }
   return {
     open: (group) => {
@@ -57,16 +70,13 @@ export const createBudget = ({ total, perGroup, free }: BudgetLimits): Budget =>
         hold: (bytes) => {
           const more = bytes - free - held
           if (more <= 0) return undefined
-          if (group !== undefined && (groups.get(group) ?? 0) + more > perGroup) return 'group'
-          if (used + more > total) return 'total'
+          if (more > roomOf(group))
+            return group !== undefined && (groups.has(group) || more > perGroup) ? 'group' : 'total'
           add(group, more)
           held += more
           return undefined
         },
-        available: () => {
-          const ofGroup = group === undefined ? Number.POSITIVE_INFINITY : perGroup - (groups.get(group) ?? 0)
-          return free + held + Math.min(ofGroup, total - used)
-        },
+        available: () => free + held + roomOf(group),
         keep: (bytes) => giveBack(Math.max(0, held - Math.max(0, bytes - free))),
         end: () => giveBack(held),
       }

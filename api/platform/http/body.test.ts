@@ -125,6 +125,17 @@ describe('a body that does not fit in the budget', () => {
     await expect(readBytes(aRequest('1234567890'), 10, process)).rejects.toMatchObject({ code: 'unavailable' })
   })
 
+  test('holds at most twice what has arrived, whatever its Content-Length', async () => {
+    const { open, heldBytes } = createBudget({ total: 100 * mebibyte, perGroup: 16 * mebibyte, free: 0 })
+    const arrived = Array.from({ length: 3 }, () => new Uint8Array(1_000))
+    const body = new ReadableStream({ pull: (controller) => controller.enqueue(arrived.pop()) }, { highWaterMark: 0 })
+    const headers = { 'content-length': String(10 * mebibyte) }
+    const request = new Request('http://x/', { method: 'POST', body, headers, duplex: 'half' } as RequestInit)
+    const reading = readBytes(request, 10 * mebibyte, { lease: open('a'), clock: createFakeClock() })
+    await expect(reading).rejects.toThrow()
+    expect(heldBytes()).toBe(4_000)
+  })
+
   test('is refused before it is read if it has a Content-Length', async () => {
     let isRead = false
     const pull = (): void => {

@@ -47,7 +47,7 @@ const createRateCheck = (clock: Clock) => {
   }
 }
 
-/** The lease of the request, which holds the bytes of the body, and the clock that measures its rate. */
+/** The lease of the request, which holds the bytes that have arrived, at most twice their number, and the clock that measures its rate. */
 export type BodyReader = { readonly lease: Lease; readonly clock: Clock }
 
 /**
@@ -59,8 +59,8 @@ export const readBytes = async (request: Request, maxBytes: number, { lease, clo
     new Problem('body_too_large', `The body is too large. The limit is ${maxBytes} bytes.`)
   const declared = Number(request.headers.get('content-length') ?? 0)
   if (declared > maxBytes) throw tooLarge()
-  holdOrRefuse(lease, declared)
-  let body = Buffer.allocUnsafe(declared)
+  if (declared > lease.available()) holdOrRefuse(lease, declared)
+  let body = Buffer.alloc(0)
   let bytes = 0
   // Leaving a `for await` loop over the body would cancel it and close the connection before the response is sent.
   const reader = request.body?.getReader()
@@ -71,8 +71,12 @@ export const readBytes = async (request: Request, maxBytes: number, { lease, clo
     for (let next = await read(); !next.done; next = await read()) {
       const end = bytes + next.value.byteLength
       if (end > maxBytes) throw tooLarge()
-      holdOrRefuse(lease, end)
-      if (end > body.length) body = Buffer.concat([body], Math.min(maxBytes, Math.max(end, 2 * body.length)))
+      if (end > body.length) {
+        // What has arrived is held, and not what was announced.
+        const room = Math.max(end, Math.min(declared || maxBytes, 2 * body.length))
+        holdOrRefuse(lease, room)
+        body = Buffer.concat([body], room)
+      }
       body.set(next.value, bytes)
       bytes = end
       rate.add(next.value.byteLength)

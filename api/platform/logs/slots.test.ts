@@ -21,6 +21,16 @@ test('limits the logs of a credential, an organization and the replica', () => {
   expect(() => slots.take(reader('e', 'three'))).toThrow('4 logs at a time for the service')
 })
 
+test('the last quarter of the slots is for organizations that read no log', () => {
+  const slots = createLogSlots({ perKey: 9, perOrganization: 9, perReplica: 8 })
+  for (let at = 0; at < 6; at += 1) slots.take(reader('a', 'one'))
+  expect(() => slots.take(reader('b', 'one'))).toThrow('8 logs at a time for the service')
+  slots.take(reader('c', 'two'))
+  expect(() => slots.take(reader('d', 'two'))).toThrow('8 logs at a time for the service')
+  slots.take(reader('e', 'three'))
+  expect(() => slots.take(reader('f', 'four'))).toThrow('8 logs at a time for the service')
+})
+
 test('users of the same name in two organizations have slots of their own', () => {
   const slots = createLogSlots(limits)
   const user = (organizationId: string): LogReader => {

@@ -17,7 +17,8 @@ export type LogReader = {
 /** The logs that are read at the moment. */
 export type LogSlots = {
   /**
-   * Takes a slot until the returned function is called. Throws a 429 at a limit. The log is ended when the process stops, or
+   * Takes a slot until the returned function is called. Throws a 429 at a limit. The last quarter of the slots is for organizations
+   * that read no log. The log is ended when the process stops, or
    * when it may no longer be read.
    */
   take(reader: LogReader): () => void
@@ -46,7 +47,12 @@ export const createLogSlots = (limits: LogLimits): LogSlots => {
       if (count(byOrganization) >= limits.perOrganization) {
         throw tooMany(`${limits.perOrganization} logs at a time for the organization`)
       }
-      if (readers.size >= limits.perReplica) throw tooMany(`${limits.perReplica} logs at a time for the service`)
+      const reserve = count(byOrganization) === 0 ? 0 : Math.floor(limits.perReplica / 4)
+      if (readers.size >= limits.perReplica - reserve) {
+        throw tooMany(
+          `${limits.perReplica} logs at a time for the service, the last of which are for other organizations`,
+        )
+      }
       add([byKey, byOrganization], 1)
       readers.add(reader)
       return () => {

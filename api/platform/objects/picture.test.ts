@@ -4,6 +4,7 @@ import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
 import { PictureError, transformPicture } from './picture.ts'
 
+const owner = 'org-a'
 const red = { r: 255, g: 0, b: 0 }
 const blue = { r: 0, g: 0, b: 255 }
 
@@ -50,7 +51,7 @@ const withChunk = (png: Buffer, chunk: Buffer): Buffer => {
 }
 
 const refusalOf = async (bytes: Uint8Array): Promise<Pick<PictureError, 'code' | 'message'>> => {
-  const error = await transformPicture(bytes).catch((thrown: unknown) => thrown)
+  const error = await transformPicture(owner, bytes).catch((thrown: unknown) => thrown)
   if (!(error instanceof PictureError)) throw new Error('the picture was not refused', { cause: error })
   return { code: error.code, message: error.message }
 }
@@ -64,34 +65,34 @@ const unsupported = {
 
 describe('a picture', () => {
   test.each(['png', 'jpeg', 'webp'] as const)('in %s is converted to WebP', async (format) => {
-    const { bytes } = await transformPicture(await aPicture(60, 40).toFormat(format).toBuffer())
+    const { bytes } = await transformPicture(owner, await aPicture(60, 40).toFormat(format).toBuffer())
     expect(await sharp(bytes).metadata()).toMatchObject({ format: 'webp', width: 60, height: 40 })
   })
 
   test('is scaled to fit 1024 by 1024 and keeps its aspect ratio', async () => {
-    const { bytes } = await transformPicture(await aPicture(3000, 1000).png().toBuffer())
+    const { bytes } = await transformPicture(owner, await aPicture(3000, 1000).png().toBuffer())
     expect(await sharp(bytes).metadata()).toMatchObject({ width: 1024, height: 341 })
   })
 
   test('that is small is not enlarged', async () => {
-    const { bytes } = await transformPicture(await aPicture(5, 3).png().toBuffer())
+    const { bytes } = await transformPicture(owner, await aPicture(5, 3).png().toBuffer())
     expect(await sharp(bytes).metadata()).toMatchObject({ width: 5, height: 3 })
   })
 
   test('of exactly 16 megapixels is accepted', async () => {
-    const { bytes } = await transformPicture(await aPicture(4000, 4000).png().toBuffer())
+    const { bytes } = await transformPicture(owner, await aPicture(4000, 4000).png().toBuffer())
     expect(await sharp(bytes).metadata()).toMatchObject({ width: 1024, height: 1024 })
   })
 
   test('keeps its transparency', async () => {
     const clear = sharp({ create: { width: 8, height: 8, channels: 4, background: { ...red, alpha: 0 } } })
-    const { bytes } = await transformPicture(await clear.png().toBuffer())
+    const { bytes } = await transformPicture(owner, await clear.png().toBuffer())
     expect((await sharp(bytes).metadata()).hasAlpha).toBe(true)
   })
 
   test('always gives the same bytes, with their SHA-256', async () => {
     const picture = await aNoisyPicture().jpeg().toBuffer()
-    const [first, second] = await Promise.all([transformPicture(picture), transformPicture(picture)])
+    const [first, second] = await Promise.all([transformPicture(owner, picture), transformPicture(owner, picture)])
     expect(Buffer.compare(first.bytes, second.bytes)).toBe(0)
     expect(first.sha256).toBe(second.sha256)
     expect(first.sha256).toBe(createHash('sha256').update(first.bytes).digest('hex'))
@@ -113,7 +114,7 @@ describe('a picture', () => {
     const given = await sharp(lying).metadata()
     expect([given.orientation, given.exif, given.xmp, given.icc].every((part) => part !== undefined)).toBe(true)
 
-    const { bytes } = await transformPicture(lying)
+    const { bytes } = await transformPicture(owner, lying)
     const made = await sharp(bytes).metadata()
     expect(made).toMatchObject({ width: 40, height: 60 })
     expect([made.orientation, made.exif, made.xmp, made.iptc, made.icc]).toEqual(Array(5).fill(undefined))
@@ -127,15 +128,15 @@ describe('a picture', () => {
   test.each(['png', 'jpeg', 'webp'] as const)('in %s loses a file that is appended to it', async (format) => {
     const picture = await aPicture(60, 40).toFormat(format).toBuffer()
     const both = Buffer.concat([picture, Buffer.from('PK\x03\x04<html><script>marker-of-the-polyglot</script></html>')])
-    const { bytes } = await transformPicture(both)
+    const { bytes } = await transformPicture(owner, both)
     expect(Buffer.from(bytes).includes('marker-of-the-polyglot')).toBe(false)
     expect(Buffer.from(bytes).includes('<html>')).toBe(false)
-    expect(bytes).toEqual((await transformPicture(picture)).bytes)
+    expect(bytes).toEqual((await transformPicture(owner, picture)).bytes)
   })
 
   test('loses the text chunks inside it', async () => {
     const text = aPngChunk('tEXt', Buffer.from('Comment\0<script>marker-of-the-text</script>'))
-    const { bytes } = await transformPicture(withChunk(await aPicture(60, 40).png().toBuffer(), text))
+    const { bytes } = await transformPicture(owner, withChunk(await aPicture(60, 40).png().toBuffer(), text))
     expect(Buffer.from(bytes).includes('marker-of-the-text')).toBe(false)
   })
 })
@@ -211,13 +212,14 @@ describe('a picture is refused', () => {
   })
 })
 
-test('decodes two pictures at a time, queues 16 and rejects one more as busy', async () => {
+test('lets 8 pictures of an owner wait, refuses its next as busy, and still takes those of others', async () => {
   const picture = await aPicture(500, 500).png().toBuffer()
-  const given = Array.from({ length: 19 }, () => transformPicture(picture))
+  const given = Array.from({ length: 10 }, () => transformPicture(owner, picture))
+  const other = transformPicture('org-b', picture)
   const ends = await Promise.allSettled(given)
-  expect(ends.slice(0, 18).every((end) => end.status === 'fulfilled')).toBe(true)
-  expect(ends[18]).toMatchObject({ status: 'rejected', reason: { code: 'busy' } })
-  expect((await transformPicture(picture)).bytes.byteLength).toBeGreaterThan(0)
+  expect(ends.slice(0, 9).every((end) => end.status === 'fulfilled')).toBe(true)
+  expect(ends[9]).toMatchObject({ status: 'rejected', reason: { code: 'busy' } })
+  expect((await other).bytes.byteLength).toBeGreaterThan(0)
 })
 
 test('disables the decoders of other formats in the library itself', async () => {

@@ -1,15 +1,18 @@
 import { createHash } from 'node:crypto'
 import sharp, { type SharpOptions } from 'sharp'
+import { type Crowd, createTurns, type TurnLimits } from '#shared/turns.ts'
 import { isAnimated, pictureFormatOf } from './pictureFormat.ts'
-import { createTurns } from './turns.ts'
 
 const maxPixels = 16_000_000
 const maxSide = 1_024
 const quality = 82
 const timeoutSeconds = 20
-/** Two worst-case pictures (16 megapixels, 16 bits, interlaced) take 350 MB for four seconds; typical ones take 40 MB. */
-const maxConcurrent = 2
-const maxQueued = 16
+/**
+ * Pictures up to 1 megapixel, which take at most 0.3 s, do not wait for larger ones. The worst picture (16 megapixels, 16 bits,
+ * interlaced) takes 175 MB for four seconds. Both decode in threads of libuv, and leave two of the four for other work.
+ */
+const maxSmallPixels = maxSide * maxSide
+const limits: TurnLimits = { slots: 1, reserve: 0, maxWaiting: 64, maxWaitingOfOne: 8 }
 
 // Nothing of one tenant's picture stays in memory for the next, and each picture uses at most one core.
 sharp.cache(false)
@@ -20,7 +23,8 @@ sharp.unblock({
   operation: ['VipsForeignLoadJpegBuffer', 'VipsForeignLoadPngBuffer', 'VipsForeignLoadWebpBuffer'],
 })
 
-const enqueue = createTurns({ maxConcurrent, maxQueued })
+const runSmall = createTurns('pictures', limits)
+const runLarge = createTurns('large pictures', limits)
 
 const input: SharpOptions = {
   autoOrient: true,
@@ -48,15 +52,13 @@ export type Picture = { readonly bytes: Uint8Array; readonly sha256: string }
 
 /**
  * Converts a still PNG, JPEG or WebP of at most 16 megapixels to a WebP: rotated upright, scaled down to fit 1024 by 1024,
- * in sRGB and without metadata. The content determines the format. Equal input gives equal output. Two conversions run at
- * a time and 16 are queued. Throws a `PictureError` for a refused picture.
+ * in sRGB and without metadata. The content determines the format. Equal input gives equal output. One small and one large
+ * conversion run at a time. Owners, such as organizations, take turns. Throws a `PictureError` for a refused picture.
  */
-export const transformPicture = async (bytes: Uint8Array): Promise<Picture> => {
+export const transformPicture = async (owner: string, bytes: Uint8Array): Promise<Picture> => {
   checkKind(bytes)
-  const made = enqueue(() => encode(bytes))
-  if (made === undefined)
-    throw new PictureError('busy', 'Too many pictures are being processed. Retry in a few seconds.')
-  const webp = await made
+  const small = await runSmall(owner, async () => ((await isLarge(bytes)) ? undefined : encode(bytes)), tooMany)
+  const webp = small ?? (await runLarge(owner, () => encode(bytes), tooMany))
   return { bytes: webp, sha256: createHash('sha256').update(webp).digest('hex') }
 }
 
@@ -67,6 +69,21 @@ const checkKind = (bytes: Uint8Array): void => {
   }
   if (isAnimated(bytes, format)) {
     throw new PictureError('invalid_picture', 'The picture is animated. Send a still picture.')
+  }
+}
+
+const tooMany = (crowd: Crowd): PictureError => {
+  const whose = crowd === 'owner' ? ' of this organization' : ''
+  return new PictureError('busy', `Too many pictures${whose} are being processed. Retry in a few seconds.`)
+}
+
+/** Reads the header of a picture. */
+const isLarge = async (bytes: Uint8Array): Promise<boolean> => {
+  try {
+    const { width, height } = await sharp(bytes, input).metadata()
+    return width * height > maxSmallPixels
+  } catch (error) {
+    throw refusalOf(error)
   }
 }
 

@@ -1,6 +1,9 @@
 import type { Clock, Timer } from '#shared/clock.ts'
 import { healthPort } from '#shared/domain/ports.ts'
+import type { SharedQueue } from '#shared/fairQueue.ts'
+import { namespaceOfKey } from '#shared/kube/pace.ts'
 import type { WorldQueue } from '#shared/resources/world.ts'
+import { createTurns } from '#shared/turns.ts'
 import type { AskServer } from './askServer.ts'
 
 /** A server whose queue is polled. */
@@ -82,11 +85,11 @@ export const createQueuePoll = (options: {
   const { clock, random } = options
   const timing = { ...defaultTiming, ...options.timing }
   const servers = new Map<string, Polled>()
-  const requests = createLimiter(timing.parallel)
-  const retries = createLimiter(timing.parallelRetries)
+  const requests = createPollTurns('readiness polls', timing.parallel)
+  const retries = createPollTurns('readiness retries', timing.parallelRetries)
   const schedule = createSchedule<Polled>(clock, (server) => {
     const run = server.failures === 0 ? requests : retries
-    run(() => poll(server))
+    void run(namespaceOfKey(server.key), () => poll(server))
   })
   let responding = 0
 
@@ -191,21 +194,9 @@ const createSchedule = <T extends { slot: number }>(clock: Clock, run: (item: T)
   }
 }
 
-/** Runs at most `max` tasks at a time, first come, first served. Tasks must not reject. */
-const createLimiter = (max: number): ((task: () => Promise<void>) => void) => {
-  const waiting: (() => Promise<void>)[] = []
-  let running = 0
-  const runNext = (): void => {
-    const task = running < max ? waiting.shift() : undefined
-    if (task === undefined) return
-    running += 1
-    void task().then(() => {
-      running -= 1
-      runNext()
-    })
-  }
-  return (task) => {
-    waiting.push(task)
-    runNext()
-  }
+/** Runs polls in the turns of their namespaces. Each server waits at most once, so their number is the limit. */
+const createPollTurns = (name: SharedQueue, slots: number) => {
+  const unlimited = { maxWaiting: Number.POSITIVE_INFINITY, maxWaitingOfOne: Number.POSITIVE_INFINITY }
+  const runInTurn = createTurns(name, { slots, reserve: Math.ceil(slots / 4), ...unlimited })
+  return (namespace: string, poll: () => Promise<void>) => runInTurn(namespace, poll, () => new Error('too many polls'))
 }

@@ -40,7 +40,7 @@ const aTenantWithWorlds = async (count: number) => {
 }
 const metric = (name: string): Promise<number> => readMetric(api.metricsUrl, name)
 
-/** Begins an upload that holds that many bytes until it is ended. It sends just enough not to be closed. */
+/** Begins an upload that holds that many bytes until it is ended. It sends most of them, and then just enough not to be closed. */
 const holdBytes = async ({ scope, key, paths }: Tenant, bytes: number) => {
   const heldBefore = await metric('orrery_in_flight_bytes')
   const { socket } = dial({ port: Number(new URL(api.url).port), host: '127.0.0.1' })
@@ -53,8 +53,12 @@ const holdBytes = async ({ scope, key, paths }: Tenant, bytes: number) => {
     `content-length: ${bytes}`,
   ]
   socket.write(`${lines.join('\r\n')}\r\n\r\n`)
-  const dripping = setInterval(() => socket.write(Buffer.alloc(4_096)), 500)
-  await eventually('the upload holds its bytes', async () => (await metric('orrery_in_flight_bytes')) > heldBefore)
+  socket.write(Buffer.alloc(bytes - 60_000))
+  const dripping = setInterval(() => socket.write(Buffer.alloc(512)), 250)
+  await eventually(
+    'the upload holds its bytes',
+    async () => (await metric('orrery_in_flight_bytes')) >= heldBefore + bytes - freeBytes,
+  )
   return (): void => {
     clearInterval(dripping)
     socket.destroy()

@@ -2,6 +2,7 @@ import { and, eq, lt, type SQL, sql } from 'drizzle-orm'
 import type { Deps } from '#api/domain/access/context.ts'
 import { type DocumentRow, documents } from '#api/domain/documents/table.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
+import { createFairQueue } from '#shared/fairQueue.ts'
 
 /** The number of documents per transaction. A thousand take about ten milliseconds. */
 const batchSize = 1_000
@@ -49,17 +50,22 @@ export const deleteDocumentsOfScope = async (tx: Transaction, scope: DeletedScop
 }
 
 /**
- * Deletes the remaining documents of deleted projects and worlds, and removes their rows after an hour and those of other
- * deleted documents after a day. Several replicas may run it concurrently.
+ * Deletes the remaining documents of deleted projects and worlds, organizations in turn, and removes their rows after an hour and
+ * those of other deleted documents after a day. Several replicas may run it concurrently.
  */
 export const eraseDeletedDocuments = async (
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   signal: AbortSignal,
 ): Promise<void> => {
-  for (const scope of await deletedScopes(db)) {
+  const queue = createFairQueue<DeletedScope>('deleted documents', ({ organizationId }) => organizationId)
+  for (const scope of await deletedScopes(db)) queue.add(scope)
+  for (let turns = queue.size + maxBatches; turns > 0 && !signal.aborted; turns -= 1) {
+    const [scope] = queue.take(1)
+    if (scope === undefined) break
     const now = new Date(clock.now())
-    await repeat(signal, () => db.transaction((tx) => eraseBatch(tx, scope, now)))
-    await repeat(signal, () => removeBatch(db, whereScope(scope), new Date(now.getTime() - retentionMs)))
+    const erased = await db.transaction((tx) => eraseBatch(tx, scope, now))
+    const removed = await removeBatch(db, whereScope(scope), new Date(now.getTime() - retentionMs))
+    if (Math.max(erased, removed) >= batchSize) queue.add(scope)
   }
   const before = new Date(clock.now() - longRetentionMs)
   await repeat(signal, () => removeBatch(db, undefined, before))

@@ -17,29 +17,37 @@ export type ClaimedDelivery = { readonly delivery: DeliveryRow; readonly webhook
 /** The maximum numbers of attempts at the same time, over all replicas. */
 export type Concurrency = { readonly perWebhook: number; readonly perOrganization: number }
 
+/** A claim of deliveries. */
+export type Claim = Concurrency & {
+  readonly limit: number
+  /** The last of these attempts, which are for organizations without an attempt under way. */
+  readonly reserve: number
+  /** The organization after which the turns begin, or '' to begin with the first. */
+  readonly after: string
+  readonly leaseMs: number
+  readonly nowMs: number
+}
+
 /** The key of the advisory lock of a claim. It must differ from all other advisory locks of the product. */
 const claimLock = 7_211_406
 /** The number of webhooks with pending deliveries that one claim looks at. */
 const maxWebhooks = 20_000
 
 /**
- * Claims due deliveries of active webhooks, the oldest first, and counts the attempt. A claim ends with its lease, so another
- * replica repeats an attempt that was interrupted. One replica claims at a time, which keeps the concurrency exact; while
+ * Claims due deliveries of active webhooks, and counts the attempt. Organizations with the fewest attempts under way come first, and
+ * take turns; of one, the oldest comes first. A claim ends with its lease, so another replica repeats an attempt that was interrupted. One replica claims at a time, which keeps the concurrency exact; while
  * another one claims, the result is empty.
  */
-export const claimDeliveries = async (
-  db: Database,
-  { limit, leaseMs, nowMs, ...most }: Concurrency & { limit: number; leaseMs: number; nowMs: number },
-): Promise<ClaimedDelivery[]> => {
+export const claimDeliveries = async (db: Database, { leaseMs, nowMs, ...turn }: Claim): Promise<ClaimedDelivery[]> => {
   // While no delivery is pending, a poll needs one query and no transaction.
   const pending = await db.execute(
     sql`select from webhook_deliveries where status = 'Pending' order by webhook_id limit 1`,
   )
   if (pending.rows.length === 0) return []
   return db.transaction(async (tx) => {
-    const turn = await tx.execute<{ mine: boolean }>(sql`select pg_try_advisory_xact_lock(${claimLock}) as mine`)
-    if (!turn.rows[0]?.mine) return []
-    const ids = await findDue(tx, { limit, now: new Date(nowMs), ...most })
+    const lock = await tx.execute<{ mine: boolean }>(sql`select pg_try_advisory_xact_lock(${claimLock}) as mine`)
+    if (!lock.rows[0]?.mine) return []
+    const ids = await findDue(tx, { now: new Date(nowMs), ...turn })
     if (ids.length === 0) return []
     const claimedUntil = new Date(nowMs + leaseMs)
     const claimed = await tx
@@ -52,10 +60,14 @@ export const claimDeliveries = async (
       .from(webhooks)
       .where(inArray(webhooks.id, [...new Set(claimed.map(({ webhookId }) => webhookId))]))
     const byId = new Map(owners.map((webhook) => [webhook.id, webhook]))
-    return claimed.flatMap((delivery) => {
-      const webhook = byId.get(delivery.webhookId)
-      return webhook === undefined ? [] : [{ delivery, webhook }]
-    })
+    // In the order of the turns.
+    const place = new Map(ids.map((id, at) => [id, at]))
+    return claimed
+      .sort((a, b) => (place.get(a.id) ?? 0) - (place.get(b.id) ?? 0))
+      .flatMap((delivery) => {
+        const webhook = byId.get(delivery.webhookId)
+        return webhook === undefined ? [] : [{ delivery, webhook }]
+      })
   })
 }
 
@@ -65,7 +77,7 @@ export const claimDeliveries = async (
  */
 const findDue = async (
   tx: Transaction,
-  { limit, now, perWebhook, perOrganization }: Concurrency & { limit: number; now: Date },
+  { limit, reserve, after, now, perWebhook, perOrganization }: Omit<Claim, 'leaseMs' | 'nowMs'> & { now: Date },
 ): Promise<string[]> => {
   const at = sql`${now.toISOString()}::timestamptz`
   const { rows } = await tx.execute<{ id: string }>(sql`
@@ -80,7 +92,8 @@ const findDue = async (
       where claimed_until is not null and claimed_until > ${at} group by organization_id, webhook_id
     ), due as (
       select d.id, d.next_attempt_at, h.organization_id,
-        row_number() over (partition by h.organization_id order by d.next_attempt_at, d.id) as place
+        row_number() over (partition by h.organization_id order by d.next_attempt_at, d.id) + coalesce(
+          (select sum(attempts) from busy where busy.organization_id = h.organization_id), 0) as place
       from (select webhook_id from waiting limit ${maxWebhooks}) w
       join webhooks h on h.id = w.webhook_id and h.is_active
       join organizations o on o.id = h.organization_id and o.deleting_at is null
@@ -90,10 +103,11 @@ const findDue = async (
         where webhook_id = h.id and status = 'Pending' and next_attempt_at <= ${at}
         order by next_attempt_at limit greatest(0, ${perWebhook} - coalesce(b.attempts, 0)) for update skip locked
       ) d
+    ), turns as (
+      select id, place, row_number() over (order by place, organization_id <= ${after}, organization_id) as turn
+      from due where place <= ${perOrganization}
     )
-    select id from due where place <= ${perOrganization} - coalesce(
-      (select sum(attempts) from busy where busy.organization_id = due.organization_id), 0)
-    order by next_attempt_at limit ${limit}`)
+    select id from turns where turn <= ${limit} and (place = 1 or turn <= ${limit - reserve}) order by turn`)
   return rows.map(({ id }) => id)
 }
 
