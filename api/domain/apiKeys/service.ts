@@ -80,13 +80,16 @@ const recordReplay = async (ctx: Context, { apiKey }: { apiKey: string }): Promi
   await ctx.recordAudit({ action: 'readApiKeyStrings', resources: shown.map(({ id }) => id), fields: [] })
 }
 
-/** Returns a page of the organization's API keys, oldest first. */
+/** The maximum number of keys of a page with key strings. Each string is decrypted, and an audit record names its key. */
+const maxShownStrings = 50
+
+/** Returns a page of the organization's API keys, oldest first. If the caller may read key strings, it has at most 50 keys. */
 export const listApiKeys = async (ctx: Context, page: Page): Promise<Paged<ApiKeyAnswer>> => {
   const read = await readPage(ctx, getTableColumns(apiKeys), {
     from: apiKeys,
     where: and(eq(apiKeys.organizationId, ctx.organizationId), whereAfterCursor(apiKeys, page)),
     orderBy: listOrder(apiKeys),
-    limit: page.limit,
+    limit: managesKeys(ctx) ? Math.min(page.limit, maxShownStrings) : page.limit,
   })
   const { items, ...next } = toPaged(read)
   return { ...next, items: await presentAll(ctx, items) }
@@ -240,8 +243,11 @@ const holdsAllOf = (ctx: Context, row: ApiKeyRow): boolean =>
  * Converts rows to responses. Key strings are shown to callers that manage keys and could have created the same key,
  * since reading a stronger key would give its permissions to the caller. Each reading leaves an audit record.
  */
+const managesKeys = ({ principal, organizationId }: Context): boolean =>
+  strongestVerb(principal.permissions, pathOf(organizationId)) === '*'
+
 const presentAll = async (ctx: Context, rows: readonly ApiKeyRow[]): Promise<ApiKeyAnswer[]> => {
-  const manages = strongestVerb(ctx.principal.permissions, pathOf(ctx.organizationId)) === '*'
+  const manages = managesKeys(ctx)
   const shown = new Set(rows.filter((row) => manages && holdsAllOf(ctx, row)))
   if (shown.size > 0) {
     await ctx.recordAudit({ action: 'readApiKeyStrings', resources: [...shown].map(({ id }) => id), fields: [] })

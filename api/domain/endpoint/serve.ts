@@ -108,7 +108,8 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
   // The context of a request has many fields, so it is completed in place and not copied.
   const call = Object.assign(ctx, { idempotency, verb })
   const isAudited = endpoint.method !== 'get' && !endpoint.auditsItself
-  const reply = await runInShare(call, () => run(isAudited ? auditRequest(call, endpoint, raw, request.address) : call))
+  const runCall = () => run(isAudited ? auditRequest(call, endpoint, raw, request.address) : call)
+  const reply = await (endpoint.sharesItself ? runCall() : runInShare(call, runCall))
   const headers = { ...reply.headers, ...(idempotency?.replayed && { 'idempotency-replayed': 'true' }) }
   const { status } = endpoint
   if (reply.stream !== undefined) {
@@ -140,10 +141,10 @@ export const openLease = (
 }
 
 /**
- * Runs a request in the share of its credential's organization. Requests with the platform key have their own share, and so do
- * requests without a credential.
+ * Runs a request, which uses one database connection at a time, in the share of its credential's organization. Requests with the
+ * platform key have their own share, and so do requests without a credential. Throws a 429 if too many wait.
  */
-const runInShare = <T>({ principal, runRequest }: Context, run: () => Promise<T>): Promise<T> => {
+export const runInShare = <T>({ principal, runRequest }: Context, run: () => Promise<T>): Promise<T> => {
   const { organizationId, kind } = principal
   const [share, whose] =
     organizationId === undefined
