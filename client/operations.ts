@@ -1489,7 +1489,7 @@ export type WebhookDelivery = {
   /** HTTP status of the last answer. */
   statusCode?: number
   /** Reason for the failure of the last attempt, for programs. */
-  failure?: 'NameUnresolved' | 'AddressRefused' | 'ConnectionFailed' | 'TlsFailed' | 'TimedOut' | 'Redirect' | 'ErrorStatus'
+  failure?: 'NoPublicAddress' | 'ConnectionFailed' | 'TlsFailed' | 'TimedOut' | 'Redirect' | 'ErrorStatus'
   /** Description of the failure of the last attempt. */
   error?: string
 }
