@@ -21,7 +21,13 @@ import type { Credential } from '#api/platform/auth/authenticate.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
 import type { Lease } from '#api/platform/fairness/budget.ts'
 import { answer } from '#api/platform/http/answer.ts'
-import { type BodyReader, readJson } from '#api/platform/http/body.ts'
+import {
+  type BodyReader,
+  maxJsonBytes,
+  maxUploadBytes,
+  multipartOverheadBytes,
+  readJson,
+} from '#api/platform/http/body.ts'
 import { holdOrRefuse } from '#api/platform/http/inFlight.ts'
 import { toJsonText } from '#api/platform/http/jsonText.ts'
 import { type InputFault, notFound, Problem } from '#api/platform/http/problem.ts'
@@ -48,6 +54,8 @@ export type Env = {
     lease?: Lease
     upgraded?: boolean
     traceparent?: string | undefined
+    /** The limit of the request's body. */
+    maxBodyBytes?: number
   }
 }
 
@@ -70,6 +78,7 @@ export type Runtime = {
  * functions of projects and worlds read the row of their scope anyway.
  */
 export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext<Env>): Promise<Response> => {
+  c.set('maxBodyBytes', endpoint.upload ? maxUploadBytes + multipartOverheadBytes : maxJsonBytes)
   const principal = await runtime.authenticate(c, credentialOf(endpoint))
   const { faults, ...ids } = scopeOf(c, endpoint.scope ?? 'none')
   const countStart: Context['countStart'] = (projectId, worldId) =>
