@@ -93,7 +93,7 @@ export const createApp = (options: AppOptions) => {
     const incoming = c.env?.incoming
     if (incoming !== undefined && !incoming.complete && (mayCarryLargeBody(c) || c.res.status === 408)) {
       c.res.headers.set('connection', 'close')
-      closeAfterAnswer(incoming, deps.clock)
+      closeAfterAnswer(incoming, c.get('maxBodyBytes') ?? maxUnmatchedBytes, deps.clock)
     }
     // The path of the route whose handler ran. It is that of this middleware if no route matched.
     const matchedPath = routePath(c)
@@ -201,6 +201,9 @@ const respondWithProblem = (c: HonoContext<Env>, problem: Problem): Response => 
 
 /** Unread bodies up to this size do not close the connection: the server reads and discards them. */
 const smallBodyBytes = 64 * 1024
+
+/** The bytes that are read of the rest of a refused body where no endpoint has a limit of its own. */
+const maxUnmatchedBytes = 256 * 1024
 
 const mayCarryLargeBody = (c: HonoContext<Env>): boolean =>
   c.req.header('transfer-encoding') !== undefined || Number(c.req.header('content-length') ?? 0) > smallBodyBytes

@@ -75,8 +75,9 @@ export const createDeps = ({ clusters, ...parts }: Parts, config: Settings): Dep
     recentAudits: createRecentNames(clock),
     connectionCounts: new Map(),
     runRequest: createShares(clock, {
-      // An organization whose requests wait for locks leaves the other half of the pool to others.
+      // Organizations whose requests wait for locks leave the other half of the pool to others.
       maxConcurrent: Math.max(1, Math.floor(config.database.poolSize / 2)),
+      isDivided: true,
       maxWaiting: maxWaitingRequests,
       maxWaitMs: maxRequestWaitMs,
     }),

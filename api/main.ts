@@ -147,7 +147,8 @@ const handleRequests = (
   server: HttpServer | HttpsServer,
   fetch: Parameters<typeof getRequestListener>[0],
 ): (() => void) => {
-  const listener = getRequestListener(fetch)
+  // The name is used for HTTP/1.0 without a Host header, as health checks of load balancers send it.
+  const listener = getRequestListener(fetch, { hostname: 'localhost' })
   const { watch, stop } = createSlowReaderCheck(systemClock)
   handleInTurn(server, (request, response) => {
     watch(response)

@@ -4,13 +4,15 @@ import type { ApiConfig } from './config.ts'
 import type { Deps } from './domain/access/context.ts'
 import { deliverWebhooks } from './domain/webhooks/delivery.ts'
 import { registerWebhookMetrics } from './domain/webhooks/metrics.ts'
-import { deleteOldDeliveries, disableBacklogged } from './domain/webhooks/queue/service.ts'
+import { deleteExcessDeliveries, deleteOldDeliveries, disableBacklogged } from './domain/webhooks/queue/service.ts'
 import type { PeriodicTask } from './housekeeping.ts'
 import { createAddressCheck } from './platform/webhooks/address.ts'
 import { createResolver, createSend } from './platform/webhooks/send.ts'
 
 /** The number of pending deliveries above which a webhook is deactivated. */
 const maxPending = 100_000
+/** The number of deliveries of a webhook up to which those that have ended are kept. Each is sent again by a request of its own. */
+const maxKept = 10_000
 const minuteMs = 60_000
 
 /** Starts the delivery of webhooks, unless the platform has switched it off. `stop` waits for the attempts under way. */
@@ -44,6 +46,11 @@ export const createWebhookTasks = (deps: Deps, { webhooks }: Pick<ApiConfig, 'we
     name: 'webhook deliveries',
     intervalMs: minuteMs,
     run: (signal) => deleteOldDeliveries(deps.db, deps.clock.now() - webhooks.retentionMs, signal),
+  },
+  {
+    name: 'webhook records',
+    intervalMs: 10 * minuteMs,
+    run: (signal) => deleteExcessDeliveries(deps.db, maxKept, signal),
   },
   { name: 'webhook backlogs', intervalMs: minuteMs, run: () => disableBacklogged(deps, maxPending) },
 ]

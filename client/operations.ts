@@ -1489,7 +1489,7 @@ export type WebhookDelivery = {
   /** HTTP status of the last answer. */
   statusCode?: number
   /** Reason for the failure of the last attempt, for programs. */
-  failure?: 'NameUnresolved' | 'AddressRefused' | 'ConnectionFailed' | 'TlsFailed' | 'TimedOut' | 'Redirect' | 'ErrorStatus'
+  failure?: 'NoPublicAddress' | 'ConnectionFailed' | 'TlsFailed' | 'TimedOut' | 'Redirect' | 'ErrorStatus'
   /** Description of the failure of the last attempt. */
   error?: string
 }
@@ -2354,7 +2354,7 @@ export type Operations = {
   /**
    * List the API keys of an organization; key strings are masked unless the caller may manage them
    *
-   * Key strings are masked unless the caller has `*` and all permissions and claims of the key. Takes an API key only; a user's token gets 403.
+   * Key strings are masked unless the caller has `*` and all permissions and claims of the key. With `*`, a page has at most 50 keys. Takes an API key only; a user's token gets 403.
    */
   listApiKeys: {
     params: None
@@ -2371,7 +2371,7 @@ export type Operations = {
   /**
    * List who changed what in an organization, newest first
    *
-   * Returns the changes that were made in the organization, newest first. Needs `*` on the organization. Takes an API key or a user's token.
+   * Returns the changes that were made in the organization, newest first. Needs `*` on the organization. A page compares at most 1,000 records with the filters, so it may be shorter than `limit`, even empty, although the Link header leads to more. Takes an API key or a user's token.
    */
   listAuditRecords: {
     params: None

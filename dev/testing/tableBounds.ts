@@ -118,7 +118,7 @@ export const tableBounds: Readonly<Record<string, TableBound>> = {
     title: 'after a restore of the database every newer resource is listed',
   },
   webhook_deliveries: {
-    bound: 'those of a pending backlog, at which the webhook is deactivated, and of the time of retention',
+    bound: 'for each webhook those of a pending backlog, at which it is deactivated, and 10,000 that have ended',
     file: 'test/integration/webhookQueue.test.ts',
     title: 'deactivates a webhook whose backlog is too long',
   },

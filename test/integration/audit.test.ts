@@ -1,7 +1,11 @@
+import { and, eq } from 'drizzle-orm'
+import { drizzle } from 'drizzle-orm/node-postgres'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { endpoints } from '#api/endpoints.ts'
+import { auditRecords } from '#api/platform/audit/table.ts'
+import { newestFirst, whereBeforeCursor } from '#api/platform/database/page.ts'
 import { apiRoleUrl, inSession } from '#dev/postgres.ts'
 import { idOfUid } from '#shared/ids.ts'
 import { groupVersion } from '#shared/resources/group.ts'
@@ -293,6 +297,63 @@ describe('GET /api/audit/', () => {
     }
     expect(seen).toEqual(all.map(({ id }) => id))
   })
+})
+
+test.each(['door=kubectl', 'actor=manager', 'action=patchBuild', 'resource=bld-1'])(
+  'a page with the filter %s compares 1,000 records, and its link leads to the others',
+  async (filter) => {
+    const tenant = await aTenant(api.url)
+    const { organizationId } = tenant.scope
+    await inSession(databaseUrl, async (sql) => {
+      // The newest is the last of 2,500, and two match: the first and the last that the first page compares.
+      await sql.query(
+        `insert into audit_records
+       select 'aud-' || lpad(at::text, 26, '0'), date_trunc('milliseconds', now()) + at * interval '1 minute' / 1000, $1, '',
+         case when matches then 'kubectl' else 'rest' end, 'manager', case when matches then 'manager' else 'other' end,
+         case when matches then 'patchBuild' else 'other' end, jsonb_build_array(case when matches then 'bld-1' else 'other' end),
+         '[]', '', ''
+       from (select at, at in (1, 1501, 2000) as matches from generate_series(1, 2500) at) numbered`,
+        [organizationId],
+      )
+    })
+    const pages: string[][] = []
+    let path: string | undefined = `/api/audit/?${filter}`
+    while (path !== undefined) {
+      const page: Answer<AuditRecord[]> = await tenant.rest.call('GET', path)
+      expect(page.status).toBe(200)
+      pages.push(page.body.map(({ id }) => String(Number(id.slice(4)))))
+      path = /<([^>]+)>/.exec(page.headers.get('link') ?? '')?.[1]
+    }
+    expect(pages).toEqual([['2000', '1501'], [], ['1']])
+  },
+)
+
+test('the page after a position reads no record before it', async () => {
+  const tenant = await aTenant(api.url)
+  const { organizationId } = tenant.scope
+  const plan = await inSession(databaseUrl, async (sql) => {
+    await sql.query(
+      `insert into audit_records select 'aud-' || at, now() + at * interval '1 ms', $1, '', 'rest', 'key', '', '', '[]', '[]', '', ''
+       from generate_series(1, 20000) at`,
+      [organizationId],
+    )
+    await sql.query('analyze audit_records')
+    const query = drizzle({ client: sql, casing: 'snake_case' })
+      .select({ id: auditRecords.id })
+      .from(auditRecords)
+      .where(
+        and(
+          eq(auditRecords.organizationId, organizationId),
+          whereBeforeCursor(auditRecords, { limit: 1, after: { createdAt: new Date(), id: 'aud-1' } }),
+        ),
+      )
+      .orderBy(...newestFirst(auditRecords))
+      .limit(1)
+    const { sql: text, params } = query.toSQL()
+    const { rows } = await sql.query<Record<string, string>>(`explain (analyze, costs off) ${text}`, params)
+    return rows.map((row) => row['QUERY PLAN']).join('\n')
+  })
+  expect(plan).not.toContain('Rows Removed by Filter')
 })
 
 describe('the records', () => {

@@ -73,7 +73,28 @@ describe('a refused request whose body is still coming', () => {
     clearInterval(dripping)
   })
 
-  test('is not read beyond a few hundred KB', async () => {
+  test('is read up to the limit of its endpoint, so that a client that writes first gets the answer', async () => {
+    const bytes = 10 * 1024 * 1024 + 77
+    const { scope } = await aTenant(api.url)
+    const { socket, seen } = dialFrom('127.0.1.5')
+    socket.pause()
+    const lines = [
+      'PATCH /api/organizations/current/pictureUrl/ HTTP/1.1',
+      'host: x',
+      `x-api-key: ${rootApiKey}`,
+      `x-svc-organization-id: ${scope.organizationId}`,
+      'content-type: image/png',
+      `content-length: ${bytes}`,
+    ]
+    socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+    const written = new Promise<Error | null | undefined>((resolve) => socket.write(Buffer.alloc(bytes), resolve))
+    expect(await written).toBeFalsy()
+    socket.resume()
+    await eventually('the end of the connection', async () => seen.closed)
+    expect(seen.text).toMatch(/^HTTP\/1.1 413 /)
+  })
+
+  test('is not read beyond the limit of its endpoint', async () => {
     const { socket, seen } = dialFrom('127.0.1.2')
     upload(socket, 30_000_000)
     const chunk = Buffer.alloc(64 * 1024)

@@ -1,5 +1,6 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { inSession } from '#dev/postgres.ts'
 import { holdRow } from '#test/support/heldRow.ts'
 import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts'
 import { createRest } from '#test/support/rest.ts'
@@ -31,6 +32,16 @@ const startAll = ({ rest }: Pick<Tenant, 'rest'>) =>
     filter: { q: 'world' },
   })
 
+/** Returns the number of requests that wait for the row of their organization. */
+const countWaitingRequests = () =>
+  inSession(databaseUrl, async (sql) => {
+    const { rows } = await sql.query(
+      `select from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock' and query like '%select limits from organizations%'`,
+    )
+    return rows.length
+  })
+
 test.each([
   ['another one', true],
   ['the platform key', false],
@@ -53,6 +64,36 @@ test.each([
   await row.release()
   const statuses = (await Promise.all(waiting)).map(({ status }) => status)
   expect(new Set(statuses)).toEqual(new Set([200]))
+})
+
+test('serves a tenant while the requests of two others wait for locks', async () => {
+  const other = await aTenantWithKey(1)
+  const busy = [await aTenantWithKey(0), await aTenantWithKey(0)]
+  const rows = await Promise.all(busy.map(({ scope }) => holdRow(databaseUrl, 'organizations', scope.organizationId)))
+  const body = { name: 'World', transient: false }
+  const waiting = busy.flatMap(({ rest }) => Array.from({ length: 30 }, () => rest.call('POST', '/api/worlds/', body)))
+  await eventually('the requests wait', async () => (await countWaitingRequests()) >= 9)
+  expect((await other.rest.call('GET', `/api/worlds/${other.ids[0]}/`)).status).toBe(200)
+  // Half of the 16 connections, and one for the second organization.
+  expect(await countWaitingRequests()).toBe(9)
+  await Promise.all(rows.map(({ release }) => release()))
+  expect(new Set((await Promise.all(waiting)).map(({ status }) => status))).toEqual(new Set([200]))
+})
+
+test('the worlds of a bulk action and other requests of an organization share its connections', async () => {
+  const busy = await aTenantWithKey(8)
+  const row = await holdRow(databaseUrl, 'organizations', busy.scope.organizationId)
+  const body = { name: 'World', transient: false }
+  const bulk = startAll(busy)
+  await row.isWaitedFor(4)
+  const waiting = Array.from({ length: 20 }, () => busy.rest.call('POST', '/api/worlds/', body))
+  await eventually('the requests wait', async () => (await countWaitingRequests()) >= 8)
+  const other = await aTenantWithKey(1)
+  expect((await other.rest.call('GET', `/api/worlds/${other.ids[0]}/`)).status).toBe(200)
+  expect(await countWaitingRequests()).toBe(8)
+  await row.release()
+  expect((await bulk).body).toMatchObject({ results: busy.ids.map(() => ({ status: 200 })) })
+  expect(new Set((await Promise.all(waiting)).map(({ status }) => status))).toEqual(new Set([200]))
 })
 
 test('a creation that waits for its project does not delay creations in other projects of the organization', async () => {
@@ -119,4 +160,18 @@ test('starts a world once when bulk actions on two replicas start it at the same
   expect((await Promise.all(bulks)).map(({ status }) => status)).toEqual([200, 200])
   const runs = await Promise.all(ids.map((id) => rest.call<unknown[]>('GET', `/api/worlds/${id}/deployments/`)))
   expect(runs.map((each) => each.body.length)).toEqual(ids.map(() => 1))
+})
+
+test('a scan whose statement takes more than 5 s is a 503 with Retry-After', async () => {
+  const { rest } = await aTenantWithKey(1)
+  const blocker = new Client(databaseUrl)
+  await blocker.connect()
+  await blocker.query('begin')
+  await blocker.query('lock table worlds in access exclusive mode')
+  const { status, headers, body } = await rest.call<{ code?: string }>('GET', '/api/worlds/?label=team')
+  await blocker.query('rollback')
+  await blocker.end()
+  expect([status, body.code]).toEqual([503, 'unavailable'])
+  expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+  expect((await rest.call('GET', '/api/worlds/?label=team')).status).toBe(200)
 })

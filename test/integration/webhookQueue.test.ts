@@ -7,6 +7,7 @@ import {
   type ClaimedDelivery,
   claimDeliveries,
   countPending,
+  deleteExcessDeliveries,
   deleteOldDeliveries,
   disableBacklogged,
   readOldestDueSeconds,
@@ -254,6 +255,25 @@ test('deletes deliveries that are older than the retention, and no others', asyn
     .where(eq(webhookDeliveries.id, (await database.db.select().from(webhookDeliveries))[0]?.id ?? ''))
   await deleteOldDeliveries(database.db, startMs + 1_000, signal)
   expect(await database.db.$count(webhookDeliveries)).toBe(1)
+})
+
+test('keeps the newest deliveries of each webhook and all pending ones, and deletes the others', async () => {
+  const { webhookIds } = await anOwner(5, 2)
+  const [first = '', second = ''] = webhookIds
+  const { db } = database
+  const ids = (await db.select().from(webhookDeliveries).where(eq(webhookDeliveries.webhookId, first))).map(
+    ({ id }) => id,
+  )
+  for (const [at, id] of ids.entries()) {
+    const status = at === 0 ? 'Pending' : at === 1 ? 'Failed' : 'Delivered'
+    const createdAt = new Date(startMs + at * 1_000)
+    await db.update(webhookDeliveries).set({ status, createdAt }).where(eq(webhookDeliveries.id, id))
+  }
+  await db.update(webhookDeliveries).set({ status: 'Delivered' }).where(eq(webhookDeliveries.webhookId, second))
+  await deleteExcessDeliveries(db, 2, signal)
+  const kept = await db.select().from(webhookDeliveries)
+  expect(kept.filter(({ webhookId }) => webhookId === first).map(({ id }) => ids.indexOf(id))).toEqual([0, 3, 4])
+  expect(kept.filter(({ webhookId }) => webhookId === second)).toHaveLength(2)
 })
 
 test('deactivates a webhook whose backlog is too long', async () => {

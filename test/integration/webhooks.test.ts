@@ -274,15 +274,15 @@ describe('an address', () => {
     expect(receiver.of('/target')).toEqual([])
   })
 
-  test('that is private is refused', async () => {
+  test('that is private is refused, with the same reason as a name without an address', async () => {
     const tenant = await aTenant(api.url)
     const refusedBefore = receiver.received.length
     const hosts = { 'private.test': '127.0.0.2', 'metadata.test': '169.254.169.254', 'internal.test': '10.0.0.1' }
-    for (const [host, address] of Object.entries(hosts)) {
-      receiver.names.set(host, address)
+    for (const [host, address] of [...Object.entries(hosts), ['absent.test', undefined]] as const) {
+      if (address !== undefined) receiver.names.set(host, address)
       const webhook = await create(tenant, '/', { url: receiver.urlOf('/', host) })
       await sendTest(tenant, webhook)
-      expect(await failed(tenant, webhook)).toMatchObject({ failure: 'AddressRefused', attempts: 1 })
+      expect(await failed(tenant, webhook)).toMatchObject({ failure: 'NoPublicAddress', attempts: 1 })
     }
     expect(receiver.received).toHaveLength(refusedBefore)
   })
@@ -295,7 +295,7 @@ describe('an address', () => {
     receiver.names.set(receiverHost, '127.0.0.2')
     try {
       await sendTest(tenant, webhook)
-      expect(await failed(tenant, webhook)).toMatchObject({ failure: 'AddressRefused' })
+      expect(await failed(tenant, webhook)).toMatchObject({ failure: 'NoPublicAddress' })
       expect(receiver.of('/rebound')).toHaveLength(1)
     } finally {
       receiver.names.set(receiverHost, '127.0.0.1')

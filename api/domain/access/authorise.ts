@@ -1,5 +1,5 @@
 import type { Credential } from '#api/platform/auth/authenticate.ts'
-import type { Principal } from '#api/platform/auth/principal.ts'
+import { isRestricted, type Principal } from '#api/platform/auth/principal.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import type { KnownClaim } from './claims.ts'
 import type { Context } from './context.ts'
@@ -33,6 +33,13 @@ export const refusalOfCredential = ({ kind }: Principal, accepted: Credential): 
   kind === 'user' && accepted === 'key'
     ? new Problem('forbidden', "The operation accepts only an API key, and the request has a user's token.")
     : undefined
+
+/** Throws a 403 if the credential expires, or is valid in some networks only. `made` names what would stay valid without it. */
+export const refuseRestricted = (principal: Principal, made: string): void => {
+  if (!isRestricted(principal)) return
+  const detail = `The credential expires or is valid in some networks only, and ${made} would not be restricted in this way. Use a key without expiresAt and allowedNetworks.`
+  throw new Problem('forbidden', detail)
+}
 
 /** Throws a 403 unless the caller has the claim that the endpoint needs and, if `platformOnly`, the permission `*`. */
 export const authoriseCall = (

@@ -65,7 +65,7 @@ export type Deps = {
   readonly runRequest: RunInShare
   /** The bytes of request bodies, responses and snapshots in memory. */
   readonly inFlight: Budget
-  /** Runs the read of a large page of a list, one of each organization at a time on this replica. */
+  /** Runs a read of many or large rows, one of each organization at a time on this replica. */
   readonly runLargeRead: RunLargeRead
   /** Runs a bulk action, one of each organization at a time on this replica. */
   readonly runBulk: RunInShare

@@ -71,8 +71,8 @@ export const toVerifiedToken = (payload: JWTPayload): VerifiedToken => {
   return { userId: sub, organizationId, permissions: permissionsWithin(organizationId, permissions), expiresAtMs }
 }
 
-/** The minimum interval between fetches that are caused by unknown key ids. */
-const cooldownMs = 30_000
+/** The minimum interval between fetches that are caused by unknown key ids. For so long invented ids can delay a rotated key. */
+const cooldownMs = 5_000
 const refreshMs = 300_000
 const fetchTimeoutMs = 5_000
 /** The maximum number of bytes of an answer with keys. */

@@ -1,10 +1,11 @@
-import { and, eq, getTableColumns, gte, lt, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, gte, lt, type SQL, sql } from 'drizzle-orm'
 import type { Context } from '#api/domain/access/context.ts'
 import { type AuditRow, auditRecords } from '#api/platform/audit/table.ts'
+import type { Database } from '#api/platform/database/client.ts'
 import { newestFirst, whereBeforeCursor } from '#api/platform/database/page.ts'
 import { type PageReader, readPage } from '#api/platform/database/readPage.ts'
 import { optional } from '#api/platform/http/fields.ts'
-import { type Paged, toPage, toPaged } from '#api/platform/http/page.ts'
+import { type Cursor, type Paged, toPage, toPaged } from '#api/platform/http/page.ts'
 import { notFound } from '#api/platform/http/problem.ts'
 import type { AuditQuery, AuditRecordAnswer, PlatformAuditRecordAnswer } from './schema.ts'
 
@@ -25,25 +26,55 @@ export const listPlatformAuditRecords = async (
   return { ...next, items: items.map(presentCommon) }
 }
 
-const readRecords = async (ctx: PageReader, organizationId: string, query: AuditQuery) => {
+/**
+ * The maximum number of records that a page compares with its filters, which have no index. It is the number of records of the
+ * largest page without a filter.
+ */
+const maxCompared = 1_000
+
+const readRecords = async (ctx: PageReader, organizationId: string, query: AuditQuery): Promise<Paged<AuditRow>> => {
   const page = toPage(query)
+  const where = and(
+    eq(auditRecords.organizationId, organizationId),
+    whereInTime(query),
+    whereBeforeCursor(auditRecords, page),
+  )
+  const filters = whereFilters(query)
+  const last = filters && (await findLastCompared(ctx.db, where))
   const read = await readPage(ctx, getTableColumns(auditRecords), {
     from: auditRecords,
-    where: and(
-      eq(auditRecords.organizationId, organizationId),
-      whereFilters(query),
-      whereBeforeCursor(auditRecords, page),
-    ),
+    where: and(where, filters, last && whereNotBefore(last)),
     orderBy: newestFirst(auditRecords),
     limit: page.limit,
+    isScan: filters !== undefined,
   })
-  return toPaged(read)
+  const paged = toPaged(read)
+  return last === undefined || paged.next !== undefined ? paged : { ...paged, next: last }
 }
 
-const whereFilters = ({ since, until, door, actor, action, resource }: AuditQuery) =>
+/** Returns the position of the last record that a page may compare, or undefined if fewer follow. Only the index is read. */
+const findLastCompared = async (db: Database, where: SQL | undefined): Promise<Cursor | undefined> => {
+  const [last] = await db
+    .select({ createdAt: auditRecords.createdAt, id: auditRecords.id })
+    .from(auditRecords)
+    .where(where)
+    .orderBy(...newestFirst(auditRecords))
+    .limit(1)
+    .offset(maxCompared - 1)
+  return last
+}
+
+const whereNotBefore = ({ createdAt, id }: Cursor): SQL =>
+  sql`(${auditRecords.createdAt}, ${auditRecords.id}) >= (${sql.param(createdAt, auditRecords.createdAt)}, ${id})`
+
+const whereInTime = ({ since, until }: AuditQuery) =>
   and(
     since === undefined ? undefined : gte(auditRecords.createdAt, new Date(since)),
     until === undefined ? undefined : lt(auditRecords.createdAt, new Date(until)),
+  )
+
+const whereFilters = ({ door, actor, action, resource }: AuditQuery) =>
+  and(
     door && eq(auditRecords.door, door),
     actor === undefined ? undefined : eq(auditRecords.actorId, actor),
     action === undefined ? undefined : eq(auditRecords.action, action),

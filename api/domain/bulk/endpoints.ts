@@ -15,6 +15,7 @@ export const bulkEndpoints = [
     body: bulkBody,
     answer: bulkAnswer,
     auditsItself: true,
+    sharesItself: true,
     problems: [404, 409],
     handle: async (ctx, { body }) => ({ body: await actOnWorlds(ctx, body) }),
   }),

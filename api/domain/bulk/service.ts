@@ -2,10 +2,19 @@ import { and, asc, inArray, isNull } from 'drizzle-orm'
 import { authorise, pathOf } from '#api/domain/access/authorise.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import { deleteWorld } from '#api/domain/deletion/service.ts'
+import { runInShare } from '#api/domain/endpoint/serve.ts'
 import { auditAs } from '#api/domain/endpoint/trail.ts'
-import { checkScopeExists, whereInScope, whereMatching, whereReadable } from '#api/domain/worlds/listing/service.ts'
+import {
+  checkScopeExists,
+  isScan,
+  whereInScope,
+  whereMatching,
+  whereReadable,
+} from '#api/domain/worlds/listing/service.ts'
 import { startWorld, stopWorld } from '#api/domain/worlds/service.ts'
 import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
+import type { Queries } from '#api/platform/database/client.ts'
+import { runScan } from '#api/platform/database/readPage.ts'
 import { notFound, Problem, toProblem } from '#api/platform/http/problem.ts'
 import { isRunning } from '#shared/domain/phases.ts'
 import { type BulkAction, type BulkAnswer, maxBulkWorlds } from './schema.ts'
@@ -13,7 +22,7 @@ import { type BulkAction, type BulkAnswer, maxBulkWorlds } from './schema.ts'
 type Target = Pick<WorldRow, 'id' | 'projectId' | 'phase'>
 type Result = BulkAnswer['results'][number]
 
-/** The number of worlds that are changed at the same time. */
+/** The maximum number of worlds that are changed at the same time. Each needs a connection of the organization's share. */
 const concurrency = 4
 
 /**
@@ -23,7 +32,7 @@ const concurrency = 4
  * organization is in progress on this replica.
  */
 export const actOnWorlds = async (ctx: Context, body: BulkAction): Promise<BulkAnswer> => {
-  await checkScopeExists(ctx)
+  await runInShare(ctx, () => checkScopeExists(ctx))
   return ctx.runBulk(ctx.organizationId, () => actOnEach(ctx, body), refuseParallel)
 }
 
@@ -33,7 +42,7 @@ const refuseParallel = (): Problem => {
 }
 
 const actOnEach = async (ctx: Context, body: BulkAction): Promise<BulkAnswer> => {
-  const found = await findTargets(ctx, body)
+  const found = await runInShare(ctx, () => findTargets(ctx, body))
   const targets = body.ids === undefined ? found.map(({ id }) => id) : [...new Set(body.ids)]
   const results: Result[] = []
   for (let at = 0; at < targets.length; at += concurrency) {
@@ -46,12 +55,14 @@ const actOnEach = async (ctx: Context, body: BulkAction): Promise<BulkAnswer> =>
 
 const findTargets = async (ctx: Context, { ids, filter, expectedCount }: BulkAction): Promise<Target[]> => {
   const wanted = ids === undefined ? whereMatching(filter ?? {}) : inArray(worlds.id, ids)
-  const found = await ctx.db
-    .select({ id: worlds.id, projectId: worlds.projectId, phase: worlds.phase })
-    .from(worlds)
-    .where(and(whereInScope(ctx), whereReadable(ctx), wanted, isNull(worlds.deletingAt)))
-    .orderBy(asc(worlds.createdAt), asc(worlds.id))
-    .limit(maxBulkWorlds + 1)
+  const findIn = (db: Queries): Promise<Target[]> =>
+    db
+      .select({ id: worlds.id, projectId: worlds.projectId, phase: worlds.phase })
+      .from(worlds)
+      .where(and(whereInScope(ctx), whereReadable(ctx), wanted, isNull(worlds.deletingAt)))
+      .orderBy(asc(worlds.createdAt), asc(worlds.id))
+      .limit(maxBulkWorlds + 1)
+  const found = await (isScan(filter ?? {}) ? runScan(ctx, findIn) : findIn(ctx.db))
   if (found.length > maxBulkWorlds) {
     const detail = `The filter matches more than ${maxBulkWorlds} worlds. Nothing was changed. Use a narrower filter.`
     throw new Problem('limit_reached', detail)
@@ -70,7 +81,7 @@ const act = async (
 ): Promise<Result> => {
   try {
     if (target === undefined) throw notFound()
-    await actOnWorld(ctx, action, target)
+    await runInShare(ctx, () => actOnWorld(ctx, action, target))
     return { worldId: id, status: 200 }
   } catch (error) {
     const problem = toProblem(error)

@@ -27,7 +27,7 @@ export const listPublicWorlds = async (ctx: Context, page: Page): Promise<Paged<
     eq(launchContexts.isActive, true),
     inArray(worlds.phase, joinablePhases),
   )
-  const { items, ...next } = await readWorlds(ctx, page, wherePublic)
+  const { items, ...next } = await readWorlds(ctx, page, { where: wherePublic, organizationId: '' })
   return {
     ...next,
     items: items.map(({ world, context }) => presentPublicWorld(world, context, verbOnWorld(ctx, world))),
@@ -53,7 +53,8 @@ export const listTravelLocations = async (request: Context, page: Page): Promise
   const ctx = await withOrganization(request)
   if (ctx.organizationId !== '') authoriseListing(ctx)
   const whereOpen = and(eq(launchContexts.isActive, true), inArray(worlds.phase, joinablePhases))
-  const { items, ...next } = await readWorlds(ctx, page, and(whereInScope(ctx), whereReadable(ctx), whereOpen))
+  const where = and(whereInScope(ctx), whereReadable(ctx), whereOpen)
+  const { items, ...next } = await readWorlds(ctx, page, { where, organizationId: ctx.organizationId })
   if (items.length === 0 && ctx.organizationId !== '') await checkScopeExists(ctx)
   const deploymentIds = items.flatMap(({ world }) => (world.runId === null ? [] : [deploymentIdOfRun(world.runId)]))
   const rows =

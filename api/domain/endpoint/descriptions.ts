@@ -259,13 +259,14 @@ export const operationDescriptions: Readonly<Record<string, string>> = {
   putOrganizationPictureById: 'As `putOrganizationPicture`. The id in the path must equal that of the header.',
   patchLimits: 'Needs the platform key. Returns all limits of the organization.',
   listAuditRecords:
-    'Returns the changes that were made in the organization, newest first. Needs `*` on the organization.',
+    'Returns the changes that were made in the organization, newest first. Needs `*` on the organization. A page compares at most 1,000 records with the filters, so it may be shorter than `limit`, even empty, although the Link header leads to more.',
   listPlatformAuditRecords:
     'Needs the platform key. Returns the changes of the command `orrery` that concern no single organization.',
   getSyncStatus:
     'Needs the platform key. `orrery sync` resolves what it shows. The Link header leads to more findings.',
   getUsage: 'Returns each limit of the organization and its current use.',
-  listApiKeys: 'Key strings are masked unless the caller has `*` and all permissions and claims of the key.',
+  listApiKeys:
+    'Key strings are masked unless the caller has `*` and all permissions and claims of the key. With `*`, a page has at most 50 keys.',
   createApiKey: 'A key never grants more than its creator holds. Its string is shown in full in this response.',
   patchApiKey:
     'Deactivating needs `*` on the organization. Other changes also need all permissions and claims of the key.',

@@ -103,6 +103,8 @@ export type Description = {
   readonly auditsOncePerMinute?: true
   /** The service function writes its audit records itself, with `auditAs`. */
   readonly auditsItself?: true
+  /** The service function runs its parts with `runInShare` itself, because several of them run at the same time. */
+  readonly sharesItself?: true
   /** Error statuses that do not follow from the other fields. */
   readonly problems?: readonly number[]
 }

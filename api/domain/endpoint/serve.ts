@@ -21,7 +21,13 @@ import type { Credential } from '#api/platform/auth/authenticate.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
 import type { Lease } from '#api/platform/fairness/budget.ts'
 import { answer } from '#api/platform/http/answer.ts'
-import { type BodyReader, readJson } from '#api/platform/http/body.ts'
+import {
+  type BodyReader,
+  maxJsonBytes,
+  maxUploadBytes,
+  multipartOverheadBytes,
+  readJson,
+} from '#api/platform/http/body.ts'
 import { holdOrRefuse } from '#api/platform/http/inFlight.ts'
 import { toJsonText } from '#api/platform/http/jsonText.ts'
 import { type InputFault, notFound, Problem } from '#api/platform/http/problem.ts'
@@ -48,6 +54,8 @@ export type Env = {
     lease?: Lease
     upgraded?: boolean
     traceparent?: string | undefined
+    /** The limit of the request's body. */
+    maxBodyBytes?: number
   }
 }
 
@@ -70,6 +78,7 @@ export type Runtime = {
  * functions of projects and worlds read the row of their scope anyway.
  */
 export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext<Env>): Promise<Response> => {
+  c.set('maxBodyBytes', endpoint.upload ? maxUploadBytes + multipartOverheadBytes : maxJsonBytes)
   const principal = await runtime.authenticate(c, credentialOf(endpoint))
   const { faults, ...ids } = scopeOf(c, endpoint.scope ?? 'none')
   const countStart: Context['countStart'] = (projectId, worldId) =>
@@ -108,7 +117,8 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
   // The context of a request has many fields, so it is completed in place and not copied.
   const call = Object.assign(ctx, { idempotency, verb })
   const isAudited = endpoint.method !== 'get' && !endpoint.auditsItself
-  const reply = await runInShare(call, () => run(isAudited ? auditRequest(call, endpoint, raw, request.address) : call))
+  const runCall = () => run(isAudited ? auditRequest(call, endpoint, raw, request.address) : call)
+  const reply = await (endpoint.sharesItself ? runCall() : runInShare(call, runCall))
   const headers = { ...reply.headers, ...(idempotency?.replayed && { 'idempotency-replayed': 'true' }) }
   const { status } = endpoint
   if (reply.stream !== undefined) {
@@ -140,10 +150,10 @@ export const openLease = (
 }
 
 /**
- * Runs a request in the share of its credential's organization. Requests with the platform key have their own share, and so do
- * requests without a credential.
+ * Runs a request, which uses one database connection at a time, in the share of its credential's organization. Requests with the
+ * platform key have their own share, and so do requests without a credential. Throws a 429 if too many wait.
  */
-const runInShare = <T>({ principal, runRequest }: Context, run: () => Promise<T>): Promise<T> => {
+export const runInShare = <T>({ principal, runRequest }: Context, run: () => Promise<T>): Promise<T> => {
   const { organizationId, kind } = principal
   const [share, whose] =
     organizationId === undefined

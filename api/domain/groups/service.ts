@@ -1,10 +1,10 @@
 import { and, eq, isNull } from 'drizzle-orm'
+import { refuseRestricted } from '#api/domain/access/authorise.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import type { GroupMapping } from '#api/domain/access/groups.ts'
 import { mayGrant, permissionsWithin } from '#api/domain/access/permissions.ts'
 import { maySignFor } from '#api/domain/access/token.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
-import { isRestricted } from '#api/platform/auth/principal.ts'
 import { createFaultList } from '#api/platform/http/faults.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import type { Groups } from './schema.ts'
@@ -40,7 +40,7 @@ export const putGroups = async (ctx: Context, { groups }: Groups): Promise<Group
       .where(whereOrganization(ctx))
       .for('no key update')
     if (row === undefined) throw notFound()
-    if (isRestricted(ctx.principal)) refuseAdditions(row.present, groups)
+    if (hasAdditions(row.present, groups)) refuseRestricted(ctx.principal, 'new permissions of groups')
     await tx
       .update(organizations)
       .set({ groupMappings: groups, updatedAt: new Date(ctx.clock.now()) })
@@ -50,16 +50,12 @@ export const putGroups = async (ctx: Context, { groups }: Groups): Promise<Group
   return { groups }
 }
 
-/** Throws a 403 if a group gets a permission that it does not have yet. */
-const refuseAdditions = (present: readonly GroupMapping[], groups: readonly GroupMapping[]): void => {
+/** Reports whether a group gets a permission that it does not have yet. */
+const hasAdditions = (present: readonly GroupMapping[], groups: readonly GroupMapping[]): boolean => {
   const nameOf = ({ issuer, group }: GroupMapping, permission: string) => JSON.stringify([issuer, group, permission])
   const namesOf = (mapping: GroupMapping) => mapping.permissions.map((permission) => nameOf(mapping, permission))
   const existing = new Set(present.flatMap(namesOf))
-  if (groups.flatMap(namesOf).every((each) => existing.has(each))) return
-  const detail =
-    'The credential expires or is valid in some networks only, and the permissions of groups are not restricted in this way. ' +
-    'It may only remove permissions. Use a key without expiresAt and allowedNetworks to add them.'
-  throw new Problem('forbidden', detail)
+  return !groups.flatMap(namesOf).every((each) => existing.has(each))
 }
 
 const refuseEscalation = ({ principal, organizationId }: Context, permissions: readonly string[]): void => {

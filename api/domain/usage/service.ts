@@ -21,13 +21,12 @@ export const getUsage = async (ctx: Context) => {
     .where(and(eq(organizations.id, organizationId), isNull(organizations.deletingAt)))
   if (row === undefined) throw notFound()
   const limits = limitsOf(ctx.defaultLimits, row)
-  const [found, running, keys, hooks, documents] = await Promise.all([
-    countWorlds(ctx),
-    sumRunning(db, { organizationId }),
-    db.$count(apiKeys, eq(apiKeys.organizationId, organizationId)),
-    db.$count(webhooks, eq(webhooks.organizationId, organizationId)),
-    readDocumentUsage(db, organizationId),
-  ])
+  // One after the other: a request has one connection of its organization's share.
+  const found = await countWorlds(ctx)
+  const running = await sumRunning(db, { organizationId })
+  const keys = await db.$count(apiKeys, eq(apiKeys.organizationId, organizationId))
+  const hooks = await db.$count(webhooks, eq(webhooks.organizationId, organizationId))
+  const documents = await readDocumentUsage(db, organizationId)
   const wherePresentBots = and(eq(botDeployments.organizationId, organizationId), isNull(botDeployments.deletingAt))
   const bots = await db.$count(botDeployments, wherePresentBots)
   const botUse = await sumBots(db, { organizationId })

@@ -4,8 +4,7 @@ import type { attemptFailures, DeliveryRow, WebhookRow } from './table.ts'
 
 /** The sentences for the failures of attempts. They contain nothing of the answer. */
 const failureSentences: Record<(typeof attemptFailures)[number], string> = {
-  NameUnresolved: 'The host name of the URL has no address.',
-  AddressRefused: 'The host name of the URL has an address that is not public.',
+  NoPublicAddress: 'The host name of the URL has no address, or one that is not public.',
   ConnectionFailed: 'The connection to the receiver failed.',
   TlsFailed: 'The TLS connection failed. Check the certificate of the receiver.',
   TimedOut: 'The receiver did not answer in time.',

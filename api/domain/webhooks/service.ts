@@ -1,4 +1,5 @@
 import { and, eq, getTableColumns } from 'drizzle-orm'
+import { refuseRestricted } from '#api/domain/access/authorise.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import { lockLimits } from '#api/domain/organizations/service.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
@@ -23,9 +24,10 @@ import { type WebhookRow, webhooks } from './table.ts'
 export const webhookContext = ({ id, organizationId }: Pick<WebhookRow, 'id' | 'organizationId'>): string =>
   `webhook/${organizationId}/${id}`
 
-/** Creates a webhook. The response is the only one with its first secret. */
-export const createWebhook = (ctx: Context, input: CreateWebhook): Promise<CreatedWebhook> => {
+/** Creates a webhook. The response is the only one with its first secret. Throws a 403 for a restricted credential. */
+export const createWebhook = async (ctx: Context, input: CreateWebhook): Promise<CreatedWebhook> => {
   refuseIfOff(ctx)
+  refuseRestricted(ctx.principal, 'a webhook')
   return createOnce(ctx, async (tx, now) => {
     await refuseTooMany(ctx, tx)
     const secret = newSigningSecret()
@@ -64,9 +66,13 @@ export const getWebhook = async (ctx: Context, webhookId: string): Promise<Webho
   return presentWebhook(row)
 }
 
-/** Changes a webhook. Activating it clears the reason for which the system deactivated it. */
-export const patchWebhook = (ctx: Context, webhookId: string, changes: PatchWebhook): Promise<WebhookAnswer> =>
-  ctx.db.transaction(async (tx) => {
+/**
+ * Changes a webhook. Activating it clears the reason for which the system deactivated it. Throws a 403 for a URL from a restricted
+ * credential.
+ */
+export const patchWebhook = async (ctx: Context, webhookId: string, changes: PatchWebhook): Promise<WebhookAnswer> => {
+  if (changes.url !== undefined) refuseRestricted(ctx.principal, 'a URL of a webhook')
+  return ctx.db.transaction(async (tx) => {
     const cleared = changes.isActive ? { failingSince: null, disabledAt: null, disabledReason: null } : {}
     const [row] = await tx
       .update(webhooks)
@@ -76,6 +82,7 @@ export const patchWebhook = (ctx: Context, webhookId: string, changes: PatchWebh
     if (row === undefined) throw notFound()
     return presentWebhook(row)
   })
+}
 
 /** Deletes a webhook with its deliveries. */
 export const deleteWebhook = (ctx: Context, webhookId: string): Promise<void> =>
@@ -84,13 +91,17 @@ export const deleteWebhook = (ctx: Context, webhookId: string): Promise<void> =>
     if ((rowCount ?? 0) === 0) throw notFound()
   })
 
-/** Replaces the secret. For the overlap, messages have a signature of each of the two secrets. */
-export const rotateWebhook = (
+/**
+ * Replaces the secret. For the overlap, messages have a signature of each of the two secrets. Throws a 403 for a restricted
+ * credential.
+ */
+export const rotateWebhook = async (
   ctx: Context,
   webhookId: string,
   { overlapSeconds }: RotateWebhook,
-): Promise<RotatedWebhook> =>
-  createOnce(ctx, async (tx, now) => {
+): Promise<RotatedWebhook> => {
+  refuseRestricted(ctx.principal, 'a secret of a webhook')
+  return createOnce(ctx, async (tx, now) => {
     const [row] = await tx.select().from(webhooks).where(whereWebhook(ctx, webhookId)).for('no key update')
     if (row === undefined) throw notFound()
     const secret = newSigningSecret()
@@ -106,6 +117,7 @@ export const rotateWebhook = (
       .where(whereWebhook(ctx, webhookId))
     return { secret, previousValidUntil: previousValidUntil.toISOString() }
   })
+}
 
 /** Reports whether the organization of the headers has a webhook with this id. */
 export const webhookExists = async (ctx: Context, webhookId: string): Promise<boolean> =>

@@ -63,8 +63,18 @@ const readWrite: TransactionMode = { begin: 'begin', waits: true }
  */
 export const beginsWithReads: TransactionMode = { begin: 'begin read write', waits: false }
 
-/** The mode of a transaction whose queries all read the same state of the database. */
-export const snapshot: TransactionMode = { begin: 'begin isolation level repeatable read read only', waits: true }
+/** The longest statement of a scan. It bounds what a scan takes from the requests of others. */
+const scanTimeoutMs = 5_000
+
+/**
+ * The mode of a transaction that reads many rows. Its queries all read the same state of the database. Each uses one core at most,
+ * and Postgres ends it after 5 s.
+ */
+export const scan: TransactionMode = {
+  begin: `begin isolation level repeatable read read only;
+    set local statement_timeout = ${scanTimeoutMs}; set local max_parallel_workers_per_gather = 0`,
+  waits: true,
+}
 
 /**
  * Returns the transactions of a pool. Each connection has one handle for all its transactions, so drizzle's builder is not made

@@ -4,7 +4,7 @@ import type { SelectResultFields } from 'drizzle-orm/query-builders/select.types
 import type { Lease } from '#api/platform/fairness/budget.ts'
 import { holdOrRefuse } from '#api/platform/http/inFlight.ts'
 import type { PageRows } from '#api/platform/http/page.ts'
-import { type Database, snapshot, type Transaction } from './client.ts'
+import { type Database, type Queries, scan, type Transaction } from './client.ts'
 import type { RunLargeRead } from './largeReads.ts'
 import { countFitting, cutIntoSlices } from './slices.ts'
 
@@ -32,6 +32,8 @@ export type List = {
   readonly where: SQL | undefined
   readonly orderBy: readonly SQL[]
   readonly limit: number
+  /** A page may read many rows that it does not show, or large values of them. */
+  readonly isScan?: boolean | undefined
 }
 
 /** The database, the bytes that the request holds, and the turns of large pages. */
@@ -48,26 +50,34 @@ export const readPage = async <Selected extends Fields>(
   fields: Selected,
   list: List,
 ): Promise<PageRows<SelectResultFields<Selected>>> => {
-  const sizes = await readSizes(reader.db, fields, { list, measured: 0 })
-  const page = isSmall(sizes)
-    ? await readSized(reader, fields, { list, sizes })
-    : await reader.runLargeRead(reader.lease.group ?? '', () => readLarge(reader, fields, list))
+  const sizes = list.isScan ? undefined : await readSizes(reader.db, fields, { list, measured: 0 })
+  const page =
+    sizes !== undefined && isSmall(sizes)
+      ? await readSized(reader, fields, { list, sizes })
+      : await runScan(reader, (tx) => readLarge({ db: tx, lease: reader.lease }, fields, list))
   return { ...page, rows: page.rows as SelectResultFields<Selected>[] }
 }
+
+/**
+ * Runs reads that take long in a transaction, in the turn of the request's organization or address. Throws a 429 or 503 if too many
+ * wait, or if a statement takes more than 5 s.
+ */
+export const runScan = <T>(
+  { db, lease, runLargeRead }: PageReader,
+  read: (tx: Transaction) => Promise<T>,
+): Promise<T> => runLargeRead(lease.group ?? '', () => db.transaction(read, scan))
+
+type Reader = { readonly db: Queries; readonly lease: Lease }
 
 const isSmall = (sizes: readonly number[]): boolean =>
   sizes.every((size) => size >= 0) && sizes.reduce((sum, each) => sum + each, 0) <= wholeBytes
 
-const readLarge = async (reader: PageReader, fields: Fields, list: List): Promise<PageRows<unknown>> =>
+const readLarge = async (reader: Reader, fields: Fields, list: List): Promise<PageRows<unknown>> =>
   readSized(reader, fields, { list, sizes: await measureSizes(reader.db, fields, list) })
 
 type Sized = { readonly list: List; readonly sizes: readonly number[] }
 
-const readSized = async (
-  { db, lease }: PageReader,
-  fields: Fields,
-  { list, sizes }: Sized,
-): Promise<PageRows<unknown>> => {
+const readSized = async ({ db, lease }: Reader, fields: Fields, { list, sizes }: Sized): Promise<PageRows<unknown>> => {
   // Without a wait until the bytes are held, so that no other request takes them.
   const maxBytes = Math.min(maxPageBytes, lease.available() / copies)
   const fitting = sizes.slice(0, countFitting(sizes.slice(0, list.limit), maxBytes))
@@ -80,23 +90,16 @@ const readSized = async (
   return { rows, hasMore: sizes.length > fitting.length }
 }
 
-const readRows = async (db: Database, fields: Fields, read: Slices): Promise<unknown[]> => {
-  const [first = 0, second] = read.slices
-  if (first === 0) return []
-  if (second === undefined) return select(db, fields, read.list).limit(first)
-  // In one snapshot, since a deletion between two slices would hide a row.
-  return db.transaction((tx) => readSlices(tx, fields, read), snapshot)
-}
-
 type Slices = { readonly list: List; readonly slices: readonly number[] }
 
-const readSlices = async (tx: Transaction, fields: Fields, { list, slices }: Slices): Promise<unknown[]> => {
+// Several slices are read in one snapshot, since a deletion between two of them would hide a row.
+const readRows = async (db: Queries, fields: Fields, { list, slices }: Slices): Promise<unknown[]> => {
   const rows: unknown[] = []
-  for (const count of slices) rows.push(...(await select(tx, fields, list).limit(count).offset(rows.length)))
+  for (const count of slices) rows.push(...(await select(db, fields, list).limit(count).offset(rows.length)))
   return rows
 }
 
-const select = (db: Database | Transaction, fields: SelectedFields, { from, join, where, orderBy }: List) => {
+const select = (db: Queries, fields: SelectedFields, { from, join, where, orderBy }: List) => {
   const query = db.select(fields).from(from).$dynamic()
   const joined = join === undefined ? query : query.innerJoin(...join)
   return joined.where(where).orderBy(...orderBy)
@@ -107,7 +110,7 @@ const select = (db: Database | Transaction, fields: SelectedFields, { from, join
  * page. Postgres converts JSON to know its bytes, so it measures few large rows at first, and twice as many while they do not
  * fill a page.
  */
-const measureSizes = async (db: Database, fields: Fields, list: List): Promise<number[]> => {
+const measureSizes = async (db: Queries, fields: Fields, list: List): Promise<number[]> => {
   for (let measured = firstMeasured; ; measured *= 2) {
     const sizes = await readSizes(db, fields, { list, measured })
     const known = sizes.findIndex((size) => size < 0)
@@ -120,7 +123,7 @@ const measureSizes = async (db: Database, fields: Fields, list: List): Promise<n
 type Measure = { readonly list: List; readonly measured: number }
 
 /** Returns the bytes of each row up to the limit, and of one more. They are -1 for a large row after the first `measured` rows. */
-const readSizes = async (db: Database, fields: Fields, measure: Measure): Promise<number[]> => {
+const readSizes = async (db: Queries, fields: Fields, measure: Measure): Promise<number[]> => {
   const { list } = measure
   const sized = select(db, { bytes: sizeOf(fields, measure).as('bytes') }, list)
     .limit(list.limit + 1)

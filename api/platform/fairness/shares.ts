@@ -1,7 +1,16 @@
 import type { Clock, Timer } from '#shared/clock.ts'
 
 /** The limits of each group: its running actions, those that wait, and the longest wait. */
-export type ShareLimits = { readonly maxConcurrent: number; readonly maxWaiting: number; readonly maxWaitMs: number }
+export type ShareLimits = {
+  readonly maxConcurrent: number
+  /**
+   * Divides `maxConcurrent` by the groups that are active. Each may run one action in any case, so all groups together run at
+   * most `maxConcurrent` actions, and one more for each group.
+   */
+  readonly isDivided?: boolean
+  readonly maxWaiting: number
+  readonly maxWaitMs: number
+}
 
 /** Runs an action of a group. Throws the result of `refuse`, without running it, if the group is over its limits. */
 export type RunInShare = <T>(group: string, action: () => Promise<T>, refuse: () => Error) => Promise<T>
@@ -10,11 +19,21 @@ type Waiter = { readonly resolve: (entered: boolean) => void; readonly timer: Ti
 type Group = { running: number; readonly waiting: Set<Waiter> }
 
 /**
- * Returns a function that runs at most `maxConcurrent` actions of each group at a time and lets others of the group wait,
- * in order. Groups do not wait for each other.
+ * Returns a function that runs at most `maxConcurrent` actions of each group at a time, or its share of them, and lets others of
+ * the group wait, in order. Groups do not wait for each other.
  */
 export const createShares = (clock: Pick<Clock, 'setTimeout'>, limits: ShareLimits): RunInShare => {
+  const { maxConcurrent, isDivided = false } = limits
   const groups = new Map<string, Group>()
+  let running = 0
+  const hasRoom = (group: Group): boolean => {
+    if (!isDivided) return group.running < maxConcurrent
+    return group.running === 0 || (running < maxConcurrent && group.running < Math.floor(maxConcurrent / groups.size))
+  }
+  const count = (group: Group, change: 1 | -1): void => {
+    group.running += change
+    running += change
+  }
   const wait = ({ waiting }: Group): Promise<boolean> =>
     new Promise((resolve) => {
       const timer = clock.setTimeout(() => {
@@ -24,22 +43,26 @@ export const createShares = (clock: Pick<Clock, 'setTimeout'>, limits: ShareLimi
       const waiter = { resolve, timer }
       waiting.add(waiter)
     })
-  const leave = (name: string, group: Group): void => {
-    const [next] = group.waiting
-    if (next === undefined) {
-      group.running -= 1
-      if (group.running === 0) groups.delete(name)
-      return
+  // Counted here and not when the action goes on, so that a new action cannot overtake it.
+  const admitWaiting = (group: Group): void => {
+    for (const next of group.waiting) {
+      if (!hasRoom(group)) return
+      count(group, 1)
+      group.waiting.delete(next)
+      next.timer.cancel()
+      next.resolve(true)
     }
-    // The slot passes to the next action, so that a new action cannot overtake it.
-    group.waiting.delete(next)
-    next.timer.cancel()
-    next.resolve(true)
+  }
+  const leave = (name: string, group: Group): void => {
+    count(group, -1)
+    admitWaiting(group)
+    if (group.running === 0) groups.delete(name)
+    if (isDivided) for (const other of groups.values()) admitWaiting(other)
   }
   return async (name, action, refuse) => {
     const group = groups.get(name) ?? { running: 0, waiting: new Set() }
     groups.set(name, group)
-    if (group.running < limits.maxConcurrent) group.running += 1
+    if (hasRoom(group)) count(group, 1)
     else if (group.waiting.size >= limits.maxWaiting || !(await wait(group))) throw refuse()
     try {
       return await action()

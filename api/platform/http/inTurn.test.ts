@@ -64,3 +64,11 @@ test('drops the waiting requests after a response that ends the connection', asy
   expect(seen.text).toContain('sent 0;')
   expect(paths()).toEqual(['/1'])
 })
+
+test('a request with several Host headers is a 400 that ends the connection, and is not handled', async () => {
+  const { socket, seen, paths } = await startServer()
+  socket.write('GET /1 HTTP/1.1\r\nHost: a\r\nhOST: b\r\n\r\n')
+  await eventually('the connection is closed', async () => seen.closed)
+  expect(seen.text).toMatch(/^HTTP\/1\.1 400 /)
+  expect(paths()).toEqual([])
+})

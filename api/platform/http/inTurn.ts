@@ -12,14 +12,15 @@ const maxWaiting = 8
 /**
  * Handles the requests of each connection one at a time: a request starts when the response before it has been sent. Node.js
  * itself starts the handlers of all pipelined requests at once and keeps their responses in memory. A connection with more than
- * eight waiting requests is closed.
+ * eight waiting requests is closed. A request with several Host headers is a 400, as is one without, which Node.js refuses.
  */
 export const handleInTurn = (server: Server, handle: RequestHandler): void => {
   /** The waiting requests of each connection that has an unsent response. */
   const waiting = new WeakMap<Socket, Exchange[]>()
   const start = (socket: Socket, [request, response]: Exchange): void => {
     response.once('close', () => continueWith(socket))
-    handle(request, response)
+    if (hasSeveralHosts(request)) response.writeHead(400, { connection: 'close' }).end()
+    else handle(request, response)
   }
   const continueWith = (socket: Socket): void => {
     // After `Connection: close` the connection is open until the client closes its half, but serves no further request.
@@ -39,3 +40,7 @@ export const handleInTurn = (server: Server, handle: RequestHandler): void => {
     else socket.destroy()
   })
 }
+
+/** Reports whether a request has several Host headers (RFC 9112, section 3.2). Node.js keeps the first. */
+export const hasSeveralHosts = ({ rawHeaders }: IncomingMessage): boolean =>
+  rawHeaders.filter((name, at) => at % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host').length > 1

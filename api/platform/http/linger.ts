@@ -1,19 +1,21 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Clock } from '#shared/clock.ts'
+import type { Clock, Timer } from '#shared/clock.ts'
 
-/** Limits for reading the rest of a refused body, so that the client can read the response. */
-const maxLingerBytes = 256 * 1024
+/** The limits for reading the rest of a refused body, so that the client can read the response. */
 const lingerMs = 1_000
+const maxLingers = 10
+const minBytesPerLinger = 64 * 1024
 
 const closing = new WeakSet<Socket>()
 
 /**
  * Ends a connection after the current response, which must have `Connection: close`, while the body of the request is
- * still arriving. If it were closed at once, the system could discard the response (RFC 9112, section 9.6). It is therefore
- * half closed first, at most 256 KiB more are read, and it is destroyed after a second. It serves no further request.
+ * still arriving. If it were closed at once, the system could discard the response (RFC 9112, section 9.6), and a client that
+ * writes its whole body first would not read it. The connection is therefore half closed first, and at most `maxBytes` more are
+ * read. It is destroyed after a second in which less than 64 KiB arrive, and after 10 s. It serves no further request.
  */
-export const closeAfterAnswer = ({ socket }: IncomingMessage, clock: Clock): void => {
+export const closeAfterAnswer = ({ socket }: IncomingMessage, maxBytes: number, clock: Clock): void => {
   if (closing.has(socket)) return
   closing.add(socket)
   let isEnding = false
@@ -22,14 +24,28 @@ export const closeAfterAnswer = ({ socket }: IncomingMessage, clock: Clock): voi
     if (isEnding) return
     isEnding = true
     let bytes = 0
+    let bytesBefore = Number.NEGATIVE_INFINITY
+    let lingers = 0
     // Replaces the HTTP parser.
     socket.removeAllListeners('data')
-    socket.on('data', (chunk: Buffer) => {
-      bytes += chunk.length
-      if (bytes > maxLingerBytes) socket.pause()
+    // The parser stops reading while nobody takes the body. Only its own listener of this event starts again, before this one.
+    socket.once('resume', () => {
+      socket.on('data', (chunk: Buffer) => {
+        bytes += chunk.length
+        if (bytes > maxBytes) socket.pause()
+      })
     })
+    socket.pause()
+    socket.resume()
     socket.end()
-    const timer = clock.setTimeout(() => socket.destroy(), lingerMs)
-    socket.on('close', () => timer.cancel())
+    let timer: Timer | undefined
+    const check = (): void => {
+      if (bytes - bytesBefore < minBytesPerLinger || lingers === maxLingers) return void socket.destroy()
+      bytesBefore = bytes
+      lingers += 1
+      timer = clock.setTimeout(check, lingerMs)
+    }
+    socket.on('close', () => timer?.cancel())
+    check()
   }
 }

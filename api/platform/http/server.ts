@@ -1,6 +1,8 @@
 import { createServer, type Server as HttpServer, type IncomingMessage } from 'node:http'
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
 
+import { hasSeveralHosts } from './inTurn.ts'
+
 type Options = {
   /** The certificate and its key; undefined serves plain HTTP. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined
@@ -26,7 +28,7 @@ export const openServer = (options: Options): HttpServer | HttpsServer => {
     headersTimeout: headersMs,
     keepAliveTimeout: options.keepAliveMs,
     connectionsCheckingInterval: options.checkMs,
-    shouldUpgradeCallback: options.isUpgrade,
+    shouldUpgradeCallback: (request: IncomingMessage) => options.isUpgrade(request) && !hasSeveralHosts(request),
   }
   return tls === undefined
     ? createServer(serverOptions)

@@ -68,12 +68,12 @@ test('connects to the address that was resolved and checked, once for each attem
   expect(await send({ path: '/a?b=1', resolve })).toEqual({ statusCode: 204 })
   expect(asked).toEqual(['hooks.example.test'])
   expect(requests).toEqual([{ path: '/a?b=1', body: 'Grüße' }])
-  expect(await send({ resolve })).toEqual({ failure: 'AddressRefused' })
+  expect(await send({ resolve })).toEqual({ failure: 'NoPublicAddress' })
   expect(requests).toHaveLength(1)
 })
 
 test('refuses a name of whose addresses one is not allowed', async () => {
-  expect(await send({ resolve: async () => ['127.0.0.1', '10.0.0.1'] })).toEqual({ failure: 'AddressRefused' })
+  expect(await send({ resolve: async () => ['127.0.0.1', '10.0.0.1'] })).toEqual({ failure: 'NoPublicAddress' })
   expect(requests).toEqual([])
 })
 

@@ -4,8 +4,11 @@ import { createSecureContext } from 'node:tls'
 import type { Clock } from '#shared/clock.ts'
 import { callPeer, DeadlineError, within } from '#shared/peers.ts'
 
-/** The reasons for which an attempt got no answer. */
-export const sendFailures = ['NameUnresolved', 'AddressRefused', 'ConnectionFailed', 'TlsFailed', 'TimedOut'] as const
+/**
+ * The reasons for which an attempt got no answer. A name without an address and one with a private address have the same reason, so
+ * that it tells nothing about the names of the internal network.
+ */
+export const sendFailures = ['NoPublicAddress', 'ConnectionFailed', 'TlsFailed', 'TimedOut'] as const
 export type SendFailure = (typeof sendFailures)[number]
 
 /** The result of an attempt: the status of the answer, or the reason why there is none. */
@@ -45,7 +48,7 @@ export const createSend = ({ resolve, isAllowed, authorities, timeoutMs, clock }
   return ({ url, headers, body }) =>
     within({ clock, timeoutMs }, async (signal): Promise<SendResult> => {
       const addresses = await resolve(new URL(url).hostname, signal)
-      if (!addresses.every(isAllowed)) return { failure: 'AddressRefused' }
+      if (!addresses.every(isAllowed)) return { failure: 'NoPublicAddress' }
       const lookup = pinTo(addresses)
       const call = { url, method: 'POST', headers, body, lookup, secureContext, maxBytes, signal } as const
       return { statusCode: (await callPeer(call)).statusCode }
@@ -87,6 +90,6 @@ const pinTo = (addresses: readonly string[]): LookupFunction => {
 const failureOf = (error: unknown): SendFailure => {
   if (error instanceof DeadlineError) return 'TimedOut'
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (code === 'ENOTFOUND') return 'NameUnresolved'
+  if (code === 'ENOTFOUND') return 'NoPublicAddress'
   return /CERT|SSL|TLS|SIGNATURE|ISSUER/.test(code) ? 'TlsFailed' : 'ConnectionFailed'
 }

@@ -175,6 +175,28 @@ export const deleteOldDeliveries = async (db: Database, beforeMs: number, signal
   }
 }
 
+/**
+ * Deletes the deliveries of each webhook that have ended and are older than its newest `maxKept`, in bounded batches. Reads that many
+ * entries of the index for each webhook.
+ */
+export const deleteExcessDeliveries = async (db: Database, maxKept: number, signal: AbortSignal): Promise<void> => {
+  for (let done = 0; done < maxBatches && !signal.aborted; done += 1) {
+    const { rowCount } = await db.execute(sql`
+      delete from webhook_deliveries where id in (
+        select old.id from webhooks w
+        cross join lateral (
+          select created_at, id from webhook_deliveries where webhook_id = w.id
+          order by created_at desc, id desc offset ${maxKept} limit 1
+        ) newest
+        cross join lateral (
+          select id from webhook_deliveries
+          where webhook_id = w.id and (created_at, id) <= (newest.created_at, newest.id) and status <> 'Pending'
+          limit ${batchSize}
+        ) old limit ${batchSize})`)
+    if ((rowCount ?? 0) < batchSize) return
+  }
+}
+
 /** Deactivates webhooks with more pending deliveries than `maxPending`. */
 export const disableBacklogged = (
   { db, clock, newId }: Pick<Deps, 'db' | 'clock' | 'newId'>,

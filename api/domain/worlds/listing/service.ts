@@ -6,10 +6,8 @@ import {
   desc,
   eq,
   getTableColumns,
-  gt,
   inArray,
   isNull,
-  lt,
   or,
   type SQL,
   sql,
@@ -28,8 +26,9 @@ import type {
   WorldFields,
 } from '#api/domain/worlds/schema.ts'
 import { launchContexts, shownColumns, worlds } from '#api/domain/worlds/table.ts'
-import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
-import { readPage } from '#api/platform/database/readPage.ts'
+import type { Queries } from '#api/platform/database/client.ts'
+import { listOrder, whereAfterCursor, whereBeyond } from '#api/platform/database/page.ts'
+import { readPage, runScan } from '#api/platform/database/readPage.ts'
 import { type Page, toPaged } from '#api/platform/http/page.ts'
 import { notFound } from '#api/platform/http/problem.ts'
 import { type WorldPhase, worldPhases } from '#shared/enumerations.ts'
@@ -52,7 +51,13 @@ export const listWorlds = async (
   const { order, limit } = page
   const where = and(whereListed(ctx, filter), whereAfter(page), isNull(worlds.deletingAt))
   const columns = columnsFor(fields)
-  const { rows, hasMore } = await readPage(ctx, columns, { ...withContext, where, orderBy: orderBy(order), limit })
+  const { rows, hasMore } = await readPage(ctx, columns, {
+    ...withContext,
+    where,
+    orderBy: orderBy(order),
+    limit,
+    isScan: isScan(filter),
+  })
   if (rows.length === 0) await checkScopeExists(ctx)
   const items = rows.map(({ world, context }) =>
     pickFields(presentWorld(world, context, verbOnWorld(ctx, world)), fields),
@@ -91,11 +96,13 @@ const pickFields = (world: WorldAnswer, fields: readonly (keyof WorldAnswer)[]):
 /** Counts the worlds of the organization, or of one project, that the caller can read and that match the filter. */
 export const countWorlds = async (ctx: Context, filter: WorldFilter): Promise<WorldCounts> => {
   authoriseListing(ctx)
-  const rows = await ctx.db
-    .select({ phase: worlds.phase, worlds: count() })
-    .from(worlds)
-    .where(and(whereListed(ctx, filter), isNull(worlds.deletingAt)))
-    .groupBy(worlds.phase)
+  const countIn = (db: Queries) =>
+    db
+      .select({ phase: worlds.phase, worlds: count() })
+      .from(worlds)
+      .where(and(whereListed(ctx, filter), isNull(worlds.deletingAt)))
+      .groupBy(worlds.phase)
+  const rows = await (isScan(filter) ? runScan(ctx, countIn) : countIn(ctx.db))
   if (rows.length === 0) await checkScopeExists(ctx)
   const ofPhase = (phase: WorldPhase): number => rows.find((row) => row.phase === phase)?.worlds ?? 0
   const phases = Object.fromEntries(worldPhases.map((phase) => [phase, ofPhase(phase)])) as WorldCounts['phases']
@@ -109,8 +116,21 @@ const whereListed = (ctx: Context, filter: WorldFilter): SQL | undefined =>
 export const verbOnWorld = ({ principal }: Context, world: { organizationId: string; projectId: string; id: string }) =>
   strongestVerb(principal.permissions, pathOf(world.organizationId, world.projectId, world.id)) ?? 'r'
 
-/** Reads a page of worlds with the launch contexts, oldest first, without manifests and worlds that are being deleted. */
-export const readWorlds = async (ctx: Context, page: Page, where: SQL | undefined) => {
+/**
+ * Reports whether a filter reads large values of many worlds: the labels of a world have up to 32 KiB. The other filters read at
+ * most twice `maxWorlds` small rows, those of the organization.
+ */
+export const isScan = ({ label = [] }: WorldFilter): boolean => label.length > 0
+
+/**
+ * Reads a page of worlds with the launch contexts, oldest first, without manifests and worlds that are being deleted. Without an
+ * organization, it may read the worlds of all.
+ */
+export const readWorlds = async (
+  ctx: Context,
+  page: Page,
+  { where, organizationId }: { where: SQL | undefined; organizationId: string },
+) => {
   const { manifest: _, ...world } = shownColumns
   const { rows, hasMore } = await readPage(
     ctx,
@@ -120,6 +140,7 @@ export const readWorlds = async (ctx: Context, page: Page, where: SQL | undefine
       where: and(where, whereAfterCursor(worlds, page), isNull(worlds.deletingAt)),
       orderBy: listOrder(worlds),
       limit: page.limit,
+      isScan: organizationId === '',
     },
   )
   const keyed = rows.map((row) => ({ ...row, id: row.world.id, createdAt: row.world.createdAt }))
@@ -130,12 +151,8 @@ export const readWorlds = async (ctx: Context, page: Page, where: SQL | undefine
 const withContext = { from: worlds, join: [launchContexts, eq(launchContexts.worldId, worlds.id)] } as const
 
 /** Returns the condition for worlds after the page's cursor, in its order. */
-const whereAfter = ({ order, after }: Pick<WorldPage, 'order' | 'after'>): SQL | undefined => {
-  if (after === undefined) return undefined
-  const beyond = order.isDescending ? lt : gt
-  const column: AnyColumn = worlds[order.field]
-  return or(beyond(column, after.value), and(eq(column, after.value), beyond(worlds.id, after.id)))
-}
+const whereAfter = ({ order, after }: Pick<WorldPage, 'order' | 'after'>): SQL | undefined =>
+  after && whereBeyond([worlds[order.field], worlds.id], order.isDescending, [after.value, after.id])
 
 /** Returns the columns of the order, with the id last, which makes it total. */
 const orderBy = ({ field, isDescending }: WorldOrder): [SQL, SQL] => {
