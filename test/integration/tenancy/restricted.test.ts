@@ -18,7 +18,7 @@ const writes = operations
   .filter(([, { method, platformOnly }]) => method !== 'get' && !platformOnly)
   .toSorted(([, a], [, b]) => rankOf(a) - rankOf(b))
 
-/** What a restricted credential may not make, since it would stay valid without it. Nothing else may give access or send data out. */
+/** The things that a restricted credential may not make, since they would outlive it. Nothing else may give access or send data out. */
 const refused = [
   'createApiKey',
   'createWebhook',
@@ -28,7 +28,7 @@ const refused = [
   'rotateApiKey',
   'putGroups',
 ]
-/** What a restricted credential makes, and what ends with it. */
+/** The things that a restricted credential makes and that end with it. */
 const ending = ['createToken']
 const secretNames = /"(apiKey|keyString|accessToken|secret)":/
 
