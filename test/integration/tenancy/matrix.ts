@@ -110,7 +110,7 @@ export const bodies: Record<string, (of: RequestIds) => unknown> = {
   listWebhooks: () => undefined,
   createWebhook: () => ({ url: 'https://hooks.example.com/mine' }),
   getWebhook: () => undefined,
-  patchWebhook: () => ({ url: 'https://hooks.example.com/mine', events: [] }),
+  patchWebhook: () => ({ events: [] }),
   deleteWebhook: () => undefined,
   rotateWebhook: () => ({ overlapSeconds: 0 }),
   testWebhook: () => undefined,
