@@ -129,7 +129,8 @@ const showFinding = async <T extends WithStatus>(
     (await readOwner(db, organizationOf(namespacePrefix, live.metadata.namespace))) !== 'living'
   )
     return
-  await writeSynced(client, live, { state }, clock)
+  // An apply removes the fields that it leaves out, and an orphan is adopted under this id.
+  await writeSynced(client, live, { state, worldId: live.status?.worldId }, clock)
 }
 
 /** Deletes a leftover, so that the world has no second server. */
