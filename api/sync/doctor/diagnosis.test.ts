@@ -84,7 +84,7 @@ test.each([
     title: 'a resource of an unknown organization',
     rows: [],
     namespaces: [{ ...own, owner: 'unknown' as const }],
-    expected: [/^Its organization is not in the database. If/, /^Its organization is not in the database. Run/],
+    expected: [/^Its organization is not in the database. Run/, /^Its organization is not in the database. If/],
   },
   { title: 'a resource elsewhere', rows: [], namespaces: [], expected: [] },
   { title: 'an adopted resource to come', rows: [], resources: [{ ...live, hasMarks: false }], expected: [/Synced/] },

@@ -94,14 +94,21 @@ const slowPushSeconds = 60
 const names = { world: 'World', bot: 'BotDeployment' } as const
 const isOneOf = (phases: readonly string[], phase: string): boolean => phases.includes(phase)
 
-/** Returns the differences between rows, resources, pods and namespaces. */
+/**
+ * Returns the differences between rows, resources, pods and namespaces. Namespaces without an organization come last: they may be many,
+ * and of no use.
+ */
 export const diagnose = (snapshot: Snapshot): Difference[] => {
   const resources = new Map(snapshot.resources.map((each) => [keyOf(each.kind, each.namespace, each.name), each]))
   const rows = new Map(snapshot.rows.map((each) => [keyOf(each.kind, each.namespace, each.resourceName), each]))
   const manifests = [...snapshot.definitions, ...(Array.isArray(snapshot.admission) ? snapshot.admission : [])]
   const owners = new Map(snapshot.namespaces.map(({ name, owner }) => [name, owner]))
+  const ofNamespaces = (isUnknown: boolean): Difference[] =>
+    snapshot.namespaces
+      .filter(({ owner }) => (owner === 'unknown') === isUnknown)
+      .flatMap((namespace) => diagnoseNamespace(namespace, snapshot.rows))
   return [
-    ...snapshot.namespaces.flatMap((namespace) => diagnoseNamespace(namespace, snapshot.rows)),
+    ...ofNamespaces(false),
     ...snapshot.rows.flatMap((row) =>
       diagnoseRow(row, resources.get(keyOf(row.kind, row.namespace, row.resourceName))),
     ),
@@ -111,6 +118,7 @@ export const diagnose = (snapshot: Snapshot): Difference[] => {
     ...diagnosePods(snapshot.pods ?? [], resources),
     ...diagnoseServers(snapshot),
     ...manifests.flatMap(diagnoseManifest),
+    ...ofNamespaces(true),
   ]
 }
 
