@@ -18,16 +18,11 @@ const writes = operations
   .filter(([, { method, platformOnly }]) => method !== 'get' && !platformOnly)
   .toSorted(([, a], [, b]) => rankOf(a) - rankOf(b))
 
-/** The things that a restricted credential may not make, since they would outlive it. Nothing else may give access or send data out. */
-const refused = [
-  'createApiKey',
-  'createWebhook',
-  'patchWebhook',
-  'rotateWebhook',
-  'patchApiKey',
-  'rotateApiKey',
-  'putGroups',
-]
+/**
+ * The things that a restricted credential may not make, since they would outlive it. Nothing else may give access or send data out.
+ * The URL of a webhook is another, which the requests of the matrix do not change.
+ */
+const refused = ['createApiKey', 'createWebhook', 'rotateWebhook', 'patchApiKey', 'rotateApiKey', 'putGroups']
 /** The things that a restricted credential makes and that end with it. */
 const ending = ['createToken']
 const secretNames = /"(apiKey|keyString|accessToken|secret)":/
