@@ -139,8 +139,8 @@ export const apiVariables = {
   ORRERY_PUSH_BACKOFF_MAX_MS: decimal(10, 3_600_000).default(30_000),
   ORRERY_KEEP_DELETED_HOURS: decimal(0, 24 * 365).default(7 * 24),
   ...webhookVariables,
-  // Each organization has a share of the database connections. Those of one key leave a quarter of the default pool to others.
-  ORRERY_LIMIT_ORGANIZATIONS_PER_KEY: decimal(0, 1_000_000).default(10),
+  // The organizations in a pool of 16 connections hold at most half of it, plus one for each after the first.
+  ORRERY_LIMIT_ORGANIZATIONS_PER_KEY: decimal(0, 1_000_000).default(8),
   ORRERY_LIMIT_REQUESTS_PER_SECOND: decimal(1, 1_000_000).default(50),
   ORRERY_LIMIT_REQUEST_BURST: decimal(1, 1_000_000).default(100),
   ORRERY_LIMIT_STARTS_PER_MINUTE: decimal(1, 1_000_000).default(10),
