@@ -2354,7 +2354,7 @@ export type Operations = {
   /**
    * List the API keys of an organization; key strings are masked unless the caller may manage them
    *
-   * Key strings are masked unless the caller has `*` and all permissions and claims of the key. With `*`, a page has at most 50 keys. Takes an API key only; a user's token gets 403.
+   * Key strings are masked unless the caller has `*` and all permissions and claims of the key. Takes an API key only; a user's token gets 403.
    */
   listApiKeys: {
     params: None

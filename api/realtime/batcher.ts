@@ -10,8 +10,8 @@ export type Batcher<T> = { add(item: T): void }
 /**
  * Processes added items, one batch at a time. An item that is added during a batch belongs to a later batch, so its work
  * always starts after it was added. A failed batch is retried, together with new items, until it succeeds or the signal
- * is aborted. The queue holds each item once. A batch takes one item of each
- * organization in turn, so that one with many items does not delay the others.
+ * is aborted. The queue holds each item once. A batch takes one item of each organization in turn, so that one with many items does
+ * not delay the others.
  */
 export const createBatcher = <T>(options: {
   name: SharedQueue

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { effective } from '#test/support/faultProxy.ts'
 import type { ApiFixture } from './apiFixture.ts'
@@ -29,11 +32,15 @@ const starts: readonly { readonly name: string; readonly run: (fixture: ApiFixtu
   },
 ]
 
+const cacheDir = mkdtempSync(join(tmpdir(), 'orrery-crash-'))
 let worker: Awaited<ReturnType<typeof createApiWorker>>
 beforeAll(async () => {
-  worker = await createApiWorker(1, process.env.TMPDIR ?? '/tmp')
+  worker = await createApiWorker(1, cacheDir)
 })
-afterAll(() => worker?.close())
+afterAll(async () => {
+  await worker?.close()
+  rmSync(cacheDir, { recursive: true, force: true })
+})
 
 /** A write of the API or the operator, or a commit, before which the World is edited. */
 type Place = { readonly writer: 'api' | 'operator' | 'database'; readonly signature: string }

@@ -265,8 +265,7 @@ export const operationDescriptions: Readonly<Record<string, string>> = {
   getSyncStatus:
     'Needs the platform key. `orrery sync` resolves what it shows. The Link header leads to more findings.',
   getUsage: 'Returns each limit of the organization and its current use.',
-  listApiKeys:
-    'Key strings are masked unless the caller has `*` and all permissions and claims of the key. With `*`, a page has at most 50 keys.',
+  listApiKeys: 'Key strings are masked unless the caller has `*` and all permissions and claims of the key.',
   createApiKey: 'A key never grants more than its creator holds. Its string is shown in full in this response.',
   patchApiKey:
     'Deactivating needs `*` on the organization. Other changes also need all permissions and claims of the key.',

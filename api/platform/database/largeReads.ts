@@ -2,7 +2,10 @@ import { Problem } from '#api/platform/http/problem.ts'
 import type { Clock } from '#shared/clock.ts'
 import { type Crowd, createTurns } from '#shared/turns.ts'
 
-/** Runs a read of many or large rows in the turn of a group, such as an organization. Throws a 429 or 503, without running it, if too many wait. */
+/**
+ * Runs a read of many or large rows in the turn of a group, such as an organization. Throws a 429 or 503, without running it, if too
+ * many wait.
+ */
 export type RunLargeRead = <T>(group: string, read: () => Promise<T>) => Promise<T>
 
 /** A second read of a group would take memory and time without being faster, so each has one slot. */

@@ -35,8 +35,8 @@ const maxWebhooks = 20_000
 
 /**
  * Claims due deliveries of active webhooks, and counts the attempt. Organizations with the fewest attempts under way come first, and
- * take turns; of one, the oldest comes first. A claim ends with its lease, so another replica repeats an attempt that was interrupted. One replica claims at a time, which keeps the concurrency exact; while
- * another one claims, the result is empty.
+ * take turns; of one, the oldest comes first. A claim ends with its lease, so another replica repeats an attempt that was interrupted.
+ * One replica claims at a time, which keeps the concurrency exact; while another one claims, the result is empty.
  */
 export const claimDeliveries = async (db: Database, { leaseMs, nowMs, ...turn }: Claim): Promise<ClaimedDelivery[]> => {
   // While no delivery is pending, a poll needs one query and no transaction.
