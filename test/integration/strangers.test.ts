@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { botDeployments } from '#api/domain/bots/table.ts'
-import { deployments, worlds } from '#api/domain/worlds/table.ts'
+import { deployments, launchContexts, worlds } from '#api/domain/worlds/table.ts'
 import { openDatabase } from '#api/platform/database/client.ts'
 import { clusterOutbox } from '#api/platform/outbox/table.ts'
 import { createClient } from '#shared/kube/client.ts'
@@ -256,6 +256,20 @@ test("a resource without a row in an organization's namespace can be deleted", a
   await clients.World.create({ apiVersion: groupVersion, kind: 'World', metadata, spec: { state: 'Stopped' } })
   await clients.World.delete(metadata)
   await cluster.world(metadata.namespace, metadata.name).isGone()
+})
+
+test('an orphan keeps the id in its status, under which it can be adopted', async () => {
+  const metadata = { namespace: namespaceOf(neighbour), name: 'named-by-hand' }
+  await clients.World.create({ apiVersion: groupVersion, kind: 'World', metadata, spec: { state: 'Stopped' } })
+  const read = async () => (await cluster.worlds.get(metadata)).status
+  const id = await eventually('its id', async () => (await read())?.worldId)
+  await pushed(neighbour, id)
+  await database.db.delete(launchContexts).where(eq(launchContexts.worldId, id))
+  await database.db.delete(worlds).where(eq(worlds.id, id))
+  cluster.kubectl('-n', metadata.namespace, 'annotate', 'world', metadata.name, 'example.com/seen=again')
+  const reason = async () => (await read())?.conditions?.find(({ type }) => type === 'Synced')?.reason
+  await eventually('the finding', async () => (await reason()) === 'Orphan')
+  expect((await read())?.worldId).toBe(id)
 })
 
 test('a resource of the same namespace with another uid replaces the one on record', async () => {
