@@ -1,7 +1,7 @@
 import { sleep, systemClock } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
 import type { DatabaseRoles } from './config.ts'
-import { auditPartitions } from './platform/audit/service.ts'
+import { auditPartitions } from './platform/audit/records.ts'
 import { migrateDatabase, requireMigrated } from './platform/database/migrate.ts'
 import type { PartitionedTable } from './platform/database/partitions/plan.ts'
 import { SchemaError } from './platform/database/schemaError.ts'

@@ -5,7 +5,7 @@ const source = (file: string, ...lines: string[]): Source => ({ file, text: line
 
 test.each([
   ['a lower folder', source('api/sync/push.ts', "import { a } from '#api/domain/worlds/table.ts'")],
-  ['another file of its folder', source('api/domain/bots/service.ts', "import { a } from './table.ts'")],
+  ['another file of its folder', source('api/domain/bots/bots.ts', "import { a } from './table.ts'")],
   ['a lower folder by a relative path', source('api/main.ts', "import { a } from './domain/worlds/table.ts'")],
   ['a package', source('shared/log.ts', "import pino from 'pino'")],
 ])('allows an import of %s', (_, file) => {
@@ -27,8 +27,8 @@ test.each([
 })
 
 test.each([
-  ['realtime', 'sync', source('api/realtime/tail.ts', "import { a } from '#api/sync/index.ts'")],
-  ['sync', 'realtime', source('api/sync/index.ts', "import { a } from '#api/realtime/tail.ts'")],
+  ['realtime', 'sync', source('api/realtime/tail.ts', "import { a } from '#api/sync/oneCluster.ts'")],
+  ['sync', 'realtime', source('api/sync/oneCluster.ts', "import { a } from '#api/realtime/tail.ts'")],
   ['the API', 'the operator', source('api/main.ts', "import { a } from '#operator/main.ts'")],
   ['worlds', 'bots', source('operator/world/execute/trace.ts', "import { a } from '../../bots/plan.ts'")],
   ['pods', 'lifecycle', source('operator/pods/pod.ts', "import { a } from '#operator/lifecycle/plan.ts'")],
@@ -62,7 +62,7 @@ test.each([
   ],
   ['the clock in the kube kit', source('shared/kube/client.ts', "import { a } from '#shared/clock.ts'")],
   ['bs58 in the client', source('client/realtime/client.ts', "import bs58 from 'bs58'")],
-  ['the database in a service', source('api/domain/worlds/service.ts', "import { sql } from 'drizzle-orm'")],
+  ['the database beside an entity', source('api/domain/worlds/worlds.ts', "import { sql } from 'drizzle-orm'")],
   ['the database in a test', source('api/domain/worlds/present.test.ts', "import { sql } from 'drizzle-orm'")],
 ])('the laws allow %s', (_, file) => {
   expect(findImportFaults([file])).toEqual([])
@@ -70,10 +70,10 @@ test.each([
 
 test('draws the imports between folders, without those that follow from others', () => {
   const files = [
-    source('api/domain/bots/service.ts', "import { a } from '#api/domain/worlds/service.ts'"),
-    source('api/domain/bots/limits.ts', "import { a } from '#api/domain/builds/service.ts'"),
-    source('api/domain/logs/service.ts', "import { a } from '#api/domain/worlds/service.ts'"),
-    source('api/domain/worlds/service.ts', "import { a } from '../builds/service.ts'"),
+    source('api/domain/bots/bots.ts', "import { a } from '#api/domain/worlds/worlds.ts'"),
+    source('api/domain/bots/limits.ts', "import { a } from '#api/domain/builds/builds.ts'"),
+    source('api/domain/logs/logs.ts', "import { a } from '#api/domain/worlds/worlds.ts'"),
+    source('api/domain/worlds/worlds.ts', "import { a } from '../builds/builds.ts'"),
   ]
   expect(drawImports('api/domain', files)).toBe(' bots, logs ─► worlds\n worlds ─► builds')
 })
@@ -86,23 +86,23 @@ test('forbids an import of any other folder in shared', () => {
 
 test('names each import between two folders that is part of a cycle, however long', () => {
   const circle = [
-    source('api/domain/bots/service.ts', "import { a } from '#api/domain/worlds/service.ts'"),
-    source('api/domain/worlds/service.ts', "import { a } from '../builds/service.ts'"),
-    source('api/domain/builds/service.ts', "import type { A } from '#api/domain/bots/table.ts'"),
-    source('api/domain/bots/events/changes.ts', "import { a } from '#api/domain/worlds/service.ts'"),
-    source('api/domain/usage/service.ts', "import { a } from '#api/domain/worlds/service.ts'"),
+    source('api/domain/bots/bots.ts', "import { a } from '#api/domain/worlds/worlds.ts'"),
+    source('api/domain/worlds/worlds.ts', "import { a } from '../builds/builds.ts'"),
+    source('api/domain/builds/builds.ts', "import type { A } from '#api/domain/bots/table.ts'"),
+    source('api/domain/bots/events/changes.ts', "import { a } from '#api/domain/worlds/worlds.ts'"),
+    source('api/domain/usage/usage.ts', "import { a } from '#api/domain/worlds/worlds.ts'"),
   ]
   expect(findImportFaults(circle)).toEqual([
-    'api/domain: worlds → builds is part of a cycle (1 imports, such as api/domain/worlds/service.ts imports api/domain/builds/service.ts).',
-    'api/domain: builds → bots is part of a cycle (1 imports, such as api/domain/builds/service.ts imports api/domain/bots/table.ts).',
-    'api/domain: bots → worlds is part of a cycle (2 imports, such as api/domain/bots/service.ts imports api/domain/worlds/service.ts).',
+    'api/domain: worlds → builds is part of a cycle (1 imports, such as api/domain/worlds/worlds.ts imports api/domain/builds/builds.ts).',
+    'api/domain: builds → bots is part of a cycle (1 imports, such as api/domain/builds/builds.ts imports api/domain/bots/table.ts).',
+    'api/domain: bots → worlds is part of a cycle (2 imports, such as api/domain/bots/bots.ts imports api/domain/worlds/worlds.ts).',
   ])
 })
 
 test('allows folders that import each other in one direction', () => {
   const line = [
-    source('api/domain/bots/service.ts', "import { a } from '#api/domain/worlds/service.ts'"),
-    source('api/domain/worlds/service.ts', "import { a } from '#api/domain/builds/service.ts'"),
+    source('api/domain/bots/bots.ts', "import { a } from '#api/domain/worlds/worlds.ts'"),
+    source('api/domain/worlds/worlds.ts', "import { a } from '#api/domain/builds/builds.ts'"),
   ]
   expect(findImportFaults(line)).toEqual([])
 })

@@ -7,7 +7,7 @@ import { readSnapshot } from '#api/sync/doctor/snapshot.ts'
 import { systemClock } from '#shared/clock.ts'
 import { createLog } from '#shared/log.ts'
 import { loadProfiles } from '#shared/resources/loadProfiles.ts'
-import { connectTo, type Listed, selectClusters } from './clusters.ts'
+import { connectTo, type Listed, selectClusters } from './selectClusters.ts'
 
 /** The most differences that are printed, and the most rows that `--fix` pushes again. */
 const maxShown = 1_000

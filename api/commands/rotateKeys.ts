@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { readRotationConfig } from '#api/config.ts'
-import { addSigningKey, retireSigningKey, rotateEncryption, rotatePepper } from '#api/domain/rotation/service.ts'
+import { addSigningKey, retireSigningKey, rotateEncryption, rotatePepper } from '#api/domain/rotation.ts'
 import { openDatabase } from '#api/platform/database/client.ts'
 import { createSealer } from '#api/platform/secrets/seal.ts'
 import { systemClock } from '#shared/clock.ts'

@@ -1,6 +1,6 @@
 import { Gauge, Histogram, type Registry } from 'prom-client'
 import { kindNames } from '#api/domain/clusters/schema.ts'
-import { countFindings, readDirtyRowsByCluster } from '#api/domain/clusters/service.ts'
+import { countFindings, readDirtyRowsByCluster } from '#api/domain/clusters/status.ts'
 import { type FindingRow, heldSweeps } from '#api/domain/clusters/table.ts'
 import type { Database } from '#api/platform/database/client.ts'
 import { shareAnswer } from '#api/platform/http/readiness.ts'

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startCluster } from '#dev/clusters/index.ts'
+import { startCluster } from '#dev/cluster/index.ts'
 import type { ClientLimits } from '#dev/kubernetes/controlPlane.ts'
 import { installManifests } from '#dev/kubernetes/manifests.ts'
 import { operatorMalloc, operatorNodeFlags } from '#dev/nodeFlags.ts'

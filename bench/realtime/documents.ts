@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { putDocument } from '#api/domain/documents/service.ts'
+import { putDocument } from '#api/domain/documents/documents.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
 import { openDatabase } from '#api/platform/database/client.ts'
 import { createClient } from '#client/client.ts'

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readDirtyRows } from '#api/domain/clusters/service.ts'
+import { readDirtyRows } from '#api/domain/clusters/status.ts'
 import { openDatabase } from '#api/platform/database/client.ts'
 import { freePort } from '#dev/ports.ts'
 import { labels, namespaceOf } from '#shared/resources/group.ts'

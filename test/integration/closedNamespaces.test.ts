@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { purgeDeleted } from '#api/domain/deletion/purge/service.ts'
+import { purgeDeleted } from '#api/domain/deletion/purge.ts'
 import { openDatabase } from '#api/platform/database/client.ts'
 import { createClient } from '#shared/kube/client.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'

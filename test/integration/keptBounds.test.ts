@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { keepLog } from '#api/domain/logs/service.ts'
+import { keepLog } from '#api/domain/logs/logs.ts'
 import { openDatabase } from '#api/platform/database/client.ts'
 import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts'
 import { aTenant } from '#test/support/tenant.ts'

@@ -1,7 +1,7 @@
 import { eq, isNull } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { apiKeys } from '#api/domain/apiKeys/table.ts'
-import { writeKeyUsage } from '#api/domain/apiKeys/usage/service.ts'
+import { writeKeyUsage } from '#api/domain/apiKeys/usage.ts'
 import { createKeyUsage } from '#api/platform/auth/keyUsage.ts'
 import { type Database, openDatabase } from '#api/platform/database/client.ts'
 import { aDatabase, startApi } from '#test/support/processes.ts'

@@ -12,9 +12,9 @@ import {
   disableBacklogged,
   readOldestDueSeconds,
   settleDelivery,
-} from '#api/domain/webhooks/queue/service.ts'
-import { webhookContext } from '#api/domain/webhooks/service.ts'
+} from '#api/domain/webhooks/queue.ts'
 import { webhookDeliveries, webhooks } from '#api/domain/webhooks/table.ts'
+import { webhookContext } from '#api/domain/webhooks/webhooks.ts'
 import { openDatabase } from '#api/platform/database/client.ts'
 import { migrateDatabase } from '#api/platform/database/migrate.ts'
 import { createSealer } from '#api/platform/secrets/seal.ts'

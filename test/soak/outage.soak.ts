@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readDirtyRows } from '#api/domain/clusters/service.ts'
+import { readDirtyRows } from '#api/domain/clusters/status.ts'
 import { openDatabase } from '#api/platform/database/client.ts'
 import { loadCredentials } from '#shared/kube/config.ts'
 import { createTransport } from '#shared/kube/transport.ts'

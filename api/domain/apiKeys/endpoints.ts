@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
+import { apiKeyExists, createApiKey, deleteApiKey, listApiKeys, patchApiKey, rotateApiKey } from './apiKeys.ts'
 import {
   apiKeyAnswer,
   createApiKeyBody,
@@ -9,7 +10,6 @@ import {
   rotateApiKeyBody,
   rotatedApiKey,
 } from './schema.ts'
-import { apiKeyExists, createApiKey, deleteApiKey, listApiKeys, patchApiKey, rotateApiKey } from './service.ts'
 
 const tag = 'API keys'
 const path = '/api/organizations/apiKeys/'

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { nextPageLink, toPage } from '#api/platform/http/page.ts'
+import { listAuditRecords, listPlatformAuditRecords } from './records.ts'
 import { auditQuery, auditRecord, platformAuditRecord } from './schema.ts'
-import { listAuditRecords, listPlatformAuditRecords } from './service.ts'
 
 const path = '/api/audit/'
 const platformPath = '/api/audit/platform/'

@@ -4,9 +4,9 @@ import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { eventAnswer } from '#api/domain/events/schema.ts'
 import { entityTag } from '#api/platform/http/entityTag.ts'
 import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
-import { listBotEvents } from './events/service.ts'
+import { botsExist, createBots, deleteBots, getBots, listBots, patchBots } from './bots.ts'
+import { listBotEvents } from './events/events.ts'
 import { botsAnswer, createBotsBody, patchBotsBody } from './schema.ts'
-import { botsExist, createBots, deleteBots, getBots, listBots, patchBots } from './service.ts'
 
 const botsRoute = { path: '/api/worlds/{worldId}/bots/', tag: 'Bots', scope: 'project' } as const
 const botRoute = {

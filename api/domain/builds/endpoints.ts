@@ -1,6 +1,6 @@
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { deleteBuild, getBuild, putBuild } from './builds.ts'
 import { buildAnswer, buildParams, putBuildBody } from './schema.ts'
-import { deleteBuild, getBuild, putBuild } from './service.ts'
 
 const buildRoute = {
   path: '/api/builds/{channelId}/{tag}/',

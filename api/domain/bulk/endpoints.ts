@@ -1,6 +1,6 @@
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { actOnWorlds } from './bulk.ts'
 import { bulkAnswer, bulkBody } from './schema.ts'
-import { actOnWorlds } from './service.ts'
 
 /** The endpoint that starts, stops or deletes many worlds. Its service authorises and audits each world. */
 export const bulkEndpoints = [

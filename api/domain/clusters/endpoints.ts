@@ -1,7 +1,7 @@
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
 import { syncStatus } from './schema.ts'
-import { getSyncStatus } from './service.ts'
+import { getSyncStatus } from './status.ts'
 
 const path = '/api/sync/'
 

@@ -3,10 +3,10 @@ import type { Context } from '#api/domain/access/context.ts'
 import type { ScopeRef } from '#api/domain/access/scope.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
-import { purgeOrganization, purgeProject, purgeWorld } from './purge/service.ts'
-import { listDeletedWorlds, restoreOrganization, restoreProject, restoreWorld } from './restore/service.ts'
+import { deleteOrganization, deleteProject, deleteWorld } from './deletion.ts'
+import { purgeOrganization, purgeProject, purgeWorld } from './purge.ts'
+import { listDeletedWorlds, restoreOrganization, restoreProject, restoreWorld } from './restore.ts'
 import { deletedWorld } from './schema.ts'
-import { deleteOrganization, deleteProject, deleteWorld } from './service.ts'
 
 const ofProjectInPath = ({ organizationId }: Context, params: Readonly<Record<string, string>>): ScopeRef => ({
   kind: 'project',

@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { publicWorldAnswer } from '#api/domain/worlds/schema.ts'
 import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
+import { getAccess, listPublicWorlds, listTravelLocations } from './discovery.ts'
 import { accessAnswer, accessParams, travelLocations } from './schema.ts'
-import { getAccess, listPublicWorlds, listTravelLocations } from './service.ts'
 
 const tag = 'Discovery'
 

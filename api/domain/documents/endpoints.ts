@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { type DocumentType, documentTypes } from '#shared/enumerations.ts'
+import { deleteDocument, getDocument, putDocument } from './documents.ts'
 import {
   documentAnswer,
   documentData,
@@ -10,7 +11,6 @@ import {
   userIdField,
 } from './schema.ts'
 import { scopeOfDocument } from './scope.ts'
-import { deleteDocument, getDocument, putDocument } from './service.ts'
 
 const nameOf = (type: DocumentType): string => `${type.charAt(0).toUpperCase()}${type.slice(1)}`
 

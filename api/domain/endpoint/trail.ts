@@ -1,5 +1,5 @@
 import type { AuditEntry, Context } from '#api/domain/access/context.ts'
-import { insertAuditRecord, withAuditedTransactions } from '#api/platform/audit/service.ts'
+import { insertAuditRecord, withAuditedTransactions } from '#api/platform/audit/records.ts'
 import { callerName } from '#api/platform/auth/principal.ts'
 import { addressBlock } from '#api/platform/http/clientAddress.ts'
 import { fieldNamesOf } from '#api/platform/http/fieldNames.ts'

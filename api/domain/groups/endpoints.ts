@@ -1,6 +1,6 @@
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { getGroups, putGroups } from './groups.ts'
 import { groupsBody } from './schema.ts'
-import { getGroups, putGroups } from './service.ts'
 
 const route = {
   path: '/api/organizations/current/groups/',

@@ -1,8 +1,8 @@
 import type { Context } from '#api/domain/access/context.ts'
-import { botsExist } from '#api/domain/bots/service.ts'
+import { botsExist } from '#api/domain/bots/bots.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { readBotLog, readWorldLog } from './logs.ts'
 import { botLogQuery, worldLogQuery } from './query.ts'
-import { readBotLog, readWorldLog } from './service.ts'
 
 /** Logs may hold secrets of the program, so they need the verb of those who can change it. */
 const logRoute = {

@@ -1,15 +1,8 @@
 import * as z from 'zod'
 import { limits, patchLimitsBody } from '#api/domain/access/limits.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
-import { setPicture } from '#api/domain/pictures/service.ts'
+import { setPicture } from '#api/domain/pictures/pictures.ts'
 import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
-import {
-  createdOrganization,
-  createOrganizationBody,
-  organizationAnswer,
-  patchOrganizationBody,
-  publicOrganization,
-} from './schema.ts'
 import {
   createOrganization,
   getPublicOrganization,
@@ -17,7 +10,14 @@ import {
   patchLimits,
   patchOrganization,
   setOrganizationPicture,
-} from './service.ts'
+} from './organizations.ts'
+import {
+  createdOrganization,
+  createOrganizationBody,
+  organizationAnswer,
+  patchOrganizationBody,
+  publicOrganization,
+} from './schema.ts'
 
 const tag = 'Organizations'
 

@@ -1,6 +1,6 @@
 import { usageAnswer } from '#api/domain/access/limits.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
-import { getUsage } from './service.ts'
+import { getUsage } from './usage.ts'
 
 /** The endpoint of an organization's limits and their use. */
 export const usageEndpoints = [

@@ -1,6 +1,6 @@
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { createdToken, createTokenBody, keySet, userParams } from './schema.ts'
-import { createToken, revokeToken } from './service.ts'
+import { createToken, revokeToken } from './tokens.ts'
 
 const tag = 'Tokens'
 

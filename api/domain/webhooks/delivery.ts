@@ -4,7 +4,7 @@ import { runQueue } from '#api/platform/webhooks/worker.ts'
 import { toRequest } from './message.ts'
 import type { WebhookMetrics } from './metrics.ts'
 import { type FailureRules, outcomeOf } from './outcome.ts'
-import { type ClaimedDelivery, claimDeliveries, settleDelivery } from './queue/service.ts'
+import { type ClaimedDelivery, claimDeliveries, settleDelivery } from './queue.ts'
 
 /** The settings of the delivery. */
 export type DeliveryOptions = FailureRules & {

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
-import { deliveryExists, listDeliveries, redeliver, sendTest } from './deliveries/service.ts'
+import { deliveryExists, listDeliveries, redeliver, sendTest } from './deliveries.ts'
 import {
   createdWebhook,
   createWebhookBody,
@@ -20,7 +20,7 @@ import {
   patchWebhook,
   rotateWebhook,
   webhookExists,
-} from './service.ts'
+} from './webhooks.ts'
 
 const path = '/api/webhooks/'
 const inOrganization = { tag: 'Webhooks', scope: 'organization', needs: ['organization', '*'] } as const

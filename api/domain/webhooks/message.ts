@@ -1,8 +1,8 @@
 import type { Sealer } from '#api/platform/secrets/seal.ts'
 import { signatureHeaders } from '#api/platform/webhooks/signature.ts'
 import { messageVersion } from './events.ts'
-import type { ClaimedDelivery } from './queue/service.ts'
-import { webhookContext } from './service.ts'
+import type { ClaimedDelivery } from './queue.ts'
+import { webhookContext } from './webhooks.ts'
 
 /** Returns the request of an attempt: the signed message of a delivery. All attempts have the same id and body. */
 export const toRequest = (

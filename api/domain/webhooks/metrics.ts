@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Deps } from '#api/domain/access/context.ts'
 import { shareAnswer } from '#api/platform/http/readiness.ts'
-import { type AttemptColumns, countPending, type HealthColumns, readOldestDueSeconds } from './queue/service.ts'
+import { type AttemptColumns, countPending, type HealthColumns, readOldestDueSeconds } from './queue.ts'
 
 /** Records attempts in the metrics. */
 export type WebhookMetrics = {

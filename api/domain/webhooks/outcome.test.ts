@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createFakeClock } from '#test/support/fakeClock.ts'
 import { outcomeOf } from './outcome.ts'
-import type { ClaimedDelivery } from './queue/service.ts'
+import type { ClaimedDelivery } from './queue.ts'
 
 const hourMs = 3_600_000
 const clock = createFakeClock(Date.parse('2026-11-22T08:00:00Z'))

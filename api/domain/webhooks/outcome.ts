@@ -1,6 +1,6 @@
 import { retryDelayMs } from '#api/platform/webhooks/retry.ts'
 import type { SendResult } from '#api/platform/webhooks/send.ts'
-import type { AttemptColumns, ClaimedDelivery, HealthColumns } from './queue/service.ts'
+import type { AttemptColumns, ClaimedDelivery, HealthColumns } from './queue.ts'
 import type { attemptFailures } from './table.ts'
 
 type Failure = (typeof attemptFailures)[number]

@@ -1,17 +1,17 @@
 import * as z from 'zod'
+import { resolveBuildAndContent } from '#api/domain/builds/builds.ts'
 import { buildReference } from '#api/domain/builds/schema.ts'
-import { resolveBuildAndContent } from '#api/domain/builds/service.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { eventAnswer } from '#api/domain/events/schema.ts'
-import { setPicture } from '#api/domain/pictures/service.ts'
+import { setPicture } from '#api/domain/pictures/pictures.ts'
 import { entityTag } from '#api/platform/http/entityTag.ts'
 import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
-import { listWorldEvents } from './events/service.ts'
+import { listWorldEvents } from './events/events.ts'
 import { worldExample } from './examples.ts'
+import { countWorlds, listWorlds } from './listing/listing.ts'
 import { toWorldPage } from './listing/order.ts'
 import { deploymentsQuery, worldFilters, worldsQuery } from './listing/query.ts'
-import { countWorlds, listWorlds } from './listing/service.ts'
-import { getWorld, type TaggedWorld } from './lookup/service.ts'
+import { getWorld, type TaggedWorld } from './lookup.ts'
 import { deploymentAnswer } from './runs/schema.ts'
 import {
   createdWorld,
@@ -22,7 +22,7 @@ import {
   worldAnswer,
   worldCounts,
 } from './schema.ts'
-import { createWorld, listDeployments, patchWorld, setWorldPicture, startWorld, stopWorld } from './service.ts'
+import { createWorld, listDeployments, patchWorld, setWorldPicture, startWorld, stopWorld } from './worlds.ts'
 
 const tag = 'Worlds'
 const path = '/api/worlds/'

@@ -8,7 +8,7 @@ import {
   syncFindings,
 } from '#api/domain/clusters/table.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
-import { type CommandAuthor, recordCommand } from '#api/platform/audit/service.ts'
+import { type CommandAuthor, recordCommand } from '#api/platform/audit/records.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 
 const kinds = [

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Limits } from '#api/domain/access/limits.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
-import { type CommandAuthor, recordCommand } from '#api/platform/audit/service.ts'
+import { type CommandAuthor, recordCommand } from '#api/platform/audit/records.ts'
 import type { Database } from '#api/platform/database/client.ts'
 import { markDirty, organizationMark } from '#api/platform/outbox/outbox.ts'
 import { readObject } from '#api/sync/clusters/deletionCause.ts'

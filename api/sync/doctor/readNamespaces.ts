@@ -1,5 +1,5 @@
 import type { Limits } from '#api/domain/access/limits.ts'
-import { readTenancy } from '#api/domain/organizations/limits/service.ts'
+import { readTenancy } from '#api/domain/organizations/limits.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
 import type { Database } from '#api/platform/database/client.ts'
 import { createNamespaceClients, type NamespaceClients } from '#api/sync/namespaces/namespace.ts'

@@ -1,4 +1,4 @@
-import { keepLog } from '#api/domain/logs/service.ts'
+import { keepLog } from '#api/domain/logs/logs.ts'
 import type { WorldRow } from '#api/domain/worlds/table.ts'
 import type { Database } from '#api/platform/database/client.ts'
 import type { LogSource } from '#api/platform/logs/source.ts'

@@ -1,4 +1,4 @@
-import { insertAuditRecord } from '#api/platform/audit/service.ts'
+import { insertAuditRecord } from '#api/platform/audit/records.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
 import type { DeletionCause } from '#api/sync/clusters/deletionCause.ts'

@@ -1,5 +1,5 @@
 import { and, eq, sql } from 'drizzle-orm'
-import { durationOf } from '#api/domain/worlds/runs/service.ts'
+import { durationOf } from '#api/domain/worlds/runs/runs.ts'
 import { type DeploymentRow, deployments, type WorldRow, whereOpen } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { rowsOf } from '#api/platform/database/rows.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eraseDeletedDocuments } from '#api/domain/documents/cleanup/service.ts'
+import { eraseDeletedDocuments } from '#api/domain/documents/cleanup.ts'
 import { openDatabase } from '#api/platform/database/client.ts'
 import { inSession } from '#dev/postgres.ts'
 import { systemClock } from '#shared/clock.ts'

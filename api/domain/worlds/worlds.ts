@@ -1,0 +1,340 @@
+import { and, eq, getTableColumns, inArray, isNull, type SQL, sql } from 'drizzle-orm'
+import type { Context } from '#api/domain/access/context.ts'
+import type { Limits } from '#api/domain/access/limits.ts'
+import { resolveBuild } from '#api/domain/builds/builds.ts'
+import { lockLimits } from '#api/domain/organizations/organizations.ts'
+import { removeUpload } from '#api/domain/pictures/pictures.ts'
+import { lockProject } from '#api/domain/projects/projects.ts'
+import { beginsWithReads, type Transaction } from '#api/platform/database/client.ts'
+import { countPresentAndKept } from '#api/platform/database/columns.ts'
+import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
+import { readPage } from '#api/platform/database/readPage.ts'
+import { rowsOf } from '#api/platform/database/rows.ts'
+import { statement, statementFor } from '#api/platform/database/statement.ts'
+import { checkIfMatch } from '#api/platform/http/entityTag.ts'
+import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
+import { notFound, Problem } from '#api/platform/http/problem.ts'
+import { createOnce } from '#api/platform/idempotency/once.ts'
+import { markDirty } from '#api/platform/outbox/outbox.ts'
+import { isRunning } from '#shared/domain/phases.ts'
+import type { DeploymentStatus } from '#shared/enumerations.ts'
+import type { CapturedRun } from '#shared/resources/world.ts'
+import type { ScalingProfileName } from '#shared/scalingProfiles.ts'
+import { updateColumns, worldLock } from './columns.ts'
+import { buildWorldRows } from './create.ts'
+import { startEvent, stopEvent } from './events/changes.ts'
+import { recordWorldEvents } from './events/events.ts'
+import { getWorld, type TaggedWorld } from './lookup.ts'
+import { hasNewPlace, toMoveColumns } from './move.ts'
+import { applyPatch } from './patch.ts'
+import { presentDeployment } from './present.ts'
+import { checkRowBytes, rowBytes } from './rowBytes.ts'
+import { readRecentStarts, sumRunning } from './running.ts'
+import { endUnseen, recordStart } from './runs/runs.ts'
+import type { DeploymentAnswer } from './runs/schema.ts'
+import type { Compute, CreateWorld, PatchWorld } from './schema.ts'
+import { checkWorldSize, explainProfileForBots } from './size.ts'
+import { explainNoRoom, explainRate, explainStart, startDelayMs } from './start.ts'
+import { deployments, launchContexts, type WorldRow, worlds } from './table.ts'
+import { toStartColumns, toStopColumns } from './transitions.ts'
+
+/** Creates a world and its launch context. Sync creates the namespace and the resource after the commit. */
+export const createWorld = async (
+  ctx: Context,
+  input: CreateWorld,
+): Promise<{ worldId: string; launchContextId: string }> => {
+  const cluster = selectCluster(ctx, input.compute)
+  const created = await createOnce(ctx, async (tx, now) => {
+    const { world, launchContext } = buildWorldRows(input, { ...ctx, cluster, now })
+    checkRowBytes(rowBytes(world, launchContext))
+    await checkNewWorld(ctx, tx, {
+      profile: input.networking.scaling.profile,
+      capacity: launchContext.details.capacity,
+    })
+    // One round trip, since the organization's row is locked meanwhile. Postgres executes them in this order.
+    await Promise.all([
+      insertWorld(tx, worldRows.encode(world)),
+      insertContext(tx, contextRows.encode(launchContext)),
+      markDirty(tx, { kind: 'world', id: world.id, revision: 1, traceparent: ctx.traceparent }),
+    ])
+    return { worldId: world.id, launchContextId: launchContext.id }
+  })
+  ctx.wakeSync()
+  return created
+}
+
+// Statements, because each create adds rows of 50 columns.
+const [worldRows, contextRows] = [rowsOf(worlds), rowsOf(launchContexts)]
+const [insertWorld, insertContext] = [statementFor(worldRows.insert), statement(contextRows.insert())]
+
+/** Selects a world of the scope that is not deleted. */
+export const whereWorld = (
+  { organizationId, projectId }: Pick<Context, 'organizationId' | 'projectId'>,
+  worldId: string,
+): SQL | undefined =>
+  and(
+    eq(worlds.organizationId, organizationId),
+    eq(worlds.projectId, projectId),
+    eq(worlds.id, worldId),
+    isNull(worlds.deletingAt),
+  )
+
+/** Changes a world. Settings of a run take effect at the next start, and the status message names the pending ones. */
+export const patchWorld = async (
+  ctx: Context,
+  { worldId, ifMatch, changes }: { worldId: string; ifMatch: string | undefined; changes: PatchWorld },
+): Promise<TaggedWorld> => {
+  if (changes.compute !== undefined) selectCluster(ctx, changes.compute)
+  const before = await updateWorld(ctx, worldId, async (tx, row, now) => {
+    checkIfMatch(ifMatch, row)
+    const [context] = await tx.select().from(launchContexts).where(eq(launchContexts.worldId, worldId))
+    if (context === undefined) throw notFound()
+    const next = applyPatch(row, context, changes)
+    checkRowBytes(rowBytes({ ...row, ...next.world }, next.context), rowBytes(row, context))
+    const { profile } = next.world.networking.scaling
+    if (changes.networking ?? changes.admission ?? changes.runtime) {
+      checkWorldSize(
+        { profile, capacity: next.world.admission.capacity },
+        { limits: await lockLimits(ctx, tx), ...ctx.principal },
+      )
+    }
+    await checkProfileForBots(ctx, tx, row, profile)
+    await tx.update(launchContexts).set(next.context).where(eq(launchContexts.worldId, worldId))
+    const moves = changes.compute !== undefined && !isRunning(row)
+    const move = moves ? toMoveColumns({ ...row, ...next.world }, ctx.clusterOf) : {}
+    return { columns: { ...next.world, ...move, revision: row.revision + 1, updatedAt: now } }
+  })
+  const after = await getWorld(ctx, worldId)
+  if (before.pictureUrl !== (after.world.pictureUrl ?? null)) await removeUpload(ctx, worldId, before.pictureUrl)
+  return after
+}
+
+/** Sets the URL of a world's picture. Returns the previous URL, or null. */
+export const setWorldPicture = async (
+  ctx: Context,
+  worldId: string,
+  pictureUrl: string,
+): Promise<{ answer: TaggedWorld; previous: string | null }> => {
+  const before = await updateWorld(ctx, worldId, async (tx, row, now) => {
+    await tx.update(launchContexts).set({ pictureUrl }).where(eq(launchContexts.worldId, worldId))
+    return { columns: { pictureUrl, revision: row.revision + 1, updatedAt: now } }
+  })
+  return { answer: await getWorld(ctx, worldId), previous: before.pictureUrl }
+}
+
+/**
+ * Starts a new run, whatever the state; with `onlyStopped`, a running world stays as it is. Throws a 422 for a build that does
+ * not resolve, and what `checkStart` throws.
+ */
+export const startWorld = async (
+  ctx: Context,
+  worldId: string,
+  { onlyStopped = false }: { onlyStopped?: boolean } = {},
+): Promise<void> => {
+  await updateWorld(ctx, worldId, async (tx, row, now) => {
+    if (onlyStopped && isRunning(row)) return undefined
+    const build = await resolveBuild(tx, ctx.organizationId, row.runtime.build)
+    const run = { runId: ctx.newId('run'), startedAt: now }
+    const move = hasNewPlace(row) ? toMoveColumns(row, ctx.clusterOf) : {}
+    const columns = { ...toStartColumns(row, { run, now, build }), ...move }
+    const replaced = isRunning(row) ? row.runId : null
+    const record = () => [
+      recordStart(tx, { ...row, ...columns, ...run }, now),
+      recordWorldEvents(tx, { ...row, ...run }, [startEvent(run.runId, replaced)], { ...ctx, now }),
+      // Last, because other starts of the organization wait from here to the commit.
+      checkStart(ctx, tx, row, { granted: columns.granted, now }),
+    ]
+    return { columns, record }
+  })
+}
+
+/** Stops a world. The phase is Stopped at once; the server drains afterwards. */
+export const stopWorld = async (ctx: Context, worldId: string): Promise<void> => {
+  await updateWorld(ctx, worldId, async (tx, row, now) => {
+    const events = isRunning(row) ? [stopEvent()] : []
+    const record = () => [endUnseen(tx, worldId, now), recordWorldEvents(tx, row, events, { ...ctx, now })]
+    return { columns: toStopColumns(row, { now }), record }
+  })
+}
+
+/** Lists the runs of a world, oldest first. */
+export const listDeployments = async (
+  ctx: Context,
+  { worldId, statuses, page }: { worldId: string; statuses: readonly DeploymentStatus[]; page: Page },
+): Promise<Paged<DeploymentAnswer>> => {
+  const { organizationId, projectId } = ctx
+  if (!(await ctx.scopeExists('world', { organizationId, projectId, worldId }))) throw notFound()
+  const read = await readPage(ctx, getTableColumns(deployments), {
+    from: deployments,
+    where: and(
+      eq(deployments.organizationId, organizationId),
+      eq(deployments.projectId, projectId),
+      eq(deployments.worldId, worldId),
+      statuses.length === 0 ? undefined : inArray(deployments.status, [...statuses]),
+      whereAfterCursor(deployments, page),
+    ),
+    orderBy: listOrder(deployments),
+    limit: page.limit,
+  })
+  const { items, ...next } = toPaged(read)
+  return { ...next, items: items.map((row) => presentDeployment(row, ctx.publicUrl)) }
+}
+
+/** A change of a world: the columns to set, and the queries that run in the same round trip. */
+type WorldChange = {
+  readonly columns: Partial<WorldRow> & { revision: number }
+  readonly record?: () => readonly Promise<void>[]
+}
+
+/**
+ * Changes the locked row, marks it dirty in the same transaction, and wakes the push; does nothing if `decide` returns
+ * undefined. Returns the row as it was.
+ */
+const updateWorld = async (
+  ctx: Context,
+  worldId: string,
+  decide: (tx: Transaction, row: WorldRow, now: Date) => Promise<WorldChange | undefined>,
+): Promise<WorldRow> => {
+  const nowMs = ctx.clock.now()
+  const before = await ctx.db.transaction(async (tx) => {
+    const { organizationId, projectId } = ctx
+    const row = await lockWorld(tx, { organizationId, projectId, worldId })
+    if (row === undefined) throw notFound()
+    const change = await decide(tx, row, new Date(nowMs))
+    if (change === undefined) return row
+    const { columns, record = () => [] } = change
+    const { traceparent } = ctx
+    // A commit that is sent with these writes, and limits that are read with the row, do not make starts faster.
+    await Promise.all([
+      updateColumns(tx, worldId, columns),
+      markDirty(tx, { kind: 'world', id: worldId, revision: columns.revision, traceparent }),
+      ...record(),
+    ])
+    return row
+  }, beginsWithReads)
+  ctx.wakeSync()
+  return before
+}
+
+const lockWorld = worldLock<WorldKey>(sql`
+  organization_id = ${sql.placeholder('organizationId')} and project_id = ${sql.placeholder('projectId')}
+    and id = ${sql.placeholder('worldId')} and deleting_at is null`)
+
+type WorldKey = { readonly organizationId: string; readonly projectId: string; readonly worldId: string }
+
+/** Returns the cluster for a group and region. Throws a 400 if there is none. */
+const selectCluster = (ctx: Context, { group, region }: Compute): string => {
+  const cluster = ctx.clusterOf({ group, region })
+  if (cluster !== undefined) return cluster
+  const errors = [{ path: '/compute', message: `no cluster serves group ${group} in region ${region}` }]
+  throw new Problem(
+    'invalid_request',
+    `No cluster serves group ${group} in region ${region}. Choose another group or region.`,
+    { errors },
+  )
+}
+
+/**
+ * Throws a 404 if the project does not exist, a 403 for a size that is not allowed and a 409 at maxWorlds. A share lock
+ * on the project's row prevents its deletion. The lock on the organization's row makes concurrent creates count each
+ * other. All transactions lock in the order project, world, organization, which prevents deadlocks.
+ */
+const checkNewWorld = async (
+  ctx: Context,
+  tx: Transaction,
+  size: Parameters<typeof checkWorldSize>[0],
+): Promise<void> => {
+  // One round trip. Postgres executes them in this order, so that the count sees what earlier holders of the lock committed.
+  const [isProject, limits, count] = await Promise.all([
+    lockProject(tx, ctx),
+    lockLimits(ctx, tx),
+    countWorlds(tx, ctx.organizationId),
+  ])
+  if (!isProject) throw notFound()
+  checkWorldSize(size, { limits, ...ctx.principal })
+  refuseTooManyWorlds(count, limits)
+}
+
+/** The number of deleted worlds that an organization keeps in any case. More of them are kept up to maxWorlds. */
+const minKeptWorlds = 100
+
+/** The number of an organization's worlds: those that are not deleted, and the deleted ones that are kept. */
+type WorldCount = { readonly present: number; readonly kept: number }
+
+const countWorlds = async (tx: Transaction, organizationId: string): Promise<WorldCount> => {
+  const [count] = await tx
+    .select(countPresentAndKept(worlds))
+    .from(worlds)
+    .where(eq(worlds.organizationId, organizationId))
+    .execute()
+  return count ?? { present: 0, kept: 0 }
+}
+
+/**
+ * Throws a 409 if the organization has its maximum of worlds, or keeps too many deleted ones. The organization's row must
+ * be locked.
+ */
+export const checkWorldCount = async (
+  tx: Transaction,
+  organizationId: string,
+  limits: Pick<Limits, 'maxWorlds'>,
+): Promise<void> => refuseTooManyWorlds(await countWorlds(tx, organizationId), limits)
+
+const refuseTooManyWorlds = ({ present, kept }: WorldCount, { maxWorlds }: Pick<Limits, 'maxWorlds'>): void => {
+  if (present >= maxWorlds) {
+    throw new Problem(
+      'limit_reached',
+      `The organization has ${maxWorlds} worlds, which is its limit (maxWorlds). Delete one first.`,
+    )
+  }
+  const maxRows = maxWorlds + Math.max(maxWorlds, minKeptWorlds)
+  if (present + kept >= maxRows) {
+    const detail = `The organization has ${present} worlds and keeps ${kept} deleted ones, together its maximum of ${maxRows}. Purge deleted worlds first.`
+    throw new Problem('limit_reached', detail)
+  }
+}
+
+/** Throws a 409 if the bots of a world do not fit into its next scaling profile. The world's row must be locked. */
+const checkProfileForBots = async (
+  ctx: Context,
+  tx: Transaction,
+  { id, networking }: WorldRow,
+  next: ScalingProfileName,
+): Promise<void> => {
+  const { profile } = networking.scaling
+  if (profile === next) return
+  const bots = await ctx.readWorldBots(tx, id)
+  const refusal = explainProfileForBots(ctx.profiles[profile], ctx.profiles[next], bots)
+  if (refusal !== undefined) throw new Problem('limit_reached', refusal)
+}
+
+/**
+ * Throws a 429 above the rate of the world's starts, a 403 for an image or a size that the organization may not run, and a 409 if
+ * the start would exceed a limit of the running worlds.
+ */
+const checkStart = async (
+  ctx: Context,
+  tx: Transaction,
+  row: WorldRow,
+  { granted, now }: { granted: CapturedRun; now: Date },
+): Promise<void> => {
+  const { startsPerMinute } = ctx
+  const { id: exceptId, organizationId } = row
+  // One round trip. Postgres sums after it has the lock.
+  const [limits, others, startedAtMs] = await Promise.all([
+    lockLimits(ctx, tx),
+    sumRunning(tx, { organizationId, exceptId }),
+    readRecentStarts(tx, row, { exceptRunId: granted.id, startsPerMinute, now }),
+  ])
+  const delayMs = startDelayMs(startedAtMs, startsPerMinute, now.getTime())
+  if (delayMs > 0 && ctx.principal.kind !== 'platform') throw tooManyStarts(startsPerMinute, delayMs)
+  const refusal = explainStart(granted, limits)
+  if (refusal !== undefined) throw new Problem(refusal.code, refusal.message)
+  const noRoom = explainNoRoom(granted, others, limits)
+  if (noRoom !== undefined) throw new Problem('limit_reached', noRoom)
+}
+
+const tooManyStarts = (perMinute: number, delayMs: number): Problem =>
+  new Problem('rate_limited', `${explainRate(perMinute)} Retry after the time in Retry-After.`, {
+    headers: { 'retry-after': String(Math.ceil(delayMs / 1_000)) },
+  })
