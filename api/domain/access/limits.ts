@@ -183,10 +183,11 @@ export type PatchLimits = z.output<typeof patchLimitsBody>
 /** The limits whose use is counted. */
 type CountedLimit = { [N in Name]: Table[N]['use'] extends 'counted' ? N : never }[Name]
 
+const limitText = 'The limit.'
 const shown = {
-  counted: { limit: z.number(), used: z.number() },
-  rate: { limit: z.number() },
-  named: { limit: z.array(z.string()) },
+  counted: { limit: z.number().describe(limitText), used: z.number().describe('Current use.') },
+  rate: { limit: z.number().describe(limitText) },
+  named: { limit: z.array(z.string()).describe(limitText) },
 }
 
 type Shown = { [N in Name]: z.ZodObject<(typeof shown)[Table[N]['use']]> }
