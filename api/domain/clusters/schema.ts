@@ -1,10 +1,9 @@
 import * as z from 'zod'
 import { shownId, shownInstant } from '#api/platform/http/fields.ts'
+import { kinds } from '#shared/resources/group.ts'
 import { findingTypes } from './table.ts'
 
-/** The kinds of resources, in the words of Kubernetes. */
-export const kindNames = { world: 'World', bot: 'BotDeployment' } as const
-const kind = z.enum(kindNames)
+const kind = z.enum([kinds.world.kind, kinds.bot.kind])
 const count = (description: string) => z.number().meta({ description })
 
 const heldSweep = z.object({
