@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import * as z from 'zod'
 import { computeGroups, computeRegions } from '#shared/enumerations.ts'
-import { logKey, parseEnvironment, type Rule, url } from '#shared/environment.ts'
+import { logKey, type Rule, readSettings, type Settings, type SettingTable, url } from '#shared/environment.ts'
 import { logAudience } from '#shared/logs/ticket.ts'
 import type { LogSourceSettings } from './platform/logs/source.ts'
 import { jsonFile } from './variables.ts'
@@ -69,13 +69,13 @@ const findFaults = (clusters: readonly ListedCluster[]): string[] => {
 
 const everyPlace = computeGroups.flatMap((group) => computeRegions.map((region) => ({ group, region })))
 
-/** The schemas of the environment variables that name the clusters and their operators. */
-export const clusterVariables = {
-  ORRERY_CLUSTERS_FILE: jsonFile(clustersSchema).default([{ name: 'default', places: everyPlace }]),
-  ORRERY_OPERATOR_URL: url('http', 'https').optional(),
-  ORRERY_OPERATOR_CA_FILE: z.string().optional(),
-  ORRERY_LOGS_KEY: logKey().optional(),
-}
+/** The settings that name the clusters and their operators. */
+export const clusterSettings = {
+  listed: ['ORRERY_CLUSTERS_FILE', jsonFile(clustersSchema).default([{ name: 'default', places: everyPlace }])],
+  operatorUrl: ['ORRERY_OPERATOR_URL', url('http', 'https').optional()],
+  operatorCaFile: ['ORRERY_OPERATOR_CA_FILE', z.string().optional()],
+  logsKey: ['ORRERY_LOGS_KEY', logKey().optional()],
+} as const satisfies SettingTable
 
 /** The operator accepts only tickets that are signed with its key. */
 export const requireLogKey: Rule = (given) =>
@@ -83,23 +83,25 @@ export const requireLogKey: Rule = (given) =>
     ? [['ORRERY_LOGS_KEY', 'is missing: ORRERY_OPERATOR_URL needs the key of the operator']]
     : []
 
-type ClusterValues = z.output<z.ZodObject<typeof clusterVariables>>
+type ClusterSettings = Settings<typeof clusterSettings>
 
 /** Returns the clusters of the file. The variables of the operator are for the one without a kubeconfig. */
-export const toClusters = (values: ClusterValues): readonly [Cluster, ...Cluster[]] => {
-  const [first, ...others] = values.ORRERY_CLUSTERS_FILE
+export const toClusters = (settings: ClusterSettings): readonly [Cluster, ...Cluster[]] => {
+  const [first, ...others] = settings.listed
   const toCluster = (listed: ListedCluster): Cluster => {
     const { name, places, kubeconfig } = listed
-    return { name, places, kubeconfig, logs: kubeconfig === undefined ? ownLogs(values, name) : listedLogs(listed) }
+    return { name, places, kubeconfig, logs: kubeconfig === undefined ? ownLogs(settings, name) : listedLogs(listed) }
   }
   return [toCluster(first), ...others.map(toCluster)]
 }
 
-const ownLogs = (values: ClusterValues, cluster: string): LogSourceSettings | undefined => {
-  const { ORRERY_OPERATOR_URL: operatorUrl, ORRERY_LOGS_KEY: key, ORRERY_OPERATOR_CA_FILE: caFile } = values
-  if (operatorUrl === undefined || key === undefined) return undefined
-  return { url: operatorUrl, caFile, key, audience: logAudience(cluster) }
-}
+const ownLogs = (
+  { operatorUrl, operatorCaFile, logsKey }: ClusterSettings,
+  cluster: string,
+): LogSourceSettings | undefined =>
+  operatorUrl === undefined || logsKey === undefined
+    ? undefined
+    : { url: operatorUrl, caFile: operatorCaFile, key: logsKey, audience: logAudience(cluster) }
 
 const listedLogs = ({
   name,
@@ -127,4 +129,4 @@ const readText = (cluster: string, file: string): string => {
 
 /** Reads only the clusters from the environment and their file. Throws an Error that lists the faults. */
 export const readClusters = (env: NodeJS.ProcessEnv): readonly Cluster[] =>
-  toClusters(parseEnvironment(clusterVariables, env, [requireLogKey]))
+  toClusters(readSettings(clusterSettings, env, [requireLogKey]))

@@ -1,6 +1,5 @@
 import { sleep, systemClock } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
-import type { DatabaseRoles } from './config.ts'
 import { auditPartitions } from './platform/audit/records.ts'
 import { migrateDatabase, requireMigrated } from './platform/database/migrate.ts'
 import type { PartitionedTable } from './platform/database/partitions/plan.ts'
@@ -11,7 +10,11 @@ import { changePartitions } from './realtime/table.ts'
 /** The time that the start waits for the database. */
 const databaseWaitMs = 60_000
 
-type SchemaConfig = { readonly database: DatabaseRoles; readonly auditRetentionDays: number }
+type SchemaConfig = {
+  /** The URLs of the API's role, and of the role that owns the tables. */
+  readonly database: { readonly url: string; readonly ownerUrl: string | undefined }
+  readonly auditRetentionDays: number
+}
 
 /** Returns the tables whose partitions the API maintains. */
 export const partitionedTables = ({

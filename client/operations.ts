@@ -1,11 +1,11 @@
 // Generated from the API's OpenAPI document by `npm run client`; change the routes there.
 
 export type ApiKey = {
-  /** Identifier of the resource. */
+  /** Identifier of the API key. */
   documentId: string
   /** Name for people. */
   displayName: string
-  /** False if the credential or the entry is switched off. */
+  /** False if the key is switched off. */
   isActive: boolean
   /** True if the provisioner manages the key. Such a key cannot be changed. */
   isManagedByProvisioner: boolean
@@ -17,22 +17,22 @@ export type ApiKey = {
   permissions: string[]
   /** The key string, masked unless the caller has `*` and all permissions and claims of the key. */
   keyString: string
-  /** Time from which the credential is refused. `null` in a PATCH removes it. */
+  /** Time from which the key is refused. */
   expiresAt?: string
   /** Time of the last use, written at most once a minute. */
   lastUsedAt?: string
-  /** The CIDR blocks from which the key may be used. `null` in a PATCH removes the restriction. */
+  /** The CIDR blocks from which the key may be used. */
   allowedNetworks?: string[]
 }
 
 export type AuditRecord = {
-  /** Identifier of the resource. */
+  /** Identifier of the audit record. */
   id: string
-  /** Time of the creation. */
+  /** Time of the change. */
   createdAt: string
   /** Identifier of the organization. */
   organizationId: string
-  /** The project of the request. */
+  /** Identifier of the project. */
   projectId?: string
   /** Origin of the change: REST, kubectl, the command orrery or the system. */
   door: 'rest' | 'kubectl' | 'cli' | 'system'
@@ -58,7 +58,7 @@ export type AuditRecordActor = {
 }
 
 export type BotDeployment = {
-  /** Identifier of the resource. */
+  /** Identifier of the bot deployment. */
   documentId: string
   /** Text that describes it to users. Empty if there is none. */
   description: string
@@ -116,7 +116,7 @@ export type BotDeploymentStatusCluster = {
 }
 
 export type Build = {
-  /** Identifier of the resource. */
+  /** Identifier of the build. */
   id: string
   /** Identifier of the organization. */
   organizationId: string
@@ -221,20 +221,20 @@ export type CreateApiKey = {
   displayName: string
   /** Capabilities outside the permission tree, by name. True grants the claim. */
   claims?: { [key: string]: boolean }
-  /** False if the credential or the entry is switched off. */
+  /** False if the key is switched off. */
   isActive?: boolean
   /** Permissions of the form `<path>:<verb>`. */
   permissions?: string[]
-  /** The expiry of the key, in the years 1970 to 9999 in UTC. */
+  /** Time from which the key is refused, in the years 1970 to 9999 in UTC. */
   expiresAt?: string
   /** The CIDR blocks from which the key may be used. */
   allowedNetworks?: string[]
 }
 
 export type CreateBotDeployment = {
-  /** Number of bots. */
+  /** Desired number of bots. */
   count: number
-  /** Text that describes it to users. Empty if there is none. */
+  /** Text that describes the bots to users. */
   description?: string
   /** CPU limit of each bot, above 0 and at most that of the scaling profile: cores, such as 1 or 0.5, or thousandths of a core, such as 250m. */
   cpu?: string
@@ -421,12 +421,12 @@ export type CreatedToken = {
   accessToken: string
   /** Kind of credential: Bearer. */
   tokenType: 'Bearer'
-  /** Time from which the credential is refused. `null` in a PATCH removes it. */
+  /** Time from which the token is refused. */
   expiresAt: string
 }
 
 export type CreatedWebhook = {
-  /** Identifier of the resource. */
+  /** Identifier of the webhook. */
   documentId: string
   /** Identifier of the organization. */
   organizationId: string
@@ -458,7 +458,7 @@ export type CreatedWorld = {
 }
 
 export type DeletedWorld = {
-  /** Identifier of the resource. */
+  /** Identifier of the world. */
   documentId: string
   /** Name for people. It does not have to be unique. */
   name: string
@@ -567,9 +567,9 @@ export type LaunchContext = {
   description: string
   /** URL of the splash screen. Always empty. */
   splashScreenUrl: string
-  /** Absolute URI of the picture. An empty string removes it. */
+  /** Absolute URI of the picture. Absent if there is none. */
   pictureUrl?: string
-  /** False if the credential or the entry is switched off. */
+  /** False if the entry is switched off. */
   isActive: boolean
   /** True if every caller sees the world while it is Active. */
   isPublic: boolean
@@ -655,13 +655,13 @@ export type Limits = {
 }
 
 export type Organization = {
-  /** Identifier of the resource. */
+  /** Identifier of the organization. */
   documentId: string
   /** Name for people. It does not have to be unique. */
   name: string
   /** A label that the tenant chooses. It is not unique; organizationId identifies the organization. */
   tenantId: string
-  /** Absolute URI of the picture. An empty string removes it. */
+  /** Absolute URI of the picture. Absent if there is none. */
   pictureUrl?: string
   /** Identifier of the featured event. Empty if there is none. */
   featuredEventId: string
@@ -769,18 +769,18 @@ export type PatchApiKey = {
   displayName?: string
   /** Capabilities outside the permission tree, by name. True grants the claim. */
   claims?: { [key: string]: boolean }
-  /** False if the credential or the entry is switched off. */
+  /** False if the key is switched off. */
   isActive?: boolean
   /** Permissions of the form `<path>:<verb>`. */
   permissions?: string[]
-  /** Time from which the credential is refused. `null` in a PATCH removes it. */
+  /** Time from which the key is refused. `null` removes it. */
   expiresAt?: string | null
-  /** The CIDR blocks from which the key may be used. `null` in a PATCH removes the restriction. */
+  /** The CIDR blocks from which the key may be used. `null` removes the restriction. */
   allowedNetworks?: string[] | null
 }
 
 export type PatchBotDeployment = {
-  /** Number of bots. */
+  /** Desired number of bots. */
   count: number
   /** CPU limit of each bot, above 0 and at most that of the scaling profile: cores, such as 1 or 0.5, or thousandths of a core, such as 250m. */
   cpu?: string
@@ -843,7 +843,7 @@ export type PatchOrganization = {
 }
 
 export type PatchProject = {
-  /** Identifier of the resource. */
+  /** Identifier of the project. */
   documentId?: string
   /** Name for people. It does not have to be unique. */
   name?: string
@@ -996,16 +996,16 @@ export type PatchWorldStreamingStreamManager = {
 }
 
 export type PatchedProject = {
-  /** Identifier of the resource. */
+  /** Identifier of the project. */
   documentId: string
   /** Name for people. It does not have to be unique. */
   name: string
 }
 
 export type PlatformAuditRecord = {
-  /** Identifier of the resource. */
+  /** Identifier of the audit record. */
   id: string
-  /** Time of the creation. */
+  /** Time of the change. */
   createdAt: string
   /** Origin of the change: REST, kubectl, the command orrery or the system. */
   door: 'rest' | 'kubectl' | 'cli' | 'system'
@@ -1041,7 +1041,7 @@ export type Problem = {
 }
 
 export type Project = {
-  /** Identifier of the resource. */
+  /** Identifier of the project. */
   documentId: string
   /** Name for people. It does not have to be unique. */
   name: string
@@ -1086,9 +1086,9 @@ export type PublicLaunchContext = {
   description: string
   /** URL of the splash screen. Always empty. */
   splashScreenUrl: string
-  /** Absolute URI of the picture. An empty string removes it. */
+  /** Absolute URI of the picture. Absent if there is none. */
   pictureUrl?: string
-  /** False if the credential or the entry is switched off. */
+  /** False if the entry is switched off. */
   isActive: boolean
   /** True if every caller sees the world while it is Active. */
   isPublic: boolean
@@ -1114,7 +1114,7 @@ export type PublicOrganization = {
   name: string
   /** A label that the tenant chooses. It is not unique; organizationId identifies the organization. */
   tenantId: string
-  /** Absolute URI of the picture. An empty string removes it. */
+  /** Absolute URI of the picture. Absent if there is none. */
   pictureUrl?: string
   /** Identifier of the featured event. Empty if there is none. */
   featuredEventId: string
@@ -1142,7 +1142,7 @@ export type PublicOrganizationSupportedProviders = {
 }
 
 export type PublicWorld = {
-  /** Identifier of the resource. */
+  /** Identifier of the world. */
   documentId: string
   /** Identifier of the organization. */
   organizationId: string
@@ -1152,9 +1152,9 @@ export type PublicWorld = {
   name: string
   /** Text that describes it to users. Empty if there is none. */
   description: string
-  /** Absolute URI of the picture. An empty string removes it. */
+  /** Absolute URI of the picture. Absent if there is none. */
   pictureUrl?: string
-  /** True if the world is deleted after its duration, once its server has stopped. */
+  /** Deletes the world after durationMinutes, once its server has stopped. Without a duration it is kept. */
   transient: boolean
   /** Annotations and labels of the owner. */
   metadata: WorldMetadata
@@ -1199,7 +1199,7 @@ export type PutCollection = {
 }
 
 export type PutCollectionData = {
-  /** The user that the document belongs to, or the id of the key that wrote it. */
+  /** The user that the collection belongs to. */
   userId: string
   /** Identifier of the source of the collection. */
   datasourceId: string
@@ -1219,7 +1219,7 @@ export type PutKvStoreData = {
   key: string
   /** Store of the entry: kvstoreServer is written by world servers only. */
   store: 'kvstoreClient' | 'kvstoreServer'
-  /** The content of the document. */
+  /** Value of the entry: any JSON value. */
   data: unknown
 }
 
@@ -1377,7 +1377,7 @@ export type TravelLocation = {
   queueState: WorldQueueState
   /** Rules for entering the world, and the number of users. */
   admission: WorldAdmission
-  /** Absolute URI of the picture. An empty string removes it. */
+  /** Absolute URI of the picture. Absent if there is none. */
   pictureUrl?: string
   /** Address for players. Absent while no server can be reached. */
   address?: WorldStatusAddress
@@ -1445,7 +1445,7 @@ export type UsageMaxWorlds = {
 }
 
 export type Webhook = {
-  /** Identifier of the resource. */
+  /** Identifier of the webhook. */
   documentId: string
   /** Identifier of the organization. */
   organizationId: string
@@ -1468,7 +1468,7 @@ export type Webhook = {
 }
 
 export type WebhookDelivery = {
-  /** Identifier of the resource. */
+  /** Identifier of the delivery. */
   id: string
   /** Identifier of the webhook. */
   webhookId: string
@@ -1495,7 +1495,7 @@ export type WebhookDelivery = {
 }
 
 export type World = {
-  /** Identifier of the resource. */
+  /** Identifier of the world. */
   documentId: string
   /** Identifier of the organization. */
   organizationId: string
@@ -1505,9 +1505,9 @@ export type World = {
   name: string
   /** Text that describes it to users. Empty if there is none. */
   description: string
-  /** Absolute URI of the picture. An empty string removes it. */
+  /** Absolute URI of the picture. Absent if there is none. */
   pictureUrl?: string
-  /** True if the world is deleted after its duration, once its server has stopped. */
+  /** Deletes the world after durationMinutes, once its server has stopped. Without a duration it is kept. */
   transient: boolean
   /** Annotations and labels of the owner. */
   metadata: WorldMetadata
@@ -1579,7 +1579,7 @@ export type WorldCountsPhases = {
 }
 
 export type WorldDeployment = {
-  /** Identifier of the resource. */
+  /** Identifier of the deployment. */
   id: string
   /** UID of the pod. Empty until there is a pod. */
   externalId: string
@@ -1641,7 +1641,7 @@ export type WorldDeploymentNetworkingScaling = {
 }
 
 export type WorldDeploymentRuntime = {
-  /** The build to run: a channel and tag, or a content. Without one the default image runs. */
+  /** The build of the run. Empty for the default image. */
   build: WorldDeploymentRuntimeBuild
   /** Name of the map that the server loads. */
   mapName: string
@@ -1658,7 +1658,7 @@ export type WorldDeploymentRuntimeBuild = {
   channelId?: string
   /** Identifier of the build. */
   id?: string
-  /** The content of the build. Its newest build is used. */
+  /** The content that the image holds. */
   content?: WorldDeploymentRuntimeBuildContent
 }
 
@@ -1668,7 +1668,7 @@ export type WorldDeploymentRuntimeBuildContent = {
 }
 
 export type WorldFields = {
-  /** Identifier of the resource. */
+  /** Identifier of the world. */
   documentId: string
   /** Identifier of the organization. */
   organizationId?: string
@@ -1678,9 +1678,9 @@ export type WorldFields = {
   name?: string
   /** Text that describes it to users. Empty if there is none. */
   description?: string
-  /** Absolute URI of the picture. An empty string removes it. */
+  /** Absolute URI of the picture. Absent if there is none. */
   pictureUrl?: string
-  /** True if the world is deleted after its duration, once its server has stopped. */
+  /** Deletes the world after durationMinutes, once its server has stopped. Without a duration it is kept. */
   transient?: boolean
   /** Annotations and labels of the owner. */
   metadata?: WorldMetadata
@@ -1739,7 +1739,7 @@ export type WorldNetworkingScaling = {
 export type WorldQueueState = {
   /** Number of users who wait to enter. */
   queued: number
-  /** Number of users in the world, as its server last reported. */
+  /** Number of users in the world. */
   active: number
 }
 
@@ -2251,7 +2251,7 @@ export type Operations = {
   /**
    * Read the public fields of an organization
    *
-   * Needs no credential. The id in the path must equal that of the header.
+   * Needs no credential. Returns the public fields only.
    */
   getOrganizationById: {
     params: {
@@ -2745,7 +2745,7 @@ export type Operations = {
   /**
    * Change an organization
    *
-   * Absent fields stay. The id in the path must equal that of the header. Takes an API key or a user's token.
+   * Absent fields stay. A supplied object replaces the previous one as a whole. Takes an API key or a user's token.
    */
   patchOrganizationById: {
     params: {
@@ -2950,7 +2950,7 @@ export type Operations = {
   /**
    * Set the picture of an organization
    *
-   * As `putOrganizationPicture`. The id in the path must equal that of the header. Takes an API key or a user's token.
+   * The picture is scaled down to at most 1024 x 1024 pixels and stored as WebP. The previous upload is deleted. Takes an API key or a user's token.
    */
   putOrganizationPictureById: {
     params: {

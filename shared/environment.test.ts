@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { decimal, EnvironmentError, parseEnvironment, port, url } from './environment.ts'
+import { decimal, EnvironmentError, flag, parseEnvironment, port, readSettings, url } from './environment.ts'
 
 const shape = {
   ORRERY_PORT: port().optional(),
@@ -60,4 +60,13 @@ test('lists an unreadable file together with all other errors, including those o
       '  ORRERY_PORT: does not go with ORRERY_RATIO',
     ].join('\n'),
   )
+})
+
+test('reads a table of settings into its groups, and names the variable of each fault', () => {
+  const table = {
+    port: ['ORRERY_PORT', port().default(8080)],
+    logs: { tls: { isOn: ['ORRERY_TLS', flag(false)] }, keys: ['ORRERY_KEYS', decimal(1, 9).default(2)] },
+  } as const
+  expect(readSettings(table, { ORRERY_TLS: 'true' })).toEqual({ port: 8080, logs: { tls: { isOn: true }, keys: 2 } })
+  expect(() => readSettings(table, { ORRERY_KEYS: '10' })).toThrow('ORRERY_KEYS: must be a number, 1 to 9')
 })

@@ -39,6 +39,41 @@ export const parseEnvironment = <Shape extends z.ZodRawShape>(
   throw new EnvironmentError(`The environment is invalid:\n${lines.join('\n')}`)
 }
 
+type Setting = readonly [variable: string, schema: z.ZodType]
+
+/** The settings of a process by name, in groups of any depth: the variable of each, and its schema. */
+export type SettingTable = { readonly [name: string]: Setting | SettingTable }
+
+/** The values of a table of settings. */
+export type Settings<Table> = {
+  readonly [Name in keyof Table]: Table[Name] extends readonly [string, infer Schema extends z.ZodType]
+    ? z.output<Schema>
+    : Settings<Table[Name]>
+}
+
+const isSetting = (entry: Setting | SettingTable): entry is Setting => Array.isArray(entry)
+
+/** Returns the schemas of a table by variable. */
+export const variablesOf = (table: SettingTable): Record<string, z.ZodType> =>
+  Object.assign(
+    {},
+    ...Object.values(table).map((each) => (isSetting(each) ? { [each[0]]: each[1] } : variablesOf(each))),
+  )
+
+/** Reads the settings of a table from the environment, as `parseEnvironment` does. */
+export const readSettings = <Table extends SettingTable>(
+  table: Table,
+  env: NodeJS.ProcessEnv,
+  rules?: readonly Rule[],
+): Settings<Table> => {
+  const values = parseEnvironment(variablesOf(table), env, rules)
+  const fill = (group: SettingTable): object =>
+    Object.fromEntries(
+      Object.entries(group).map(([name, each]) => [name, isSetting(each) ? values[each[0]] : fill(each)]),
+    )
+  return fill(table) as Settings<Table>
+}
+
 /** Reads a variable, or the file that its `_FILE` names. */
 const readVariable = (name: string, shape: object, env: NodeJS.ProcessEnv): { value?: string; fault?: string } => {
   const value = env[name] || undefined
@@ -57,6 +92,13 @@ const hint = (schema: unknown): string => {
   const description = schema instanceof z.ZodType ? schema.description : undefined
   return description === undefined ? '' : ` (${description})`
 }
+
+/** A switch: `true` or `false`. */
+export const flag = (preset: boolean) =>
+  z
+    .enum(['true', 'false'])
+    .default(preset ? 'true' : 'false')
+    .transform((text) => text === 'true')
 
 /** An IP address to listen on. */
 export const listenAddress = (): z.ZodType<string, string> =>

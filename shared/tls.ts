@@ -6,6 +6,14 @@ import type { Log } from '#shared/log.ts'
 
 /** PEM files of a certificate, with its chain, and of its key. */
 export type TlsFiles = { readonly certFile: string; readonly keyFile: string }
+
+/** Returns the files, or undefined if one is missing. */
+export const toTlsFiles = ({
+  certFile,
+  keyFile,
+}: { [File in keyof TlsFiles]: string | undefined }): TlsFiles | undefined =>
+  certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile }
+
 type Pair = { readonly cert: string; readonly key: string }
 
 /** The interval at which the files are read again. A Secret's volume swaps a symlink, which file watches do not report. */

@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { organizationHeader, projectHeader, worldHeader } from '#api/domain/access/scope.ts'
 import { documentData } from '#api/domain/documents/schema.ts'
-import { addDescriptions } from '#api/domain/endpoint/components.ts'
 import { worldAnswer } from '#api/domain/worlds/schema.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
 import { productVersion } from '#shared/version.ts'
@@ -141,7 +140,7 @@ const summaries: Record<MessageName, { summary: string; examples: Json[] }> = {
   },
 }
 
-/** Returns the JSON Schema of a payload, with a description for every property. */
+/** Returns the JSON Schema of a payload. */
 const schemaOf = (name: MessageName): Json => {
   const { $schema: _, ...schema } = z.toJSONSchema(z.object({ root: payloads[name] }), {
     unrepresentable: 'any',
@@ -152,9 +151,7 @@ const schemaOf = (name: MessageName): Json => {
       if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
     },
   })
-  const inner = withoutRefs(structuredClone(schema.properties?.root), schema.$defs ?? {}) as Json
-  addDescriptions('status', inner)
-  return inner
+  return withoutRefs(schema.properties?.root, schema.$defs ?? {}) as Json
 }
 
 /** Replaces references to definitions by their schemas, since a payload is a document of its own. */

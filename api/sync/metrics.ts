@@ -1,10 +1,10 @@
 import { Gauge, Histogram, type Registry } from 'prom-client'
-import { kindNames } from '#api/domain/clusters/schema.ts'
 import { countFindings, readDirtyRowsByCluster } from '#api/domain/clusters/status.ts'
 import { type FindingRow, heldSweeps } from '#api/domain/clusters/table.ts'
 import type { Database } from '#api/platform/database/client.ts'
 import { shareAnswer } from '#api/platform/http/readiness.ts'
 import type { Clock } from '#shared/clock.ts'
+import { kinds } from '#shared/resources/group.ts'
 
 /** The longest age of a value that gauges share. It covers one scrape. */
 const sharedMs = 500
@@ -102,7 +102,7 @@ export const registerSyncMetrics = (options: {
       async collect() {
         this.reset()
         for (const each of await findings())
-          if (each.type === type) this.set({ kind: kindNames[each.kind] }, each.count)
+          if (each.type === type) this.set({ kind: kinds[each.kind].kind }, each.count)
       },
     })
   findingGauge('orrery_frozen_rows', 'Rows whose resource has a higher revision.', 'Frozen')

@@ -1,4 +1,5 @@
-import { limitVariables } from '#api/domain/access/limits.ts'
+import { limitSettings } from '#api/domain/access/limits.ts'
+import { variablesOf } from '#shared/environment.ts'
 import { type Fields, isGroup } from './fields.ts'
 import { type Setting, settingsOf } from './settings.ts'
 
@@ -32,7 +33,7 @@ export const withReference = (page: string, fields: Fields): string =>
       ({ path, value, description }) => `| \`${path}\` | ${value} | ${cell(description)} |`,
     ),
     '',
-    ...variablesOf(meaningsOf(page)),
+    ...sectionsOf(meaningsOf(page)),
   ].join('\n')
 
 type Row = { readonly path: string; readonly value: string; readonly description: string }
@@ -94,7 +95,7 @@ const meaningsOf = (page: string): ReadonlyMap<string, string> =>
     ]),
   )
 
-const variablesOf = (meanings: ReadonlyMap<string, string>): string[] => {
+const sectionsOf = (meanings: ReadonlyMap<string, string>): string[] => {
   const [api, operator] = [settingsOf('api'), settingsOf('operator')]
   const isIn = (settings: readonly Setting[]) => (setting: Setting) =>
     settings.some(({ variable }) => variable === setting.variable)
@@ -116,7 +117,7 @@ const variablesOf = (meanings: ReadonlyMap<string, string>): string[] => {
     '[limits.md](limits.md#limits-of-an-organization) has `ORRERY_LIMIT_MAX_…`, the default limits of an organization.',
     '',
     ...linesOf(
-      api.filter((setting) => !(isIn(operator)(setting) || setting.variable in limitVariables)),
+      api.filter((setting) => !(isIn(operator)(setting) || setting.variable in variablesOf(limitSettings))),
       meanings,
     ),
     '## Environment variables of the operator',

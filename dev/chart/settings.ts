@@ -1,12 +1,13 @@
 import type * as z from 'zod'
-import { apiVariables } from '#api/config.ts'
-import { operatorVariables } from '#operator/config.ts'
+import { apiSettings } from '#api/config.ts'
+import { operatorSettings } from '#operator/config.ts'
+import { variablesOf } from '#shared/environment.ts'
 import type { Field } from './fields.ts'
 
 /** A process of the product that reads environment variables. */
 export type Process = 'api' | 'operator'
 
-const variables: Record<Process, z.ZodRawShape> = { api: apiVariables, operator: operatorVariables }
+const variables = { api: variablesOf(apiSettings), operator: variablesOf(operatorSettings) }
 
 const tracingValues = (process: Process): Readonly<Record<string, string>> => ({
   OTEL_SDK_DISABLED: `${process}.extraEnv`,

@@ -5,6 +5,7 @@ import { stringify } from 'yaml'
 import { apiRoleUrl, inSession } from '#dev/postgres.ts'
 import { until } from '#dev/until.ts'
 import type { PreviousVersion } from '#dev/versions/previous.ts'
+import { definitionName, kindList } from '#shared/resources/group.ts'
 import { type Images, imageValues } from './images.ts'
 import { startLoad } from './load.ts'
 import { createLogs } from './logs.ts'
@@ -225,7 +226,7 @@ const countWorlds = (url: string): Promise<number> =>
 
 const expectKept = async ({ kubectl }: Machine, databaseUrl: string, rows: number): Promise<void> => {
   const kept = await kubectl('get', 'crd,secret', '-n', namespace, '-o', 'name')
-  for (const name of ['worlds.orrery.dev', 'botdeployments.orrery.dev', 'secret/orrery-keys']) {
+  for (const name of [...kindList.map(definitionName), 'secret/orrery-keys']) {
     if (!kept.includes(name)) throw new Error(`helm uninstall removed ${name}.`)
   }
   const left = await countWorlds(databaseUrl)

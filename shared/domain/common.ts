@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { type IdKind, idPattern } from '#shared/ids.ts'
 
 // Fragments from which REST bodies, resources and tables are composed. A fragment has a type, its limits and the
 // description that users read; a view adds its default, its examples, and whether it is optional.
@@ -15,6 +16,21 @@ export const boundedText = (max: number) => {
     .refine((value) => value.length <= 2 * max, tooLong)
     .max(max, tooLong)
 }
+
+/** The words for the kinds of entity that are not called by the name of their kind. */
+const kindWords: Partial<Record<IdKind, string>> = {
+  launchContext: 'launch context',
+  bot: 'bot deployment',
+  apiKey: 'API key',
+  audit: 'audit record',
+}
+
+/** An identifier of an entity of one kind. */
+export const idField = (kind: IdKind) =>
+  z
+    .string()
+    .regex(new RegExp(idPattern(kind)))
+    .describe(`Identifier of the ${kindWords[kind] ?? kind}.`)
 
 const startsWithYearInRange = /^(?:19[7-9]|[2-9]\d\d)\d-/
 
@@ -36,7 +52,7 @@ export const instant = () =>
 const maxMapEntries = 256
 
 /** A map from text to text: at most 256 entries, keys of 1 to 256 and values of at most 4,096 characters. */
-export const textMap = () =>
+const textMap = () =>
   z
     .record(boundedText(256).min(1), boundedText(4096))
     .refine((map) => Object.keys(map).length <= maxMapEntries, `must have at most ${maxMapEntries} entries`)

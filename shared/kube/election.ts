@@ -21,7 +21,7 @@ import { isOlder } from './versions.ts'
  * The timing of a lease in milliseconds. Each value must be shorter than the one before it. The leader renews the lease when two
  * fifths of the deadline have passed.
  */
-export type LeaseTiming = {
+type LeaseTiming = {
   /** Time without a renewal after which others may take the lease. */
   readonly durationMs: number
   /** Time for which a leader may write after the start of its last successful renewal. */

@@ -1,8 +1,7 @@
 import * as z from 'zod'
 import { botDefaults, botFields } from '#shared/domain/bots.ts'
-import { instant } from '#shared/domain/common.ts'
+import { idField, instant } from '#shared/domain/common.ts'
 import { botPhases } from '#shared/enumerations.ts'
-import { idPattern } from '#shared/ids.ts'
 import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
 import { args, grantedTo, observedFields, revision, revisionFence, userMetadata } from './schema.ts'
 
@@ -14,10 +13,7 @@ const aboveZero = (field: string) => ({
 const granted = z
   .object({
     ...grantedTo.shape,
-    botDeploymentId: z
-      .string()
-      .regex(new RegExp(idPattern('bot')))
-      .describe('Identifier of the bot deployment.'),
+    botDeploymentId: idField('bot'),
     count: botFields.count,
     cpu: botFields.cpu,
     memory: botFields.memory,
@@ -63,10 +59,7 @@ export const botRunEndReasons = ['Expired', 'WorldEnded'] as const
 const indexes = () => z.string().max(65_536)
 
 const run = z.object({
-  id: z
-    .string()
-    .regex(new RegExp(idPattern('run')))
-    .describe('Identifier of the run of the world that the bots belong to.'),
+  id: idField('run').describe('Identifier of the run of the world that the bots belong to.'),
   startedAt: instant().describe('Time when the bots were started in this run. durationMinutes counts from here.'),
   completedIndexes: indexes()
     .exactOptional()

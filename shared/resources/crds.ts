@@ -2,15 +2,13 @@ import * as z from 'zod'
 import { instantYears } from '#shared/domain/common.ts'
 import { productVersion } from '#shared/version.ts'
 import { botDeploymentSpecSchema, botDeploymentStatusSchema } from './botDeployment.ts'
-import { apiGroup, apiVersion, botDeploymentResource, versionAnnotation, worldResource } from './group.ts'
+import { apiGroup, apiVersion, definitionName, type Kind, kindList, kinds, versionAnnotation } from './group.ts'
 import { worldSpecSchema, worldStatusSchema } from './world.ts'
 
 type Json = { [key: string]: unknown }
 type Column = { name: string; type: 'string' | 'integer' | 'date'; jsonPath: string; description: string; wide?: true }
 
 type Definition = {
-  resource: { plural: string; kind: string }
-  singular: string
   shortName: string
   description: string
   spec: z.ZodType
@@ -26,10 +24,8 @@ const age: Column = {
   description: 'Time since the resource was created.',
 }
 
-const definitions: Definition[] = [
-  {
-    resource: worldResource,
-    singular: 'world',
+const definitions: Record<Kind, Definition> = {
+  world: {
     shortName: 'wld',
     description:
       'World is a virtual world. It has at most one server pod at any time, which spec.state starts and stops.',
@@ -81,9 +77,7 @@ const definitions: Definition[] = [
       },
     ],
   },
-  {
-    resource: botDeploymentResource,
-    singular: 'botdeployment',
+  bot: {
     shortName: 'bots',
     description: 'BotDeployment is a number of bots that join the run of one World. They start and stop with that run.',
     spec: botDeploymentSpecSchema,
@@ -124,29 +118,29 @@ const definitions: Definition[] = [
       },
     },
   },
-]
+}
 
 /** Returns the CustomResourceDefinitions by file name. The zod schemas are the only source of their fields. */
 export const customResourceDefinitions = (): Record<string, Json> =>
   Object.fromEntries(
-    definitions.map((definition) => [`${apiGroup}_${definition.resource.plural}.yaml`, render(definition)]),
+    kindList.map((kind) => [`${apiGroup}_${kinds[kind].plural}.yaml`, render(kind, definitions[kind])]),
   )
 
-const render = (definition: Definition): Json => ({
+const render = (of: Kind, definition: Definition): Json => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
   metadata: {
-    name: `${definition.resource.plural}.${apiGroup}`,
+    name: definitionName(of),
     annotations: { [versionAnnotation]: productVersion },
   },
   spec: {
     group: apiGroup,
     scope: 'Namespaced',
     names: {
-      kind: definition.resource.kind,
-      listKind: `${definition.resource.kind}List`,
-      plural: definition.resource.plural,
-      singular: definition.singular,
+      kind: kinds[of].kind,
+      listKind: `${kinds[of].kind}List`,
+      plural: kinds[of].plural,
+      singular: kinds[of].kind.toLowerCase(),
       shortNames: [definition.shortName],
       categories: ['orrery'],
     },

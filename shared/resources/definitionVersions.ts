@@ -2,9 +2,7 @@ import type { Client } from '#shared/kube/client.ts'
 import { isNotFound } from '#shared/kube/errors.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import { productVersion } from '#shared/version.ts'
-import { apiGroup, botDeploymentResource, versionAnnotation, worldResource } from './group.ts'
-
-const names = [worldResource, botDeploymentResource].map(({ plural }) => `${plural}.${apiGroup}`)
+import { definitionName, kindList, versionAnnotation } from './group.ts'
 
 /** A CustomResourceDefinition that is missing or does not fit the version of a process. */
 export type DefinitionProblem = {
@@ -17,7 +15,7 @@ export type DefinitionProblem = {
 
 /** Returns the definitions that are missing or do not fit the version of this process. Rejects if one cannot be read. */
 export const readDefinitionProblems = async (definitions: Client<KubeObject>): Promise<DefinitionProblem[]> => {
-  const problems = await Promise.all(names.map((name) => readProblem(definitions, name)))
+  const problems = await Promise.all(kindList.map((kind) => readProblem(definitions, definitionName(kind))))
   return problems.filter((problem) => problem !== undefined)
 }
 

@@ -1,3 +1,4 @@
+import type { IdKind } from '#shared/ids.ts'
 import type { Resource } from '#shared/kube/client.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 
@@ -7,15 +8,24 @@ export const apiVersion = 'v1alpha1'
 /** The `apiVersion` of every resource of the product. */
 export const groupVersion = `${apiGroup}/${apiVersion}`
 
-/** The World resource. */
-export const worldResource: Resource = { group: apiGroup, version: apiVersion, plural: 'worlds', kind: 'World' }
-/** The BotDeployment resource. */
-export const botDeploymentResource: Resource = {
-  group: apiGroup,
-  version: apiVersion,
-  plural: 'botdeployments',
-  kind: 'BotDeployment',
-}
+const own = { group: apiGroup, version: apiVersion }
+
+/** The kinds of resource that have rows, by the kind of their ids. */
+export const kinds = {
+  world: { ...own, plural: 'worlds', kind: 'World' },
+  bot: { ...own, plural: 'botdeployments', kind: 'BotDeployment' },
+} as const satisfies Partial<Record<IdKind, Resource>>
+
+/** A kind of row that has a resource in the cluster. */
+export type Kind = keyof typeof kinds
+/** The kinds as a list. */
+export const kindList = Object.keys(kinds) as [Kind, ...Kind[]]
+
+/** The World and the BotDeployment resource. */
+export const { world: worldResource, bot: botDeploymentResource } = kinds
+
+/** Returns the name of the CustomResourceDefinition of a kind. */
+export const definitionName = (kind: Kind): string => `${kinds[kind].plural}.${apiGroup}`
 
 /** The resource that holds the definitions of custom resources. */
 export const definitionResource: Resource = {

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import {
   type containerArgs,
+  idField,
   instant,
   maxArgsBytes,
   maxMetadataBytes,
@@ -8,7 +9,6 @@ import {
   withinArgsLimit,
   withinMetadataLimit,
 } from '#shared/domain/common.ts'
-import { idPattern } from '#shared/ids.ts'
 
 // The API server does not know the maximum length of a key, and refuses the cost of encoding one. A rule limits the length, and the
 // bytes are counted by character: 16 times 16, so that a short key costs little.
@@ -120,16 +120,7 @@ export const observedFields = {
 /** The resource that a grant of the API is for. A grant of another uid, as in a copy or a restored backup, allows nothing. */
 export const grantedTo = z.object({
   uid: z.string().min(1).max(64).describe('UID of the resource that the grant is for.'),
-  organizationId: z
-    .string()
-    .regex(new RegExp(idPattern('organization')))
-    .describe('Identifier of the organization.'),
-  projectId: z
-    .string()
-    .regex(new RegExp(idPattern('project')))
-    .describe('Identifier of the project.'),
-  worldId: z
-    .string()
-    .regex(new RegExp(idPattern('world')))
-    .describe('Identifier of the world.'),
+  organizationId: idField('organization'),
+  projectId: idField('project'),
+  worldId: idField('world'),
 })

@@ -1,14 +1,11 @@
 import * as z from 'zod'
-import { instant } from '#shared/domain/common.ts'
+import { idField, instant } from '#shared/domain/common.ts'
 import { hasEnded } from '#shared/domain/phases.ts'
 import { runtimeSettings, serverSettings, worldDefaults, worldFields } from '#shared/domain/world.ts'
 import { deploymentStatuses, type WorldPhase, worldPhases } from '#shared/enumerations.ts'
-import { idPattern } from '#shared/ids.ts'
 import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
 import { args, grantedTo, observedFields, revision, revisionFence, userMetadata } from './schema.ts'
-
-const runId = () => z.string().regex(new RegExp(idPattern('run')))
 
 const runtime = z.object({
   image: worldFields.image.exactOptional(),
@@ -37,7 +34,7 @@ const runSettings = {
 const granted = z
   .object({
     ...grantedTo.shape,
-    id: runId().describe('Identifier of the run.'),
+    id: idField('run'),
     startedAt: instant().describe('Time when the run was requested. durationMinutes counts from here.'),
     image: worldFields.image.exactOptional(),
     ...runSettings,
@@ -59,7 +56,7 @@ export const worldSpecSchema = z
     displayName: worldFields.displayName.default(''),
     description: worldFields.description.default(''),
     state: worldFields.state.default(worldDefaults.state),
-    runId: runId()
+    runId: idField('run')
       .exactOptional()
       .describe(
         'Identifier of the desired run. Another value starts a new run. If absent, the operator chooses one, or the API in the namespace of an organization.',
@@ -131,7 +128,7 @@ const quantity = () => z.string().max(32)
 
 /** The settings of a run, which are fixed at its start. Its pods are built from them and from its tenant. */
 const capturedFields = {
-  id: runId().describe('Identifier of the run.'),
+  id: idField('run'),
   image: z.string().max(1024).describe('Container image of the server.'),
   ...runSettings,
   strategy: worldFields.strategy.describe(
@@ -221,7 +218,7 @@ export const worldStatusSchema = z
       ),
     message: observedFields.message,
     worldId: observedFields.worldId,
-    runId: runId().exactOptional().describe('Identifier of the run that phase and message describe.'),
+    runId: idField('run').exactOptional().describe('Identifier of the run that phase and message describe.'),
     startedAt: instant().exactOptional().describe('Time when that run began.'),
     observedGeneration: observedFields.observedGeneration,
     observedRevision: observedFields.observedRevision,

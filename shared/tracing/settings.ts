@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { decimal, type Rule, url } from '#shared/environment.ts'
+import { decimal, flag, type Rule, type Settings, type SettingTable, url } from '#shared/environment.ts'
 
 /** The samplers that OpenTelemetry names. The `parentbased` ones follow the parent span, if there is one. */
 export const samplers = [
@@ -39,21 +39,23 @@ const headerList = z.string().transform((text, context): Record<string, string> 
   return z.NEVER
 })
 
-/** The schemas of the environment variables of traces, by name. The names and meanings are those of OpenTelemetry. */
-export const tracingVariables = (process: 'api' | 'operator') => ({
-  OTEL_SDK_DISABLED: z.enum(['true', 'false']).default('false'),
-  OTEL_TRACES_EXPORTER: z.enum(['otlp', 'none']).optional(),
-  OTEL_EXPORTER_OTLP_ENDPOINT: url('http', 'https').optional(),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url('http', 'https').optional(),
-  OTEL_EXPORTER_OTLP_PROTOCOL: z.enum(['http/json'], 'must be http/json, the protocol of the export').optional(),
-  OTEL_EXPORTER_OTLP_HEADERS: headerList.optional(),
-  OTEL_SERVICE_NAME: z.string().max(255).default(`orrery-${process}`),
-  OTEL_TRACES_SAMPLER: z.enum(samplers).default('parentbased_always_on'),
-  OTEL_TRACES_SAMPLER_ARG: decimal(0, 1).optional(),
-  OTEL_BSP_SCHEDULE_DELAY: decimal(10, 600_000).default(5_000),
-})
-
-type TracingValues = z.output<z.ZodObject<ReturnType<typeof tracingVariables>>>
+/** The settings of traces. The names and meanings of the variables are those of OpenTelemetry. */
+export const tracingSettings = (process: 'api' | 'operator') =>
+  ({
+    isDisabled: ['OTEL_SDK_DISABLED', flag(false)],
+    exporter: ['OTEL_TRACES_EXPORTER', z.enum(['otlp', 'none']).optional()],
+    endpoint: ['OTEL_EXPORTER_OTLP_ENDPOINT', url('http', 'https').optional()],
+    tracesEndpoint: ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', url('http', 'https').optional()],
+    protocol: [
+      'OTEL_EXPORTER_OTLP_PROTOCOL',
+      z.enum(['http/json'], 'must be http/json, the protocol of the export').optional(),
+    ],
+    headers: ['OTEL_EXPORTER_OTLP_HEADERS', headerList.default({})],
+    serviceName: ['OTEL_SERVICE_NAME', z.string().max(255).default(`orrery-${process}`)],
+    sampler: ['OTEL_TRACES_SAMPLER', z.enum(samplers).default('parentbased_always_on')],
+    ratio: ['OTEL_TRACES_SAMPLER_ARG', decimal(0, 1).optional()],
+    exportDelayMs: ['OTEL_BSP_SCHEDULE_DELAY', decimal(10, 600_000).default(5_000)],
+  }) as const satisfies SettingTable
 
 /** A ratio sampler without a ratio would sample everything, and a ratio without such a sampler has no effect. */
 export const checkSampler: Rule = (given) => {
@@ -67,19 +69,12 @@ export const checkSampler: Rule = (given) => {
 }
 
 /** Returns the settings of traces, or undefined if none are exported. An endpoint or `OTEL_TRACES_EXPORTER=otlp` turns them on. */
-export const toTracing = (values: TracingValues): TracingSettings | undefined => {
-  const { OTEL_TRACES_EXPORTER: exporter, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = values
-  const base = values.OTEL_EXPORTER_OTLP_ENDPOINT ?? (exporter === 'otlp' ? defaultEndpoint : undefined)
-  const url = own ?? (base && `${base.replace(/\/$/, '')}/v1/traces`)
-  if (values.OTEL_SDK_DISABLED === 'true' || exporter === 'none' || url === undefined) return undefined
-  return {
-    serviceName: values.OTEL_SERVICE_NAME,
-    url,
-    headers: values.OTEL_EXPORTER_OTLP_HEADERS ?? {},
-    sampler: values.OTEL_TRACES_SAMPLER,
-    ratio: values.OTEL_TRACES_SAMPLER_ARG ?? 1,
-    exportDelayMs: values.OTEL_BSP_SCHEDULE_DELAY,
-  }
+export const toTracing = (settings: Settings<ReturnType<typeof tracingSettings>>): TracingSettings | undefined => {
+  const { isDisabled, exporter, tracesEndpoint, serviceName, headers, sampler, ratio = 1, exportDelayMs } = settings
+  const base = settings.endpoint ?? (exporter === 'otlp' ? defaultEndpoint : undefined)
+  const url = tracesEndpoint ?? (base && `${base.replace(/\/$/, '')}/v1/traces`)
+  if (isDisabled || exporter === 'none' || url === undefined) return undefined
+  return { serviceName, url, headers, sampler, ratio, exportDelayMs }
 }
 
 /** The endpoint that OpenTelemetry names as the default. */

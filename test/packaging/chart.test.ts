@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments, stringify } from 'yaml'
-import { apiVariables, readApiConfig, readMigrationConfig } from '#api/config.ts'
+import { apiSettings, readApiConfig, readMigrationConfig } from '#api/config.ts'
 import { resolveHelm } from '#dev/chart/helm.ts'
-import { operatorVariables, readOperatorConfig } from '#operator/config.ts'
+import { operatorSettings, readOperatorConfig } from '#operator/config.ts'
+import { variablesOf } from '#shared/environment.ts'
 import { podSelectors } from '#shared/resources/selectors.ts'
 import { getServers } from '#test/support/servers.ts'
 
@@ -360,11 +361,11 @@ test('CloudNativePG keeps the roles of its values and creates the role of the AP
 
 test('every variable that the chart sets is one of its process', () => {
   const manifests = render(production)
-  for (const [process, variables] of [
-    ['api', apiVariables],
-    ['operator', operatorVariables],
+  for (const [process, settings] of [
+    ['api', apiSettings],
+    ['operator', operatorSettings],
   ] as const) {
-    const known = Object.keys(variables)
+    const known = Object.keys(variablesOf(settings))
     const names = environmentOf(manifests, process).map(({ name }) =>
       known.includes(name) ? name : name.replace(/(?<=KEY\w*|PEPPER\w*)_FILE$/, ''),
     )

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { ExternalToken } from '#api/platform/auth/principal.ts'
 import { boundedText, freeText } from '#api/platform/http/fields.ts'
-import { maxPermissionLength, permissionPattern, permissionsWithin } from './permissions.ts'
+import { permissionField, permissionsWithin } from './permissions.ts'
 
 /** The maximum number of groups that are read from a token. Entra ID, for example, writes at most 200 into one. */
 export const maxGroups = 200
@@ -16,12 +16,7 @@ export const groupMapping = z.strictObject({
   issuer: boundedText(512).min(1).meta({ description: 'The issuer of the tokens: their claim `iss`.' }),
   group: boundedText(maxGroupLength).min(1).meta({ description: 'The name of the group, as tokens contain it.' }),
   permissions: z
-    .array(
-      boundedText(maxPermissionLength).regex(
-        permissionPattern,
-        'must be <path>:<verb>, such as organizations/{id}/**:r',
-      ),
-    )
+    .array(permissionField('r'))
     .max(16)
     .meta({ description: 'The permissions of the members, within the organization.' }),
 })

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { boundedText } from '#api/platform/http/fields.ts'
-import { decimal, list } from '#shared/environment.ts'
+import { decimal, list, type Settings } from '#shared/environment.ts'
 import { anyRegistry, registryEntry } from '#shared/images.ts'
 import { withDefined } from '#shared/optional.ts'
 
@@ -183,10 +183,11 @@ export type PatchLimits = z.output<typeof patchLimitsBody>
 /** The limits whose use is counted. */
 type CountedLimit = { [N in Name]: Table[N]['use'] extends 'counted' ? N : never }[Name]
 
+const limitText = 'The limit.'
 const shown = {
-  counted: { limit: z.number(), used: z.number() },
-  rate: { limit: z.number() },
-  named: { limit: z.array(z.string()) },
+  counted: { limit: z.number().describe(limitText), used: z.number().describe('Current use.') },
+  rate: { limit: z.number().describe(limitText) },
+  named: { limit: z.array(z.string()).describe(limitText) },
 }
 
 type Shown = { [N in Name]: z.ZodObject<(typeof shown)[Table[N]['use']]> }
@@ -206,19 +207,17 @@ export const toUsage = (values: Limits, used: Readonly<Record<CountedLimit, numb
   return ofEach((_, name) => ({ limit: values[name], ...withDefined({ used: uses[name] }) })) as UsageAnswer
 }
 
-type Variables = {
-  [N in Name as Exclude<Table[N]['variable'], undefined>]: z.ZodDefault<Exclude<Table[N]['given'], undefined>>
-}
+type Given = { [N in Name as Table[N]['variable'] extends string ? N : never]: Table[N] }
 
-/** The schemas of the environment variables that set the default limits, by name. */
-export const limitVariables = Object.fromEntries(
-  Object.values(limitTable).flatMap(({ variable, given, preset }) =>
-    variable === undefined ? [] : [[variable, (given as z.ZodType).default(preset)]],
+/** The settings of the default limits. */
+export const limitSettings = Object.fromEntries(
+  Object.entries(limitTable).flatMap(([name, { variable, given, preset }]) =>
+    variable === undefined ? [] : [[name, [variable, (given as z.ZodType).default(preset)]]],
   ),
-) as Variables
+) as { [N in keyof Given]: [Given[N]['variable'], z.ZodDefault<Given[N]['given']>] }
 
-/** Returns the default limits that the environment sets. */
-export const toLimits = (values: z.output<z.ZodObject<Variables>>): Limits => {
-  const given: Readonly<Record<string, unknown>> = values
-  return ofEach(({ variable, preset }) => (variable === undefined ? preset : given[variable])) as Limits
-}
+/** Returns the default limits, of which the environment sets those with a variable. */
+export const toLimits = (given: Settings<typeof limitSettings>): Limits => ({
+  imagePullSecrets: [...limitTable.imagePullSecrets.preset],
+  ...given,
+})

@@ -1,3 +1,5 @@
+import { boundedText } from '#shared/domain/common.ts'
+
 /** A level of access to a scope: `r` reads, `w` reads and writes, `*` also manages API keys. */
 export type Verb = 'r' | 'w' | '*'
 
@@ -12,14 +14,21 @@ type Grant = { readonly path: string; readonly subtree: boolean; readonly verb: 
 /** An id in a path: any text without control characters and without the characters that structure a permission. */
 const anyId = '[^/:*\\u0000-\\u001f\\u007f-\\u009f]{1,128}'
 
-/** The syntax of a permission, also used in the API reference. */
-export const permissionPattern = new RegExp(
+/** The syntax of a permission. */
+const permissionPattern = new RegExp(
   `^(\\*|organizations/${anyId}(/projects/${anyId}(/worlds/${anyId})?)?(/\\*\\*)?:[rw*])$`,
   'u',
 )
 
 /** The maximum length of a permission, in code points: three ids of 128 and what stands between them. */
 export const maxPermissionLength = 512
+
+/** The schema of a permission in a body, with the verb of its example. */
+export const permissionField = (verb: Verb) =>
+  boundedText(maxPermissionLength).regex(
+    permissionPattern,
+    `must be <path>:<verb>, such as organizations/{id}/**:${verb}`,
+  )
 
 /** Returns the permissions that are well formed and lie within an organization. */
 export const permissionsWithin = (organizationId: string, permissions: readonly string[]): string[] => {

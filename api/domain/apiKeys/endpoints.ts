@@ -29,6 +29,7 @@ export const apiKeyEndpoints = [
     path,
     operationId: 'listApiKeys',
     summary: 'List the API keys of an organization; key strings are masked unless the caller may manage them',
+    description: 'Key strings are masked unless the caller has `*` and all permissions and claims of the key.',
     credential: 'key',
     tag,
     scope: 'organization',
@@ -47,6 +48,7 @@ export const apiKeyEndpoints = [
     path,
     operationId: 'createApiKey',
     summary: 'Create an API key with at most the permissions of the caller',
+    description: 'A key never grants more than its creator holds. Its string is shown in full in this response.',
     credential: 'key',
     tag,
     scope: 'organization',
@@ -62,6 +64,8 @@ export const apiKeyEndpoints = [
     method: 'patch',
     operationId: 'patchApiKey',
     summary: 'Change an API key',
+    description:
+      'Deactivating needs `*` on the organization. Other changes also need all permissions and claims of the key.',
     body: patchApiKeyBody,
     answer: apiKeyAnswer,
     handle: async (ctx, { params, body }) => ({ body: await patchApiKey(ctx, params.apiKeyId, body) }),
@@ -72,6 +76,7 @@ export const apiKeyEndpoints = [
     method: 'post',
     operationId: 'rotateApiKey',
     summary: 'Replace the string of an API key; the old string stays valid for the overlap',
+    description: 'The replaced string stays valid for the overlap. A second rotation ends the first overlap.',
     body: rotateApiKeyBody,
     idempotent: true,
     answer: rotatedApiKey,
@@ -82,6 +87,7 @@ export const apiKeyEndpoints = [
     method: 'delete',
     operationId: 'deleteApiKey',
     summary: 'Delete an API key',
+    description: 'Every replica refuses the key within a second, and its realtime connections end.',
     status: 204,
     handle: async (ctx, { params }) => {
       await deleteApiKey(ctx, params.apiKeyId)

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { maxPermissionLength, permissionPattern } from '#api/domain/access/permissions.ts'
+import { permissionField } from '#api/domain/access/permissions.ts'
 import { exampleId, exampleInstant } from '#api/platform/http/examples.ts'
 import { boundedText, maxNameLength, shownId, shownInstant } from '#api/platform/http/fields.ts'
 import { networkPattern } from '#api/platform/http/networks.ts'
@@ -12,29 +12,24 @@ const example = {
   isActive: true,
   permissions: [`organizations/${exampleId('organization')}/**:w`],
 }
+const claimsText = 'Capabilities outside the permission tree, by name. True grants the claim.'
+const permissionsText = 'Permissions of the form `<path>:<verb>`.'
 const displayName = () =>
   boundedText(maxNameLength)
     .min(1)
-    .meta({ examples: [example.displayName] })
+    .meta({ description: 'Name for people.', examples: [example.displayName] })
 const claims = () =>
   z
     .record(boundedText(128).min(1), z.boolean())
     .refine((map) => Object.keys(map).length <= 64, 'must have at most 64 entries')
-    .meta({ maxProperties: 64, examples: [example.claims] })
-const permissions = () =>
-  z
-    .array(
-      boundedText(maxPermissionLength).regex(
-        permissionPattern,
-        'must be <path>:<verb>, such as organizations/{id}/**:w',
-      ),
-    )
-    .max(256)
+    .meta({ maxProperties: 64, description: claimsText, examples: [example.claims] })
+const permissions = () => z.array(permissionField('w')).max(256).describe(permissionsText)
+const isActive = () => z.boolean().describe('False if the key is switched off.')
 
 const expiresAt = () =>
   instant().meta({
     examples: [exampleInstant],
-    description: 'The expiry of the key, in the years 1970 to 9999 in UTC.',
+    description: 'Time from which the key is refused, in the years 1970 to 9999 in UTC.',
   })
 const allowedNetworks = () =>
   z
@@ -48,27 +43,35 @@ export const createApiKeyBody = z
   .strictObject({
     displayName: displayName(),
     claims: claims().default({}),
-    isActive: z.boolean().default(true),
+    isActive: isActive().default(true),
     permissions: permissions().default([]),
     expiresAt: expiresAt().exactOptional(),
     allowedNetworks: allowedNetworks().exactOptional(),
   })
   .meta({ id: 'CreateApiKey', examples: [example] })
 
+const apiKey = z
+  .string()
+  .describe('The key string. Later reads show it to callers that hold all permissions and claims of the key.')
+
 /** The answer of `POST /api/organizations/apiKeys/`, with the key string. */
-export const createdApiKey = z
-  .object({ apiKey: z.string() })
-  .meta({ id: 'CreatedApiKey', examples: [{ apiKey: maskedApiKey }] })
+export const createdApiKey = z.object({ apiKey }).meta({ id: 'CreatedApiKey', examples: [{ apiKey: maskedApiKey }] })
 
 /** The body of `PATCH /api/organizations/apiKeys/{apiKeyId}/`. Omitted fields stay unchanged; null removes a restriction. */
 export const patchApiKeyBody = z
   .strictObject({
     displayName: displayName().exactOptional(),
     claims: claims().exactOptional(),
-    isActive: z.boolean().exactOptional(),
+    isActive: isActive().exactOptional(),
     permissions: permissions().exactOptional(),
-    expiresAt: expiresAt().nullable().exactOptional(),
-    allowedNetworks: allowedNetworks().nullable().exactOptional(),
+    expiresAt: expiresAt()
+      .nullable()
+      .exactOptional()
+      .describe('Time from which the key is refused. `null` removes it.'),
+    allowedNetworks: allowedNetworks()
+      .nullable()
+      .exactOptional()
+      .describe('The CIDR blocks from which the key may be used. `null` removes the restriction.'),
   })
   .meta({ id: 'PatchApiKey', examples: [{ displayName: 'Old matchmaker', isActive: false }] })
 
@@ -76,16 +79,21 @@ export const patchApiKeyBody = z
 export const apiKeyAnswer = z
   .object({
     documentId: shownId('apiKey'),
-    displayName: z.string(),
-    isActive: z.boolean(),
-    isManagedByProvisioner: z.boolean(),
+    displayName: z.string().describe('Name for people.'),
+    isActive: isActive(),
+    isManagedByProvisioner: z
+      .boolean()
+      .describe('True if the provisioner manages the key. Such a key cannot be changed.'),
     organizationId: shownId('organization'),
-    claims: z.record(z.string(), z.boolean()),
-    permissions: z.array(z.string()),
-    keyString: z.string().meta({ examples: [maskedApiKey] }),
-    expiresAt: shownInstant().exactOptional(),
-    lastUsedAt: shownInstant().exactOptional(),
-    allowedNetworks: z.array(z.string()).exactOptional(),
+    claims: z.record(z.string(), z.boolean()).describe(claimsText),
+    permissions: z.array(z.string()).describe(permissionsText),
+    keyString: z.string().meta({
+      description: 'The key string, masked unless the caller has `*` and all permissions and claims of the key.',
+      examples: [maskedApiKey],
+    }),
+    expiresAt: shownInstant('Time from which the key is refused.').exactOptional(),
+    lastUsedAt: shownInstant('Time of the last use, written at most once a minute.').exactOptional(),
+    allowedNetworks: z.array(z.string()).exactOptional().describe('The CIDR blocks from which the key may be used.'),
   })
   .meta({
     id: 'ApiKey',
@@ -113,7 +121,7 @@ export const rotateApiKeyBody = z
 
 /** The answer of `POST /api/organizations/apiKeys/{apiKeyId}/rotate/`: the new string and the expiry of the old one. */
 export const rotatedApiKey = z
-  .object({ apiKey: z.string(), previousValidUntil: shownInstant() })
+  .object({ apiKey, previousValidUntil: shownInstant('Time until which the replaced string stays valid.') })
   .meta({ id: 'RotatedApiKey', examples: [{ apiKey: maskedApiKey, previousValidUntil: exampleInstant }] })
 
 export type RotateApiKey = z.output<typeof rotateApiKeyBody>

@@ -14,6 +14,8 @@ export const auditEndpoints = [
     path,
     operationId: 'listAuditRecords',
     summary: 'List who changed what in an organization, newest first',
+    description:
+      'Returns the changes that were made in the organization, newest first. Needs `*` on the organization. A page compares at most 1,000 records with the filters, so it may be shorter than `limit`, even empty, although the Link header leads to more.',
     tag: 'Audit',
     scope: 'organization',
     needs: ['organization', '*'],
@@ -31,6 +33,8 @@ export const auditEndpoints = [
     path: platformPath,
     operationId: 'listPlatformAuditRecords',
     summary: 'List who changed the platform itself, newest first',
+    description:
+      'Needs the platform key. Returns the changes of the command `orrery` that concern no single organization.',
     credential: 'key',
     tag: 'Audit',
     platformOnly: true,

@@ -33,17 +33,15 @@ export const auditQuery = pageQuery.extend({
 export const auditRecord = z
   .object({
     id: shownId('audit'),
-    createdAt: shownInstant(),
+    createdAt: shownInstant('Time of the change.'),
     organizationId: shownId('organization'),
-    projectId: shownId('project')
-      .exactOptional()
-      .meta({ description: 'The project of the request.', examples: [exampleId('project')] }),
+    projectId: shownId('project').exactOptional(),
     door: z
       .enum(auditDoors)
       .meta({ description: 'Origin of the change: REST, kubectl, the command orrery or the system.' }),
     actor: z
       .object({
-        kind: z.enum(auditActors),
+        kind: z.enum(auditActors).describe('Kind of credential.'),
         id: z
           .string()
           .exactOptional()

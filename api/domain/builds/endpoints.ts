@@ -16,6 +16,7 @@ export const buildEndpoints = [
     method: 'get',
     operationId: 'getBuild',
     summary: 'Read the build of a channel and tag',
+    description: 'Returns the image and content of a channel and tag.',
     needs: ['organization', 'r'],
     answer: buildAnswer,
     handle: async (ctx, { params }) => ({ body: await getBuild(ctx, params) }),
@@ -25,6 +26,7 @@ export const buildEndpoints = [
     method: 'put',
     operationId: 'putBuild',
     summary: 'Set the build of a channel and tag',
+    description: 'Every change gets a new build id. Runs keep the build of their start.',
     needs: ['organization', 'w'],
     body: putBuildBody,
     answer: buildAnswer,
@@ -36,6 +38,7 @@ export const buildEndpoints = [
     method: 'delete',
     operationId: 'deleteBuild',
     summary: 'Delete the build of a channel and tag',
+    description: 'Active runs keep their build.',
     needs: ['organization', 'w'],
     status: 204,
     handle: async (ctx, { params }) => {

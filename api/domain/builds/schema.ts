@@ -17,13 +17,24 @@ const example = {
   createdAt: exampleInstant,
 }
 
-/** The name of a channel or a tag. */
-const buildName = freeText()
+const channelText = 'Channel of the build.'
+const tagText = 'Tag of the build in its channel.'
+const contentIdText = 'Identifier of the content that the image holds.'
+const digestText = 'Digest of the image. Without one the tag of the image decides.'
+const imageText = 'Container image of the server.'
+const probesText = 'True if the image serves the probes of the server contract.'
+
+const channelId = freeText().describe(channelText)
+const tag = freeText().describe(tagText)
 /** A reference to a build: channel and tag, or the content of the build. */
 export const buildReference = z
   .union([
-    z.strictObject({ channelId: buildName, tag: buildName }),
-    z.strictObject({ content: z.strictObject({ id: boundedText(256).min(1) }) }),
+    z.strictObject({ channelId, tag }),
+    z.strictObject({
+      content: z
+        .strictObject({ id: boundedText(256).min(1).describe('Identifier of the content.') })
+        .describe('The content that the image holds.'),
+    }),
   ])
   .meta({
     id: 'BuildReference',
@@ -31,23 +42,25 @@ export const buildReference = z
   })
 /** The build of a run in responses. */
 export const resolvedBuild = z.object({
-  channelId: boundedText(256),
-  tag: boundedText(256),
-  organizationId: boundedText(256),
+  channelId: boundedText(256).describe(channelText),
+  tag: boundedText(256).describe(tagText),
+  organizationId: boundedText(256).describe('Identifier of the organization.'),
   id: shownId('build'),
 })
 
 /** The path parameters of a build. */
 export const buildParams = z.object({
-  channelId: buildName.meta({ examples: [example.channelId] }),
-  tag: buildName.meta({ examples: [example.tag] }),
+  channelId: channelId.meta({ examples: [example.channelId] }),
+  tag: tag.meta({ examples: [example.tag] }),
 })
 
 const image = () =>
   boundedText(512)
     .regex(/^[a-z0-9]([a-z0-9._:/-]*[a-z0-9])?(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?$/, 'must be an image reference')
-    .meta({ examples: [putExample.image] })
-const digest = () => boundedText(71).regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: followed by 64 hexadecimal digits')
+    .meta({ description: imageText, examples: [putExample.image] })
+const digest = boundedText(71)
+  .regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: followed by 64 hexadecimal digits')
+  .describe(digestText)
 
 /** The body of `PUT /api/builds/{channelId}/{tag}/`. */
 export const putBuildBody = z
@@ -55,12 +68,9 @@ export const putBuildBody = z
     image: image(),
     contentId: boundedText(256)
       .min(1)
-      .meta({ examples: [putExample.contentId] }),
-    digest: digest().exactOptional(),
-    probes: z
-      .boolean()
-      .default(true)
-      .meta({ description: 'True if the image serves the probes of the server contract.' }),
+      .meta({ description: contentIdText, examples: [putExample.contentId] }),
+    digest: digest.exactOptional(),
+    probes: z.boolean().default(true).describe(probesText),
   })
   .meta({ id: 'PutBuild', examples: [putExample] })
 
@@ -69,13 +79,13 @@ export const buildAnswer = z
   .object({
     id: shownId('build'),
     organizationId: shownId('organization'),
-    channelId: z.string(),
-    tag: z.string(),
-    image: z.string(),
-    contentId: z.string(),
-    digest: z.string().exactOptional(),
-    probes: z.boolean(),
-    createdAt: shownInstant(),
+    channelId: z.string().describe(channelText),
+    tag: z.string().describe(tagText),
+    image: z.string().describe(imageText),
+    contentId: z.string().describe(contentIdText),
+    digest: z.string().exactOptional().describe(digestText),
+    probes: z.boolean().describe(probesText),
+    createdAt: shownInstant('Time of the creation.'),
   })
   .meta({ id: 'Build', examples: [example] })
 

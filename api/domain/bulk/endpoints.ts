@@ -9,6 +9,8 @@ export const bulkEndpoints = [
     path: '/api/worlds/actions/',
     operationId: 'actOnWorlds',
     summary: 'Start, stop or delete many worlds',
+    description:
+      'Acts on the worlds of `ids`, or on those that match `filter`, each in its own transaction. Starts leave running worlds as they are, and stops leave worlds that do not run.',
     tag: 'Worlds',
     scope: 'organization?project',
     listing: true,

@@ -82,7 +82,7 @@ export const bulkAnswer = z
     results: z
       .array(
         z.object({
-          worldId: shownId('world').describe('Identifier of the world.'),
+          worldId: shownId('world'),
           status: z.int().describe('HTTP status that the action has for this world.'),
           code: z.string().exactOptional().describe('Code of the problem. Absent after success.'),
           detail: z.string().exactOptional().describe('An explanation for people. Absent after success.'),

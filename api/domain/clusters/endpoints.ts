@@ -12,6 +12,8 @@ export const clusterEndpoints = [
     path,
     operationId: 'getSyncStatus',
     summary: 'Read the state of the synchronisation with the clusters',
+    description:
+      'Needs the platform key. `orrery sync` resolves what it shows. The Link header leads to more findings.',
     credential: 'key',
     tag: 'Sync',
     platformOnly: true,

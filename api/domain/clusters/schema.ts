@@ -1,10 +1,9 @@
 import * as z from 'zod'
 import { shownId, shownInstant } from '#api/platform/http/fields.ts'
+import { kinds } from '#shared/resources/group.ts'
 import { findingTypes } from './table.ts'
 
-/** The kinds of resources, in the words of Kubernetes. */
-export const kindNames = { world: 'World', bot: 'BotDeployment' } as const
-const kind = z.enum(kindNames)
+const kind = z.enum([kinds.world.kind, kinds.bot.kind])
 const count = (description: string) => z.number().meta({ description })
 
 const heldSweep = z.object({
@@ -12,7 +11,7 @@ const heldSweep = z.object({
   missing: count('Number of missing resources.'),
   total: count('Number of rows with a resource.'),
   examples: z.array(z.string()).meta({ description: 'Ids of some rows whose resources are missing.' }),
-  heldAt: shownInstant().meta({ description: 'Time since which the sweep waits for acceptance.' }),
+  heldAt: shownInstant('Time since which the sweep waits for acceptance.'),
 })
 
 const cluster = z.object({
@@ -28,7 +27,7 @@ const cluster = z.object({
 })
 
 const finding = z.object({
-  id: shownId('finding').meta({ description: 'Identifier of the finding.' }),
+  id: shownId('finding'),
   type: z.enum(findingTypes).meta({
     description:
       'Frozen: the resource is ahead of its row. Orphan: it has no row. Stranger: another resource owns its name.',
@@ -38,7 +37,7 @@ const finding = z.object({
   namespace: z.string().meta({ description: 'Namespace of the resource.' }),
   name: z.string().meta({ description: 'Name of the resource.' }),
   message: z.string().meta({ description: 'The difference, and the remedy.' }),
-  createdAt: shownInstant(),
+  createdAt: shownInstant('Time of the creation.'),
 })
 
 /** The answer of `GET /api/sync/`: the state of the sync, with a page of findings. */

@@ -4,8 +4,9 @@ import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { type PageReader, readPage } from '#api/platform/database/readPage.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { clusterOutbox } from '#api/platform/outbox/table.ts'
+import { kinds } from '#shared/resources/group.ts'
 import { explainRefusal } from './explain.ts'
-import { kindNames, type SyncStatusAnswer } from './schema.ts'
+import type { SyncStatusAnswer } from './schema.ts'
 import { clusterStates, type FindingRow, heldSweeps, syncFindings } from './table.ts'
 
 /** Reads the state of the sync, with a page of findings. */
@@ -38,7 +39,7 @@ export const getSyncStatus = async (
       heldSweeps: sweeps
         .filter(({ cluster, missing }) => cluster === state.name && missing > 0)
         .map(({ kind, missing, total: all, examples, heldAt }) => ({
-          kind: kindNames[kind],
+          kind: kinds[kind].kind,
           missing,
           total: all,
           examples: [...examples],
@@ -50,7 +51,7 @@ export const getSyncStatus = async (
     findings: paged.items.map(({ id, type, kind, cluster, namespace, name, message, createdAt }) => ({
       id,
       type,
-      kind: kindNames[kind],
+      kind: kinds[kind].kind,
       cluster,
       namespace,
       name,

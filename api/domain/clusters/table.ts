@@ -1,5 +1,6 @@
 import { index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { instant } from '#api/platform/database/columns.ts'
+import { kindList } from '#shared/resources/group.ts'
 
 /** The clusters that the API serves. */
 export const clusters = pgTable('clusters', {
@@ -41,7 +42,7 @@ export const heldSweeps = pgTable(
   'held_sweeps',
   {
     cluster: text().notNull(),
-    kind: text({ enum: ['world', 'bot'] }).notNull(),
+    kind: text({ enum: kindList }).notNull(),
     /** The number of missing resources. */
     missing: integer().notNull(),
     /** The number of rows with a resource. */
@@ -66,7 +67,7 @@ export const syncFindings = pgTable(
     id: text().primaryKey(),
     cluster: text().notNull(),
     type: text({ enum: findingTypes }).notNull(),
-    kind: text({ enum: ['world', 'bot'] }).notNull(),
+    kind: text({ enum: kindList }).notNull(),
     namespace: text().notNull(),
     name: text().notNull(),
     uid: text().notNull(),

@@ -26,6 +26,7 @@ const restoreEndpoints = [
     path: '/api/worlds/deleted/',
     operationId: 'listDeletedWorlds',
     summary: 'List the deleted worlds of a project that can be restored',
+    description: 'Returns the deleted worlds of the project, oldest first.',
     needs: ['project', 'r'],
     query: pageQuery,
     answer: z.array(deletedWorld),
@@ -42,6 +43,8 @@ const restoreEndpoints = [
     path: '/api/worlds/{worldId}/restore/',
     operationId: 'restoreWorld',
     summary: 'Restore a deleted world with its bots, documents, deployments and picture',
+    description:
+      'The world is inactive, private and without a run. Answers 409 at a limit, and while its resource still exists.',
     needs: ['project', 'w'],
     status: 204,
     problems: [409],
@@ -56,6 +59,7 @@ const restoreEndpoints = [
     path: '/api/worlds/{worldId}/purge/',
     operationId: 'purgeWorld',
     summary: 'Erase a deleted world for good',
+    description: 'Only a deleted world can be purged. It cannot be restored afterwards.',
     needs: ['project', 'w'],
     subtree: true,
     status: 204,
@@ -70,6 +74,7 @@ const restoreEndpoints = [
     path: '/api/organizations/projects/{projectId}/restore/',
     operationId: 'restoreProject',
     summary: 'Restore a deleted project with the worlds that were deleted with it',
+    description: 'Answers 409 at a limit, and while the resource of one of its worlds still exists in the cluster.',
     status: 204,
     problems: [409],
     handle: async (ctx, { params }) => {
@@ -83,6 +88,7 @@ const restoreEndpoints = [
     path: '/api/organizations/projects/{projectId}/purge/',
     operationId: 'purgeProject',
     summary: 'Erase a deleted project for good',
+    description: 'Only a deleted project can be purged. It cannot be restored afterwards.',
     status: 204,
     handle: async (ctx, { params }) => {
       await purgeProject(ctx, params.projectId)
@@ -95,6 +101,8 @@ const restoreEndpoints = [
     path: '/api/organizations/{organizationId}/restore/',
     operationId: 'restoreOrganization',
     summary: 'Restore a deleted organization with what was deleted with it',
+    description:
+      'Restores the projects and worlds that were deleted with it. Its keys are valid again. Answers 409 at a limit.',
     credential: 'key',
     platformOnly: true,
     actsOnDeleted: true,
@@ -111,6 +119,7 @@ const restoreEndpoints = [
     path: '/api/organizations/{organizationId}/purge/',
     operationId: 'purgeOrganization',
     summary: 'Erase a deleted organization for good',
+    description: 'Only a deleted organization can be purged. It cannot be restored afterwards.',
     credential: 'key',
     platformOnly: true,
     actsOnDeleted: true,
@@ -132,6 +141,7 @@ export const deletionEndpoints = [
     path: '/api/organizations/{organizationId}/',
     operationId: 'deleteOrganization',
     summary: 'Delete an organization with everything in it',
+    description: 'Its keys are invalid at once. It can be restored until its rows are erased.',
     credential: 'key',
     platformOnly: true,
     status: 204,
@@ -148,6 +158,7 @@ export const deletionEndpoints = [
     method: 'delete',
     operationId: 'deleteProject',
     summary: 'Delete a project with its worlds, bots and documents',
+    description: 'Deletes the project with its worlds, bots and documents. Needs `w` on all of them.',
     needs: ['project', 'w'],
     subtree: true,
     handle: async (ctx) => {
@@ -162,6 +173,7 @@ export const deletionEndpoints = [
     method: 'delete',
     operationId: 'deleteWorld',
     summary: 'Delete a world with its bots and documents',
+    description: 'The world is absent at once. Its bots, pods and resources follow.',
     needs: ['world', 'w'],
     handle: async (ctx, { params }) => {
       await deleteWorld(ctx, params.worldId)

@@ -14,6 +14,8 @@ export const discoveryEndpoints = [
     path: '/api/worlds/public/',
     operationId: 'listPublicWorlds',
     summary: 'List the public and active worlds of all organizations',
+    description:
+      'Returns worlds whose launch context is public and active and whose phase is Active, without private fields.',
     tag,
     query: pageQuery,
     answer: z.array(publicWorldAnswer),
@@ -29,6 +31,7 @@ export const discoveryEndpoints = [
     path: '/api/worlds/travel/locations/',
     operationId: 'listTravelLocations',
     summary: 'List the active worlds that the key can read',
+    description: 'The headers restrict the list. A project without an organization names its own organization.',
     tag,
     scope: 'optional',
     query: pageQuery,
@@ -46,6 +49,8 @@ export const discoveryEndpoints = [
     path: '/api/worlds/{worldId}/users/{userId}/access/',
     operationId: 'getWorldAccess',
     summary: 'Check whether a user can enter a world',
+    description:
+      'The token is that of the user, or has `*` on the organization. A world that does not exist gives false.',
     tag,
     credential: 'token',
     scope: 'project',

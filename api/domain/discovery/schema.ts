@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { deploymentExample, worldExample } from '#api/domain/worlds/examples.ts'
-import { addressFields, admissionAnswer, metadataAnswer, queueState } from '#api/domain/worlds/schema.ts'
-import { boundedText, shownId } from '#api/platform/http/fields.ts'
+import { liveConfigUrl } from '#api/domain/worlds/runs/schema.ts'
+import { addressFields, admissionAnswer, metadata, queueState } from '#api/domain/worlds/schema.ts'
+import { boundedText, shownId, shownPicture } from '#api/platform/http/fields.ts'
 
 const travelExample = {
   deployment: deploymentExample.id,
@@ -26,36 +27,43 @@ const travelExample = {
 /** A world that users can travel to, in responses. */
 export const travelLocation = z
   .object({
-    deployment: z.string(),
-    map: z.string(),
-    buildId: z.string(),
+    deployment: z.string().describe('Identifier of the deployment that runs. Empty if none is recorded.'),
+    map: z.string().describe('Name of the map that the server loaded.'),
+    buildId: z.string().describe('Identifier of the build of the run. Empty for the default image.'),
     organizationId: shownId('organization'),
     projectId: shownId('project'),
     launchContextId: shownId('launchContext'),
-    launchContextName: z.string(),
+    launchContextName: z.string().describe('Name of the launch context.'),
     worldId: shownId('world'),
-    worldName: z.string(),
-    liveConfigUrl: z.string(),
-    contentId: z.string(),
-    metadata: metadataAnswer,
+    worldName: z.string().describe('Name of the world.'),
+    liveConfigUrl,
+    contentId: z.string().describe('Identifier of the content that the image holds.'),
+    metadata,
     queueState,
     admission: admissionAnswer,
-    pictureUrl: z.string().exactOptional(),
+    pictureUrl: shownPicture,
     ...addressFields,
   })
   .meta({ id: 'TravelLocation', examples: [travelExample] })
 
 /** The response of `GET /api/worlds/travel/locations/`. */
 export const travelLocations = z
-  .object({ worlds: z.array(travelLocation) })
+  .object({ worlds: z.array(travelLocation).describe('The worlds that users can travel to.') })
   .meta({ id: 'TravelLocations', examples: [{ worlds: [travelExample] }] })
 
+const userIdText = 'Identifier of the user.'
+
 /** The path parameters of an access check. A user id is any text, since identity providers choose it. */
-export const accessParams = z.object({ userId: boundedText(1024).meta({ examples: ['user-7'] }) })
+export const accessParams = z.object({
+  userId: boundedText(1024).meta({ description: userIdText, examples: ['user-7'] }),
+})
 
 /** The response of `getWorldAccess`. */
 export const accessAnswer = z
-  .object({ userId: z.string(), hasAccess: z.boolean() })
+  .object({
+    userId: z.string().describe(userIdText),
+    hasAccess: z.boolean().describe('True if the user can enter the world.'),
+  })
   .meta({ id: 'WorldAccess', examples: [{ userId: 'user-7', hasAccess: true }] })
 
 export type TravelLocation = z.output<typeof travelLocation>

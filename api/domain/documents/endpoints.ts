@@ -1,18 +1,16 @@
-import * as z from 'zod'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { type DocumentType, documentTypes } from '#shared/enumerations.ts'
 import { deleteDocument, getDocument, putDocument } from './documents.ts'
-import {
-  documentAnswer,
-  documentData,
-  documentExamples,
-  documentParams,
-  maxDocumentValues,
-  userIdField,
-} from './schema.ts'
+import { documentAnswer, documentExamples, documentParams, maxDocumentValues, putDocumentBody } from './schema.ts'
 import { scopeOfDocument } from './scope.ts'
 
 const nameOf = (type: DocumentType): string => `${type.charAt(0).toUpperCase()}${type.slice(1)}`
+
+/** The rules for writers of some types. */
+const writeTexts: Partial<Record<DocumentType, string>> = {
+  kvStore:
+    ' Entries of kvstoreServer need the claim `worldServer`. A token without `*` on the scope writes only documents of its own user.',
+}
 
 /** Returns the endpoints of one document type. */
 const endpointsOf = (type: DocumentType) => {
@@ -29,6 +27,7 @@ const endpointsOf = (type: DocumentType) => {
       method: 'get',
       operationId: `get${nameOf(type)}`,
       summary: `Read a ${type} document`,
+      description: 'The document is in the scope of the headers, or in the one that its id names.',
       needs: [scopeOfDocument, 'r'],
       answer: documentAnswer,
       problems: [400],
@@ -39,11 +38,10 @@ const endpointsOf = (type: DocumentType) => {
       method: 'put',
       operationId: `put${nameOf(type)}`,
       summary: `Create or replace a ${type} document`,
+      description: `Subscribers get the new content.${writeTexts[type] ?? ''}`,
       needs: [scopeOfDocument, 'w'],
       maxValues: maxDocumentValues,
-      body: z
-        .strictObject({ data: documentData[type], userId: userIdField().exactOptional() })
-        .meta({ id: `Put${nameOf(type)}`, examples: [documentExamples[type]] }),
+      body: putDocumentBody(type).meta({ id: `Put${nameOf(type)}`, examples: [documentExamples[type]] }),
       answer: documentAnswer,
       problems: [409],
       handle: async (ctx, { params: { id }, body }) => ({ body: await putDocument(ctx, { type, id }, body) }),
@@ -53,6 +51,7 @@ const endpointsOf = (type: DocumentType) => {
       method: 'delete',
       operationId: `delete${nameOf(type)}`,
       summary: `Delete a ${type} document`,
+      description: 'Subscribers get an update with empty data.',
       needs: [scopeOfDocument, 'w'],
       status: 204,
       problems: [400],

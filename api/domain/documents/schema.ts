@@ -1,9 +1,8 @@
 import * as z from 'zod'
 import { exampleInstant } from '#api/platform/http/examples.ts'
 import { boundedText, shownInstant } from '#api/platform/http/fields.ts'
-import { documentTypes, kvStores } from '#shared/enumerations.ts'
+import { type DocumentType, documentTypes, kvStores } from '#shared/enumerations.ts'
 
-const key = () => boundedText(256).min(1)
 const anything = z.unknown()
 
 /** The maximum number of JSON values in the body of a document. */
@@ -11,13 +10,20 @@ export const maxDocumentValues = 50_000
 
 /** The schema of the data of each document type. */
 export const documentData = {
-  kvStore: z.strictObject({ key: key(), store: z.enum(kvStores), data: anything }),
-  collection: z.strictObject({
-    userId: boundedText(128),
-    datasourceId: boundedText(256),
-    userCollection: z.array(anything).max(10_000),
+  kvStore: z.strictObject({
+    key: boundedText(256).min(1).describe('Key of the entry.'),
+    store: z.enum(kvStores).describe('Store of the entry: kvstoreServer is written by world servers only.'),
+    data: anything.describe('Value of the entry: any JSON value.'),
   }),
-  liveConfig: z.strictObject({ id: boundedText(256), config: z.record(boundedText(256), anything) }),
+  collection: z.strictObject({
+    userId: boundedText(128).describe('The user that the collection belongs to.'),
+    datasourceId: boundedText(256).describe('Identifier of the source of the collection.'),
+    userCollection: z.array(anything).max(10_000).describe('The items: any JSON values.'),
+  }),
+  liveConfig: z.strictObject({
+    id: boundedText(256).describe('Identifier of the configuration.'),
+    config: z.record(boundedText(256), anything).describe('The configuration: any JSON object.'),
+  }),
 } as const
 
 const exampleDocumentId = 'Project:settings'
@@ -32,8 +38,18 @@ export const documentExamples = {
   liveConfig: { data: { id: 'settings', config: { music: true } }, userId: 'user-7' },
 } as const
 
-/** The schema of the owner of a document. */
-export const userIdField = () => boundedText(128).regex(/^[\x21-\x7e]*$/, 'must be visible ASCII characters')
+const userIdText = 'The user that the document belongs to, or the id of the key that wrote it.'
+const dataText = 'The content of the document.'
+
+/** Returns the schema of the body of a PUT of a document type. */
+export const putDocumentBody = (type: DocumentType) =>
+  z.strictObject({
+    data: documentData[type].describe(dataText),
+    userId: boundedText(128)
+      .regex(/^[\x21-\x7e]*$/, 'must be visible ASCII characters')
+      .exactOptional()
+      .describe(userIdText),
+  })
 
 /** The path parameter for a document. A prefix `Organization:`, `Project:` or `World:` names the level of its scope. */
 export const documentParams = z.object({
@@ -42,16 +58,24 @@ export const documentParams = z.object({
       /^[A-Za-z0-9][A-Za-z0-9._:@~-]*$/,
       'must start with a letter or digit and contain only letters, digits and . _ : @ ~ -',
     )
-    .meta({ examples: [exampleDocumentId] }),
+    .meta({
+      description: 'Identifier of the document. A prefix `Organization:`, `Project:` or `World:` names its scope.',
+      examples: [exampleDocumentId],
+    }),
 })
 
 /** A document of any type. Realtime messages contain the same fields. */
 export const documentAnswer = z
   .object({
-    userId: z.string(),
-    resource: z.object({ type: z.enum(documentTypes), id: z.string() }),
-    data: z.record(z.string(), anything),
-    version: shownInstant(),
+    userId: z.string().describe(userIdText),
+    resource: z
+      .object({
+        type: z.enum(documentTypes).describe('Type of the document.'),
+        id: z.string().describe('Identifier of the document.'),
+      })
+      .describe('Type and identifier of the document.'),
+    data: z.record(z.string(), anything).describe(dataText),
+    version: shownInstant('Time of the change. It never decreases.'),
   })
   .meta({
     id: 'Document',

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
 import { withDefined } from '#shared/optional.ts'
-import { propertyDescriptions } from './descriptions.ts'
 import type { Json } from './jsonSchema.ts'
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -13,15 +12,6 @@ const propertiesOf = ({ properties }: Json): [string, Json][] =>
 /** The schemas within a schema that do not stand for a property. */
 const branchesOf = (schema: Json): Json[] =>
   [schema.items, schema.additionalProperties, schema.anyOf, schema.oneOf, schema.allOf].flat().filter(isObject)
-
-/** Adds the description of its name to every property that has none. `parent` is the component or property above. */
-export const addDescriptions = (parent: string, schema: Json): void => {
-  for (const [name, property] of propertiesOf(schema)) {
-    property.description ??= propertyDescriptions[`${parent}.${name}`] ?? propertyDescriptions[name]
-    addDescriptions(name, property)
-  }
-  for (const branch of branchesOf(schema)) addDescriptions(parent, branch)
-}
 
 type Hoisted = { readonly name: string; readonly schema: Json }
 

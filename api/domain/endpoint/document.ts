@@ -2,8 +2,7 @@ import * as z from 'zod'
 import { multipartOverheadBytes } from '#api/platform/http/body.ts'
 import { pictureTypes } from '#api/platform/http/upload.ts'
 import { productVersion } from '#shared/version.ts'
-import { addDescriptions, addExamples, examplesOf, nameNestedObjects } from './components.ts'
-import { operationDescriptions } from './descriptions.ts'
+import { addExamples, examplesOf, nameNestedObjects } from './components.ts'
 import { credentialOf, type Endpoint } from './endpoint.ts'
 import { introduction } from './introduction.ts'
 import { type Json, schemaOf } from './jsonSchema.ts'
@@ -19,13 +18,21 @@ export type OpenApiDocument = Json & {
 
 const problem = z
   .object({
-    type: z.string(),
-    title: z.string(),
-    status: z.number(),
-    detail: z.string(),
-    code: z.string(),
-    requestId: z.string(),
-    errors: z.array(z.object({ path: z.string(), message: z.string() })).exactOptional(),
+    type: z.string().describe('URI of the kind of problem: `/problems/<code>`.'),
+    title: z.string().describe('Short text for the code.'),
+    status: z.number().describe('HTTP status.'),
+    detail: z.string().describe('Description of the problem in this request, for people.'),
+    code: z.string().describe('Stable code of the problem, for programs.'),
+    requestId: z.string().describe('Identifier of the request in the log.'),
+    errors: z
+      .array(
+        z.object({
+          path: z.string().describe('JSON Pointer (RFC 6901) into the body, or the name of a header or parameter.'),
+          message: z.string().describe('Description of the validation error, for people.'),
+        }),
+      )
+      .exactOptional()
+      .describe('The validation errors, at most 32.'),
   })
   .meta({
     id: 'Problem',
@@ -108,7 +115,6 @@ export const openApiDocument = (endpoints: readonly Endpoint[]): OpenApiDocument
 
 const finishComponents = (components: Readonly<Record<string, Json>>): Record<string, Json> => {
   const sorted = Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1)))
-  for (const [name, schema] of Object.entries(sorted)) addDescriptions(name, schema)
   const schemas = nameNestedObjects(sorted)
   addExamples(schemas)
   return schemas
@@ -144,8 +150,11 @@ const credentialTexts: Record<NonNullable<Endpoint['credential']>, string> = {
   keyOrToken: "Takes an API key or a user's token.",
 }
 
+const uploadText =
+  'The picture is scaled down to at most 1024 x 1024 pixels and stored as WebP. The previous upload is deleted.'
+
 const descriptionOf = (endpoint: Endpoint): string =>
-  [endpoint.description ?? operationDescriptions[endpoint.operationId], credentialTexts[credentialOf(endpoint)]]
+  [endpoint.description, endpoint.upload && uploadText, credentialTexts[credentialOf(endpoint)]]
     .filter(Boolean)
     .join(' ')
 

@@ -51,7 +51,7 @@ export type Description = {
   readonly path: string
   readonly operationId: string
   readonly summary: string
-  /** Text beyond the summary. Default: the text for the operationId in `descriptions.ts`. */
+  /** Text beyond the summary. */
   readonly description?: string
   readonly tag: string
   /** Default: `keyOrToken`. With `key`, a user's token gets 403. With `token`, a key alone is a missing credential. */

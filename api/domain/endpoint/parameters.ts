@@ -1,9 +1,8 @@
 import * as z from 'zod'
 import { organizationHeader, projectHeader, worldHeader } from '#api/domain/access/scope.ts'
 import { exampleId } from '#api/platform/http/examples.ts'
-import { optional } from '#api/platform/http/fields.ts'
-import { type IdKind, idPattern } from '#shared/ids.ts'
-import { parameterDescriptions } from './descriptions.ts'
+import { optional, shownId } from '#api/platform/http/fields.ts'
+import { idPattern } from '#shared/ids.ts'
 import type { Endpoint, Scope } from './endpoint.ts'
 import { type Json, schemaOf } from './jsonSchema.ts'
 import { idParams } from './serve.ts'
@@ -15,20 +14,19 @@ export const parametersOf = (endpoint: Endpoint, components: Record<string, Json
   ...headers(endpoint),
 ]
 
-const idSchema = (kind: IdKind): Json => ({ pattern: idPattern(kind), examples: [exampleId(kind)] })
+/** The schemas of the path parameters that are ids. */
+const paramIds: Readonly<Record<string, z.ZodType>> = {
+  ...Object.fromEntries(Object.entries(idParams).map(([name, kind]) => [name, shownId(kind)])),
+  organizationId: shownId('organization').describe(
+    `Identifier of the organization. It must equal the header ${organizationHeader}.`,
+  ),
+}
 
 const pathParameters = (endpoint: Endpoint, components: Record<string, Json>): Json[] =>
   [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
-    const declared = endpoint.params?.shape[name] as z.ZodType | undefined
-    const kind = idParams[name]
-    const text = { type: 'string', ...(kind && idSchema(kind)) }
-    return {
-      name,
-      in: 'path',
-      required: true,
-      ...optional('description', parameterDescriptions[name]),
-      schema: declared === undefined ? text : schemaOf(declared, 'input', components),
-    }
+    const declared = endpoint.params?.shape[name] ?? paramIds[name]
+    const { description, ...schema } = schemaOf(declared as z.ZodType, 'input', components)
+    return { name, in: 'path', required: true, description, schema }
   })
 
 const queryParameters = ({ query }: Endpoint, components: Record<string, Json>): Json[] =>
@@ -39,7 +37,7 @@ const queryParameters = ({ query }: Endpoint, components: Record<string, Json>):
     return { name, in: 'query', required: false, description, schema: { ...rest, ...optional('examples', examples) } }
   })
 
-const scopeHeaders: Record<Scope, [string, boolean][]> = {
+const scopeHeaders: Record<Scope, [ScopeHeader, boolean][]> = {
   none: [],
   optional: [
     [organizationHeader, false],
@@ -61,35 +59,34 @@ const scopeHeaders: Record<Scope, [string, boolean][]> = {
   ],
 }
 
-const scopeKinds: Record<string, IdKind> = {
-  [organizationHeader]: 'organization',
-  [projectHeader]: 'project',
-  [worldHeader]: 'world',
-}
+const scopeKinds = { [organizationHeader]: 'organization', [projectHeader]: 'project', [worldHeader]: 'world' } as const
+type ScopeHeader = keyof typeof scopeKinds
 
-/** Returns the schema of a scope header. An optional header may be empty. */
-const scopePattern = (name: string, required: boolean): Json => {
-  const kind = scopeKinds[name]
-  if (kind === undefined) return {}
-  return { ...idSchema(kind), ...(required ? {} : { pattern: `^$|${idPattern(kind)}` }) }
-}
-
-const header = (name: string, required: boolean, schema: Json = {}): Json => ({
+const header = (name: string, required: boolean, description: string, schema: Json): Json => ({
   name,
   in: 'header',
   required,
-  ...optional('description', parameterDescriptions[name]),
+  description,
   schema: { type: 'string', ...schema },
 })
 
-/** Returns the parameters for scope headers, each of which is required or not. */
-export const headerParameters = (names: readonly (readonly [string, boolean])[]): Json[] =>
-  names.map(([name, required]) => header(name, required, scopePattern(name, required)))
+/** Returns the parameters for scope headers, each of which is required or not. An optional header may be empty. */
+export const headerParameters = (names: readonly (readonly [ScopeHeader, boolean])[]): Json[] =>
+  names.map(([name, required]) => {
+    const kind = scopeKinds[name]
+    const pattern = `${required ? '' : '^$|'}${idPattern(kind)}`
+    return header(name, required, `Identifier of the ${kind} of the request.`, { pattern, examples: [exampleId(kind)] })
+  })
+
+const ifMatchText =
+  'Entity tags. The request is refused with 412 if the revision of the resource differs from all of them.'
+const keyText =
+  'Makes the request safe to repeat for 24 hours: a repetition gets the first response. Another body gets 409.'
 
 const headers = ({ scope = 'none', ifMatch, idempotent }: Endpoint): Json[] => [
   ...headerParameters(scopeHeaders[scope]),
-  ...(ifMatch ? [header('if-match', false, { examples: ['"3.7"'] })] : []),
+  ...(ifMatch ? [header('if-match', false, ifMatchText, { examples: ['"3.7"'] })] : []),
   ...(idempotent
-    ? [header('idempotency-key', false, { pattern: '^[\\x21-\\x7e]{1,255}$', examples: ['order-1042'] })]
+    ? [header('idempotency-key', false, keyText, { pattern: '^[\\x21-\\x7e]{1,255}$', examples: ['order-1042'] })]
     : []),
 ]

@@ -249,7 +249,7 @@ const scopeOf = (c: HonoContext<Env>, scope: Scope): ScopeIds & { faults: InputF
 }
 
 /** The path parameters that are ids, with the kind of the id. */
-export const idParams: Partial<Record<string, IdKind>> = {
+export const idParams: Readonly<Record<string, IdKind>> = {
   organizationId: 'organization',
   projectId: 'project',
   worldId: 'world',

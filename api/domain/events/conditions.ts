@@ -29,7 +29,7 @@ export const conditionAnswer = z
     reason: z.string().describe('Stable word for the status, for programs.'),
     message: z.string().describe('Details for people. Empty if there are none.'),
     remedy: z.string().exactOptional().describe('Remedy, for people. Absent if none is needed.'),
-    lastTransitionAt: shownInstant().describe('Time when the status of the condition last changed.'),
+    lastTransitionAt: shownInstant('Time when the status of the condition last changed.'),
   })
   .meta({
     id: 'Condition',

@@ -6,8 +6,8 @@ import { eventTypes } from './table.ts'
 /** An event of a world or a bot deployment in responses. */
 export const eventAnswer = z
   .object({
-    id: shownId('event').describe('Identifier of the event.'),
-    createdAt: shownInstant().describe('Time when the API recorded the event.'),
+    id: shownId('event'),
+    createdAt: shownInstant('Time when the API recorded the event.'),
     type: z.enum(eventTypes).describe('Normal, or Warning if it needs attention.'),
     reason: z.string().describe('Stable word for what happened, for programs.'),
     message: z.string().describe('Description of the event, for people.'),

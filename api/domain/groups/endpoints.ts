@@ -16,6 +16,8 @@ export const groupEndpoints = [
     method: 'put',
     operationId: 'putGroups',
     summary: 'Replace the permissions of groups of external issuers',
+    description:
+      'Members of a group get its permissions in addition to those of their token, within a second on every replica. The caller must hold them.',
     // The permissions of a group outlive the token of the caller.
     credential: 'key',
     body: groupsBody,
@@ -27,6 +29,8 @@ export const groupEndpoints = [
     method: 'get',
     operationId: 'getGroups',
     summary: 'Read the permissions of groups of external issuers',
+    description:
+      'Returns the group mappings: the permissions that members of a group get with a token of an external issuer.',
     answer: groupsBody,
     handle: async (ctx) => ({ body: await getGroups(ctx) }),
   }),

@@ -22,6 +22,8 @@ export const logEndpoints = [
     path: '/api/worlds/{worldId}/logs/',
     operationId: 'readWorldLog',
     summary: 'Read or follow the log of the server of a world',
+    description:
+      'Returns what the server writes to its standard output and error, while it has a pod. The last 64 KiB of a server that failed or ended by itself are kept, as best effort, for the newest 10 runs of a world. Needs the verb `w`, since a log may contain secrets. 409: the server has not started. 501: logs are turned off.',
     tag: 'Worlds',
     query: worldLogQuery,
     handle: async (ctx, { params, query, accept }) => ({
@@ -33,6 +35,8 @@ export const logEndpoints = [
     path: '/api/worlds/{worldId}/bots/{botDeploymentId}/logs/',
     operationId: 'readBotLog',
     summary: 'Read or follow the log of a bot',
+    description:
+      'Returns what a running bot writes to its standard output and error. No log of a bot is kept. 409: the bot does not run. 501: logs are turned off.',
     tag: 'Bots',
     exists: (ctx: Context, { worldId = '', botDeploymentId = '' }: Readonly<Record<string, string>>) =>
       botsExist(ctx, { worldId, botDeploymentId }),

@@ -1,6 +1,15 @@
 import * as z from 'zod'
 import { exampleId, examplePictureUrl } from '#api/platform/http/examples.ts'
-import { boundedText, freeText, linkText, maxNameLength, shownId } from '#api/platform/http/fields.ts'
+import {
+  boundedText,
+  freeText,
+  linkText,
+  nameField,
+  shownId,
+  shownName,
+  shownPicture,
+  shownVerb,
+} from '#api/platform/http/fields.ts'
 import { withinJsonBytes } from '#shared/domain/common.ts'
 import { isLinearPattern } from './pattern.ts'
 
@@ -26,87 +35,99 @@ const shownExample = {
 }
 
 const text = (max = 1024) => boundedText(max)
-const texts = () => z.array(text(65_536)).max(256)
+const flag = (description: string) => z.boolean().exactOptional().describe(description)
+const paragraphs = (of: string) => z.array(text(65_536)).max(256).exactOptional().describe(`Paragraphs of ${of}.`)
 
 const websiteInfo = z.strictObject({
-  title: text().exactOptional(),
-  headTags: z.array(text(4096)).max(256).exactOptional(),
+  title: text().exactOptional().describe('Title of the website.'),
+  headTags: z.array(text(4096)).max(256).exactOptional().describe('HTML tags for the head of the website.'),
 })
 
 const legalPolicies = z.strictObject({
-  termsOfService: texts().exactOptional(),
-  privacyPolicy: texts().exactOptional(),
-  chatRules: texts().exactOptional(),
-  partnerPrivacyPolicy: texts().exactOptional(),
-  eula: texts().exactOptional(),
+  termsOfService: paragraphs('the terms of service'),
+  privacyPolicy: paragraphs('the privacy policy'),
+  chatRules: paragraphs('the chat rules'),
+  partnerPrivacyPolicy: paragraphs('the privacy policy of partners'),
+  eula: paragraphs('the license agreement'),
 })
 
 /** The most bytes of the settings of an organization, each as JSON. Its row has at most 256 KiB. */
 const maxBytes = { websiteInfo: 32 * 1024, features: 32 * 1024, legalPolicies: 160 * 1024 }
 
-const channel = z.strictObject({ read: z.boolean(), write: z.boolean(), type: text(64) })
-
-const features = z.strictObject({
-  loginPanelDisclaimer: text(4096).exactOptional(),
-  profilePictureUpload: z.boolean().exactOptional(),
-  hasProfilePage: z.boolean().exactOptional(),
-  hasCollectionsPage: z.boolean().exactOptional(),
-  hasNavigationMenu: z.boolean().exactOptional(),
-  allowPublicReadableChat: z.boolean().exactOptional(),
-  loginOptions: z
-    .strictObject({
-      hasEmail: z.boolean().exactOptional(),
-      hasWalletA: z.boolean().exactOptional(),
-      hasWalletB: z.boolean().exactOptional(),
-      hasWalletC: z.boolean().exactOptional(),
-      hasIdentityProvider: z.boolean().exactOptional(),
-    })
-    .exactOptional(),
-  allowUserTokenManagement: z.boolean().exactOptional(),
-  pubsub: z
-    .strictObject({
-      publishKey: text().exactOptional(),
-      subscribeKey: text().exactOptional(),
-      defaultChannels: z.array(channel).max(64).exactOptional(),
-    })
-    .exactOptional(),
-  usernameCustomization: z
-    .strictObject({
-      unique: z.boolean().exactOptional(),
-      pattern: text(256)
-        .refine(
-          isLinearPattern,
-          'must be a regular expression in RE2 syntax, with repetitions that expand to at most 5,000 parts',
-        )
-        .exactOptional()
-        .meta({ format: 'regex', examples: ['^[a-z][a-z0-9_]{2,15}$'] }),
-    })
-    .exactOptional(),
-  iosNativeClientSupport: z.boolean().exactOptional(),
-  useSignedContentDownloads: z.boolean().exactOptional(),
-  customerConnectUrl: linkText().exactOptional(),
+const channel = z.strictObject({
+  read: z.boolean().describe('True if users can read the channel.'),
+  write: z.boolean().describe('True if users can write to the channel.'),
+  type: text(64).describe('Type of the channel.'),
 })
 
-const name = () =>
-  boundedText(maxNameLength)
-    .min(1)
-    .meta({ examples: [example.name] })
-const featuredEventId = () => text(256)
-const tenantId = () =>
-  freeText().meta({
-    description: 'A label that the tenant chooses. It is not unique; organizationId identifies the organization.',
-    examples: [shownExample.tenantId],
+const features = z
+  .strictObject({
+    loginPanelDisclaimer: text(4096).exactOptional().describe('Text below the login panel.'),
+    profilePictureUpload: flag('True if users can upload a picture.'),
+    hasProfilePage: flag('True if the website has a profile page.'),
+    hasCollectionsPage: flag('True if the website has a page of collections.'),
+    hasNavigationMenu: flag('True if the website has a navigation menu.'),
+    allowPublicReadableChat: flag('True if users without an account can read the chat.'),
+    loginOptions: z
+      .strictObject({
+        hasEmail: flag('True if users can log in by email.'),
+        hasWalletA: flag('True if users can log in with wallet A.'),
+        hasWalletB: flag('True if users can log in with wallet B.'),
+        hasWalletC: flag('True if users can log in with wallet C.'),
+        hasIdentityProvider: flag('True if users can log in by an identity provider.'),
+      })
+      .exactOptional()
+      .describe('Ways to log in.'),
+    allowUserTokenManagement: flag('True if users can manage their own tokens.'),
+    pubsub: z
+      .strictObject({
+        publishKey: text().exactOptional().describe('Key for publishing.'),
+        subscribeKey: text().exactOptional().describe('Key for subscribing.'),
+        defaultChannels: z.array(channel).max(64).exactOptional().describe('Channels that every user joins.'),
+      })
+      .exactOptional()
+      .describe('Settings of the message service of the website.'),
+    usernameCustomization: z
+      .strictObject({
+        unique: flag('True if user names are unique.'),
+        pattern: text(256)
+          .refine(
+            isLinearPattern,
+            'must be a regular expression in RE2 syntax, with repetitions that expand to at most 5,000 parts',
+          )
+          .exactOptional()
+          .meta({
+            description: 'Regular expression (RE2) that user names match.',
+            format: 'regex',
+            examples: ['^[a-z][a-z0-9_]{2,15}$'],
+          }),
+      })
+      .exactOptional()
+      .describe('Rules for user names.'),
+    iosNativeClientSupport: flag('True if the native iOS client is supported.'),
+    useSignedContentDownloads: flag('True if downloads need a signed URL.'),
+    customerConnectUrl: linkText().exactOptional().describe('URL of the customer portal.'),
   })
+  .describe('Feature flags of the organization.')
+
+const name = nameField(example.name)
+const featuredEventText = 'Identifier of the featured event. Empty if there is none.'
+const tenantIdText = 'A label that the tenant chooses. It is not unique; organizationId identifies the organization.'
+const websiteInfoText = 'Title and head of the website.'
+const legalPoliciesText = 'Legal texts of the organization.'
+
+const featuredEventId = text(256).exactOptional().describe(featuredEventText)
+const boundedFeatures = withinJsonBytes(maxBytes.features, features).exactOptional()
 
 /** The body of `POST /api/organizations/`. Only the name is required. */
 export const createOrganizationBody = z
   .strictObject({
-    name: name(),
-    featuredEventId: featuredEventId().exactOptional(),
-    websiteInfo: withinJsonBytes(maxBytes.websiteInfo, websiteInfo).exactOptional(),
-    features: withinJsonBytes(maxBytes.features, features).exactOptional(),
-    legalPolicies: withinJsonBytes(maxBytes.legalPolicies, legalPolicies).exactOptional(),
-    hasEventEnabled: z.boolean().exactOptional(),
+    name,
+    featuredEventId,
+    websiteInfo: withinJsonBytes(maxBytes.websiteInfo, websiteInfo).exactOptional().describe(websiteInfoText),
+    features: boundedFeatures,
+    legalPolicies: withinJsonBytes(maxBytes.legalPolicies, legalPolicies).exactOptional().describe(legalPoliciesText),
+    hasEventEnabled: flag('True if the featured event is shown.'),
   })
   .meta({ id: 'CreateOrganization', examples: [example] })
 
@@ -119,22 +140,24 @@ export const createdOrganization = z.object({ organizationId: shownId('organizat
 /** The body of `PATCH /api/organizations/current/`. Omitted fields stay unchanged; `features` is replaced as a whole. */
 export const patchOrganizationBody = z
   .strictObject({
-    name: name().exactOptional(),
-    tenantId: tenantId().exactOptional(),
-    featuredEventId: featuredEventId().exactOptional(),
-    features: withinJsonBytes(maxBytes.features, features).exactOptional(),
+    name: name.exactOptional(),
+    tenantId: freeText()
+      .exactOptional()
+      .meta({ description: tenantIdText, examples: [shownExample.tenantId] }),
+    featuredEventId,
+    features: boundedFeatures,
   })
   .meta({ id: 'PatchOrganization', examples: [{ name: 'Acme Worlds', tenantId: shownExample.tenantId }] })
 
 const shared = {
-  name: z.string(),
-  tenantId: z.string(),
-  pictureUrl: z.string().exactOptional(),
-  featuredEventId: z.string(),
-  websiteInfo: websiteInfo.required(),
+  name: shownName,
+  tenantId: z.string().describe(tenantIdText),
+  pictureUrl: shownPicture,
+  featuredEventId: z.string().describe(featuredEventText),
+  websiteInfo: websiteInfo.required().describe(websiteInfoText),
   features,
-  legalPolicies: legalPolicies.required(),
-  hasEventEnabled: z.boolean(),
+  legalPolicies: legalPolicies.required().describe(legalPoliciesText),
+  hasEventEnabled: z.boolean().describe('True if the featured event is shown.'),
 }
 
 /** The login providers that the platform may offer. */
@@ -145,12 +168,14 @@ export const publicOrganization = z
   .object({
     organizationId: shownId('organization'),
     ...shared,
-    supportedProviders: z.object({
-      providerA: z.boolean(),
-      providerB: z.boolean(),
-      providerC: z.boolean(),
-      providerD: z.boolean(),
-    }),
+    supportedProviders: z
+      .object({
+        providerA: z.boolean().describe('True if users can log in with provider A.'),
+        providerB: z.boolean().describe('True if users can log in with provider B.'),
+        providerC: z.boolean().describe('True if users can log in with provider C.'),
+        providerD: z.boolean().describe('True if users can log in with provider D.'),
+      })
+      .describe('The login providers that the platform offers.'),
   })
   .meta({
     id: 'PublicOrganization',
@@ -168,8 +193,8 @@ export const organizationAnswer = z
   .object({
     documentId: shownId('organization'),
     ...shared,
-    permissionVerb: z.enum(['r', 'w', '*']),
-    isSlot: z.boolean(),
+    permissionVerb: shownVerb,
+    isSlot: z.boolean().describe('Always false.'),
   })
   .meta({
     id: 'Organization',

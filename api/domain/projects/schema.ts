@@ -1,15 +1,12 @@
 import * as z from 'zod'
 import { exampleId } from '#api/platform/http/examples.ts'
-import { boundedText, maxNameLength, shownId } from '#api/platform/http/fields.ts'
+import { boundedText, nameField, shownId, shownName, shownVerb } from '#api/platform/http/fields.ts'
 
-const name = () =>
-  boundedText(maxNameLength)
-    .min(1)
-    .meta({ examples: ['Showroom'] })
+const name = nameField('Showroom')
 
 /** The body of `POST /api/organizations/projects/`. */
 export const createProjectBody = z
-  .strictObject({ name: name() })
+  .strictObject({ name })
   .meta({ id: 'CreateProject', examples: [{ name: 'Showroom' }] })
 
 /** The response of `POST /api/organizations/projects/`. */
@@ -19,21 +16,24 @@ export const createdProject = z
 
 /** The body of `PATCH /api/organizations/projects/current/`. `documentId` must equal the project of the headers. */
 export const patchProjectBody = z
-  .strictObject({ documentId: boundedText(64).exactOptional(), name: name().exactOptional() })
+  .strictObject({
+    documentId: boundedText(64).exactOptional().describe('Identifier of the project.'),
+    name: name.exactOptional(),
+  })
   .meta({ id: 'PatchProject', examples: [{ name: 'Foyer' }] })
 
 /** The response of `PATCH /api/organizations/projects/current/`. */
 export const patchedProject = z
-  .object({ documentId: shownId('project'), name: z.string() })
+  .object({ documentId: shownId('project'), name: shownName })
   .meta({ id: 'PatchedProject', examples: [{ documentId: exampleId('project'), name: 'Foyer' }] })
 
 /** A project in responses. */
 export const projectAnswer = z
   .object({
     documentId: shownId('project'),
-    name: z.string(),
+    name: shownName,
     projectId: shownId('project'),
-    permissionVerb: z.enum(['r', 'w', '*']),
+    permissionVerb: shownVerb,
   })
   .meta({
     id: 'Project',

@@ -9,6 +9,7 @@ export const usageEndpoints = [
     path: '/api/organizations/current/usage/',
     operationId: 'getUsage',
     summary: 'Read the limits of an organization with their use',
+    description: 'Returns each limit of the organization and its current use.',
     tag: 'Organizations',
     scope: 'organization',
     needs: ['organization', 'r'],

@@ -57,16 +57,16 @@ const webhookFields = {
   url: z.string().meta({ description: 'URL to which messages are posted.' }),
   events: z.array(z.enum(webhookEventTypes)).meta({ description: 'Types of events that are sent. Empty for all.' }),
   isActive: isActive(),
-  failingSince: shownInstant().exactOptional().meta({
-    description: 'Time of the first failed attempt since the last success. Absent if the last attempt succeeded.',
-  }),
-  disabledAt: shownInstant().exactOptional().meta({ description: 'Time when the system deactivated the webhook.' }),
+  failingSince: shownInstant(
+    'Time of the first failed attempt since the last success. Absent if the last attempt succeeded.',
+  ).exactOptional(),
+  disabledAt: shownInstant('Time when the system deactivated the webhook.').exactOptional(),
   disabledReason: z.enum(disabledReasons).exactOptional().meta({
     description:
       'Reason why the system deactivated the webhook: Failing if nothing was delivered for too long, Gone if it answered 410, Backlog if too many deliveries were pending.',
   }),
-  createdAt: shownInstant(),
-  updatedAt: shownInstant().meta({ description: 'Time of the last change of the webhook.' }),
+  createdAt: shownInstant('Time of the creation.'),
+  updatedAt: shownInstant('Time of the last change of the webhook.'),
 }
 const webhookExample = {
   documentId: exampleId('webhook'),
@@ -95,7 +95,7 @@ export const createdWebhook = z
 export const rotatedWebhook = z
   .object({
     secret: secret(),
-    previousValidUntil: shownInstant().meta({ description: 'Time until which messages have both signatures.' }),
+    previousValidUntil: shownInstant('Time until which messages have both signatures.'),
   })
   .meta({ id: 'RotatedWebhook', examples: [{ secret: exampleSecret, previousValidUntil: exampleInstant }] })
 
@@ -111,7 +111,7 @@ export const deliveriesQuery = pageQuery.extend({
 export const deliveryAnswer = z
   .object({
     id: shownId('delivery'),
-    webhookId: shownId('webhook').meta({ description: 'Identifier of the webhook.' }),
+    webhookId: shownId('webhook'),
     messageId: shownId('message').meta({
       description: 'Identifier of the message, sent as `webhook-id`. All attempts have the same one.',
     }),
@@ -119,12 +119,12 @@ export const deliveryAnswer = z
     status: z.enum(deliveryStatuses).meta({
       description: 'Pending until an attempt is answered with 2xx or the last one has failed.',
     }),
-    createdAt: shownInstant().meta({ description: 'Time of the event.' }),
+    createdAt: shownInstant('Time of the event.'),
     attempts: z.int().meta({ description: 'Number of attempts since the event or the last redelivery.' }),
-    lastAttemptAt: shownInstant().exactOptional().meta({ description: 'Time when the last attempt ended.' }),
-    nextAttemptAt: shownInstant()
-      .exactOptional()
-      .meta({ description: 'Time of the next attempt, or of its repetition if one is under way. Only while Pending.' }),
+    lastAttemptAt: shownInstant('Time when the last attempt ended.').exactOptional(),
+    nextAttemptAt: shownInstant(
+      'Time of the next attempt, or of its repetition if one is under way. Only while Pending.',
+    ).exactOptional(),
     statusCode: z.int().exactOptional().meta({ description: 'HTTP status of the last answer.' }),
     failure: z
       .enum(attemptFailures)

@@ -1,8 +1,18 @@
 import * as z from 'zod'
 import { buildReference, resolvedBuild } from '#api/domain/builds/schema.ts'
 import { conditionAnswer } from '#api/domain/events/conditions.ts'
-import { boundedText, linkText, shownId, shownInstant, textMap, uriOrEmpty } from '#api/platform/http/fields.ts'
-import { maxManifestBytes, withinJsonBytes, withinMetadataLimit } from '#shared/domain/common.ts'
+import {
+  boundedText,
+  linkText,
+  shownDescription,
+  shownId,
+  shownInstant,
+  shownName,
+  shownPicture,
+  shownVerb,
+  uriOrEmpty,
+} from '#api/platform/http/fields.ts'
+import { maxManifestBytes, metadataFields, withinJsonBytes, withinMetadataLimit } from '#shared/domain/common.ts'
 import { runtimeSettings, serverSettings, worldDefaults, worldFields } from '#shared/domain/world.ts'
 import {
   admissionPolicies,
@@ -19,7 +29,9 @@ import { createWorldExample, patchWorldExample, publicWorldExample, worldExample
 // A create sets all defaults. A PATCH replaces an object as a whole: the fields that it must have are required, and its
 // other absent fields get their defaults.
 const text = (max = 256) => boundedText(max)
-const flag = () => z.boolean().default(false)
+const label = (description: string) => text().default('').describe(description)
+const link = (description: string) => linkText().default('').describe(description)
+const flag = (description: string) => z.boolean().default(false).describe(description)
 
 const name = () =>
   worldFields.displayName
@@ -31,69 +43,118 @@ const name = () =>
     )
     .meta({ minLength: 1, maxLength: 64, examples: [createWorldExample.name] })
 
-const maps = { annotations: textMap(), labels: textMap() }
-const metadata = withinMetadataLimit(
-  z.strictObject({ annotations: maps.annotations.default({}), labels: maps.labels.default({}) }),
-)
+/** The texts of the parts of a world that have another form in a PATCH or a response than in a create. */
+const texts = {
+  metadata: 'Annotations and labels of the owner.',
+  compute: 'The location of the server.',
+  networking: 'Network access and size of the server.',
+  scaling: 'Size of the server.',
+  manifest: 'Permissions in the world.',
+  admission: 'Rules for entering the world, and the number of users.',
+  providerA: 'Settings of the streaming provider A.',
+}
+const { annotations, labels } = metadataFields
+/** The owner's annotations and labels. */
+export const metadata = withinMetadataLimit(
+  z.strictObject({ annotations: annotations.default({}), labels: labels.default({}) }),
+).describe(texts.metadata)
+/** The owner's annotations and labels in a PATCH, which must have both. */
+export const patchMetadata = withinMetadataLimit(z.strictObject(metadataFields)).describe(texts.metadata)
+
 const { group, region, strategy, profile, capacity } = worldFields
-const compute = z.strictObject({
-  ...serverSettings.shape.compute.unwrap().shape,
-  version: text().exactOptional(),
-})
-const configuration = z.null().default(null)
-const networking = z.strictObject({
-  ...serverSettings.shape.networking.unwrap().shape,
-  scaling: z.strictObject({ profile: profile.default(worldDefaults.profile), configuration }).prefault({}),
-})
-const runtime = z.strictObject({
-  build: buildReference.exactOptional(),
-  ...runtimeSettings.shape,
-  durationMinutes: worldFields.durationMinutes.exactOptional(),
-  capacity: capacity.exactOptional(),
-  admissionPolicy: z.enum(admissionPolicies).exactOptional(),
-})
+const compute = z
+  .strictObject({
+    ...serverSettings.shape.compute.unwrap().shape,
+    version: text().exactOptional().describe('Version of the compute. Orrery stores it and does not interpret it.'),
+  })
+  .describe(texts.compute)
+const configuration = z.null().default(null).describe('Always null.')
+const networking = z
+  .strictObject({
+    ...serverSettings.shape.networking.unwrap().shape,
+    scaling: z
+      .strictObject({ profile: profile.default(worldDefaults.profile), configuration })
+      .prefault({})
+      .describe(texts.scaling),
+  })
+  .describe(texts.networking)
+const policy = z.enum(admissionPolicies).describe('Open lets users in, Queued lets them wait, Closed refuses them.')
+const runtime = z
+  .strictObject({
+    build: buildReference
+      .exactOptional()
+      .describe('The build to run: a channel and tag, or a content. Without one the default image runs.'),
+    ...runtimeSettings.shape,
+    durationMinutes: worldFields.durationMinutes.exactOptional(),
+    capacity: capacity.exactOptional(),
+    admissionPolicy: policy.exactOptional().describe('Copy of `admission.policy`.'),
+  })
+  .describe('Build and settings of the server.')
 const permissions = z.array(text()).max(256)
+const serverPermissions = permissions.describe('Permissions that the server gets.')
+const clientPermissions = permissions.describe('Permissions that clients of the world get.')
 const manifest = withinJsonBytes(
   maxManifestBytes,
-  z.strictObject({ serverPermissions: permissions.default([]), clientPermissions: permissions.default([]) }),
-)
-const admission = z.strictObject({
-  policy: z.enum(admissionPolicies).exactOptional(),
-  capacity: capacity.exactOptional(),
-})
-const sessions = z.strictObject({
-  controlPolicy: z.enum(controlPolicies).default('Unlimited'),
-  streamingTicketPredicate: text(1024).default(''),
-  flags: z
-    .strictObject({
-      ignoreExpiry: flag(),
-      ignoreSlotRenewalErrors: flag(),
-      ignoreParentMissing: flag(),
-      useImmediateMode: flag(),
-    })
-    .prefault({}),
-  forceTravelWorldId: text().default(''),
-})
-const streamingA = z.strictObject({
-  cmsId: text().default(''),
-  authorizationId: text().default(''),
-  launchMode: z.enum(launchModes).default('same-tab'),
-})
-const streaming = z.strictObject({
-  providerA: streamingA.exactOptional(),
-  streamManager: z
-    .strictObject({
-      streamContextId: text().default(''),
-      allowForceProvider: flag(),
-      showProviderOptions: flag(),
-      useBuildVersion: flag(),
-    })
-    .exactOptional(),
-  providerB: z.strictObject({ gameLabel: text().default(''), gameChannel: text().default('') }).exactOptional(),
-  bypassBrowserRestrictions: flag(),
-  okPageUrl: linkText().default(''),
-  errorPageUrl: linkText().default(''),
-})
+  z.strictObject({
+    serverPermissions: serverPermissions.default([]),
+    clientPermissions: clientPermissions.default([]),
+  }),
+).describe(texts.manifest)
+const admission = z
+  .strictObject({ policy: policy.exactOptional(), capacity: capacity.exactOptional() })
+  .describe(texts.admission)
+const sessions = z
+  .strictObject({
+    controlPolicy: z
+      .enum(controlPolicies)
+      .default('Unlimited')
+      .describe('Limit on concurrent sessions of a user or an organization.'),
+    streamingTicketPredicate: text(1024).default('').describe('Expression that a streaming ticket must satisfy.'),
+    flags: z
+      .strictObject({
+        ignoreExpiry: flag('True if sessions do not expire.'),
+        ignoreSlotRenewalErrors: flag('True if errors at the renewal of a slot are ignored.'),
+        ignoreParentMissing: flag('True if a session continues without its parent.'),
+        useImmediateMode: flag('True if sessions begin without waiting.'),
+      })
+      .prefault({})
+      .describe('Flags for sessions. All are false by default.'),
+    forceTravelWorldId: label('World to which every user is sent. Empty for none.'),
+  })
+  .describe('Rules for sessions of users. Only a create sets them.')
+const streamingA = z
+  .strictObject({
+    cmsId: label('Identifier of the content at the provider.'),
+    authorizationId: label('Identifier of the authorization at the provider.'),
+    launchMode: z.enum(launchModes).default('same-tab').describe('Way to open the streamed client.'),
+  })
+  .describe(texts.providerA)
+const streaming = z
+  .strictObject({
+    providerA: streamingA.exactOptional(),
+    streamManager: z
+      .strictObject({
+        streamContextId: label('Identifier of the stream context.'),
+        allowForceProvider: flag('True if a link may choose the streaming provider.'),
+        showProviderOptions: flag('True if users can choose the streaming provider.'),
+        useBuildVersion: flag('True if the stream uses the version of the build.'),
+      })
+      .exactOptional()
+      .describe('Settings of the stream manager.'),
+    providerB: z
+      .strictObject({
+        gameLabel: label('Label of the game at the provider.'),
+        gameChannel: label('Channel of the game at the provider.'),
+      })
+      .exactOptional()
+      .describe('Settings of the streaming provider B.'),
+    bypassBrowserRestrictions: flag('True if browsers that are not supported may enter.'),
+    okPageUrl: link('URL to which a successful session leads at its end.'),
+    errorPageUrl: link('URL to which a failed entry leads.'),
+  })
+  .describe('Settings for streamed clients. They are stored in the launch context.')
+const pictureUrl = uriOrEmpty().exactOptional().describe('Absolute URI of the picture. An empty string removes it.')
+const isPublicText = 'True if every caller sees the world while it is Active.'
 
 /** The body of `POST /api/worlds/`. All nested fields are optional. */
 export const createWorldBody = z
@@ -101,7 +162,7 @@ export const createWorldBody = z
     name: name(),
     transient: worldFields.transient,
     description: worldFields.description.exactOptional(),
-    pictureUrl: uriOrEmpty().exactOptional(),
+    pictureUrl,
     metadata: metadata.prefault({}),
     manifest: manifest.prefault({}),
     admission: admission.prefault({}),
@@ -119,74 +180,91 @@ export const createdWorld = z.object({ worldId: shownId('world'), launchContextI
   examples: [{ worldId: worldExample.documentId, launchContextId: worldExample.launchContext.launchContextId }],
 })
 
-const publicDownload = z.strictObject({
-  enabled: z.boolean(),
-  enforceAntiCheat: z.boolean(),
-  allowMac: z.boolean(),
-  allowIos: z.boolean(),
-})
+const publicDownload = z
+  .strictObject({
+    enabled: z.boolean().describe('True if the client can be downloaded.'),
+    enforceAntiCheat: z.boolean().describe('True if the downloaded client must use the anti-cheat.'),
+    allowMac: z.boolean().describe('True if the client can be downloaded for macOS.'),
+    allowIos: z.boolean().describe('True if the client can be downloaded for iOS.'),
+  })
+  .describe('Availability of the client for download, by platform.')
 
 /** The body of `PATCH /api/worlds/{worldId}/`. Absent fields stay; an object replaces the previous one as a whole. */
 export const patchWorldBody = z
   .strictObject({
     name: name().exactOptional(),
     description: worldFields.description.exactOptional(),
-    pictureUrl: uriOrEmpty().exactOptional(),
-    isPublic: z.boolean().exactOptional(),
-    metadata: withinMetadataLimit(z.strictObject(maps)).exactOptional(),
-    manifest: withinJsonBytes(
-      maxManifestBytes,
-      z.strictObject({ serverPermissions: permissions, clientPermissions: permissions }),
-    ).exactOptional(),
-    admission: admission.required({ policy: true }).exactOptional(),
-    compute: compute.extend({ group, region }).exactOptional(),
-    networking: z.strictObject({ strategy, scaling: z.strictObject({ profile, configuration }) }).exactOptional(),
+    pictureUrl,
+    isPublic: z.boolean().exactOptional().describe(isPublicText),
+    metadata: patchMetadata.exactOptional(),
+    manifest: withinJsonBytes(maxManifestBytes, z.strictObject({ serverPermissions, clientPermissions }))
+      .exactOptional()
+      .describe(texts.manifest),
+    admission: admission.required({ policy: true }).exactOptional().describe(texts.admission),
+    compute: compute.extend({ group, region }).exactOptional().describe(texts.compute),
+    networking: z
+      .strictObject({ strategy, scaling: z.strictObject({ profile, configuration }).describe(texts.scaling) })
+      .exactOptional()
+      .describe(texts.networking),
     runtime: runtime.exactOptional(),
     streaming: streaming.exactOptional(),
     publicDownload: publicDownload.exactOptional(),
   })
   .meta({ id: 'PatchWorld', examples: [patchWorldExample] })
 
-const buildInfo = z.object({ buildChannelId: text(), buildTag: text(), buildType: z.enum(buildTypes) })
+const buildInfo = z
+  .object({
+    buildChannelId: text().describe('Channel of the build.'),
+    buildTag: text().describe('Tag of the build.'),
+    buildType: z.enum(buildTypes).describe('Kind of build.'),
+  })
+  .describe('Copy of the channel and tag of the build.')
+const users = z.number().describe('Maximum number of users in the world.')
 
 /** The JSON part of a launch context's row. It contains the fields of the world's `streaming`. */
 const launchContextDetails = z.object({
   publicDownload,
-  errorPageUrl: z.string(),
-  okPageUrl: z.string(),
+  errorPageUrl: z.string().describe('URL to which a failed entry leads.'),
+  okPageUrl: z.string().describe('URL to which a successful session leads at its end.'),
   providerAStreaming: streaming.shape.providerA,
   providerBStreaming: streaming.shape.providerB,
   streamManager: streaming.shape.streamManager,
-  bypassBrowserRestrictions: z.boolean(),
-  enableQueue: z.boolean(),
-  capacity: z.number(),
+  bypassBrowserRestrictions: z.boolean().describe('True if browsers that are not supported may enter.'),
+  enableQueue: z.boolean().describe('True if `admission.policy` is Queued.'),
+  capacity: users,
   buildInfo: buildInfo.exactOptional(),
 })
 
+const launchContextText = 'Settings for entering the world.'
 const launchContext = launchContextDetails
   .extend({
     launchContextId: shownId('launchContext'),
     worldId: shownId('world'),
     organizationId: shownId('organization'),
     projectId: shownId('project'),
-    name: z.string(),
-    description: z.string(),
-    splashScreenUrl: z.string(),
-    pictureUrl: z.string().exactOptional(),
-    isActive: z.boolean(),
-    isPublic: z.boolean(),
-    isWorldTravelOnly: z.boolean(),
-    useWorldSessions: z.boolean(),
-    permissionVerb: z.enum(['r', 'w', '*']),
+    name: shownName,
+    description: shownDescription,
+    splashScreenUrl: z.string().describe('URL of the splash screen. Always empty.'),
+    pictureUrl: shownPicture,
+    isActive: z.boolean().describe('False if the entry is switched off.'),
+    isPublic: z.boolean().describe(isPublicText),
+    isWorldTravelOnly: z.boolean().describe('True if users enter from other worlds only.'),
+    useWorldSessions: z.boolean().describe('True if entries create sessions of the world.'),
+    permissionVerb: shownVerb,
   })
   .meta({ id: 'LaunchContext', examples: [worldExample.launchContext] })
 
 /** The number of users that wait to enter a world, and that are in it. */
-export const queueState = z.object({ queued: z.number(), active: z.number() })
+export const queueState = z
+  .object({
+    queued: z.number().describe('Number of users who wait to enter.'),
+    active: z.number().describe('Number of users in the world.'),
+  })
+  .describe('Users in the world and in its queue, as its server last reported.')
 /** The policy and capacity of a world in responses. `runtime` contains a copy of both. */
-export const admissionAnswer = z.object({ policy: z.enum(admissionPolicies), capacity: z.number() })
-/** The owner's annotations and labels in responses. */
-export const metadataAnswer = metadata
+export const admissionAnswer = z.object({ policy, capacity: users }).describe(texts.admission)
+/** The reason for the phase in responses. */
+export const statusMessage = z.string().describe('Reason for waiting or failing. Empty if nothing needs attention.')
 
 /** The address of a world's game port for players, for TCP and UDP. */
 const address = z.object({
@@ -204,17 +282,17 @@ export const addressFields = {
 
 /** The times of creation and change in responses. */
 export const timestampFields = {
-  createdAt: shownInstant().describe('Time of the creation.'),
-  updatedAt: shownInstant().describe('Time of the last change of the desired state.'),
+  createdAt: shownInstant('Time of the creation.'),
+  updatedAt: shownInstant('Time of the last change of the desired state.'),
 }
 const world = z.object({
   documentId: shownId('world'),
   organizationId: shownId('organization'),
   projectId: shownId('project'),
-  name: z.string(),
-  description: z.string(),
-  pictureUrl: z.string().exactOptional(),
-  transient: z.boolean(),
+  name: shownName,
+  description: shownDescription,
+  pictureUrl: shownPicture,
+  transient: worldFields.transient,
   metadata,
   compute,
   networking,
@@ -222,16 +300,18 @@ const world = z.object({
   manifest,
   admission: admissionAnswer,
   sessions,
-  status: z.object({
-    phase: z.enum(worldPhases),
-    message: z.string(),
-    startedAt: shownInstant().exactOptional(),
-    resolvedBuild: resolvedBuild.exactOptional(),
-    runId: shownId('run').exactOptional(),
-    ...addressFields,
-    conditions: z.array(conditionAnswer).describe('Conditions of the world. Empty until the operator has reported.'),
-  }),
-  launchContext,
+  status: z
+    .object({
+      phase: z.enum(worldPhases).describe('Phase of the lifecycle.'),
+      message: statusMessage,
+      startedAt: shownInstant('Time when the run was requested. Its duration counts from here.').exactOptional(),
+      resolvedBuild: resolvedBuild.exactOptional().describe('The build of the run, fixed at its start.'),
+      runId: shownId('run').exactOptional(),
+      ...addressFields,
+      conditions: z.array(conditionAnswer).describe('Conditions of the world. Empty until the operator has reported.'),
+    })
+    .describe('Observed state.'),
+  launchContext: launchContext.describe(launchContextText),
   queueState,
   ...timestampFields,
 })
@@ -269,18 +349,27 @@ export const publicWorldAnswer = world
   .omit({ manifest: true })
   .extend({
     launchContext: launchContext
-      .extend({ providerAStreaming: streamingA.omit({ authorizationId: true }).exactOptional() })
-      .meta({ id: 'PublicLaunchContext', examples: [publicWorldExample.launchContext] }),
+      .extend({
+        providerAStreaming: streamingA.omit({ authorizationId: true }).exactOptional().describe(texts.providerA),
+      })
+      .meta({ id: 'PublicLaunchContext', examples: [publicWorldExample.launchContext] })
+      .describe(launchContextText),
   })
   .meta({ id: 'PublicWorld', examples: [publicWorldExample] })
 
 /** A scaling profile in responses. */
 export const scalingProfileAnswer = z
   .object({
-    name: z.enum(scalingProfileNames),
-    estimatedCapacity: z.number(),
-    maxBotsPerWorld: z.number(),
-    resourceConfiguration: z.object({ server: z.object({ memoryLimit: z.string() }) }),
+    name: z.enum(scalingProfileNames).describe('Name of the profile.'),
+    estimatedCapacity: z.number().describe('Number of users that the profile is designed for.'),
+    maxBotsPerWorld: z.number().describe('Maximum number of bots in the world.'),
+    resourceConfiguration: z
+      .object({
+        server: z
+          .object({ memoryLimit: z.string().describe('Memory limit of the server.') })
+          .describe('Resources of the server.'),
+      })
+      .describe('Resources of the profile.'),
   })
   .meta({
     id: 'ScalingProfile',

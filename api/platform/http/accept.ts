@@ -3,7 +3,7 @@ import type { Clock, Timer } from '#shared/clock.ts'
 import { addressBlock, plainAddress } from './clientAddress.ts'
 
 /** The maximum numbers of connections of a process and of one client address, or /64 network of IPv6. */
-export type ConnectionLimits = { readonly connections: number; readonly connectionsPerAddress: number }
+type ConnectionLimits = { readonly connections: number; readonly connectionsPerAddress: number }
 
 type Options = {
   readonly silentMs: number

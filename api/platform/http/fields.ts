@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { boundedText } from '#shared/domain/common.ts'
-import { type IdKind, idPattern } from '#shared/ids.ts'
+import { boundedText, idField } from '#shared/domain/common.ts'
+import type { IdKind } from '#shared/ids.ts'
 import { exampleId, exampleInstant } from './examples.ts'
 
-export { boundedText, textMap } from '#shared/domain/common.ts'
+export { boundedText } from '#shared/domain/common.ts'
 
 /** The maximum length of names for which the contract states none, in code points. */
 export const maxNameLength = 1_024
@@ -18,14 +18,34 @@ export const freeText = () =>
     .meta({ minLength: 1 })
 
 /** The schema of an id in a response. */
-export const shownId = (kind: IdKind) =>
-  z
-    .string()
-    .regex(new RegExp(idPattern(kind)))
-    .meta({ examples: [exampleId(kind)] })
+export const shownId = (kind: IdKind) => idField(kind).meta({ examples: [exampleId(kind)] })
 
 /** The schema of a time in a response: ISO 8601, UTC, milliseconds. */
-export const shownInstant = () => z.iso.datetime({ precision: 3 }).meta({ examples: [exampleInstant] })
+export const shownInstant = (description: string) =>
+  z.iso.datetime({ precision: 3 }).meta({ description, examples: [exampleInstant] })
+
+/** The text for the name of an organization, a project or a world. */
+const nameText = 'Name for people. It does not have to be unique.'
+
+/** The schema of the name of an organization or a project. */
+export const nameField = (example: string) =>
+  boundedText(maxNameLength)
+    .min(1)
+    .meta({ description: nameText, examples: [example] })
+
+/** The schema of a name in a response. */
+export const shownName = z.string().describe(nameText)
+
+/** The schema of a description in a response. */
+export const shownDescription = z.string().describe('Text that describes it to users. Empty if there is none.')
+
+/** The schema of the URL of a picture in a response. */
+export const shownPicture = z.string().exactOptional().describe('Absolute URI of the picture. Absent if there is none.')
+
+/** The schema of the verb that the caller has on the resource of a response. */
+export const shownVerb = z
+  .enum(['r', 'w', '*'])
+  .describe('The strongest verb of the caller on the resource: r, w or *.')
 
 /** The characters of RFC 3986, appendix A; `more` are those that a part of the URI allows beside the common ones. */
 const characters = (more: string): string => `([A-Za-z0-9._~!$&'()*+,;=${more}-]|%[0-9A-Fa-f]{2})*`

@@ -3,7 +3,7 @@ import { Problem } from '#api/platform/http/problem.ts'
 import type { LogEnd } from './encoding.ts'
 
 /** The maximum numbers of logs that are read at the same time on one replica. */
-export type LogLimits = { readonly perKey: number; readonly perOrganization: number; readonly perReplica: number }
+type LogLimits = { readonly perKey: number; readonly perOrganization: number; readonly perReplica: number }
 
 /** A log that is read for a client. */
 export type LogReader = {

@@ -2,6 +2,7 @@ import { and, asc, eq, inArray, isNull, lte, or, type Placeholder, type SQL, sql
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
 import { statement } from '#api/platform/database/statement.ts'
+import type { Kind } from '#shared/resources/group.ts'
 import { clusterOutbox } from './table.ts'
 
 /**
@@ -9,7 +10,7 @@ import { clusterOutbox } from './table.ts'
  * these marks are those of `organizationMark`.
  */
 export type Mark = {
-  readonly kind: 'world' | 'bot' | 'organization'
+  readonly kind: Kind | 'organization'
   readonly id: string
   readonly revision: number
   /** The trace of the request that changes the row. Without one, the mark keeps that of an earlier change. */

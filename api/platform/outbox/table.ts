@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { bigint, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { instant } from '#api/platform/database/columns.ts'
+import { kindList } from '#shared/resources/group.ts'
 
 /**
  * The dirty set: one mark for each row with changes to push. It is a set rather than a log, so no change can be skipped, and
@@ -9,7 +10,7 @@ import { instant } from '#api/platform/database/columns.ts'
 export const clusterOutbox = pgTable(
   'cluster_outbox',
   {
-    kind: text({ enum: ['world', 'bot', 'organization'] }).notNull(),
+    kind: text({ enum: [...kindList, 'organization'] }).notNull(),
     id: text().notNull(),
     revision: bigint({ mode: 'number' }).notNull(),
     nextAt: instant().notNull(),

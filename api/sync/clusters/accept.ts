@@ -1,5 +1,4 @@
 import { eq, sql } from 'drizzle-orm'
-import { botDeployments } from '#api/domain/bots/table.ts'
 import {
   type ClusterStateRow,
   clusterContainers,
@@ -7,14 +6,9 @@ import {
   heldSweeps,
   syncFindings,
 } from '#api/domain/clusters/table.ts'
-import { worlds } from '#api/domain/worlds/table.ts'
 import { type CommandAuthor, recordCommand } from '#api/platform/audit/records.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
-
-const kinds = [
-  { kind: 'world', table: worlds },
-  { kind: 'bot', table: botDeployments },
-] as const
+import { tables } from '#api/sync/rows/synced.ts'
 
 /**
  * Accepts a refused cluster. If none is refused, accepts the held sweeps. Returns a sentence for each accepted cluster or
@@ -46,7 +40,7 @@ const acceptOther = async (tx: Transaction, { name, uid, refusedUid }: ClusterSt
   for (const table of [clusterContainers, heldSweeps, syncFindings])
     await tx.delete(table).where(eq(table.cluster, name))
   let count = 0
-  for (const { kind, table } of kinds) {
+  for (const [kind, table] of Object.entries(tables)) {
     const forgotten = await tx.execute(sql`
       update ${table} set applied = null, applied_resource_version = null, resource_uid = null
       where cluster = ${name} and removed_at is null`)
@@ -62,7 +56,7 @@ const acceptOther = async (tx: Transaction, { name, uid, refusedUid }: ClusterSt
 
 const acceptRestored = async (tx: Transaction, { name }: ClusterStateRow): Promise<string> => {
   await tx.update(clusterStates).set(accepted).where(eq(clusterStates.name, name))
-  for (const { kind, table } of kinds) {
+  for (const [kind, table] of Object.entries(tables)) {
     await tx.execute(sql`update ${table} set applied_resource_version = null where cluster = ${name}`)
     // All resources may be missing in the backup.
     await tx.execute(sql`

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Kind, OrganizationState } from '#api/sync/rows/synced.ts'
 import { runningPhases, unusedPhases } from '#shared/domain/phases.ts'
+import { kinds } from '#shared/resources/group.ts'
 
 /** A row, as far as a diagnosis compares it. */
 export type DiagnosedRow = {
@@ -91,7 +92,6 @@ export type Difference = { readonly subject: string; readonly text: string; read
 
 /** A push that is pending for longer counts as a difference. */
 const slowPushSeconds = 60
-const names = { world: 'World', bot: 'BotDeployment' } as const
 const isOneOf = (phases: readonly string[], phase: string): boolean => phases.includes(phase)
 
 /**
@@ -145,7 +145,7 @@ const diagnoseNamespace = (
 }
 
 const diagnoseRow = (row: DiagnosedRow, live: DiagnosedResource | undefined): Difference[] => {
-  const subject = `${names[row.kind]} ${row.id}`
+  const subject = `${kinds[row.kind].kind} ${row.id}`
   const fix = { kind: row.kind, id: row.id, revision: row.revision }
   if (row.isRemoved) return []
   if (row.dirtySeconds !== undefined) {
@@ -212,7 +212,7 @@ const diagnoseResource = (
   row: DiagnosedRow | undefined,
   owner: OrganizationState | undefined,
 ): Difference[] => {
-  const subject = `${names[live.kind]} ${live.namespace}/${live.name}`
+  const subject = `${kinds[live.kind].kind} ${live.namespace}/${live.name}`
   if (owner === undefined || (row !== undefined && !row.isRemoved)) return []
   if (owner !== 'living') return [{ subject, text: explainOwner[owner] }]
   if (live.isDeleting) return []
@@ -231,7 +231,7 @@ const diagnosePods = (pods: readonly DiagnosedPod[], resources: ReadonlyMap<stri
     .filter(({ kind, namespace, resourceName }) => !resources.has(keyOf(kind, namespace, resourceName)))
     .map(({ kind, namespace, name, resourceName }) => ({
       subject: `Pod ${namespace}/${name}`,
-      text: `Its ${names[kind]} ${resourceName} does not exist. The operator deletes it; check that it runs.`,
+      text: `Its ${kinds[kind].kind} ${resourceName} does not exist. The operator deletes it; check that it runs.`,
     }))
 
 /** Compares the Worlds with the pods of their servers. */

@@ -19,7 +19,7 @@ import type { Client } from '#shared/kube/client.ts'
 import { type KubeObject, type ObjectMeta, objectKey } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
-import { labels } from '#shared/resources/group.ts'
+import { kinds, labels } from '#shared/resources/group.ts'
 import { readBots, readWorld } from '#shared/resources/read.ts'
 import { botDeploymentIdOf, worldIdOf } from '#shared/resources/resourceId.ts'
 import type { CapturedRun, World } from '#shared/resources/world.ts'
@@ -59,7 +59,7 @@ const recordRecovery = (
   }: { action: 'adopt' | 'remove' | 'release'; row: { id: string; organizationId: string; projectId?: string } },
 ): Promise<void> =>
   recordCommand(deps, tx, {
-    action: `${action}${kind === 'world' ? 'World' : 'BotDeployment'}`,
+    action: `${action}${kinds[kind].kind}`,
     resources: [row.id],
     organizationId: row.organizationId,
     ...withDefined({ projectId: row.projectId }),

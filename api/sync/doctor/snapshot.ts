@@ -5,7 +5,7 @@ import { pushedColumns, worlds } from '#api/domain/worlds/table.ts'
 import { clusterOutbox } from '#api/platform/outbox/table.ts'
 import { hasApiMarks } from '#api/sync/reconcile/newResource.ts'
 import { desiredBotSpec, desiredSpec } from '#api/sync/rows/desired.ts'
-import type { Kind, SyncedRow } from '#api/sync/rows/synced.ts'
+import { type Kind, type SyncedRow, tables } from '#api/sync/rows/synced.ts'
 import { createClient, type Resource } from '#shared/kube/client.ts'
 import { isForbidden } from '#shared/kube/errors.ts'
 import type { KubeObject, KubeObjectOf } from '#shared/kube/objects.ts'
@@ -98,14 +98,12 @@ const markRowClusters = async (
   { db, cluster }: SnapshotDeps,
   resources: readonly DiagnosedResource[],
 ): Promise<DiagnosedResource[]> => {
-  const [worldRows, botRows] = await Promise.all([
-    db.select({ id: worlds.id, cluster: worlds.cluster }).from(worlds).where(ne(worlds.cluster, cluster)),
-    db
-      .select({ id: botDeployments.id, cluster: botDeployments.cluster })
-      .from(botDeployments)
-      .where(ne(botDeployments.cluster, cluster)),
-  ])
-  const clusters = new Map([...worldRows, ...botRows].map((row) => [row.id, row.cluster]))
+  const rows = await Promise.all(
+    Object.values(tables).map((table) =>
+      db.select({ id: table.id, cluster: table.cluster }).from(table).where(ne(table.cluster, cluster)),
+    ),
+  )
+  const clusters = new Map(rows.flat().map((row) => [row.id, row.cluster]))
   return resources.map((live) => ({ ...live, ...withDefined({ rowCluster: clusters.get(live.name) }) }))
 }
 

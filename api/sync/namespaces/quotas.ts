@@ -5,6 +5,7 @@ import { toBotUse } from '#shared/domain/botUse.ts'
 import { nodePortsPerService } from '#shared/domain/runUse.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import { toNumber } from '#shared/quantities.ts'
+import { definitionName } from '#shared/resources/group.ts'
 import type { ScalingProfiles } from '#shared/scalingProfiles.ts'
 
 type Quantities = Readonly<Record<string, string>>
@@ -34,7 +35,6 @@ export type ClusterLimits = Pick<
 
 const name = 'orrery'
 const mebibyte = 2 ** 20
-const counts = { worlds: 'count/worlds.orrery.dev', bots: 'count/botdeployments.orrery.dev' } as const
 
 /**
  * Returns the ResourceQuota of an organization's namespace. It has room for `maxRunningCapacity` in the profiles that
@@ -59,8 +59,8 @@ export const resourceQuota = (namespace: string, limits: ClusterLimits, profiles
     metadata: { name, namespace },
     spec: {
       hard: {
-        [counts.worlds]: String(limits.maxWorlds),
-        [counts.bots]: String(limits.maxBotDeployments),
+        [`count/${definitionName('world')}`]: String(limits.maxWorlds),
+        [`count/${definitionName('bot')}`]: String(limits.maxBotDeployments),
         pods: String(Math.ceil(pods + Math.max(2, pods / 10))),
         'services.nodeports': String(withMargin(limits.maxNodePorts, nodePortsPerService)),
         'services.loadbalancers': String(withMargin(limits.maxLoadBalancers, 1)),

@@ -180,7 +180,7 @@ const isOlderVersion = (version: SQL, than: SQL): SQL => {
 
 type Settled = { readonly kind: string; readonly id: string; readonly seconds: number }
 
-const locked = (kind: 'world' | 'bot'): SQL => lockApplied(kind, sql`(select pushed_id from input)`)
+const locked = (kind: Kind): SQL => lockApplied(kind, sql`(select pushed_id from input)`)
 
 const settleAll = statement<{ input: string }, Settled>(sql`
     with input as materialized (

@@ -6,18 +6,18 @@ import { organizations } from '#api/domain/organizations/table.ts'
 import { endAll } from '#api/domain/worlds/runs/runs.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
-import { type Mark, markDirty } from '#api/platform/outbox/outbox.ts'
+import { markDirty } from '#api/platform/outbox/outbox.ts'
 import { isId } from '#shared/ids.ts'
 import { KubeError } from '#shared/kube/errors.ts'
 import type { ObjectMeta } from '#shared/kube/objects.ts'
 import { isOlder } from '#shared/kube/versions.ts'
-import { labels } from '#shared/resources/group.ts'
+import { type Kind, labels } from '#shared/resources/group.ts'
 import { waitingMessage, waitingPrefix } from './waiting.ts'
 
-/** A kind of row that has a resource in the cluster. */
-export type Kind = Exclude<Mark['kind'], 'organization'>
+export type { Kind } from '#shared/resources/group.ts'
+
 /** The table of each kind. */
-export const tables = { world: worlds, bot: botDeployments } as const
+export const tables = { world: worlds, bot: botDeployments } as const satisfies Record<Kind, unknown>
 
 /** The columns that both kinds share: the last spec that both sides agreed on, and the uid and version of the resource. */
 export type SyncedRow = {
