@@ -99,6 +99,8 @@ export type Context = Deps & {
   /** The caller's strongest verb on the endpoint's scope; undefined if the endpoint declares no scope. */
   readonly verb: Verb | undefined
   readonly idempotency: Idempotency | undefined
+  /** Throws a 412 if a precondition of the request does not hold. It locks the resource. Only `createOnce` calls it. */
+  readonly checkConditions: (tx: Transaction) => Promise<void>
   /** The bytes that the request holds in memory, until its response has been sent. */
   readonly lease: Lease
   /** The `traceparent` of the request's span, if the request is traced. Dirty marks carry it to the cluster. */

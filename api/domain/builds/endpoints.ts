@@ -1,5 +1,5 @@
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
-import { deleteBuild, getBuild, putBuild } from './builds.ts'
+import { deleteBuild, getBuild, lockBuildRevision, putBuild } from './builds.ts'
 import { buildAnswer, buildParams, putBuildBody } from './schema.ts'
 
 const buildRoute = {
@@ -18,7 +18,8 @@ export const buildEndpoints = [
     summary: 'Read the build of a channel and tag',
     needs: ['organization', 'r'],
     answer: buildAnswer,
-    handle: async (ctx, { params }) => ({ body: await getBuild(ctx, params) }),
+    answerHeaders: ['etag'],
+    handle: (ctx, { params }) => getBuild(ctx, params),
   }),
   endpoint({
     ...buildRoute,
@@ -27,6 +28,7 @@ export const buildEndpoints = [
     summary: 'Set the build of a channel and tag',
     needs: ['organization', 'w'],
     body: putBuildBody,
+    lockRevision: lockBuildRevision,
     answer: buildAnswer,
     problems: [409],
     handle: async (ctx, { params, body }) => ({ body: await putBuild(ctx, params, body) }),
@@ -37,6 +39,7 @@ export const buildEndpoints = [
     operationId: 'deleteBuild',
     summary: 'Delete the build of a channel and tag',
     needs: ['organization', 'w'],
+    lockRevision: lockBuildRevision,
     status: 204,
     handle: async (ctx, { params }) => {
       await deleteBuild(ctx, params)

@@ -2,6 +2,9 @@ import * as z from 'zod'
 import type { Context } from '#api/domain/access/context.ts'
 import type { ScopeRef } from '#api/domain/access/scope.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { lockOrganizationRevision } from '#api/domain/organizations/organizations.ts'
+import { lockProjectRevision } from '#api/domain/projects/projects.ts'
+import { lockWorldRevision } from '#api/domain/worlds/worlds.ts'
 import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
 import { deleteOrganization, deleteProject, deleteWorld } from './deletion.ts'
 import { purgeOrganization, purgeProject, purgeWorld } from './purge.ts'
@@ -132,6 +135,7 @@ export const deletionEndpoints = [
     path: '/api/organizations/{organizationId}/',
     operationId: 'deleteOrganization',
     summary: 'Delete an organization with everything in it',
+    lockRevision: lockOrganizationRevision,
     credential: 'key',
     platformOnly: true,
     status: 204,
@@ -148,6 +152,7 @@ export const deletionEndpoints = [
     method: 'delete',
     operationId: 'deleteProject',
     summary: 'Delete a project with its worlds, bots and documents',
+    lockRevision: lockProjectRevision,
     needs: ['project', 'w'],
     subtree: true,
     handle: async (ctx) => {
@@ -162,6 +167,7 @@ export const deletionEndpoints = [
     method: 'delete',
     operationId: 'deleteWorld',
     summary: 'Delete a world with its bots and documents',
+    lockRevision: lockWorldRevision,
     needs: ['world', 'w'],
     handle: async (ctx, { params }) => {
       await deleteWorld(ctx, params.worldId)

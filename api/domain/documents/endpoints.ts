@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { type DocumentType, documentTypes } from '#shared/enumerations.ts'
-import { deleteDocument, getDocument, putDocument } from './documents.ts'
+import { deleteDocument, getDocument, lockDocumentRevision, putDocument } from './documents.ts'
 import {
   documentAnswer,
   documentData,
@@ -31,8 +31,9 @@ const endpointsOf = (type: DocumentType) => {
       summary: `Read a ${type} document`,
       needs: [scopeOfDocument, 'r'],
       answer: documentAnswer,
+      answerHeaders: ['etag'],
       problems: [400],
-      handle: async (ctx, { params: { id } }) => ({ body: await getDocument(ctx, { type, id }) }),
+      handle: (ctx, { params: { id } }) => getDocument(ctx, { type, id }),
     }),
     endpoint({
       ...onDocument,
@@ -41,6 +42,7 @@ const endpointsOf = (type: DocumentType) => {
       summary: `Create or replace a ${type} document`,
       needs: [scopeOfDocument, 'w'],
       maxValues: maxDocumentValues,
+      lockRevision: lockDocumentRevision(type),
       body: z
         .strictObject({ data: documentData[type], userId: userIdField().exactOptional() })
         .meta({ id: `Put${nameOf(type)}`, examples: [documentExamples[type]] }),
@@ -54,6 +56,7 @@ const endpointsOf = (type: DocumentType) => {
       operationId: `delete${nameOf(type)}`,
       summary: `Delete a ${type} document`,
       needs: [scopeOfDocument, 'w'],
+      lockRevision: lockDocumentRevision(type),
       status: 204,
       problems: [400],
       handle: async (ctx, { params: { id } }) => {

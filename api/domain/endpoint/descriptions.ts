@@ -226,6 +226,8 @@ export const parameterDescriptions: Readonly<Record<string, string>> = {
   'x-svc-project-id': 'Identifier of the project of the request.',
   'x-svc-world-id': 'Identifier of the world of the request.',
   'if-match': 'Entity tags. The request is refused with 412 if the revision of the resource differs from all of them.',
+  'if-none-match':
+    'Entity tags. A read gets 304 if one is current. `*` refuses a write with 412 if the resource exists.',
   'idempotency-key':
     'Makes the request safe to repeat for 24 hours: a repetition gets the first response. Another body gets 409.',
   organizationId: 'Identifier of the organization. It must equal the header x-svc-organization-id.',
@@ -298,7 +300,6 @@ export const operationDescriptions: Readonly<Record<string, string>> = {
     'Acts on the worlds of `ids`, or on those that match `filter`, each in its own transaction. Starts leave running worlds as they are, and stops leave worlds that do not run.',
   createWorld: 'Only `name` and `transient` are required. The launch context is created in the same transaction.',
   resolveBuildAndContent: 'Answers 204 if exactly one build results, and 422 with the missing part otherwise.',
-  getWorld: 'The entity tag can be sent as If-Match with a PATCH.',
   patchWorld: 'Settings of the server take effect at the next start; `status.message` names the pending ones.',
   deleteWorld: 'The world is absent at once. Its bots, pods and resources follow.',
   listDeletedWorlds: 'Returns the deleted worlds of the project, oldest first.',
@@ -320,7 +321,6 @@ export const operationDescriptions: Readonly<Record<string, string>> = {
     'The token is that of the user, or has `*` on the organization. A world that does not exist gives false.',
   listBotDeployments: 'Returns the bot deployments of the world, oldest first.',
   createBotDeployment: 'The bots run while the world is Active. The Location header names the new deployment.',
-  getBotDeployment: 'The entity tag can be sent as If-Match with a PATCH.',
   patchBotDeployment: 'Scales in place and keeps the lowest indexes. Other settings act on pods that are made later.',
   deleteBotDeployment: 'The deployment is absent at once. Its bots stop afterwards.',
   getBuild: 'Returns the image and content of a channel and tag.',

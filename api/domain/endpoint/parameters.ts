@@ -86,9 +86,13 @@ const header = (name: string, required: boolean, schema: Json = {}): Json => ({
 export const headerParameters = (names: readonly (readonly [string, boolean])[]): Json[] =>
   names.map(([name, required]) => header(name, required, scopePattern(name, required)))
 
-const headers = ({ scope = 'none', ifMatch, idempotent }: Endpoint): Json[] => [
+const tagExample = { examples: ['"3.pmWkWSBCL51Bfkhn79xPuKBKHz__H6B-mY6G9_eieuM"'] }
+
+const headers = ({ method, scope = 'none', lockRevision, answerHeaders, idempotent }: Endpoint): Json[] => [
   ...headerParameters(scopeHeaders[scope]),
-  ...(ifMatch ? [header('if-match', false, { examples: ['"3.7"'] })] : []),
+  ...(lockRevision ? [header('if-match', false, tagExample)] : []),
+  ...(method === 'put' ? [header('if-none-match', false, { examples: ['*'] })] : []),
+  ...(method === 'get' && answerHeaders?.includes('etag') ? [header('if-none-match', false, tagExample)] : []),
   ...(idempotent
     ? [header('idempotency-key', false, { pattern: '^[\\x21-\\x7e]{1,255}$', examples: ['order-1042'] })]
     : []),

@@ -1,5 +1,5 @@
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
-import { getGroups, putGroups } from './groups.ts'
+import { getGroups, lockGroupsRevision, putGroups } from './groups.ts'
 import { groupsBody } from './schema.ts'
 
 const route = {
@@ -19,6 +19,7 @@ export const groupEndpoints = [
     // The permissions of a group outlive the token of the caller.
     credential: 'key',
     body: groupsBody,
+    lockRevision: lockGroupsRevision,
     answer: groupsBody,
     handle: async (ctx, { body }) => ({ body: await putGroups(ctx, body) }),
   }),
@@ -28,6 +29,7 @@ export const groupEndpoints = [
     operationId: 'getGroups',
     summary: 'Read the permissions of groups of external issuers',
     answer: groupsBody,
-    handle: async (ctx) => ({ body: await getGroups(ctx) }),
+    answerHeaders: ['etag'],
+    handle: getGroups,
   }),
 ]
