@@ -1,7 +1,6 @@
 import { and, count, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm'
-import type { Context } from '#api/domain/access/context.ts'
+import type { Context, LockRevision } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
-import type { LockRevision } from '#api/domain/endpoint/endpoint.ts'
 import { presentConditions } from '#api/domain/events/conditions.ts'
 import { lockLimits } from '#api/domain/organizations/organizations.ts'
 import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'

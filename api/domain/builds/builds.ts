@@ -1,7 +1,6 @@
 import { and, count, desc, eq } from 'drizzle-orm'
-import type { Context } from '#api/domain/access/context.ts'
+import type { Context, LockRevision } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
-import type { LockRevision } from '#api/domain/endpoint/endpoint.ts'
 import { lockLimits } from '#api/domain/organizations/organizations.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { optional } from '#api/platform/http/fields.ts'

@@ -1,6 +1,6 @@
 import type { Context } from '#api/domain/access/context.ts'
-import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { type Conditions, checkConditions, refuseTags } from '#api/platform/http/entityTag.ts'
+import { withFirstCheck } from '#api/platform/idempotency/firstCheck.ts'
 import type { Endpoint } from './endpoint.ts'
 
 /**
@@ -19,24 +19,10 @@ export const checkInTransaction = (
     refuseTags(conditions)
     return undefined
   }
-  const check = async (tx: Transaction): Promise<void> => {
+  const check: Context['checkConditions'] = async (tx) => {
     const revision = await lockRevision(tx, ctx, params)
     // A request without conditions gets 404 for an absent resource, and only a PUT creates it.
     if (revision !== undefined || method === 'put') checkConditions(conditions, revision)
   }
   return { checkConditions: check, db: idempotent ? ctx.db : withFirstCheck(ctx.db, check) }
-}
-
-/** Returns a database handle whose transactions begin with a check, until one of them has been committed. */
-const withFirstCheck = (db: Database, check: (tx: Transaction) => Promise<void>): Database => {
-  let isChecked = false
-  const transaction: Database['transaction'] = async (work, mode) => {
-    const result = await db.transaction(async (tx) => {
-      if (!isChecked) await check(tx)
-      return work(tx)
-    }, mode)
-    isChecked = true
-    return result
-  }
-  return Object.create(db, { transaction: { value: transaction } }) as Database
 }

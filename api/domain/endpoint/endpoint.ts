@@ -1,10 +1,9 @@
 import * as z from 'zod'
 import type { KnownClaim } from '#api/domain/access/claims.ts'
-import type { Context } from '#api/domain/access/context.ts'
+import type { Context, LockRevision } from '#api/domain/access/context.ts'
 import type { Verb } from '#api/domain/access/permissions.ts'
 import type { ScopeKind, ScopeRef } from '#api/domain/access/scope.ts'
 import type { Credential } from '#api/platform/auth/authenticate.ts'
-import type { Transaction } from '#api/platform/database/client.ts'
 import type { Revision } from '#api/platform/http/entityTag.ts'
 import { createFaultList } from '#api/platform/http/faults.ts'
 import { addIssues } from './issues.ts'
@@ -20,13 +19,6 @@ export type Scope =
 
 /** Returns the scope of a request whose headers and path do not name it directly. */
 export type ScopeResolver = (ctx: Context, params: Readonly<Record<string, string>>) => ScopeRef
-
-/** Returns the revision of the resource of a path, which stays until the transaction ends. */
-export type LockRevision = (
-  tx: Transaction,
-  ctx: Context,
-  params: Readonly<Record<string, string>>,
-) => Promise<Revision | undefined>
 
 /** The parameter names in a path template. */
 type ParamNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`

@@ -14,7 +14,9 @@ export const serveFile = async (objects: ObjectStore, c: HonoContext<Env>): Prom
   const [, name, owner = ''] = filePattern.exec(c.req.path) ?? []
   if (name === undefined || !(isId('world', owner) || isId('organization', owner))) throw notFound()
   const etag = `"${name.slice(-69, -5)}"`
-  const isUnmodified = isNamed(c.req.header('if-none-match'), etag)
+  const ifNoneMatch = c.req.header('if-none-match')
+  // Only the store knows whether the object of `*` exists.
+  const isUnmodified = ifNoneMatch !== '*' && isNamed(ifNoneMatch, etag)
   const object = isUnmodified ? undefined : await objects.get(name)
   if (object === undefined && !isUnmodified) throw notFound()
   const lease = c.get('lease')

@@ -1,7 +1,6 @@
 import { and, eq, getTableColumns } from 'drizzle-orm'
 import { refuseRestricted } from '#api/domain/access/authorise.ts'
-import type { Context } from '#api/domain/access/context.ts'
-import type { LockRevision } from '#api/domain/endpoint/endpoint.ts'
+import type { Context, LockRevision } from '#api/domain/access/context.ts'
 import { lockLimits } from '#api/domain/organizations/organizations.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
