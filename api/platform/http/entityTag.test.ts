@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { checkConditions, entityTag, isNamed, isUnmodified, refuseTags } from './entityTag.ts'
+import { checkConditions, entityTag, isNamed, isUnmodified, type Revision, refuseTags } from './entityTag.ts'
 
 const failure = expect.objectContaining({ code: 'precondition_failed' })
 const body = '{"name":"Lobby"}'
@@ -8,7 +8,7 @@ const current = entityTag(3, body)
 const [, hash] = /^"3\.([\w-]{43})"$/.exec(current) ?? []
 
 test('equal entity tags mean equal revisions and bodies', () => {
-  const versions = fc.tuple(fc.oneof(fc.nat(), fc.stringMatching(/^[\w-]+$/)), fc.json())
+  const versions = fc.tuple(fc.constantFrom<Revision>(1, 2, 'bld-1'), fc.json())
   fc.assert(
     fc.property(versions, versions, ([revision, text], [other, otherText]) => {
       const isEqual = String(revision) === String(other) && text === otherText
