@@ -1992,7 +1992,10 @@ export type Operations = {
       botDeploymentId: string
     }
     query: None
-    headers: None
+    headers: {
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
+    }
     body: undefined
     answer: undefined
   }
@@ -2009,7 +2012,10 @@ export type Operations = {
       tag: string
     }
     query: None
-    headers: None
+    headers: {
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
+    }
     body: undefined
     answer: undefined
   }
@@ -2027,6 +2033,8 @@ export type Operations = {
     headers: {
       /** Identifier of the world of the request. */
       'x-svc-world-id'?: string
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
     }
     body: undefined
     answer: undefined
@@ -2045,6 +2053,8 @@ export type Operations = {
     headers: {
       /** Identifier of the world of the request. */
       'x-svc-world-id'?: string
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
     }
     body: undefined
     answer: undefined
@@ -2063,6 +2073,8 @@ export type Operations = {
     headers: {
       /** Identifier of the world of the request. */
       'x-svc-world-id'?: string
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
     }
     body: undefined
     answer: undefined
@@ -2078,7 +2090,10 @@ export type Operations = {
       organizationId: string
     }
     query: None
-    headers: None
+    headers: {
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
+    }
     body: undefined
     answer: undefined
   }
@@ -2090,7 +2105,10 @@ export type Operations = {
   deleteProject: {
     params: None
     query: None
-    headers: None
+    headers: {
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
+    }
     body: undefined
     answer: undefined
   }
@@ -2105,7 +2123,10 @@ export type Operations = {
       webhookId: string
     }
     query: None
-    headers: None
+    headers: {
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
+    }
     body: undefined
     answer: undefined
   }
@@ -2120,14 +2141,17 @@ export type Operations = {
       worldId: string
     }
     query: None
-    headers: None
+    headers: {
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
+    }
     body: undefined
     answer: undefined
   }
   /**
    * Read a bot deployment
    *
-   * The entity tag can be sent as If-Match with a PATCH. Takes an API key or a user's token.
+   * Takes an API key or a user's token.
    */
   getBotDeployment: {
     params: {
@@ -2137,7 +2161,10 @@ export type Operations = {
       botDeploymentId: string
     }
     query: None
-    headers: None
+    headers: {
+      /** Entity tags. A read gets 304 if one is current. `*` refuses a write with 412 if the resource exists. */
+      'if-none-match'?: string
+    }
     body: undefined
     answer: BotDeployment
   }
@@ -2154,7 +2181,10 @@ export type Operations = {
       tag: string
     }
     query: None
-    headers: None
+    headers: {
+      /** Entity tags. A read gets 304 if one is current. `*` refuses a write with 412 if the resource exists. */
+      'if-none-match'?: string
+    }
     body: undefined
     answer: Build
   }
@@ -2172,6 +2202,8 @@ export type Operations = {
     headers: {
       /** Identifier of the world of the request. */
       'x-svc-world-id'?: string
+      /** Entity tags. A read gets 304 if one is current. `*` refuses a write with 412 if the resource exists. */
+      'if-none-match'?: string
     }
     body: undefined
     answer: Document
@@ -2184,7 +2216,10 @@ export type Operations = {
   getGroups: {
     params: None
     query: None
-    headers: None
+    headers: {
+      /** Entity tags. A read gets 304 if one is current. `*` refuses a write with 412 if the resource exists. */
+      'if-none-match'?: string
+    }
     body: undefined
     answer: Groups
   }
@@ -2214,6 +2249,8 @@ export type Operations = {
     headers: {
       /** Identifier of the world of the request. */
       'x-svc-world-id'?: string
+      /** Entity tags. A read gets 304 if one is current. `*` refuses a write with 412 if the resource exists. */
+      'if-none-match'?: string
     }
     body: undefined
     answer: Document
@@ -2232,6 +2269,8 @@ export type Operations = {
     headers: {
       /** Identifier of the world of the request. */
       'x-svc-world-id'?: string
+      /** Entity tags. A read gets 304 if one is current. `*` refuses a write with 412 if the resource exists. */
+      'if-none-match'?: string
     }
     body: undefined
     answer: Document
@@ -2244,7 +2283,10 @@ export type Operations = {
   getOrganization: {
     params: None
     query: None
-    headers: None
+    headers: {
+      /** Entity tags. A read gets 304 if one is current. `*` refuses a write with 412 if the resource exists. */
+      'if-none-match'?: string
+    }
     body: undefined
     answer: PublicOrganization
   }
@@ -2259,7 +2301,10 @@ export type Operations = {
       organizationId: string
     }
     query: None
-    headers: None
+    headers: {
+      /** Entity tags. A read gets 304 if one is current. `*` refuses a write with 412 if the resource exists. */
+      'if-none-match'?: string
+    }
     body: undefined
     answer: PublicOrganization
   }
@@ -2271,7 +2316,10 @@ export type Operations = {
   getProject: {
     params: None
     query: None
-    headers: None
+    headers: {
+      /** Entity tags. A read gets 304 if one is current. `*` refuses a write with 412 if the resource exists. */
+      'if-none-match'?: string
+    }
     body: undefined
     answer: Project
   }
@@ -2315,14 +2363,17 @@ export type Operations = {
       webhookId: string
     }
     query: None
-    headers: None
+    headers: {
+      /** Entity tags. A read gets 304 if one is current. `*` refuses a write with 412 if the resource exists. */
+      'if-none-match'?: string
+    }
     body: undefined
     answer: Webhook
   }
   /**
    * Read a world with its launch context
    *
-   * The entity tag can be sent as If-Match with a PATCH. Takes an API key or a user's token.
+   * Takes an API key or a user's token.
    */
   getWorld: {
     params: {
@@ -2330,7 +2381,10 @@ export type Operations = {
       worldId: string
     }
     query: None
-    headers: None
+    headers: {
+      /** Entity tags. A read gets 304 if one is current. `*` refuses a write with 412 if the resource exists. */
+      'if-none-match'?: string
+    }
     body: undefined
     answer: World
   }
@@ -2726,7 +2780,10 @@ export type Operations = {
       organizationId: string
     }
     query: None
-    headers: None
+    headers: {
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
+    }
     body: PatchLimits
     answer: Limits
   }
@@ -2738,7 +2795,10 @@ export type Operations = {
   patchOrganization: {
     params: None
     query: None
-    headers: None
+    headers: {
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
+    }
     body: PatchOrganization
     answer: undefined
   }
@@ -2753,7 +2813,10 @@ export type Operations = {
       organizationId: string
     }
     query: None
-    headers: None
+    headers: {
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
+    }
     body: PatchOrganization
     answer: undefined
   }
@@ -2783,7 +2846,10 @@ export type Operations = {
       webhookId: string
     }
     query: None
-    headers: None
+    headers: {
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
+    }
     body: PatchWebhook
     answer: Webhook
   }
@@ -2863,7 +2929,12 @@ export type Operations = {
       tag: string
     }
     query: None
-    headers: None
+    headers: {
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
+      /** Entity tags. A read gets 304 if one is current. `*` refuses a write with 412 if the resource exists. */
+      'if-none-match'?: string
+    }
     body: PutBuild
     answer: Build
   }
@@ -2881,6 +2952,10 @@ export type Operations = {
     headers: {
       /** Identifier of the world of the request. */
       'x-svc-world-id'?: string
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
+      /** Entity tags. A read gets 304 if one is current. `*` refuses a write with 412 if the resource exists. */
+      'if-none-match'?: string
     }
     body: PutCollection
     answer: Document
@@ -2893,7 +2968,12 @@ export type Operations = {
   putGroups: {
     params: None
     query: None
-    headers: None
+    headers: {
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
+      /** Entity tags. A read gets 304 if one is current. `*` refuses a write with 412 if the resource exists. */
+      'if-none-match'?: string
+    }
     body: Groups
     answer: Groups
   }
@@ -2911,6 +2991,10 @@ export type Operations = {
     headers: {
       /** Identifier of the world of the request. */
       'x-svc-world-id'?: string
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
+      /** Entity tags. A read gets 304 if one is current. `*` refuses a write with 412 if the resource exists. */
+      'if-none-match'?: string
     }
     body: PutKvStore
     answer: Document
@@ -2929,6 +3013,10 @@ export type Operations = {
     headers: {
       /** Identifier of the world of the request. */
       'x-svc-world-id'?: string
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
+      /** Entity tags. A read gets 304 if one is current. `*` refuses a write with 412 if the resource exists. */
+      'if-none-match'?: string
     }
     body: PutLiveConfig
     answer: Document
@@ -2942,6 +3030,8 @@ export type Operations = {
     params: None
     query: None
     headers: {
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
       'content-type'?: 'image/png' | 'image/jpeg' | 'image/webp'
     }
     body: Blob | Uint8Array | FormData
@@ -2959,6 +3049,8 @@ export type Operations = {
     }
     query: None
     headers: {
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
       'content-type'?: 'image/png' | 'image/jpeg' | 'image/webp'
     }
     body: Blob | Uint8Array | FormData
@@ -2976,6 +3068,8 @@ export type Operations = {
     }
     query: None
     headers: {
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
       'content-type'?: 'image/png' | 'image/jpeg' | 'image/webp'
     }
     body: Blob | Uint8Array | FormData
@@ -3148,6 +3242,8 @@ export type Operations = {
     }
     query: None
     headers: {
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
       /** Makes the request safe to repeat for 24 hours: a repetition gets the first response. Another body gets 409. */
       'idempotency-key'?: string
     }
@@ -3165,7 +3261,10 @@ export type Operations = {
       worldId: string
     }
     query: None
-    headers: None
+    headers: {
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
+    }
     body: undefined
     answer: undefined
   }
@@ -3180,7 +3279,10 @@ export type Operations = {
       worldId: string
     }
     query: None
-    headers: None
+    headers: {
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
+    }
     body: undefined
     answer: undefined
   }
@@ -3196,6 +3298,8 @@ export type Operations = {
     }
     query: None
     headers: {
+      /** Entity tags. The request is refused with 412 if the revision of the resource differs from all of them. */
+      'if-match'?: string
       /** Makes the request safe to repeat for 24 hours: a repetition gets the first response. Another body gets 409. */
       'idempotency-key'?: string
     }

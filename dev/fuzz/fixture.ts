@@ -67,6 +67,7 @@ export const makeFixture = async (baseUrl: string, platformKey: string): Promise
     apiKeyId: apiKeys.map(({ documentId }) => documentId),
     // Matches any state, and no state.
     'if-match': ['*', '"0.0"'],
+    'if-none-match': ['*', '"0.0"'],
   }
   const operations = {
     patchLimits: { 'x-svc-organization-id': [limitedId], organizationId: [limitedId] },

@@ -7,6 +7,7 @@ import type { Database, Transaction } from '#api/platform/database/client.ts'
 import type { RunLargeRead } from '#api/platform/database/largeReads.ts'
 import type { Budget, Lease } from '#api/platform/fairness/budget.ts'
 import type { RunInShare } from '#api/platform/fairness/shares.ts'
+import type { Revision } from '#api/platform/http/entityTag.ts'
 import type { Idempotency } from '#api/platform/idempotency/key.ts'
 import type { ClusterLogs } from '#api/platform/logs/clusterLogs.ts'
 import type { LogSlots } from '#api/platform/logs/slots.ts'
@@ -99,6 +100,8 @@ export type Context = Deps & {
   /** The caller's strongest verb on the endpoint's scope; undefined if the endpoint declares no scope. */
   readonly verb: Verb | undefined
   readonly idempotency: Idempotency | undefined
+  /** Throws a 412 if a precondition of the request does not hold. It locks the resource. Only `createOnce` calls it. */
+  readonly checkConditions: (tx: Transaction) => Promise<void>
   /** The bytes that the request holds in memory, until its response has been sent. */
   readonly lease: Lease
   /** The `traceparent` of the request's span, if the request is traced. Dirty marks carry it to the cluster. */
@@ -115,6 +118,13 @@ export type Context = Deps & {
    */
   readonly recordAudit: (entry?: AuditEntry, db?: Database | Transaction) => Promise<void>
 }
+
+/** Locks the resource of a path until the transaction ends, and returns its revision. Returns undefined if there is none. */
+export type LockRevision = (
+  tx: Transaction,
+  ctx: Context,
+  params: Readonly<Record<string, string>>,
+) => Promise<Revision | undefined>
 
 /** The part of an audit record that a service function chooses. */
 export type AuditEntry = {

@@ -1,5 +1,5 @@
 import { and, count, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-orm'
-import type { Context } from '#api/domain/access/context.ts'
+import type { Context, LockRevision } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
 import { presentConditions } from '#api/domain/events/conditions.ts'
 import { lockLimits } from '#api/domain/organizations/organizations.ts'
@@ -8,7 +8,6 @@ import { whereWorld } from '#api/domain/worlds/worlds.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { readPage } from '#api/platform/database/readPage.ts'
-import { checkIfMatch } from '#api/platform/http/entityTag.ts'
 import { optional } from '#api/platform/http/fields.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
@@ -78,21 +77,25 @@ export const getBots = async (ctx: Context, key: BotsKey) => {
     .innerJoin(...withWorld.join)
     .where(whereBots(ctx, key))
   if (row === undefined) throw notFound()
-  const { revision, statusVersion } = row.bots
-  return { body: toBotsAnswer(row.bots, row.world), revision, statusVersion }
+  return { body: toBotsAnswer(row.bots, row.world), revision: row.bots.revision }
+}
+
+/** Locks the bot deployment of the path, after its world, and returns its revision. */
+export const lockBotsRevision: LockRevision = async (tx, ctx, { worldId = '', botDeploymentId = '' }) => {
+  await lockWorld(ctx, tx, worldId)
+  const { revision } = botDeployments
+  const where = whereBots(ctx, { worldId, botDeploymentId })
+  const [row] = await tx.select({ revision }).from(botDeployments).where(where).for('update')
+  return row?.revision
 }
 
 /** Changes a bot deployment. Absent fields stay. Throws a 409 at a limit, unless the use stays or shrinks. */
-export const patchBots = async (
-  ctx: Context,
-  { ifMatch, changes, ...key }: BotsKey & { ifMatch: string | undefined; changes: PatchBots },
-): Promise<void> => {
+export const patchBots = async (ctx: Context, { changes, ...key }: BotsKey & { changes: PatchBots }): Promise<void> => {
   const now = new Date(ctx.clock.now())
   await ctx.db.transaction(async (tx) => {
     const world = await lockWorld(ctx, tx, key.worldId)
     const [row] = await tx.select().from(botDeployments).where(whereBots(ctx, key)).for('update')
     if (row === undefined) throw notFound()
-    checkIfMatch(ifMatch, row)
     await checkBotCount(tx, world, changes.count, row)
     const { count, cpu = row.cpu, memory = row.memory } = changes
     const isLarger = isLargerBot({ cpu, memory }, row)

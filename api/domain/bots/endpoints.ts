@@ -2,9 +2,8 @@ import * as z from 'zod'
 import type { Context } from '#api/domain/access/context.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { eventAnswer } from '#api/domain/events/schema.ts'
-import { entityTag } from '#api/platform/http/entityTag.ts'
 import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
-import { botsExist, createBots, deleteBots, getBots, listBots, patchBots } from './bots.ts'
+import { botsExist, createBots, deleteBots, getBots, listBots, lockBotsRevision, patchBots } from './bots.ts'
 import { listBotEvents } from './events/events.ts'
 import { botsAnswer, createBotsBody, patchBotsBody } from './schema.ts'
 
@@ -56,14 +55,10 @@ export const botEndpoints = [
     method: 'get',
     operationId: 'getBotDeployment',
     summary: 'Read a bot deployment',
-    description: 'The entity tag can be sent as If-Match with a PATCH.',
     needs: ['world', 'r'],
     answer: botsAnswer,
     answerHeaders: ['etag'],
-    handle: async (ctx, { params }) => {
-      const { body, ...versions } = await getBots(ctx, params)
-      return { body, headers: { etag: entityTag(versions) } }
-    },
+    handle: (ctx, { params }) => getBots(ctx, params),
   }),
   endpoint({
     ...botRoute,
@@ -74,10 +69,10 @@ export const botEndpoints = [
     needs: ['world', 'w'],
     body: patchBotsBody,
     created: createBotsBody,
-    ifMatch: true,
+    lockRevision: lockBotsRevision,
     problems: [409],
-    handle: async (ctx, { params, body, ifMatch }) => {
-      await patchBots(ctx, { ...params, ifMatch, changes: body })
+    handle: async (ctx, { params, body }) => {
+      await patchBots(ctx, { ...params, changes: body })
       return {}
     },
   }),
@@ -88,6 +83,7 @@ export const botEndpoints = [
     summary: 'Delete a bot deployment and stop its bots',
     description: 'The deployment is absent at once. Its bots stop afterwards.',
     needs: ['world', 'w'],
+    lockRevision: lockBotsRevision,
     handle: async (ctx, { params }) => {
       await deleteBots(ctx, params)
       return {}

@@ -1,5 +1,5 @@
 import { and, count, desc, eq } from 'drizzle-orm'
-import type { Context } from '#api/domain/access/context.ts'
+import type { Context, LockRevision } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
 import { lockLimits } from '#api/domain/organizations/organizations.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
@@ -15,10 +15,21 @@ const maxBuilds = 10_000
 type BuildName = { channelId: string; tag: string }
 
 /** Reads the build of a channel and tag. */
-export const getBuild = async (ctx: Context, name: BuildName): Promise<BuildAnswer> => {
+export const getBuild = async (ctx: Context, name: BuildName): Promise<{ body: BuildAnswer; revision: string }> => {
   const [row] = await ctx.db.select().from(builds).where(whereBuild(ctx.organizationId, name))
   if (row === undefined) throw notFound()
-  return toBuildAnswer(row)
+  return { body: toBuildAnswer(row), revision: row.id }
+}
+
+/** Locks the build of the path, after its organization, and returns its id. Every change replaces the id. */
+export const lockBuildRevision: LockRevision = async (tx, ctx, { channelId = '', tag = '' }) => {
+  await lockLimits(ctx, tx)
+  const [row] = await tx
+    .select({ id: builds.id })
+    .from(builds)
+    .where(whereBuild(ctx.organizationId, { channelId, tag }))
+    .for('update')
+  return row?.id
 }
 
 /** Sets the build of a channel and tag. An equal input changes nothing; any other creates a build id. */

@@ -1,5 +1,5 @@
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
-import { deleteBuild, getBuild, putBuild } from './builds.ts'
+import { deleteBuild, getBuild, lockBuildRevision, putBuild } from './builds.ts'
 import { buildAnswer, buildParams, putBuildBody } from './schema.ts'
 
 const buildRoute = {
@@ -19,7 +19,8 @@ export const buildEndpoints = [
     description: 'Returns the image and content of a channel and tag.',
     needs: ['organization', 'r'],
     answer: buildAnswer,
-    handle: async (ctx, { params }) => ({ body: await getBuild(ctx, params) }),
+    answerHeaders: ['etag'],
+    handle: (ctx, { params }) => getBuild(ctx, params),
   }),
   endpoint({
     ...buildRoute,
@@ -29,6 +30,7 @@ export const buildEndpoints = [
     description: 'Every change gets a new build id. Runs keep the build of their start.',
     needs: ['organization', 'w'],
     body: putBuildBody,
+    lockRevision: lockBuildRevision,
     answer: buildAnswer,
     problems: [409],
     handle: async (ctx, { params, body }) => ({ body: await putBuild(ctx, params, body) }),
@@ -40,6 +42,7 @@ export const buildEndpoints = [
     summary: 'Delete the build of a channel and tag',
     description: 'Active runs keep their build.',
     needs: ['organization', 'w'],
+    lockRevision: lockBuildRevision,
     status: 204,
     handle: async (ctx, { params }) => {
       await deleteBuild(ctx, params)

@@ -2,6 +2,9 @@ import * as z from 'zod'
 import type { Context } from '#api/domain/access/context.ts'
 import type { ScopeRef } from '#api/domain/access/scope.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { lockOrganizationRevision } from '#api/domain/organizations/organizations.ts'
+import { lockProjectRevision } from '#api/domain/projects/projects.ts'
+import { lockWorldRevision } from '#api/domain/worlds/worlds.ts'
 import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
 import { deleteOrganization, deleteProject, deleteWorld } from './deletion.ts'
 import { purgeOrganization, purgeProject, purgeWorld } from './purge.ts'
@@ -142,6 +145,7 @@ export const deletionEndpoints = [
     operationId: 'deleteOrganization',
     summary: 'Delete an organization with everything in it',
     description: 'Its keys are invalid at once. It can be restored until its rows are erased.',
+    lockRevision: lockOrganizationRevision,
     credential: 'key',
     platformOnly: true,
     status: 204,
@@ -159,6 +163,7 @@ export const deletionEndpoints = [
     operationId: 'deleteProject',
     summary: 'Delete a project with its worlds, bots and documents',
     description: 'Deletes the project with its worlds, bots and documents. Needs `w` on all of them.',
+    lockRevision: lockProjectRevision,
     needs: ['project', 'w'],
     subtree: true,
     handle: async (ctx) => {
@@ -174,6 +179,7 @@ export const deletionEndpoints = [
     operationId: 'deleteWorld',
     summary: 'Delete a world with its bots and documents',
     description: 'The world is absent at once. Its bots, pods and resources follow.',
+    lockRevision: lockWorldRevision,
     needs: ['world', 'w'],
     handle: async (ctx, { params }) => {
       await deleteWorld(ctx, params.worldId)

@@ -1,5 +1,5 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
-import type { Context } from '#api/domain/access/context.ts'
+import type { Context, LockRevision } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
 import type { ScopeIds } from '#api/domain/access/scope.ts'
 import { scopeExistsIn } from '#api/domain/scopes.ts'
@@ -20,7 +20,10 @@ type DocumentLimits = Pick<Limits, 'maxDocuments' | 'maxDocumentBytes'>
 type DocumentName = { readonly type: DocumentType; readonly id: string }
 
 /** Returns a document. Throws a 404 if it or its scope does not exist. */
-export const getDocument = async (ctx: Context, name: DocumentName): Promise<DocumentAnswer> => {
+export const getDocument = async (
+  ctx: Context,
+  name: DocumentName,
+): Promise<{ body: DocumentAnswer; revision: number }> => {
   const document = resolveDocument(ctx, name.id)
   const [row] = await ctx.db
     .select()
@@ -28,8 +31,28 @@ export const getDocument = async (ctx: Context, name: DocumentName): Promise<Doc
     .where(and(whereDocument(document, name.type), isNull(documents.deletedAt)))
   // The documents of a deleted project or world are deleted in batches, some of them later.
   if (row === undefined || !(await ctx.scopeExists(document.kind, document))) throw notFound()
-  return present(name, row)
+  return { body: present(name, row), revision: row.version.getTime() }
 }
+
+/** Returns a function that locks a document of a type and returns its version. Throws a 404 if its scope does not exist. */
+export const lockDocumentRevision =
+  (type: DocumentType): LockRevision =>
+  async (tx, ctx, { id = '' }) => {
+    const document = resolveDocument(ctx, id)
+    const { version } = documents
+    // One round trip, as in a write.
+    const [, scopeExists, [row]] = await Promise.all([
+      lockDocument(tx, { ...document, type }),
+      scopeExistsIn(tx, document.kind, document),
+      tx
+        .select({ version })
+        .from(documents)
+        .where(and(whereDocument(document, type), isNull(documents.deletedAt)))
+        .execute(),
+    ])
+    if (!scopeExists) throw notFound()
+    return row?.version.getTime()
+  }
 
 /**
  * Creates or replaces a document. Its version is later than all its previous versions. Throws a 403 if the caller may not

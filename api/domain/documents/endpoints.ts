@@ -1,6 +1,6 @@
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { type DocumentType, documentTypes } from '#shared/enumerations.ts'
-import { deleteDocument, getDocument, putDocument } from './documents.ts'
+import { deleteDocument, getDocument, lockDocumentRevision, putDocument } from './documents.ts'
 import { documentAnswer, documentExamples, documentParams, maxDocumentValues, putDocumentBody } from './schema.ts'
 import { scopeOfDocument } from './scope.ts'
 
@@ -30,8 +30,9 @@ const endpointsOf = (type: DocumentType) => {
       description: 'The document is in the scope of the headers, or in the one that its id names.',
       needs: [scopeOfDocument, 'r'],
       answer: documentAnswer,
+      answerHeaders: ['etag'],
       problems: [400],
-      handle: async (ctx, { params: { id } }) => ({ body: await getDocument(ctx, { type, id }) }),
+      handle: (ctx, { params: { id } }) => getDocument(ctx, { type, id }),
     }),
     endpoint({
       ...onDocument,
@@ -41,6 +42,7 @@ const endpointsOf = (type: DocumentType) => {
       description: `Subscribers get the new content.${writeTexts[type] ?? ''}`,
       needs: [scopeOfDocument, 'w'],
       maxValues: maxDocumentValues,
+      lockRevision: lockDocumentRevision(type),
       body: putDocumentBody(type).meta({ id: `Put${nameOf(type)}`, examples: [documentExamples[type]] }),
       answer: documentAnswer,
       problems: [409],
@@ -53,6 +55,7 @@ const endpointsOf = (type: DocumentType) => {
       summary: `Delete a ${type} document`,
       description: 'Subscribers get an update with empty data.',
       needs: [scopeOfDocument, 'w'],
+      lockRevision: lockDocumentRevision(type),
       status: 204,
       problems: [400],
       handle: async (ctx, { params: { id } }) => {

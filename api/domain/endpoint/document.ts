@@ -51,13 +51,14 @@ const problem = z
   })
 
 const descriptions: Record<number, string> = {
+  304: 'The client has the current response: If-None-Match names its entity tag.',
   400: 'The request is malformed or invalid. `errors` lists the validation errors.',
   401: 'The credential is missing or invalid.',
   403: 'The credential has no permission for the request.',
   404: 'The resource does not exist, or the credential or the scope headers give no access to it.',
   408: 'The body arrives too slowly. The connection is closed.',
   409: 'The request conflicts with the current state.',
-  412: 'The entity tag in If-Match is not current.',
+  412: 'A precondition failed: the entity tag in If-Match is not current, or If-None-Match excludes the resource.',
   413: 'The body is too large.',
   415: 'The content type is not supported.',
   422: 'The build cannot be resolved.',
@@ -168,6 +169,7 @@ const operation = (endpoint: Endpoint, components: Record<string, Json>): Json =
   ...requestBody(endpoint, components),
   responses: {
     [endpoint.status ?? 200]: success(endpoint, components),
+    ...(isTagged(endpoint) && endpoint.method === 'get' ? { 304: unmodified } : {}),
     ...Object.fromEntries(statusesOf(endpoint).map((status) => [status, failure(status, components)])),
   },
 })
@@ -195,9 +197,16 @@ const failure = (status: number, components: Record<string, Json>): Json => ({
   content: { 'application/problem+json': { schema: schemaOf(problem, 'output', components) } },
 })
 
+const isTagged = ({ answerHeaders }: Endpoint): boolean => answerHeaders?.includes('etag') === true
+
+const unmodified: Json = {
+  description: descriptions[304],
+  headers: { ...headersOf(304), etag: { required: true, schema: { type: 'string' } } },
+}
+
 /** Returns the error statuses that an endpoint may answer with. */
 const statusesOf = (endpoint: Endpoint): number[] => {
-  const { scope = 'none', needs, body, upload, query, params, ifMatch, idempotent } = endpoint
+  const { scope = 'none', needs, body, upload, query, params, idempotent } = endpoint
   const credential = credentialOf(endpoint)
   const needsScope = scope !== 'none' && scope !== 'optional'
   const hasInput = needsScope || body || upload || query || params || idempotent
@@ -208,7 +217,7 @@ const statusesOf = (endpoint: Endpoint): number[] => {
     ...(scope === 'none' && !endpoint.path.includes('{') ? [] : [404]),
     ...(credential === 'key' || (needs && needs[1] !== 'r') ? [403] : []),
     ...(body || upload ? [408, 413, 415] : []),
-    ...(ifMatch ? [412] : []),
+    ...(isTagged(endpoint) || endpoint.method !== 'get' ? [412] : []),
     ...(idempotent ? [409] : []),
     ...(endpoint.problems ?? []),
   ]

@@ -1,9 +1,10 @@
 import * as z from 'zod'
 import type { KnownClaim } from '#api/domain/access/claims.ts'
-import type { Context } from '#api/domain/access/context.ts'
+import type { Context, LockRevision } from '#api/domain/access/context.ts'
 import type { Verb } from '#api/domain/access/permissions.ts'
 import type { ScopeKind, ScopeRef } from '#api/domain/access/scope.ts'
 import type { Credential } from '#api/platform/auth/authenticate.ts'
+import type { Revision } from '#api/platform/http/entityTag.ts'
 import { createFaultList } from '#api/platform/http/faults.ts'
 import { addIssues } from './issues.ts'
 
@@ -24,12 +25,11 @@ type ParamNames<Path extends string> = Path extends `${string}{${infer Name}}${i
   ? Name | ParamNames<Rest>
   : never
 
-/** The parsed input of a handler. `ifMatch` is undefined unless the endpoint declares it. */
+/** The parsed input of a handler. */
 export type Input<Path extends string, Query, Body> = {
   readonly params: Record<ParamNames<Path>, string>
   readonly query: Query
   readonly body: Body
-  readonly ifMatch: string | undefined
   /** The Accept header; empty unless the endpoint streams. */
   readonly accept: string
 }
@@ -40,6 +40,8 @@ export type StreamedBody = { readonly contentType: string; readonly body: Readab
 /** The result of a handler. The endpoint declares the status. */
 export type Reply<Body> = {
   readonly body?: Body
+  /** The revision of the resource that the body shows. The response gets an entity tag. */
+  readonly revision?: Revision
   /** Replaces the body of an endpoint that streams. */
   readonly stream?: StreamedBody
   readonly headers?: Readonly<Record<string, string>>
@@ -91,7 +93,11 @@ export type Description = {
   readonly answerDescription?: string
   /** The response headers to document. */
   readonly answerHeaders?: readonly ('etag' | 'link' | 'location')[]
-  readonly ifMatch?: true
+  /**
+   * Locks a resource that has an entity tag and returns its revision, or undefined if it does not exist. Every write of the
+   * resource has it, so that If-Match and If-None-Match are checked in its transaction.
+   */
+  readonly lockRevision?: LockRevision
   /** Supports Idempotency-Key: the handler creates its rows with `createOnce`. */
   readonly idempotent?: true
   /** Counts against the rate limit for starts and stops of one world. */
@@ -117,7 +123,6 @@ export type RawInput = {
   readonly params: Record<string, string>
   readonly query: Record<string, string | string[]>
   readonly body: unknown
-  readonly ifMatch: string | undefined
   readonly accept: string | undefined
 }
 

@@ -14,7 +14,7 @@ export const introduction = `Hosts virtual worlds on Kubernetes for many tenants
 - **Errors** are problem documents (RFC 9457). \`code\` is for programs, and \`errors\` lists the validation errors with JSON Pointers.
 - **Lists** are arrays, oldest first. \`?limit=\` is at most 1,000, and a page has at most 8 MiB; the next page is in the \`Link\` header.
 - **PATCH.** An absent field stays. A supplied object replaces the previous one as a whole.
-- **If-Match** guards an edit, and **Idempotency-Key** makes a create safe to repeat.
+- **If-Match** guards a change, **If-None-Match** spares a read that changed nothing, and **Idempotency-Key** makes a create safe to repeat.
 
 ## Realtime
 

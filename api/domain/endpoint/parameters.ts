@@ -80,12 +80,20 @@ export const headerParameters = (names: readonly (readonly [ScopeHeader, boolean
 
 const ifMatchText =
   'Entity tags. The request is refused with 412 if the revision of the resource differs from all of them.'
+const ifNoneMatchText =
+  'Entity tags. A read gets 304 if one is current. `*` refuses a write with 412 if the resource exists.'
 const keyText =
   'Makes the request safe to repeat for 24 hours: a repetition gets the first response. Another body gets 409.'
 
-const headers = ({ scope = 'none', ifMatch, idempotent }: Endpoint): Json[] => [
+const tagExample = { examples: ['"3.pmWkWSBCL51Bfkhn79xPuKBKHz__H6B-mY6G9_eieuM"'] }
+
+const headers = ({ method, scope = 'none', lockRevision, answerHeaders, idempotent }: Endpoint): Json[] => [
   ...headerParameters(scopeHeaders[scope]),
-  ...(ifMatch ? [header('if-match', false, ifMatchText, { examples: ['"3.7"'] })] : []),
+  ...(lockRevision ? [header('if-match', false, ifMatchText, tagExample)] : []),
+  ...(method === 'put' ? [header('if-none-match', false, ifNoneMatchText, { examples: ['*'] })] : []),
+  ...(method === 'get' && answerHeaders?.includes('etag')
+    ? [header('if-none-match', false, ifNoneMatchText, tagExample)]
+    : []),
   ...(idempotent
     ? [header('idempotency-key', false, keyText, { pattern: '^[\\x21-\\x7e]{1,255}$', examples: ['order-1042'] })]
     : []),

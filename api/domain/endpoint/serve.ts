@@ -28,6 +28,7 @@ import {
   multipartOverheadBytes,
   readJson,
 } from '#api/platform/http/body.ts'
+import { type Conditions, entityTag, isUnmodified } from '#api/platform/http/entityTag.ts'
 import { holdOrRefuse } from '#api/platform/http/inFlight.ts'
 import { toJsonText } from '#api/platform/http/jsonText.ts'
 import { type InputFault, notFound, Problem } from '#api/platform/http/problem.ts'
@@ -36,6 +37,7 @@ import { parseIdempotencyKey } from '#api/platform/idempotency/key.ts'
 import { type IdKind, isId } from '#shared/ids.ts'
 import { isStorable } from '#shared/storable.ts'
 import type { Upgrade } from './admission.ts'
+import { checkInTransaction } from './conditions.ts'
 import { credentialOf, type Endpoint, type RawInput, type Reply, type Scope, type ScopeResolver } from './endpoint.ts'
 import type { RateLimits } from './rateLimit.ts'
 import { auditRequest, createRecordAudit } from './trail.ts'
@@ -96,6 +98,7 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
     principal,
     lease,
     idempotency: undefined,
+    checkConditions: async () => undefined,
     verb: undefined,
     countStart,
     countDocumentBytes,
@@ -114,25 +117,42 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
   if (endpoint.throttled) ctx.countStart(ctx.projectId, params.worldId ?? '')
   const key = endpoint.idempotent ? c.req.header('idempotency-key') : undefined
   const idempotency = parseIdempotencyKey(key, endpoint, [ctx.organizationId, ctx.projectId], raw)
+  const conditions = { ifMatch: c.req.header('if-match'), ifNoneMatch: c.req.header('if-none-match') }
+  const checked = checkInTransaction(ctx, endpoint, params, conditions)
   // The context of a request has many fields, so it is completed in place and not copied.
-  const call = Object.assign(ctx, { idempotency, verb })
+  const call = Object.assign(ctx, { idempotency, verb }, checked)
   const isAudited = endpoint.method !== 'get' && !endpoint.auditsItself
-  const runCall = () => run(isAudited ? auditRequest(call, endpoint, raw, request.address) : call)
+  const runCall = async () => {
+    // An upload is stored before its transaction begins.
+    if (endpoint.upload && checked) await runtime.deps.db.transaction(checked.checkConditions)
+    return run(isAudited ? auditRequest(call, endpoint, raw, request.address) : call)
+  }
   const reply = await (endpoint.sharesItself ? runCall() : runInShare(call, runCall))
   const headers = { ...reply.headers, ...(idempotency?.replayed && { 'idempotency-replayed': 'true' }) }
-  const { status } = endpoint
+  return respond(c, endpoint, { reply: { ...reply, headers }, conditions, lease })
+}
+
+const respond = async (
+  c: HonoContext<Env>,
+  { method, status }: Endpoint,
+  { reply, conditions, lease }: { reply: Reply<unknown>; conditions: Conditions; lease: Lease },
+): Promise<Response> => {
+  const { headers, revision } = reply
   if (reply.stream !== undefined) {
     const { body, contentType } = reply.stream
     return answer(c, body, { status, headers: { ...headers, 'content-type': contentType } })
   }
   if (reply.body === undefined) return answer(c, null, { status, headers })
   const text = await toJsonText(reply.body)
+  const etag = revision === undefined ? undefined : entityTag(revision, text)
+  const tagged = etag === undefined ? headers : { ...headers, etag }
   // A change is committed by now, so its response is sent even if it does not fit. It has one resource, or the results of one action.
-  if (endpoint.method === 'get') {
+  if (method === 'get') {
+    if (etag !== undefined && isUnmodified(conditions, etag)) return answer(c, null, { status: 304, headers: tagged })
     lease.keep(text.length)
     holdOrRefuse(lease, text.length)
   }
-  return answer(c, text, { status, headers: { ...headers, 'content-type': 'application/json' } })
+  return answer(c, text, { status, headers: { ...tagged, 'content-type': 'application/json' } })
 }
 
 /**
@@ -223,7 +243,6 @@ const prepare = async (
       : endpoint.body
         ? await readJson(c.req.raw, body, endpoint)
         : undefined,
-    ifMatch: endpoint.ifMatch ? c.req.header('if-match') : undefined,
     accept: endpoint.streams ? c.req.header('accept') : undefined,
   }
   return { raw, run: endpoint.prepare(raw) }

@@ -1,5 +1,5 @@
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
-import { getGroups, putGroups } from './groups.ts'
+import { getGroups, lockGroupsRevision, putGroups } from './groups.ts'
 import { groupsBody } from './schema.ts'
 
 const route = {
@@ -21,6 +21,7 @@ export const groupEndpoints = [
     // The permissions of a group outlive the token of the caller.
     credential: 'key',
     body: groupsBody,
+    lockRevision: lockGroupsRevision,
     answer: groupsBody,
     handle: async (ctx, { body }) => ({ body: await putGroups(ctx, body) }),
   }),
@@ -32,6 +33,7 @@ export const groupEndpoints = [
     description:
       'Returns the group mappings: the permissions that members of a group get with a token of an external issuer.',
     answer: groupsBody,
-    handle: async (ctx) => ({ body: await getGroups(ctx) }),
+    answerHeaders: ['etag'],
+    handle: getGroups,
   }),
 ]

@@ -1,10 +1,11 @@
 import { and, eq, isNull } from 'drizzle-orm'
 import { refuseRestricted } from '#api/domain/access/authorise.ts'
-import type { Context } from '#api/domain/access/context.ts'
+import type { Context, LockRevision } from '#api/domain/access/context.ts'
 import type { GroupMapping } from '#api/domain/access/groups.ts'
 import { mayGrant, permissionsWithin } from '#api/domain/access/permissions.ts'
 import { maySignFor } from '#api/domain/access/token.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
+import { type Revision, revisionOf } from '#api/platform/http/entityTag.ts'
 import { createFaultList } from '#api/platform/http/faults.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import type { Groups } from './schema.ts'
@@ -13,13 +14,20 @@ import type { Groups } from './schema.ts'
 const maxNamedIssuers = 5
 
 /** Returns the group mappings of the organization. */
-export const getGroups = async (ctx: Context): Promise<Groups> => {
+export const getGroups = async (ctx: Context): Promise<{ body: Groups; revision: Revision }> => {
   const [row] = await ctx.db
     .select({ groups: organizations.groupMappings })
     .from(organizations)
     .where(whereOrganization(ctx))
   if (row === undefined) throw notFound()
-  return { groups: [...row.groups] }
+  return { body: { groups: [...row.groups] }, revision: revisionOf(row.groups) }
+}
+
+/** Locks the group mappings of the organization and returns their revision. */
+export const lockGroupsRevision: LockRevision = async (tx, ctx) => {
+  const groups = organizations.groupMappings
+  const [row] = await tx.select({ groups }).from(organizations).where(whereOrganization(ctx)).for('update')
+  return row && revisionOf(row.groups)
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   createOrganization,
   getPublicOrganization,
   listOrganizations,
+  lockOrganizationRevision,
   patchLimits,
   patchOrganization,
   setOrganizationPicture,
@@ -71,8 +72,9 @@ export const organizationEndpoints = [
       credential: 'none',
       scope: 'organization',
       answer: publicOrganization,
+      answerHeaders: ['etag'],
       problems: [404],
-      handle: async (ctx) => ({ body: await getPublicOrganization(ctx) }),
+      handle: getPublicOrganization,
     }),
     endpoint({
       method: 'patch',
@@ -85,6 +87,7 @@ export const organizationEndpoints = [
       needs: ['organization', 'w'],
       body: patchOrganizationBody,
       created: createOrganizationBody,
+      lockRevision: lockOrganizationRevision,
       status: 204,
       handle: async (ctx, { body }) => {
         await patchOrganization(ctx, body)
@@ -100,6 +103,7 @@ export const organizationEndpoints = [
       scope: 'organization',
       needs: ['organization', 'w'],
       upload: true,
+      lockRevision: lockOrganizationRevision,
       answer: organizationAnswer,
       handle: async (ctx, { body }) => ({
         body: await setPicture(ctx, ctx.organizationId, body, (url) => setOrganizationPicture(ctx, url)),
@@ -118,6 +122,7 @@ export const organizationEndpoints = [
     needs: ['organization', 'r'],
     platformOnly: true,
     body: patchLimitsBody,
+    lockRevision: lockOrganizationRevision,
     answer: limits,
     problems: [403],
     handle: async (ctx, { body }) => ({ body: await patchLimits(ctx, body) }),

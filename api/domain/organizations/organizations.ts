@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns, inArray, isNull, sql } from 'drizzle-orm'
 import { authoriseCall, pathOf } from '#api/domain/access/authorise.ts'
-import type { Context } from '#api/domain/access/context.ts'
+import type { Context, LockRevision } from '#api/domain/access/context.ts'
 import type { Limits, PatchLimits } from '#api/domain/access/limits.ts'
 import { reachableChildren, strongestVerb } from '#api/domain/access/permissions.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
@@ -65,8 +65,17 @@ export const listOrganizations = async (ctx: Context, page: Page): Promise<Paged
 }
 
 /** Returns the public fields of the organization of the headers. */
-export const getPublicOrganization = async (ctx: Context): Promise<PublicOrganization> =>
-  presentPublicly(await find(ctx), ctx.supportedProviders)
+export const getPublicOrganization = async (ctx: Context): Promise<{ body: PublicOrganization; revision: number }> => {
+  const row = await find(ctx)
+  return { body: presentPublicly(row, ctx.supportedProviders), revision: row.revision }
+}
+
+/** Locks the organization of the headers and returns its revision. */
+export const lockOrganizationRevision: LockRevision = async (tx, ctx) => {
+  const { revision } = organizations
+  const [row] = await tx.select({ revision }).from(organizations).where(whereOrganization(ctx)).for('update')
+  return row?.revision
+}
 
 /** Changes an organization. Omitted fields stay unchanged. Several organizations may have the same tenantId. */
 export const patchOrganization = async (ctx: Context, changes: PatchOrganization): Promise<void> => {

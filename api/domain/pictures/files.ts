@@ -1,6 +1,7 @@
 import type { Context as HonoContext } from 'hono'
 import type { Env } from '#api/domain/endpoint/serve.ts'
 import { answer } from '#api/platform/http/answer.ts'
+import { isNamed } from '#api/platform/http/entityTag.ts'
 import { holdOrRefuse } from '#api/platform/http/inFlight.ts'
 import { notFound } from '#api/platform/http/problem.ts'
 import type { ObjectStore } from '#api/platform/objects/store.ts'
@@ -13,7 +14,9 @@ export const serveFile = async (objects: ObjectStore, c: HonoContext<Env>): Prom
   const [, name, owner = ''] = filePattern.exec(c.req.path) ?? []
   if (name === undefined || !(isId('world', owner) || isId('organization', owner))) throw notFound()
   const etag = `"${name.slice(-69, -5)}"`
-  const isUnmodified = c.req.header('if-none-match') === etag
+  const ifNoneMatch = c.req.header('if-none-match')
+  // Only the store knows whether the object of `*` exists.
+  const isUnmodified = ifNoneMatch !== '*' && isNamed(ifNoneMatch, etag)
   const object = isUnmodified ? undefined : await objects.get(name)
   if (object === undefined && !isUnmodified) throw notFound()
   const lease = c.get('lease')

@@ -1,8 +1,7 @@
 import * as z from 'zod'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
-import { entityTag } from '#api/platform/http/entityTag.ts'
 import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
-import { createProject, getProject, listProjects, patchProject } from './projects.ts'
+import { createProject, getProject, listProjects, lockProjectRevision, patchProject } from './projects.ts'
 import { createdProject, createProjectBody, patchedProject, patchProjectBody, projectAnswer } from './schema.ts'
 
 const tag = 'Projects'
@@ -53,10 +52,7 @@ export const projectEndpoints = [
     needs: ['project', 'r'],
     answer: projectAnswer,
     answerHeaders: ['etag'],
-    handle: async (ctx) => {
-      const { project, revision } = await getProject(ctx)
-      return { body: project, headers: { etag: entityTag({ revision }) } }
-    },
+    handle: getProject,
   }),
   endpoint({
     ...currentRoute,
@@ -66,8 +62,8 @@ export const projectEndpoints = [
     description: 'Renames the project. `documentId` may be left out; otherwise it must equal the header.',
     needs: ['project', 'w'],
     body: patchProjectBody,
-    ifMatch: true,
+    lockRevision: lockProjectRevision,
     answer: patchedProject,
-    handle: async (ctx, { body, ifMatch }) => ({ body: await patchProject(ctx, body, ifMatch) }),
+    handle: async (ctx, { body }) => ({ body: await patchProject(ctx, body) }),
   }),
 ]

@@ -1,13 +1,12 @@
 import { and, eq, inArray, isNull } from 'drizzle-orm'
 import { authoriseListing, pathOf } from '#api/domain/access/authorise.ts'
-import type { Context } from '#api/domain/access/context.ts'
+import type { Context, LockRevision } from '#api/domain/access/context.ts'
 import { reachableChildren, strongestVerb } from '#api/domain/access/permissions.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { countPresentAndKept } from '#api/platform/database/columns.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { readPage } from '#api/platform/database/readPage.ts'
-import { checkIfMatch } from '#api/platform/http/entityTag.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/once.ts'
@@ -129,18 +128,24 @@ export const listProjects = async (ctx: Context, page: Page): Promise<Paged<Proj
 }
 
 /** Reads the project of the headers. */
-export const getProject = async (ctx: Context): Promise<{ project: ProjectAnswer; revision: number }> => {
+export const getProject = async (ctx: Context): Promise<{ body: ProjectAnswer; revision: number }> => {
   const [row] = await ctx.db.select().from(projects).where(whereCurrent(ctx))
   if (row === undefined) throw notFound()
   const { id, name, revision } = row
-  return { project: { documentId: id, name, projectId: id, permissionVerb: ctx.verb ?? 'r' }, revision }
+  return { body: { documentId: id, name, projectId: id, permissionVerb: ctx.verb ?? 'r' }, revision }
+}
+
+/** Locks the project of the headers and returns its revision. */
+export const lockProjectRevision: LockRevision = async (tx, ctx) => {
+  const { revision } = projects
+  const [row] = await tx.select({ revision }).from(projects).where(whereCurrent(ctx)).for('update')
+  return row?.revision
 }
 
 /** Renames the project of the headers. Throws a 400 if the body contains the id of another project. */
 export const patchProject = (
   ctx: Context,
   { documentId, name }: PatchProject,
-  ifMatch: string | undefined,
 ): Promise<{ documentId: string; name: string }> =>
   ctx.db.transaction(async (tx) => {
     const [row] = await tx.select().from(projects).where(whereCurrent(ctx)).for('update')
@@ -153,7 +158,6 @@ export const patchProject = (
         { errors },
       )
     }
-    checkIfMatch(ifMatch, row)
     const changed = { name: name ?? row.name, revision: row.revision + 1, updatedAt: new Date(ctx.clock.now()) }
     await tx.update(projects).set(changed).where(eq(projects.id, row.id))
     return { documentId: row.id, name: changed.name }

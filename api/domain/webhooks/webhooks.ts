@@ -1,10 +1,11 @@
 import { and, eq, getTableColumns } from 'drizzle-orm'
 import { refuseRestricted } from '#api/domain/access/authorise.ts'
-import type { Context } from '#api/domain/access/context.ts'
+import type { Context, LockRevision } from '#api/domain/access/context.ts'
 import { lockLimits } from '#api/domain/organizations/organizations.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { readPage } from '#api/platform/database/readPage.ts'
+import { type Revision, revisionOf } from '#api/platform/http/entityTag.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/once.ts'
@@ -60,11 +61,23 @@ export const listWebhooks = async (ctx: Context, page: Page): Promise<Paged<Webh
 }
 
 /** Returns a webhook. Throws a 404 if the organization has none with this id. */
-export const getWebhook = async (ctx: Context, webhookId: string): Promise<WebhookAnswer> => {
+export const getWebhook = async (
+  ctx: Context,
+  webhookId: string,
+): Promise<{ body: WebhookAnswer; revision: Revision }> => {
   const [row] = await ctx.db.select().from(webhooks).where(whereWebhook(ctx, webhookId))
   if (row === undefined) throw notFound()
-  return presentWebhook(row)
+  return { body: presentWebhook(row), revision: webhookRevisionOf(row) }
 }
+
+/** Locks the webhook of the path and returns its revision. */
+export const lockWebhookRevision: LockRevision = async (tx, ctx, { webhookId = '' }) => {
+  const [row] = await tx.select().from(webhooks).where(whereWebhook(ctx, webhookId)).for('update')
+  return row && webhookRevisionOf(row)
+}
+
+const webhookRevisionOf = ({ url, events, isActive, sealed }: WebhookRow): Revision =>
+  revisionOf([url, events, isActive, sealed])
 
 /**
  * Changes a webhook. Activating it clears the reason for which the system deactivated it. Throws a 403 for a URL from a restricted

@@ -4,14 +4,13 @@ import { buildReference } from '#api/domain/builds/schema.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { eventAnswer } from '#api/domain/events/schema.ts'
 import { setPicture } from '#api/domain/pictures/pictures.ts'
-import { entityTag } from '#api/platform/http/entityTag.ts'
 import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
 import { listWorldEvents } from './events/events.ts'
 import { worldExample } from './examples.ts'
 import { countWorlds, listWorlds } from './listing/listing.ts'
 import { toWorldPage } from './listing/order.ts'
 import { deploymentsQuery, worldFilters, worldsQuery } from './listing/query.ts'
-import { getWorld, type TaggedWorld } from './lookup.ts'
+import { getWorld } from './lookup.ts'
 import { deploymentAnswer } from './runs/schema.ts'
 import {
   createdWorld,
@@ -22,15 +21,19 @@ import {
   worldAnswer,
   worldCounts,
 } from './schema.ts'
-import { createWorld, listDeployments, patchWorld, setWorldPicture, startWorld, stopWorld } from './worlds.ts'
+import {
+  createWorld,
+  listDeployments,
+  lockWorldRevision,
+  patchWorld,
+  setWorldPicture,
+  startWorld,
+  stopWorld,
+} from './worlds.ts'
 
 const tag = 'Worlds'
 const path = '/api/worlds/'
 const worldRoute = { path: '/api/worlds/{worldId}/', tag, scope: 'project' } as const
-const toTaggedAnswer = ({ world, ...versions }: TaggedWorld) => ({
-  body: world,
-  headers: { etag: entityTag(versions) },
-})
 
 /** Endpoints to list, create, change, start and stop worlds. Deletion and restore are in `deletion/`. */
 export const worldEndpoints = [
@@ -121,11 +124,10 @@ export const worldEndpoints = [
     method: 'get',
     operationId: 'getWorld',
     summary: 'Read a world with its launch context',
-    description: 'The entity tag can be sent as If-Match with a PATCH.',
     needs: ['world', 'r'],
     answer: worldAnswer,
     answerHeaders: ['etag'],
-    handle: async (ctx, { params }) => toTaggedAnswer(await getWorld(ctx, params.worldId)),
+    handle: (ctx, { params }) => getWorld(ctx, params.worldId),
   }),
   endpoint({
     ...worldRoute,
@@ -136,12 +138,11 @@ export const worldEndpoints = [
     needs: ['world', 'w'],
     body: patchWorldBody,
     created: createWorldBody,
-    ifMatch: true,
+    lockRevision: lockWorldRevision,
     answer: worldAnswer,
     answerHeaders: ['etag'],
     problems: [409],
-    handle: async (ctx, { params, body, ifMatch }) =>
-      toTaggedAnswer(await patchWorld(ctx, { worldId: params.worldId, ifMatch, changes: body })),
+    handle: (ctx, { params, body }) => patchWorld(ctx, { worldId: params.worldId, changes: body }),
   }),
   endpoint({
     ...worldRoute,
@@ -151,10 +152,11 @@ export const worldEndpoints = [
     summary: 'Set the picture of a world',
     needs: ['world', 'w'],
     upload: true,
+    lockRevision: lockWorldRevision,
     answer: worldAnswer,
     answerHeaders: ['etag'],
-    handle: async (ctx, { params, body }) =>
-      toTaggedAnswer(await setPicture(ctx, params.worldId, body, (url) => setWorldPicture(ctx, params.worldId, url))),
+    handle: (ctx, { params, body }) =>
+      setPicture(ctx, params.worldId, body, (url) => setWorldPicture(ctx, params.worldId, url)),
   }),
   endpoint({
     ...worldRoute,
@@ -165,6 +167,7 @@ export const worldEndpoints = [
     description: 'Records a new run and answers at once. Follow `status.phase` for the result.',
     needs: ['world', 'w'],
     throttled: 'world',
+    lockRevision: lockWorldRevision,
     problems: [409, 422],
     handle: async (ctx, { params }) => {
       await startWorld(ctx, params.worldId)
@@ -180,6 +183,7 @@ export const worldEndpoints = [
     description: 'The phase is Stopped at once. The server drains afterwards.',
     needs: ['world', 'w'],
     throttled: 'world',
+    lockRevision: lockWorldRevision,
     handle: async (ctx, { params }) => {
       await stopWorld(ctx, params.worldId)
       return {}

@@ -7,13 +7,12 @@ import { batched } from '#api/platform/database/batched.ts'
 import { arrayMode, readerOf } from '#api/platform/database/rows.ts'
 import { notFound } from '#api/platform/http/problem.ts'
 
-/** A world with the versions that form its entity tag. */
-export type TaggedWorld = { world: WorldAnswer; revision: number; statusVersion: number }
+/** A world as it appears in responses, with its revision. */
+export type TaggedWorld = { body: WorldAnswer; revision: number }
 
 type WorldKey = { readonly organizationId: string; readonly projectId: string; readonly worldId: string }
 
-const { revision, statusVersion } = worlds
-const world = readerOf({ ...shownColumns, revision, statusVersion }, 'worlds')
+const world = readerOf({ ...shownColumns, revision: worlds.revision }, 'worlds')
 const context = readerOf(getTableColumns(launchContexts), 'launch_contexts')
 
 /** Plain SQL on the driver, because it is the most frequent query of all, and drizzle takes twice as long to decode a row. */
@@ -44,6 +43,5 @@ export const getWorld = async (ctx: Context, worldId: string): Promise<TaggedWor
   const { organizationId, projectId } = ctx
   const row = await readWorld(ctx.db, { organizationId, projectId, worldId })
   if (row === undefined) throw notFound()
-  const { revision, statusVersion } = row.world
-  return { world: presentWorld(row.world, row.context, ctx.verb ?? 'r'), revision, statusVersion }
+  return { body: presentWorld(row.world, row.context, ctx.verb ?? 'r'), revision: row.world.revision }
 }

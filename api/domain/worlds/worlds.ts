@@ -1,5 +1,5 @@
 import { and, eq, getTableColumns, inArray, isNull, type SQL, sql } from 'drizzle-orm'
-import type { Context } from '#api/domain/access/context.ts'
+import type { Context, LockRevision } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
 import { resolveBuild } from '#api/domain/builds/builds.ts'
 import { lockLimits } from '#api/domain/organizations/organizations.ts'
@@ -11,7 +11,6 @@ import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { readPage } from '#api/platform/database/readPage.ts'
 import { rowsOf } from '#api/platform/database/rows.ts'
 import { statement, statementFor } from '#api/platform/database/statement.ts'
-import { checkIfMatch } from '#api/platform/http/entityTag.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/once.ts'
@@ -79,14 +78,20 @@ export const whereWorld = (
     isNull(worlds.deletingAt),
   )
 
+/** Locks the world of the path and returns its revision. */
+export const lockWorldRevision: LockRevision = async (tx, ctx, { worldId = '' }) => {
+  const { revision } = worlds
+  const [row] = await tx.select({ revision }).from(worlds).where(whereWorld(ctx, worldId)).for('update')
+  return row?.revision
+}
+
 /** Changes a world. Settings of a run take effect at the next start, and the status message names the pending ones. */
 export const patchWorld = async (
   ctx: Context,
-  { worldId, ifMatch, changes }: { worldId: string; ifMatch: string | undefined; changes: PatchWorld },
+  { worldId, changes }: { worldId: string; changes: PatchWorld },
 ): Promise<TaggedWorld> => {
   if (changes.compute !== undefined) selectCluster(ctx, changes.compute)
   const before = await updateWorld(ctx, worldId, async (tx, row, now) => {
-    checkIfMatch(ifMatch, row)
     const [context] = await tx.select().from(launchContexts).where(eq(launchContexts.worldId, worldId))
     if (context === undefined) throw notFound()
     const next = applyPatch(row, context, changes)
@@ -105,7 +110,7 @@ export const patchWorld = async (
     return { columns: { ...next.world, ...move, revision: row.revision + 1, updatedAt: now } }
   })
   const after = await getWorld(ctx, worldId)
-  if (before.pictureUrl !== (after.world.pictureUrl ?? null)) await removeUpload(ctx, worldId, before.pictureUrl)
+  if (before.pictureUrl !== (after.body.pictureUrl ?? null)) await removeUpload(ctx, worldId, before.pictureUrl)
   return after
 }
 

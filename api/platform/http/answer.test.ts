@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { answer } from './answer.ts'
 
-const c = { get: () => ({ 'x-request-id': 'one' }) }
+const c = { get: () => ({ 'x-request-id': 'one' }), req: { method: 'GET' } }
 const sliceBytes = 64 * 1024
 
 test.each([
@@ -18,6 +18,16 @@ test.each([
   for await (const slice of response.body ?? []) slices.push(slice as Uint8Array)
   expect(slices.map(({ length }) => length)).toEqual([sliceBytes, sliceBytes, sliceBytes, 200_000 - 3 * sliceBytes])
   expect(Buffer.concat(slices).equals(Buffer.from(body))).toBe(true)
+})
+
+test.each([
+  ['text', 'é'.repeat(3), '6'],
+  ['large text', 'é'.repeat(100_000), '200000'],
+  ['bytes', Buffer.alloc(200_000), '200000'],
+])('answers a HEAD with the length of %s, and no body', (_, body, length) => {
+  const response = answer({ ...c, req: { method: 'HEAD' } }, body)
+  expect(response.headers.get('content-length')).toBe(length)
+  expect(response.body).toBeNull()
 })
 
 test('shares the bytes of a body between its responses', async () => {

@@ -3,7 +3,15 @@ import { type Answerable, answer } from './answer.ts'
 
 const exposed =
   'etag, link, location, retry-after, x-request-id, idempotency-replayed, ratelimit-remaining, ratelimit-reset'
-const accepted = ['authorization', 'content-type', 'idempotency-key', 'if-match', 'x-api-key', 'x-request-id']
+const accepted = [
+  'authorization',
+  'content-type',
+  'idempotency-key',
+  'if-match',
+  'if-none-match',
+  'x-api-key',
+  'x-request-id',
+]
 
 /**
  * Returns a handler of the CORS protocol (Fetch standard) for the allowed origins. Other origins get no CORS headers, so

@@ -65,6 +65,18 @@ test('drops the waiting requests after a response that ends the connection', asy
   expect(paths()).toEqual(['/1'])
 })
 
+test.each([
+  ['http://api.example/a?b=c', '/a?b=c'],
+  ['HTTPS://api.example:8443', '/'],
+  ['http://api.example?b=//c', '/?b=//c'],
+  ['/http://api.example/', '/http://api.example/'],
+])('the target %s is handled as %s', async (target, path) => {
+  const { socket, paths } = await startServer()
+  socket.write(`GET ${target} HTTP/1.1\r\nHost: other\r\n\r\n`)
+  await eventually('the request starts', async () => paths().length === 1)
+  expect(paths()).toEqual([path])
+})
+
 test('a request with several Host headers is a 400 that ends the connection, and is not handled', async () => {
   const { socket, seen, paths } = await startServer()
   socket.write('GET /1 HTTP/1.1\r\nHost: a\r\nhOST: b\r\n\r\n')

@@ -19,6 +19,7 @@ export const handleInTurn = (server: Server, handle: RequestHandler): void => {
   const waiting = new WeakMap<Socket, Exchange[]>()
   const start = (socket: Socket, [request, response]: Exchange): void => {
     response.once('close', () => continueWith(socket))
+    useOriginForm(request)
     if (hasSeveralHosts(request)) response.writeHead(400, { connection: 'close' }).end()
     else handle(request, response)
   }
@@ -39,6 +40,12 @@ export const handleInTurn = (server: Server, handle: RequestHandler): void => {
     } else if (queue.length < maxWaiting) queue.push([request, response])
     else socket.destroy()
   })
+}
+
+/** Replaces the absolute form of a request's target (RFC 9112, section 3.2.2), which names the API as its Host does. */
+export const useOriginForm = (request: IncomingMessage): void => {
+  const { url = '' } = request
+  if (/^https?:\/\//i.test(url)) request.url = url.replace(/^[^/]*\/\/[^/?#]*\/?/, '/')
 }
 
 /** Reports whether a request has several Host headers (RFC 9112, section 3.2). Node.js keeps the first. */

@@ -1,7 +1,7 @@
 import { createServer, type Server as HttpServer, type IncomingMessage } from 'node:http'
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
 
-import { hasSeveralHosts } from './inTurn.ts'
+import { hasSeveralHosts, useOriginForm } from './inTurn.ts'
 
 type Options = {
   /** The certificate and its key; undefined serves plain HTTP. */
@@ -28,7 +28,10 @@ export const openServer = (options: Options): HttpServer | HttpsServer => {
     headersTimeout: headersMs,
     keepAliveTimeout: options.keepAliveMs,
     connectionsCheckingInterval: options.checkMs,
-    shouldUpgradeCallback: (request: IncomingMessage) => options.isUpgrade(request) && !hasSeveralHosts(request),
+    shouldUpgradeCallback: (request: IncomingMessage) => {
+      useOriginForm(request)
+      return options.isUpgrade(request) && !hasSeveralHosts(request)
+    },
   }
   return tls === undefined
     ? createServer(serverOptions)

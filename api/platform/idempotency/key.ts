@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
 import { Problem } from '#api/platform/http/problem.ts'
 
-/** The Idempotency-Key of a request, with a fingerprint of the request. `replayed` is true if the response is a stored one. */
+/**
+ * The Idempotency-Key of a request, with a fingerprint of its scope, its path parameters and its body as JSON. `replayed` is true if
+ * the response is a stored one.
+ */
 export type Idempotency = {
   readonly operationId: string
   readonly key: string
@@ -11,6 +14,12 @@ export type Idempotency = {
 
 /** The parts of a request that must be equal in a repeated request. */
 type Fingerprinted = { readonly params: Readonly<Record<string, string>>; readonly body: unknown }
+
+/** Sorts the members of objects, so that equal JSON has equal text (RFC 8259: an object is unordered). */
+const withSortedMembers = (_: string, value: unknown): unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value
 
 const pattern = /^[\x21-\x7e]{1,255}$/
 
@@ -27,7 +36,7 @@ export const parseIdempotencyKey = (
     throw new Problem('invalid_request', 'The header Idempotency-Key is invalid.', { errors })
   }
   const fingerprint = createHash('sha256')
-    .update(JSON.stringify([scope, params, body]))
+    .update(JSON.stringify([scope, params, body], withSortedMembers))
     .digest('base64url')
   return { operationId, key: header, fingerprint, replayed: false }
 }

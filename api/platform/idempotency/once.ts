@@ -14,6 +14,8 @@ type Creation = {
   readonly sealer: Sealer
   readonly principal: Pick<Principal, 'kind' | 'id' | 'bucket' | 'organizationId'>
   readonly idempotency: Idempotency | undefined
+  /** Throws a 412 if a precondition of the request does not hold. A replay needs none. */
+  readonly checkConditions: (tx: Transaction) => Promise<void>
 }
 
 const retentionMs = 24 * 3_600_000
@@ -33,12 +35,16 @@ export const createOnce = <T>(ctx: Creation, create: (tx: Transaction, now: Date
   const now = new Date(ctx.clock.now())
   return ctx.db.transaction(async (tx) => {
     const idempotency = ctx.idempotency
-    if (idempotency === undefined) return create(tx, now)
+    if (idempotency === undefined) {
+      await ctx.checkConditions(tx)
+      return create(tx, now)
+    }
     const stored = await claimKey(ctx, tx, idempotency, now)
     if (stored !== undefined) {
       idempotency.replayed = true
       return JSON.parse(ctx.sealer.open(stored, contextOf(callerName(ctx.principal), idempotency))) as T
     }
+    await ctx.checkConditions(tx)
     const answer = await create(tx, now)
     const sealed = ctx.sealer.seal(JSON.stringify(answer), contextOf(callerName(ctx.principal), idempotency))
     await tx.update(idempotencyKeys).set({ sealed }).where(whereKey(ctx, idempotency))

@@ -35,6 +35,24 @@ describe('an Idempotency-Key', () => {
     expect((await once('body-2')).body.worldId).not.toBe(first.body.worldId)
   })
 
+  test('compares the body as JSON, with its members in any order', async () => {
+    const runtime = { mapName: 'Plaza', capacity: 5 }
+    const first = await once('order', { ...lobby, runtime })
+    const again = await once('order', { runtime: { capacity: 5, mapName: 'Plaza' }, transient: false, name: 'Lobby' })
+    expect([again.status, again.body, again.headers.get('idempotency-replayed')]).toEqual([200, first.body, 'true'])
+  })
+
+  test('with another project or path returns 409', async () => {
+    const { rest, scope } = tenant
+    await once('project')
+    const made = await rest.call<{ projectId: string }>('POST', '/api/organizations/projects/', { name: 'Other' })
+    const other = createRest(api.url, { ...scope, projectId: made.body.projectId })
+    expect((await once('project', lobby, other)).status).toBe(409)
+    const bots = async () =>
+      rest.call('POST', `/api/worlds/${await tenant.world()}/bots/`, { count: 1 }, { 'idempotency-key': 'path' })
+    expect([(await bots()).status, (await bots()).status]).toEqual([200, 409])
+  })
+
   test('is separate for each principal and route', async () => {
     const everything = [`${tenant.paths.organization}/**:*`]
     const clients = [await tenant.withKey(everything), await tenant.withKey(everything)]
