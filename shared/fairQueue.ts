@@ -13,6 +13,7 @@ export const sharedQueues = [
   'large pictures',
   'large pages',
   'handshakes',
+  'messages',
   'topics',
   'feeds',
   'feed projects',

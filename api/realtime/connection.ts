@@ -14,6 +14,9 @@ export type Peer = {
   write(bytes: Buffer): void
   /** Calls back once when the buffer is empty. It never calls back if nothing is buffered. */
   onDrain(callback: () => void): void
+  /** Stops reading from the client. What the system has received by then may still arrive. */
+  pause(): void
+  resume(): void
   ping(): void
   pong(data: Buffer): void
   /** Sends a close frame. The client has a few seconds to answer it. */

@@ -36,17 +36,22 @@ test('does not flush a connection that waits for a drain', () => {
   expect(flushed).toEqual([full])
 })
 
-test('yields to the event loop after a thousand connections', async () => {
-  const { clock, flushed, flusher } = createTestFlusher()
-  for (let at = 0; at < 2_500; at += 1) flusher.schedule(one())
+test('yields to the event loop after 4 ms', async () => {
+  const { clock, flushed } = createTestFlusher()
+  let nowMs = 0
+  const flusher = createFlusher({ ...clock, monotonic: () => nowMs }, (connection) => {
+    flushed.push(connection)
+    nowMs += 1 / 128
+  })
+  for (let at = 0; at < 1_200; at += 1) flusher.schedule(one())
   clock.advance(2)
-  expect(flushed).toHaveLength(1_000)
+  expect(flushed).toHaveLength(512)
   const late = one()
   flusher.schedule(late)
   await turn()
-  expect(flushed).toHaveLength(2_000)
+  expect(flushed).toHaveLength(1_024)
   await turn()
-  expect(flushed).toHaveLength(2_500)
+  expect(flushed).toHaveLength(1_200)
   clock.advance(2)
   expect(flushed.at(-1)).toBe(late)
 })

@@ -3,8 +3,8 @@ import type { Connection } from './connection.ts'
 
 /** Updates that arrive within this time are written together. */
 const batchDelayMs = 2
-/** The number of connections to flush before yielding to the event loop. */
-const connectionsPerTurn = 1_000
+/** The time for flushes in a turn of the event loop. Other requests wait for a few turns. */
+const sliceMs = 4
 
 /**
  * Flushes scheduled connections together after a short delay. Under load each flush takes longer and covers more updates
@@ -14,11 +14,14 @@ export const createFlusher = (clock: Clock, flush: (connection: Connection) => v
   let queue: Connection[] = []
   let running = false
   const run = (batch: readonly Connection[], from: number): void => {
-    for (const connection of batch.slice(from, from + connectionsPerTurn)) {
+    const endMs = clock.monotonic() + sliceMs
+    let next = from
+    for (const connection of batch.slice(from)) {
       connection.waitsForFlush = false
       flush(connection)
+      next += 1
+      if (clock.monotonic() >= endMs) break
     }
-    const next = from + connectionsPerTurn
     if (next < batch.length) setImmediate(run, batch, next)
     else if (queue.length > 0) arm()
     else running = false

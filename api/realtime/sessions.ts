@@ -5,6 +5,7 @@ import { type Connection, createConnection, isBehind } from './connection.ts'
 import { type Ending, endings } from './ending.ts'
 import { consumeToken, countMalformed, createHealth, nextAction, recordActivity } from './health.ts'
 import type { Hub } from './hub.ts'
+import { createInbox } from './inbox.ts'
 import type { RealtimeMetrics } from './metrics.ts'
 import { closingFrame, readMessage } from './protocol.ts'
 import type { ClientEvents, ClientSocket } from './socket.ts'
@@ -30,6 +31,7 @@ export const createSessions = (
   connections: Set<Connection>,
   { hub, metrics, clock, random, onOpen, onClose }: SessionOptions,
 ) => {
+  const inbox = createInbox(clock)
   const end = (connection: Connection, why: Ending): void => {
     if (connection.ended !== undefined) return
     // Pending frames go out before the close frame.
@@ -67,26 +69,31 @@ export const createSessions = (
     else terminate(connection, action.terminate)
   }
 
+  const answerPing = (connection: Connection, data: Buffer): void => {
+    recordActivity(connection.health)
+    if (!consumeToken(connection.health, clock.monotonic())) end(connection, 'rate')
+    // Pongs to a client that does not read would accumulate.
+    else if (!isBehind(connection)) connection.peer.pong(data)
+  }
+  const fail = (connection: Connection, why: Ending): void => {
+    if (connection.ended === undefined) end(connection, why)
+    else terminate(connection, undefined)
+  }
+  const remove = (connection: Connection): void => {
+    connections.delete(connection)
+    hub.remove(connection)
+    onClose(connection)
+    metrics.addConnections(-1)
+    metrics.countClose(connection.ended ?? 'client')
+  }
+
   const events: ClientEvents = {
-    message: handleMessage,
-    ping: (connection, data) => {
-      recordActivity(connection.health)
-      if (!consumeToken(connection.health, clock.monotonic())) end(connection, 'rate')
-      // Pongs to a client that does not read would accumulate.
-      else if (!isBehind(connection)) connection.peer.pong(data)
-    },
+    read: inbox.haveRead,
+    message: (connection, text) => inbox.add(connection, () => handleMessage(connection, text)),
+    ping: (connection, data) => inbox.add(connection, () => answerPing(connection, data)),
     pong: ({ health }) => recordActivity(health),
-    failed: (connection, why) => {
-      if (connection.ended === undefined) end(connection, why)
-      else terminate(connection, undefined)
-    },
-    closed: (connection) => {
-      connections.delete(connection)
-      hub.remove(connection)
-      onClose(connection)
-      metrics.addConnections(-1)
-      metrics.countClose(connection.ended ?? 'client')
-    },
+    failed: (connection, why) => inbox.add(connection, () => fail(connection, why)),
+    closed: (connection) => inbox.add(connection, () => remove(connection)),
   }
 
   return {

@@ -5,6 +5,8 @@ import type { Ending } from './ending.ts'
 
 /** Callbacks for the events of client sockets. */
 export type ClientEvents = {
+  /** Some bytes were read, after the events that they cause. */
+  read(connection: Connection): void
   /** A text message, or undefined for a binary message. Binary messages are not part of the protocol. */
   message(connection: Connection, text: string | undefined): void
   ping(connection: Connection, data: Buffer): void
@@ -21,6 +23,9 @@ const failures: ReadonlyMap<number | undefined, Ending> = new Map([
   [1009, 'tooLarge'],
 ])
 
+/** A stream with the limit of bytes from which Node stops reading for a paused reader. It has no option for one socket. */
+type Reader = Duplex & { readonly _readableState?: { highWaterMark: number } }
+
 /**
  * A WebSocket that can write prepared frames. An update is encoded once for all its receivers and written directly to
  * the underlying stream. Compression is off, so ws writes each of its own frames in one call and frames cannot interleave.
@@ -33,8 +38,11 @@ export class ClientSocket extends WebSocket implements Peer {
   #events: ClientEvents | undefined
 
   /** Starts reporting the events of this socket for the connection. */
-  serve(socket: Duplex, connection: Connection, events: ClientEvents): void {
+  serve(socket: Reader, connection: Connection, events: ClientEvents): void {
     this.#stream = socket
+    // While it is paused, it holds one read, at most 64 KiB. Small reads would each take a buffer of their own.
+    if (socket._readableState !== undefined) socket._readableState.highWaterMark = 1
+    socket.on('data', this.#onRead)
     this.#connection = connection
     this.#events = events
     this.on('message', this.#onMessage)
@@ -62,6 +70,10 @@ export class ClientSocket extends WebSocket implements Peer {
 
   onDrain(callback: () => void): void {
     this.#stream?.once('drain', callback)
+  }
+
+  readonly #onRead = (): void => {
+    if (this.#connection) this.#events?.read(this.#connection)
   }
 
   #onMessage(data: WebSocket.RawData, isBinary: boolean): void {

@@ -14,6 +14,7 @@ import { migrateDatabase } from '#api/platform/database/migrate.ts'
 import { transformPicture } from '#api/platform/objects/picture.ts'
 import { claimTurn, markAllDirty } from '#api/platform/outbox/outbox.ts'
 import { createBatcher } from '#api/realtime/batcher.ts'
+import { createInbox } from '#api/realtime/inbox.ts'
 import { createUpgrade } from '#api/realtime/upgrade.ts'
 import { createQueuePoll } from '#operator/world/execute/queuePoll.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -22,6 +23,7 @@ import { createEventRecorder } from '#shared/kube/events.ts'
 import { createQueue } from '#shared/kube/queue.ts'
 import { createLog } from '#shared/log.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
+import { aConnection, aScope, createFakePeer } from '#test/support/fakePeer.ts'
 import { aDatabase } from '#test/support/processes.ts'
 import { eventually } from '#test/support/wait.ts'
 
@@ -143,6 +145,21 @@ const floodHandshakes: Flood = () =>
       },
     }
   })
+
+/** Sends messages that take a millisecond each. */
+const floodMessages: Flood = () => {
+  let nowMs = 0
+  const inbox = createInbox({ monotonic: () => nowMs })
+  const connectionOf = (organizationId: string) =>
+    aConnection(createFakePeer().peer, { scope: { ...aScope, organizationId } })
+  return flood(1_000, (served) => ({
+    add: (owner) =>
+      inbox.add(connectionOf(owner), () => {
+        nowMs += 1
+        served(owner)
+      }),
+  }))
+}
 
 const floodPages: Flood = () => {
   const ends: (() => void)[] = []
@@ -277,6 +294,7 @@ const floods: Record<SharedQueue, Flood> = {
   'large pictures': floodPictures(1_030),
   'large pages': floodPages,
   handshakes: floodHandshakes,
+  messages: floodMessages,
   topics: floodBatcher('topics'),
   feeds: floodBatcher('feeds'),
   'feed projects': floodBatcher('feed projects'),

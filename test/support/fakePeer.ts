@@ -12,6 +12,8 @@ export const createFakePeer = () => {
     buffered: () => buffered,
     write: (bytes) => void written.push(bytes),
     onDrain: (callback) => void waiting.push(callback),
+    pause: () => void done.push('pause'),
+    resume: () => void done.push('resume'),
     ping: () => void done.push('ping'),
     pong: () => void done.push('pong'),
     close: (code) => void done.push(`close ${code}`),
@@ -52,5 +54,5 @@ const textsOf = (frames: Buffer): string[] => {
 export const aScope = { organizationId: 'org-1', projectId: 'prj-1', worldId: '' }
 
 /** Creates a connection of the platform key to the peer. */
-export const aConnection = (peer: Peer, more: Partial<Pick<Connection, 'principal' | 'token'>> = {}): Connection =>
+export const aConnection = (peer: Peer, more: Partial<Pick<Connection, 'principal' | 'scope' | 'token'>> = {}): Connection =>
   createConnection({ peer, scope: aScope, principal: platform, token: undefined, health: createHealth(0, 0), ...more })

@@ -1,0 +1,72 @@
+import type { Clock } from '#shared/clock.ts'
+import { createFairQueue } from '#shared/fairQueue.ts'
+import type { Connection } from './connection.ts'
+
+/** The time for the work of clients in a turn of the event loop. Other requests wait for a few turns. */
+const sliceMs = 4
+/** The number of waiting items that a turn of the event loop takes. Each lets the system read from one socket. */
+const maxOfTurn = 64
+
+/** Work that a client causes: a message, a violation of the protocol, the end of its socket, or only the read of some bytes. */
+type Item = { readonly connection: Connection; readonly work: () => void }
+
+/**
+ * Runs the work that clients cause, of a connection in order. Each turn of the event loop has a slice of time for it. Work beyond the
+ * slice waits, and organizations take turns. A connection is not read while its work waits.
+ */
+export const createInbox = ({ monotonic }: Pick<Clock, 'monotonic'>) => {
+  const queue = createFairQueue<Item>('messages', ({ connection }) => connection.scope.organizationId)
+  const waiting = new Map<Connection, number>()
+  let endMs = 0
+  let isTurn = false
+  const hasTime = (): boolean => monotonic() < endMs
+  const wait = (item: Item): void => {
+    const { connection } = item
+    queue.add(item)
+    const count = waiting.get(connection) ?? 0
+    waiting.set(connection, count + 1)
+    if (count === 0) connection.peer.pause()
+  }
+  const endWait = (connection: Connection): void => {
+    const count = (waiting.get(connection) ?? 0) - 1
+    if (count > 0) return void waiting.set(connection, count)
+    waiting.delete(connection)
+    connection.peer.resume()
+  }
+  const runWaiting = (): void => {
+    isTurn = false
+    endMs = monotonic() + sliceMs
+    for (let taken = 0; taken < maxOfTurn && hasTime(); taken += 1) {
+      const [item] = queue.take(1)
+      if (item === undefined) return
+      item.work()
+      endWait(item.connection)
+    }
+    if (queue.size > 0) beginTurn()
+  }
+  const beginTurn = (): void => {
+    isTurn = true
+    setImmediate(runWaiting)
+  }
+  /** Reports whether work can run now. The slice of a turn begins with its first work. */
+  const isFree = (): boolean => {
+    if (!isTurn) {
+      endMs = monotonic() + sliceMs
+      beginTurn()
+    }
+    return queue.size === 0 && hasTime()
+  }
+  return {
+    /** Runs the work now if there is time and none waits, else in its turn. */
+    add: (connection: Connection, work: () => void): void => {
+      if (isFree()) work()
+      else wait({ connection, work })
+    },
+    /** Call it after each read of a connection, since reads take time even if they complete no message. */
+    haveRead: (connection: Connection): void => {
+      if (!isFree() && !waiting.has(connection)) wait({ connection, work: nothing })
+    },
+  }
+}
+
+const nothing = (): void => undefined
