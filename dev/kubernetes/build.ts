@@ -1,7 +1,6 @@
 import { fileURLToPath } from 'node:url'
-import { buildGoProgram, hasGo } from '#dev/goBuild.ts'
-import type { Progress } from '#dev/progress.ts'
-import type { Binary, Source } from './hosts.ts'
+import { buildGoProgram, type GoProgram, hasGo, measureBuild } from '#dev/goBuild.ts'
+import type { Binary, Source, SourceRequest } from './hosts.ts'
 
 const packages: Record<Binary, string> = {
   etcd: 'go.etcd.io/etcd/server/v3',
@@ -21,31 +20,32 @@ export const moduleDir = fileURLToPath(new URL('.', import.meta.url))
  * Builds the programs from the module proxy. Go's own cache lets an interrupted build continue. An unreachable proxy is
  * returned as a reason and not thrown, since a later source may have the programs.
  */
-export const fromGo: Source = async ({ names, cache, version, env, progress }) => {
+export const fromGo: Source = async (request) => {
+  const { names, env, progress } = request
   if (!hasGo(env)) return 'Go: there is none on the PATH'
+  progress(`no release host answers, so Go builds ${names.join(', ')}: once, about 7 minutes with 2 CPUs`)
+  progress('meanwhile, read docs/worlds.md (what a world is) and docs/rest.md (what the demo will call)')
+  const goPackages = names.map((name) => packages[name])
+  const meter = await measureBuild({ moduleDir, env, progress, goPackages })
   for (const name of names) {
-    const failure = await buildBinary({ name, cache, version, env, progress })
+    const failure = await buildGoProgram(programOf(name, request), meter)
     if (failure !== undefined) return `Go: ${failure}`
   }
   return undefined
 }
 
-const buildBinary = async (options: {
-  name: Binary
-  cache: string
-  version: string
-  env: NodeJS.ProcessEnv
-  progress: Progress
-}): Promise<string | undefined> => {
-  const { name, version } = options
+const programOf = (name: Binary, { names, cache, version, env, progress }: SourceRequest): GoProgram => {
   const [major, minor] = version.split('.')
   const set = (key: string, value: string): string => `-X k8s.io/component-base/version.${key}=${value}`
-  return buildGoProgram({
-    ...options,
+  return {
+    name,
     goPackage: packages[name],
     moduleDir,
+    cache,
     ldflags: ['-s -w', set('gitVersion', `v${version}`), set('gitMajor', major ?? ''), set('gitMinor', minor ?? '')],
     versionArgs: name === 'kubectl' ? ['version', '--client'] : ['--version'],
-    remark: 'once; all of Kubernetes takes about 6 minutes',
-  })
+    env,
+    progress,
+    remark: `${names.indexOf(name) + 1} of ${names.length}`,
+  }
 }

@@ -7,6 +7,7 @@ import { resolveBinaries } from '#dev/kubernetes/binaries.ts'
 import { missingForContainerd } from '#dev/node/index.ts'
 import { findServicePrograms } from '#dev/node/services.ts'
 import { resolvePromtool } from '#dev/prometheus/promtool.ts'
+import { resolveCaddy } from '#dev/proxy/caddy.ts'
 import { resolveObjectServer } from '#dev/s3/versitygw.ts'
 import type { Stage } from './suite.ts'
 
@@ -42,6 +43,7 @@ const needs: readonly Need[] = [
   { name: 'versitygw', stages: servers, obtain: resolveObjectServer },
   { name: 'Helm', stages: ['packaging'], obtain: resolveHelm },
   { name: 'promtool', stages: ['packaging'], obtain: resolvePromtool },
+  { name: 'Caddy', stages: ['packaging'], obtain: resolveCaddy },
   // Tests install the packed client into an empty project.
   { name: 'the dependencies of the client package', stages: ['integration'], obtain: async () => cachePackages() },
 ]
