@@ -22,8 +22,8 @@ const buildName = freeText()
 /** A reference to a build: channel and tag, or the content of the build. */
 export const buildReference = z
   .union([
-    z.strictObject({ channelId: buildName, tag: buildName }),
-    z.strictObject({ content: z.strictObject({ id: boundedText(256).min(1) }) }),
+    z.strictObject({ channelId: buildName, tag: buildName }).meta({ title: 'BuildByTag' }),
+    z.strictObject({ content: z.strictObject({ id: boundedText(256).min(1) }) }).meta({ title: 'BuildByContent' }),
   ])
   .meta({
     id: 'BuildReference',

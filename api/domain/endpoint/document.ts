@@ -223,7 +223,8 @@ const requestBody = (endpoint: Endpoint, components: Record<string, Json>): Json
       },
       description: `One file of at most 10 MiB. The form may add ${multipartOverheadBytes} bytes.`,
     }
-    return { requestBody: { required: true, content: { ...raw, 'multipart/form-data': { schema: form } } } }
+    // Generators of clients take the first type, and a form without imports of its schema only in that place.
+    return { requestBody: { required: true, content: { 'multipart/form-data': { schema: form }, ...raw } } }
   }
   if (endpoint.body === undefined) return {}
   const schema = schemaOf(endpoint.body, 'input', components)

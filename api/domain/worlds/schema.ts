@@ -147,7 +147,9 @@ export const patchWorldBody = z
   })
   .meta({ id: 'PatchWorld', examples: [patchWorldExample] })
 
-const buildInfo = z.object({ buildChannelId: text(), buildTag: text(), buildType: z.enum(buildTypes) })
+// Generated clients for Go have a type Client, which a constant of that name would collide with.
+const buildType = z.enum(buildTypes).meta({ 'x-enum-varnames': ['ClientBuild', 'ServerBuild'] })
+const buildInfo = z.object({ buildChannelId: text(), buildTag: text(), buildType })
 
 /** The JSON part of a launch context's row. It contains the fields of the world's `streaming`. */
 const launchContextDetails = z.object({
