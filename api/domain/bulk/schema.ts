@@ -75,6 +75,7 @@ export const bulkBody = z
     examples: [
       { action: 'start', ids: [exampleId('world')] },
       { action: 'start', filter: { phase: ['Starting', 'Active'] } },
+      { action: 'delete', filter: { name: 'Rehearsal' }, expectedCount: 1 },
     ],
   })
 

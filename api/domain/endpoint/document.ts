@@ -223,7 +223,7 @@ const requestBody = (endpoint: Endpoint, components: Record<string, Json>): Json
       },
       description: `One file of at most 10 MiB. The form may add ${multipartOverheadBytes} bytes.`,
     }
-    // Generators of clients take the first type, and a form without imports of its schema only in that place.
+    // openapi-generator reads the first type. In another place, it imports a class for the form and does not write it.
     return { requestBody: { required: true, content: { 'multipart/form-data': { schema: form }, ...raw } } }
   }
   if (endpoint.body === undefined) return {}
