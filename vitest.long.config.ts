@@ -25,6 +25,8 @@ export default defineConfig({
     projects: [
       // `npm run fuzz`: Schemathesis sends every request that the OpenAPI document leads to.
       long('fuzz', 60),
+      // `npm run test:clients`: generators of clients on the OpenAPI document.
+      long('clients', 20),
       // `npm run test:model`: random sequences of requests, edits with kubectl and faults.
       long('model', 10),
       // `npm run test:specs`: random specs and bodies against a real API server.

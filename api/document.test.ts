@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { type ApiDocument, createValidation } from '#test/support/documented.ts'
 import { apiDocument } from './document.ts'
 import { asyncApiDocument } from './realtime/asyncApi.ts'
 
@@ -58,6 +59,46 @@ test.each(Object.entries(documents))('every reference of the %s document leads t
     if (target === undefined) dangling.push($ref)
   })
   expect(dangling).toEqual([])
+})
+
+describe('generators of clients can read the document:', () => {
+  const schemas = Object.entries(documents.OpenAPI.components.schemas)
+
+  test('a property has a type other than null alone, and no default beside a reference', () => {
+    const wrong: string[] = []
+    walk(documents.OpenAPI, ({ properties, $ref, ...beside }, at) => {
+      if ($ref !== undefined && 'default' in beside) wrong.push(at)
+      for (const [name, each] of Object.entries(isObject(properties) ? properties : {})) {
+        if (isObject(each) && each.type === 'null') wrong.push(`${at}/properties/${name}`)
+      }
+    })
+    expect(wrong).toEqual([])
+  })
+
+  test('every object with properties is a component, except a form', () => {
+    const unnamed: string[] = []
+    for (const [name, schema] of schemas) {
+      walk(schema, ({ type, properties }, at) => {
+        if (at !== '' && type === 'object' && isObject(properties)) unnamed.push(`${name}${at}`)
+      })
+    }
+    expect(unnamed).toEqual([])
+  })
+
+  test('the examples of every component are valid', () => {
+    const fault = createValidation(documents.OpenAPI as ApiDocument)
+    const wrong = schemas.flatMap(([name, { examples }]) =>
+      [examples].flat().flatMap((example) => fault(['components', 'schemas', name], example) ?? []),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  test('the configuration of scaling accepts null and nothing else', () => {
+    const fault = createValidation(documents.OpenAPI as ApiDocument)
+    const at = ['components', 'schemas', 'CreateWorldNetworkingScaling', 'properties', 'configuration']
+    expect(fault(at, null)).toBeUndefined()
+    for (const value of [{}, '', 0, false, []]) expect(fault(at, value)).toBeDefined()
+  })
 })
 
 test('names the server, and describes realtime in both documents', () => {

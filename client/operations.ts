@@ -136,40 +136,41 @@ export type Build = {
   createdAt: string
 }
 
-export type BuildReference = {
+export type BuildByContent = {
+  /** The content that the image holds. */
+  content: BuildReferenceContent
+}
+
+export type BuildByTag = {
   /** Channel of the build. */
   channelId: string
   /** Tag of the build in its channel. */
   tag: string
-} | {
-  /** The content that the image holds. */
-  content: BuildReferenceContent
 }
+
+export type BuildReference = BuildByTag | BuildByContent
 
 export type BuildReferenceContent = {
   /** Identifier of the content. */
   id: string
 }
 
-export type BulkAction = {
-  /** The action on each world. */
-  action: 'start' | 'stop' | 'delete'
-  /** Identifiers of the worlds. */
-  ids: string[]
-} | {
+export type BulkAction = BulkActionByIds | BulkActionByFilter | BulkDeletionByFilter
+
+export type BulkActionByFilter = {
   /** The action on each world. */
   action: 'start' | 'stop'
   /** Conditions as in the query of `listWorlds`. All must match. */
   filter: BulkActionFilter
   /** Number of worlds that the filter must match. A deletion by filter needs it; another number gets 409. */
   expectedCount?: number
-} | {
+}
+
+export type BulkActionByIds = {
   /** The action on each world. */
-  action: 'delete'
-  /** Conditions as in the query of `listWorlds`. All must match. */
-  filter: BulkActionFilter
-  /** Number of worlds that the filter must match. A deletion by filter needs it; another number gets 409. */
-  expectedCount: number
+  action: 'start' | 'stop' | 'delete'
+  /** Identifiers of the worlds. */
+  ids: string[]
 }
 
 export type BulkActionFilter = {
@@ -187,18 +188,29 @@ export type BulkActionFilter = {
   label?: string[]
 }
 
+export type BulkDeletionByFilter = {
+  /** The action on each world. */
+  action: 'delete'
+  /** Conditions as in the query of `listWorlds`. All must match. */
+  filter: BulkActionFilter
+  /** Number of worlds that the filter must match. A deletion by filter needs it; another number gets 409. */
+  expectedCount: number
+}
+
 export type BulkResult = {
   /** One result for each world, in the order of the ids, or with the oldest world first. */
-  results: Array<{
-    /** Identifier of the world. */
-    worldId: string
-    /** HTTP status that the action has for this world. */
-    status: number
-    /** Code of the problem. Absent after success. */
-    code?: string
-    /** An explanation for people. Absent after success. */
-    detail?: string
-  }>
+  results: BulkResultResult[]
+}
+
+export type BulkResultResult = {
+  /** Identifier of the world. */
+  worldId: string
+  /** HTTP status that the action has for this world. */
+  status: number
+  /** Code of the problem. Absent after success. */
+  code?: string
+  /** An explanation for people. Absent after success. */
+  detail?: string
 }
 
 export type Condition = {
@@ -507,29 +519,33 @@ export type Event = {
 
 export type Groups = {
   /** The group mappings. Members of several groups get the permissions of all. */
-  groups: Array<{
-    /** The issuer of the tokens: their claim `iss`. */
-    issuer: string
-    /** The name of the group, as tokens contain it. */
-    group: string
-    /** The permissions of the members, within the organization. */
-    permissions: string[]
-  }>
+  groups: GroupsGroup[]
+}
+
+export type GroupsGroup = {
+  /** The issuer of the tokens: their claim `iss`. */
+  issuer: string
+  /** The name of the group, as tokens contain it. */
+  group: string
+  /** The permissions of the members, within the organization. */
+  permissions: string[]
 }
 
 export type JsonWebKeySet = {
   /** The public keys. */
-  keys: Array<{
-    /** Type of the key. */
-    kty: string
-    /** Identifier of the key. */
-    kid: string
-    /** Algorithm of the key. */
-    alg: string
-    /** Use of the key: sig. */
-    use: string
-    [key: string]: unknown
-  }>
+  keys: JsonWebKeySetKey[]
+}
+
+export type JsonWebKeySetKey = {
+  /** Type of the key. */
+  kty: string
+  /** Identifier of the key. */
+  kid: string
+  /** Algorithm of the key. */
+  alg: string
+  /** Use of the key: sig. */
+  use: string
+  [key: string]: unknown
 }
 
 export type LaunchContext = {
@@ -727,14 +743,16 @@ export type OrganizationFeaturesPubsub = {
   /** Key for subscribing. */
   subscribeKey?: string
   /** Channels that every user joins. */
-  defaultChannels?: Array<{
-    /** True if users can read the channel. */
-    read: boolean
-    /** True if users can write to the channel. */
-    write: boolean
-    /** Type of the channel. */
-    type: string
-  }>
+  defaultChannels?: OrganizationFeaturesPubsubDefaultChannel[]
+}
+
+export type OrganizationFeaturesPubsubDefaultChannel = {
+  /** True if users can read the channel. */
+  read: boolean
+  /** True if users can write to the channel. */
+  write: boolean
+  /** Type of the channel. */
+  type: string
 }
 
 export type OrganizationFeaturesUsernameCustomization = {
@@ -1032,12 +1050,14 @@ export type Problem = {
   /** Identifier of the request in the log. */
   requestId: string
   /** The validation errors, at most 32. */
-  errors?: Array<{
-    /** JSON Pointer (RFC 6901) into the body, or the name of a header or parameter. */
-    path: string
-    /** Description of the validation error, for people. */
-    message: string
-  }>
+  errors?: ProblemError[]
+}
+
+export type ProblemError = {
+  /** JSON Pointer (RFC 6901) into the body, or the name of a header or parameter. */
+  path: string
+  /** Description of the validation error, for people. */
+  message: string
 }
 
 export type Project = {
@@ -1284,52 +1304,39 @@ export type ScalingProfileResourceConfigurationServer = {
 
 export type SyncStatus = {
   /** The clusters that the API has been connected to. */
-  clusters: Array<{
-    /** Name of the cluster. */
-    name: string
-    /** State of the cluster. The API pushes to the cluster and pulls from it only in the state Accepted. */
-    state: 'Accepted' | 'AnotherCluster' | 'RestoredCluster'
-    /** The reason of a refusal and what to do. Empty if the cluster is accepted. */
-    message: string
-    /** The uid of the namespace kube-system of the accepted cluster. */
-    uid: string
-    /** Sweeps that wait for acceptance. */
-    heldSweeps: Array<{
-      /** The kind of the missing resources. */
-      kind: 'World' | 'BotDeployment'
-      /** Number of missing resources. */
-      missing: number
-      /** Number of rows with a resource. */
-      total: number
-      /** Ids of some rows whose resources are missing. */
-      examples: string[]
-      /** Time since which the sweep waits for acceptance. */
-      heldAt: string
-    }>
-  }>
+  clusters: SyncStatusCluster[]
   /** The rows with changes to push. */
   dirtyRows: SyncStatusDirtyRows
   /** Number of findings of each type. */
   counts: SyncStatusCounts
   /** A page of the findings, oldest first. */
-  findings: Array<{
-    /** Identifier of the finding. */
-    id: string
-    /** Frozen: the resource is ahead of its row. Orphan: it has no row. Stranger: another resource owns its name. */
-    type: 'Frozen' | 'Orphan' | 'Stranger'
-    /** The kind of the resource. */
-    kind: 'World' | 'BotDeployment'
-    /** Name of the cluster. */
-    cluster: string
-    /** Namespace of the resource. */
-    namespace: string
-    /** Name of the resource. */
-    name: string
-    /** The difference, and the remedy. */
-    message: string
-    /** Time of the creation. */
-    createdAt: string
-  }>
+  findings: SyncStatusFinding[]
+}
+
+export type SyncStatusCluster = {
+  /** Name of the cluster. */
+  name: string
+  /** State of the cluster. The API pushes to the cluster and pulls from it only in the state Accepted. */
+  state: 'Accepted' | 'AnotherCluster' | 'RestoredCluster'
+  /** The reason of a refusal and what to do. Empty if the cluster is accepted. */
+  message: string
+  /** The uid of the namespace kube-system of the accepted cluster. */
+  uid: string
+  /** Sweeps that wait for acceptance. */
+  heldSweeps: SyncStatusClusterHeldSweep[]
+}
+
+export type SyncStatusClusterHeldSweep = {
+  /** The kind of the missing resources. */
+  kind: 'World' | 'BotDeployment'
+  /** Number of missing resources. */
+  missing: number
+  /** Number of rows with a resource. */
+  total: number
+  /** Ids of some rows whose resources are missing. */
+  examples: string[]
+  /** Time since which the sweep waits for acceptance. */
+  heldAt: string
 }
 
 export type SyncStatusCounts = {
@@ -1346,6 +1353,25 @@ export type SyncStatusDirtyRows = {
   count: number
   /** Seconds for which the oldest of them has been dirty. 0 if there is none. */
   oldestSeconds: number
+}
+
+export type SyncStatusFinding = {
+  /** Identifier of the finding. */
+  id: string
+  /** Frozen: the resource is ahead of its row. Orphan: it has no row. Stranger: another resource owns its name. */
+  type: 'Frozen' | 'Orphan' | 'Stranger'
+  /** The kind of the resource. */
+  kind: 'World' | 'BotDeployment'
+  /** Name of the cluster. */
+  cluster: string
+  /** Namespace of the resource. */
+  namespace: string
+  /** Name of the resource. */
+  name: string
+  /** The difference, and the remedy. */
+  message: string
+  /** Time of the creation. */
+  createdAt: string
 }
 
 export type TravelLocation = {
@@ -1840,17 +1866,17 @@ export type Operations = {
     params: None
     query: {
       /** Phases of the worlds to list. Repeat the parameter or separate the values with commas. */
-      phase?: (Array<'Inactive' | 'Starting' | 'Active' | 'Stopped' | 'Error'>) & (string | string[])
+      phase?: Array<'Inactive' | 'Starting' | 'Active' | 'Stopped' | 'Error'>
       /** Scaling profiles of the worlds to list. Repeat the parameter or separate the values with commas. */
-      profile?: (Array<'Capacity10' | 'Capacity30' | 'Capacity60' | 'Capacity100' | 'Capacity250' | 'Capacity500' | 'Capacity1000' | 'Capacity1500' | 'Capacity2500' | 'Capacity5000' | 'Capacity7500' | 'Capacity10000'>) & (string | string[])
+      profile?: Array<'Capacity10' | 'Capacity30' | 'Capacity60' | 'Capacity100' | 'Capacity250' | 'Capacity500' | 'Capacity1000' | 'Capacity1500' | 'Capacity2500' | 'Capacity5000' | 'Capacity7500' | 'Capacity10000'>
       /** Regions of the worlds to list. Repeat the parameter or separate the values with commas. */
-      region?: (Array<'Europe' | 'NorthAmerica' | 'AsiaPacific'>) & (string | string[])
+      region?: Array<'Europe' | 'NorthAmerica' | 'AsiaPacific'>
       /** The exact name of the worlds to list. */
       name?: string
       /** Text that the name or the description contains, in any case. */
       q?: string
       /** A label that the worlds have: `key=value`, or `key` for any value. All of several must match. */
-      label?: string[] & (string | string[])
+      label?: string[]
     }
     headers: None
     body: undefined
@@ -2674,7 +2700,7 @@ export type Operations = {
       /** The cursor from the Link header of the previous page. */
       cursor?: string
       /** Statuses of the runs to list. Repeat the parameter or separate the values with commas. */
-      status?: (Array<'Unknown' | 'Pending' | 'Starting' | 'Running' | 'Restarting' | 'Stopping' | 'Stopped' | 'Error'>) & (string | string[])
+      status?: Array<'Unknown' | 'Pending' | 'Starting' | 'Running' | 'Restarting' | 'Stopping' | 'Stopped' | 'Error'>
     }
     headers: None
     body: undefined
@@ -2709,17 +2735,17 @@ export type Operations = {
     params: None
     query: {
       /** Phases of the worlds to list. Repeat the parameter or separate the values with commas. */
-      phase?: (Array<'Inactive' | 'Starting' | 'Active' | 'Stopped' | 'Error'>) & (string | string[])
+      phase?: Array<'Inactive' | 'Starting' | 'Active' | 'Stopped' | 'Error'>
       /** Scaling profiles of the worlds to list. Repeat the parameter or separate the values with commas. */
-      profile?: (Array<'Capacity10' | 'Capacity30' | 'Capacity60' | 'Capacity100' | 'Capacity250' | 'Capacity500' | 'Capacity1000' | 'Capacity1500' | 'Capacity2500' | 'Capacity5000' | 'Capacity7500' | 'Capacity10000'>) & (string | string[])
+      profile?: Array<'Capacity10' | 'Capacity30' | 'Capacity60' | 'Capacity100' | 'Capacity250' | 'Capacity500' | 'Capacity1000' | 'Capacity1500' | 'Capacity2500' | 'Capacity5000' | 'Capacity7500' | 'Capacity10000'>
       /** Regions of the worlds to list. Repeat the parameter or separate the values with commas. */
-      region?: (Array<'Europe' | 'NorthAmerica' | 'AsiaPacific'>) & (string | string[])
+      region?: Array<'Europe' | 'NorthAmerica' | 'AsiaPacific'>
       /** The exact name of the worlds to list. */
       name?: string
       /** Text that the name or the description contains, in any case. */
       q?: string
       /** A label that the worlds have: `key=value`, or `key` for any value. All of several must match. */
-      label?: string[] & (string | string[])
+      label?: string[]
       /** The highest number of items in the response. */
       limit?: number
       /** The cursor from the Link header of the previous page. Send the same `sort` with it. */
@@ -2727,7 +2753,7 @@ export type Operations = {
       /** The field that orders the list, with `-` for descending. Equal values are ordered by id. */
       sort?: 'createdAt' | 'updatedAt' | 'name' | 'phase' | '-createdAt' | '-updatedAt' | '-name' | '-phase'
       /** Members of the worlds in the response. Without it, all. `documentId` is always there. Repeat the parameter or separate the values with commas. */
-      fields?: (Array<'documentId' | 'organizationId' | 'projectId' | 'name' | 'description' | 'pictureUrl' | 'transient' | 'metadata' | 'compute' | 'networking' | 'runtime' | 'manifest' | 'admission' | 'sessions' | 'status' | 'launchContext' | 'queueState' | 'createdAt' | 'updatedAt'>) & (string | string[])
+      fields?: Array<'documentId' | 'organizationId' | 'projectId' | 'name' | 'description' | 'pictureUrl' | 'transient' | 'metadata' | 'compute' | 'networking' | 'runtime' | 'manifest' | 'admission' | 'sessions' | 'status' | 'launchContext' | 'queueState' | 'createdAt' | 'updatedAt'>
     }
     headers: None
     body: undefined
@@ -3034,7 +3060,7 @@ export type Operations = {
       'if-match'?: string
       'content-type'?: 'image/png' | 'image/jpeg' | 'image/webp'
     }
-    body: Blob | Uint8Array | FormData
+    body: FormData | Blob | Uint8Array
     answer: Organization
   }
   /**
@@ -3053,7 +3079,7 @@ export type Operations = {
       'if-match'?: string
       'content-type'?: 'image/png' | 'image/jpeg' | 'image/webp'
     }
-    body: Blob | Uint8Array | FormData
+    body: FormData | Blob | Uint8Array
     answer: Organization
   }
   /**
@@ -3072,7 +3098,7 @@ export type Operations = {
       'if-match'?: string
       'content-type'?: 'image/png' | 'image/jpeg' | 'image/webp'
     }
-    body: Blob | Uint8Array | FormData
+    body: FormData | Blob | Uint8Array
     answer: World
   }
   /**
@@ -3376,9 +3402,9 @@ export const operations = {
   putGroups: { method: 'PUT', path: '/api/organizations/current/groups/', body: ['application/json'] },
   putKvStore: { method: 'PUT', path: '/api/documents/kvStore/{id}/', body: ['application/json'] },
   putLiveConfig: { method: 'PUT', path: '/api/documents/liveConfig/{id}/', body: ['application/json'] },
-  putOrganizationPicture: { method: 'PATCH', path: '/api/organizations/current/pictureUrl/', body: ['image/png', 'image/jpeg', 'image/webp', 'multipart/form-data'] },
-  putOrganizationPictureById: { method: 'PATCH', path: '/api/organizations/{organizationId}/pictureUrl/', body: ['image/png', 'image/jpeg', 'image/webp', 'multipart/form-data'] },
-  putWorldPicture: { method: 'PATCH', path: '/api/worlds/{worldId}/pictureUrl/', body: ['image/png', 'image/jpeg', 'image/webp', 'multipart/form-data'] },
+  putOrganizationPicture: { method: 'PATCH', path: '/api/organizations/current/pictureUrl/', body: ['multipart/form-data', 'image/png', 'image/jpeg', 'image/webp'] },
+  putOrganizationPictureById: { method: 'PATCH', path: '/api/organizations/{organizationId}/pictureUrl/', body: ['multipart/form-data', 'image/png', 'image/jpeg', 'image/webp'] },
+  putWorldPicture: { method: 'PATCH', path: '/api/worlds/{worldId}/pictureUrl/', body: ['multipart/form-data', 'image/png', 'image/jpeg', 'image/webp'] },
   readBotLog: { method: 'GET', path: '/api/worlds/{worldId}/bots/{botDeploymentId}/logs/' },
   readWorldLog: { method: 'GET', path: '/api/worlds/{worldId}/logs/' },
   redeliverWebhook: { method: 'POST', path: '/api/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver/' },

@@ -11,8 +11,8 @@ const sent = async (operation: Operation, input: { body?: unknown; headers?: Rec
   return { type: request.headers.get('content-type'), body: new Uint8Array(await request.arrayBuffer()) }
 }
 
-test('sends bytes with the given content type, or the first that the operation accepts', async () => {
-  const picture = taking('image/png', 'image/webp')
+test('sends bytes with the given content type, or the first for bytes that the operation accepts', async () => {
+  const picture = taking('multipart/form-data', 'image/png', 'image/webp')
   expect(await sent(picture, { body: bytes })).toEqual({ type: 'image/png', body: bytes })
   expect(await sent(picture, { body: bytes, headers: { 'content-type': 'image/webp' } })).toMatchObject({
     type: 'image/webp',

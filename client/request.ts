@@ -33,7 +33,7 @@ export const contentOf = (
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) all.set(name, String(value))
   if (body === undefined) return { headers: all }
   const sent = encoded(body, mediaTypes)
-  const type = sent.type || mediaTypes.find((each) => !each.includes('*'))
+  const type = sent.type || mediaTypes.find((each) => !/[*]|^multipart\//.test(each))
   if (!sent.setsItsType && type && !all.has('content-type')) all.set('content-type', type)
   return { headers: all, body: sent.body }
 }

@@ -7,6 +7,7 @@ const commands = [
   { name: 'test:packaging', limitMs: 30 * minuteMs },
   { name: 'test:timing', limitMs: 30 * minuteMs },
   { name: 'test:install', limitMs: 20 * minuteMs },
+  { name: 'test:clients', limitMs: 40 * minuteMs },
   { name: 'fuzz', limitMs: 60 * minuteMs },
   { name: 'test:model', limitMs: 60 * minuteMs },
   { name: 'test:specs', limitMs: 30 * minuteMs },

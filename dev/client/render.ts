@@ -1,5 +1,5 @@
-// A generator of our own, because openapi-typescript 7.13 requires TypeScript 5 and @hey-api/openapi-ts fails on TypeScript
-// 7, which has no JavaScript API for them to print types with.
+// A generator of our own: openapi-typescript 7.13 repeats the headers of every status and writes five times as many lines. It requires
+// TypeScript 5, and @hey-api/openapi-ts fails on TypeScript 7, which has no JavaScript API for them to print types with.
 import { readDocument } from './document.ts'
 import { noneType, operationTable, operationTypes } from './operations.ts'
 import { componentName, docLines, docOf, typeOf } from './types.ts'

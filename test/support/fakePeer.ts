@@ -54,5 +54,8 @@ const textsOf = (frames: Buffer): string[] => {
 export const aScope = { organizationId: 'org-1', projectId: 'prj-1', worldId: '' }
 
 /** Creates a connection of the platform key to the peer. */
-export const aConnection = (peer: Peer, more: Partial<Pick<Connection, 'principal' | 'scope' | 'token'>> = {}): Connection =>
+export const aConnection = (
+  peer: Peer,
+  more: Partial<Pick<Connection, 'principal' | 'scope' | 'token'>> = {},
+): Connection =>
   createConnection({ peer, scope: aScope, principal: platform, token: undefined, health: createHealth(0, 0), ...more })

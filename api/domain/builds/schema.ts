@@ -29,12 +29,14 @@ const tag = freeText().describe(tagText)
 /** A reference to a build: channel and tag, or the content of the build. */
 export const buildReference = z
   .union([
-    z.strictObject({ channelId, tag }),
-    z.strictObject({
-      content: z
-        .strictObject({ id: boundedText(256).min(1).describe('Identifier of the content.') })
-        .describe('The content that the image holds.'),
-    }),
+    z.strictObject({ channelId, tag }).meta({ title: 'BuildByTag' }),
+    z
+      .strictObject({
+        content: z
+          .strictObject({ id: boundedText(256).min(1).describe('Identifier of the content.') })
+          .describe('The content that the image holds.'),
+      })
+      .meta({ title: 'BuildByContent' }),
   ])
   .meta({
     id: 'BuildReference',

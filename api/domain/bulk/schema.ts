@@ -46,9 +46,11 @@ const expectedCount = z
 
 /** The valid combinations of fields, for the document. */
 const variants = [
-  z.strictObject({ action, ids }),
-  z.strictObject({ action: actionOf('start', 'stop'), filter, expectedCount: expectedCount.exactOptional() }),
-  z.strictObject({ action: actionOf('delete'), filter, expectedCount }),
+  z.strictObject({ action, ids }).meta({ title: 'BulkActionByIds' }),
+  z
+    .strictObject({ action: actionOf('start', 'stop'), filter, expectedCount: expectedCount.exactOptional() })
+    .meta({ title: 'BulkActionByFilter' }),
+  z.strictObject({ action: actionOf('delete'), filter, expectedCount }).meta({ title: 'BulkDeletionByFilter' }),
 ]
 
 /** The body of `POST /api/worlds/actions/`. */
@@ -73,6 +75,7 @@ export const bulkBody = z
     examples: [
       { action: 'start', ids: [exampleId('world')] },
       { action: 'start', filter: { phase: ['Starting', 'Active'] } },
+      { action: 'delete', filter: { name: 'Rehearsal' }, expectedCount: 1 },
     ],
   })
 

@@ -16,8 +16,9 @@ const branchesOf = (schema: Json): Json[] =>
 type Hoisted = { readonly name: string; readonly schema: Json }
 
 /**
- * Returns components in which every object that is the type of a property is a component of its own. Equal objects become one
- * component. Its name is that of the component and the property where it is first found.
+ * Returns components in which every object that is the type of a property or of the items of a list, or a variant with a title, is a
+ * component of its own. Equal objects become one component. Its name is its title, or that of the component and the property where it
+ * is first found.
  */
 export const nameNestedObjects = (components: Readonly<Record<string, Json>>): Record<string, Json> => {
   const hoisted: Hoisted[] = []
@@ -40,18 +41,22 @@ export const nameNestedObjects = (components: Readonly<Record<string, Json>>): R
         ]),
       ),
     }),
-    ...(isObject(schema.items) && { items: hoist(`${parent}Item`, schema.items) }),
+    ...(isObject(schema.items) && { items: hoistProperty(parent.replace(/s$/, ''), schema.items) }),
     ...(Array.isArray(schema.anyOf) && {
-      anyOf: schema.anyOf.map((each) => (isObject(each) ? hoist(parent, each) : each)),
+      anyOf: schema.anyOf.map((each) => (isObject(each) ? hoistVariant(parent, each) : each)),
     }),
   })
-  const hoistProperty = (wanted: string, property: Json): Json => {
-    const { description, default: fallback, examples, ...schema } = hoist(wanted, property)
-    const own = withDefined({ description, default: fallback })
+  const hoistVariant = (parent: string, variant: Json): Json =>
+    typeof variant.title === 'string' ? hoistProperty(variant.title, variant, parent) : hoist(parent, variant)
+  const hoistProperty = (wanted: string, property: Json, parent = wanted): Json => {
+    const { description, default: fallback, examples, ...schema } = hoist(parent, property)
+    // Generators of clients read null as a value, but not as the type of a property.
+    if (schema.type === 'null') return { const: null, ...withDefined({ description }) }
     if (schema.type !== 'object' || propertiesOf(schema).length === 0) {
-      return { ...schema, ...own, ...withDefined({ examples }) }
+      return { ...schema, ...withDefined({ description, default: fallback, examples }) }
     }
-    return { $ref: `#/components/schemas/${nameOf(wanted, schema)}`, ...own }
+    // Generators for Go cannot make the default of a reference.
+    return { $ref: `#/components/schemas/${nameOf(wanted, schema)}`, ...withDefined({ description }) }
   }
   // Short names first, so that a type of World and PublicWorld is named after World.
   const inOrder = Object.entries(components).toSorted(([a], [b]) => a.length - b.length)
@@ -77,6 +82,13 @@ const targetOf = (schema: Json): { name: string; pick: (value: unknown) => unkno
  */
 export const addExamples = (components: Record<string, Json>): void => {
   const visit = (schema: Json, examples: readonly unknown[]): void => {
+    for (const variant of [schema.anyOf].flat().filter(isObject)) {
+      const component = components[targetOf(variant)?.name ?? '']
+      const example = component && examples.find((each) => isObject(each) && hasFieldsOf(component, each))
+      if (component === undefined || example === undefined || component.examples !== undefined) continue
+      component.examples = [example]
+      visit(component, [example])
+    }
     for (const [name, property] of [schema, ...branchesOf(schema)].flatMap(propertiesOf)) {
       const target = targetOf(property)
       const component = target && components[target.name]
@@ -94,6 +106,11 @@ export const addExamples = (components: Record<string, Json>): void => {
   for (const schema of Object.values(components)) schema.examples ??= [sampleOf(schema, components)]
 }
 
+/** Reports whether a value has the required properties of an object schema, and no others than its properties. */
+const hasFieldsOf = ({ properties, required }: Json, value: Json): boolean =>
+  [required ?? []].flat().every((name) => String(name) in value) &&
+  Object.keys(value).every((name) => name in Object(properties))
+
 const emptySamples: Readonly<Record<string, unknown>> = { string: '', boolean: false, number: 1, integer: 1, array: [] }
 
 /** Returns a value of a schema: its example, default or first constant, or an empty value of its type. */
@@ -102,7 +119,7 @@ const sampleOf = (schema: Json, components: Readonly<Record<string, Json>>): unk
     (each) => each !== undefined,
   )
   if (shown !== undefined) return shown
-  const target = targetOf(schema)
+  const target = schema.type === 'array' ? undefined : targetOf(schema)
   if (target !== undefined) return sampleOf(components[target.name] ?? {}, components)
   if (schema.type !== 'object') return emptySamples[String(schema.type)] ?? null
   return Object.fromEntries(propertiesOf(schema).map(([name, each]) => [name, sampleOf(each, components)]))

@@ -241,7 +241,8 @@ const requestBody = (endpoint: Endpoint, components: Record<string, Json>): Json
       },
       description: `One file of at most 10 MiB. The form may add ${multipartOverheadBytes} bytes.`,
     }
-    return { requestBody: { required: true, content: { ...raw, 'multipart/form-data': { schema: form } } } }
+    // openapi-generator reads the first type. In another place, it imports a class for the form and does not write it.
+    return { requestBody: { required: true, content: { 'multipart/form-data': { schema: form }, ...raw } } }
   }
   if (endpoint.body === undefined) return {}
   const schema = schemaOf(endpoint.body, 'input', components)

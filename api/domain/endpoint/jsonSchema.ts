@@ -12,6 +12,8 @@ export const schemaOf = (schema: z.ZodType, io: 'input' | 'output', components: 
       // The pattern of a transformed string does not apply to the type that the description declares.
       if (jsonSchema.type === 'integer' && 'pattern' in jsonSchema) delete jsonSchema.pattern
       if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
+      // A list in the query declares its type; the union is of the forms that it is parsed from.
+      if (jsonSchema.type === 'array') delete jsonSchema.anyOf
       // Variants from `meta` are complete schemas. Generators of clients do not join them with the fields beside them.
       if (jsonSchema.anyOf && jsonSchema.properties) {
         for (const key of ['type', 'properties', 'required', 'additionalProperties'] as const) delete jsonSchema[key]

@@ -64,7 +64,7 @@ export const worldEndpoints = [
     tag,
     scope: 'organization?project',
     query: worldsQuery,
-    answer: z.array(z.union([worldAnswer, sparseWorld]).meta({ examples: [worldExample] })),
+    answer: z.array(z.union([worldAnswer, sparseWorld]).meta({ title: 'ListedWorld', examples: [worldExample] })),
     answerHeaders: ['link'],
     problems: [404],
     handle: async (ctx, { query }) => {

@@ -212,11 +212,15 @@ export const patchWorldBody = z
   })
   .meta({ id: 'PatchWorld', examples: [patchWorldExample] })
 
+// Generated clients for Go have a type Client, which a constant of that name would collide with.
+const buildType = z
+  .enum(buildTypes)
+  .meta({ description: 'Kind of build.', 'x-enum-varnames': ['ClientBuild', 'ServerBuild'] })
 const buildInfo = z
   .object({
     buildChannelId: text().describe('Channel of the build.'),
     buildTag: text().describe('Tag of the build.'),
-    buildType: z.enum(buildTypes).describe('Kind of build.'),
+    buildType,
   })
   .describe('Copy of the channel and tag of the build.')
 const users = z.number().describe('Maximum number of users in the world.')

@@ -25,6 +25,7 @@ const severalOf = <const Values extends readonly [string, ...string[]]>(
     .meta({
       type: 'array',
       items: { type: 'string', enum: [...values] },
+      maxItems: maxValues,
       examples: [...examples],
       description: `${description} Repeat the parameter or separate the values with commas.`,
     })
