@@ -36,12 +36,12 @@ test('does not flush a connection that waits for a drain', () => {
   expect(flushed).toEqual([full])
 })
 
-test('yields to the event loop after 4 ms', async () => {
+test('yields to the event loop after 2 ms', async () => {
   const { clock, flushed } = createTestFlusher()
   let nowMs = 0
   const flusher = createFlusher({ ...clock, monotonic: () => nowMs }, (connection) => {
     flushed.push(connection)
-    nowMs += 1 / 128
+    nowMs += 1 / 256
   })
   for (let at = 0; at < 1_200; at += 1) flusher.schedule(one())
   clock.advance(2)

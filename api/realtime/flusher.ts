@@ -4,7 +4,7 @@ import type { Connection } from './connection.ts'
 /** Updates that arrive within this time are written together. */
 const batchDelayMs = 2
 /** The time for flushes in a turn of the event loop. Other requests wait for a few turns. */
-const sliceMs = 4
+const sliceMs = 2
 
 /**
  * Flushes scheduled connections together after a short delay. Under load each flush takes longer and covers more updates

@@ -3,7 +3,7 @@ import { createFairQueue } from '#shared/fairQueue.ts'
 import type { Connection } from './connection.ts'
 
 /** The time for the work of clients in a turn of the event loop. Other requests wait for a few turns. */
-const sliceMs = 4
+const sliceMs = 2
 /** The number of waiting items that a turn of the event loop takes. Each lets the system read from one socket. */
 const maxOfTurn = 64
 
