@@ -31,6 +31,8 @@ export default defineConfig({
       long('model', 10),
       // `npm run test:specs`: random specs and bodies against a real API server.
       long('specs', 10),
+      // `npm run test:values`: random values of the chart, rendered by Helm and sent to a real API server.
+      long('values', 60),
       // `npm run test:crash`: every plan of the crash harness, which takes an hour or more. The plans of both writers wait more
       // than they work.
       long('crash', 60, { maxWorkers: 2 }),

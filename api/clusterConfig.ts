@@ -21,7 +21,8 @@ export type Cluster = {
 const maxClusters = 32
 
 const place = z.strictObject({ group: z.enum(computeGroups), region: z.enum(computeRegions) })
-const clusterSchema = z.strictObject({
+/** A cluster in the file of clusters. */
+export const clusterSchema = z.strictObject({
   name: z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must have at most 63 characters of a-z, 0-9 and -'),
   places: z.array(place),
   kubeconfig: z.string().min(1).optional(),

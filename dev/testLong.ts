@@ -11,6 +11,7 @@ const commands = [
   { name: 'fuzz', limitMs: 60 * minuteMs },
   { name: 'test:model', limitMs: 60 * minuteMs },
   { name: 'test:specs', limitMs: 30 * minuteMs },
+  { name: 'test:values', limitMs: 60 * minuteMs },
   { name: 'soak', limitMs: 90 * minuteMs },
   { name: 'test:crash', limitMs: 300 * minuteMs },
 ]

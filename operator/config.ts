@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import * as z from 'zod'
+import { worldFields } from '#shared/domain/world.ts'
 import {
   configMap,
   decimal,
@@ -66,7 +67,7 @@ export const operatorSettings = {
   world: {
     defaultServerImage: [
       'ORRERY_DEFAULT_SERVER_IMAGE',
-      z.string().min(1).describe('the server image of worlds without one'),
+      worldFields.image.describe('the server image of worlds without one'),
     ],
     stopGraceSeconds: ['ORRERY_STOP_GRACE_SECONDS', decimal(1, 3_600).default(60)],
     notReadyDeadlineMs: ['ORRERY_NOT_READY_DEADLINE_MS', decimal(1_000, 86_400_000).default(300_000)],
@@ -82,7 +83,7 @@ export const operatorSettings = {
       .optional(),
   ],
   bots: {
-    image: ['ORRERY_DEFAULT_BOT_IMAGE', z.string().max(1_024).optional()],
+    image: ['ORRERY_DEFAULT_BOT_IMAGE', worldFields.image.optional()],
     stopGraceSeconds: ['ORRERY_BOT_STOP_GRACE_SECONDS', decimal(1, 3_600).default(15)],
   },
   scalingProfiles: ['ORRERY_SCALING_PROFILES', configMap().optional()],

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import * as z from 'zod'
+import { namePatterns } from './kube/names.ts'
 import { withDefined } from './optional.ts'
 
 /** The environment is invalid. The message lists every fault on its own line and never shows a value. */
@@ -144,7 +145,10 @@ export type ConfigMapName = { readonly namespace: string; readonly name: string 
 export const configMap = (): z.ZodType<ConfigMapName, string> =>
   z
     .string()
-    .regex(/^[a-z0-9-]{1,63}\/[a-z0-9.-]{1,253}$/, 'must be a ConfigMap as namespace/name')
+    .regex(
+      new RegExp(`${namePatterns.dnsLabel.slice(0, -1)}/${namePatterns.object.slice(1)}`),
+      'must be a ConfigMap as namespace/name',
+    )
     .transform((text) => {
       const [namespace = '', name = ''] = text.split('/')
       return { namespace, name }

@@ -9,9 +9,21 @@ import {
   scalingProfiles,
 } from './scalingProfiles.ts'
 
-const override = z.strictObject({
-  memoryLimit: z.string().regex(memoryLimitPattern, 'must be a string such as "6Gi" or "512Mi"').exactOptional(),
-  cpuLimit: z.string().regex(cpuLimitPattern, 'must be a string such as "2" or "500m"').exactOptional(),
+// Kubernetes treats a limit of 0 as no limit.
+const mustBeAboveZero = 'must be above 0'
+
+/** A change of a scaling profile. */
+export const profileOverride = z.strictObject({
+  memoryLimit: z
+    .string()
+    .regex(memoryLimitPattern, 'must be a string such as "6Gi" or "512Mi"')
+    .regex(/[1-9]/, mustBeAboveZero)
+    .exactOptional(),
+  cpuLimit: z
+    .string()
+    .regex(cpuLimitPattern, 'must be a string such as "2" or "500m"')
+    .regex(/[1-9]/, mustBeAboveZero)
+    .exactOptional(),
 })
 
 /**
@@ -27,7 +39,7 @@ export const overrideProfiles = (data: Readonly<Record<string, string>>): ParseR
       errors.push(`${key}: is not a scaling profile; the profiles are ${scalingProfileNames.join(', ')}`)
       continue
     }
-    const result = override.safeParse(parseYaml(text))
+    const result = profileOverride.safeParse(parseYaml(text))
     if (result.success) profiles[name] = { ...profiles[name], ...result.data }
     else errors.push(...result.error.issues.map(({ path, message }) => `${[key, ...path].join('.')}: ${message}`))
   }

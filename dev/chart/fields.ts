@@ -26,13 +26,12 @@ export const text = (value: string, description: string, more: More = {}): Field
   schema: { type: 'string', ...more },
 })
 
-/** The name of an object of the cluster, or an empty string. */
-export const objectName = (description: string): Field =>
-  text('', description, { pattern: '^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?$' })
-
-/** A key of a Secret or ConfigMap. */
-export const dataKey = (value: string, description: string): Field =>
-  text(value, description, { pattern: '^[-._a-zA-Z0-9]{1,253}$' })
+/** A value of any schema. */
+export const field = (value: Json, description: string, schema: Field['schema']): Field => ({
+  description,
+  default: value,
+  schema,
+})
 
 /** An integer within bounds. */
 export const integer = (value: number, description: string, minimum: number, maximum: number): Field => ({
@@ -56,32 +55,8 @@ export const choice = (value: string, description: string, choices: readonly str
 })
 
 /** A list of strings. */
-export const texts = (value: readonly string[], description: string): Field => ({
-  description,
-  default: value,
-  schema: { type: 'array', items: { type: 'string' } },
-})
-
-/** A list of objects that Kubernetes validates. */
-export const objects = (description: string, value: readonly Json[] = []): Field => ({
-  description,
-  default: value,
-  schema: { type: 'array', items: { type: 'object' } },
-})
-
-/** An object that Kubernetes validates. */
-export const object = (description: string, value: { readonly [key: string]: Json } = {}): Field => ({
-  description,
-  default: value,
-  schema: { type: 'object' },
-})
-
-/** A map of strings, such as labels. */
-export const stringMap = (description: string): Field => ({
-  description,
-  default: {},
-  schema: { type: 'object', additionalProperties: { type: 'string' } },
-})
+export const texts = (value: readonly string[], description: string, items: More = {}, more: More = {}): Field =>
+  field(value, description, { type: 'array', items: { type: 'string', ...items }, ...more })
 
 /** Reports whether the entry has values below it. */
 export const isGroup = (entry: Field | Group): entry is Group => 'fields' in entry

@@ -82,7 +82,7 @@ const escapeBraces = (text: string): string => text.replaceAll('{{', '{{ "{{" }}
 const fillIn = (text: string, isKept: boolean): string =>
   Object.entries(placeholders)
     .reduce((filled, [name, expression]) => filled.replaceAll(['$', '{', name, '}'].join(''), expression), text)
-    .replaceAll(/"?@namespace@"?/g, '{{ .Release.Namespace }}')
+    .replaceAll(/"?@namespace@"?/g, '{{ .Release.Namespace | quote }}')
     .replaceAll(/^ +"@labels@": ""$/gm, '    {{- include "orrery.labels" . | nindent 4 }}')
     .replaceAll(
       /^ +"@annotations@": ""$/gm,

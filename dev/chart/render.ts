@@ -1,5 +1,6 @@
 import { stringify } from 'yaml'
 import { type Field, type Fields, type Group, isGroup, type Json } from './fields.ts'
+import { definitions } from './kubernetes.ts'
 
 const width = 118
 
@@ -34,13 +35,17 @@ const comment = (text: string, depth: number): string => {
   return lines.map((line) => `${indent}${line}\n`).join('')
 }
 
-/** Returns values.schema.json, which refuses unknown keys and wrong types. */
+const draft = 'http://json-schema.org/draft-07/schema#'
+
+/** Returns values.schema.json, which refuses unknown keys, wrong types, and null where a value has a default. */
 export const renderSchema = (fields: Fields): string =>
-  `${JSON.stringify({ $schema: 'http://json-schema.org/draft-07/schema#', ...schemaOf(fields, true) }, null, 2)}\n`
+  `${JSON.stringify({ $schema: draft, definitions, ...schemaOf(fields, true) }, null, 1)}\n`
 
 const schemaOf = (fields: Fields, isTop: boolean): { [key: string]: Json } => ({
   type: 'object',
   additionalProperties: false,
+  // Helm removes a value that is null. Templates need all.
+  required: Object.entries(fields).flatMap(([key, entry]) => (isGroup(entry) || entry.default !== null ? [key] : [])),
   properties: {
     ...Object.fromEntries(
       Object.entries(fields).map(([key, entry]) => [

@@ -1,26 +1,42 @@
 import { logLevels } from '#shared/log.ts'
 import { samplers } from '#shared/tracing/settings.ts'
 import { nodeFlags, operatorNodeFlags } from '../nodeFlags.ts'
+import { choice, type Field, type Fields, field, flag, group, integer, text, texts } from './fields.ts'
 import {
-  choice,
+  absolutePath,
+  annotations,
   dataKey,
-  type Fields,
-  flag,
-  group,
-  integer,
-  object,
+  dnsLabel,
+  host,
+  image as imageSchema,
+  imageTag,
+  labels,
   objectName,
-  objects,
-  stringMap,
-  text,
-  texts,
-} from './fields.ts'
+  orEmpty,
+  origin,
+  repository as repositorySchema,
+  typed,
+  volumeSize,
+} from './kubernetes.ts'
+import { clusters, issuers, placements, profiles } from './processFiles.ts'
 import { settingFields } from './settings.ts'
+
+/** The name of an object of the cluster, or an empty string. */
+const name = (description: string): Field => field('', description, orEmpty(objectName))
+
+/** A list of a type of Kubernetes. */
+const typedList = (type: Parameters<typeof typed>[0], description: string): Field => field([], description, typed(type))
+
+const labelMap = (description: string): Field => field({}, description, labels)
+const annotationMap = (description: string): Field => field({}, description, annotations)
+
+/** Text without characters that quotes of CEL or YAML escape. */
+const groupName = { minLength: 1, maxLength: 512, pattern: '^[^\'"\\\\\\x00-\\x1f]+$' }
 
 const image = (repository: string, of: string) =>
   group(`The image of ${of}.`, {
-    repository: text(repository, 'The repository, with its registry.', { minLength: 1 }),
-    tag: text('', 'The tag. Default: the appVersion of the chart.'),
+    repository: field(repository, 'The repository, with its registry.', repositorySchema),
+    tag: field('', 'The tag. Default: the appVersion of the chart.', orEmpty(imageTag)),
     digest: text('', 'A digest such as sha256:…; it is used instead of the tag.', {
       pattern: '^(sha256:[0-9a-f]{64})?$',
     }),
@@ -29,41 +45,45 @@ const image = (repository: string, of: string) =>
 /** A value of an existing Secret. */
 const secretKey = (key: string, description: string) =>
   group(description, {
-    existingSecret: objectName('The name of a Secret in the namespace of the release.'),
-    key: dataKey(key, 'The key in that Secret.'),
+    existingSecret: name('The name of a Secret in the namespace of the release.'),
+    key: field(key, 'The key in that Secret.', dataKey),
   })
 
 const resources = (cpu: string, memory: string, limit: string) =>
-  object('Requests and limits of the container.', { requests: { cpu, memory }, limits: { memory: limit } })
+  field(
+    { requests: { cpu, memory }, limits: { memory: limit } },
+    'Requests and limits of the container.',
+    typed('resources'),
+  )
 
 const serviceAccount = (process: string) =>
   group(`The ServiceAccount of the ${process}.`, {
-    name: objectName(`Its name. Default: the name of the release and "-${process}".`),
-    annotations: stringMap('Its annotations, such as a role of the cloud.'),
+    name: name(`Its name. Default: the name of the release and "-${process}".`),
+    annotations: annotationMap('Its annotations, such as a role of the cloud.'),
   })
 
 /** Values that the Deployments of the API and the operator have in common. */
 const podFields = (process: 'api' | 'operator'): Fields => ({
   serviceAccount: serviceAccount(process),
-  podAnnotations: stringMap('Further annotations of the pods.'),
-  podLabels: stringMap('Further labels of the pods.'),
-  extraEnv: objects('Further environment variables (name, value or valueFrom).'),
-  extraVolumes: objects('Further volumes of the pods.'),
-  extraVolumeMounts: objects('Further volume mounts of the container.'),
-  nodeSelector: stringMap('Labels that the node must have.'),
-  tolerations: objects('Tolerations of the pods.'),
-  affinity: object('Affinity of the pods.'),
-  topologySpreadConstraints: objects('Replaces the default spread over nodes and zones.'),
-  priorityClassName: text('', 'The PriorityClass of the pods.'),
+  podAnnotations: annotationMap('Further annotations of the pods.'),
+  podLabels: labelMap('Further labels of the pods.'),
+  extraEnv: typedList('variables', 'Further environment variables (name, value or valueFrom).'),
+  extraVolumes: typedList('volumes', 'Further volumes of the pods.'),
+  extraVolumeMounts: typedList('mounts', 'Further volume mounts of the container.'),
+  nodeSelector: labelMap('Labels that the node must have.'),
+  tolerations: typedList('tolerations', 'Tolerations of the pods.'),
+  affinity: field({}, 'Affinity of the pods.', typed('affinity')),
+  topologySpreadConstraints: typedList('spreads', 'Replaces the default spread over nodes and zones.'),
+  priorityClassName: name('The PriorityClass of the pods.'),
 })
 
 const persistence = (size: string, of: string) =>
   group(`The volume of ${of}. It is kept on uninstall.`, {
     enabled: flag(true, 'Keep the data in a PersistentVolumeClaim. Without one, the data ends with the pod.'),
-    existingClaim: objectName('An existing claim, instead of one of the release.'),
-    storageClassName: text('', 'The StorageClass. Default: that of the cluster.'),
-    accessModes: texts(['ReadWriteOnce'], 'The access modes of the claim.'),
-    size: text(size, 'The size of the claim.', { pattern: '^[0-9]+([KMGTPE]i?)?$' }),
+    existingClaim: name('An existing claim, instead of one of the release.'),
+    storageClassName: name('The StorageClass. Default: that of the cluster.'),
+    accessModes: field(['ReadWriteOnce'], 'The access modes of the claim.', typed('accessModes')),
+    size: field(size, 'The size of the claim.', volumeSize),
   })
 
 const api = group('The API.', {
@@ -77,11 +97,11 @@ const api = group('The API.', {
   nodeFlags: texts(nodeFlags, 'Flags of Node.'),
   settings: group('Environment variables of the API; the process checks them at its start.', settingFields('api')),
   tls: group('TLS served by the API itself.', {
-    existingSecret: objectName('A Secret of the type kubernetes.io/tls. Without one, the API serves HTTP.'),
+    existingSecret: name('A Secret of the type kubernetes.io/tls. Without one, the API serves HTTP.'),
   }),
-  jwtIssuers: objects('External token issuers; the content of ORRERY_JWT_ISSUERS_FILE.'),
-  clusters: objects('The clusters and the places that they serve; the content of ORRERY_CLUSTERS_FILE.'),
-  clustersSecret: objectName('A Secret with kubeconfigs and keys of clusters, mounted at /etc/orrery/clusters.'),
+  jwtIssuers: field([], 'External token issuers; the content of ORRERY_JWT_ISSUERS_FILE.', issuers),
+  clusters: field([], 'The clusters and the places that they serve; the content of ORRERY_CLUSTERS_FILE.', clusters),
+  clustersSecret: name('A Secret with kubeconfigs and keys of clusters, mounted at /etc/orrery/clusters.'),
   terminationGracePeriodSeconds: integer(
     60,
     'Time to end. Open requests and sockets are drained for up to 15 s, after 5 s in which endpoints are updated.',
@@ -107,7 +127,7 @@ const api = group('The API.', {
   service: group('The Service of the API.', {
     type: choice('ClusterIP', 'Its type.', ['ClusterIP', 'NodePort', 'LoadBalancer']),
     port: integer(8080, 'Its port.', 1, 65_535),
-    annotations: stringMap('Its annotations.'),
+    annotations: annotationMap('Its annotations.'),
   }),
   ...podFields('api'),
 })
@@ -120,13 +140,17 @@ const operator = group('The operator.', {
     'Environment variables of the operator; the process checks them at its start.',
     settingFields('operator'),
   ),
-  scalingProfiles: object(
+  scalingProfiles: field(
+    {},
     'Changes of scaling profiles: the data of the ConfigMap orrery-scaling-profiles (docs/worlds.md).',
+    profiles,
   ),
-  placement: objects('Node labels, tolerations and priority by group and region (docs/worlds.md).'),
+  placement: field([], 'Node labels, tolerations and priority by group and region (docs/worlds.md).', placements),
   worldNamespaces: texts(
     [],
     'Existing namespaces in which the operator runs Worlds that were made without the API. It gets its tenant role there.',
+    dnsLabel,
+    { uniqueItems: true },
   ),
   terminationGracePeriodSeconds: integer(30, 'Time to end.', 5, 3_600),
   podDisruptionBudget: group('PodDisruptionBudget of the operator.', {
@@ -153,11 +177,32 @@ const keys = group(
 const logs = group('The logs of servers and bots in the API. The API reads them through the operator.', {
   enabled: flag(true, 'Offer logs.'),
   tls: group('The certificate of the log server of the operator.', {
-    existingSecret: objectName(
+    existingSecret: name(
       'A Secret of the type kubernetes.io/tls with ca.crt, for <fullname>-operator-logs.<namespace>.svc. Without one a certificate is generated once.',
     ),
   }),
 })
+
+/** The chart sets the rest of the spec of the Cluster. */
+const clusterSpec = {
+  type: 'object',
+  properties: {
+    ...Object.fromEntries(['instances', 'bootstrap', 'storage'].map((field) => [field, false])),
+    managed: {
+      type: 'object',
+      properties: {
+        roles: {
+          type: 'array',
+          items: {
+            type: 'object',
+            required: ['name'],
+            properties: { name: { type: 'string', not: { const: 'orrery_api' } } },
+          },
+        },
+      },
+    },
+  },
+}
 
 const database = group('Postgres.', {
   mode: choice(
@@ -174,16 +219,16 @@ const database = group('Postgres.', {
     'external: a Secret with the URL of the role that owns the tables. Only the init container of the API has it.',
   ),
   trial: group('The Postgres of a trial. It has no replica and no backup.', {
-    image: text('docker.io/library/postgres:18', 'The image.', { minLength: 1 }),
-    dataPath: text('/var/lib/postgresql', 'The path of the volume in the container.', { pattern: '^/' }),
+    image: field('docker.io/library/postgres:18', 'The image.', imageSchema),
+    dataPath: field('/var/lib/postgresql', 'The path of the volume in the container.', absolutePath),
     resources: resources('100m', '256Mi', '1Gi'),
     persistence: persistence('5Gi', 'Postgres'),
   }),
   cnpg: group('A Cluster of the CloudNativePG operator, which must be installed.', {
     instances: integer(3, 'Instances of Postgres.', 1, 9),
-    size: text('20Gi', 'The size of the volume of each instance.', { pattern: '^[0-9]+([KMGTPE]i?)?$' }),
-    storageClassName: text('', 'The StorageClass. Default: that of the cluster.'),
-    spec: object('Further fields of the spec of the Cluster, such as backup.'),
+    size: field('20Gi', 'The size of the volume of each instance.', volumeSize),
+    storageClassName: name('The StorageClass. Default: that of the cluster.'),
+    spec: field({}, 'Further fields of the spec of the Cluster, such as backup.', clusterSpec),
   }),
 })
 
@@ -195,40 +240,57 @@ const objectStore = group('The store of builds and pictures.', {
     region: text('', 'The region.'),
     endpoint: text('', 'The URL of a compatible store. Default: that of AWS.', { pattern: '^(https?://.+)?$' }),
     prefix: text('', 'A prefix of the names of all objects.'),
-    existingSecret: objectName(
+    existingSecret: name(
       'A Secret with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Without one, the ServiceAccount must have a role.',
     ),
   }),
 })
 
+/** Objects that Kubernetes validates. Each has an identity. */
+const extraObjects = {
+  type: 'array',
+  maxItems: 256,
+  items: {
+    type: 'object',
+    required: ['apiVersion', 'kind', 'metadata'],
+    properties: {
+      apiVersion: { type: 'string', minLength: 1 },
+      kind: { type: 'string', minLength: 1 },
+      metadata: { type: 'object', required: ['name'], properties: { name: { type: 'string', minLength: 1 } } },
+    },
+  },
+}
+
 const ingress = group('Ingress of the API.', {
   enabled: flag(false, 'Create one.'),
-  className: text('', 'The IngressClass.'),
-  annotations: stringMap('Its annotations. WebSockets need a read timeout of at least 3600 s.'),
-  host: text('', 'The host. Default: that of publicUrl.'),
-  tlsSecret: objectName('A Secret of the type kubernetes.io/tls.'),
+  className: name('The IngressClass.'),
+  annotations: annotationMap('Its annotations. WebSockets need a read timeout of at least 3600 s.'),
+  host: field('', 'The host. Default: that of publicUrl.', orEmpty(host)),
+  tlsSecret: name('A Secret of the type kubernetes.io/tls.'),
 })
 
 const httpRoute = group('HTTPRoute of the Gateway API.', {
   enabled: flag(false, 'Create one.'),
-  annotations: stringMap('Its annotations.'),
-  parentRefs: objects('The Gateways that it belongs to.'),
-  hostnames: texts([], 'The hosts. Default: that of publicUrl.'),
+  annotations: annotationMap('Its annotations.'),
+  parentRefs: typedList('gateways', 'The Gateways that it belongs to.'),
+  hostnames: texts([], 'The hosts. Default: that of publicUrl.', host, { uniqueItems: true, maxItems: 16 }),
 })
 
 const networkPolicy = group('NetworkPolicies of the pods of this release.', {
   enabled: flag(true, 'Create them: the API takes requests, the trial Postgres only from the API, metrics as below.'),
-  metricsFrom: objects('The peers that may read /metrics. Default: every pod of the cluster.'),
-  egress: objects('Rules of egress of the API and the operator. Default: all egress.'),
+  metricsFrom: typedList('peers', 'The peers that may read /metrics. Default: every pod of the cluster.'),
+  egress: typedList('egress', 'Rules of egress of the API and the operator. Default: all egress.'),
 })
 
 /** The values of the chart: the source of values.yaml, values.schema.json and the reference of values. */
 export const chartValues: Fields = {
-  nameOverride: text('', 'Replaces the name of the release in the names of objects.', { maxLength: 40 }),
-  publicUrl: text(
+  nameOverride: text('', 'Replaces the name of the release in the names of objects.', {
+    pattern: '^([a-z]([-a-z0-9]{0,38}[a-z0-9])?)?$',
+  }),
+  publicUrl: field(
     '',
     'The URL at which clients and servers reach the API, such as https://api.example.com. Default: the Service, over HTTP, for trials.',
-    { pattern: '^(https?://[^/]+/?)?$' },
+    orEmpty(origin),
   ),
   allowInsecurePublicUrl: flag(false, 'Permit a publicUrl with http. The default of publicUrl permits it too.'),
   namespacePrefix: text('orrery', 'An organization has the namespace <prefix>-<organizationId>.', {
@@ -241,11 +303,11 @@ export const chartValues: Fields = {
     'The pull policy of the pods of this release. Servers and bots use operator.settings.imagePullPolicy.',
     ['Always', 'IfNotPresent', 'Never'],
   ),
-  imagePullSecrets: objects('Secrets for pulling images (name).'),
+  imagePullSecrets: typedList('pullSecrets', 'Secrets for pulling images (name).'),
   worldServer: group('Worlds that name no image.', { image: image('orrery.dev/world-server', 'their server') }),
   bot: group('Bots.', { image: image('orrery.dev/bot', 'bots') }),
-  commonLabels: stringMap('Further labels of all objects.'),
-  commonAnnotations: stringMap('Further annotations of all objects.'),
+  commonLabels: labelMap('Further labels of all objects.'),
+  commonAnnotations: annotationMap('Further annotations of all objects.'),
   crds: group('The CustomResourceDefinitions.', {
     install: flag(true, 'Install and upgrade them with the chart. They are kept on uninstall.'),
   }),
@@ -254,14 +316,18 @@ export const chartValues: Fields = {
   }),
   admissionPolicies: group('ValidatingAdmissionPolicies, which limit the writes of the API (docs/security.md).', {
     enabled: flag(true, 'Create them.'),
-    restoreGroups: texts(['system:masters'], 'Groups that may restore resources with their revision and status.'),
+    restoreGroups: texts(
+      ['system:masters'],
+      'Groups that may restore resources with their revision and status.',
+      groupName,
+    ),
   }),
   flowControl: group('FlowSchemas and PriorityLevelConfigurations of the API server (docs/security.md).', {
     enabled: flag(true, 'Give both processes a priority level of their own, so that no other client delays them.'),
     concurrencyShares: integer(40, 'The shares of that level in the requests that the API server handles.', 1, 10_000),
     tenants: group('A level for what others read and write of Worlds and BotDeployments, by namespace in turn.', {
       enabled: flag(false, 'Create it.'),
-      groups: texts(['system:authenticated'], 'The groups of its clients.'),
+      groups: texts(['system:authenticated'], 'The groups of its clients.', groupName, { minItems: 1 }),
       concurrencyShares: integer(10, 'The shares of that level. It borrows none.', 1, 10_000),
     }),
   }),
@@ -277,16 +343,16 @@ export const chartValues: Fields = {
   metrics: group('Prometheus and Grafana.', {
     serviceMonitor: group('ServiceMonitors of the Prometheus operator.', {
       enabled: flag(false, 'Create them.'),
-      labels: stringMap('Their further labels, by which a Prometheus selects them.'),
+      labels: labelMap('Their further labels, by which a Prometheus selects them.'),
       interval: text('30s', 'The scrape interval.', { pattern: '^[0-9]+(ms|s|m)$' }),
     }),
     prometheusRule: group('Alerts.', {
       enabled: flag(false, 'Create a PrometheusRule.'),
-      labels: stringMap('Its further labels.'),
+      labels: labelMap('Its further labels.'),
     }),
     dashboards: group('Dashboards of Grafana.', {
       enabled: flag(false, 'Create a ConfigMap for each, which the sidecar of Grafana loads.'),
-      labels: stringMap('Their further labels. The label grafana_dashboard is always set.'),
+      labels: labelMap('Their further labels. The label grafana_dashboard is always set.'),
     }),
   }),
   tracing: group('Traces by OpenTelemetry (docs/traces.md).', {
@@ -302,5 +368,5 @@ export const chartValues: Fields = {
       'Headers of the export, as OTEL_EXPORTER_OTLP_HEADERS has them, such as credentials.',
     ),
   }),
-  extraObjects: objects('Further objects of the release; their strings may be templates.'),
+  extraObjects: field([], 'Further objects of the release; their strings may be templates.', extraObjects),
 }

@@ -46,3 +46,15 @@ test.each([
 ])('a server is created from %s', (_, registries, spec) => {
   expect(verbs(planWith(registries, spec))).toEqual(['createPod'])
 })
+
+test.each([
+  ['LoadBalancer', 'my.world', 'True/NameNotAllowed', []],
+  ['LoadBalancer', '1', 'True/NameNotAllowed', []],
+  ['LoadBalancer', 'my-world', 'False/AsExpected', ['createPod', 'createService']],
+  ['PodIP', 'my.world', 'False/AsExpected', ['createPod']],
+] as const)('with the default strategy %s, a World %s has Degraded %s', (defaultStrategy, name, degraded, steps) => {
+  const world = aWorld(running, undefined, { name })
+  const planned = planFor(world, undefined, startMs, '', { settings: { ...settings, defaultStrategy } })
+  expect(conditionOf(planned.status, 'Degraded')).toBe(degraded)
+  expect(verbs(planned)).toEqual(steps)
+})

@@ -1,5 +1,7 @@
 import { type Diagnosis, seriousDiagnosis } from '#operator/pods/diagnosis.ts'
 import { findImageFault } from '#shared/images.ts'
+import { isServiceName } from '#shared/kube/names.ts'
+import { remedies } from '#shared/resources/remedies.ts'
 import type { WorldRun } from '#shared/resources/world.ts'
 import type { PlanInput } from './step.ts'
 
@@ -8,11 +10,19 @@ const imageFaults = {
   registry: `Images from this registry may not run here. Use an allowed registry, or ask the platform operator.`,
 } as const
 
+const nameFault = `The networking strategy needs a Service of the name of the world. ${remedies.NameNotAllowed}`
+
 /**
  * Returns why the operator's settings forbid a pod of the run, or undefined if they allow one. In the namespace of an
  * organization the API has checked the image. The operator's default image is always allowed.
  */
-export const explainForbidden = ({ policy, settings }: PlanInput, { image }: WorldRun): Diagnosis | undefined => {
+export const explainForbidden = (
+  { world, policy, settings }: PlanInput,
+  { image, strategy }: WorldRun,
+): Diagnosis | undefined => {
+  if (strategy !== 'Default' && !isServiceName(world.metadata.name)) {
+    return seriousDiagnosis('NameNotAllowed', nameFault, world.metadata.name)
+  }
   if (policy.organization !== undefined || image === settings.defaultServerImage) return undefined
   const fault = findImageFault(image, settings.imageRegistries)
   return fault && seriousDiagnosis('ImageNotAllowed', imageFaults[fault], image)

@@ -1,29 +1,44 @@
 import * as z from 'zod'
 import type { NewPod } from '#operator/pods/pod.ts'
 import { computeGroups, computeRegions } from '#shared/enumerations.ts'
+import { namePatterns } from '#shared/kube/names.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { ParseResult } from '#shared/parseResult.ts'
 
-const toleration = z.strictObject({
-  key: z.string().min(1).max(316).exactOptional(),
-  operator: z.enum(['Exists', 'Equal']).exactOptional(),
-  value: z.string().max(63).exactOptional(),
-  effect: z.enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute']).exactOptional(),
-  tolerationSeconds: z.int().min(0).exactOptional(),
-})
+const like = (pattern: keyof typeof namePatterns, max: number) =>
+  z.string().max(max).regex(new RegExp(namePatterns[pattern]))
+const labelKey = () => like('labelKey', 317)
+const labelValue = () => like('labelValue', 63)
+const objectName = () => like('object', 253)
 
-const placement = z.strictObject({
+const toleration = z
+  .strictObject({
+    key: labelKey().exactOptional(),
+    operator: z.enum(['Exists', 'Equal']).exactOptional(),
+    value: labelValue().exactOptional(),
+    effect: z.enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute']).exactOptional(),
+    tolerationSeconds: z.int().min(0).exactOptional(),
+  })
+  .refine(({ operator, value }) => operator !== 'Exists' || !value, 'must have no value with the operator Exists')
+  .refine(({ operator, key }) => operator === 'Exists' || key !== undefined, 'must have a key, or the operator Exists')
+  .refine(
+    ({ effect, tolerationSeconds }) => tolerationSeconds === undefined || effect === 'NoExecute',
+    'must have the effect NoExecute with tolerationSeconds',
+  )
+
+/** A placement of servers in the configuration. */
+export const placementSchema = z.strictObject({
   group: z.enum(computeGroups).exactOptional(),
   region: z.enum(computeRegions).exactOptional(),
-  nodeLabels: z.record(z.string().min(1).max(316), z.string().max(63)).default({}),
+  nodeLabels: z.record(labelKey(), labelValue()).default({}),
   tolerations: z.array(toleration).max(32).default([]),
-  priorityClassName: z.string().min(1).max(253).exactOptional(),
-  runtimeClassName: z.string().min(1).max(253).exactOptional(),
+  priorityClassName: objectName().exactOptional(),
+  runtimeClassName: objectName().exactOptional(),
   safeToEvict: z.boolean().exactOptional(),
 })
 
 /** The placement of servers of a group and a region. An entry without one of the two matches all of its values. */
-export type Placement = z.output<typeof placement>
+export type Placement = z.output<typeof placementSchema>
 type Compute = { readonly group: string; readonly region: string }
 
 /** Parses a JSON list of placements. The first entry that matches counts. */
@@ -38,7 +53,7 @@ export const parsePlacement = (text: string): ParseResult<readonly Placement[]> 
       ],
     }
   }
-  const result = z.array(placement).max(64).safeParse(json)
+  const result = z.array(placementSchema).max(64).safeParse(json)
   if (result.success) return { value: result.data }
   return { errors: result.error.issues.map(({ path, message }) => `/${path.join('/')}: ${message}`) }
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { computeGroups, computeRegions, networkingStrategies, worldStates } from '#shared/enumerations.ts'
+import { namePatterns } from '#shared/kube/names.ts'
 import { defaultScalingProfile, scalingProfileNames } from '#shared/scalingProfiles.ts'
 import { boundedText, containerArgs, durationMinutes } from './common.ts'
 
@@ -25,7 +26,7 @@ export const worldFields = {
       "Access to the game port for players: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default.",
     ),
   image: boundedText(1024)
-    .min(1)
+    .regex(new RegExp(namePatterns.image), 'must be a container image without spaces')
     .describe("Container image of the server. If absent, the operator's default server image is used."),
   contentId: boundedText(256).describe('Identifier of the content that the image holds.'),
   capacity: z

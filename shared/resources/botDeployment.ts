@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { botDefaults, botFields } from '#shared/domain/bots.ts'
 import { idField, instant } from '#shared/domain/common.ts'
 import { botPhases } from '#shared/enumerations.ts'
+import { namePatterns } from '#shared/kube/names.ts'
 import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
 import { args, grantedTo, observedFields, revision, revisionFence, userMetadata } from './schema.ts'
 
@@ -28,8 +29,8 @@ export const botDeploymentSpecSchema = z
   .object({
     worldName: z
       .string()
-      .min(1)
-      .max(253)
+      .max(63)
+      .regex(new RegExp(namePatterns.object))
       .describe('Name of the World that the bots enter. It is in the same namespace.'),
     description: botFields.description.default(''),
     count: botFields.count.describe('Desired number of bots. kubectl scale changes this field.'),

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { instantYears } from '#shared/domain/common.ts'
+import { namePatterns, serviceNameAdvice } from '#shared/kube/names.ts'
 import { productVersion } from '#shared/version.ts'
 import { botDeploymentSpecSchema, botDeploymentStatusSchema } from './botDeployment.ts'
 import { apiGroup, apiVersion, definitionName, type Kind, kindList, kinds, versionAnnotation } from './group.ts'
@@ -15,6 +16,8 @@ type Definition = {
   status: z.ZodType
   columns: Column[]
   subresources?: Json
+  /** Rules beside that of the length of a name. */
+  rules?: Json[]
 }
 
 const age: Column = {
@@ -31,6 +34,12 @@ const definitions: Record<Kind, Definition> = {
       'World is a virtual world. It has at most one server pod at any time, which spec.state starts and stops.',
     spec: worldSpecSchema,
     status: worldStatusSchema,
+    rules: [
+      {
+        rule: `self.spec.networking.strategy == 'Default' || self.metadata.name.matches('${namePatterns.service}')`,
+        message: `spec.networking.strategy needs a Service of the name of the World: ${serviceNameAdvice}`,
+      },
+    ],
     columns: [
       { name: 'Display', type: 'string', jsonPath: '.spec.displayName', description: 'The name that users see.' },
       { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'Phase of the world.' },
@@ -164,6 +173,7 @@ const render = (of: Kind, definition: Definition): Json => ({
                 rule: 'size(self.metadata.name) <= 63',
                 message: 'metadata.name must have at most 63 characters, since it is also a pod name and a label value',
               },
+              ...(definition.rules ?? []),
             ],
             properties: {
               apiVersion: { type: 'string' },

@@ -14,6 +14,7 @@ export const remedies = {
   ImagePullFailed: 'Check the image of the build, and that its registry can be reached.',
   LimitReached: 'Stop another world, or ask the platform operator to raise the limit.',
   MaxBotsPerWorld: 'Lower the count, or choose a larger scaling profile for the world.',
+  NameNotAllowed: 'Create the world under a name of a-z, 0-9 and - that begins with a letter.',
   NamespaceTerminating: askOperator,
   NodeLost: 'Wait. The server or bot is replaced.',
   NodeRefused: 'Wait. The server or bot is replaced.',

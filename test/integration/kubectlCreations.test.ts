@@ -59,6 +59,22 @@ const limit = async (limits: object): Promise<void> => {
   expect(status).toBe(200)
 }
 
+test('REST refuses a Service for a World whose name no Service can have, as the definition does', async () => {
+  const spec = { displayName: 'Dotted' }
+  const networking = { strategy: 'LoadBalancer', scaling: { profile: 'Capacity10', configuration: null } }
+  await expect(aWorldInProject('my.world', { ...spec, networking: { strategy: 'ClusterIP' } })).rejects.toThrow(
+    'needs a Service of the name of the World',
+  )
+  const id = idOfUid('world', (await aWorldInProject('my.world', spec)).metadata.uid ?? '')
+  await inRest(id)
+  const patch = (body: object) => tenant.rest.call('PATCH', `/api/worlds/${id}/`, body)
+  expect(await patch({ networking })).toMatchObject({
+    status: 400,
+    body: { errors: [{ path: '/networking/strategy', message: expect.stringContaining('my.world') }] },
+  })
+  expect((await patch({ networking: { ...networking, strategy: 'Default' } })).status).toBe(200)
+})
+
 test('a World made by kubectl gets a row, a launch context and the id that follows from its uid', async () => {
   const made = await aWorldInProject('lobby', {
     displayName: 'Lobby by hand',

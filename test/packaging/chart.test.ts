@@ -10,6 +10,7 @@ import { resolveHelm } from '#dev/chart/helm.ts'
 import { operatorSettings, readOperatorConfig } from '#operator/config.ts'
 import { variablesOf } from '#shared/environment.ts'
 import { podSelectors } from '#shared/resources/selectors.ts'
+import { foreignDefinitions } from '#test/support/chart.ts'
 import { getServers } from '#test/support/servers.ts'
 
 const chart = fileURLToPath(new URL('../../charts/orrery', import.meta.url))
@@ -59,37 +60,6 @@ const environmentOf = (manifests: Manifest[], process: 'api' | 'operator'): Vari
 const migrationEnvironmentOf = (manifests: Manifest[]): Variable[] =>
   find(manifests, 'Deployment', 'orrery-api').spec?.template?.spec.initContainers?.[0]?.env ?? []
 
-/** Kinds of other projects, which a plain cluster does not have; any spec fits. */
-const foreign = [
-  ['postgresql.cnpg.io', 'v1', 'clusters', 'Cluster'],
-  ['gateway.networking.k8s.io', 'v1', 'httproutes', 'HTTPRoute'],
-  ['monitoring.coreos.com', 'v1', 'servicemonitors', 'ServiceMonitor'],
-  ['monitoring.coreos.com', 'v1', 'prometheusrules', 'PrometheusRule'],
-  ['argoproj.io', 'v1alpha1', 'applications', 'Application'],
-  ['source.toolkit.fluxcd.io', 'v1', 'gitrepositories', 'GitRepository'],
-  ['helm.toolkit.fluxcd.io', 'v2', 'helmreleases', 'HelmRelease'],
-] as const
-const definitionOf = ([group, version, plural, kind]: (typeof foreign)[number]): Manifest => ({
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: {
-    name: `${plural}.${group}`,
-    annotations: { 'api-approved.kubernetes.io': 'https://github.com/kubernetes-sigs/gateway-api/pull/2466' },
-  },
-  spec: {
-    group,
-    scope: 'Namespaced',
-    names: { plural, kind },
-    versions: [
-      {
-        name: version,
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-      },
-    ],
-  },
-})
 const namespaceNamed = (name: string): string => stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
 const documents = (manifests: object[]): string => manifests.map((each) => stringify(each)).join('---\n')
 
@@ -100,8 +70,13 @@ beforeAll(async () => {
     kind: 'Namespace',
     metadata: { name: namespace, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
   }
-  kubectl(['apply', '-f', '-'], documents([space, ...foreign.map(definitionOf)]))
-  kubectl(['wait', '--for=condition=Established', '--timeout=60s', ...foreign.map(([g, , p]) => `crd/${p}.${g}`)])
+  kubectl(['apply', '-f', '-'], documents([space, ...foreignDefinitions]))
+  kubectl([
+    'wait',
+    '--for=condition=Established',
+    '--timeout=60s',
+    ...foreignDefinitions.map(({ metadata }) => `crd/${metadata.name}`),
+  ])
 }, 600_000)
 
 const existing = (key: string) => ({ existingSecret: 'own', key })

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { boundedText } from '#api/platform/http/fields.ts'
 import { decimal, list, type Settings } from '#shared/environment.ts'
 import { anyRegistry, registryEntry } from '#shared/images.ts'
+import { namePatterns } from '#shared/kube/names.ts'
 import { withDefined } from '#shared/optional.ts'
 
 /** A limit that is a number. `maximum` bounds what the platform may set, and `preset` is the default. */
@@ -103,7 +104,7 @@ export const limitTable = {
     variable: undefined,
     preset: [],
     schema: z
-      .array(boundedText(253).regex(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, 'must be the name of a Secret'))
+      .array(boundedText(253).regex(new RegExp(namePatterns.object), 'must be the name of a Secret'))
       .max(16)
       .meta({ description: imagePullSecrets }),
     given: undefined,

@@ -17,6 +17,7 @@ import { createOnce } from '#api/platform/idempotency/once.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
 import { isRunning } from '#shared/domain/phases.ts'
 import type { DeploymentStatus } from '#shared/enumerations.ts'
+import { isServiceName, serviceNameAdvice } from '#shared/kube/names.ts'
 import type { CapturedRun } from '#shared/resources/world.ts'
 import type { ScalingProfileName } from '#shared/scalingProfiles.ts'
 import { updateColumns, worldLock } from './columns.ts'
@@ -103,6 +104,7 @@ export const patchWorld = async (
         { limits: await lockLimits(ctx, tx), ...ctx.principal },
       )
     }
+    if (changes.networking !== undefined) checkStrategy(row, changes.networking)
     await checkProfileForBots(ctx, tx, row, profile)
     await tx.update(launchContexts).set(next.context).where(eq(launchContexts.worldId, worldId))
     const moves = changes.compute !== undefined && !isRunning(row)
@@ -237,6 +239,15 @@ const selectCluster = (ctx: Context, { group, region }: Compute): string => {
     `No cluster serves group ${group} in region ${region}. Choose another group or region.`,
     { errors },
   )
+}
+
+/** Throws a 400 for a strategy whose Service cannot have the name of the world's resource, as the definition does. */
+const checkStrategy = ({ resourceName }: WorldRow, { strategy }: WorldRow['networking']): void => {
+  if (strategy === 'Default' || isServiceName(resourceName)) return
+  const message = `needs a Service named ${resourceName}, as the World is: ${serviceNameAdvice}`
+  throw new Problem('invalid_request', `networking.strategy ${message}.`, {
+    errors: [{ path: '/networking/strategy', message }],
+  })
 }
 
 /**

@@ -10,7 +10,7 @@ spec:
   accessModes:
     {{- toYaml $persistence.accessModes | nindent 4 }}
   {{- with $persistence.storageClassName }}
-  storageClassName: {{ . }}
+  storageClassName: {{ . | quote }}
   {{- end }}
   resources:
     requests:

@@ -4,14 +4,18 @@
 {{- end -}}
 
 {{- define "orrery.labels" -}}
-app.kubernetes.io/part-of: orrery
-app.kubernetes.io/instance: {{ .Release.Name }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{ include "orrery.ownLabels" . }}
 {{- with .Values.commonLabels }}
 {{ toYaml . }}
 {{- end }}
+{{- end -}}
+
+{{- define "orrery.ownLabels" -}}
+app.kubernetes.io/part-of: orrery
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
 {{- define "orrery.annotations" -}}
@@ -23,21 +27,21 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{/* Labels that select the pods of a process: (list . "api"). Network policies of organizations select them by name. */}}
 {{- define "orrery.selector" -}}
 app.kubernetes.io/name: orrery-{{ index . 1 }}
-app.kubernetes.io/instance: {{ (index . 0).Release.Name }}
+app.kubernetes.io/instance: {{ (index . 0).Release.Name | quote }}
 {{- end -}}
 
 {{/* Metadata of a namespaced object: (list . "suffix of the name" "component" (dict "annotation" "value") (dict "label" "value")). */}}
 {{- define "orrery.metadata" -}}
 {{- $root := index . 0 -}}
 name: {{ include "orrery.fullname" $root }}-{{ index . 1 }}
-namespace: {{ $root.Release.Namespace }}
+namespace: {{ $root.Release.Namespace | quote }}
 labels:
   app.kubernetes.io/name: orrery-{{ index . 2 }}
-  {{- include "orrery.labels" $root | nindent 2 }}
-{{- if gt (len .) 4 }}
-  {{- with index . 4 }}
+  {{- include "orrery.ownLabels" $root | nindent 2 }}
+{{- $labels := dict }}
+{{- if gt (len .) 4 }}{{ $labels = index . 4 }}{{ end }}
+{{- with merge (dict) $labels $root.Values.commonLabels }}
   {{- toYaml . | nindent 2 }}
-  {{- end }}
 {{- end }}
 {{- $own := dict }}
 {{- if gt (len .) 3 }}{{ $own = index . 3 }}{{ end }}
@@ -106,7 +110,7 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "orrery.serviceAccount
 {{- end }}
 {{- if .headers.existingSecret }}
 - name: OTEL_EXPORTER_OTLP_HEADERS
-  valueFrom: { secretKeyRef: { name: {{ .headers.existingSecret }}, key: {{ .headers.key }} } }
+  valueFrom: { secretKeyRef: { name: {{ .headers.existingSecret | quote }}, key: {{ .headers.key | quote }} } }
 {{- end }}
 - name: ORRERY_POD_NAME
   valueFrom: { fieldRef: { fieldPath: metadata.name } }
@@ -150,8 +154,8 @@ orrery_api
 {{/* The Secret and the key of the database URL of the API's role, as fields of a secretKeyRef. */}}
 {{- define "orrery.databaseSecret" -}}
 {{- if eq .Values.database.mode "external" -}}
-name: {{ required "database.mode is external: set database.external.existingSecret to a Secret with the URL of the API's role." .Values.database.external.existingSecret }}
-key: {{ .Values.database.external.key }}
+name: {{ required "database.mode is external: set database.external.existingSecret to a Secret with the URL of the API's role." .Values.database.external.existingSecret | quote }}
+key: {{ .Values.database.external.key | quote }}
 {{- else if eq .Values.database.mode "cnpg" -}}
 name: {{ include "orrery.fullname" . }}-db-api
 key: url
@@ -165,9 +169,9 @@ key: api-url
 {{- define "orrery.databaseOwnerSecret" -}}
 {{- if eq .Values.database.mode "external" -}}
 {{- $advice := "database.mode is external: set database.owner.existingSecret to a Secret with the URL of the role that owns the tables, and database.external.existingSecret to a Secret with the URL of another role (docs/install.md, The roles of the database)." -}}
-name: {{ required $advice .Values.database.owner.existingSecret }}
-key: {{ .Values.database.owner.key }}
-{{- if eq (include "orrery.databaseSecret" .) (printf "name: %s\nkey: %s" .Values.database.owner.existingSecret .Values.database.owner.key) -}}
+name: {{ required $advice .Values.database.owner.existingSecret | quote }}
+key: {{ .Values.database.owner.key | quote }}
+{{- if eq (include "orrery.databaseSecret" .) (printf "name: %q\nkey: %q" .Values.database.owner.existingSecret .Values.database.owner.key) -}}
 {{- fail (printf "database.owner and database.external name the same key of the Secret %s: the API needs a role of its own, which owns no table." .Values.database.owner.existingSecret) -}}
 {{- end -}}
 {{- else if eq .Values.database.mode "cnpg" -}}
@@ -234,7 +238,7 @@ imagePullSecrets:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with $values.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | quote }}
 {{- end }}
 {{- with $values.nodeSelector }}
 nodeSelector:
@@ -274,9 +278,9 @@ topologySpreadConstraints:
       {{- $key := index $root.Values.keys $name }}
       {{- if or $key.existingSecret (not (hasSuffix "Previous" $name)) }}
       - secret:
-          name: {{ include "orrery.keySecret" (list $root $name) }}
+          name: {{ include "orrery.keySecret" (list $root $name) | quote }}
           items:
-            - key: {{ $key.key }}
+            - key: {{ $key.key | quote }}
               path: {{ $name }}
       {{- end }}
       {{- end }}
