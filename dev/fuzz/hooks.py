@@ -216,7 +216,7 @@ def filter_failure(context, failure, case, response):
         return entity_tags.fullmatch(sent.get("if-none-match", "*")) is not None
     if not isinstance(failure, RejectedPositiveData):
         return True
-    if response.status_code == 412:
+    if response.status_code in (304, 412):
         return sent.keys().isdisjoint({"if-match", "if-none-match"})
     operation_id = case.operation.definition.raw["operationId"]
     if operation_id in uploads:
