@@ -1,5 +1,5 @@
 import type { ScopeIds } from '#api/domain/access/scope.ts'
-import { createBudget, type Lease } from '#api/platform/fairness/budget.ts'
+import { createHoldings } from '#api/platform/fairness/holdings.ts'
 import { type Connection, type Entry, flush, hasRoom, type Subscription } from './connection.ts'
 import { createDelivery, type DeliveryOptions } from './delivery.ts'
 import type { ChangedWorld } from './feed.ts'
@@ -44,30 +44,12 @@ const bytesOf = ({ id }: ResourceName, { organizationId }: ScopeIds): number =>
 /** An index of the topics with subscriptions, by key. */
 const createRegistry = ({ metrics }: Pick<HubOptions, 'metrics'>) => {
   const entries = new Map<string, Entry>()
-  const budget = createBudget(subscriptionLimits)
-  const held = new Map<string, { readonly lease: Lease; bytes: number }>()
-  const holdingsOf = (organizationId: string) => {
-    const holdings = held.get(organizationId) ?? { lease: budget.open(organizationId), bytes: 0 }
-    held.set(organizationId, holdings)
-    return holdings
-  }
-  /** Holds the bytes of a subscription. Returns false if they do not fit. */
-  const hold = ({ scope }: Connection, resource: ResourceName): boolean => {
-    const holdings = holdingsOf(scope.organizationId)
-    const bytes = holdings.bytes + bytesOf(resource, scope)
-    if (holdings.lease.hold(bytes) !== undefined) return false
-    holdings.bytes = bytes
-    return true
-  }
-  const giveBack = ({ scope }: Connection, resource: ResourceName): void => {
-    const holdings = holdingsOf(scope.organizationId)
-    holdings.bytes -= bytesOf(resource, scope)
-    holdings.lease.keep(holdings.bytes)
-    if (holdings.bytes === 0) held.delete(scope.organizationId)
-  }
+  const holdings = createHoldings(subscriptionLimits)
   return {
     entries,
-    hold,
+    /** Holds the bytes of a subscription. Returns false if they do not fit. */
+    hold: ({ scope }: Connection, resource: ResourceName): boolean =>
+      holdings.hold(scope.organizationId, bytesOf(resource, scope)),
     add: (connection: Connection, resource: ResourceName, { topic, isOwnScope }: SubscriptionTarget): Entry => {
       const key = topicKey(topic)
       const entry = entries.get(key) ?? { key, topic, subscriptions: new Set<Subscription>(), bytes: 0 }
@@ -95,7 +77,7 @@ const createRegistry = ({ metrics }: Pick<HubOptions, 'metrics'>) => {
       clearStale(subscription)
       removeUpdates(connection.pending, subscription)
       entry.subscriptions.delete(subscription)
-      giveBack(connection, subscription.resource)
+      holdings.giveBack(connection.scope.organizationId, bytesOf(subscription.resource, connection.scope))
       if (entry.subscriptions.size === 0) entries.delete(entry.key)
       metrics.addSubscriptions(-1)
     },

@@ -8,16 +8,16 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 const createTestInbox = () => {
   let nowMs = 0
   const done: string[] = []
-  const inbox = createInbox({ monotonic: () => nowMs })
+  const inbox = createInbox({ monotonic: () => nowMs, overflow: ({ peer }) => peer.close(1008, '') })
   const connect = (organizationId: string) => {
     const { peer, done: calls } = createFakePeer()
     const connection = aConnection(peer, { scope: { ...aScope, organizationId } })
-    const send = (name: string) =>
-      inbox.add(connection, () => {
+    const sendBytes = (name: string, bytes: number) =>
+      inbox.add(connection, bytes, () => {
         nowMs += 0.5
         done.push(name)
       })
-    return { calls, send, read: () => inbox.haveRead(connection) }
+    return { calls, sendBytes, send: (name: string) => sendBytes(name, 256), read: () => inbox.haveRead(connection) }
   }
   return { done, connect }
 }
@@ -81,4 +81,19 @@ test('at most 64 clients are read again in a turn', async () => {
   expect(countRead()).toBe(64)
   await turn()
   expect(countRead()).toBe(100)
+})
+
+test('messages beyond 24 MiB of an organization are dropped, and their connection ends', async () => {
+  const { done, connect } = createTestInbox()
+  names('a', 4).forEach(connect('a').send)
+  const [first, second, other] = [connect('a'), connect('a'), connect('b')]
+  first.sendBytes('fits', 24 * 1024 * 1024)
+  second.send('dropped')
+  second.sendBytes('its end', 0)
+  other.send('of another')
+  expect([first.calls, second.calls, other.calls]).toEqual([['pause'], ['close 1008', 'pause'], ['pause']])
+  await turn()
+  second.send('later')
+  await turn()
+  expect(done.slice(4)).toEqual(['fits', 'of another', 'its end', 'later'])
 })

@@ -14,6 +14,8 @@ const checkIntervalMs = 1_000
 /** The longest time over which close frames are spread. Kubernetes kills the container 30 s after SIGTERM by default. */
 const maxCloseSpreadMs = 10_000
 const closesPerMs = 0.5
+/** The bytes of a message that waits, beside its text. */
+const plainBytes = 256
 /** The time for clients to answer the last close frames. */
 const closeGraceMs = 2_000
 
@@ -31,7 +33,6 @@ export const createSessions = (
   connections: Set<Connection>,
   { hub, metrics, clock, random, onOpen, onClose }: SessionOptions,
 ) => {
-  const inbox = createInbox(clock)
   const end = (connection: Connection, why: Ending): void => {
     if (connection.ended !== undefined) return
     // Pending frames go out before the close frame.
@@ -47,10 +48,10 @@ export const createSessions = (
     connection.ended ??= why
     connection.peer.terminate()
   }
-  const handleMessage = (connection: Connection, text: string | undefined): void => {
+  const handleMessage = (connection: Connection, text: string): void => {
     if (connection.ended !== undefined) return
     recordActivity(connection.health)
-    const message = text === undefined ? undefined : readMessage(text)
+    const message = readMessage(text)
     if (!consumeToken(connection.health, clock.monotonic())) end(connection, 'rate')
     else if (message !== undefined) hub[message.action](connection, message.resource)
     else {
@@ -87,13 +88,15 @@ export const createSessions = (
     metrics.countClose(connection.ended ?? 'client')
   }
 
+  const inbox = createInbox({ monotonic: clock.monotonic, overflow: (connection) => end(connection, 'rate') })
   const events: ClientEvents = {
     read: inbox.haveRead,
-    message: (connection, text) => inbox.add(connection, () => handleMessage(connection, text)),
-    ping: (connection, data) => inbox.add(connection, () => answerPing(connection, data)),
+    message: (connection, text = '') =>
+      inbox.add(connection, plainBytes + text.length, () => handleMessage(connection, text)),
+    ping: (connection, data) => inbox.add(connection, plainBytes, () => answerPing(connection, data)),
     pong: ({ health }) => recordActivity(health),
-    failed: (connection, why) => inbox.add(connection, () => fail(connection, why)),
-    closed: (connection) => inbox.add(connection, () => remove(connection)),
+    failed: (connection, why) => inbox.add(connection, 0, () => fail(connection, why)),
+    closed: (connection) => inbox.add(connection, 0, () => remove(connection)),
   }
 
   return {

@@ -149,12 +149,12 @@ const floodHandshakes: Flood = () =>
 /** Sends messages that take a millisecond each. */
 const floodMessages: Flood = () => {
   let nowMs = 0
-  const inbox = createInbox({ monotonic: () => nowMs })
+  const inbox = createInbox({ monotonic: () => nowMs, overflow: () => undefined })
   const connectionOf = (organizationId: string) =>
     aConnection(createFakePeer().peer, { scope: { ...aScope, organizationId } })
   return flood(1_000, (served) => ({
     add: (owner) =>
-      inbox.add(connectionOf(owner), () => {
+      inbox.add(connectionOf(owner), 256, () => {
         nowMs += 1
         served(owner)
       }),

@@ -1,5 +1,5 @@
 /** The limits of a budget, in bytes. */
-type BudgetLimits = {
+export type BudgetLimits = {
   readonly total: number
   readonly perGroup: number
   /** The first bytes of each lease, which are not counted. Small requests are therefore never refused. */
