@@ -50,7 +50,10 @@ const variants = [
   z
     .strictObject({ action: actionOf('start', 'stop'), filter, expectedCount: expectedCount.exactOptional() })
     .meta({ title: 'BulkActionByFilter' }),
-  z.strictObject({ action: actionOf('delete'), filter, expectedCount }).meta({ title: 'BulkDeletionByFilter' }),
+  z.strictObject({ action: actionOf('delete'), filter, expectedCount }).meta({
+    title: 'BulkDeletionByFilter',
+    examples: [{ action: 'delete', filter: { name: 'Rehearsal' }, expectedCount: 1 }],
+  }),
 ]
 
 /** The body of `POST /api/worlds/actions/`. */
@@ -75,7 +78,6 @@ export const bulkBody = z
     examples: [
       { action: 'start', ids: [exampleId('world')] },
       { action: 'start', filter: { phase: ['Starting', 'Active'] } },
-      { action: 'delete', filter: { name: 'Rehearsal' }, expectedCount: 1 },
     ],
   })
 
