@@ -13,6 +13,7 @@ export const endings = {
   idle: [1000, 'No subscription for ten minutes.'],
   credential: [4401, 'The credential is no longer valid.'],
   scope: [4404, 'The scope no longer exists.'],
+  crowded: [1013, 'Too many messages of the organization wait. Connect again later.'],
   silent: [1001, ''],
   stalled: [1013, ''],
 } as const

@@ -5,6 +5,7 @@ import type { Connection } from './connection.ts'
 const batchDelayMs = 2
 /** The time for flushes in a turn of the event loop. Other requests wait for a few turns. */
 const sliceMs = 2
+const maxOfTurn = 1_000
 
 /**
  * Flushes scheduled connections together after a short delay. Under load each flush takes longer and covers more updates
@@ -16,7 +17,7 @@ export const createFlusher = (clock: Clock, flush: (connection: Connection) => v
   const run = (batch: readonly Connection[], from: number): void => {
     const endMs = clock.monotonic() + sliceMs
     let next = from
-    for (const connection of batch.slice(from)) {
+    for (const connection of batch.slice(from, from + maxOfTurn)) {
       connection.waitsForFlush = false
       flush(connection)
       next += 1

@@ -8,7 +8,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 const createTestInbox = () => {
   let nowMs = 0
   const done: string[] = []
-  const inbox = createInbox({ monotonic: () => nowMs, overflow: ({ peer }) => peer.close(1008, '') })
+  const inbox = createInbox({ monotonic: () => nowMs, overflow: ({ peer }) => peer.close(1013, '') })
   const connect = (organizationId: string) => {
     const { peer, done: calls } = createFakePeer()
     const connection = aConnection(peer, { scope: { ...aScope, organizationId } })
@@ -91,7 +91,7 @@ test('messages beyond 24 MiB of an organization are dropped, and their connectio
   second.send('dropped')
   second.sendBytes('its end', 0)
   other.send('of another')
-  expect([first.calls, second.calls, other.calls]).toEqual([['pause'], ['close 1008', 'pause'], ['pause']])
+  expect([first.calls, second.calls, other.calls]).toEqual([['pause'], ['close 1013', 'pause'], ['pause']])
   await turn()
   second.send('later')
   await turn()

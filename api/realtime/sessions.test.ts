@@ -32,8 +32,11 @@ const startServer = async (
   admit: () => Promise<Admission> = async () => byPlatform,
   verifyToken: Parameters<typeof createRecheck>[0]['verifyToken'] = async () => platform,
   scopeExists: Parameters<typeof createRecheck>[0]['scopeExists'] = async () => true,
+  /** The time that passes with each look at the clock of the sessions. */
+  lookMs = 0,
 ) => {
   const clock = createFakeClock(Date.parse('2026-01-01T00:00:00Z'))
+  let lookedMs = 0
   const stopping = new AbortController()
   const { signal } = stopping
   const connections = new Set<Connection>()
@@ -51,7 +54,13 @@ const startServer = async (
   const sessions = createSessions(connections, {
     hub,
     metrics,
-    clock,
+    clock: {
+      ...clock,
+      monotonic: () => {
+        lookedMs += lookMs
+        return clock.monotonic() + lookedMs
+      },
+    },
     random: () => 0,
     onOpen: (connection) => recheck.add(connection),
     onClose: (connection) => recheck.remove(connection),
@@ -254,6 +263,27 @@ describe('on a real socket', () => {
       expect(await client.endsWith()).toEqual({ code, last: closing(reason) })
       await eventually('its removal', async () => connections.size === 0)
     }
+  })
+
+  test('many messages of a client do not delay one of another organization', async () => {
+    const organizations = ['org-1', 'org-2']
+    const admit = async () => ({
+      ...byPlatform,
+      scope: { ...aScope, organizationId: organizations.shift() ?? '' },
+    })
+    const { connect } = await startServer(admit, undefined, undefined, 0.5)
+    const answered: string[] = []
+    const hasty = connect()
+    await hasty.opens()
+    const other = connect()
+    await other.opens()
+    hasty.ws.once('message', () => other.ws.send('{}'))
+    hasty.ws.on('message', () => answered.push('hasty'))
+    other.ws.on('message', () => answered.push('other'))
+    const subscribe = (id: number) => `{"action":"subscribe","resource":{"type":"liveConfig","id":"a${id}"}}`
+    for (let id = 0; id < 250; id += 1) hasty.ws.send(subscribe(id))
+    await eventually('all answers', async () => answered.length === 251)
+    expect(answered.indexOf('other')).toBeLessThan(200)
   })
 
   test('ends a client above the message rate, or with a sixth malformed message, after a message with the reason', async () => {

@@ -88,7 +88,7 @@ export const createSessions = (
     metrics.countClose(connection.ended ?? 'client')
   }
 
-  const inbox = createInbox({ monotonic: clock.monotonic, overflow: (connection) => end(connection, 'rate') })
+  const inbox = createInbox({ monotonic: clock.monotonic, overflow: (connection) => end(connection, 'crowded') })
   const events: ClientEvents = {
     read: inbox.haveRead,
     message: (connection, text = '') =>

@@ -212,7 +212,7 @@ entity_tags = re.compile(r'\*|(W/)?"[^"]*"(\s*,\s*(W/)?"[^"]*")*')
 def filter_failure(context, failure, case, response):
     sent = {name.lower(): str(value) for name, value in (case.headers or {}).items()}
     if isinstance(failure, AcceptedNegativeData):
-        # A tag that nobody can have got names no representation, so If-None-Match holds.
+        # A malformed If-None-Match names no tag, so it excludes nothing.
         return entity_tags.fullmatch(sent.get("if-none-match", "*")) is not None
     if not isinstance(failure, RejectedPositiveData):
         return True
