@@ -172,6 +172,8 @@ test('no statement reads all marks, although Postgres planned it when there were
       await one.db.delete(clusterOutbox)
     }
     if (round === 5) await one.db.execute(sql`vacuum analyze cluster_outbox`)
+    // The pages of the empty table stay, as after an automatic analyze.
+    if (round === 19) await one.db.execute(sql`analyze cluster_outbox`)
   }
   await markAll(20_000)
   const read: Record<string, number> = {}
