@@ -92,7 +92,7 @@ const running = {
 const startedWorld = {
   name: 'started_world',
   text: `update worlds set state = 'Running', phase = 'Starting', run_id = $2, started_at = now(), revision = $3,
-    run_revision = $3, status_version = status_version + 1, updated_at = now() where id = $1`,
+    run_revision = $3, updated_at = now() where id = $1`,
 }
 const startMark = {
   name: 'start_mark',

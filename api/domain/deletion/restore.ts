@@ -175,7 +175,6 @@ const restoreWorlds = async (ctx: Context, tx: Transaction, where: SQL | undefin
       address: null,
       revision: sql`${worlds.revision} + 1`,
       runRevision: sql`${worlds.revision} + 1`,
-      statusVersion: sql`${worlds.statusVersion} + 1`,
     })
     .where(inArray(worlds.id, ids))
     .returning({ id: worlds.id, revision: worlds.revision })

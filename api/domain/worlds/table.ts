@@ -59,8 +59,6 @@ export type Refusal = {
 export const resourceColumns = <Spec>() => ({
   /** Grows with each change of the desired state. It is a bigint because others can raise it in the cluster. */
   revision: bigint({ mode: 'number' }).notNull().default(1),
-  /** Grows by one with each change of the observed state. */
-  statusVersion: integer().notNull().default(0),
   statusMessage: text().notNull().default(''),
   conditions: jsonb().$type<readonly StoredCondition[]>().notNull().default([]),
   metadata: jsonb().$type<Metadata>().notNull(),
@@ -256,7 +254,6 @@ const hidden = [
   'cluster',
   'targetCluster',
   'revision',
-  'statusVersion',
   'applied',
   'appliedResourceVersion',
   'resourceUid',

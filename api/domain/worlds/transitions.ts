@@ -34,7 +34,6 @@ export const toWaitingColumns = (row: WorldRow, { wait, now }: { wait: Wait; now
   waitsUntil: wait.delayMs === undefined ? null : new Date(now.getTime() + wait.delayMs),
   revision: row.revision + 1,
   runRevision: row.revision + 1,
-  statusVersion: row.statusVersion + 1,
   updatedAt: now,
 })
 
@@ -45,7 +44,7 @@ export const toStopColumns = (row: WorldRow, { now }: { now: Date }) => ({
   ...toRequestedColumns(row, { phase: 'Stopped', message: 'The world was stopped.', now }),
 })
 
-/** Returns the columns of the observed state until the operator reports, with the next revision and status version. */
+/** Returns the columns of the observed state until the operator reports, with the next revision. */
 const toRequestedColumns = <Phase extends 'Starting' | 'Stopped'>(
   row: WorldRow,
   { phase, message, now }: { phase: Phase; message: string; now: Date },
@@ -56,6 +55,5 @@ const toRequestedColumns = <Phase extends 'Starting' | 'Stopped'>(
   conditions: requestedConditions(row.conditions, { reason: phase, message }, now),
   revision: row.revision + 1,
   runRevision: row.revision + 1,
-  statusVersion: row.statusVersion + 1,
   updatedAt: now,
 })

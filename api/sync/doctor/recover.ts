@@ -263,7 +263,7 @@ const releaseWorld = async (deps: RecoveryDeps, finding: Finding, kept: Kept): P
         : { ...run.columns, applied: { ...desiredSpec(row), ...run.spec, revision } }
     await tx
       .update(worlds)
-      .set({ ...recorded, ...settings, revision, statusVersion: row.statusVersion + 1 })
+      .set({ ...recorded, ...settings, revision })
       .where(eq(worlds.id, id))
     await markDirty(tx, { kind: 'world', id, revision })
     await recordRecovery(deps, tx, finding, { action: 'release', row })

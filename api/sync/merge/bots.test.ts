@@ -44,7 +44,6 @@ const row: BotRow = {
   appliedResourceVersion: '5',
   phase: 'Pending',
   statusMessage: '',
-  statusVersion: 1,
   startedAt: null,
   conditions: [],
   deletingAt: null,

@@ -47,7 +47,6 @@ const aRow = (changes: Partial<WorldRow> = {}): WorldRow => {
       conditions: [],
       queueQueued: 0,
       queueActive: 0,
-      statusVersion: 1,
       cluster: 'default',
       targetCluster: null,
       startedWith: null,

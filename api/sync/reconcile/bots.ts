@@ -66,8 +66,7 @@ export const botAdapter: Adapter<BotTypes> = {
   deletionOf: ({ clock }) => ({ columns: { deletingAt: new Date(clock.now()) }, change: 'deletion' }),
   toBase: ({ spec }) => spec,
   write: async (deps, tx, { row, live, now }, { common, columns, state: { observed } }) => {
-    const seen = observed && { ...observed, statusVersion: row.statusVersion + 1 }
-    const changed = { ...seen, ...columns, ...common }
+    const changed = { ...observed, ...columns, ...common }
     const { status = {} } = live
     const drafts = observed === undefined ? [] : observedEvents(row, observed, status)
     // One round trip.

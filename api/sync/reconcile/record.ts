@@ -8,7 +8,7 @@ import { type Kind, newestVersion } from '#api/sync/rows/synced.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { NewId } from '#shared/ids.ts'
 import type { ObjectMeta } from '#shared/kube/objects.ts'
-import { fieldManagers } from '#shared/resources/group.ts'
+import { fieldManagers, kinds } from '#shared/resources/group.ts'
 import type { Adapter, Change, CommonColumns, ReconcileDeps, Types } from './kind.ts'
 import { type Shown, type SyncedState, shownState } from './syncedCondition.ts'
 
@@ -161,7 +161,7 @@ export const recordAdoptedChange = (
     ...(change === 'expiry'
       ? { door: 'system', actorKind: 'system', actorId: '' }
       : { door: 'kubectl', actorKind: 'manager', actorId: editor }),
-    action: `${verbs[change]}${kind === 'world' ? 'World' : 'BotDeployment'}`,
+    action: `${verbs[change]}${kinds[kind].kind}`,
     resources: [row.id],
     fields: named,
     address: '',

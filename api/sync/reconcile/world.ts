@@ -77,8 +77,7 @@ export const worldAdapter: Adapter<WorldTypes> = {
       ? { ...spec, ...withDefined({ runId, startedAt: startedAt?.toISOString() }) }
       : spec,
   write: async (deps, tx, { row, live, now }, { common, columns, state: { observed, deployments } }) => {
-    const seen = observed && { ...observed, statusVersion: row.statusVersion + 1 }
-    const changed = { ...seen, ...columns, ...common }
+    const changed = { ...observed, ...columns, ...common }
     const run = live.status?.run
     const drafts = observed === undefined ? [] : observedEvents(row, observed, run)
     if (deployments.length > 0) deps.noteRun(row, live)

@@ -196,8 +196,7 @@ export const clearWaitingMessage = async (db: Database, kind: Kind, row: SyncedR
 }
 
 const setMessage = async (db: Database, kind: Kind, message: string, where: SQL | undefined): Promise<void> => {
-  await db.execute(sql`
-    update ${tables[kind]} set status_message = ${message}, status_version = status_version + 1 where ${where}`)
+  await db.execute(sql`update ${tables[kind]} set status_message = ${message} where ${where}`)
 }
 
 /** The part of a row that a sweep compares with the cluster. */
