@@ -2177,7 +2177,7 @@ export type Operations = {
   /**
    * Read a bot deployment
    *
-   * Takes an API key or a user's token.
+   * Its entity tag can be sent as If-Match with each change. Takes an API key or a user's token.
    */
   getBotDeployment: {
     params: {
@@ -2399,7 +2399,7 @@ export type Operations = {
   /**
    * Read a world with its launch context
    *
-   * Takes an API key or a user's token.
+   * Its entity tag can be sent as If-Match with each change. Takes an API key or a user's token.
    */
   getWorld: {
     params: {

@@ -69,7 +69,7 @@ export const laws: readonly Law[] = [
       ...noTests,
     ],
     forbids: ['api/platform/database/**', '!api/platform/database/columns.ts', 'drizzle-orm', 'drizzle-orm/**', 'pg'],
-    why: 'Files with these names and in these folders do not query.',
+    why: 'These files do not query. Move the query to a file beside them.',
   },
 ]
 

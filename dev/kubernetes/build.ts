@@ -23,7 +23,9 @@ export const moduleDir = fileURLToPath(new URL('.', import.meta.url))
 export const fromGo: Source = async (request) => {
   const { names, env, progress } = request
   if (!hasGo(env)) return 'Go: there is none on the PATH'
-  progress(`no release host answers, so Go builds ${names.join(', ')}: once, about 7 minutes with 2 CPUs`)
+  progress(
+    `no release host answers, so Go builds ${names.join(', ')}: once${names.length > 2 ? ', about 7 minutes with 2 CPUs' : ''}`,
+  )
   progress('meanwhile, read docs/worlds.md (what a world is) and docs/rest.md (what the demo will call)')
   const goPackages = names.map((name) => packages[name])
   const meter = await measureBuild({ moduleDir, env, progress, goPackages })

@@ -100,7 +100,7 @@ export type Context = Deps & {
   /** The caller's strongest verb on the endpoint's scope; undefined if the endpoint declares no scope. */
   readonly verb: Verb | undefined
   readonly idempotency: Idempotency | undefined
-  /** Throws a 412 if a precondition of the request does not hold. It locks the resource. Only `createOnce` calls it. */
+  /** Throws a 412 if a precondition of the request does not hold. It locks the resource. */
   readonly checkConditions: (tx: Transaction) => Promise<void>
   /** The bytes that the request holds in memory, until its response has been sent. */
   readonly lease: Lease

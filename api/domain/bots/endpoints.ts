@@ -54,6 +54,7 @@ export const botEndpoints = [
     ...botRoute,
     method: 'get',
     operationId: 'getBotDeployment',
+    description: 'Its entity tag can be sent as If-Match with each change.',
     summary: 'Read a bot deployment',
     needs: ['world', 'r'],
     answer: botsAnswer,

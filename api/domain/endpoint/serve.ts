@@ -123,7 +123,7 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
   const call = Object.assign(ctx, { idempotency, verb }, checked)
   const isAudited = endpoint.method !== 'get' && !endpoint.auditsItself
   const runCall = async () => {
-    // An upload is stored before its transaction begins.
+    // Checked here too, so that a refused upload is not stored.
     if (endpoint.upload && checked) await runtime.deps.db.transaction(checked.checkConditions)
     return run(isAudited ? auditRequest(call, endpoint, raw, request.address) : call)
   }

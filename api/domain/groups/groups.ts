@@ -26,7 +26,7 @@ export const getGroups = async (ctx: Context): Promise<{ body: Groups; revision:
 /** Locks the group mappings of the organization and returns their revision. */
 export const lockGroupsRevision: LockRevision = async (tx, ctx) => {
   const groups = organizations.groupMappings
-  const [row] = await tx.select({ groups }).from(organizations).where(whereOrganization(ctx)).for('update')
+  const [row] = await tx.select({ groups }).from(organizations).where(whereOrganization(ctx)).for('no key update')
   return row && revisionOf(row.groups)
 }
 

@@ -73,7 +73,7 @@ export const getPublicOrganization = async (ctx: Context): Promise<{ body: Publi
 /** Locks the organization of the headers and returns its revision. */
 export const lockOrganizationRevision: LockRevision = async (tx, ctx) => {
   const { revision } = organizations
-  const [row] = await tx.select({ revision }).from(organizations).where(whereOrganization(ctx)).for('update')
+  const [row] = await tx.select({ revision }).from(organizations).where(whereOrganization(ctx)).for('no key update')
   return row?.revision
 }
 

@@ -72,7 +72,7 @@ export const getWebhook = async (
 
 /** Locks the webhook of the path and returns its revision. */
 export const lockWebhookRevision: LockRevision = async (tx, ctx, { webhookId = '' }) => {
-  const [row] = await tx.select().from(webhooks).where(whereWebhook(ctx, webhookId)).for('update')
+  const [row] = await tx.select().from(webhooks).where(whereWebhook(ctx, webhookId)).for('no key update')
   return row && webhookRevisionOf(row)
 }
 

@@ -123,6 +123,7 @@ export const worldEndpoints = [
     ...worldRoute,
     method: 'get',
     operationId: 'getWorld',
+    description: 'Its entity tag can be sent as If-Match with each change.',
     summary: 'Read a world with its launch context',
     needs: ['world', 'r'],
     answer: worldAnswer,

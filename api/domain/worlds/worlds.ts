@@ -253,7 +253,7 @@ const checkStrategy = ({ resourceName }: WorldRow, { strategy }: WorldRow['netwo
 /**
  * Throws a 404 if the project does not exist, a 403 for a size that is not allowed and a 409 at maxWorlds. A share lock
  * on the project's row prevents its deletion. The lock on the organization's row makes concurrent creates count each
- * other. All transactions lock in the order project, world, organization, which prevents deadlocks.
+ * other. Transactions lock in the order project, world, organization, except the deletion of an organization.
  */
 const checkNewWorld = async (
   ctx: Context,
