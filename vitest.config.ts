@@ -16,6 +16,25 @@ const withServers = {
   hookTimeout: 180_000 * patience,
 }
 
+const minuteMs = 60_000
+const soakMinutes = Math.max(
+  Number(process.env.ORRERY_SOAK_MINUTES ?? 20),
+  Number(process.env.ORRERY_OUTAGE_MINUTES ?? 10),
+)
+
+/** A project of long tests: the files `test/<name>/*.<name>.ts`, with a limit for each test. */
+const long = (name: string, testMinutes: number, options: { fileParallelism?: boolean; maxWorkers?: number } = {}) => ({
+  test: {
+    ...withServers,
+    name,
+    include: [`test/${name}/*.${name}.ts`],
+    testTimeout: testMinutes * minuteMs,
+    maxWorkers: availableParallelism(),
+    ...options,
+    sequence: { groupOrder: 4 },
+  },
+})
+
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
@@ -65,6 +84,15 @@ export default defineConfig({
           hookTimeout: 300_000 * patience,
         },
       },
+      long('model', 10),
+      long('specs', 10),
+      long('values', 60),
+      long('fuzz', 60),
+      long('clients', 20),
+      // The plans of both writers wait more than they work.
+      long('crash', 60, { maxWorkers: 2 }),
+      // One file at a time, since both measure.
+      long('soak', soakMinutes + 30, { fileParallelism: false }),
     ],
   },
 })

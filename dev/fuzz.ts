@@ -12,7 +12,7 @@ if (!/^\d{1,9}$/.test(seed) || !(minutes >= 1 && minutes <= 50)) {
   process.exit(2)
 }
 process.stdout.write(`seed ${seed}, ${minutes} minutes\n`)
-const { status } = spawnSync('vitest', ['run', '--config', 'vitest.long.config.ts', '--project', 'fuzz'], {
+const { status } = spawnSync('vitest', ['run', '--project', 'fuzz'], {
   stdio: 'inherit',
   env: { ...process.env, ORRERY_FUZZ_SEED: seed, ORRERY_FUZZ_MINUTES: String(minutes) },
 })

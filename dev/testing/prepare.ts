@@ -21,12 +21,12 @@ type Need = {
   readonly obtain: (options: { env: NodeJS.ProcessEnv; progress: (line: string) => void }) => Promise<unknown>
 }
 
-const servers: readonly Stage[] = ['integration', 'faults', 'timing']
+const servers: readonly Stage[] = ['integration', 'faults', 'timing', 'clients', 'model', 'specs', 'soak', 'crash']
 
 const needs: readonly Need[] = [
   {
     name: 'the control plane of Kubernetes',
-    stages: [...servers, 'packaging', 'e2e'],
+    stages: [...servers, 'packaging', 'values', 'e2e'],
     obtain: (options) =>
       resolveBinaries(['etcd', 'kube-apiserver', 'kubectl', 'kube-controller-manager', 'kube-scheduler'], options),
   },
@@ -41,7 +41,7 @@ const needs: readonly Need[] = [
     },
   },
   { name: 'versitygw', stages: servers, obtain: resolveObjectServer },
-  { name: 'Helm', stages: ['packaging'], obtain: resolveHelm },
+  { name: 'Helm', stages: ['packaging', 'values'], obtain: resolveHelm },
   { name: 'promtool', stages: ['packaging'], obtain: resolvePromtool },
   { name: 'Caddy', stages: ['packaging'], obtain: resolveCaddy },
   // Tests install the packed client into an empty project.

@@ -4,8 +4,8 @@ import { prepare } from './prepare.ts'
 import { runStages, type Stage } from './suite.ts'
 
 const stagesProgram = fileURLToPath(new URL('stages.ts', import.meta.url))
-/** The stages whose tests read from the registries of npm and Go. */
-const withNetwork: readonly Stage[] = ['packaging']
+/** The stages whose tests read from package registries. */
+const withNetwork: readonly Stage[] = ['packaging', 'clients']
 
 /**
  * Prepares what the stages need, then runs them in namespaces of their own, and returns the exit code. Stages that need the network

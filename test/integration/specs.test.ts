@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => harness?.stop())
 
-// `npm run test:specs` sends more of them, with other seeds.
+// `npm test -- specs` sends more of them, with other seeds.
 test.each(ways)('$title is refused with a reason, or its push is accepted and is a fixed point', async (way) => {
   const { counts, failures } = await sendMany(harness, way, { seed, count: 24 })
   process.stdout.write(`${way.title}: ${[...counts].map(([fate, times]) => `${fate} ${times}`).join(', ')}\n`)
