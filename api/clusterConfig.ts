@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import * as z from 'zod'
 import { computeGroups, computeRegions } from '#shared/enumerations.ts'
 import { logKey, type Rule, readSettings, type Settings, type SettingTable, url } from '#shared/environment.ts'
+import { namePatterns } from '#shared/kube/names.ts'
 import { logAudience } from '#shared/logs/ticket.ts'
 import type { LogSourceSettings } from './platform/logs/source.ts'
 import { jsonFile } from './variables.ts'
@@ -23,7 +24,10 @@ const maxClusters = 32
 const place = z.strictObject({ group: z.enum(computeGroups), region: z.enum(computeRegions) })
 /** A cluster in the file of clusters. */
 export const clusterSchema = z.strictObject({
-  name: z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must have at most 63 characters of a-z, 0-9 and -'),
+  name: z
+    .string()
+    .max(63)
+    .regex(new RegExp(namePatterns.dnsLabel), 'must have at most 63 characters of a-z, 0-9 and -'),
   places: z.array(place),
   kubeconfig: z.string().min(1).optional(),
   operatorUrl: url('http', 'https').optional(),

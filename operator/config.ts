@@ -17,6 +17,7 @@ import {
 } from '#shared/environment.ts'
 import { anyRegistry, registryEntry } from '#shared/images.ts'
 import { defaultLeaseTiming } from '#shared/kube/election.ts'
+import { namePatterns } from '#shared/kube/names.ts'
 import { logLevels } from '#shared/log.ts'
 import { logAudience } from '#shared/logs/ticket.ts'
 import { type ParseResult, withErrors } from '#shared/parseResult.ts'
@@ -29,7 +30,7 @@ import { parsePlacement } from './world/placement.ts'
 import { defaultStrategies } from './world/settings.ts'
 
 const objectName = () =>
-  z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, 'must be a name such as orrery-operator')
+  z.string().max(63).regex(new RegExp(namePatterns.dnsLabel), 'must be a name such as orrery-operator')
 
 const parseFile = <T>(file: string, parseText: (text: string) => ParseResult<T>): ParseResult<T> => {
   let text: string
@@ -152,7 +153,7 @@ export const readOperatorConfig = (env: NodeJS.ProcessEnv) => {
     ...others,
     /** The settings without the profiles, which are loaded later because a ConfigMap may override them. */
     world: { ...common, ...settings.world, placement: placement ?? placementOfFile ?? [] },
-    bots: { ...common, ...bots, image: bots.image || undefined },
+    bots: { ...common, ...bots },
     /** The waits between retries of a failing reconcile. */
     backoff: { baseMs: 5, maxMs: retryBackoffMaxMs },
     logs: toLogSettings(settings.logs, clusterName),

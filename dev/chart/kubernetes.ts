@@ -1,103 +1,33 @@
 import { namePatterns } from '#shared/kube/names.ts'
-import type { Json } from './fields.ts'
+import {
+  absolutePath,
+  annotations,
+  bytes,
+  choice,
+  cidr,
+  cpu,
+  dataKey,
+  dnsLabel,
+  flag,
+  image,
+  inner,
+  integer,
+  labelKey,
+  labels,
+  labelValue,
+  like,
+  list,
+  map,
+  object,
+  objectName,
+  orEmpty,
+  type Schema,
+  text,
+  volumeSize,
+} from './formats.ts'
 
 // What the API server accepts in the parts of objects that values of the chart contain. It checks more than its own OpenAPI
-// document says. The patterns are valid in Go and in JavaScript.
-
-type Schema = { readonly [key: string]: Json }
-
-const inner = (pattern: string): string => pattern.slice(1, -1)
-const [label, subdomain] = [inner(namePatterns.dnsLabel), inner(namePatterns.object)]
-
-/** Text that fits a pattern. */
-const like = (pattern: string, maxLength: number, more: Schema = {}): Schema => ({
-  type: 'string',
-  pattern: `^${pattern}$`,
-  maxLength,
-  ...more,
-})
-/** A type, or an empty string. */
-export const orEmpty = ({ pattern, ...schema }: Schema): Schema => ({
-  ...schema,
-  pattern: `^(${inner(String(pattern))})?$`,
-})
-
-/** The name of most objects: a DNS subdomain. */
-export const objectName = like(subdomain, 253)
-/** A DNS label, such as the name of a namespace. */
-export const dnsLabel = like(label, 63)
-/** A key of a label or an annotation. */
-const labelKey = like(inner(namePatterns.labelKey), 253)
-const labelValue = like(inner(namePatterns.labelValue), 63)
-/** The key of an entry of a Secret or a ConfigMap. It is a file name, and neither "." nor begins with "..". */
-export const dataKey = like('\\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*', 253)
-/** A host that no address fits: its last label begins with a letter. */
-export const host = like(`(\\*\\.)?(${label}\\.)*[a-z]([-a-z0-9]*[a-z0-9])?`, 253)
-const port = '([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])'
-const byte = '(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])'
-const ipv4 = `${byte}(\\.${byte}){3}`
-/** An http or https URL of a host in lower case or an address, with an optional port. */
-export const origin = like(`https?://((${label}\\.)*${label}|\\[[0-9a-f:]{2,39}\\])(:${port})?/?`, 512)
-const prefix6 = '(12[0-8]|1[01][0-9]|[1-9]?[0-9])'
-// The first group is not 0, since the API server refuses IPv4 addresses in IPv6 form.
-const start6 = '[1-9a-f][0-9a-f]{0,3}'
-const cidr = {
-  anyOf: [
-    like(`${ipv4}/(3[0-2]|[12]?[0-9])`, 18),
-    like(`${start6}(:[0-9a-f]{1,4}){7}/128`, 43),
-    like(`(${start6}(:[0-9a-f]{1,4}){0,5}::/${prefix6}|::/0)`, 43),
-  ],
-} satisfies Schema
-const ipv4Cidr = cidr.anyOf[0] as Schema
-/** An image: a repository with an optional registry, tag and digest. */
-const repositoryPattern = `${label}([._]${label})*(:${port})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*`
-export const repository = like(repositoryPattern, 512)
-export const imageTag = like('[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}', 128)
-export const image = like(`${repositoryPattern}(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?`, 1_024)
-/** The size of a volume, above 0. */
-export const volumeSize = like('[1-9][0-9]{0,5}([kMGTP]|[KMGTP]i)?', 8)
-/** An absolute path, as a mount has it. */
-export const absolutePath = like('/[^:\\x00-\\x1f]*', 512)
-
-const bytes = {
-  anyOf: [
-    { type: 'integer', minimum: 0, maximum: 2 ** 50 },
-    like('[0-9]{1,15}', 15),
-    like('[0-9]{1,6}(\\.[0-9]{1,3})?([kMGT]|[KMGT]i)', 16),
-  ],
-} satisfies Schema
-const cpu = {
-  anyOf: [
-    { type: 'number', minimum: 0, maximum: 100_000, multipleOf: 0.001 },
-    like('[0-9]{1,6}(\\.[0-9]{1,3})?', 10),
-    like('[0-9]{1,9}m', 10),
-  ],
-} satisfies Schema
-
-/** An object with these fields and no others. */
-const object = (properties: { readonly [key: string]: Schema }, required: readonly string[] = []): Schema => ({
-  type: 'object',
-  additionalProperties: false,
-  properties,
-  ...(required.length === 0 ? {} : { required }),
-})
-const list = (items: Schema, more: Schema = {}): Schema => ({ type: 'array', maxItems: 64, items, ...more })
-const choice = (...values: readonly string[]): Schema => ({ type: 'string', enum: values })
-const flag: Schema = { type: 'boolean' }
-const integer = (minimum: number, maximum: number): Schema => ({ type: 'integer', minimum, maximum })
-const text: Schema = { type: 'string', maxLength: 32_768 }
-/** A map whose keys fit a pattern. Helm names the path of another key, unlike with `propertyNames`. */
-const map = (keys: string, values: Schema): Schema => ({
-  type: 'object',
-  maxProperties: 128,
-  patternProperties: { [keys]: values },
-  additionalProperties: false,
-})
-
-/** Labels. */
-export const labels = map(namePatterns.labelKey, labelValue)
-/** Annotations. */
-export const annotations = map(namePatterns.labelKey, text)
+// document says.
 
 const ref = (name: string): Schema => ({ $ref: `#/definitions/${name}` })
 
@@ -141,7 +71,11 @@ const affinity = object({
   podAntiAffinity: podAffinity,
 })
 
-const spread = (whenUnsatisfiable: string, more: { readonly [key: string]: Schema }): Schema =>
+const spread = (
+  whenUnsatisfiable: string,
+  more: { readonly [key: string]: Schema },
+  required: readonly string[] = [],
+): Schema =>
   object(
     {
       maxSkew: integer(1, 1_000),
@@ -152,13 +86,26 @@ const spread = (whenUnsatisfiable: string, more: { readonly [key: string]: Schem
       nodeTaintsPolicy: choice('Honor', 'Ignore'),
       ...more,
     },
-    ['maxSkew', 'topologyKey', 'whenUnsatisfiable', 'labelSelector'],
+    ['maxSkew', 'topologyKey', 'whenUnsatisfiable', ...required],
   )
+const [soft, hard] = [{}, { minDomains: integer(1, 1_000) }]
+/** Pods of one revision, beside a selector. */
+const ofRevision = { matchLabelKeys: list(choice('pod-template-hash'), { maxItems: 1 }) }
+const selected = ['labelSelector', 'matchLabelKeys']
 
 const effects = choice('NoSchedule', 'PreferNoSchedule', 'NoExecute')
 const toleration: Schema = {
   anyOf: [
     object({ key: labelKey, operator: choice('Exists'), effect: effects }, ['operator']),
+    object(
+      {
+        key: labelKey,
+        operator: choice('Exists'),
+        effect: choice('NoExecute'),
+        tolerationSeconds: integer(0, 1_000_000),
+      },
+      ['operator', 'effect', 'tolerationSeconds'],
+    ),
     object({ key: labelKey, operator: choice('Equal'), value: labelValue, effect: effects }, ['key']),
     object(
       {
@@ -173,6 +120,8 @@ const toleration: Schema = {
   ],
 }
 
+/** A label or an annotation of the pod. */
+const labelOfPod = like(`metadata\\.(labels|annotations)\\['${inner(namePatterns.labelKey)}'\\]`, 253)
 const keyOf = (name: Schema): Schema => object({ name, key: dataKey, optional: flag }, ['name', 'key'])
 const fieldRef = object(
   {
@@ -181,16 +130,24 @@ const fieldRef = object(
       anyOf: [
         choice('metadata.name', 'metadata.namespace', 'metadata.uid', 'spec.nodeName', 'spec.serviceAccountName'),
         choice('status.hostIP', 'status.hostIPs', 'status.podIP', 'status.podIPs'),
-        like("metadata\\.(labels|annotations)\\['[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?'\\]", 253),
+        labelOfPod,
       ],
     },
   },
   ['fieldPath'],
 )
-const resourceFieldRef = object(
-  { resource: choice('limits.cpu', 'limits.memory', 'requests.cpu', 'requests.memory') },
-  ['resource'],
-)
+const resourceFieldRef: Schema = {
+  anyOf: [
+    object({ resource: choice('limits.cpu', 'requests.cpu'), divisor: choice('1', '1m') }, ['resource']),
+    object(
+      {
+        resource: choice('limits.memory', 'requests.memory'),
+        divisor: choice('1', '1k', '1M', '1G', '1Ki', '1Mi', '1Gi'),
+      },
+      ['resource'],
+    ),
+  ],
+}
 const variableName = like('[-._a-zA-Z][-._a-zA-Z0-9]*', 253)
 const variable: Schema = {
   anyOf: [
@@ -207,18 +164,19 @@ const variable: Schema = {
 }
 
 const mode = integer(0, 0o777)
-const file = like('[-_a-zA-Z0-9][-._a-zA-Z0-9]*(/[-_a-zA-Z0-9][-._a-zA-Z0-9]*)*', 253)
+const filePart = '\\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*'
+const file = like(`${filePart}(/${filePart})*`, 253)
 const items = list(object({ key: dataKey, path: file, mode }, ['key', 'path']))
+const podFields = ['name', 'namespace', 'uid', 'labels', 'annotations'].map((field) => `metadata.${field}`)
+const fileOfPod: Schema = { anyOf: [choice(...podFields), labelOfPod] }
 const fieldFiles = list(
-  object(
-    { path: file, fieldRef: object({ fieldPath: choice('metadata.name', 'metadata.uid') }, ['fieldPath']), mode },
-    ['path', 'fieldRef'],
-  ),
+  object({ path: file, fieldRef: object({ fieldPath: fileOfPod }, ['fieldPath']), mode }, ['path', 'fieldRef']),
 )
 const projections: Schema = {
   anyOf: [
     object({ secret: object({ name: objectName, items, optional: flag }, ['name']) }, ['secret']),
     object({ configMap: object({ name: objectName, items, optional: flag }, ['name']) }, ['configMap']),
+    object({ downwardAPI: object({ items: fieldFiles }) }, ['downwardAPI']),
     object(
       {
         serviceAccountToken: object(
@@ -254,7 +212,7 @@ const volumes: { readonly [kind: string]: Schema } = {
   downwardAPI: object({ items: fieldFiles, defaultMode: mode }),
   csi: object(
     {
-      driver: like(subdomain, 63),
+      driver: { ...objectName, maxLength: 63 },
       readOnly: flag,
       fsType: text,
       volumeAttributes: map('^.{1,128}$', text),
@@ -282,7 +240,7 @@ const mount = object(
 const quantities = object({ cpu: ref('cpu'), memory: ref('bytes'), 'ephemeral-storage': ref('bytes') })
 const peer: Schema = {
   anyOf: [
-    object({ ipBlock: object({ cidr, except: list(ipv4Cidr) }, ['cidr']) }, ['ipBlock']),
+    object({ ipBlock: object({ cidr, except: list(cidr) }, ['cidr']) }, ['ipBlock']),
     object({ podSelector: ref('labelSelector'), namespaceSelector: ref('labelSelector') }, ['podSelector']),
     object({ namespaceSelector: ref('labelSelector') }, ['namespaceSelector']),
   ],
@@ -315,7 +273,12 @@ export const definitions = {
   mounts: list(mount),
   tolerations: list(toleration),
   spreads: list({
-    anyOf: [spread('ScheduleAnyway', {}), spread('DoNotSchedule', { minDomains: integer(1, 1_000) })],
+    anyOf: [
+      spread('ScheduleAnyway', soft),
+      spread('DoNotSchedule', hard),
+      spread('ScheduleAnyway', { ...soft, ...ofRevision }, selected),
+      spread('DoNotSchedule', { ...hard, ...ofRevision }, selected),
+    ],
   }),
   resources: object({ requests: quantities, limits: quantities }),
   pullSecrets: list(object({ name: objectName }, ['name']), { uniqueItems: true }),
@@ -333,7 +296,7 @@ export const definitions = {
       },
       ['name'],
     ),
-    { maxItems: 32 },
+    { maxItems: 32, uniqueItems: true },
   ),
 } satisfies { readonly [name: string]: Schema }
 

@@ -15,9 +15,9 @@ import {
   orEmpty,
   origin,
   repository as repositorySchema,
-  typed,
   volumeSize,
-} from './kubernetes.ts'
+} from './formats.ts'
+import { typed } from './kubernetes.ts'
 import { clusters, issuers, placements, profiles } from './processFiles.ts'
 import { settingFields } from './settings.ts'
 
@@ -183,11 +183,10 @@ const logs = group('The logs of servers and bots in the API. The API reads them 
   }),
 })
 
-/** The chart sets the rest of the spec of the Cluster. */
+/** The spec of the Cluster, which must leave the role of the API to the chart. */
 const clusterSpec = {
   type: 'object',
   properties: {
-    ...Object.fromEntries(['instances', 'bootstrap', 'storage'].map((field) => [field, false])),
     managed: {
       type: 'object',
       properties: {
@@ -228,7 +227,11 @@ const database = group('Postgres.', {
     instances: integer(3, 'Instances of Postgres.', 1, 9),
     size: field('20Gi', 'The size of the volume of each instance.', volumeSize),
     storageClassName: name('The StorageClass. Default: that of the cluster.'),
-    spec: field({}, 'Further fields of the spec of the Cluster, such as backup.', clusterSpec),
+    spec: field(
+      {},
+      'Further fields of the spec of the Cluster, such as backup; bootstrap, such as recovery, replaces that of an empty database.',
+      clusterSpec,
+    ),
   }),
 })
 
@@ -264,7 +267,7 @@ const extraObjects = {
 const ingress = group('Ingress of the API.', {
   enabled: flag(false, 'Create one.'),
   className: name('The IngressClass.'),
-  annotations: annotationMap('Its annotations. WebSockets need a read timeout of at least 3600 s.'),
+  annotations: annotationMap('Its annotations. Sockets need a read timeout of 60 s or more.'),
   host: field('', 'The host. Default: that of publicUrl.', orEmpty(host)),
   tlsSecret: name('A Secret of the type kubernetes.io/tls.'),
 })

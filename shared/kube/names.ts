@@ -4,7 +4,7 @@ const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?'
 const subdomain = `${label}(\\.${label})*`
 const qualified = '[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?'
 
-/** The names of objects, and the parts of labels. The lengths are limited apart from them. */
+/** The names of objects, and the parts of labels. The patterns limit no length but that behind the slash of a key. */
 export const namePatterns = {
   /** A namespace, with at most 63 characters. */
   dnsLabel: `^${label}$`,

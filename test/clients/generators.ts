@@ -198,7 +198,7 @@ const openapiTypescript: Generator = {
 }
 
 const kiota = ({ env }: Options): Generator => ({
-  title: `kiota ${versions.kiota}`,
+  title: `kiota ${versions.kiota} typescript`,
   missing: findProgram(env, 'kiota') ? undefined : 'kiota, which NuGet has for the SDK of .NET',
   build: (dir) =>
     run(dir, 'kiota', ['generate', '--language', 'typescript', '--openapi', 'openapi.json', '--output', '.']),

@@ -10,7 +10,7 @@ import { resolveHelm } from '#dev/chart/helm.ts'
 import { operatorSettings, readOperatorConfig } from '#operator/config.ts'
 import { variablesOf } from '#shared/environment.ts'
 import { podSelectors } from '#shared/resources/selectors.ts'
-import { foreignDefinitions } from '#test/support/chart.ts'
+import { prepareCluster } from '#test/support/chart.ts'
 import { getServers } from '#test/support/servers.ts'
 
 const chart = fileURLToPath(new URL('../../charts/orrery', import.meta.url))
@@ -70,13 +70,7 @@ beforeAll(async () => {
     kind: 'Namespace',
     metadata: { name: namespace, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
   }
-  kubectl(['apply', '-f', '-'], documents([space, ...foreignDefinitions]))
-  kubectl([
-    'wait',
-    '--for=condition=Established',
-    '--timeout=60s',
-    ...foreignDefinitions.map(({ metadata }) => `crd/${metadata.name}`),
-  ])
+  await prepareCluster([space])
 }, 600_000)
 
 const existing = (key: string) => ({ existingSecret: 'own', key })
@@ -324,14 +318,16 @@ test.each([
   expect(config.auditRetentionDays).toBe(values === production ? 30 : 365)
 })
 
-test('CloudNativePG keeps the roles of its values and creates the role of the API', () => {
+test('CloudNativePG keeps the roles and the bootstrap of its values and creates the role of the API', () => {
   const roles = [{ name: 'reader', login: true }]
-  const spec = { managed: { roles }, imageName: 'x' }
+  const bootstrap = { recovery: { source: 'backup' } }
+  const spec = { managed: { roles }, imageName: 'x', bootstrap }
   const cluster = find(render({ database: { mode: 'cnpg', cnpg: { spec } } }), 'Cluster', 'orrery-db')
   expect(cluster.spec).toMatchObject({
     imageName: 'x',
     managed: { roles: [...roles, { name: 'orrery_api', passwordSecret: { name: 'orrery-db-api' } }] },
   })
+  expect(cluster.spec).toHaveProperty('bootstrap', bootstrap)
 })
 
 test('every variable that the chart sets is one of its process', () => {

@@ -3,16 +3,16 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseAllDocuments } from 'yaml'
+import { parseAllDocuments, stringify } from 'yaml'
 import { resolveHelm } from '#dev/chart/helm.ts'
 import { getServers } from './servers.ts'
 
 const chart = fileURLToPath(new URL('../../charts/orrery', import.meta.url))
 
-/** A release to render: its name, its namespace, which exists, and its values. */
+/** A release to render: its name, its namespace, which was made, and its values. */
 export type Release = { readonly name: string; readonly namespace: string; readonly values: object }
 
-/** The end of a release. A broken one is neither refused with a reason nor accepted by the API server. */
+/** The outcome for a release. A broken one is neither refused with a reason nor accepted by the API server. */
 export type Outcome = {
   readonly is: 'refused by the schema' | 'refused by a rule' | 'accepted' | 'broken'
   readonly message: string
@@ -28,11 +28,61 @@ const run = (command: string, args: readonly string[], input = ''): Promise<Ende
     child.stdin?.end(input)
   })
 
+/** Kinds of other projects, which a plain cluster does not have; any spec fits. */
+const foreign = [
+  ['postgresql.cnpg.io', 'v1', 'clusters', 'Cluster'],
+  ['gateway.networking.k8s.io', 'v1', 'httproutes', 'HTTPRoute'],
+  ['monitoring.coreos.com', 'v1', 'servicemonitors', 'ServiceMonitor'],
+  ['monitoring.coreos.com', 'v1', 'prometheusrules', 'PrometheusRule'],
+  ['argoproj.io', 'v1alpha1', 'applications', 'Application'],
+  ['source.toolkit.fluxcd.io', 'v1', 'gitrepositories', 'GitRepository'],
+  ['helm.toolkit.fluxcd.io', 'v2', 'helmreleases', 'HelmRelease'],
+] as const
+const definitionOf = ([group, version, plural, kind]: (typeof foreign)[number]) => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: {
+    name: `${plural}.${group}`,
+    annotations: { 'api-approved.kubernetes.io': 'https://github.com/kubernetes-sigs/gateway-api/pull/2466' },
+  },
+  spec: {
+    group,
+    scope: 'Namespaced',
+    names: { plural, kind },
+    versions: [
+      {
+        name: version,
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+})
+
+/** Makes namespaces on the API server of this test, and definitions of the kinds of other projects that the chart can make. */
+export const prepareCluster = async (namespaces: readonly object[]): Promise<void> => {
+  const { kubectl, adminKubeconfig } = getServers()
+  const definitions = foreign.map(definitionOf)
+  const kinds = definitions.map(({ metadata }) => `crd/${metadata.name}`)
+  const manifests = [...namespaces, ...definitions].map((each) => stringify(each)).join('---\n')
+  for (const [args, input] of [
+    [['apply', '-f', '-'], manifests],
+    [['wait', '--for=condition=Established', '--timeout=60s', ...kinds], ''],
+  ] as const) {
+    const { isGood, stderr } = await run(kubectl, ['--kubeconfig', adminKubeconfig, ...args], input)
+    if (!isGood) throw new Error(stderr)
+  }
+}
+
 /**
- * Returns a function that renders a release with Helm and sends its objects to the API server of this test, as a dry run with
- * server-side apply. Objects that were accepted before are not sent again.
+ * Makes namespaces, and returns a function that renders a release with Helm and sends its objects to the API server of this
+ * test, as a dry run with server-side apply. Objects that were accepted before are not sent again.
  */
-export const prepareReleases = async (): Promise<(release: Release) => Promise<Outcome>> => {
+export const prepareReleases = async (
+  namespaces: readonly string[],
+): Promise<(release: Release) => Promise<Outcome>> => {
+  await prepareCluster(namespaces.map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })))
   const helm = await resolveHelm({
     env: process.env,
     progress: (line) => void process.stderr.write(`[chart] ${line}\n`),
@@ -69,38 +119,3 @@ const toRefusal = (message: string): Outcome => {
   const isRule = /execution error at \(orrery\/templates\//.test(message)
   return { is: isRule ? 'refused by a rule' : 'broken', message }
 }
-
-/** Kinds of other projects, which a plain cluster does not have; any spec fits. */
-const foreign = [
-  ['postgresql.cnpg.io', 'v1', 'clusters', 'Cluster'],
-  ['gateway.networking.k8s.io', 'v1', 'httproutes', 'HTTPRoute'],
-  ['monitoring.coreos.com', 'v1', 'servicemonitors', 'ServiceMonitor'],
-  ['monitoring.coreos.com', 'v1', 'prometheusrules', 'PrometheusRule'],
-  ['argoproj.io', 'v1alpha1', 'applications', 'Application'],
-  ['source.toolkit.fluxcd.io', 'v1', 'gitrepositories', 'GitRepository'],
-  ['helm.toolkit.fluxcd.io', 'v2', 'helmreleases', 'HelmRelease'],
-] as const
-const definitionOf = ([group, version, plural, kind]: (typeof foreign)[number]) => ({
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: {
-    name: `${plural}.${group}`,
-    annotations: { 'api-approved.kubernetes.io': 'https://github.com/kubernetes-sigs/gateway-api/pull/2466' },
-  },
-  spec: {
-    group,
-    scope: 'Namespaced',
-    names: { plural, kind },
-    versions: [
-      {
-        name: version,
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-      },
-    ],
-  },
-})
-
-/** The definitions of kinds of other projects that the chart makes. */
-export const foreignDefinitions = foreign.map(definitionOf)

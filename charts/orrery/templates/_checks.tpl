@@ -1,13 +1,14 @@
 {{/* The labels and annotations that only this chart, Helm and the product set. */}}
 {{- define "orrery.reserved" -}}
-^(app\.kubernetes\.io/(name|instance|version|part-of|managed-by)|([a-z.]+\.)?(helm\.sh|orrery\.dev)/.*|rbac\.authorization\.k8s\.io/.*|checksum/.*)$
+^(app\.kubernetes\.io/(name|instance|version|part-of|managed-by)|([a-z.]+\.)?(helm\.sh|orrery\.dev)/.*|rbac\.authorization\.k8s\.io/.*|checksum/(issuers|profiles))$
 {{- end -}}
 
 {{/* Fails for labels or annotations that the chart sets, or that are too large: (list "path" .Values.map). */}}
 {{- define "orrery.checkMap" -}}
 {{- $path := index . 0 -}}
 {{- range $key, $_ := index . 1 -}}
-{{- if gt (len $key) 253 -}}{{- fail (printf "%s has a key of %d characters, and may have 253: %s. Shorten it." $path (len $key) $key) -}}{{- end -}}
+{{- $prefix := splitList "/" $key | first -}}
+{{- if gt (len $prefix) 253 -}}{{- fail (printf "%s has a key with a prefix of %d characters, and may have 253: %s. Shorten it." $path (len $prefix) $key) -}}{{- end -}}
 {{- if regexMatch (include "orrery.reserved" .) $key -}}
 {{- fail (printf "%s has %s, which the chart, Helm or the product sets. Remove it." $path $key) -}}
 {{- end -}}
@@ -33,10 +34,10 @@
 {{- end -}}
 {{- end -}}
 
-{{/* A quantity as a number. */}}
+{{/* A quantity as a number. It knows the units that the schema permits. */}}
 {{- define "orrery.amount" -}}
 {{- if kindIs "string" . -}}
-{{- $units := dict "" 1 "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
+{{- $units := dict "" 1 "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "Pi" 1125899906842624 -}}
 {{- mulf (regexFind "^[0-9.]+" .) (index $units (regexFind "[a-zA-Z]*$" .)) -}}
 {{- else -}}
 {{- float64 . -}}
@@ -69,7 +70,7 @@
 {{- range concat (default list $pod.initContainers) $pod.containers -}}
 {{- $names := list -}}
 {{- range .env -}}{{- $names = append $names .name -}}{{- end -}}
-{{- include "orrery.checkUnique" (list $names (print $process ".extraEnv: the container has two variables %s. Remove yours: docs/configuration.md names the value that sets it.")) -}}
+{{- include "orrery.checkUnique" (list $names (print $process ".extraEnv: the container has two variables %s. Remove one. If the chart sets it, docs/configuration.md names its value.")) -}}
 {{- $paths := list -}}
 {{- range .volumeMounts -}}
 {{- $paths = append $paths .mountPath -}}
@@ -112,9 +113,15 @@
 {{- end -}}
 {{- end -}}
 {{- range $except := (index . 1).except -}}
+{{- if eq $cidr "::/0" -}}
+{{- if or (eq $except $cidr) (not (contains ":" $except)) -}}
+{{- fail (printf "%s: the exception %s is not a smaller part of %s. Name a smaller block." $path $except $cidr) -}}
+{{- end -}}
+{{- else -}}
 {{- $start := include "orrery.blockStart" (list $except (splitList "/" $cidr | last | int)) -}}
-{{- if or (contains ":" $cidr) (le (splitList "/" $except | last | int) (splitList "/" $cidr | last | int)) (ne $start (include "orrery.blockStart" (list $cidr (splitList "/" $cidr | last | int)))) -}}
-{{- fail (printf "%s: the exception %s is not a smaller part of %s. Only IPv4 blocks may have exceptions." $path $except $cidr) -}}
+{{- if or (contains ":" $cidr) (le (splitList "/" $except | last | int) (splitList "/" $cidr | last | int)) (contains ":" $except) (ne $start (include "orrery.blockStart" (list $cidr (splitList "/" $cidr | last | int)))) -}}
+{{- fail (printf "%s: the exception %s is not a smaller part of %s. Of IPv6, only ::/0 may have exceptions." $path $except $cidr) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
