@@ -25,6 +25,7 @@ import { isLoopback } from '#shared/publicUrl.ts'
 import { toTlsFiles } from '#shared/tls.ts'
 import { checkSampler, toTracing, tracingSettings } from '#shared/tracing/settings.ts'
 import type { LogSettings } from './logs/server.ts'
+import { nodeAddressTypes } from './pods/node.ts'
 import { imagePullPolicies } from './pods/pod.ts'
 import { parsePlacement } from './world/placement.ts'
 import { defaultStrategies } from './world/settings.ts'
@@ -73,6 +74,10 @@ export const operatorSettings = {
     stopGraceSeconds: ['ORRERY_STOP_GRACE_SECONDS', decimal(1, 3_600).default(60)],
     notReadyDeadlineMs: ['ORRERY_NOT_READY_DEADLINE_MS', decimal(1_000, 86_400_000).default(300_000)],
     nodeLostForceMs: ['ORRERY_NODE_LOST_FORCE_MS', decimal(0, 86_400_000).default(0)],
+    nodeAddressTypes: [
+      'ORRERY_NODE_ADDRESS_TYPES',
+      list(z.enum(nodeAddressTypes)).default(['ExternalIP', 'InternalIP']),
+    ],
     defaultStrategy: ['ORRERY_DEFAULT_NETWORKING_STRATEGY', z.enum(defaultStrategies).default('PodIP')],
   },
   placement: ['ORRERY_PLACEMENT', z.string().transform(withErrors(parsePlacement)).optional()],

@@ -1,6 +1,9 @@
+import { isIP } from 'node:net'
 import type { V1Node } from '@kubernetes/client-node'
+import { namePatterns } from '#shared/kube/names.ts'
 import type { KubeObjectOf } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
+import { nodeAddressAnnotation } from '#shared/resources/group.ts'
 import type { Pod } from './pod.ts'
 
 /** A Node of the core API. */
@@ -48,13 +51,40 @@ export const observeNode = (
 
 const isOutOfService = ({ spec }: Node): boolean => spec?.taints?.some(({ key }) => key === outOfServiceTaint) ?? false
 
-/** Returns the external address of a node, or else its internal one. */
-export const nodeAddress = (node: Node | 'gone' | undefined): string | undefined => {
-  if (node === undefined || node === 'gone') return undefined
+/**
+ * The kinds of addresses that a node reports. `ExternalIP` and `InternalIP` are the first address of that type, and the kinds with a
+ * version the first of that version.
+ */
+export const nodeAddressTypes = ['ExternalIP', 'InternalIP']
+  .flatMap((type) => [type, `${type}v4`, `${type}v6`])
+  .concat('ExternalDNS', 'InternalDNS', 'Hostname')
+
+const hostName = new RegExp(namePatterns.object)
+const isHost = (text: string): boolean => isIP(text) > 0 || (text.length <= 253 && hostName.test(text))
+
+/**
+ * Returns the address of a node: that of its annotation `orrery.dev/address`, or else the first that it reports, in the order of
+ * `types`. Returns a fault, as the end of a sentence, for a node without one.
+ */
+export const nodeAddress = (
+  node: Node | 'gone' | undefined,
+  types: readonly string[],
+): { readonly host: string } | { readonly fault: string } => {
+  const none = { fault: 'it reports none' }
+  if (node === undefined || node === 'gone') return none
+  const given = node.metadata.annotations?.[nodeAddressAnnotation]
+  if (given !== undefined) {
+    const fault = `its annotation ${nodeAddressAnnotation} is neither an IP address nor a DNS name`
+    return isHost(given) ? { host: given } : { fault }
+  }
   const addresses = node.status?.addresses ?? []
-  return ['ExternalIP', 'InternalIP']
-    .map((wanted) => addresses.find(({ type }) => type === wanted)?.address)
-    .find((address) => address !== undefined)
+  const find = (wanted: string): string | undefined => {
+    const [, type = wanted, version] = /^(.*)v([46])$/.exec(wanted) ?? []
+    return addresses.find((each) => each.type === type && [undefined, `${isIP(each.address)}`].includes(version))
+      ?.address
+  }
+  const host = types.map(find).find((address) => address !== undefined)
+  return host === undefined ? none : { host }
 }
 
 /** Returns a digest of the fields of a node that its pods depend on. */
@@ -63,5 +93,6 @@ export const nodeDigest = (node: Node): string =>
     node.metadata.uid,
     node.status?.conditions?.find(({ type }) => type === 'Ready')?.status,
     isOutOfService(node),
-    nodeAddress(node),
+    node.metadata.annotations?.[nodeAddressAnnotation],
+    node.status?.addresses,
   ])

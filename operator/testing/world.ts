@@ -30,6 +30,7 @@ export const settings: WorldSettings = {
   profiles: scalingProfiles,
   placement: [],
   defaultStrategy: 'PodIP',
+  nodeAddressTypes: ['ExternalIP', 'InternalIP'],
 }
 
 export const running = { state: 'Running', runId: runA, startedAt: at(startMs), revision: 2 } as const

@@ -169,6 +169,7 @@ const ready: Case<OwnInput, Plan> = (input) => {
     message: server.pod.status?.message ?? '',
     reason: 'ServerReady',
     ready: true,
+    trouble: network.missing,
     pod: server.pod,
     address: network.address,
   })

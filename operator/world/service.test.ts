@@ -51,6 +51,76 @@ describe('the address of a world', () => {
     expect(planned.status.address).toEqual({ host: '192.168.0.1', port: 30_123 })
   })
 
+  describe('of a node', () => {
+    const service = aService('NodePort', { spec: { ports: [{ port: 7777, nodePort: 30_123 }] } })
+    const reported = [
+      { type: 'Hostname', address: 'node-1' },
+      { type: 'InternalIP', address: '192.168.0.1' },
+      { type: 'InternalIP', address: 'fd00::1' },
+      { type: 'ExternalDNS', address: 'node-1.example.com' },
+    ]
+    const of = (nodeAddressTypes: readonly string[], annotations = {}, addresses = reported) =>
+      planFor(captured(asking('NodePort')), server, startMs, runB, {
+        service,
+        node: aNode('True', { metadata: { name: 'node-1', annotations }, status: { addresses } }),
+        settings: { ...settings, nodeAddressTypes },
+      }).status
+
+    test.each([
+      [['ExternalIP', 'InternalIP'], '192.168.0.1'],
+      [['ExternalIP', 'InternalIPv6', 'InternalIP'], 'fd00::1'],
+      [['ExternalIPv6', 'InternalIPv4'], '192.168.0.1'],
+      [['ExternalDNS', 'InternalIP'], 'node-1.example.com'],
+      [['InternalDNS', 'Hostname'], 'node-1'],
+    ])('is the first of %j that the node reports', (types, host) => {
+      expect(of(types).address).toEqual({ host, port: 30_123 })
+    })
+
+    test.each(['198.51.100.9', '2001:db8::9', 'games.example.com'])('is that of its annotation: %s', (host) => {
+      const annotations = { 'orrery.dev/address': host }
+      expect(of(['InternalIP'], annotations).address).toEqual({ host, port: 30_123 })
+      expect(of(['InternalIP'], annotations, []).address).toEqual({ host, port: 30_123 })
+    })
+
+    test.each(['', 'http://a', 'a b', '10.0.0.1:7777', `${'a.'.repeat(127)}`])(
+      'is missing with the annotation "%s", and the message says why',
+      (host) => {
+        const status = of(['InternalIP'], { 'orrery.dev/address': host })
+        expect(status.address).toBeUndefined()
+        expect(status.message).toContain('orrery.dev/address is neither an IP address nor a DNS name')
+      },
+    )
+  })
+
+  describe('that a running server no longer has', () => {
+    const nodePort = aService('NodePort', { spec: { ports: [{ port: 7777, nodePort: 30_123 }] } })
+    const strategies = [
+      ['NodePort', nodePort, nodePort],
+      ['LoadBalancer', aService('LoadBalancer', world), aService('LoadBalancer')],
+    ] as const
+    const without = aNode('True', { status: { addresses: [] } })
+
+    test.each(strategies)('stays, Ready, with the condition Degraded: %s', (strategy, before, after) => {
+      const first = planFor(captured(asking(strategy)), server, startMs, runB, { service: before, node: aNode() })
+      const running = applyStatus(captured(asking(strategy)), first)
+      const later = planFor(running, server, startMs, runB, { service: after, node: without })
+      expect(later.steps).toEqual([])
+      expect(later.status).toMatchObject({ phase: 'Active', address: first.status.address })
+      expect(conditionOf(later.status, 'Ready')).toBe('True/ServerReady')
+      expect(conditionOf(later.status, 'Degraded')).toBe('True/AddressMissing')
+      const again = planFor(applyStatus(running, later), server, startMs, runB, { service: before, node: aNode() })
+      expect(conditionOf(again.status, 'Degraded')).toBe('False/AsExpected')
+    })
+
+    test.each(strategies)('does not stay for the next server of the run: %s', (strategy, before, after) => {
+      const first = planFor(captured(asking(strategy)), server, startMs, runB, { service: before, node: aNode() })
+      const running = applyStatus(captured(asking(strategy)), first)
+      const replaced = aPod({ metadata: { uid: 'another-uid' }, status: ready() })
+      const later = planFor(running, replaced, startMs, runB, { service: after, node: without })
+      expect(later.status.address).toBeUndefined()
+    })
+  })
+
   test('of a load balancer is waited for by a ready server', () => {
     const service = aService('LoadBalancer')
     const planned = planFor(captured(asking('LoadBalancer')), server, startMs, runB, { service })

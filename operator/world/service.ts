@@ -15,13 +15,14 @@ import type { PlanInput, Step } from './step.ts'
 
 type Address = { readonly host: string; readonly port: number }
 
-/** The steps for the network of a run, and its address, or why there is none yet. */
+/** The steps for the network of a run, its address, and why there is none, or why it is the last one that was known. */
 export type Network = {
   readonly steps: readonly Step[]
   readonly requeueAfterMs?: number
   readonly address?: Address
   readonly missing?: Diagnosis
 }
+type Found = Pick<Network, 'address' | 'missing'>
 
 /**
  * Builds the service of a run, with the world's name: the game port over TCP and UDP, to the pod of that run only. Traffic is
@@ -78,8 +79,7 @@ export const planNetwork = (input: PlanInput, run: WorldRun): Network => {
   const selector = patchMap(present, { ...others, ...selectorOf(world, run) })
   const steps: Step[] =
     selector === undefined ? [] : [{ verb: 'repairService', service, patch: { spec: { selector } } }]
-  const address = addressOf(input, service)
-  return 'host' in address ? { steps, address } : { steps, missing: address }
+  return { steps, ...addressOf(input, run, service) }
 }
 
 /** Reports whether a Service is of that run by its label or its selector. One of them may have been changed. */
@@ -132,26 +132,37 @@ export const isServiceUsed = ({ world, service, pod }: Pick<PlanInput, 'world' |
   return runId !== undefined && isServiceOf(service, runId)
 }
 
-const addressOf = ({ node }: PlanInput, { spec, status }: Service): Address | Diagnosis => {
-  switch (spec?.type) {
+const addressOf = ({ world: { status }, pod, node, settings }: PlanInput, run: WorldRun, service: Service): Found => {
+  const isSameServer = status?.run?.id === run.id && status.deployment?.externalId === pod?.metadata.uid
+  const last = isSameServer ? status.address : undefined
+  /** An address of a running server may be missing for a moment, and its players still reach the last one. */
+  const lastOr = (missing: Diagnosis, port?: number): Found =>
+    last === undefined
+      ? { missing }
+      : {
+          address: { host: last.host, port: port ?? last.port },
+          missing: seriousDiagnosis('AddressMissing', `${missing.message} Its last address is shown.`),
+        }
+  switch (service.spec?.type) {
     case 'NodePort': {
-      const port = spec.ports?.find(({ nodePort }) => nodePort !== undefined)?.nodePort
-      const host = nodeAddress(node)
-      return host !== undefined && port !== undefined
-        ? { host, port }
-        : addressPending("Waiting for the address of the server's node.")
+      const port = service.spec.ports?.find(({ nodePort }) => nodePort !== undefined)?.nodePort
+      const found = nodeAddress(node, settings.nodeAddressTypes)
+      if ('fault' in found)
+        return lastOr(addressPending(`Waiting for the address of the server's node: ${found.fault}.`), port)
+      if (port !== undefined) return { address: { ...found, port } }
+      return { missing: addressPending('Waiting for the node port of the service.') }
     }
     case 'LoadBalancer': {
-      const ingress = status?.loadBalancer?.ingress?.[0]
+      const ingress = service.status?.loadBalancer?.ingress?.[0]
       const host = ingress?.ip ?? ingress?.hostname
-      return host !== undefined
-        ? { host, port: gamePort }
-        : pendingDiagnosis('LoadBalancerPending', 'Waiting for the load balancer to get an address.')
+      if (host !== undefined) return { address: { host, port: gamePort } }
+      return lastOr(pendingDiagnosis('LoadBalancerPending', 'Waiting for the load balancer to get an address.'))
     }
     default: {
-      const host = spec?.clusterIP
+      const host = service.spec?.clusterIP
       const isUsable = host !== undefined && host !== '' && host !== 'None'
-      return isUsable ? { host, port: gamePort } : addressPending('Waiting for the address of the service.')
+      if (isUsable) return { address: { host, port: gamePort } }
+      return { missing: addressPending('Waiting for the address of the service.') }
     }
   }
 }

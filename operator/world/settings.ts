@@ -19,6 +19,8 @@ export type WorldSettings = RestartSettings &
     readonly placement: readonly Placement[]
     /** The meaning of the networking strategy Default. */
     readonly defaultStrategy: (typeof defaultStrategies)[number]
+    /** The kinds of addresses of nodes, the preferred one first. */
+    readonly nodeAddressTypes: readonly string[]
     /** The part of a limit that a pod requests, above 0 and at most 1. */
     readonly memoryRequestRatio: number
     readonly cpuRequestRatio: number

@@ -44,6 +44,9 @@ export const apiFinalizer = `${apiGroup}/api`
 /** The annotation of a CustomResourceDefinition with the version of the product that it belongs to. */
 export const versionAnnotation = `${apiGroup}/version`
 
+/** The annotation of a Node with the address at which players reach its servers, such as that of a NAT in front of it. */
+export const nodeAddressAnnotation = `${apiGroup}/address`
+
 /** The annotation that pauses a resource while its value is "true": neither the resource nor its pods are changed. */
 export const pausedAnnotation = `${apiGroup}/paused`
 
