@@ -92,7 +92,7 @@ export const apiSettings = {
   keepDeletedHours: ['ORRERY_KEEP_DELETED_HOURS', decimal(0, 24 * 365).default(7 * 24)],
   areWebhooksOn: ['ORRERY_WEBHOOKS', flag(true)],
   webhooks: webhookSettings,
-  // The organizations in a pool of 16 connections hold at most half of it, plus one for each after the first.
+  // Eight organizations leave one of 16 connections free: they hold half of the pool, and one more for each after the first.
   maxOrganizationsPerKey: ['ORRERY_LIMIT_ORGANIZATIONS_PER_KEY', decimal(0, 1_000_000).default(8)],
   rateLimits: {
     requestsPerSecond: ['ORRERY_LIMIT_REQUESTS_PER_SECOND', decimal(1, 1_000_000).default(50)],
@@ -116,7 +116,7 @@ export const apiSettings = {
       decimal(16 * mebibyte, 1_024 * mebibyte).default(32 * mebibyte),
     ],
   },
-  // Longer than the 60 s for which load balancers keep idle connections, so that they close them first.
+  // Longer than the 60 s for which load balancers keep idle connections, so that the load balancers close them first.
   keepAliveMs: ['ORRERY_KEEP_ALIVE_MS', decimal(1_000, 3_600_000).default(65_000)],
   trustedProxies: ['ORRERY_TRUSTED_PROXIES', networks.default(new BlockList())],
   forwardingHeader: ['ORRERY_FORWARDING_HEADER', z.enum(forwardingHeaders).default('x-forwarded-for')],

@@ -75,7 +75,7 @@ export const createDeps = ({ clusters, ...parts }: Parts, config: Settings): Dep
     recentAudits: createRecentNames(clock),
     connectionCounts: new Map(),
     runRequest: createShares(clock, {
-      // Organizations whose requests wait for locks leave the other half of the pool to others.
+      // An organization whose requests wait for locks leaves half of the pool to the others.
       maxConcurrent: Math.max(1, Math.floor(config.database.poolSize / 2)),
       isDivided: true,
       maxWaiting: maxWaitingRequests,

@@ -6,7 +6,7 @@ import { endpoints } from './endpoints.ts'
 const subprotocolText =
   'For browsers, which cannot set headers on a WebSocket: lines of `name:value`, encoded together in base58, optionally beside `orrery.v1`.'
 
-/** The WebSocket endpoint. It is no entry of the table of endpoints, since its response is an upgrade. */
+/** The WebSocket endpoint. It is not in the table of endpoints, since its response is an upgrade. */
 const connect = {
   operationId: 'connectRealtime',
   summary: 'Open a realtime connection',

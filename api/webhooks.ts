@@ -11,7 +11,7 @@ import { createResolver, createSend } from './platform/webhooks/send.ts'
 
 /** The number of pending deliveries above which a webhook is deactivated. */
 const maxPending = 100_000
-/** The number of deliveries of a webhook up to which those that have ended are kept. Each is sent again by a request of its own. */
+/** The number of the newest deliveries of a webhook that are kept. Older ones are deleted when they have ended. */
 const maxKept = 10_000
 const minuteMs = 60_000
 

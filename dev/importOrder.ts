@@ -19,7 +19,7 @@ const allowed: Record<string, readonly string[]> = {
   client: [],
 }
 
-/** A law beside the order. The patterns are those of `path.matchesGlob`; one that begins with `!` takes away from those before it. */
+/** A law in addition to the order. The patterns are those of `path.matchesGlob`; one that begins with `!` excludes files. */
 type Law = {
   /** The files that the law holds for. */
   readonly of: readonly string[]
@@ -30,7 +30,7 @@ type Law = {
 
 const noTests = ['!**/*.test.ts', '!**/testing/**'] as const
 
-/** The laws beside the order. */
+/** The laws in addition to the order. */
 export const laws: readonly Law[] = [
   {
     of: ['shared/**/*.test.ts'],

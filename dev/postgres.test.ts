@@ -31,5 +31,5 @@ describe('kept data', () => {
 })
 
 test('refuses a database name that needs quoting in SQL', async () => {
-  await expect(createDatabase('postgres://127.0.0.1:1/none', 'a"; drop table x')).rejects.toThrow('is no database name')
+  await expect(createDatabase('postgres://127.0.0.1:1/none', 'a"; drop table x')).rejects.toThrow('not a database name')
 })

@@ -102,7 +102,7 @@ export const forgetPostgres = (dir: string): void => {
  * lower-case word.
  */
 export const createDatabase = async (adminUrl: string, name: string): Promise<void> => {
-  if (!/^[a-z][a-z0-9_]{0,62}$/.test(name)) throw new Error(`${name} is no database name: use a-z, 0-9 and _`)
+  if (!/^[a-z][a-z0-9_]{0,62}$/.test(name)) throw new Error(`${name} is not a database name: use a-z, 0-9 and _`)
   await inSession(adminUrl, async (sql) => {
     await sql.query('select pg_advisory_lock(hashtext($1))', [apiRole])
     const roles = await sql.query('select 1 from pg_roles where rolname = $1', [apiRole])

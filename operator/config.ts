@@ -48,7 +48,7 @@ export const operatorSettings = {
   logLevel: ['ORRERY_LOG_LEVEL', z.enum(logLevels).default('info')],
   metricsPort: ['ORRERY_METRICS_PORT', port().default(9090)],
   metricsAddress: ['ORRERY_METRICS_ADDRESS', listenAddress().optional()],
-  /** Those of worlds and bots. */
+  /** The settings that worlds and bots share. */
   common: {
     publicUrl: [
       'ORRERY_PUBLIC_URL',

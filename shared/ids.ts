@@ -74,7 +74,7 @@ export const deploymentIdOfRun = (runId: string): string =>
 
 /**
  * Returns the id that follows from a Kubernetes uid: the prefix and the 128 bits of the UUID. Every process derives the same
- * id. A uid that is no UUID is hashed.
+ * id. A uid that is not a UUID is hashed.
  */
 export const idOfUid = (kind: IdKind, uid: string): string => {
   const digits = uid.replaceAll('-', '').toLowerCase()

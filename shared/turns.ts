@@ -37,7 +37,7 @@ export const createTurns = (name: SharedQueue, limits: TurnLimits): RunInTurn =>
     if (count > 1) running.set(owner, count - 1)
     else running.delete(owner)
     free += 1
-    // One slot became free, and the owner may use the reserve again. The others come before it.
+    // The owner may use the reserve again. Others come first.
     const takeNext = () => waiting.take(1, (each) => each !== owner && mayTake(each))[0] ?? waiting.take(1, mayTake)[0]
     for (let next = takeNext(); next !== undefined; next = takeNext()) {
       begin(next.owner)

@@ -8,7 +8,7 @@ import { createIdSource } from '#shared/ids.ts'
 
 /**
  * `orrery rotate-keys [--signing-key] [--retire-signing-key <id>]`: run it after every replica has the new first key of
- * ORRERY_KEY_ENCRYPTION_KEYS, or the new ORRERY_KEY_PEPPER. When it is done, the old ones can be taken away.
+ * ORRERY_KEY_ENCRYPTION_KEYS, or the new ORRERY_KEY_PEPPER. When it is done, the old ones can be removed.
  */
 export const rotateKeys = async (args: readonly string[]): Promise<void> => {
   const { values } = parseArgs({

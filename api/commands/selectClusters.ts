@@ -6,7 +6,7 @@ import { withDefined } from '#shared/optional.ts'
 /** A cluster of the configuration. */
 export type Listed = ReturnType<typeof readSyncConfig>['clusters'][number]
 
-/** Returns the cluster of that name, or all without a name. Throws if it is not configured. */
+/** Returns the cluster with the name, or all clusters if no name is given. Throws if none has the name. */
 export const selectClusters = (clusters: readonly Listed[], name: string | undefined): readonly Listed[] => {
   const chosen = clusters.filter((each) => name === undefined || each.name === name)
   if (chosen.length > 0) return chosen

@@ -122,7 +122,7 @@ const requireOneCluster = (findings: readonly FindingRow[], names: readonly stri
   }
 }
 
-/** An administrator's command is under no rate. */
+/** No rate limits the starts of an administrator's command. */
 const unlimitedStarts = 1_000_000
 
 /** Resolves findings of one cluster. Returns the number of those that could not be resolved. */

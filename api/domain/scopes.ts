@@ -48,6 +48,6 @@ export const createScopeLookup = (db: Reader) => {
     (await queries[kind].execute({ ...ids })).length > 0
 }
 
-/** Reports the same in a transaction. */
+/** Reports in a transaction whether a scope exists, as `createScopeLookup` does. */
 export const scopeExistsIn = async (tx: Reader, kind: ScopeKind, ids: ScopeIds): Promise<boolean> =>
   (await scopeQueries[kind](tx).execute({ ...ids })).length > 0

@@ -41,7 +41,9 @@ const feedData = z
     snapshot: z
       .strictObject({
         isFirst: z.boolean().describe('True for the first page.'),
-        isLast: z.boolean().describe('True for the last page. A world that no message named since the first is gone.'),
+        isLast: z
+          .boolean()
+          .describe('True for the last page. Worlds that no message has named since the first are gone.'),
       })
       .exactOptional()
       .describe('Marks a page of the present worlds. It is absent in a change.'),

@@ -1,6 +1,6 @@
 import { decodeBase58 } from './base58.ts'
 
-/** The subprotocol that clients may offer beside the encoded headers. The server then selects it. */
+/** The subprotocol that clients may offer in addition to the encoded headers. The server then selects it. */
 export const subprotocol = 'orrery.v1'
 /** Decoding takes quadratic time, so the length is limited. A token with several permissions fits. */
 const maxHeaderLength = 2_048

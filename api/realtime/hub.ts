@@ -34,8 +34,9 @@ type HubOptions = DeliveryOptions & {
   readonly keyChanged: (apiKeyId: string) => void
 }
 
-/** The bytes of the subscriptions of one organization, of all, and of one subscription beside its names. */
+/** The most bytes of the subscriptions of one organization, and of all. */
 const subscriptionLimits = { perGroup: 64 * 1024 * 1024, total: 384 * 1024 * 1024, free: 0 }
+/** The bytes of a subscription without its names. */
 const plainBytes = 512
 /** Returns the bytes that a subscription takes: the name is stored as the client wrote it, and in the topic and its key. */
 const bytesOf = ({ id }: ResourceName, { organizationId }: ScopeIds): number =>

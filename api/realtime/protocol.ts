@@ -49,7 +49,7 @@ export const updateText = ({ type, id }: ResourceName, { versionMs, userId, data
   `{"userId":${JSON.stringify(userId)},"resource":${JSON.stringify({ type, id })},"data":${data},` +
   `"version":"${new Date(versionMs).toISOString()}"}`
 
-/** Returns the warning for a resource that does not exist or that the client may not read. A feed does not wait for its project. */
+/** Returns the warning for a resource that does not exist or that the client may not read. The warning ends the subscription of a feed. */
 export const notFoundText = (resource: ResourceName): string =>
   JSON.stringify({
     warning: 'resource_not_found',

@@ -58,7 +58,7 @@ const pollText = `
     select ${polledColumns} from realtime_changes where ${isUnseen}
     order by version limit ${maxChangesAtOnce + 1}) c on true`
 
-/** The changes of a poll that had too many. Later transactions belong to the next poll. */
+/** The changes up to the snapshot of a poll that found too many. Later transactions belong to the next poll. */
 const fromCrowd = `from realtime_changes where ${isUnseen} and pg_visible_in_snapshot(xid, $3::text::pg_snapshot)`
 const countText = `select organization_id, count(*)::int as changes ${fromCrowd} group by organization_id`
 const toldText = `select ${polledColumns} ${fromCrowd} and organization_id = any($4::text[]) order by version`
@@ -130,7 +130,7 @@ type DocumentRow = Pick<PolledRow, 'organization_id' | 'project_id' | 'world_id'
 
 /** The bytes of documents per query, as Postgres stores them. */
 const storedBytesPerQuery = 256 * 1024
-/** The bytes of the text of documents per query, at most, beside its first document. */
+/** The most bytes of the text of documents per query, without its first document. */
 const textBytesPerQuery = 8 * 1024 * 1024
 /** The most bytes of the text of a document, and of the text for each stored byte. Compressed text is repetitive. */
 const maxTextBytes = 1024 * 1024

@@ -14,7 +14,7 @@ const checkIntervalMs = 1_000
 /** The longest time over which close frames are spread. Kubernetes kills the container 30 s after SIGTERM by default. */
 const maxCloseSpreadMs = 10_000
 const closesPerMs = 0.5
-/** The bytes of a message that waits, beside its text. */
+/** The bytes of a message that waits, without its text. */
 const plainBytes = 256
 /** The time for clients to answer the last close frames. */
 const closeGraceMs = 2_000

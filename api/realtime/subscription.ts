@@ -78,6 +78,6 @@ export const permissionEffect = (
   if (entry.topic.type === 'worlds') return mayListFeed(permissions, entry.topic) ? 'read' : 'end'
   const path = grant?.path ?? (isOwnScope ? permissionPath(entry.topic) : undefined)
   if (path === undefined || mayRead(permissions, path)) return grant?.canRead === true ? 'nothing' : 'read'
-  // The client got the warning that the resource does not exist. It may still not know of the resource.
+  // The client was told that the resource does not exist, and must not learn otherwise.
   return grant?.canRead === false ? 'nothing' : 'end'
 }

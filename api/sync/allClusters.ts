@@ -125,7 +125,7 @@ const nameByCluster = (metrics: KubeMetrics, cluster: string): KubeMetrics => ({
 
 const unservedBatch = 100
 const unservedLeaseMs = 10_000
-/** The interval for checking whether the cluster of a row is configured again. Its own push claims the row then. */
+/** The interval for checking whether the cluster of a row is configured again. The push of that cluster then claims the row. */
 const unservedRetryMs = 5_000
 
 /** Sets a waiting message on dirty rows whose cluster is not configured. It never rejects. */
@@ -148,7 +148,7 @@ const holdUnserved = async ({
 
 const hold = async (db: Database, claimed: Claimed): Promise<void> => {
   const { kind, id, cluster } = claimed
-  // A row that no longer exists has no cluster. Limits are applied when a cluster is configured again.
+  // The mark of a row that no longer exists has no cluster. Limits are applied when a cluster is configured again.
   if (cluster === '' || kind === 'organization') return void (await settleClaim(db, claimed))
   await setWaitingMessage(db, kind, id, `the cluster ${cluster} is not configured. Ask the platform operator.`)
   await retryLater(db, claimed, { delayMs: unservedRetryMs })

@@ -49,7 +49,7 @@ export type ApiDocument = { readonly schemas: readonly (readonly [string, Schema
 /** Reads an OpenAPI 3.1 document. Throws an Error that names the first part from which no client can be generated. */
 export const readDocument = (document: unknown): ApiDocument => {
   const parsed = shape.safeParse(inlined(document, document, 0))
-  if (!parsed.success) throw new Error(`This is no OpenAPI 3.1 document: ${z.prettifyError(parsed.error)}`)
+  if (!parsed.success) throw new Error(`This is not an OpenAPI 3.1 document: ${z.prettifyError(parsed.error)}`)
   const { paths, components } = parsed.data
   const operations = Object.entries(paths).flatMap(([at, { parameters, ...item }]) =>
     methods.flatMap((method) => {

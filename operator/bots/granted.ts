@@ -11,7 +11,7 @@ type Template = BotSize & {
   readonly tenant?: PodTenant & { readonly botDeploymentId: string }
 }
 
-/** The bots that a bot deployment may run beside no other one. */
+/** The bots that a bot deployment may run if its world has no others. */
 export type Permit = {
   /** The number of bots that may exist: those with the lowest indexes. */
   readonly count: number
@@ -40,12 +40,12 @@ export const permitOf = (bots: BotDeployment, policy: NamespacePolicy): Permit =
   return { count, template, ...withDefined({ waiting }) }
 }
 
-/** Returns the number of bots that another bot deployment takes from those of its world: none if it may create none. */
+/** Returns how many of the bots that its world allows a bot deployment takes: none if it may create none. */
 export const takenBy = (bots: BotDeployment, policy: NamespacePolicy): number => {
   const { count, template } = permitOf(bots, policy)
   return template === undefined ? 0 : count
 }
 
-/** Returns the grant if it is for this resource in this namespace. That of a copied or restored resource is for another. */
+/** Returns the grant if it is for this resource in this namespace. A copied or restored resource has the grant of another one. */
 const findGrant = ({ metadata, spec: { granted } }: BotDeployment, { organization }: NamespacePolicy) =>
   granted?.uid === metadata.uid && granted?.organizationId === organization ? granted : undefined

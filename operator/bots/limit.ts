@@ -9,7 +9,7 @@ import type { PlanInput } from './step.ts'
 export const profileOf = ({ spec, status }: World): ScalingProfileName =>
   (isJoinable(status ?? {}) && status?.run?.profile) || spec.scaling.profile
 
-/** The number of bots that a bot deployment may run beside the other bot deployments of its world. */
+/** The number of bots that a bot deployment may run, given the other bot deployments of its world. */
 export type Share = {
   readonly allowed: number
   /** The reason if that is less than the count. */

@@ -7,7 +7,7 @@ import { logPathOf } from './read.ts'
 
 /** The limit for reading the end of a log: the deletion of the pod waits for it. */
 const readMs = 2_000
-/** Reads under way at the same time. Beyond it nothing is read, so that many failures at once are not delayed. */
+/** The maximum number of reads under way. A further log is not read, so that many failures at once delay no deletion. */
 const maxReads = 8
 /** The maximum number of tails in memory, 8 MiB in all. The oldest one is dropped first. */
 const maxTails = 128

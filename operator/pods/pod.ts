@@ -73,7 +73,7 @@ type PodParts = PodIdentity & {
   readonly name: string
   readonly labels: Record<string, string>
   readonly annotations: Record<string, string>
-  /** Fields of the pod's spec beside those that all pods share. */
+  /** The fields of the pod's spec that not all pods share. */
   readonly spec: Partial<PodSpec>
   readonly stopGraceSeconds: number
   readonly tmpSizeLimit: string
@@ -83,7 +83,7 @@ type PodParts = PodIdentity & {
     readonly name: PodRole
     readonly image: string
     readonly args: readonly string[]
-    /** The environment variables beside those that servers and bots have in common. */
+    /** The environment variables that servers and bots do not have in common. */
     readonly env: Readonly<Record<string, string | undefined>>
     readonly ports: NonNullable<Container['ports']>
     /** Undefined for an image without HTTP endpoints. */
@@ -198,7 +198,7 @@ const buildProbes = (
 
 /** Returns the labels that all pods and services of a run have in common. */
 export const commonLabels = (identity: PodIdentity): Record<string, string> => {
-  const { organizationId, projectId, worldId } = tenantOf(identity)
+  const { organizationId, projectId, worldId } = idsOf(identity)
   return {
     ...withDefined({ [labels.organization]: organizationId, [labels.project]: projectId }),
     [labels.world]: identity.world.metadata.name,
@@ -210,7 +210,7 @@ export const commonLabels = (identity: PodIdentity): Record<string, string> => {
 }
 
 /** Returns the granted ids, or else those in the labels of the owner or the world. */
-const tenantOf = ({ owner, world, tenant }: PodIdentity): Partial<PodTenant> & Pick<PodTenant, 'worldId'> => {
+const idsOf = ({ owner, world, tenant }: PodIdentity): Partial<PodTenant> & Pick<PodTenant, 'worldId'> => {
   if (tenant !== undefined) return tenant
   const find = (key: string) => owner.metadata.labels?.[key] ?? world.metadata.labels?.[key]
   const [organizationId, projectId] = [find(labels.organization), find(labels.project)]
@@ -219,7 +219,7 @@ const tenantOf = ({ owner, world, tenant }: PodIdentity): Partial<PodTenant> & P
 
 const commonEnvironment = (parts: PodParts): Record<string, string | undefined> => {
   const { runId, settings } = parts
-  const { organizationId, projectId, worldId } = tenantOf(parts)
+  const { organizationId, projectId, worldId } = idsOf(parts)
   return {
     ORRERY_WORLD_ID: worldId,
     ORRERY_RUN_ID: runId,

@@ -39,7 +39,7 @@ const explainFinalizers = (input: PlanInput): string => {
   return `No server is left. The owner of finalizer ${finalizers.join(', ')} must remove it.`
 }
 
-/** The reason for which a World is stopped that no user has stopped. */
+/** The reason to stop a World that no user has stopped. */
 type StopCause = { readonly reason: string; readonly message: string }
 
 /** Plans a World that is stopped. The phase is Stopped at once, while the server drains. */

@@ -38,7 +38,10 @@ const wantedRunId = ({ world, newRunId }: PlanInput): string => {
   return run === undefined || isDismissed(run) ? newRunId() : run.id
 }
 
-/** Returns the id of the recorded run unless the spec names another one or a stop came after it, or else that of the grant. */
+/**
+ * Returns the id of the grant if no run is recorded or the spec names another one, and otherwise that of the recorded run, unless a stop
+ * came after it.
+ */
 const grantedRunId = ({ world, policy }: PlanInput): string | undefined => {
   const { run } = world.status ?? {}
   if (run === undefined || run.id !== (world.spec.runId ?? run.id)) return findGrant(world, policy)?.id
@@ -50,8 +53,8 @@ export const isDismissed = ({ endReason, dismissed }: WorldRun): boolean =>
   endReason === 'Stopped' || dismissed === true
 
 /**
- * Returns a new run with everything that its pods are built from: of the grant of that run, or without one of the spec. Later
- * edits of the spec act on the next run.
+ * Returns a new run with everything that its pods are built from. The values are those of its grant, or of the spec if there is no
+ * grant. Later edits of the spec act on the next run.
  */
 export const captureRun = (
   { world, policy, settings, nowMs }: Pick<PlanInput, 'world' | 'policy' | 'settings' | 'nowMs'>,
@@ -108,7 +111,7 @@ const resolveStrategy = (strategy: WorldRun['strategy'], { defaultStrategy }: Wo
   return defaultStrategy === 'PodIP' ? 'Default' : defaultStrategy
 }
 
-/** Returns the run with its end. A recorded end is final. */
+/** Returns the run with its end and the reason for it. A recorded end is final. */
 export const endRun = (run: WorldRun, endReason: RunEndReason, endMessage: string, nowMs: number): WorldRun =>
   run.endReason === undefined ? { ...run, endedAt: toInstant(nowMs), endReason, endMessage } : run
 

@@ -28,7 +28,7 @@ import type { Plan, PlanInput } from './step.ts'
 
 /**
  * The age of a pod until which its ordinary first states are not written to the status. A server that starts sooner needs one
- * status write, and one that starts later has the state in which it waits in its first status.
+ * status write. The first status of a slower one says what it waits for.
  */
 const quietMs = 2_000
 
@@ -159,7 +159,7 @@ const ready: Case<OwnInput, Plan> = (input) => {
   const { server, run, network } = input
   const since = readySince(server.pod)
   if (since === undefined || network.address === undefined) return undefined
-  // Times of Kubernetes are rounded down to seconds, so that of the pod may be earlier than the start of the run.
+  // Kubernetes rounds times down to seconds, so the time of the pod may be before the start of the run.
   const readyAt = toInstant(Math.max(Date.parse(since), Date.parse(run.startedAt)))
   return planWith(input, {
     run: markReady(run, readyAt, server.pod.metadata.uid),

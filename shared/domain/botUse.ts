@@ -22,7 +22,7 @@ export type BotLimits = {
   readonly maxBotMemory?: number | undefined
 }
 
-/** Returns the limits as a use. */
+/** Returns the use that reaches the limits: infinite where there is no limit. */
 export const toBotUse = ({ maxBotCpu, maxBotMemory }: BotLimits): BotUse => ({
   millicores: maxBotCpu === undefined ? Number.POSITIVE_INFINITY : Math.round(maxBotCpu * 1_000),
   bytes: maxBotMemory ?? Number.POSITIVE_INFINITY,

@@ -21,7 +21,7 @@ export type Connection = {
   readonly cert?: Source | undefined
   readonly key?: Source | undefined
   readonly token?: string | undefined
-  /** Takes precedence over `token`, which serves while the file cannot be read, as in client-go. */
+  /** Takes precedence over `token`. While the file cannot be read, `token` is used, as in client-go. */
   readonly tokenFile?: string | undefined
   readonly basic?: string | undefined
   readonly exec?: ExecPlugin | undefined

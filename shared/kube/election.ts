@@ -30,7 +30,7 @@ type LeaseTiming = {
   readonly retryMs: number
 }
 
-/** client-go's timing, except that it renews every 2 s. */
+/** The timing of client-go, which however renews every 2 s. */
 export const defaultLeaseTiming: LeaseTiming = { durationMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 }
 
 /** The lease was lost, and with it the right to write. The process must exit, since its state may be outdated. */

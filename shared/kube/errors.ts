@@ -40,23 +40,23 @@ export class KubeError extends Error {
 const hasStatus = (error: unknown, status: number, reason?: string): error is KubeError =>
   error instanceof KubeError && error.status === status && (reason === undefined || error.reason === reason)
 
-/** The object, or its namespace or kind, does not exist. */
+/** Reports whether the object, or its namespace or kind, does not exist. */
 export const isNotFound = (error: unknown): boolean => hasStatus(error, 404)
-/** The caller has no right to the request, or an admission plugin refused it. */
+/** Reports whether the caller has no right to the request, or an admission plugin refused it. */
 export const isForbidden = (error: unknown): boolean => hasStatus(error, 403)
-/** An object of that name exists already. */
+/** Reports whether an object of that name exists already. */
 export const isAlreadyExists = (error: unknown): boolean => hasStatus(error, 409, 'AlreadyExists')
-/** The object has another resourceVersion or uid than the write expects, or another manager owns a field. */
+/** Reports whether the object has another resourceVersion or uid than the write expects, or another manager owns a field. */
 export const isConflict = (error: unknown): boolean => hasStatus(error, 409) && !isAlreadyExists(error)
-/** The resourceVersion or the continue token has expired. */
+/** Reports whether the resourceVersion or the continue token has expired. */
 export const isExpired = (error: unknown): boolean =>
   error instanceof KubeError && (error.status === 410 || error.reason === 'Expired')
-/** The server has not reached the requested resourceVersion yet. */
+/** Reports whether the server has not reached the requested resourceVersion yet. */
 export const isTooLargeVersion = (error: unknown): boolean =>
   hasStatus(error, 504) && error.details?.causes?.some((cause) => cause.reason === 'ResourceVersionTooLarge') === true
-/** The server throttles requests (429). */
+/** Reports whether the server throttles requests (429). */
 export const isThrottled = (error: unknown): boolean => hasStatus(error, 429)
-/** The same request may succeed soon: there was no response, or one that reports overload or a temporary fault. */
+/** Reports whether the same request may succeed soon: there was no response, or one that reports overload or a temporary fault. */
 export const isRetryable = (error: unknown): boolean =>
   error instanceof KubeError &&
   !isTooLargeVersion(error) &&
@@ -66,7 +66,7 @@ export const isRetryable = (error: unknown): boolean =>
 
 /**
  * Converts a Status body into an error. `request` starts the message; `retryAfter` is the header in seconds. A body that is
- * no Status, such as a proxy's page, is quoted in the message, shortened to 2,048 characters.
+ * not a Status, such as a proxy's page, is quoted in the message, shortened to 2,048 characters.
  */
 export const errorFromStatus = (status: number, body: unknown, request: string, retryAfter?: string): KubeError => {
   const fields: Record<string, unknown> = isRecord(body) ? body : { message: body }

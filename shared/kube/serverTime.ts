@@ -2,7 +2,7 @@ import type { Clock } from '#shared/clock.ts'
 
 /** The wall-clock time, checked against the API server. */
 export type ServerTime = {
-  /** Records the Date header of a response. A text that is no date is ignored. */
+  /** Records the Date header of a response. A text that is not a date is ignored. */
   observe(date: string): void
   /**
    * Returns milliseconds since the epoch: the time of this machine if it differs from that of the API server by at most 2 s, and

@@ -2,7 +2,7 @@ import type { Clock } from '#shared/clock.ts'
 
 /**
  * The newest resourceVersion of a cache, and the callers that wait for a newer one. Versions of one kind compare as
- * integers (guaranteed since Kubernetes 1.35). Waiting for a version that is no integer succeeds at once.
+ * integers (guaranteed since Kubernetes 1.35). Waiting for a version that is not an integer succeeds at once.
  */
 export type Versions = {
   /** Records that the cache has this version of an object. */

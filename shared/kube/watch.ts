@@ -45,7 +45,7 @@ export const createFeed = <T extends KubeObject>(options: {
   }
 
 /**
- * Reads a parsed line. Throws an ERROR event as a `KubeError`, and a line that is no event as one with reason Malformed.
+ * Reads a parsed line. Throws an ERROR event as a `KubeError`, and a line that is not an event as one with reason Malformed.
  * An event of an unknown type counts as a bookmark.
  */
 const readWatchEvent = <T extends KubeObject>(line: unknown): WatchEvent<T> => {
@@ -73,7 +73,7 @@ const codeOf = (status: unknown): number => (isRecord(status) && typeof status.c
 
 const malformed = (line: unknown): KubeError =>
   new KubeError({
-    message: `watch: a line is no event: ${JSON.stringify(line)?.slice(0, 128)}`,
+    message: `watch: a line is not an event: ${JSON.stringify(line)?.slice(0, 128)}`,
     status: 0,
     reason: 'Malformed',
   })

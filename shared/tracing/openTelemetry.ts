@@ -30,7 +30,7 @@ import type { TracingSettings } from './settings.ts'
 import { formatTraceparent, parseTraceparent } from './traceparent.ts'
 import type { Span, SpanStart, Tracing } from './tracing.ts'
 
-/** The number of ended spans that wait for their export. Further ones are dropped. */
+/** The most ended spans that wait for their export. Further ones are dropped. */
 const maxWaiting = 2_048
 const exportTimeoutMs = 10_000
 const stopMs = 5_000

@@ -148,7 +148,7 @@ test('the role of the API can create partitions of the present only, and drop no
   const ofAnotherTable = `select drop_partition('organizations', 'organizations_t202601010000')`
   await expect(query(database.apiUrl, ofAnotherTable)).rejects.toThrow('no rows')
   const remainder = `select drop_partition('audit_records', 'audit_records_default')`
-  await expect(query(database.apiUrl, remainder)).rejects.toThrow('is no name of a partition')
+  await expect(query(database.apiUrl, remainder)).rejects.toThrow('is not the name of a partition')
   const far = `select make_partition('audit_records', 'audit_records_t209901010000')`
   await expect(query(database.apiUrl, far)).rejects.toThrow('cannot be created')
   expect(await partitions()).toEqual(before)

@@ -34,7 +34,7 @@ export const refusalOfCredential = ({ kind }: Principal, accepted: Credential): 
     ? new Problem('forbidden', "The operation accepts only an API key, and the request has a user's token.")
     : undefined
 
-/** Throws a 403 if the credential expires, or is valid in some networks only. `made` names what would stay valid without it. */
+/** Throws a 403 if the credential expires, or is valid in some networks only. `made` names what the request would create. */
 export const refuseRestricted = (principal: Principal, made: string): void => {
   if (!isRestricted(principal)) return
   const detail = `The credential expires or is valid in some networks only, and ${made} would not be restricted in this way. Use a key without expiresAt and allowedNetworks.`

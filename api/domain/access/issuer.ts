@@ -42,7 +42,7 @@ export type TokenIssuer = ReturnType<typeof createIssuer>
 export const signingKeyContext = (id: string): string => `signing-key/${id}`
 
 const algorithm = 'ES256'
-/** The maximum age of the cached keys, so the delay until a key of another replica is seen. */
+/** The maximum age of the cached keys. A replica sees a key of another one after at most this time. */
 const maxAgeMs = 500
 /** The delay until a new key signs. Longer than `maxAgeMs`, so every replica can verify its tokens. */
 const introductionMs = 2_000

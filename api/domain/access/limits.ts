@@ -18,7 +18,7 @@ type Amount = {
 const toSchema = (minimum: number, { maximum, unit, text }: Amount) => {
   const number = unit === 'cores' ? z.number() : z.int()
   const bounded = number.min(minimum).max(maximum)
-  // As multipleOf, clients with floating-point numbers would refuse valid values.
+  // With multipleOf, clients with floating-point numbers would refuse valid values.
   const rounded = unit === 'cores' ? bounded.overwrite((cores) => Math.round(cores * 1_000) / 1_000) : bounded
   return rounded.meta({ description: text })
 }
@@ -36,7 +36,7 @@ const imagePullSecrets = "Names of Secrets in the organization's namespace with 
 
 /**
  * The limits of an organization, its fair share of the platform. The schemas, the usage, the environment variables, the values of the
- * chart and the table of docs/limits.md follow from here.
+ * chart and the table of docs/limits.md follow from here. The entities check them, with the values of `lockLimits`.
  */
 export const limitTable = {
   maxWorlds: counted('ORRERY_LIMIT_MAX_WORLDS', {
@@ -217,7 +217,7 @@ export const limitSettings = Object.fromEntries(
   ),
 ) as { [N in keyof Given]: [Given[N]['variable'], z.ZodDefault<Given[N]['given']>] }
 
-/** Returns the default limits, of which the environment sets those with a variable. */
+/** Returns the default limits. The environment sets those that have a variable. */
 export const toLimits = (given: Settings<typeof limitSettings>): Limits => ({
   imagePullSecrets: [...limitTable.imagePullSecrets.preset],
   ...given,

@@ -71,7 +71,7 @@ export const toVerifiedToken = (payload: JWTPayload): VerifiedToken => {
   return { userId: sub, organizationId, permissions: permissionsWithin(organizationId, permissions), expiresAtMs }
 }
 
-/** The minimum interval between fetches that are caused by unknown key ids. For so long invented ids can delay a rotated key. */
+/** The minimum interval between fetches for unknown key ids. Invented ids can delay the use of a rotated key for this long. */
 const cooldownMs = 5_000
 const refreshMs = 300_000
 const fetchTimeoutMs = 5_000

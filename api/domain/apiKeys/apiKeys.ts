@@ -244,7 +244,7 @@ const holdsAllOf = (ctx: Context, row: ApiKeyRow): boolean =>
 
 /** The keys whose strings are decrypted at once, which takes a millisecond. */
 const keysPerSlice = 16
-/** The keys that an audit record names. Of more, it names the first and the last. */
+/** The most keys that an audit record names. If there are more, it names only the first and the last. */
 const maxNamedKeys = 32
 
 /**

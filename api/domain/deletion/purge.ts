@@ -9,7 +9,7 @@ import { createFairQueue } from '#shared/fairQueue.ts'
 
 /** The number of rows that one statement erases. */
 const batchSize = 500
-/** The number of turns of one call beside the first of each organization. A turn erases a batch of each kind. */
+/** The number of turns of one call, not counting the first of each organization. A turn erases a batch of each kind. */
 const maxTurns = 200
 
 const now = sql`now()`
@@ -90,8 +90,8 @@ const statementsFor = (id: string): SQL[] => {
   const isOwn = sql`organization_id = ${id}`
   const overdueWorlds = sql`(select id from worlds where ${isOwn} and removed_at is not null and purge_at <= now() limit ${batchSize})`
   /**
-   * A deleted organization whose time is over, whose worlds are gone and whose namespaces are closed: until then it has a dirty
-   * mark. Without its row, nothing would close them.
+   * True for a deleted organization whose time is over, whose projects are gone and that has no dirty mark. The mark stays until its
+   * namespaces are closed: without the row, nothing would close them.
    */
   const isOver = sql`exists (select from organizations o where o.id = ${id} and purge_at <= now()
     and not exists (select from projects p where p.organization_id = o.id)

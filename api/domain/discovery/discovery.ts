@@ -45,7 +45,7 @@ const withOrganization = async (ctx: Context): Promise<Context> => {
   return { ...ctx, ...project }
 }
 
-/** The map of a run. Other settings of a deployment can be large. */
+/** The map of a run. It is read alone, because other settings of a deployment can be large. */
 const map = sql<string>`${deployments.runtime} ->> 'mapName'`
 
 /** Lists the Active worlds with an active launch context that the caller can read. */

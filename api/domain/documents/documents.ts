@@ -127,7 +127,7 @@ const write = async (
   }, beginsWithReads)
 }
 
-/** The maximum of documents with the rows of deleted ones, as a multiple of the limits. */
+/** The maximum of documents together with the rows of deleted ones, as a multiple of the limits. */
 const keptFactor = 2
 
 /** Throws a 409 if the organization has reached its limit of documents or bytes, or keeps too many deleted ones. */

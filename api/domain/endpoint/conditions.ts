@@ -5,7 +5,7 @@ import type { Endpoint } from './endpoint.ts'
 
 /**
  * Returns the parts of the context with which a write checks If-Match and If-None-Match (RFC 9110, section 13): at the start of its
- * first transaction, or, if it supports Idempotency-Key, when `createOnce` knows that it is no repetition. Returns undefined if there
+ * first transaction, or, if it supports Idempotency-Key, when `createOnce` knows that it is not a repetition. Returns undefined if there
  * is nothing to check. Throws a 412 for If-Match of a resource without an entity tag. Reads are checked with their response.
  */
 export const checkInTransaction = (

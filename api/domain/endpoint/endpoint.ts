@@ -79,7 +79,7 @@ export type Description = {
   readonly query?: z.ZodObject
   /** The required JSON body. */
   readonly body?: z.ZodType
-  /** The body of the create of the same resource. A PATCH refuses its other fields with "cannot be changed". */
+  /** The body that creates the resource. A PATCH refuses the fields that only this body has with "cannot be changed". */
   readonly created?: z.ZodObject
   /** The maximum number of JSON values in the body. Default: `maxJsonValues`. */
   readonly maxValues?: number

@@ -2,12 +2,12 @@ import type * as z from 'zod'
 import { type FaultList, maxListedFaults } from '#api/platform/http/faults.ts'
 import { pointer } from '#api/platform/http/problem.ts'
 
-/** The schemas that explain why a body has no field of a name. */
+/** The schemas from which an unknown field of a body is explained. */
 export type FieldHints = {
   readonly body?: z.ZodType | undefined
-  /** The body of the create. Its other fields cannot be changed. */
+  /** The body that creates the resource. A field that only it has cannot be changed. */
   readonly created?: z.ZodObject | undefined
-  /** The response. Its other fields are set by the API. */
+  /** The response. A field that only it has is read-only. */
   readonly answer?: z.ZodType | undefined
 }
 
@@ -89,7 +89,7 @@ const explainUnknown = (key: string, path: Path, { body, created, answer }: Fiel
 
 const unknownField = 'unknown field'
 
-/** The depth to which fields of the same name are looked for. */
+/** The depth of the search for fields with the same name. */
 const maxDepth = 4
 
 /** Returns the JSON Pointers of the fields with a name below the top level of a schema. */

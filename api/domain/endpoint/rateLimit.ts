@@ -28,7 +28,7 @@ const maxBuckets = 50_000
 /** The burst of an organization, in seconds of its rate. All its clients reconnect at once after a restart. */
 const shareSeconds = 10
 
-/** The burst of written document bytes, in seconds of their rate. An import is sent at once, and saves come together. */
+/** The burst of written document bytes, in seconds of their rate. It allows an import, and many saves at the same time. */
 const documentSeconds = 60
 
 type OrganizationRates = Pick<Limits, 'maxRequestsPerSecond' | 'maxDocumentBytesPerSecond'>
@@ -44,8 +44,8 @@ const createBuckets = (clock: Clock) => {
   const buckets = new Map<string, Bucket>()
   return {
     /**
-     * Takes `count` tokens. With `needed`, so many suffice, and the others are owed. Returns the tokens left and the seconds until
-     * the call would succeed and until all tokens are available.
+     * Takes `count` tokens if `needed` ones are available; the rest is owed. Returns the tokens left and the seconds until the call
+     * would succeed and until all tokens are available.
      */
     take: (
       name: string,

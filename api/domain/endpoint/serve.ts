@@ -76,8 +76,8 @@ export type Runtime = {
 /**
  * Serves one endpoint. The order of the checks is always: credential, rate, headers, scope (404), permission (403), input
  * (400, 413, 415). Before a 4xx is sent, the scope is looked up: if it does not exist, the answer is 404. So another
- * tenant's scope and an absent one look the same. A valid request is looked up only if its scope is an organization. The service
- * functions of projects and worlds read the row of their scope anyway.
+ * tenant's scope and an absent one look the same. For a valid request, only an organization or the scope of an upload is looked up: the
+ * service functions of projects and worlds read the row of their scope anyway.
  */
 export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext<Env>): Promise<Response> => {
   c.set('maxBodyBytes', endpoint.upload ? maxUploadBytes + multipartOverheadBytes : maxJsonBytes)
@@ -203,18 +203,19 @@ const authoriseAndPrepare = async (
   const scope = where && resolveScope(where, ctx, params)
   try {
     const refusal = refusalOfCredential(ctx.principal, credentialOf(endpoint))
-    // An organization that the credential cannot read is a 404 before it is refused for its kind.
+    // A credential without access to the scope gets a 404, before its kind is refused.
     const verb =
       scope && needed && authorise(ctx, pathTo(scope), refusal ? 'r' : needed, { subtree: endpoint.subtree === true })
     if (refusal) throw refusal
     authoriseCall(ctx.principal, endpoint)
     if (endpoint.listing) authoriseListing(ctx)
-    // Service functions of projects and worlds read their row. Of organizations, some read none, and an upload is stored first.
+    // Service functions of projects and worlds read the row of their scope. Some functions of organizations do not, and an upload is
+    // stored before its row is read.
     const mustExist = endpoint.upload || (scope?.kind === 'organization' && !endpoint.actsOnDeleted)
     if (scope && mustExist && !(await runInShare(ctx, () => scopeExists(ctx, scope)))) throw notFound()
     const prepared = await prepare(ctx, c, endpoint, params)
     if (endpoint.streams === undefined || c.req.method !== 'HEAD') return { verb, ...prepared }
-    // Without a body to send, the stream is not opened. The handler would have found out whether the target exists.
+    // A HEAD does not run the handler, which would find out whether the target exists.
     if (scope && !(await runInShare(ctx, () => targetExists(ctx, endpoint, scope, params)))) throw notFound()
     return { verb, ...prepared, run: async () => ({}) }
   } catch (error) {

@@ -5,7 +5,7 @@ import { addressBlock } from '#api/platform/http/clientAddress.ts'
 import { fieldNamesOf } from '#api/platform/http/fieldNames.ts'
 import type { Endpoint, RawInput } from './endpoint.ts'
 
-/** Returns the function by which service functions write audit records of a request. `contextOf` returns its context. */
+/** Returns the function with which service functions write audit records of a request. `contextOf` returns the request's context. */
 export const createRecordAudit =
   (
     contextOf: () => Omit<Context, 'recordAudit'>,

@@ -70,7 +70,7 @@ const refuseEscalation = ({ principal, organizationId }: Context, permissions: r
   const within = new Set(permissionsWithin(organizationId, permissions))
   const excess = permissions.filter((each) => !within.has(each) || !mayGrant(principal.permissions, each))
   if (excess.length === 0) return
-  const detail = `Groups get only permissions that the credential holds in the organization: not ${excess.join(', ')}.`
+  const detail = `The credential cannot grant permissions that it lacks or that lie outside the organization: ${excess.join(', ')}.`
   throw new Problem('forbidden', detail)
 }
 
@@ -85,7 +85,7 @@ const refuseUnknownIssuers = (
     if (known.includes(issuer)) continue
     faults.add(
       ['groups', at, 'issuer'],
-      `is no issuer of which the platform accepts tokens for the organization. ${accepted}.`,
+      `must be an issuer whose tokens the platform accepts for the organization. ${accepted}.`,
     )
   }
   if (faults.total() > 0) throw faults.toProblem()

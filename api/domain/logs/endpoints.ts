@@ -4,7 +4,7 @@ import { endpoint } from '#api/domain/endpoint/endpoint.ts'
 import { readBotLog, readWorldLog } from './logs.ts'
 import { botLogQuery, worldLogQuery } from './query.ts'
 
-/** Logs may hold secrets of the program, so they need the verb of those who can change it. */
+/** A log may hold secrets of the program, so reading it needs the same verb as changing the program. */
 const logRoute = {
   method: 'get',
   scope: 'project',

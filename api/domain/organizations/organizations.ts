@@ -98,7 +98,7 @@ export const setOrganizationPicture = async (
     return { answer: presentOrganization(row, ctx.verb ?? 'r'), previous: before.pictureUrl }
   })
 
-/** Sets limits of an organization. Only the platform key may. Returns all its limits. */
+/** Sets limits of an organization. Needs the platform key. Returns all its limits. */
 export const patchLimits = async (ctx: Context, changes: PatchLimits): Promise<Limits> => {
   authoriseCall(ctx.principal, { platformOnly: true })
   const limits = sql`${organizations.limits} || ${JSON.stringify(changes)}::jsonb`

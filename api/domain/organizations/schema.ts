@@ -51,7 +51,7 @@ const legalPolicies = z.strictObject({
   eula: paragraphs('the license agreement'),
 })
 
-/** The most bytes of the settings of an organization, each as JSON. Its row has at most 256 KiB. */
+/** The most bytes of each of these settings as JSON. The row of an organization has at most 256 KiB. */
 const maxBytes = { websiteInfo: 32 * 1024, features: 32 * 1024, legalPolicies: 160 * 1024 }
 
 const channel = z.strictObject({

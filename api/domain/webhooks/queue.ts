@@ -20,7 +20,7 @@ export type Concurrency = { readonly perWebhook: number; readonly perOrganizatio
 /** A claim of deliveries. */
 export type Claim = Concurrency & {
   readonly limit: number
-  /** The last of these attempts, which are for organizations without an attempt under way. */
+  /** The part of `limit` that is only for organizations without an attempt under way. */
   readonly reserve: number
   /** The organization after which the turns begin, or '' to begin with the first. */
   readonly after: string

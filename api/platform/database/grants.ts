@@ -43,7 +43,7 @@ const createRole = async (owner: Owner, role: string, password: string): Promise
 const roleExists = '42710'
 const insufficientPrivilege = '42501'
 
-/** A table of the first migration. Tables of other programs may be beside it. */
+/** A table of the first migration. The schema may also have tables of other programs. */
 const firstTable = 'organizations'
 
 /** Refuses an owner that does not own the tables, and a role of the API that does. */

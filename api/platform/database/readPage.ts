@@ -16,7 +16,7 @@ const maxPageBytes = 8 * 1024 * 1024
  */
 const wholeBytes = 3 * 1024 * 1024
 const sliceBytes = 512 * 1024
-/** The bytes of a row beside its text and JSON: numbers, times, and the names of its fields in the response. */
+/** The bytes of a row without its text and JSON: numbers, times, and the names of its fields in the response. */
 const plainBytes = 1_024
 /** While a page is read, its rows and its response are in memory. */
 const copies = 2

@@ -51,7 +51,7 @@ export const createBudget = ({ total, perGroup, free }: BudgetLimits): Budget =>
     if (ofGroup === 0) groups.delete(group)
     else groups.set(group, ofGroup)
   }
-  /** Returns the bytes that leases of a group can hold beside those that they hold. */
+  /** Returns the bytes that leases of a group can hold in addition. */
   const roomOf = (group: string | undefined): number => {
     if (group === undefined) return total - used
     const held = groups.get(group) ?? 0

@@ -72,7 +72,7 @@ export const readBytes = async (request: Request, maxBytes: number, { lease, clo
       const end = bytes + next.value.byteLength
       if (end > maxBytes) throw tooLarge()
       if (end > body.length) {
-        // What has arrived is held, and not what was announced.
+        // The lease holds the bytes that have arrived, not those that the request announced.
         const room = Math.max(end, Math.min(declared || maxBytes, 2 * body.length))
         holdOrRefuse(lease, room)
         body = Buffer.concat([body], room)

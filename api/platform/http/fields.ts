@@ -47,7 +47,7 @@ export const shownVerb = z
   .enum(['r', 'w', '*'])
   .describe('The strongest verb of the caller on the resource: r, w or *.')
 
-/** The characters of RFC 3986, appendix A; `more` are those that a part of the URI allows beside the common ones. */
+/** The characters of RFC 3986, appendix A; `more` are further ones that a part of the URI allows. */
 const characters = (more: string): string => `([A-Za-z0-9._~!$&'()*+,;=${more}-]|%[0-9A-Fa-f]{2})*`
 const host = `(\\[[0-9A-Fa-fv:.]+\\]|${characters('')})`
 const authority = `(${characters(':')}@)?${host}(:[0-9]*)?`

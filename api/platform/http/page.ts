@@ -21,7 +21,7 @@ type CursorOptions = {
   readonly example: string
 }
 
-/** Returns the schema of the query parameter `cursor`. `decode` returns undefined for text that is no cursor of the list. */
+/** Returns the schema of the query parameter `cursor`. `decode` returns undefined for text that is not a cursor of the list. */
 export const cursorQuery = <Decoded>(
   decode: (text: string) => Decoded | undefined,
   { maxLength, pattern, description, example }: CursorOptions,

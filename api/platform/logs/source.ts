@@ -63,7 +63,7 @@ type SourceOptions = {
 
 /** The limit for the operator's answer. It tries the node for 5 s. */
 const answerMs = 8_000
-/** The replicas of the operator that are tried. */
+/** The most replicas of the operator that are tried. */
 const maxReplicas = 5
 const maxConnections = 128
 const maxRefusalBytes = 1_024

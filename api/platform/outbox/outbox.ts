@@ -26,7 +26,7 @@ export type Claimed = Pick<
 /** Returns the id of the mark that pushes an organization's limits to a cluster. */
 export const organizationMark = (id: string, cluster: string): string => `${id}@${cluster}`
 
-/** Returns the organization of such a mark. */
+/** Returns the organization of a mark with an id of `organizationMark`. */
 export const organizationOfMark = (id: string): string => id.split('@')[0] ?? ''
 
 /** The time of the database. All times of marks come from it, because the clocks of replicas differ. */

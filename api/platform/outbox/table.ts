@@ -24,7 +24,7 @@ export const clusterOutbox = pgTable(
      * of an organization.
      */
     cluster: text().notNull().default(''),
-    /** The organization of the row, or ''. The same trigger sets it. Organizations take turns. */
+    /** The organization of the row, or ''. The trigger that sets `cluster` sets it too. Organizations take turns. */
     organizationId: text().notNull().default(''),
     /** The time since which the row has been dirty without a break. */
     markedAt: instant().notNull().default(sql`now()`),

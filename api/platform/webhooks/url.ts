@@ -11,7 +11,7 @@ export const maxUrlLength = 1_024
 
 /**
  * The pattern of a URL to which messages may be sent: https, a host name, the port 443 or one from 1024, no credentials and no
- * fragment. An IP address is no host name.
+ * fragment. An IP address is not a host name.
  */
 export const urlPattern = new RegExp(
   `^https://(${label}\\.)*${lastLabel}(:${port})?(/${characters('')})?(\\?${characters('?')})?$`,

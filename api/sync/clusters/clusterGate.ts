@@ -89,7 +89,7 @@ export const createClusterGate = (options: Options): ClusterGate => {
 /** The result of a check. `twin` is another name of the same cluster. */
 type Checked = Pick<ClusterStateRow, 'refusal' | 'refusedUid'> & { readonly twin?: string }
 
-/** Under two names, each would take the worlds of the other one for leftovers. */
+/** Explains that a cluster has two names. Under each name, the worlds of the other one would count as leftovers. */
 const explainTwin = (twin: string): string =>
   `The cluster is on record as ${twin}. Nothing is pushed or pulled. List each cluster under one name, and keep that name.`
 

@@ -95,8 +95,8 @@ const slowPushSeconds = 60
 const isOneOf = (phases: readonly string[], phase: string): boolean => phases.includes(phase)
 
 /**
- * Returns the differences between rows, resources, pods and namespaces. Namespaces without an organization come last: they may be many,
- * and of no use.
+ * Returns the differences between rows, resources, pods and namespaces. Namespaces without an organization come last, because there may
+ * be many.
  */
 export const diagnose = (snapshot: Snapshot): Difference[] => {
   const resources = new Map(snapshot.resources.map((each) => [keyOf(each.kind, each.namespace, each.name), each]))
@@ -263,7 +263,7 @@ const explainInstall = 'Install the manifests of this version again: upgrade the
 
 /** The policy, and its binding, with which only the API grants runs. */
 const grantPolicy = 'orrery-run-fields'
-/** The consequence of its absence. */
+/** The consequence of a missing grant policy. */
 export const explainOpenGrant =
   'Without it, everyone who may write Worlds and BotDeployments can grant runs (spec.granted).'
 

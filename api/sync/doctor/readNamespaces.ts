@@ -19,7 +19,7 @@ import type { DiagnosedNamespace } from './diagnosis.ts'
 
 /** A policy that names the API; it can be compared only if the URL of the API is known. */
 const policyOfApi = 'names-and-api'
-/** It only completes the policy that is not compared. */
+/** Stands for an unknown URL in the policy that is then not compared. */
 const unknownUrl = 'https://unknown.invalid'
 
 /** The source of a snapshot. */

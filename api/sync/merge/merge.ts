@@ -74,7 +74,7 @@ export const mergeSpecs = <S extends z.ZodType<object>>(
   return { spec, adopted, putBack: [...refused, ...overruled, ...unreadable], reasons }
 }
 
-/** Returns a merge that puts every edit back if the row could not push the merged spec, which `why` explains. */
+/** Returns the merge with every edit put back, for a merged spec that the row cannot push. `why` is the reason. */
 export const refuseAll = <Spec>(merge: Merge<Spec>, row: Spec, why: string): Merge<Spec> => ({
   spec: row,
   adopted: [],

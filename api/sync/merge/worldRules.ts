@@ -39,7 +39,7 @@ export const hasBuild = ({ resolvedBuild, runtime }: Build): boolean =>
 export const mergeWorld = (sides: Sides<WorldSpec>, build: Programmed, facts: WorldFacts): Merge<WorldSpec> =>
   mergeSpecs(worldSpecSchema, withRunOfRow(sides), worldRules(sides.row, build, facts))
 
-/** Returns the sides with the row's run if the resource has none, which is no edit: the API may not have written it yet. */
+/** Returns the sides with the row's run if the resource has none. A missing run is not an edit: the API may not have written it yet. */
 const withRunOfRow = (sides: Sides<WorldSpec>): Sides<WorldSpec> => {
   if (sides.live.runId !== undefined) return sides
   const { runId, startedAt } = sides.base

@@ -10,7 +10,7 @@ export type NetworkOptions = {
   readonly publicUrl: string
   /** The port of the API's own pods, which a ClusterIP leads to. */
   readonly apiPort: number
-  /** Networks (CIDR) that the API's public address is in, beside the address that `publicUrl` names. */
+  /** Networks (CIDR) of the API's public address, in addition to the address that `publicUrl` names. */
   readonly apiNetworks: readonly string[]
   /** Networks (CIDR) of DNS servers that are not pods of kube-system. */
   readonly dnsNetworks: readonly string[]

@@ -31,9 +31,9 @@ type Listable = { list(of: { namespace: string }): Promise<{ items: readonly Kub
 
 type RepairOptions = {
   readonly clients: NamespaceClients
-  /** The kinds whose resources need the rights of a terminating or closed namespace. */
+  /** The kinds whose resources need the rights in a terminating or closed namespace. */
   readonly resources: readonly Listable[]
-  /** In a closed namespace, pods need them too. */
+  /** Pods, which need the rights in a closed namespace too. */
   readonly pods: Listable
   readonly namespaces: ReturnType<typeof createNamespaces>
   readonly namespacePrefix: string
@@ -156,7 +156,7 @@ const isHeldAndDeleted = ({ metadata }: KubeObject): boolean =>
   metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(apiFinalizer) === true
 
 /**
- * Deletes the RoleBindings of a closed namespace once no World, BotDeployment and pod is left in it. The organization may have
+ * Deletes the RoleBindings of a closed namespace once no World, BotDeployment or pod is left in it. The organization may have
  * been purged meanwhile.
  */
 const closeNamespace = async (

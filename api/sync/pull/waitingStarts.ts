@@ -38,8 +38,8 @@ export const runWaitingStarts = async (deps: ReconcileDeps, signal: AbortSignal)
 
 /**
  * Begins the starts that wait in this cluster and may begin now. The organizations take turns, each with its oldest start first. A
- * start that needs more room than there is is passed over, and so is one that fails. The rows hold what waits, so another leader
- * continues. It never rejects.
+ * start that needs too much room or that fails is passed over. The waiting starts are in the rows, so another leader continues. It
+ * never rejects.
  */
 const startWaiting = async (deps: ReconcileDeps): Promise<void> => {
   const { log } = deps
@@ -74,7 +74,7 @@ const readWaiting = ({ db, cluster, clock }: ReconcileDeps): Promise<Waiting[]> 
 /** The limits of an organization and what runs there; undefined if it is deleted. */
 type Room = { readonly limits: Limits; readonly others: RunUse } | undefined
 
-/** Tries a start that has room by a first look, which locks nothing. `rooms` holds what was read for the organizations so far. */
+/** Tries a start if a first look, which locks nothing, finds room for it. `rooms` caches what was read for each organization. */
 const startIfRoom = async (deps: ReconcileDeps, rooms: Map<string, Room>, waiting: Waiting): Promise<void> => {
   const { id, organizationId, networking } = waiting
   const room = rooms.has(organizationId) ? rooms.get(organizationId) : await readRoom(deps, organizationId)

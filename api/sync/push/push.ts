@@ -44,7 +44,7 @@ const slots = { slots: 32, reserve: 8, maxOfOne: 8 }
 const leaseMs = 5_000
 /** The interval for claims without a wake, such as for the marks of a replica that has died. */
 const pollMs = 1_000
-/** The wait after a claim, and after the first of all pushes in progress has ended. Others become due or end in it. */
+/** The shortest and the longest pause after a claim. Meanwhile, more rows become due and more pushes end. */
 const gatherMs = 5
 const maxGatherMs = 40
 
@@ -54,7 +54,7 @@ const firstConflictMs = 20
 /** The longest delay after which a push is retried that a terminating namespace or an uncounted quota refused. */
 const transientPollMs = 2_000
 
-/** Returns the wait after a claim. On a busy machine a claim takes longer, and so does the wait: claims take a fifth of the time. */
+/** Returns the pause after a claim: four times its duration, so that claims take a fifth of the time on a busy machine too. */
 const gatherAfter = (claimMs: number): number => Math.min(Math.max(gatherMs, 4 * claimMs), maxGatherMs)
 
 /**
@@ -212,7 +212,7 @@ const recordRefusedPush = async (
   { id, error }: { id: string; error: KubeError },
 ): Promise<void> => {
   const { kind } = row
-  const message = `The cluster does not take over what the API has: ${explainRefusedWrite(error)}`
+  const message = `The cluster refuses what the API writes: ${explainRefusedWrite(error)}`
   try {
     await setPushRefusal(deps.reconcile.db, kind, id, message)
     await showPushState(deps, row)

@@ -229,7 +229,7 @@ const remove = async <T extends Types>(adapter: Adapter<T>, deps: PushRowDeps, r
     const live = await client.get(reference)
     if (isPaused(live) && (await namespaces.stateOf(row.organizationId)) !== 'deleted') return later(pausedPollMs)
     const { metadata } = live
-    // A resource that kubectl created is replaced by another world, whose row is another one.
+    // The name belongs to a newer resource by now, which has a row of its own.
     if (isReplaced(row, metadata)) return await finishRemoval(adapter, deps, row)
     if (metadata.deletionTimestamp === undefined) {
       await client.delete(reference, withDefined({ uid: metadata.uid }))

@@ -44,7 +44,7 @@ export type SyncedRow = {
 export const isUnclaimed = ({ applied, resourceUid }: Pick<SyncedRow, 'applied' | 'resourceUid'>): boolean =>
   resourceUid !== null && applied !== null && applied.revision === undefined
 
-/** Reports whether the resource of that name belongs to another row. A resource that kubectl created can be replaced so. */
+/** Reports whether the resource of that name belongs to another row, as after kubectl deleted and recreated it. */
 export const isReplaced = (
   { id, resourceName, resourceUid }: SyncedRow,
   { uid, labels: marks = {} }: ObjectMeta,

@@ -25,7 +25,7 @@ import { decideSweep, type Missing } from './sweepLimit.ts'
 const sweepMs = 300_000
 /** The interval for checking whether a held sweep was accepted. */
 const heldMs = 2_000
-/** The interval while a namespace or definition is gone, so that its loss soon explains nothing more. */
+/** The interval while a namespace or definition is gone. Its loss explains missing resources until the first sweep after its return. */
 const unsettledMs = 15_000
 /** The wait after a request, so that one sweep handles what vanished together. */
 const settleMs = 300
@@ -95,11 +95,11 @@ const sweepMissing = async (deps: PullDeps, swept: Swept): Promise<number> => {
     const object = cached.get(keyOf(deps, row))
     return object === undefined || isOutdated(row, object.metadata)
   })
-  // While what was gone is still gone, and its last resources are in the cache, nothing has changed.
+  // Nothing has changed if what was gone is still gone and the cache has the resource of each row.
   if (gone.length > 0 && !hasDoubt && held === undefined && (await areGone(deps, resource, gone))) return unsettledMs
   const isSuspect = gone.length > 0 || hasDoubt
   if (isSuspect) await deps.gate.check({ fresh: true })
-  // They are read before the resources: a new namespace means that all resources of the old one are gone.
+  // Containers are read before the resources: a new namespace means that all resources of the old one are gone.
   const containers = await readContainers(deps, resource, { rows, known, isSuspect })
   // The cache may be behind a push that the rows show. This list is not.
   const live = isSuspect ? byKey(await swept.list()) : cached
@@ -175,15 +175,15 @@ const hold = async (
 const goneUid = ''
 
 const nameOfDefinition = ({ plural, group }: Resource): string => `${plural}.${group}`
-/** Each kind has its own record of a namespace, since their sweeps run apart. */
+/** Each kind has its own record of a namespace, because its sweeps are separate. */
 const nameOfNamespace = ({ plural }: Resource, name: string): string => `${plural}/${name}`
 const namespacesOf = ({ namespacePrefix }: PullDeps, rows: readonly AppliedRow[]): string[] => [
   ...new Set(rows.map(({ organizationId }) => namespaceOf(namespacePrefix, organizationId))),
 ]
 
 /**
- * Reads the recorded uids of the namespaces of rows and of the definition of their kind. Forgets what is gone and contains no
- * resource of a row, since it has nothing left to explain.
+ * Reads the recorded uids of the namespaces of rows and of the definition of their kind. Deletes records of what is gone and has no
+ * resource of a row.
  */
 const readRecorded = async (
   deps: PullDeps,

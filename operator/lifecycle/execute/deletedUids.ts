@@ -4,7 +4,7 @@ import type { Reflector } from '#shared/kube/reflector.ts'
 /** The uids of objects that were deleted. A uid is never used again, so an object with one of these uids no longer exists. */
 export type DeletedUids = { has(uid: string): boolean }
 
-/** More than the objects that one deletion of an organization removes, in 0.5 MB. */
+/** More than the deletion of one organization removes. So many uids take 0.5 MB. */
 const defaultMax = 10_000
 
 /** Remembers the uids of the last `max` objects that the cache has seen deleted. */

@@ -34,7 +34,7 @@ export type QueuePollTiming = {
   readonly maxIntervalMs: number
   /** The maximum number of requests per second to servers that respond, on average. With more of these, the interval is longer. */
   readonly maxPerSecond: number
-  /** The same for requests to servers that do not respond. */
+  /** The maximum number of requests per second to servers that do not respond, on average. */
   readonly maxRetriesPerSecond: number
   readonly timeoutMs: number
   /** The minimum time between two reports, unless the world becomes full or empty or stops being so. */

@@ -238,7 +238,7 @@ describe('the groups of an external token', () => {
     expect(known.status).toBe(200)
     const { status, body } = await put(mapping('players', 'r'), mapping('players', 'w', 'https://unknown.example.com'))
     expect(status).toBe(400)
-    const message = expect.stringMatching(/^is no issuer of which the platform accepts tokens .* It accepts .*\.$/)
+    const message = expect.stringMatching(/^must be an issuer whose tokens the platform accepts .* It accepts .*\.$/)
     expect(body).toMatchObject({ code: 'invalid_request', errors: [{ path: '/groups/1/issuer', message }] })
     expect((await put(mapping('players', 'r', foreignIssuer))).status).toBe(400)
     expect((await own.rest.call('GET', groups)).body).toEqual({ groups: [mapping('players', 'r')] })

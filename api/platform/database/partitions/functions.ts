@@ -13,7 +13,7 @@ export const definePartitionFunctions = (tables: readonly PartitionedTable[], sc
     from (values ${tables.map(settingsOf).join(', ')}) as tables (name, time_column, span, retention, is_unlogged)
     where name = parent;`
   const readStart = `if child !~ ('^' || parent || '_t[0-9]{12}$') then
-    raise exception '% is no name of a partition of %', child, parent;
+    raise exception '% is not the name of a partition of %', child, parent;
   end if;
   starts := to_timestamp(right(child, 12), 'YYYYMMDDHH24MI');`
   const define = (signature: string, body: string): string => `
