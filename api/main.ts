@@ -56,8 +56,8 @@ const requestMs = 60_000
 /** The maximum age of a readiness result. */
 const readyFreshMs = 1_000
 
-const run = async (config: ApiConfig, log: Log): Promise<void> => {
-  const objects = await openObjectStore(config.objectStoreUrl)
+/** Opens the HTTP server, which limits silent connections. `reload` returns a function that ends the reloads of its certificate. */
+const openHttp = async (config: ApiConfig, log: Log) => {
   const tls = config.tls && (await readTls(config.tls))
   const server = openServer({ tls, headersMs, requestMs, keepAliveMs: config.keepAliveMs, checkMs: 5_000, isUpgrade })
   const endSilent = deferSilentConnections(server, {
@@ -66,6 +66,16 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
     limits: config.connectionLimits,
     isTrusted: (address) => isInNetworks(config.trustedProxies, address),
   })
+  const reload = () =>
+    tls && config.tls && 'setSecureContext' in server
+      ? reloadTls(server, { files: config.tls, present: tls, clock: systemClock, log })
+      : undefined
+  return { server, endSilent, reload }
+}
+
+const run = async (config: ApiConfig, log: Log): Promise<void> => {
+  const objects = await openObjectStore(config.objectStoreUrl)
+  const { server, endSilent, reload } = await openHttp(config, log)
   const clientAddress = createClientAddress(config.trustedProxies, config.forwardingHeader)
   await prepareSchema(config, log)
   const { db, close } = openDatabase(config.database)
@@ -120,10 +130,7 @@ const run = async (config: ApiConfig, log: Log): Promise<void> => {
   const webhooks = startWebhooks({ deps, registry, random: Math.random }, config)
   server.on('upgrade', realtime.upgrade)
   await listen(server, config.port)
-  const endReload =
-    tls && config.tls && 'setSecureContext' in server
-      ? reloadTls(server, { files: config.tls, present: tls, clock: systemClock, log })
-      : undefined
+  const endReload = reload()
   const operations = await serveOperations({ port: config.metricsPort, address: config.metricsAddress, registry })
   log.info({ port: (server.address() as AddressInfo).port, metricsPort: operations.port }, 'listening')
 
