@@ -69,7 +69,7 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
     }
     const databaseUrl = env.ORRERY_DATABASE_URL || (postgres?.url('orrery') ?? '')
     const install = (kubeconfig: string, { isOwn }: { isOwn: boolean }): Promise<void> => {
-      progress('installing the definitions of World and BotDeployment')
+      progress('installing the definitions and roles')
       return installManifests({
         kubeconfig,
         hasAdmissionPolicies: isOwn,

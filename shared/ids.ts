@@ -1,12 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { kinds, mapKinds } from '#shared/resources/group.ts'
 
 /** The prefix of each kind of identifier. Prefixes are unique. */
 export const idPrefixes = {
+  ...mapKinds((kind) => kinds[kind].idPrefix),
   organization: 'org',
   project: 'prj',
-  world: 'wld',
   launchContext: 'lctx',
-  bot: 'bot',
   apiKey: 'key',
   token: 'tok',
   run: 'run',

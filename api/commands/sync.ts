@@ -14,9 +14,7 @@ import { adoptOrphan, type RecoveryDeps, releaseRow, removeOrphan } from '#api/s
 import { systemClock } from '#shared/clock.ts'
 import { createIdSource } from '#shared/ids.ts'
 import { createClient } from '#shared/kube/client.ts'
-import type { BotDeployment } from '#shared/resources/botDeployment.ts'
-import { botDeploymentResource, worldResource } from '#shared/resources/group.ts'
-import type { World } from '#shared/resources/world.ts'
+import { createClients } from '#shared/resources/clients.ts'
 import { connectTo, type Listed, selectClusters } from './selectClusters.ts'
 
 const usage = `Usage: orrery sync <command>
@@ -141,8 +139,7 @@ const resolveIn = async (
     defaultLimits: limits,
     startsPerMinute: unlimitedStarts,
     clusterOf: createClusterDirectory(clusters).clusterOf,
-    worlds: createClient<World>(transport, worldResource),
-    bots: createClient<BotDeployment>(transport, botDeploymentResource),
+    clients: createClients(transport),
     namespaces: createClient(transport, { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' }),
   }
   let failures = 0

@@ -15,11 +15,10 @@ import { createReflector } from '#shared/kube/reflector.ts'
 import type { Store } from '#shared/kube/store.ts'
 import { createTransport, type Transport } from '#shared/kube/transport.ts'
 import type { Log } from '#shared/log.ts'
-import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { withOwnMetadata } from '#shared/resources/cached.ts'
+import { createClients } from '#shared/resources/clients.ts'
 import { readDefinitionProblems } from '#shared/resources/definitionVersions.ts'
-import { apiGroup, botDeploymentResource, definitionResource, worldResource } from '#shared/resources/group.ts'
-import type { World } from '#shared/resources/world.ts'
+import { apiGroup, definitionResource, mapKinds } from '#shared/resources/group.ts'
 import type { ScalingProfiles } from '#shared/scalingProfiles.ts'
 import type { Tracing } from '#shared/tracing/tracing.ts'
 import { createClusterGate, whileAccepted } from './clusters/clusterGate.ts'
@@ -32,10 +31,10 @@ import { createLogKeeper } from './pull/keepLogs.ts'
 import { type PullDeps, pullKind } from './pull/pull.ts'
 import { runWaitingStarts } from './pull/waitingStarts.ts'
 import { createPush } from './push/push.ts'
-import { botAdapter } from './reconcile/bots.ts'
+import { type PushRowDeps, readPushable } from './push/pushRow.ts'
+import { adapters } from './reconcile/adapters.ts'
 import { createFindings } from './reconcile/findings.ts'
 import type { Adapter, ReconcileDeps, Types } from './reconcile/kind.ts'
-import { worldAdapter } from './reconcile/world.ts'
 import { createEchoes } from './rows/echoes.ts'
 import type { Kind } from './rows/synced.ts'
 import { createSweeps } from './sweep/sweep.ts'
@@ -85,10 +84,9 @@ type ClusterSyncOptions = SyncOptions & {
 export const startClusterSync = (options: ClusterSyncOptions) => {
   const { db, config, clock, log, cluster, metrics, lag, logs } = options
   const transport = createTransport({ credentials: options.credentials, userAgent: 'orrery-api', metrics })
-  const worlds = createClient<World>(transport, worldResource)
-  const bots = createClient<BotDeployment>(transport, botDeploymentResource)
-  const clients = createNamespaceClients(transport)
-  const namespaces = createNamespaces(clients, {
+  const clients = createClients(transport)
+  const namespaceClients = createNamespaceClients(transport)
+  const namespaces = createNamespaces(namespaceClients, {
     prefix: config.namespacePrefix,
     network: { publicUrl: config.publicUrl, apiPort: config.port, ...config.network },
     profiles: options.profiles,
@@ -97,22 +95,20 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
     clock,
   })
   const events = createEvents(transport, { clock, log, metrics })
-  const gate = createClusterGate({ db, namespaces: clients.namespaces, cluster, clock, log })
-  const sweeps = { world: createSweeps(), bot: createSweeps() }
-  const caches: { world: Cache<World>; bot: Cache<BotDeployment> } = { world: {}, bot: {} }
+  const gate = createClusterGate({ db, namespaces: namespaceClients.namespaces, cluster, clock, log })
+  const kinds = mapKinds((kind) => adapters[kind](createKindSync))
   const echoes = createEchoes(clock)
   const findings = createFindings({ db, cluster, events, log })
   const stop = new AbortController()
   const keeper = createLogKeeper({ db, logs: () => logs.of(cluster), clock, log, signal: stop.signal })
   const reconcile: ReconcileDeps = {
     ...options,
-    worlds,
-    bots,
+    clients,
     gate,
     events,
     findings,
     namespacePrefix: config.namespacePrefix,
-    namespaces: clients.namespaces,
+    namespaces: namespaceClients.namespaces,
     definitions: createClient(transport, definitionResource),
     // The lock on the row and its version suffice for push, in any replica.
     transaction: (change) => db.transaction(change, beginsWithReads),
@@ -130,7 +126,7 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
     random: Math.random,
     maxBackoffMs: config.pushBackoffMaxMs,
     onPushed: (seconds) => lag.observePush(cluster, seconds),
-    cached: { world: (key) => caches.world.store?.get(key), bot: (key) => caches.bot.store?.get(key) },
+    readPushable: mapKinds((kind) => kinds[kind].readPushable),
   })
   const pullDeps = {
     ...reconcile,
@@ -138,13 +134,13 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
     findings,
     metrics,
     lag,
-    requestSweep: (kind: Kind) => sweeps[kind].request(),
+    requestSweep: (kind: Kind) => kinds[kind].requestSweep(),
   }
 
   const election = { db, databaseUrl: config.database.url, cluster, clock, log }
   void logDefinitionProblems(reconcile.definitions, log)
   const pods = createClient(transport, podResource)
-  const repair = { clients, resources: [worlds, bots], pods, namespaces, clock, log, metrics }
+  const repair = { clients: namespaceClients, resources: Object.values(clients), pods, namespaces, clock, log, metrics }
   const { namespacePrefix } = config
   const pulling = whileLeader({ ...election, signal: stop.signal }, ({ signal: leading, transaction }) =>
     whileAccepted(gate, clock, leading, async (signal) => {
@@ -152,8 +148,7 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
       echoes.clear()
       const deps = { ...pullDeps, transaction }
       await Promise.all([
-        runKind(worldAdapter, deps, { cache: caches.world, sweeps: sweeps.world, signal }),
-        runKind(botAdapter, deps, { cache: caches.bot, sweeps: sweeps.bot, signal }),
+        ...Object.values(kinds).map(({ run }) => run(deps, signal)),
         repairNamespaces({ ...repair, namespacePrefix, signal }),
         runWaitingStarts(deps, signal),
       ])
@@ -173,32 +168,35 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
   }
 }
 
-/** The cache of pull for a kind. It has no store while this replica does not pull. */
-type Cache<T> = { store?: Pick<Store<T>, 'get'> }
-
-/** Pulls and sweeps the resources of one kind for as long as this replica leads. */
-const runKind = async <T extends Types>(
-  adapter: Adapter<T>,
-  deps: PullDeps,
-  options: { cache: Cache<T['live']>; sweeps: ReturnType<typeof createSweeps>; signal: AbortSignal },
-): Promise<void> => {
-  const { clock, log, metrics } = deps
-  const { cache: shared, sweeps, signal } = options
-  const client = adapter.clientOf(deps)
-  const cache = createReflector({ client, clock, random: Math.random, log, metrics, keep: withOwnMetadata })
-  const pulling = pullKind(adapter, deps, cache, signal)
-  shared.store = cache.store
-  const caching = cache.run(signal)
-  await cache.synced({ timeoutMs: Number.MAX_SAFE_INTEGER, signal }).catch(() => undefined)
-  const swept = {
-    kind: adapter.kind,
-    resource: client.resource,
-    cached: () => cache.store.list(),
-    list: async () => (await client.list({ keep: withOwnMetadata, signal })).items,
+/** Creates the sync of one kind with one cluster. */
+const createKindSync = <T extends Types>(adapter: Adapter<T>) => {
+  const sweeps = createSweeps()
+  /** The cache of pull. There is none while this replica does not pull. */
+  let store: Pick<Store<T['live']>, 'get'> | undefined
+  return {
+    requestSweep: sweeps.request,
+    readPushable: (deps: PushRowDeps, ids: readonly string[]) =>
+      readPushable(adapter, deps, (key) => store?.get(key), ids),
+    /** Pulls and sweeps the resources for as long as this replica leads. */
+    run: async (deps: PullDeps, signal: AbortSignal): Promise<void> => {
+      const { clock, log, metrics } = deps
+      const client = adapter.clientOf(deps)
+      const cache = createReflector({ client, clock, random: Math.random, log, metrics, keep: withOwnMetadata })
+      const pulling = pullKind(adapter, deps, cache, signal)
+      store = cache.store
+      const caching = cache.run(signal)
+      await cache.synced({ timeoutMs: Number.MAX_SAFE_INTEGER, signal }).catch(() => undefined)
+      const swept = {
+        kind: adapter.kind,
+        resource: client.resource,
+        cached: () => cache.store.list(),
+        list: async () => (await client.list({ keep: withOwnMetadata, signal })).items,
+      }
+      await sweeps.run(deps, swept, signal)
+      await Promise.all([caching, pulling])
+      store = undefined
+    },
   }
-  await sweeps.run(deps, swept, signal)
-  await Promise.all([caching, pulling])
-  delete shared.store
 }
 
 const createEvents = (

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseAllDocuments, stringify } from 'yaml'
+import { withKinds } from '#dev/kinds.ts'
 import { customResourceDefinitions } from '#shared/resources/crds.ts'
 
 type Metadata = { name: string; namespace?: string; labels?: object; annotations?: object }
@@ -46,7 +47,7 @@ const readFolder = (folder: string): { file: string; manifests: Manifest[] }[] =
   return readdirSync(source)
     .filter((file) => file.endsWith('.yaml'))
     .map((file) => {
-      const documents = parseAllDocuments(readFileSync(`${source}/${file}`, 'utf8'))
+      const documents = parseAllDocuments(withKinds(readFileSync(`${source}/${file}`, 'utf8')))
       return { file, manifests: documents.map((document) => document.toJS() as Manifest) }
     })
 }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseAllDocuments } from 'yaml'
+import { withKinds } from '#dev/kinds.ts'
 import { until } from '#dev/until.ts'
 import type { ObjectInput, Resource } from '#shared/kube/client.ts'
 import { isNotFound } from '#shared/kube/errors.ts'
@@ -99,7 +100,7 @@ const fillIn = (text: string, { restoreGroups, ...names }: ManifestParameters): 
   const list = `[${restoreGroups.map((group) => `'${group}'`).join(', ')}]`
   return Object.entries({ ...names, restoreGroups: list }).reduce(
     (filled, [name, value]) => filled.replaceAll(['$', '{', name, '}'].join(''), value),
-    text,
+    withKinds(text),
   )
 }
 

@@ -4,7 +4,7 @@ import { scaleCpu, scaleMemoryBytes, toNumber } from '#shared/quantities.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import { apiGroup, labels } from '#shared/resources/group.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
-import { botDeploymentIdOf } from '#shared/resources/resourceId.ts'
+import { resourceIdOf } from '#shared/resources/resourceId.ts'
 import { podSelectors } from '#shared/resources/selectors.ts'
 import type { World } from '#shared/resources/world.ts'
 import { permitOf } from './granted.ts'
@@ -53,7 +53,7 @@ export const buildBotPod = (
   const { count, template } = permitOf(bots, policy)
   if (template === undefined) throw new Error('A bot was planned without a grant of the API.')
   const { tenant, args } = template
-  const botDeploymentId = tenant?.botDeploymentId ?? botDeploymentIdOf(bots)
+  const botDeploymentId = tenant?.botDeploymentId ?? resourceIdOf('bot', bots)
   const identity = { owner: bots, world, runId: bot.runId, tenant }
   return assemblePod({
     ...identity,

@@ -5,7 +5,7 @@ import { type Json, type KubeObject, type ObjectMeta, ownerReference } from '#sh
 import { withDefined } from '#shared/optional.ts'
 import { labels } from '#shared/resources/group.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
-import { worldIdOf } from '#shared/resources/resourceId.ts'
+import { resourceIdOf } from '#shared/resources/resourceId.ts'
 import type { World } from '#shared/resources/world.ts'
 
 type PodSpec = Json<V1PodSpec>
@@ -214,7 +214,7 @@ const idsOf = ({ owner, world, tenant }: PodIdentity): Partial<PodTenant> & Pick
   if (tenant !== undefined) return tenant
   const find = (key: string) => owner.metadata.labels?.[key] ?? world.metadata.labels?.[key]
   const [organizationId, projectId] = [find(labels.organization), find(labels.project)]
-  return { worldId: worldIdOf(world), ...withDefined({ organizationId, projectId }) }
+  return { worldId: resourceIdOf('world', world), ...withDefined({ organizationId, projectId }) }
 }
 
 const commonEnvironment = (parts: PodParts): Record<string, string | undefined> => {

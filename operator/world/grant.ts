@@ -1,7 +1,7 @@
 import type { PodTenant } from '#operator/pods/pod.ts'
 import { labels } from '#shared/resources/group.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
-import { worldIdOf } from '#shared/resources/resourceId.ts'
+import { resourceIdOf } from '#shared/resources/resourceId.ts'
 import type { GrantedRun, World, WorldRun } from '#shared/resources/world.ts'
 
 /** Returns the grant of a World if it is for this resource, in this organization, and for the run that the spec names. */
@@ -29,6 +29,6 @@ export const tenantOf = (world: World, run: WorldRun, policy: NamespacePolicy): 
   return {
     organizationId: policy.organization,
     projectId: run.projectId ?? granted?.projectId ?? world.metadata.labels?.[labels.project] ?? '',
-    worldId: run.worldId ?? granted?.worldId ?? worldIdOf(world),
+    worldId: run.worldId ?? granted?.worldId ?? resourceIdOf('world', world),
   }
 }

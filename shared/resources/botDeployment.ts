@@ -4,6 +4,8 @@ import { idField, instant } from '#shared/domain/common.ts'
 import { botPhases } from '#shared/enumerations.ts'
 import { namePatterns } from '#shared/kube/names.ts'
 import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
+import { type Lenient, readLeniently } from './lenient.ts'
+import { type Readable, withRead } from './read.ts'
 import { args, grantedTo, observedFields, revision, revisionFence, userMetadata } from './schema.ts'
 
 /** Returns the rule of the API server for a quantity above 0: with the pattern, such a quantity has a digit above 0. */
@@ -129,3 +131,11 @@ export type BotDeployment = {
   spec: BotDeploymentSpec
   status?: BotDeploymentStatus
 }
+
+/** Reads the spec of a BotDeployment. It never throws. */
+export const readBotSpec = (spec: unknown): Lenient<BotDeploymentSpec> =>
+  readLeniently(botDeploymentSpecSchema, spec ?? {}, { worldName: 'unknown', count: 0 })
+
+/** Reads a live BotDeployment. It never throws. */
+export const readBots = (live: BotDeployment): Readable<BotDeployment> =>
+  withRead(live, readBotSpec(live.spec), (status) => readLeniently(botDeploymentStatusSchema, status, {}))

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { botDeploymentSpecSchema } from './botDeployment.ts'
-import { operatorBots, operatorWorld } from './cached.ts'
+import { type BotDeployment, botDeploymentSpecSchema, readBotSpec } from './botDeployment.ts'
+import { operatorPart } from './cached.ts'
 import { isPaused, labels } from './group.ts'
-import { worldSpecSchema } from './world.ts'
+import { readWorldSpec, type World, worldSpecSchema } from './world.ts'
 
 const largeMap = (entries: number, length: number) =>
   Object.fromEntries(Array.from({ length: entries }, (_, at) => [`key-${at}`, 'x'.repeat(length)]))
@@ -30,8 +30,8 @@ const bots = {
 }
 
 test.each([
-  ['World', world, operatorWorld(world)],
-  ['BotDeployment', bots, operatorBots(bots)],
+  ['World', world, operatorPart(world, readWorldSpec)],
+  ['BotDeployment', bots, operatorPart(bots, readBotSpec)],
 ])('drops the fields of a %s that the operator does not read', (_, whole, kept) => {
   expect(JSON.stringify(whole).length).toBeGreaterThan(250_000)
   expect(JSON.stringify(kept).length).toBeLessThan(1_500)
@@ -43,16 +43,18 @@ test.each([
 
 test('keeps every field that a run is captured from', () => {
   const { displayName, description, metadata: own, ...read } = world.spec
-  expect(operatorWorld(world).spec).toMatchObject(read)
+  expect(operatorPart(world, readWorldSpec).spec).toMatchObject(read)
 })
 
 // A cluster administrator can weaken the schema of a definition.
 test('keeps a World with defaults for the fields that are missing or unreadable', () => {
   const live = { ...world, spec: { state: 'Running', runtime: 'fast' } as never }
-  expect(operatorWorld(live).spec).toEqual(worldSpecSchema.parse({ state: 'Running' }))
+  expect(operatorPart<World>(live, readWorldSpec).spec).toEqual(worldSpecSchema.parse({ state: 'Running' }))
 })
 
 test('keeps a BotDeployment with defaults for the fields that are missing or unreadable', () => {
   const live = { ...bots, spec: { worldName: 'lobby', count: 3, compute: [] } as never }
-  expect(operatorBots(live).spec).toEqual(botDeploymentSpecSchema.parse({ worldName: 'lobby', count: 3 }))
+  expect(operatorPart<BotDeployment>(live, readBotSpec).spec).toEqual(
+    botDeploymentSpecSchema.parse({ worldName: 'lobby', count: 3 }),
+  )
 })

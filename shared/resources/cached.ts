@@ -1,8 +1,6 @@
 import type { KubeObject, ObjectMeta } from '#shared/kube/objects.ts'
-import type { BotDeployment } from './botDeployment.ts'
 import { apiGroup } from './group.ts'
-import { readBotSpec, readWorldSpec } from './read.ts'
-import type { World } from './world.ts'
+import type { Lenient } from './lenient.ts'
 
 const ownPrefixes = [`${apiGroup}/`, 'app.kubernetes.io/']
 
@@ -32,22 +30,16 @@ export const ownNamespace = (namespace: KubeObject): KubeObject => {
 const podSecurityPrefix = 'pod-security.kubernetes.io/'
 
 /**
- * The part of a World that the operator caches, with its canonical spec. The operator reads neither texts for people nor the owner's
- * own metadata.
+ * The part of a resource that the operator caches, with the canonical spec that `readSpec` returns. The operator reads neither texts
+ * for people nor the owner's own metadata.
  */
-export const operatorWorld = (world: World): World => ({
-  ...withOwnMetadata(world),
-  spec: {
-    ...readWorldSpec({ ...world.spec, displayName: '', description: '', metadata: noMetadata }).value,
-    metadata: noMetadata,
-  },
-})
-
-/** The part of a BotDeployment that the operator caches, as of a World. */
-export const operatorBots = (bots: BotDeployment): BotDeployment => ({
-  ...withOwnMetadata(bots),
-  spec: { ...readBotSpec({ ...bots.spec, description: '', metadata: noMetadata }).value, metadata: noMetadata },
-})
+export const operatorPart = <T extends KubeObject & { spec: object }>(
+  resource: T,
+  readSpec: (spec: unknown) => Lenient<T['spec']>,
+): T => {
+  const { value } = readSpec({ ...resource.spec, displayName: '', description: '', metadata: noMetadata })
+  return { ...withOwnMetadata(resource), spec: { ...value, metadata: noMetadata } }
+}
 
 /** One object for all resources: parsing makes new ones. */
 const noMetadata = { annotations: {}, labels: {} }

@@ -2,9 +2,12 @@ import * as z from 'zod'
 import { instantYears } from '#shared/domain/common.ts'
 import { namePatterns, serviceNameAdvice } from '#shared/kube/names.ts'
 import { productVersion } from '#shared/version.ts'
-import { botDeploymentSpecSchema, botDeploymentStatusSchema } from './botDeployment.ts'
+import { type BotDeployment, botDeploymentSpecSchema, botDeploymentStatusSchema } from './botDeployment.ts'
 import { apiGroup, apiVersion, definitionName, type Kind, kindList, kinds, versionAnnotation } from './group.ts'
-import { worldSpecSchema, worldStatusSchema } from './world.ts'
+import { type World, worldSpecSchema, worldStatusSchema } from './world.ts'
+
+/** The resource of each kind. */
+export type Resources = { world: World; bot: BotDeployment }
 
 type Json = { [key: string]: unknown }
 type Column = { name: string; type: 'string' | 'integer' | 'date'; jsonPath: string; description: string; wide?: true }

@@ -1,4 +1,3 @@
-import type { IdKind } from '#shared/ids.ts'
 import type { Resource } from '#shared/kube/client.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 
@@ -10,16 +9,25 @@ export const groupVersion = `${apiGroup}/${apiVersion}`
 
 const own = { group: apiGroup, version: apiVersion }
 
-/** The kinds of resource that have rows, by the kind of their ids. */
+/** The kinds of resource that have rows, by the kind of their ids, with the prefix of the ids. */
 export const kinds = {
-  world: { ...own, plural: 'worlds', kind: 'World' },
-  bot: { ...own, plural: 'botdeployments', kind: 'BotDeployment' },
-} as const satisfies Partial<Record<IdKind, Resource>>
+  world: { ...own, plural: 'worlds', kind: 'World', idPrefix: 'wld' },
+  bot: { ...own, plural: 'botdeployments', kind: 'BotDeployment', idPrefix: 'bot' },
+} as const satisfies Record<string, Resource & { readonly idPrefix: string }>
 
 /** A kind of row that has a resource in the cluster. */
 export type Kind = keyof typeof kinds
 /** The kinds as a list. */
 export const kindList = Object.keys(kinds) as [Kind, ...Kind[]]
+/** Returns an object with a member for each kind. */
+export const mapKinds = <Out>(make: (kind: Kind) => Out): Record<Kind, Out> =>
+  Object.fromEntries(kindList.map((kind) => [kind, make(kind)])) as Record<Kind, Out>
+
+/** Returns the name of the ids of a kind: `botDeploymentId`. */
+export const idNameOf = (kind: Kind): string => `${kinds[kind].kind.replace(/^./, (first) => first.toLowerCase())}Id`
+/** Returns the label with the id of a resource, whose name may be another: `orrery.dev/bot-deployment-id`. */
+export const idLabelOf = (kind: Kind): string =>
+  `${apiGroup}/${idNameOf(kind).replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 
 /** The World and the BotDeployment resource. */
 export const { world: worldResource, bot: botDeploymentResource } = kinds
@@ -62,11 +70,11 @@ export const labels = {
   project: `${apiGroup}/project`,
   /** The name of the World. Its id is in `worldId`. */
   world: `${apiGroup}/world`,
-  worldId: `${apiGroup}/world-id`,
+  worldId: idLabelOf('world'),
   run: `${apiGroup}/run`,
   /** The name of the BotDeployment. Its id is in `botDeploymentId`. */
   botDeployment: `${apiGroup}/bot-deployment`,
-  botDeploymentId: `${apiGroup}/bot-deployment-id`,
+  botDeploymentId: idLabelOf('bot'),
   managedBy: 'app.kubernetes.io/managed-by',
   name: 'app.kubernetes.io/name',
   component: 'app.kubernetes.io/component',

@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import { fc } from '#test/support/fastCheck.ts'
 import { botDeploymentSpecSchema } from './botDeployment.ts'
 import { readLeniently } from './lenient.ts'
-import { readWorldSpec } from './read.ts'
-import { worldSpecSchema } from './world.ts'
+import { readWorldSpec, worldSpecSchema } from './world.ts'
 
 const longKey = 'k'.repeat(257)
 

@@ -1,6 +1,6 @@
-import { type IdKind, idOfUid, isId } from '#shared/ids.ts'
+import { idOfUid, isId } from '#shared/ids.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
-import { labels } from './group.ts'
+import { idLabelOf, type Kind } from './group.ts'
 
 /** A resource, as far as its id follows from it. */
 export type Identified = Pick<KubeObject, 'metadata'> & {
@@ -9,19 +9,13 @@ export type Identified = Pick<KubeObject, 'metadata'> & {
 }
 
 /**
- * Returns the id of a World's record. Of a resource with a revision, which only the API writes, it is the name if that is an
- * id, else `status.worldId` or the label. Of any other it is the id that follows from the uid, so that a resource that kubectl
- * creates cannot have the id of another tenant's world.
+ * Returns the id of a resource's record. Of a resource with a revision, which only the API writes, it is the name if that is an
+ * id, else `status.worldId` of a World or the label. Of any other it is the id that follows from the uid, so that a resource that
+ * kubectl creates cannot have the id of another tenant's row.
  */
-export const worldIdOf = (world: Identified): string =>
-  idOf(world, 'world', [world.status?.worldId, world.metadata.labels?.[labels.worldId]])
-
-/** Returns the id of a BotDeployment's record, like that of a World. */
-export const botDeploymentIdOf = (bots: Identified): string =>
-  idOf(bots, 'bot', [bots.metadata.labels?.[labels.botDeploymentId]])
-
-// A resource that the API recreated has another uid than at first, and so another id by its uid.
-const idOf = ({ metadata, spec }: Identified, kind: IdKind, written: readonly (string | undefined)[]): string => {
-  const names = spec.revision === undefined ? [] : [metadata.name, ...written]
+export const resourceIdOf = (kind: Kind, { metadata, spec, status }: Identified): string => {
+  // A resource that the API recreated has another uid than at first, and so another id by its uid.
+  const written = [metadata.name, status?.worldId, metadata.labels?.[idLabelOf(kind)]]
+  const names = spec.revision === undefined ? [] : written
   return names.find((name) => name !== undefined && isId(kind, name)) ?? idOfUid(kind, metadata.uid ?? '')
 }

@@ -5,6 +5,8 @@ import { runtimeSettings, serverSettings, worldDefaults, worldFields } from '#sh
 import { deploymentStatuses, type WorldPhase, worldPhases } from '#shared/enumerations.ts'
 import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
+import { type Lenient, readLeniently } from './lenient.ts'
+import { type Readable, withRead } from './read.ts'
 import { args, grantedTo, observedFields, revision, revisionFence, userMetadata } from './schema.ts'
 
 const runtime = z.object({
@@ -271,3 +273,10 @@ export const isDrained = (world: World): boolean =>
   world.metadata.deletionTimestamp !== undefined &&
   world.status?.observedGeneration === world.metadata.generation &&
   (world.status?.deployment === undefined || hasEnded(world.status.deployment))
+
+/** Reads the spec of a World. It never throws. */
+export const readWorldSpec = (spec: unknown): Lenient<WorldSpec> => readLeniently(worldSpecSchema, spec ?? {}, {})
+
+/** Reads a live World. It never throws. */
+export const readWorld = (live: World): Readable<World> =>
+  withRead(live, readWorldSpec(live.spec), (status) => readLeniently(worldStatusSchema, status, {}))

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
+import { withKinds } from '#dev/kinds.ts'
 import { freePort } from '#dev/ports.ts'
 import { createClient } from '#shared/kube/client.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
@@ -82,7 +83,7 @@ type Role = { kind: string; metadata: { name: string }; rules: Rule[] }
 /** Returns the permissions of a user's roles in `dev/rbac`, as `verb resource`. */
 const grantedTo = (user: User): string[] => {
   const { file, names } = roles[user]
-  return parseAllDocuments(readFileSync(new URL(`../../dev/rbac/${file}`, import.meta.url), 'utf8'))
+  return parseAllDocuments(withKinds(readFileSync(new URL(`../../dev/rbac/${file}`, import.meta.url), 'utf8')))
     .map((document) => document.toJS() as Role)
     .filter(({ kind, metadata }) => kind.endsWith('Role') && names.some((name) => name === metadata.name))
     .flatMap(({ rules }) => rules)

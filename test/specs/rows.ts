@@ -6,11 +6,12 @@ import { openDatabase } from '#api/platform/database/client.ts'
 import { observeBots } from '#api/sync/merge/bots.ts'
 import { freeFacts } from '#api/sync/merge/testing/facts.ts'
 import { observeWorld } from '#api/sync/merge/world.ts'
-import { desiredBots, desiredWorld } from '#api/sync/rows/desired.ts'
+import { botAdapter } from '#api/sync/reconcile/bots.ts'
+import { worldAdapter } from '#api/sync/reconcile/world.ts'
+import { toDesired } from '#api/sync/rows/desired.ts'
 import { noBotUse } from '#shared/domain/botUse.ts'
-import type { BotDeployment } from '#shared/resources/botDeployment.ts'
-import { readBots, readWorld } from '#shared/resources/read.ts'
-import type { World } from '#shared/resources/world.ts'
+import { type BotDeployment, readBots } from '#shared/resources/botDeployment.ts'
+import { readWorld, type World } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
 import { eventually } from '#test/support/wait.ts'
 import type { connectTo, Kind, Live } from './cluster.ts'
@@ -32,11 +33,11 @@ export const openRows = (url: string, cluster: ReturnType<typeof connectTo>) => 
     const [world, bots] = kind === 'World' ? [await findWorld(name), undefined] : [undefined, await findBots(name)]
     if (world !== undefined) {
       const judge = (live: Live) => observeWorld(world, readWorld(live as KubeWorld), false, { facts: freeFacts })
-      return { desired: desiredWorld(world, 'orrery'), judge }
+      return { desired: toDesired(worldAdapter, world, 'orrery'), judge }
     }
     if (bots === undefined) throw new Error(`${name} has no row`)
     const judge = (live: Live) => observeBots(bots, readBots(live as KubeBots), false, { facts: botFacts })
-    return { desired: desiredBots(bots, 'orrery'), judge }
+    return { desired: toDesired(botAdapter, bots, 'orrery'), judge }
   }
 
   return {

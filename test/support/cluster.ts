@@ -8,6 +8,7 @@ import { loadCredentials } from '#shared/kube/config.ts'
 import { isNotFound } from '#shared/kube/errors.ts'
 import { createTransport } from '#shared/kube/transport.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
+import { createClients } from '#shared/resources/clients.ts'
 import { botDeploymentResource, worldResource } from '#shared/resources/group.ts'
 import { botSelectorOf } from '#shared/resources/selectors.ts'
 import type { World } from '#shared/resources/world.ts'
@@ -103,11 +104,11 @@ export const aCluster = (access: Pick<Servers, 'kubectl' | 'adminKubeconfig'> = 
     pods,
     kubectl,
     /**
-     * Removes the Worlds and BotDeployments that earlier files left, whose API no longer runs and cannot release them. While
-     * one of them has a finalizer, their definitions cannot be deleted.
+     * Removes the resources of Orrery that earlier files left, whose API no longer runs and cannot release them. While one of
+     * them has a finalizer, their definitions cannot be deleted.
      */
     removeLeftovers: async (): Promise<void> => {
-      for (const client of [worlds, botDeployments]) {
+      for (const client of Object.values(createClients(transport))) {
         const { items } = await client.list({})
         for (const { metadata } of items) {
           await client.patch(metadata, { metadata: { finalizers: null } })

@@ -4,6 +4,7 @@ import { decimal, list, type Settings } from '#shared/environment.ts'
 import { anyRegistry, registryEntry } from '#shared/images.ts'
 import { namePatterns } from '#shared/kube/names.ts'
 import { withDefined } from '#shared/optional.ts'
+import type { Kind } from '#shared/resources/group.ts'
 
 /** A limit that is a number. `maximum` bounds what the platform may set, and `preset` is the default. */
 type Amount = {
@@ -159,6 +160,9 @@ export const limitTable = {
 
 type Table = typeof limitTable
 type Name = keyof Table
+
+/** The limit of the number of resources of each kind. */
+export const countLimits = { world: 'maxWorlds', bot: 'maxBotDeployments' } as const satisfies Record<Kind, Name>
 
 const names = Object.keys(limitTable) as Name[]
 

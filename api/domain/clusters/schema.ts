@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { shownId, shownInstant } from '#api/platform/http/fields.ts'
-import { kinds } from '#shared/resources/group.ts'
+import { kindList, kinds } from '#shared/resources/group.ts'
 import { findingTypes } from './table.ts'
 
-const kind = z.enum([kinds.world.kind, kinds.bot.kind])
+const kind = z.enum(kindList.map((each) => kinds[each].kind))
 const count = (description: string) => z.number().meta({ description })
 
 const heldSweep = z.object({

@@ -35,6 +35,7 @@ import { type InputFault, notFound, Problem } from '#api/platform/http/problem.t
 import { readPicture } from '#api/platform/http/upload.ts'
 import { parseIdempotencyKey } from '#api/platform/idempotency/key.ts'
 import { type IdKind, isId } from '#shared/ids.ts'
+import { idNameOf, kindList } from '#shared/resources/group.ts'
 import { isStorable } from '#shared/storable.ts'
 import type { Upgrade } from './admission.ts'
 import { checkInTransaction } from './conditions.ts'
@@ -272,8 +273,7 @@ const scopeOf = (c: HonoContext<Env>, scope: Scope): ScopeIds & { faults: InputF
 export const idParams: Readonly<Record<string, IdKind>> = {
   organizationId: 'organization',
   projectId: 'project',
-  worldId: 'world',
-  botDeploymentId: 'bot',
+  ...Object.fromEntries(kindList.map((kind) => [idNameOf(kind), kind])),
   apiKeyId: 'apiKey',
   webhookId: 'webhook',
   deliveryId: 'delivery',

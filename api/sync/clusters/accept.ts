@@ -9,6 +9,7 @@ import {
 import { type CommandAuthor, recordCommand } from '#api/platform/audit/records.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { tables } from '#api/sync/rows/synced.ts'
+import { kinds } from '#shared/resources/group.ts'
 
 /**
  * Accepts a refused cluster. If none is refused, accepts the held sweeps. Returns a sentence for each accepted cluster or
@@ -76,6 +77,5 @@ const acceptSweeps = async (tx: Transaction, cluster: string): Promise<string[]>
     .set({ accepted: sql`${heldSweeps.missing}` })
     .where(eq(heldSweeps.cluster, cluster))
     .returning()
-  const names = { world: 'worlds', bot: 'bot deployments' }
-  return sweeps.map(({ kind, missing }) => `${missing} missing ${names[kind]} will be recreated.`)
+  return sweeps.map(({ kind, missing }) => `${missing} missing ${kinds[kind].plural} will be recreated.`)
 }

@@ -1,44 +1,34 @@
-import { eq } from 'drizzle-orm'
-import { type BotRow, botDeployments } from '#api/domain/bots/table.ts'
 import type { FindingRow } from '#api/domain/clusters/table.ts'
 import { lockProject } from '#api/domain/projects/projects.ts'
-import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
 import { type CommandAuthor, recordCommand } from '#api/platform/audit/records.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
 import { readObject } from '#api/sync/clusters/deletionCause.ts'
-import { insertNewBots } from '#api/sync/reconcile/bots.ts'
+import { adapters } from '#api/sync/reconcile/adapters.ts'
+import type { Adapter, NewRowDeps, Types } from '#api/sync/reconcile/kind.ts'
 import { NotAdopted } from '#api/sync/reconcile/newResource.ts'
-import { insertNewWorld, type NewWorldDeps } from '#api/sync/reconcile/world.ts'
-import { desiredBotSpec, desiredSpec } from '#api/sync/rows/desired.ts'
 import { organizationOf } from '#api/sync/rows/identity.ts'
-import { findRowId, lockSynced, readOwner, type SyncedRow } from '#api/sync/rows/synced.ts'
-import { plainSettings, runtimeSettings } from '#shared/domain/world.ts'
+import { findRowId, type Kind, lockSynced, readOwner, type SyncedRow } from '#api/sync/rows/synced.ts'
 import { isId } from '#shared/ids.ts'
 import type { Client } from '#shared/kube/client.ts'
 import { type KubeObject, type ObjectMeta, objectKey } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
-import type { BotDeployment } from '#shared/resources/botDeployment.ts'
-import { kinds, labels } from '#shared/resources/group.ts'
-import { readBots, readWorld } from '#shared/resources/read.ts'
-import { botDeploymentIdOf, worldIdOf } from '#shared/resources/resourceId.ts'
-import type { CapturedRun, World } from '#shared/resources/world.ts'
+import type { Clients } from '#shared/resources/clients.ts'
+import { idLabelOf, kinds, labels } from '#shared/resources/group.ts'
+import { type Identified, resourceIdOf } from '#shared/resources/resourceId.ts'
 import { restoreOrganization } from './lostOrganization.ts'
 
 /** The dependencies of a recovery. */
-export type RecoveryDeps = NewWorldDeps &
+export type RecoveryDeps = NewRowDeps &
   CommandAuthor & {
     readonly db: Database
     readonly namespacePrefix: string
-    readonly worlds: Client<World>
-    readonly bots: Client<BotDeployment>
+    readonly clients: Clients
     readonly namespaces: Client<KubeObject>
   }
 
 /** A finding whose resource is to be brought together with a row. */
 export type Finding = Pick<FindingRow, 'kind' | 'namespace' | 'name' | 'uid'>
-
-const clientOf = (deps: RecoveryDeps, { kind }: Finding) => (kind === 'world' ? deps.worlds : deps.bots)
 
 /** Returns the resource of a finding. Throws if it was deleted or replaced. */
 const readLive = async <T extends KubeObject>(client: Client<T>, { namespace, name, uid }: Finding): Promise<T> => {
@@ -74,7 +64,7 @@ export const removeOrphan = async (deps: RecoveryDeps, finding: Finding): Promis
   }
   await deps.db.transaction(async (tx) => {
     await recordRecovery(deps, tx, finding, { action: 'remove', row: { id: name, organizationId } })
-    await clientOf(deps, finding).delete({ namespace, name }, { uid })
+    await deps.clients[finding.kind].delete({ namespace, name }, { uid })
   })
 }
 
@@ -86,23 +76,38 @@ export const adoptOrphan = async (deps: RecoveryDeps, finding: Finding): Promise
   const organizationId = organizationOf(deps.namespacePrefix, finding.namespace)
   if (organizationId === undefined) throw new Error(`The namespace ${finding.namespace} belongs to no organization.`)
   await restoreOrganization(deps, organizationId)
-  const world = finding.kind === 'world' ? readWorld(await readLive(deps.worlds, finding)).resource : undefined
-  const bots = finding.kind === 'bot' ? readBots(await readLive(deps.bots, finding)).resource : undefined
-  if (world !== undefined) await requireOnlyClaim(deps.worlds, withWorldId(world), labels.worldId)
-  if (bots !== undefined) await requireOnlyClaim(deps.bots, withBotsId(bots), labels.botDeploymentId)
+  await adapters[finding.kind]((adapter) => adopt(adapter, deps, finding, organizationId))
+}
+
+const adopt = async <T extends Types>(
+  adapter: Adapter<T>,
+  deps: RecoveryDeps,
+  finding: Finding,
+  organizationId: string,
+): Promise<void> => {
+  const { kind } = adapter
+  const client = adapter.clientOf(deps)
+  const live = adapter.read(await readLive(client, finding)).resource
+  const metadata = withId(kind, live)
+  await requireOnlyClaim(client, metadata, idLabelOf(kind))
   try {
     await deps.db.transaction(async (tx) => {
-      if ((await findRowId(tx, finding.kind, { ...finding, organizationId, cluster: deps.cluster })) !== undefined) {
+      if ((await findRowId(tx, kind, { ...finding, organizationId, cluster: deps.cluster })) !== undefined) {
         await refuseDeletedRow(tx, finding)
       }
-      if (world !== undefined) {
-        const row = await adoptWorld(deps, tx, organizationId, world)
-        await recordRecovery(deps, tx, finding, { action: 'adopt', row })
-      }
-      if (bots !== undefined) {
-        const row = await adoptBots(deps, tx, organizationId, bots)
-        await recordRecovery(deps, tx, finding, { action: 'adopt', row })
-      }
+      const made = { organizationId, metadata: await withProject(tx, organizationId, metadata), spec: live.spec }
+      const row = await adapter.insert(deps, tx, made)
+      const { columns, spec } = adapter.runOf(live)
+      const revision = live.spec.revision ?? row.revision
+      await adapter.update(tx, row.id, {
+        ...columns,
+        revision,
+        resourceName: live.metadata.name,
+        // The base has the run, which no edit may change; all else that differs from the defaults is adopted.
+        applied: { ...row.applied, ...spec, ...withDefined({ revision: live.spec.revision }) } as T['spec'],
+      })
+      await markDirty(tx, { kind, id: row.id, revision })
+      await recordRecovery(deps, tx, finding, { action: 'adopt', row })
     })
   } catch (error) {
     if (error instanceof NotAdopted) throw new Error(error.state.message)
@@ -141,99 +146,18 @@ const refuseDeletedRow = async (tx: Transaction, { kind, name }: Finding): Promi
   )
 }
 
-const adoptWorld = async (
-  deps: RecoveryDeps,
-  tx: Transaction,
-  organizationId: string,
-  world: World,
-): Promise<WorldRow> => {
-  const { metadata, spec } = world
-  const row = await insertNewWorld(deps, tx, {
-    organizationId,
-    metadata: await withProject(tx, organizationId, withWorldId(world)),
-    spec,
-  })
-  const { id, applied } = row
-  const run = runOf(world)
-  const adopted = { revision: spec.revision ?? row.revision, resourceName: metadata.name, ...run.columns }
-  await tx
-    .update(worlds)
-    // The base has the run, which no edit may change; all else that differs from the defaults is adopted.
-    .set({ ...adopted, applied: applied && { ...applied, ...run.spec, ...revisionOf(spec) } })
-    .where(eq(worlds.id, id))
-  await markDirty(tx, { kind: 'world', id, revision: adopted.revision })
-  return row
-}
-
-const adoptBots = async (
-  deps: RecoveryDeps,
-  tx: Transaction,
-  organizationId: string,
-  bots: BotDeployment,
-): Promise<BotRow> => {
-  const { metadata, spec } = bots
-  const row = await insertNewBots(deps, tx, { organizationId, metadata: withBotsId(bots), spec })
-  const { id, applied } = row
-  const revision = spec.revision ?? row.revision
-  await tx
-    .update(botDeployments)
-    .set({ revision, resourceName: metadata.name, applied: applied && { ...applied, ...revisionOf(spec) } })
-    .where(eq(botDeployments.id, id))
-  await markDirty(tx, { kind: 'bot', id, revision })
-  return row
-}
-
 /**
- * Returns the metadata of a World with its id as the name, from which the row gets its id. A name that is an id is that id, as
+ * Returns the metadata of a resource with its id as the name, from which the row gets its id. A name that is an id is that id, as
  * for pull. Labels may be edited with kubectl.
  */
-const withWorldId = ({ metadata, ...world }: World): ObjectMeta =>
-  isId('world', metadata.name) ? metadata : { ...metadata, name: worldIdOf({ metadata, ...world }) }
-
-/** Returns the metadata of a BotDeployment with its id as the name, like that of a World. */
-const withBotsId = ({ metadata, ...bots }: BotDeployment): ObjectMeta =>
-  isId('bot', metadata.name) ? metadata : { ...metadata, name: botDeploymentIdOf({ metadata, ...bots }) }
+const withId = (kind: Kind, { metadata, ...live }: Identified): ObjectMeta =>
+  isId(kind, metadata.name) ? metadata : { ...metadata, name: resourceIdOf(kind, { metadata, ...live }) }
 
 /** Returns the metadata without a project that does not exist, so that the world goes to the project "default". */
 const withProject = async (tx: Transaction, organizationId: string, metadata: ObjectMeta): Promise<ObjectMeta> => {
   const { [labels.project]: projectId, ...others } = metadata.labels ?? {}
   const exists = projectId !== undefined && (await lockProject(tx, { organizationId, projectId }))
   return exists ? metadata : { ...metadata, labels: others }
-}
-
-const revisionOf = ({ revision }: { readonly revision?: number }) => withDefined({ revision })
-
-/** Returns the state and run of a World, as columns and as a part of a spec. */
-const runOf = ({ spec, status }: Pick<World, 'spec' | 'status'>) => {
-  const { state, runId, startedAt, granted, compute } = spec
-  const captured = [granted, status?.run].find((run) => run !== undefined && run.id === runId)
-  return {
-    columns: {
-      state,
-      runId: runId ?? null,
-      startedAt: startedAt === undefined ? null : new Date(startedAt),
-      granted: captured === undefined ? null : toCaptured({ compute, ...captured }),
-    },
-    spec: withDefined({ state, runId, startedAt }),
-  }
-}
-
-/** Returns the part of a run that the API fixed at its start. A run of an operator alone has it in its status. */
-const toCaptured = (run: CapturedRun): CapturedRun => {
-  const { id, startedAt, image, contentId, profile, capacity, probes, args, strategy, compute } = run
-  const settings = { ...runtimeSettings.parse(run), ...plainSettings.parse(run) }
-  return {
-    id,
-    startedAt,
-    profile,
-    ...settings,
-    capacity,
-    probes,
-    args,
-    strategy,
-    compute,
-    ...withDefined({ image, contentId }),
-  }
 }
 
 /** The side whose settings a released row continues with. */
@@ -244,45 +168,30 @@ export type Kept = 'resource' | 'row'
  * and the rest by the next push, under the rules for edits with kubectl. A row that is being deleted keeps its own settings.
  * Throws if the row is not frozen.
  */
-export const releaseRow = async (deps: RecoveryDeps, finding: Finding, kept: Kept): Promise<void> => {
-  if (finding.kind === 'world') await releaseWorld(deps, finding, kept)
-  else await releaseBots(deps, finding, kept)
-}
+export const releaseRow = (deps: RecoveryDeps, finding: Finding, kept: Kept): Promise<void> =>
+  adapters[finding.kind]((adapter) => release(adapter, deps, finding, kept))
 
-const releaseWorld = async (deps: RecoveryDeps, finding: Finding, kept: Kept): Promise<void> => {
-  const { metadata, spec, status } = readWorld(await deps.worlds.get(finding)).resource
+const release = async <T extends Types>(
+  adapter: Adapter<T>,
+  deps: RecoveryDeps,
+  finding: Finding,
+  kept: Kept,
+): Promise<void> => {
+  const { kind } = adapter
+  const live = adapter.read(await adapter.clientOf(deps).get(finding)).resource
+  const { metadata, spec } = live
   await deps.db.transaction(async (tx) => {
     const id = await lockFrozen(deps, tx, finding, spec)
-    const [row] = await tx.select().from(worlds).where(eq(worlds.id, id))
+    const [row] = await adapter.readPushed(tx, [id])
     if (row === undefined) throw new Error('It has no row.')
     const { revision, ...recorded } = continueAt(row, { metadata, spec }, kept)
-    const run = runOf({ spec, ...withDefined({ status }) })
+    const run = adapter.runOf(live)
     const settings =
       revision > (spec.revision ?? 0)
         ? { applied: spec }
-        : { ...run.columns, applied: { ...desiredSpec(row), ...run.spec, revision } }
-    await tx
-      .update(worlds)
-      .set({ ...recorded, ...settings, revision })
-      .where(eq(worlds.id, id))
-    await markDirty(tx, { kind: 'world', id, revision })
-    await recordRecovery(deps, tx, finding, { action: 'release', row })
-  })
-}
-
-const releaseBots = async (deps: RecoveryDeps, finding: Finding, kept: Kept): Promise<void> => {
-  const { metadata, spec } = readBots(await deps.bots.get(finding)).resource
-  await deps.db.transaction(async (tx) => {
-    const id = await lockFrozen(deps, tx, finding, spec)
-    const [row] = await tx.select().from(botDeployments).where(eq(botDeployments.id, id))
-    if (row === undefined) throw new Error('It has no row.')
-    const { revision, ...recorded } = continueAt(row, { metadata, spec }, kept)
-    const applied = revision > (spec.revision ?? 0) ? spec : { ...desiredBotSpec(row), revision }
-    await tx
-      .update(botDeployments)
-      .set({ ...recorded, applied, revision })
-      .where(eq(botDeployments.id, id))
-    await markDirty(tx, { kind: 'bot', id, revision })
+        : { ...run.columns, applied: { ...adapter.toSpec(row), ...run.spec, revision } }
+    await adapter.update(tx, id, { ...recorded, ...settings, revision })
+    await markDirty(tx, { kind, id, revision })
     await recordRecovery(deps, tx, finding, { action: 'release', row })
   })
 }

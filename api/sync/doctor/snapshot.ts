@@ -1,19 +1,15 @@
 import type { V1Pod } from '@kubernetes/client-node'
 import { eq, ne, sql } from 'drizzle-orm'
-import { botDeployments } from '#api/domain/bots/table.ts'
-import { pushedColumns, worlds } from '#api/domain/worlds/table.ts'
 import { clusterOutbox } from '#api/platform/outbox/table.ts'
+import { adapters } from '#api/sync/reconcile/adapters.ts'
 import { hasApiMarks } from '#api/sync/reconcile/newResource.ts'
-import { desiredBotSpec, desiredSpec } from '#api/sync/rows/desired.ts'
-import { type Kind, type SyncedRow, tables } from '#api/sync/rows/synced.ts'
+import { tables } from '#api/sync/rows/synced.ts'
 import { createClient, type Resource } from '#shared/kube/client.ts'
 import { isForbidden } from '#shared/kube/errors.ts'
-import type { KubeObject, KubeObjectOf } from '#shared/kube/objects.ts'
+import type { KubeObjectOf } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
-import type { BotDeployment } from '#shared/resources/botDeployment.ts'
-import { botDeploymentResource, labels, namespaceOf, worldResource } from '#shared/resources/group.ts'
-import { readBots, readWorld } from '#shared/resources/read.ts'
-import type { World } from '#shared/resources/world.ts'
+import { createClients } from '#shared/resources/clients.ts'
+import { kindList, labels, namespaceOf } from '#shared/resources/group.ts'
 import type { DiagnosedPod, DiagnosedResource, DiagnosedRow, Snapshot } from './diagnosis.ts'
 import { readAdmission, readDefinitions } from './readManifests.ts'
 import { readNamespaces, type SnapshotDeps } from './readNamespaces.ts'
@@ -31,66 +27,54 @@ export const readSnapshot = async (deps: SnapshotDeps): Promise<Snapshot> => {
   return { rows, pods, resources, namespaces, definitions, admission }
 }
 
-const readRows = async (deps: SnapshotDeps): Promise<DiagnosedRow[]> => {
-  const { db, cluster } = deps
-  const [worldRows, botRows, marks] = await Promise.all([
-    db.select(pushedColumns).from(worlds).where(eq(worlds.cluster, cluster)),
-    db.select().from(botDeployments).where(eq(botDeployments.cluster, cluster)),
-    db.select({ kind: clusterOutbox.kind, id: clusterOutbox.id, seconds: dirtySeconds }).from(clusterOutbox),
-  ])
-  const dirty = new Map(marks.map(({ kind, id, seconds }) => [`${kind} ${id}`, seconds]))
-  const common = (kind: Kind, row: SyncedRow & { readonly phase: string; readonly removedAt: Date | null }) => ({
-    kind,
-    id: row.id,
-    namespace: namespaceOf(deps.namespacePrefix, row.organizationId),
-    resourceName: row.resourceName,
-    resourceUid: row.resourceUid,
-    revision: row.revision,
-    phase: row.phase,
-    isDeleting: row.deletingAt !== null,
-    isRemoved: row.removedAt !== null,
-    dirtySeconds: dirty.get(`${kind} ${row.id}`),
-  })
-  return [
-    ...worldRows.map((row) => ({
-      ...common('world', row),
-      spec: desiredSpec(row),
-      runRevision: row.runRevision,
-    })),
-    ...botRows.map((row) => ({ ...common('bot', row), spec: desiredBotSpec(row), runRevision: 0 })),
-  ]
+const readRows = async ({ db, cluster, namespacePrefix }: SnapshotDeps): Promise<DiagnosedRow[]> => {
+  const ofKinds = kindList.map((kind) =>
+    adapters[kind](async (adapter) => {
+      const table = tables[kind]
+      const here = await db.select({ id: table.id }).from(table).where(eq(table.cluster, cluster))
+      const ids = here.map(({ id }) => id)
+      return (await adapter.readPushed(db, ids)).map((row) => ({
+        kind,
+        id: row.id,
+        namespace: namespaceOf(namespacePrefix, row.organizationId),
+        resourceName: row.resourceName,
+        resourceUid: row.resourceUid,
+        revision: row.revision,
+        spec: adapter.toSpec(row),
+        phase: row.phase,
+        runRevision: row.runRevision ?? Number.POSITIVE_INFINITY,
+        isDeleting: row.deletingAt !== null,
+        isRemoved: row.removedAt !== null,
+      }))
+    }),
+  )
+  const marks = db.select({ kind: clusterOutbox.kind, id: clusterOutbox.id, seconds: dirtySeconds }).from(clusterOutbox)
+  const [rows, marked] = await Promise.all([Promise.all(ofKinds), marks])
+  const dirty = new Map(marked.map(({ kind, id, seconds }) => [`${kind} ${id}`, seconds]))
+  return rows.flat().map((row) => ({ ...row, dirtySeconds: dirty.get(`${row.kind} ${row.id}`) }))
 }
 
 const dirtySeconds = sql<number>`extract(epoch from now() - ${clusterOutbox.markedAt})::float8`
 
 const readResources = async ({ transport }: SnapshotDeps): Promise<DiagnosedResource[]> => {
-  const [worldList, botList] = await Promise.all([
-    createClient<World>(transport, worldResource).list(),
-    createClient<BotDeployment>(transport, botDeploymentResource).list(),
-  ])
-  const common = (live: KubeObject & { readonly spec: object }) => ({
-    namespace: live.metadata.namespace ?? '',
-    name: live.metadata.name,
-    uid: live.metadata.uid ?? '',
-    isDeleting: live.metadata.deletionTimestamp !== undefined,
-    hasMarks: hasApiMarks(live),
-  })
-  return [
-    ...worldList.items.map((live) => ({
-      ...common(live),
-      kind: 'world' as const,
-      spec: readWorld(live).resource.spec,
-      phase: live.status?.phase,
-      observedRevision: live.status?.observedRevision ?? 0,
-    })),
-    ...botList.items.map((live) => ({
-      ...common(live),
-      kind: 'bot' as const,
-      spec: readBots(live).resource.spec,
-      phase: undefined,
-      observedRevision: 0,
-    })),
-  ]
+  const clients = createClients(transport)
+  const ofKinds = kindList.map((kind) =>
+    adapters[kind](async (adapter) => {
+      const { items } = await adapter.clientOf({ clients }).list()
+      return items.map((live) => ({
+        kind,
+        namespace: live.metadata.namespace ?? '',
+        name: live.metadata.name,
+        uid: live.metadata.uid ?? '',
+        spec: adapter.read(live).resource.spec,
+        phase: live.status?.phase,
+        observedRevision: live.status?.observedRevision ?? 0,
+        isDeleting: live.metadata.deletionTimestamp !== undefined,
+        hasMarks: hasApiMarks(live),
+      }))
+    }),
+  )
+  return (await Promise.all(ofKinds)).flat()
 }
 
 /** Adds to each resource the other cluster that the row of its id belongs to, if one does. */

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Limits } from '#api/domain/access/limits.ts'
+import { countLimits, type Limits } from '#api/domain/access/limits.ts'
 import { botBytes, botDefaults, botMillicores } from '#shared/domain/bots.ts'
 import { toBotUse } from '#shared/domain/botUse.ts'
 import { nodePortsPerService } from '#shared/domain/runUse.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import { toNumber } from '#shared/quantities.ts'
-import { definitionName } from '#shared/resources/group.ts'
+import { definitionName, type Kind, kindList } from '#shared/resources/group.ts'
 import type { ScalingProfiles } from '#shared/scalingProfiles.ts'
 
 type Quantities = Readonly<Record<string, string>>
@@ -23,8 +23,7 @@ type LimitField = (typeof limitFields)[number]
 /** The limits of an organization that its quotas are computed from. */
 export type ClusterLimits = Pick<
   Limits,
-  | 'maxWorlds'
-  | 'maxBotDeployments'
+  | (typeof countLimits)[Kind]
   | 'maxWorldCapacity'
   | 'maxRunningCapacity'
   | 'maxNodePorts'
@@ -59,8 +58,9 @@ export const resourceQuota = (namespace: string, limits: ClusterLimits, profiles
     metadata: { name, namespace },
     spec: {
       hard: {
-        [`count/${definitionName('world')}`]: String(limits.maxWorlds),
-        [`count/${definitionName('bot')}`]: String(limits.maxBotDeployments),
+        ...Object.fromEntries(
+          kindList.map((kind) => [`count/${definitionName(kind)}`, String(limits[countLimits[kind]])]),
+        ),
         pods: String(Math.ceil(pods + Math.max(2, pods / 10))),
         'services.nodeports': String(withMargin(limits.maxNodePorts, nodePortsPerService)),
         'services.loadbalancers': String(withMargin(limits.maxLoadBalancers, 1)),

@@ -1,6 +1,6 @@
 import type { Transaction } from '#api/platform/database/client.ts'
 import { type DeletionCause, readCauseOfLoss, readObject } from '#api/sync/clusters/deletionCause.ts'
-import type { ReconcileDeps } from '#api/sync/reconcile/kind.ts'
+import type { Adapter, ReconcileDeps, Types } from '#api/sync/reconcile/kind.ts'
 import { deleteUnclaimed } from '#api/sync/reconcile/newResource.ts'
 import { organizationOf } from '#api/sync/rows/identity.ts'
 import {
@@ -25,17 +25,17 @@ export type GoneDeps = ReconcileDeps & {
  * cluster and then deletes the row. A resource that had no finalizer yet was deleted, unless its namespace or definition is
  * missing or terminating. A sweep recreates the resources of other rows.
  */
-export const pullGone = async (deps: GoneDeps, kind: Kind, key: string): Promise<void> => {
-  const record = (loss?: Loss) => deps.transaction((tx) => recordLoss(deps, tx, { kind, key, loss }))
+export const pullGone = async <T extends Types>(adapter: Adapter<T>, deps: GoneDeps, key: string): Promise<void> => {
+  const record = (loss?: Loss) => deps.transaction((tx) => recordLoss(adapter, deps, tx, { key, loss }))
   let result = await record()
   if (result?.needsCause) {
     await deps.gate.check({ fresh: true })
-    const loss = await readLoss(deps, kind, { key, uid: result.row.resourceUid })
+    const loss = await readLoss(adapter, deps, { key, uid: result.row.resourceUid })
     if (loss === undefined) return
     result = await record(loss)
   }
   if (result === undefined || result.needsCause) return
-  if (result.needsSweep) deps.requestSweep(kind)
+  if (result.needsSweep) deps.requestSweep(adapter.kind)
   else deps.wake()
 }
 
@@ -43,17 +43,16 @@ export const pullGone = async (deps: GoneDeps, kind: Kind, key: string): Promise
 type Loss = { readonly uid: string | null; readonly cause: DeletionCause }
 
 /** Reads why a resource is gone from the API server. Undefined if it still exists, so that the cache is outdated. */
-const readLoss = async (
+const readLoss = async <T extends Types>(
+  adapter: Adapter<T>,
   deps: GoneDeps,
-  kind: Kind,
   { key, uid }: { key: string; uid: string | null },
 ): Promise<Loss | undefined> => {
   const { namespace = '', name } = parseKey(key)
-  const ref = { namespace, name }
-  const live = await (kind === 'world' ? readObject(deps.worlds, ref) : readObject(deps.bots, ref))
+  const client = adapter.clientOf(deps)
+  const live = await readObject(client, { namespace, name })
   if (live?.metadata.uid === uid) return undefined
-  const { resource } = kind === 'world' ? deps.worlds : deps.bots
-  return { uid, cause: await readCauseOfLoss(deps, resource, { namespace, now: new Date(deps.clock.now()) }) }
+  return { uid, cause: await readCauseOfLoss(deps, client.resource, { namespace, now: new Date(deps.clock.now()) }) }
 }
 
 type RecordedLoss = {
@@ -65,11 +64,13 @@ type RecordedLoss = {
 }
 
 /** Marks the row of a missing resource, if it is being deleted or has no finalizer in the cluster yet. */
-const recordLoss = async (
+const recordLoss = async <T extends Types>(
+  adapter: Adapter<T>,
   deps: GoneDeps,
   tx: Transaction,
-  { kind, key, loss }: { kind: Kind; key: string; loss: Loss | undefined },
+  { key, loss }: { key: string; loss: Loss | undefined },
 ): Promise<RecordedLoss | undefined> => {
+  const { kind } = adapter
   const { namespace, name } = parseKey(key)
   const organizationId = organizationOf(deps.namespacePrefix, namespace)
   const id = await findRowId(tx, kind, { organizationId, cluster: deps.cluster, name })
@@ -87,7 +88,7 @@ const recordLoss = async (
     // The cause that was read may be that of an earlier resource with this name.
     if (loss?.uid !== row.resourceUid) return { row, needsCause: true }
     if (loss.cause.isIntended) {
-      await deleteUnclaimed(deps, tx, kind, row)
+      await deleteUnclaimed(adapter, deps, tx, row)
       return { row: { ...row, deletingAt: new Date(deps.clock.now()) } }
     }
   }

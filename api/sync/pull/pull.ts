@@ -102,7 +102,7 @@ const pullResource = async <T extends Types>(
   const { isMatched, result } =
     live === undefined || isEcho ? { isMatched: true, result: undefined } : await reconcileRow(adapter, deps, live)
   if (isMatched) await deps.findings.forget(kind, key)
-  if (live === undefined) await pullGone(deps, kind, key)
+  if (live === undefined) await pullGone(adapter, deps, key)
   if (!isEcho) deps.echoes.pulled(name, true)
   return result
 }

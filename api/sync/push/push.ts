@@ -7,17 +7,14 @@ import {
   type Turn,
 } from '#api/platform/outbox/outbox.ts'
 import { isTerminatingNamespace } from '#api/sync/namespaces/namespace.ts'
-import { botAdapter } from '#api/sync/reconcile/bots.ts'
-import { worldAdapter } from '#api/sync/reconcile/world.ts'
 import type { Echoes } from '#api/sync/rows/echoes.ts'
 import { isQuotaUncounted, type Kind, setPushRefusal, setWaitingMessage } from '#api/sync/rows/synced.ts'
 import { sleep } from '#shared/clock.ts'
 import { isConflict, KubeError } from '#shared/kube/errors.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
-import type { BotDeployment } from '#shared/resources/botDeployment.ts'
-import type { World } from '#shared/resources/world.ts'
+import { kindList } from '#shared/resources/group.ts'
 import { inSpan, type Span, startChild, type Tracing } from '#shared/tracing/tracing.ts'
-import { type Pushable, type PushRowDeps, readPushable } from './pushRow.ts'
+import type { Pushable, PushRowDeps } from './pushRow.ts'
 import { explainRefusedWrite, isRefusedWrite } from './refusedWrite.ts'
 import { createSettle, type Pushed, type Settle } from './settle.ts'
 import { createTurns } from './turns.ts'
@@ -31,11 +28,10 @@ export type PushDeps = PushRowDeps & {
   readonly maxBackoffMs: number
   /** Records the results of pushes, so that pull need not read them. */
   readonly echoes: Pick<Echoes, 'record'>
-  /** Returns a resource from the cache of pull, or undefined if it is not there. A replica that does not pull has no cache. */
-  readonly cached: {
-    readonly world: (key: string) => World | undefined
-    readonly bot: (key: string) => BotDeployment | undefined
-  }
+  /** Returns the rows of each kind with some ids, by id. */
+  readonly readPushable: Readonly<
+    Record<Kind, (deps: PushRowDeps, ids: readonly string[]) => Promise<ReadonlyMap<string, Pushable>>>
+  >
 }
 
 // A burst of starts is not clearly faster with 4 or 6 pushes in progress, which leave more of the API server to the operator.
@@ -112,12 +108,9 @@ const claimSome = async (deps: PushDeps, turn: Omit<Turn, 'cluster' | 'leaseMs'>
   try {
     const { claimed: marks, last } = await claimTurn(db, { ...turn, leaseMs, cluster })
     const idsOf = (kind: Kind) => marks.flatMap((mark) => (mark.kind === kind ? [mark.id] : []))
-    const [worldRows, botRows] = await Promise.all([
-      readPushable(worldAdapter, deps, deps.cached.world, idsOf('world')),
-      readPushable(botAdapter, deps, deps.cached.bot, idsOf('bot')),
-    ])
-    const rows = { world: worldRows, bot: botRows, organization: new Map<string, Pushable>() }
-    return { claims: marks.map((claimed) => ({ claimed, row: rows[claimed.kind].get(claimed.id) })), last }
+    const found = await Promise.all(kindList.map((kind) => deps.readPushable[kind](deps, idsOf(kind))))
+    const rows = new Map(found.flatMap((ofKind) => [...ofKind]))
+    return { claims: marks.map((claimed) => ({ claimed, row: rows.get(claimed.id) })), last }
   } catch (error) {
     // The leases of claims expire, and the rows are claimed again.
     log.warn({ err: error }, 'push: dirty rows cannot be read')

@@ -4,7 +4,7 @@ import { toMergePatch } from '#api/sync/merge/leaves.ts'
 import type { createNamespaces } from '#api/sync/namespaces/namespace.ts'
 import type { Adapter, ReconcileDeps, Types } from '#api/sync/reconcile/kind.ts'
 import { reconcileRow } from '#api/sync/reconcile/reconcileRow.ts'
-import { type Desired, withTraceparent } from '#api/sync/rows/desired.ts'
+import { type Desired, toDesired, withTraceparent } from '#api/sync/rows/desired.ts'
 import { echoOf } from '#api/sync/rows/echoes.ts'
 import {
   clearWaitingMessage,
@@ -140,8 +140,8 @@ const applyRow = async <T extends Types>(
   const { reconcile, namespaces } = deps
   const client = adapter.clientOf(reconcile)
   await namespaces.ensure(row.organizationId)
-  const toDesired = (pushed: T['pushed']) => adapter.toDesired(pushed, reconcile.namespacePrefix)
-  const desired = withTraceparent(toDesired(row), live, traceparent)
+  const desiredOf = (pushed: T['pushed']) => toDesired(adapter, pushed, reconcile.namespacePrefix)
+  const desired = withTraceparent(desiredOf(row), live, traceparent)
   const resourceVersion = live && (await removeUnwanted(client, live, desired))
   const wanted = { ...desired, metadata: { ...desired.metadata, ...withDefined({ resourceVersion }) } }
   const apply = (object: Desired<T['spec']>) =>
@@ -156,7 +156,7 @@ const applyRow = async <T extends Types>(
   if (row.resourceUid === null) {
     // A grant names the uid of its resource, which only the first apply tells.
     const { uid = null, resourceVersion: appliedResourceVersion = null } = applied.metadata
-    const complete = toDesired({ ...row, resourceUid: uid, appliedResourceVersion })
+    const complete = desiredOf({ ...row, resourceUid: uid, appliedResourceVersion })
     if (!isDeepStrictEqual(complete.spec, spec)) {
       applied = await apply(withTraceparent(complete, applied, traceparent))
       spec = complete.spec

@@ -6,6 +6,7 @@ import { clusterOutbox } from '#api/platform/outbox/table.ts'
 import type { Kind, SyncedRow } from '#api/sync/rows/synced.ts'
 import { tables } from '#api/sync/rows/synced.ts'
 import type { KubeObject, ObjectMeta } from '#shared/kube/objects.ts'
+import { kindList } from '#shared/resources/group.ts'
 
 /**
  * The result of a push. `applied` is what must be recorded, `echo` the applied resource if pull need not read it. A row that is not
@@ -106,11 +107,8 @@ export const updateApplied = ({ kind, row, spec, metadata }: Applied): SQL => {
   return sql`update ${tables[kind]} set ${set} where id = ${row.id} and ${where}`
 }
 
-/**
- * Returns the update of `updateApplied` for many rows of a kind at once. `input` is a relation of `AppliedInput`, and `locked`
- * a relation with the ids of the rows to update.
- */
-const updateAllApplied = (kind: Kind, { input, locked }: { input: SQL; locked: SQL }): SQL => {
+/** Returns the update of `updateApplied` for the locked rows of a kind. The relation `input` has the columns of `AppliedInput`. */
+const updateAllApplied = (kind: Kind): SQL => {
   const { set, where } = recordApplied({
     spec: sql`pushed_spec`,
     uid: sql`pushed_uid`,
@@ -119,13 +117,13 @@ const updateAllApplied = (kind: Kind, { input, locked }: { input: SQL; locked: S
     cluster: sql`pushed_cluster`,
   })
   const table = tables[kind]
-  return sql`update ${table} set ${set} from ${input}
-    where ${table.id} = pushed_id and pushed_kind = ${kind} and pushed_id in (select id from ${locked}) and ${where}`
+  return sql`update ${table} set ${set} from input
+    where ${table.id} = pushed_id and pushed_kind = ${kind} and pushed_id in (select id from ${locked(kind)}) and ${where}`
 }
 
 /** Returns the statement that locks rows for `updateAllApplied` and selects their ids, without those that others have locked. */
-const lockApplied = (kind: Kind, ids: SQL): SQL =>
-  sql`select id from ${tables[kind]} where id in ${ids} for no key update skip locked`
+const lockApplied = (kind: Kind): SQL =>
+  sql`select id from ${tables[kind]} where id in (select pushed_id from input) for no key update skip locked`
 
 /** A row of the input of `updateAllApplied`. */
 type AppliedInput = {
@@ -180,23 +178,21 @@ const isOlderVersion = (version: SQL, than: SQL): SQL => {
 
 type Settled = { readonly kind: string; readonly id: string; readonly seconds: number }
 
-const locked = (kind: Kind): SQL => lockApplied(kind, sql`(select pushed_id from input)`)
+const forKinds = (make: (kind: Kind) => SQL, separator: SQL): SQL => sql.join(kindList.map(make), separator)
+const locked = (kind: Kind): SQL => sql.identifier(`locked_${kind}`).getSQL()
+const recorded = (kind: Kind): SQL => sql.identifier(`recorded_${kind}`).getSQL()
 
 const settleAll = statement<{ input: string }, Settled>(sql`
     with input as materialized (
       select * from jsonb_to_recordset(${sql.placeholder('input')}::text::jsonb)
         as input(kind text, id text, epoch int, revision bigint, ${appliedInputColumns})
     ),
-    locked_worlds as materialized (${locked('world')}),
-    locked_bots as materialized (${locked('bot')}),
-    recorded_worlds as (
-      ${updateAllApplied('world', { input: sql`input`, locked: sql`locked_worlds` })} returning true
-    ),
-    recorded_bots as (${updateAllApplied('bot', { input: sql`input`, locked: sql`locked_bots` })} returning true)
+    ${forKinds((kind) => sql`${locked(kind)} as materialized (${lockApplied(kind)})`, sql`, `)},
+    ${forKinds((kind) => sql`${recorded(kind)} as (${updateAllApplied(kind)} returning true)`, sql`, `)}
     delete from ${clusterOutbox} using input
     where ${clusterOutbox.kind} = input.kind and ${clusterOutbox.id} = input.id
       and ${clusterOutbox.epoch} = input.epoch and ${clusterOutbox.revision} = input.revision
-      and (pushed_id is null or pushed_id in (select id from locked_worlds union all select id from locked_bots))
+      and (pushed_id is null or pushed_id in (${forKinds((kind) => sql`select id from ${locked(kind)}`, sql` union all `)}))
       -- These conditions make Postgres execute the updates first. All transactions lock rows before marks.
-      and (select count(*) from recorded_worlds) >= 0 and (select count(*) from recorded_bots) >= 0
+      and ${forKinds((kind) => sql`(select count(*) from ${recorded(kind)}) >= 0`, sql` and `)}
     returning input.kind, input.id, extract(epoch from now() - ${clusterOutbox.markedAt})::float8 as seconds`)

@@ -1,5 +1,5 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
-import { checkDeploymentCount } from '#api/domain/bots/bots.ts'
+import { checkDeploymentCount, markBotDeploymentDeleting } from '#api/domain/bots/bots.ts'
 import { observedEvents } from '#api/domain/bots/events/changes.ts'
 import { recordBotEvents } from '#api/domain/bots/events/events.ts'
 import { countLiveBots, sumBots } from '#api/domain/bots/live.ts'
@@ -11,17 +11,16 @@ import { prepared } from '#api/platform/database/prepared.ts'
 import { isDirty } from '#api/platform/outbox/outbox.ts'
 import { type BotFacts, type ObservedBots, observeBots, sidesOfBots, toBotColumns } from '#api/sync/merge/bots.ts'
 import { hasEdits } from '#api/sync/merge/merge.ts'
-import { desiredBotSpec, desiredBots } from '#api/sync/rows/desired.ts'
+import { desiredBotSpec } from '#api/sync/rows/desired.ts'
 import { hasChanges } from '#api/sync/rows/synced.ts'
-import type { Clock } from '#shared/clock.ts'
 import { explainBotSize } from '#shared/domain/bots.ts'
 import { noBotUse } from '#shared/domain/botUse.ts'
 import { idOfUid, isId } from '#shared/ids.ts'
-import type { ObjectMeta } from '#shared/kube/objects.ts'
-import type { BotDeployment, BotDeploymentSpec } from '#shared/resources/botDeployment.ts'
-import { readBots } from '#shared/resources/read.ts'
+import { type BotDeployment, type BotDeploymentSpec, readBots } from '#shared/resources/botDeployment.ts'
+import { labels } from '#shared/resources/group.ts'
 import { defaultScalingProfile, type ScalingProfile, scalingProfiles } from '#shared/scalingProfiles.ts'
-import type { Adapter, LimitDeps, ReconcileDeps } from './kind.ts'
+import { recordBotsTarget } from './botMoves.ts'
+import type { Adapter, NewResource, NewRowDeps, ReconcileDeps } from './kind.ts'
 import { NotAdopted } from './newResource.ts'
 
 type BotTypes = {
@@ -37,9 +36,10 @@ type BotTypes = {
 /** The BotDeployment of a row. */
 export const botAdapter: Adapter<BotTypes> = {
   kind: 'bot',
-  clientOf: (deps) => deps.bots,
+  clientOf: ({ clients }) => clients.bot,
   readPushed: (db, ids) => pushedQuery(db).execute({ ids }),
-  toDesired: desiredBots,
+  toSpec: desiredBotSpec,
+  labelsOf: ({ worldName, worldId }) => ({ [labels.world]: worldName, [labels.worldId]: worldId }),
   isStatusIgnored: (_, { status }) => status === undefined,
   read: readBots,
   lock: async (tx, id, see) => {
@@ -50,13 +50,17 @@ export const botAdapter: Adapter<BotTypes> = {
     const [row, isMarked] = await Promise.all([findBots(tx, id, 'update'), isDirty(tx, 'bot', id)])
     return row && { row, isDirty: isMarked }
   },
-  insert: async (deps, tx, { organizationId, live }) => {
-    const row = await insertNewBots(deps, tx, { organizationId, ...live })
+  insert: (...made) => insertNewBots(...made),
+  toNew: async (deps, tx, row, live) => {
     // The row takes the size over, so that the merge that follows finds no edit of it.
     const excess = explainBotSize(row, await readProfile(deps, tx, row.worldId))
     if (excess !== undefined) throw new NotAdopted('LimitReached', excess)
-    return { row, live }
+    return live
   },
+  runOf: () => ({ columns: {}, spec: {} }),
+  update: (tx, id, columns) => tx.update(botDeployments).set(columns).where(eq(botDeployments.id, id)),
+  markDeleting: (tx, { id }, deletion) => markBotDeploymentDeleting(tx, eq(botDeployments.id, id), deletion),
+  move: { holder: 'its bots', findTarget: (db, { id }) => recordBotsTarget(db, id) },
   sidesOf: sidesOfBots,
   decide: async (deps, tx, row, { seen, sides, hasEdits, isDirty, lost }) => {
     const facts = hasEdits ? await readFacts(deps, tx, row) : noFacts
@@ -127,10 +131,10 @@ const noFacts: BotFacts = {
  * Adds the row of a BotDeployment that kubectl created, with no bots: the merge that follows checks and takes over the count.
  * Throws `NotAdopted`, or a `Problem` at a limit.
  */
-export const insertNewBots = async (
-  deps: LimitDeps & { readonly cluster: string; readonly clock: Clock },
+const insertNewBots = async (
+  deps: NewRowDeps,
   tx: Transaction,
-  { organizationId, metadata, spec }: { organizationId: string; metadata: ObjectMeta; spec: BotDeployment['spec'] },
+  { organizationId, metadata, spec }: NewResource<BotTypes>,
 ): Promise<BotRow> => {
   const now = new Date(deps.clock.now())
   const { name, uid = '' } = metadata

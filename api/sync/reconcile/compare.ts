@@ -30,7 +30,7 @@ export const compareRow = async <T extends Types>(
   if (identity === 'stranger') return { is: isLeftover(row, live, deps.cluster) ? 'leftover' : 'stranger' }
   if (identity === 'own') {
     if (facts?.replacedUid !== undefined && isReplaceable(row)) {
-      await deleteUnclaimed(deps, tx, kind, row)
+      await deleteUnclaimed(adapter, deps, tx, row)
       const outcome = await adoptResource(adapter, deps, tx, { live, facts })
       return outcome.is === 'alone' ? { is: 'passed' } : outcome
     }

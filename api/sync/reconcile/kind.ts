@@ -1,19 +1,20 @@
 import type { Deps } from '#api/domain/access/context.ts'
+import type { Deletion } from '#api/domain/deletion/deletion.ts'
 import type { Refusal, WorldRow } from '#api/domain/worlds/table.ts'
-import type { Database, Transaction } from '#api/platform/database/client.ts'
+import type { Database, Queries, Transaction } from '#api/platform/database/client.ts'
 import type { ClusterGate } from '#api/sync/clusters/clusterGate.ts'
 import type { ContainerClients } from '#api/sync/clusters/deletionCause.ts'
 import type { Leadership } from '#api/sync/clusters/leader.ts'
 import type { Revisioned, Seen, Sides } from '#api/sync/merge/merge.ts'
 import type { Changes, Verdict } from '#api/sync/merge/observe.ts'
-import type { Desired } from '#api/sync/rows/desired.ts'
 import type { Kind, SyncedRow } from '#api/sync/rows/synced.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { NewId } from '#shared/ids.ts'
 import type { Client } from '#shared/kube/client.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
+import type { ObjectMeta } from '#shared/kube/objects.ts'
 import type { Log } from '#shared/log.ts'
-import type { BotDeployment } from '#shared/resources/botDeployment.ts'
+import type { Clients } from '#shared/resources/clients.ts'
 import type { Readable } from '#shared/resources/read.ts'
 import type { World } from '#shared/resources/world.ts'
 import type { ScalingProfiles } from '#shared/scalingProfiles.ts'
@@ -30,8 +31,7 @@ export type ReconcileDeps = ContainerClients &
     readonly db: Database
     /** Runs a transaction. That of pull fails unless this replica is the leader. */
     readonly transaction: Leadership['transaction']
-    readonly worlds: Client<World>
-    readonly bots: Client<BotDeployment>
+    readonly clients: Clients
     readonly cluster: string
     readonly profiles: ScalingProfiles
     readonly tracing: Tracing
@@ -50,16 +50,26 @@ export type ReconcileDeps = ContainerClients &
     readonly wake: () => void
   }
 
+/** The dependencies of a new row. */
+export type NewRowDeps = LimitDeps & Pick<ReconcileDeps, 'cluster' | 'clock' | 'newId'>
+
 /** The types of a kind. `columns` are those of its table, `edit` and `state` the parts of its verdicts. */
 export type Types = {
-  readonly live: WithStatus & { readonly spec: Revisioned }
+  readonly live: WithStatus & {
+    readonly spec: Revisioned
+    readonly status?: { readonly phase?: string; readonly observedRevision?: number }
+  }
   readonly row: SyncedRow & {
     readonly removedAt: Date | null
     readonly refusal: Refusal | null
     readonly waitsFor?: string | null
   }
   /** The columns of a row that push needs. */
-  readonly pushed: SyncedRow
+  readonly pushed: SyncedRow & {
+    readonly phase: string
+    readonly removedAt: Date | null
+    readonly runRevision?: number
+  }
   readonly spec: Revisioned & object
   readonly columns: object
   readonly edit: unknown
@@ -71,6 +81,7 @@ export type CommonColumns<Spec> = {
   readonly resourceUid: string | null
   readonly appliedResourceVersion: string | null
   readonly revision: number
+  readonly resourceName?: string
   readonly applied?: Spec
   readonly refusal?: Refusal | null
   readonly updatedAt?: Date
@@ -83,14 +94,23 @@ export type Change<T extends Types> = {
   readonly now: Date
 }
 
+/** A resource without a row. Its name is the id of the row, if it is an id of the kind. */
+export type NewResource<T extends Types> = {
+  readonly organizationId: string
+  readonly metadata: ObjectMeta
+  readonly spec: T['live']['spec']
+}
+
 /** All that the comparison of a resource with its row must know of a kind. */
 export interface Adapter<T extends Types> {
   readonly kind: Kind
-  readonly clientOf: (deps: ReconcileDeps) => Client<T['live']>
+  readonly clientOf: (deps: Pick<ReconcileDeps, 'clients'>) => Client<T['live']>
   /** Returns the rows with some ids, as push needs them. */
-  readonly readPushed: (db: Database, ids: readonly string[]) => Promise<T['pushed'][]>
-  /** Returns the resource of a row. */
-  readonly toDesired: (row: T['pushed'], namespacePrefix: string) => Desired<T['spec']>
+  readonly readPushed: (db: Queries, ids: readonly string[]) => Promise<T['pushed'][]>
+  /** Returns the canonical spec of a row. */
+  readonly toSpec: (row: T['pushed']) => T['spec']
+  /** Returns the labels of a row's resource beside those that every kind has. */
+  readonly labelsOf?: (row: T['pushed']) => Record<string, string>
   /** Reports whether pull would ignore the status of the applied resource. */
   readonly isStatusIgnored: (row: T['pushed'], applied: T['live']) => boolean
   /** Returns the resource without the fields that the schema refuses. */
@@ -101,12 +121,31 @@ export interface Adapter<T extends Types> {
     id: string,
     see: () => Seen<T['live']>,
   ) => Promise<{ readonly row: T['row']; readonly isDirty: boolean } | undefined>
-  /** Adds the row of a resource that kubectl created. Returns it with the resource to merge into it. */
-  readonly insert: (
-    deps: ReconcileDeps,
+  /** Adds the row of a resource without one, with the defaults of REST. Throws `NotAdopted`, or a `Problem` at a limit. */
+  readonly insert: (deps: NewRowDeps, tx: Transaction, made: NewResource<T>) => Promise<T['row']>
+  /** Returns the resource to merge into its new row. Throws `NotAdopted` if it may not have a row. */
+  readonly toNew?: (deps: ReconcileDeps, tx: Transaction, row: T['row'], live: T['live']) => Promise<T['live']>
+  /** Returns the run of a resource, as columns and as a part of a spec. A recovered row continues with it. */
+  readonly runOf: (live: T['live']) => { readonly columns: T['columns']; readonly spec: Partial<T['spec']> }
+  /** Sets columns of the row with an id. */
+  readonly update: (
     tx: Transaction,
-    made: { readonly organizationId: string; readonly live: T['live'] },
-  ) => Promise<{ readonly row: T['row']; readonly live: T['live'] }>
+    id: string,
+    columns: T['columns'] & Partial<CommonColumns<T['spec']>>,
+  ) => Promise<unknown>
+  /** Marks a row as deleting and dirty, with all that belongs to it. */
+  readonly markDeleting: (tx: Transaction, row: SyncedRow, deletion: Deletion) => Promise<unknown>
+  /** The parts of a move to another cluster. */
+  readonly move: {
+    /** The pods that the move waits for. */
+    readonly holder: string
+    /** Returns the cluster that the row moves to: null if it stays, 'later' if it waits for another row. Records it first. */
+    readonly findTarget: (db: Database, row: T['pushed']) => Promise<string | 'later' | null>
+    /** Makes what belongs to the row move too. */
+    readonly begin?: (db: Database, id: string, target: string) => Promise<void>
+    /** Changes what names the resource of the row, which has its id as its name in the other cluster. */
+    readonly finish?: (tx: Transaction, id: string) => Promise<void>
+  }
   /** Returns the sides of the merge, or undefined if the managed fields of the resource must be read first. */
   readonly sidesOf: (row: T['row'], seen: Seen<T['live']>) => Sides<T['spec']> | undefined
   /** Compares the resource with its row. Reads what the rules for edits depend on if `hasEdits`. `lost` is the reason of an unintended deletion. */

@@ -1,12 +1,9 @@
-import { eq } from 'drizzle-orm'
-import { markBotDeploymentDeleting } from '#api/domain/bots/bots.ts'
-import { botDeployments } from '#api/domain/bots/table.ts'
-import { markWorldDeleting, toDeletion } from '#api/domain/deletion/deletion.ts'
+import { toDeletion } from '#api/domain/deletion/deletion.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { Problem } from '#api/platform/http/problem.ts'
 import { hasEdits } from '#api/sync/merge/merge.ts'
 import { organizationOf } from '#api/sync/rows/identity.ts'
-import { type Kind, readOwner, type SyncedRow } from '#api/sync/rows/synced.ts'
+import { readOwner, type SyncedRow } from '#api/sync/rows/synced.ts'
 import { type KubeObject, type ObjectMeta, objectKey } from '#shared/kube/objects.ts'
 import { apiFinalizer, isPaused, labels } from '#shared/resources/group.ts'
 import type { AdoptionReason } from '#shared/resources/remedies.ts'
@@ -71,7 +68,9 @@ const insertAndMerge = async <T extends Types>(
   const { kind } = adapter
   const { resource, unreadable } = adapter.read(live)
   refuseRivalId(resource.metadata, facts.rival)
-  const { row, live: named } = await adapter.insert(deps, tx, { organizationId, live: resource })
+  const { metadata, spec } = resource
+  const row = await adapter.insert(deps, tx, { organizationId, metadata, spec })
+  const named = (await adapter.toNew?.(deps, tx, row, resource)) ?? resource
   const seen = { resource: named, unreadable, owns: facts.owns }
   const sides = adapter.sidesOf(row, seen)
   const hasFields = sides !== undefined && hasEdits(sides)
@@ -90,15 +89,13 @@ const insertAndMerge = async <T extends Types>(
 }
 
 /** Marks a row as deleting if its adopted resource was deleted before the first push added the finalizer. */
-export const deleteUnclaimed = async (
+export const deleteUnclaimed = async <T extends Types>(
+  { kind, markDeleting }: Adapter<T>,
   deps: Pick<ReconcileDeps, 'clock' | 'keepDeletedMs' | 'newId'>,
   tx: Transaction,
-  kind: Kind,
-  row: Pick<SyncedRow, 'id' | 'organizationId' | 'projectId'>,
+  row: SyncedRow,
 ): Promise<void> => {
-  const deletion = toDeletion(deps)
-  if (kind === 'world') await markWorldDeleting(tx, { ...row, worldId: row.id }, deletion)
-  else await markBotDeploymentDeleting(tx, eq(botDeployments.id, row.id), deletion)
+  await markDeleting(tx, row, toDeletion(deps))
   await recordAdoptedChange(deps, tx, row, { kind, change: 'deletion' })
 }
 

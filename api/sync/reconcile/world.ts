@@ -1,5 +1,5 @@
 import { eq, sql } from 'drizzle-orm'
-import { type Deletion, deleteWorldContents, toDeletion } from '#api/domain/deletion/deletion.ts'
+import { type Deletion, deleteWorldContents, markWorldDeleting, toDeletion } from '#api/domain/deletion/deletion.ts'
 import { lockLimits } from '#api/domain/organizations/organizations.ts'
 import { ensureDefaultProject, findDefaultProject, lockProject } from '#api/domain/projects/projects.ts'
 import { updateColumns, worldLock } from '#api/domain/worlds/columns.ts'
@@ -14,22 +14,22 @@ import type { Transaction } from '#api/platform/database/client.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
 import { isDirty } from '#api/platform/outbox/outbox.ts'
 import { isCurrent, type ObservedWorld, observeWorld, sidesOfWorld, type WorldEdit } from '#api/sync/merge/world.ts'
-import { desiredSpec, desiredWorld } from '#api/sync/rows/desired.ts'
+import { desiredSpec } from '#api/sync/rows/desired.ts'
 import { hasChanges } from '#api/sync/rows/synced.ts'
-import type { Clock } from '#shared/clock.ts'
 import { isJoinable } from '#shared/domain/phases.ts'
 import type { WorldPhase, WorldState } from '#shared/enumerations.ts'
 import { idOfUid, isId, type NewId } from '#shared/ids.ts'
 import type { ObjectMeta } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import { labels } from '#shared/resources/group.ts'
-import { readWorld } from '#shared/resources/read.ts'
-import type { World, WorldSpec } from '#shared/resources/world.ts'
-import type { Adapter, LimitDeps, ReconcileDeps } from './kind.ts'
+import { readWorld, type World, type WorldSpec } from '#shared/resources/world.ts'
+import { markBotsElsewhere, renameWorldOfBots } from './botMoves.ts'
+import type { Adapter, NewResource, NewRowDeps, ReconcileDeps } from './kind.ts'
 import { NotAdopted } from './newResource.ts'
 import { recordDeployments } from './reportedRun.ts'
 import { isSettled } from './syncedCondition.ts'
 import { editWorld, noFacts, readFacts } from './worldEdits.ts'
+import { runOf } from './worldRun.ts'
 
 type WorldTypes = {
   readonly live: World
@@ -44,9 +44,9 @@ type WorldTypes = {
 /** The World of a row. */
 export const worldAdapter: Adapter<WorldTypes> = {
   kind: 'world',
-  clientOf: (deps) => deps.worlds,
+  clientOf: ({ clients }) => clients.world,
   readPushed: (db, ids) => pushedQuery(db).execute({ ids }),
-  toDesired: desiredWorld,
+  toSpec: desiredSpec,
   isStatusIgnored: (row, applied) =>
     applied.status === undefined ||
     (!isCurrent(row, applied.status) && isSettled(applied, { ...row, pushRefusal: null }, row.id)),
@@ -56,10 +56,19 @@ export const worldAdapter: Adapter<WorldTypes> = {
     const [row, isMarked] = await Promise.all([lockWorld(tx, id), isDirty(tx, 'world', id)])
     return row && { row, isDirty: isMarked }
   },
-  insert: async (deps, tx, { organizationId, live }) => {
-    const row = await insertNewWorld(deps, tx, { organizationId, ...live })
-    const displayName = live.spec.displayName || row.name
-    return { row, live: { ...live, spec: { ...live.spec, displayName } } }
+  insert: (...made) => insertNewWorld(...made),
+  toNew: async (_, __, row, live) => ({
+    ...live,
+    spec: { ...live.spec, displayName: live.spec.displayName || row.name },
+  }),
+  runOf,
+  update: updateColumns,
+  markDeleting: (tx, row, deletion) => markWorldDeleting(tx, { ...row, worldId: row.id }, deletion),
+  move: {
+    holder: 'its server',
+    findTarget: async (_, { targetCluster }) => targetCluster,
+    begin: markBotsElsewhere,
+    finish: renameWorldOfBots,
   },
   sidesOf: sidesOfWorld,
   decide: async (deps, tx, row, { seen, sides, hasEdits, isDirty, lost }) => {
@@ -155,17 +164,14 @@ const recordAdoptedState = async (
   await recordWorldEvents(tx, row, [edit.state === 'Running' ? started : stopEvent()], made)
 }
 
-/** The dependencies of an adoption. */
-export type NewWorldDeps = LimitDeps & { readonly cluster: string; readonly clock: Clock; readonly newId: NewId }
-
 /**
  * Adds the row and the launch context of a World that kubectl created. The row has the defaults of REST and is the base of the
  * World's edits, so the merge that follows adopts the spec. Throws `NotAdopted`, or a `Problem` at a limit.
  */
-export const insertNewWorld = async (
-  deps: NewWorldDeps,
+const insertNewWorld = async (
+  deps: NewRowDeps,
   tx: Transaction,
-  { organizationId, metadata, spec }: { organizationId: string; metadata: ObjectMeta; spec: World['spec'] },
+  { organizationId, metadata, spec }: NewResource<WorldTypes>,
 ): Promise<WorldRow> => {
   const now = new Date(deps.clock.now())
   const { name, uid = '' } = metadata
@@ -208,7 +214,7 @@ type NewProject = {
 
 /** Returns the id of the project of a new World. Locks the project before the organization, as REST does. */
 const findProject = async (
-  { newId }: NewWorldDeps,
+  { newId }: NewRowDeps,
   tx: Transaction,
   { organizationId, metadata, now, lockOrganization }: NewProject,
 ): Promise<string> => {

@@ -7,12 +7,13 @@ import { withDefined } from '#shared/optional.ts'
 import { type BotDeploymentSpec, botDeploymentSpecSchema } from '#shared/resources/botDeployment.ts'
 import {
   apiFinalizer,
-  botDeploymentResource,
   groupVersion,
+  idLabelOf,
+  type Kind,
+  kinds,
   labels,
   namespaceOf,
   traceparentAnnotation,
-  worldResource,
 } from '#shared/resources/group.ts'
 import { type GrantedRun, type WorldSpec, worldSpecSchema } from '#shared/resources/world.ts'
 import type { SyncedRow } from './synced.ts'
@@ -33,48 +34,43 @@ export type Desired<Spec> = {
   spec: Spec
 }
 
-/** Returns the World of a row, in canonical form. */
-export const desiredWorld = (row: PushedWorld, namespacePrefix: string): Desired<WorldSpec> => ({
-  apiVersion: groupVersion,
-  kind: worldResource.kind,
-  metadata: metadataOf(row, namespacePrefix, { [labels.worldId]: row.id }),
-  spec: desiredSpec(row),
-})
-
-/** Returns the BotDeployment of a row, in canonical form. */
-export const desiredBots = (row: BotRow, namespacePrefix: string): Desired<BotDeploymentSpec> => ({
-  apiVersion: groupVersion,
-  kind: botDeploymentResource.kind,
-  metadata: metadataOf(row, namespacePrefix, {
-    [labels.world]: row.worldName,
-    [labels.worldId]: row.worldId,
-    [labels.botDeploymentId]: row.id,
-  }),
-  spec: desiredBotSpec(row),
-})
+/** The part of a kind that decides its resources. */
+type Desire<Row, Spec> = {
+  readonly kind: Kind
+  /** Returns the canonical spec of a row. */
+  readonly toSpec: (row: Row) => Spec
+  /** Returns the labels beside those that every kind has. */
+  readonly labelsOf?: (row: Row) => Record<string, string>
+}
 
 /**
- * Returns the metadata to apply. It contains the recorded uid and resourceVersion, so that the API server refuses to
- * recreate a deleted resource or to overwrite an unseen change.
+ * Returns the resource of a row, in canonical form. It contains the recorded uid and resourceVersion, so that the API server refuses
+ * to recreate a deleted resource or to overwrite an unseen change.
  */
-const metadataOf = (
-  row: SyncedRow & { readonly projectId: string },
+export const toDesired = <Row extends SyncedRow, Spec>(
+  { kind, toSpec, labelsOf }: Desire<Row, Spec>,
+  row: Row,
   namespacePrefix: string,
-  more: Record<string, string>,
-): Desired<unknown>['metadata'] => ({
-  name: row.resourceName,
-  namespace: namespaceOf(namespacePrefix, row.organizationId),
-  labels: {
-    [labels.organization]: row.organizationId,
-    [labels.project]: row.projectId,
-    [labels.managedBy]: 'orrery-api',
-    ...more,
+): Desired<Spec> => ({
+  apiVersion: groupVersion,
+  kind: kinds[kind].kind,
+  metadata: {
+    name: row.resourceName,
+    namespace: namespaceOf(namespacePrefix, row.organizationId),
+    labels: {
+      [labels.organization]: row.organizationId,
+      [labels.project]: row.projectId,
+      [labels.managedBy]: 'orrery-api',
+      [idLabelOf(kind)]: row.id,
+      ...labelsOf?.(row),
+    },
+    finalizers: [apiFinalizer],
+    ...(row.resourceUid === null ? {} : { uid: row.resourceUid }),
+    ...(row.resourceUid === null || row.appliedResourceVersion === null
+      ? {}
+      : { resourceVersion: row.appliedResourceVersion }),
   },
-  finalizers: [apiFinalizer],
-  ...(row.resourceUid === null ? {} : { uid: row.resourceUid }),
-  ...(row.resourceUid === null || row.appliedResourceVersion === null
-    ? {}
-    : { resourceVersion: row.appliedResourceVersion }),
+  spec: toSpec(row),
 })
 
 /**

@@ -11,7 +11,7 @@ import { isId } from '#shared/ids.ts'
 import { KubeError } from '#shared/kube/errors.ts'
 import type { ObjectMeta } from '#shared/kube/objects.ts'
 import { isOlder } from '#shared/kube/versions.ts'
-import { type Kind, labels } from '#shared/resources/group.ts'
+import { idLabelOf, type Kind, kindList } from '#shared/resources/group.ts'
 import { waitingMessage, waitingPrefix } from './waiting.ts'
 
 export type { Kind } from '#shared/resources/group.ts'
@@ -51,7 +51,7 @@ export const isReplaced = (
 ): boolean => {
   if (resourceName === id) return false
   if (resourceUid !== null) return resourceUid !== uid
-  return marks[labels.worldId] !== id && marks[labels.botDeploymentId] !== id
+  return kindList.every((kind) => marks[idLabelOf(kind)] !== id)
 }
 
 /** Returns the row, locked until the end of the transaction, or undefined if it does not exist. */
@@ -240,11 +240,10 @@ export const forgetResource = async (tx: Transaction, kind: Kind, id: string): P
  */
 export const removeRow = (db: Database, kind: Kind, { id }: SyncedRow): Promise<boolean> =>
   db.transaction(async (tx) => {
-    const left = sql`select from bot_deployments where world_id = ${id} and removed_at is null`
-    const isFree = kind === 'bot' ? sql`true` : sql`not exists (${left})`
     const kept = await tx.execute(sql`
       update ${tables[kind]} set removed_at = now(), applied = null, applied_resource_version = null, resource_uid = null
-      where id = ${id} and purge_at > now() and ${isFree}`)
+      where id = ${id} and purge_at > now()
+        and not exists (select from bot_deployments where world_id = ${id} and removed_at is null)`)
     if (kept.rowCount === 1) {
       if (kind === 'world') await endAll(tx, id)
       return true
@@ -252,9 +251,9 @@ export const removeRow = (db: Database, kind: Kind, { id }: SyncedRow): Promise<
     if (kind === 'world')
       await tx.execute(sql`delete from bot_deployments where world_id = ${id} and removed_at is not null
       and exists (select from worlds where id = ${id} and purge_at <= now())`)
-    const canDelete = kind === 'bot' ? sql`true` : sql`not exists (select from bot_deployments where world_id = ${id})`
     const { rows } = await tx.execute<{ project_id: string }>(
-      sql`delete from ${tables[kind]} where id = ${id} and (purge_at is null or purge_at <= now()) and ${canDelete} returning project_id`,
+      sql`delete from ${tables[kind]} where id = ${id} and (purge_at is null or purge_at <= now())
+        and not exists (select from bot_deployments where world_id = ${id}) returning project_id`,
     )
     const [gone] = rows
     if (gone === undefined) return (await lockSynced(tx, kind, id)) === undefined

@@ -4,6 +4,7 @@ import { ClusterRefused } from '#api/sync/clusters/clusterGate.ts'
 import { readObject } from '#api/sync/clusters/deletionCause.ts'
 import { pullGone } from '#api/sync/pull/gone.ts'
 import type { PullDeps } from '#api/sync/pull/pull.ts'
+import { adapters } from '#api/sync/reconcile/adapters.ts'
 import {
   type AppliedRow,
   appliedRows,
@@ -140,7 +141,7 @@ const recreate = async (deps: PullDeps, kind: Kind, { id, resourceUid, ...missin
     return 'forgotten'
   })
   if (result === 'forgotten') deps.log.warn({ [kind]: id }, 'sweep: resource vanished, recreating it')
-  if (result === 'unclaimed') await pullGone(deps, kind, keyOf(deps, missing))
+  if (result === 'unclaimed') await adapters[kind]((adapter) => pullGone(adapter, deps, keyOf(deps, missing)))
 }
 
 /** Records that resources are missing and wait for acceptance, and says so in their rows. */

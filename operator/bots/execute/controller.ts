@@ -19,8 +19,8 @@ import type { Backoff, Priority } from '#shared/kube/queue.ts'
 import { createReflector, type Reflector } from '#shared/kube/reflector.ts'
 import { createTextSharing } from '#shared/kube/texts.ts'
 import type { Log } from '#shared/log.ts'
-import type { BotDeployment } from '#shared/resources/botDeployment.ts'
-import { operatorBots } from '#shared/resources/cached.ts'
+import { type BotDeployment, readBotSpec } from '#shared/resources/botDeployment.ts'
+import { operatorPart } from '#shared/resources/cached.ts'
 import { isPaused, labels } from '#shared/resources/group.ts'
 import { readPolicy } from '#shared/resources/namespacePolicy.ts'
 import { cacheSelectors } from '#shared/resources/selectors.ts'
@@ -55,7 +55,7 @@ export const createBotController = (options: {
   const bots = createReflector({
     ...common,
     client: options.bots,
-    keep: (each: BotDeployment) => shareTexts(operatorBots(each)),
+    keep: (each: BotDeployment) => shareTexts(operatorPart(each, readBotSpec)),
     indexers: { world: (each) => [worldKeyOf(each)], namespace: ({ metadata }) => [metadata.namespace ?? ''] },
   })
   const pods = createReflector({

@@ -20,11 +20,11 @@ import type { Backoff, Priority } from '#shared/kube/queue.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
 import { createTextSharing } from '#shared/kube/texts.ts'
 import type { Log } from '#shared/log.ts'
-import { operatorWorld, withOwnMetadata } from '#shared/resources/cached.ts'
+import { operatorPart, withOwnMetadata } from '#shared/resources/cached.ts'
 import { isPaused } from '#shared/resources/group.ts'
 import { readPolicy } from '#shared/resources/namespacePolicy.ts'
 import { cacheSelectors } from '#shared/resources/selectors.ts'
-import type { World } from '#shared/resources/world.ts'
+import { readWorldSpec, type World } from '#shared/resources/world.ts'
 import type { Tracing } from '#shared/tracing/tracing.ts'
 import type { WorldSettings } from '../settings.ts'
 import type { AskServer } from './askServer.ts'
@@ -126,7 +126,7 @@ const createCaches = ({ clock, random, log, metrics, ...clients }: Options) => {
     worlds: createReflector({
       ...common,
       client: clients.worlds,
-      keep: (world: World) => shareTexts(operatorWorld(world)),
+      keep: (world: World) => shareTexts(operatorPart(world, readWorldSpec)),
       indexers: { [byNamespace]: ({ metadata }) => [metadata.namespace ?? ''] },
     }),
     // A stranger without our label is not cached; the API server reports it when ours is created.
