@@ -8,8 +8,9 @@ import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
 import { readObject } from '#api/sync/clusters/deletionCause.ts'
 import { insertNewBots } from '#api/sync/reconcile/bots.ts'
+import type { NewResourceDeps } from '#api/sync/reconcile/kind.ts'
 import { NotAdopted } from '#api/sync/reconcile/newResource.ts'
-import { insertNewWorld, type NewWorldDeps } from '#api/sync/reconcile/world.ts'
+import { insertNewWorld } from '#api/sync/reconcile/world.ts'
 import { desiredBotSpec, desiredSpec } from '#api/sync/rows/desired.ts'
 import { organizationOf } from '#api/sync/rows/identity.ts'
 import { findRowId, lockSynced, readOwner, type SyncedRow } from '#api/sync/rows/synced.ts'
@@ -26,7 +27,7 @@ import type { CapturedRun, World } from '#shared/resources/world.ts'
 import { restoreOrganization } from './lostOrganization.ts'
 
 /** The dependencies of a recovery. */
-export type RecoveryDeps = NewWorldDeps &
+export type RecoveryDeps = NewResourceDeps &
   CommandAuthor & {
     readonly db: Database
     readonly namespacePrefix: string

@@ -1,10 +1,10 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
-import { checkDeploymentCount } from '#api/domain/bots/bots.ts'
-import { observedEvents } from '#api/domain/bots/events/changes.ts'
-import { recordBotEvents } from '#api/domain/bots/events/events.ts'
+import { checkDeploymentCount, recordBotEvents } from '#api/domain/bots/bots.ts'
+import { observedEvents } from '#api/domain/bots/eventDrafts.ts'
 import { countLiveBots, sumBots } from '#api/domain/bots/live.ts'
 import { type BotRow, botDeployments } from '#api/domain/bots/table.ts'
 import { lockLimits } from '#api/domain/organizations/organizations.ts'
+import { newRow } from '#api/domain/worlds/create.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
@@ -13,15 +13,12 @@ import { type BotFacts, type ObservedBots, observeBots, sidesOfBots, toBotColumn
 import { hasEdits } from '#api/sync/merge/merge.ts'
 import { desiredBotSpec, desiredBots } from '#api/sync/rows/desired.ts'
 import { hasChanges } from '#api/sync/rows/synced.ts'
-import type { Clock } from '#shared/clock.ts'
 import { explainBotSize } from '#shared/domain/bots.ts'
-import { noBotUse } from '#shared/domain/botUse.ts'
-import { idOfUid, isId } from '#shared/ids.ts'
 import type { ObjectMeta } from '#shared/kube/objects.ts'
 import type { BotDeployment, BotDeploymentSpec } from '#shared/resources/botDeployment.ts'
 import { readBots } from '#shared/resources/read.ts'
-import { defaultScalingProfile, type ScalingProfile, scalingProfiles } from '#shared/scalingProfiles.ts'
-import type { Adapter, LimitDeps, ReconcileDeps } from './kind.ts'
+import { defaultScalingProfile, type ScalingProfile } from '#shared/scalingProfiles.ts'
+import type { Adapter, NewResourceDeps, ReconcileDeps } from './kind.ts'
 import { NotAdopted } from './newResource.ts'
 
 type BotTypes = {
@@ -29,7 +26,8 @@ type BotTypes = {
   readonly row: BotRow
   readonly pushed: BotRow
   readonly spec: BotDeploymentSpec
-  readonly columns: Partial<BotRow>
+  readonly intent: { readonly columns: Partial<BotRow> }
+  readonly facts: BotFacts
   readonly edit: BotDeploymentSpec
   readonly state: ObservedBots
 }
@@ -58,21 +56,22 @@ export const botAdapter: Adapter<BotTypes> = {
     return { row, live }
   },
   sidesOf: sidesOfBots,
-  decide: async (deps, tx, row, { seen, sides, hasEdits, isDirty, lost }) => {
-    const facts = hasEdits ? await readFacts(deps, tx, row) : noFacts
-    return observeBots(row, seen, isDirty, { facts, lost, sides })
-  },
-  toColumns: async (_, __, ___, { edit }) => toBotColumns(edit),
-  deletionOf: ({ clock }) => ({ columns: { deletingAt: new Date(clock.now()) }, change: 'deletion' }),
+  readFacts: (deps, tx, row) => readFacts(deps, tx, row),
+  observe: observeBots,
+  toIntent: async (_, __, ___, { edit }) => ({ columns: toBotColumns(edit) }),
+  deletionOf: ({ clock }) => ({ intent: { columns: { deletingAt: new Date(clock.now()) } }, change: 'deletion' }),
   toBase: ({ spec }) => spec,
-  write: async (deps, tx, { row, live, now }, { common, columns, state: { observed } }) => {
-    const changed = { ...observed, ...columns, ...common }
+  write: async (deps, tx, { row, live, now }, { common, intent, state: { observed } }) => {
+    const changed = { ...observed, ...intent?.columns, ...common }
     const { status = {} } = live
     const drafts = observed === undefined ? [] : observedEvents(row, observed, status)
     // One round trip.
     await Promise.all([
       hasChanges(row, changed) && tx.update(botDeployments).set(changed).where(eq(botDeployments.id, row.id)),
-      recordBotEvents(tx, row, drafts, { now, newId: deps.newId, runId: status.run?.id ?? null }),
+      recordBotEvents(tx, { ...row, botDeploymentId: row.id, runId: status.run?.id ?? null }, drafts, {
+        now,
+        newId: deps.newId,
+      }),
     ])
   },
   worldIdOf: ({ worldId }) => worldId,
@@ -115,25 +114,16 @@ const readFacts = async (deps: ReconcileDeps, tx: Transaction, row: BotRow): Pro
   }
 }
 
-/** Facts for a BotDeployment without edits. */
-const noFacts: BotFacts = {
-  otherBots: 0,
-  profile: scalingProfiles.Capacity10,
-  otherUse: noBotUse,
-  limits: { maxBotCpu: 0, maxBotMemory: 0 },
-}
-
 /**
- * Adds the row of a BotDeployment that kubectl created, with no bots: the merge that follows checks and takes over the count.
- * Throws `NotAdopted`, or a `Problem` at a limit.
+ * Adds the row of a BotDeployment that kubectl created, with no bots: the merge that follows checks and takes over the count, and
+ * stores the base. Throws `NotAdopted`, or a `Problem` at a limit.
  */
 export const insertNewBots = async (
-  deps: LimitDeps & { readonly cluster: string; readonly clock: Clock },
+  deps: NewResourceDeps,
   tx: Transaction,
   { organizationId, metadata, spec }: { organizationId: string; metadata: ObjectMeta; spec: BotDeployment['spec'] },
 ): Promise<BotRow> => {
   const now = new Date(deps.clock.now())
-  const { name, uid = '' } = metadata
   const [world] = await tx
     .select()
     .from(worlds)
@@ -157,21 +147,13 @@ export const insertNewBots = async (
   const [row] = await tx
     .insert(botDeployments)
     .values({
-      id: isId('bot', name) ? name : idOfUid('bot', uid),
-      organizationId,
-      projectId: world.projectId,
+      ...newRow('bot', { ...deps, organizationId, projectId: world.projectId, cluster: world.cluster, now, metadata }),
       worldId: world.id,
       worldName: spec.worldName,
-      cluster: world.cluster,
       ...toBotColumns({ ...spec, count: 0 }),
-      resourceName: name,
-      resourceUid: uid,
-      createdAt: now,
-      updatedAt: now,
     })
     .returning()
   if (row === undefined) throw new Error('Postgres returned no row.')
   const { revision: _, granted: __, ...applied } = desiredBotSpec(row)
-  await tx.update(botDeployments).set({ applied }).where(eq(botDeployments.id, row.id))
   return { ...row, applied }
 }

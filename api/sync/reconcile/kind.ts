@@ -5,7 +5,7 @@ import type { ClusterGate } from '#api/sync/clusters/clusterGate.ts'
 import type { ContainerClients } from '#api/sync/clusters/deletionCause.ts'
 import type { Leadership } from '#api/sync/clusters/leader.ts'
 import type { Revisioned, Seen, Sides } from '#api/sync/merge/merge.ts'
-import type { Changes, Verdict } from '#api/sync/merge/observe.ts'
+import type { Verdict } from '#api/sync/merge/observe.ts'
 import type { Desired } from '#api/sync/rows/desired.ts'
 import type { Kind, SyncedRow } from '#api/sync/rows/synced.ts'
 import type { Clock } from '#shared/clock.ts'
@@ -23,6 +23,9 @@ import type { WithStatus } from './syncedCondition.ts'
 
 /** The part of the dependencies that the limits of edits need. */
 export type LimitDeps = Pick<Deps, 'defaultLimits' | 'clusterOf' | 'startsPerMinute'>
+
+/** The dependencies of the adoption of a resource that has no row. */
+export type NewResourceDeps = LimitDeps & { readonly cluster: string; readonly clock: Clock; readonly newId: NewId }
 
 /** The dependencies of the comparison of a resource with its row. */
 export type ReconcileDeps = ContainerClients &
@@ -50,7 +53,10 @@ export type ReconcileDeps = ContainerClients &
     readonly wake: () => void
   }
 
-/** The types of a kind. `columns` are those of its table, `edit` and `state` the parts of its verdicts. */
+/**
+ * The types of a kind. `facts` are what the rules for its edits depend on, `edit` and `state` the parts of its verdicts, `intent` the
+ * columns that an edit or a deletion sets, with what is recorded beside them.
+ */
 export type Types = {
   readonly live: WithStatus & { readonly spec: Revisioned }
   readonly row: SyncedRow & {
@@ -61,7 +67,8 @@ export type Types = {
   /** The columns of a row that push needs. */
   readonly pushed: SyncedRow
   readonly spec: Revisioned & object
-  readonly columns: object
+  readonly intent: { readonly columns: object }
+  readonly facts: object
   readonly edit: unknown
   readonly state: { readonly observed?: object }
 }
@@ -109,51 +116,46 @@ export interface Adapter<T extends Types> {
   ) => Promise<{ readonly row: T['row']; readonly live: T['live'] }>
   /** Returns the sides of the merge, or undefined if the managed fields of the resource must be read first. */
   readonly sidesOf: (row: T['row'], seen: Seen<T['live']>) => Sides<T['spec']> | undefined
-  /** Compares the resource with its row. Reads what the rules for edits depend on if `hasEdits`. `lost` is the reason of an unintended deletion. */
-  readonly decide: (
-    deps: ReconcileDeps,
-    tx: Transaction,
+  /** Reads what the rules for edits depend on. Locks the organization's row. */
+  readonly readFacts: (deps: ReconcileDeps, tx: Transaction, row: T['row']) => Promise<T['facts']>
+  /** Compares the resource with its row. `facts` are needed for edits. `lost` is the reason of an unintended deletion. */
+  readonly observe: (
     row: T['row'],
+    seen: Seen<T['live']>,
+    isDirty: boolean,
     input: {
-      readonly seen: Seen<T['live']>
+      readonly facts: T['facts'] | undefined
       readonly sides: Sides<T['spec']> | undefined
-      readonly hasEdits: boolean
-      readonly isDirty: boolean
       readonly lost?: string | undefined
     },
-  ) => Promise<Verdict<T['edit'], T['state']>>
-  /** Returns the columns that an edit sets, apart from `CommonColumns`. Undefined if the row cannot be edited. */
-  readonly toColumns: (
+  ) => Verdict<T['edit'], T['state']>
+  /** Returns what an edit sets, apart from `CommonColumns`. Undefined if the row cannot be edited. */
+  readonly toIntent: (
     deps: ReconcileDeps,
     tx: Transaction,
     change: Change<T>,
     edit: { readonly edit: T['edit']; readonly revision: number },
-  ) => Promise<T['columns'] | undefined>
-  /** Returns the columns of a deletion with kubectl, and the change to audit. */
+  ) => Promise<T['intent'] | undefined>
+  /** Returns what a deletion with kubectl sets, and the change to audit. */
   readonly deletionOf: (
     deps: ReconcileDeps,
     row: T['row'],
-  ) => { readonly columns: T['columns']; readonly change: 'deletion' | 'expiry' }
+  ) => { readonly intent: T['intent']; readonly change: 'deletion' | 'expiry' }
   /** Returns the base of the next comparison after a merge. */
   readonly toBase: (live: T['live'], after: T['row']) => T['spec']
-  /** Writes columns to the row, and what the status tells beside it. */
+  /** Writes columns to the row, and beside it what the status tells and what an edit starts or stops. */
   readonly write: (
     deps: ReconcileDeps,
     tx: Transaction,
     change: Change<T>,
     written: {
       readonly common: CommonColumns<T['spec']>
-      readonly columns: T['columns'] | undefined
+      readonly intent: T['intent'] | undefined
       readonly state: T['state']
     },
   ) => Promise<unknown>
-  /** Writes what follows from an edit or a deletion, after `write`. */
-  readonly follow?: (
-    deps: ReconcileDeps,
-    tx: Transaction,
-    change: Change<T> & { readonly after: T['row'] },
-    verdict: Changes<T['edit'], T['state']>,
-  ) => Promise<void>
+  /** Deletes what a deleted row contains, after `write`. */
+  readonly deleteContents?: (deps: ReconcileDeps, tx: Transaction, row: T['row']) => Promise<void>
   /** The id of the world that the resource shows. */
   readonly worldIdOf: (row: T['row']) => string
   /** Returns the row's new phase, if it is the answer to the change that the resource carries. */
