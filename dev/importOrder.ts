@@ -60,7 +60,7 @@ export const laws: readonly Law[] = [
   },
   {
     of: [
-      'api/**/{changes,conditions,endpoints,examples,message,order,outcome,patch,place,present,query,schema,size,transitions}.ts',
+      'api/**/{conditions,endpoints,eventDrafts,examples,message,order,outcome,patch,place,present,query,schema,size,startRules,transitions}.ts',
       'api/domain/{access,endpoint}/**',
       '!api/domain/access/context.ts',
       'api/realtime/**',

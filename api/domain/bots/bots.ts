@@ -2,7 +2,9 @@ import { and, count, eq, getTableColumns, isNull, type SQL, sql } from 'drizzle-
 import type { Context, LockRevision } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
 import { presentConditions } from '#api/domain/events/conditions.ts'
+import { createEvents } from '#api/domain/events/events.ts'
 import { lockLimits } from '#api/domain/organizations/organizations.ts'
+import { newRow } from '#api/domain/worlds/create.ts'
 import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
 import { whereWorld } from '#api/domain/worlds/worlds.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
@@ -17,7 +19,7 @@ import { type BotSize, explainBotSize, isLargerBot } from '#shared/domain/bots.t
 import { explainBotUse, noBotUse, useOfBots } from '#shared/domain/botUse.ts'
 import { countLiveBots, sumBots } from './live.ts'
 import type { BotsAnswer, CreateBots, PatchBots } from './schema.ts'
-import { type BotRow, botDeployments } from './table.ts'
+import { type BotRow, botDeployments, botEvents } from './table.ts'
 
 /** The maximum number of bot deployments of a world. */
 const maxPerWorld = 64
@@ -29,6 +31,9 @@ const withWorld = { from: botDeployments, join: [worlds, eq(worlds.id, botDeploy
 
 type ShownBots = Pick<BotRow, keyof typeof botColumns>
 type BotsKey = { worldId: string; botDeploymentId: string }
+
+/** The events of bot deployments. See `createEvents`. */
+export const { record: recordBotEvents, list: listBotEvents } = createEvents(botEvents, botEvents.botDeploymentId)
 
 /** Creates a bot deployment. Its bots run while the world's phase is Active. Throws a 409 at a limit. */
 export const createBots = async (
@@ -42,13 +47,10 @@ export const createBots = async (
     const limits = await lockLimits(ctx, tx)
     await checkDeploymentCount(ctx, tx, worldId, limits)
     await checkBotUse(ctx, tx, limits, input)
-    const id = ctx.newId('bot')
-    const { organizationId, projectId, traceparent } = ctx
-    const cluster = world.targetCluster ?? world.cluster
-    const scope = { organizationId, projectId, worldId, worldName: world.resourceName, cluster }
-    await tx.insert(botDeployments).values({ id, resourceName: id, ...scope, ...input, createdAt: now, updatedAt: now })
-    await markDirty(tx, { kind: 'bot', id, revision: 1, traceparent })
-    return { botDeploymentId: id }
+    const row = newRow('bot', { ...ctx, cluster: world.targetCluster ?? world.cluster, now })
+    await tx.insert(botDeployments).values({ ...row, worldId, worldName: world.resourceName, ...input })
+    await markDirty(tx, { kind: 'bot', id: row.id, revision: 1, traceparent: ctx.traceparent })
+    return { botDeploymentId: row.id }
   })
   ctx.wakeSync()
   return created

@@ -1,10 +1,18 @@
 import * as z from 'zod'
 import type { Context } from '#api/domain/access/context.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
-import { eventAnswer } from '#api/domain/events/schema.ts'
+import { eventsEndpoint } from '#api/domain/events/endpoints.ts'
 import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
-import { botsExist, createBots, deleteBots, getBots, listBots, lockBotsRevision, patchBots } from './bots.ts'
-import { listBotEvents } from './events/events.ts'
+import {
+  botsExist,
+  createBots,
+  deleteBots,
+  getBots,
+  listBotEvents,
+  listBots,
+  lockBotsRevision,
+  patchBots,
+} from './bots.ts'
 import { botsAnswer, createBotsBody, patchBotsBody } from './schema.ts'
 
 const botsRoute = { path: '/api/worlds/{worldId}/bots/', tag: 'Bots', scope: 'project' } as const
@@ -90,22 +98,12 @@ export const botEndpoints = [
       return {}
     },
   }),
-  endpoint({
+  eventsEndpoint({
     ...botRoute,
-    method: 'get',
     path: '/api/worlds/{worldId}/bots/{botDeploymentId}/events/',
     operationId: 'listBotDeploymentEvents',
     summary: 'List the recent events of a bot deployment, newest first',
     description: 'Starts, ends and problems of the bots. A bot deployment keeps its newest 100 events.',
-    needs: ['world', 'r'],
-    query: pageQuery,
-    answer: z.array(eventAnswer),
-    answerHeaders: ['link'],
-    handle: async (ctx, { params, query }) => {
-      const page = toPage(query)
-      const { items, next } = await listBotEvents(ctx, { ...params, page })
-      const path = `${botsPath(params.worldId)}${params.botDeploymentId}/events/`
-      return { body: items, headers: nextPageLink(path, page, next) }
-    },
+    list: listBotEvents,
   }),
 ]

@@ -11,8 +11,9 @@ import {
   whereMatching,
   whereReadable,
 } from '#api/domain/worlds/listing/listing.ts'
+import { startWorld } from '#api/domain/worlds/start.ts'
 import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
-import { startWorld, stopWorld } from '#api/domain/worlds/worlds.ts'
+import { stopWorld } from '#api/domain/worlds/worlds.ts'
 import type { Queries } from '#api/platform/database/client.ts'
 import { runScan } from '#api/platform/database/readPage.ts'
 import { notFound, Problem, toProblem } from '#api/platform/http/problem.ts'

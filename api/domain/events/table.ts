@@ -1,4 +1,5 @@
-import { text } from 'drizzle-orm/pg-core'
+import type { BuildColumns } from 'drizzle-orm'
+import { type PgTable, text } from 'drizzle-orm/pg-core'
 import { instant } from '#api/platform/database/columns.ts'
 
 /** The types of event. A Warning needs attention. */
@@ -17,6 +18,9 @@ export const eventColumns = () => ({
   message: text().notNull(),
   runId: text(),
 })
+
+/** A table of events. */
+export type EventTable = PgTable & BuildColumns<string, ReturnType<typeof eventColumns>, 'pg'>
 
 /** The columns of an event that every table of events has. */
 export type EventRow = {

@@ -8,7 +8,7 @@ import { readDocumentUsage } from '#api/domain/documents/usage.ts'
 import { limitsOf } from '#api/domain/organizations/limits.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
 import { webhooks } from '#api/domain/webhooks/table.ts'
-import { sumRunning } from '#api/domain/worlds/running.ts'
+import { sumRunning } from '#api/domain/worlds/start.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
 import { notFound } from '#api/platform/http/problem.ts'
 

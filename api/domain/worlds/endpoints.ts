@@ -2,10 +2,10 @@ import * as z from 'zod'
 import { resolveBuildAndContent } from '#api/domain/builds/builds.ts'
 import { buildReference } from '#api/domain/builds/schema.ts'
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
-import { eventAnswer } from '#api/domain/events/schema.ts'
+import { eventsEndpoint } from '#api/domain/events/endpoints.ts'
 import { setPicture } from '#api/domain/pictures/pictures.ts'
-import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
-import { listWorldEvents } from './events/events.ts'
+import { nextPageLink, toPage } from '#api/platform/http/page.ts'
+import { listWorldEvents } from './change.ts'
 import { worldExample } from './examples.ts'
 import { countWorlds, listWorlds } from './listing/listing.ts'
 import { toWorldPage } from './listing/order.ts'
@@ -21,15 +21,8 @@ import {
   worldAnswer,
   worldCounts,
 } from './schema.ts'
-import {
-  createWorld,
-  listDeployments,
-  lockWorldRevision,
-  patchWorld,
-  setWorldPicture,
-  startWorld,
-  stopWorld,
-} from './worlds.ts'
+import { startWorld } from './start.ts'
+import { createWorld, listDeployments, lockWorldRevision, patchWorld, setWorldPicture, stopWorld } from './worlds.ts'
 
 const tag = 'Worlds'
 const path = '/api/worlds/'
@@ -190,22 +183,13 @@ export const worldEndpoints = [
       return {}
     },
   }),
-  endpoint({
+  eventsEndpoint({
     ...worldRoute,
-    method: 'get',
     path: '/api/worlds/{worldId}/events/',
     operationId: 'listWorldEvents',
     summary: 'List the recent events of a world, newest first',
     description: 'Starts, stops, restarts, ends and problems. A world keeps its newest 100 events.',
-    needs: ['world', 'r'],
-    query: pageQuery,
-    answer: z.array(eventAnswer),
-    answerHeaders: ['link'],
-    handle: async (ctx, { params, query }) => {
-      const page = toPage(query)
-      const { items, next } = await listWorldEvents(ctx, { ...params, page })
-      return { body: items, headers: nextPageLink(`${path}${params.worldId}/events/`, page, next) }
-    },
+    list: listWorldEvents,
   }),
   endpoint({
     ...worldRoute,

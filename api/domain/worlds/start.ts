@@ -1,92 +1,97 @@
-import type { Limits } from '#api/domain/access/limits.ts'
-import { explainImage } from '#api/domain/builds/image.ts'
-import { explainRunLimit, type RunUse, useOfRun } from '#shared/domain/runUse.ts'
-import { plainSettings, runtimeSettings, serverSettings } from '#shared/domain/world.ts'
-import { withDefined } from '#shared/optional.ts'
-import type { CapturedRun } from '#shared/resources/world.ts'
-import { scalingProfiles } from '#shared/scalingProfiles.ts'
-import { explainSize } from './size.ts'
-import type { Program, WorldRow } from './table.ts'
-
-type Programmed = Pick<WorldRow, 'program' | 'resolvedBuild' | 'runtime'>
-
-/** Returns the program of the build. Without a build over REST, returns the program that kubectl set. */
-export const programOf = ({ program, resolvedBuild, runtime }: Programmed): Program => {
-  const args = program.args ?? []
-  if (resolvedBuild !== null) {
-    const { image, contentId, probes } = resolvedBuild
-    return { image, contentId, probes, args }
-  }
-  return runtime.build === undefined ? { ...program, args } : { args }
-}
-
-type Captured = Programmed & Pick<WorldRow, 'networking' | 'compute' | 'admission'>
-
-/** Returns the run that a row with this build starts now. Later changes of the row act at the next start. */
-export const captureRun = (row: Captured, { runId, startedAt }: { runId: string; startedAt: Date }): CapturedRun => {
-  const { image, contentId, probes = true, args = [] } = programOf(row)
-  const { compute, networking, runtime } = serverSettings.parse(row)
-  return {
-    id: runId,
-    startedAt: startedAt.toISOString(),
-    ...withDefined({ image, contentId }),
-    profile: row.networking.scaling.profile,
-    ...runtimeSettings.parse(runtime),
-    ...plainSettings.parse(row),
-    capacity: row.admission.capacity,
-    probes,
-    args,
-    strategy: networking.strategy,
-    compute,
-  }
-}
-
-type Requested = Pick<CapturedRun, 'profile' | 'strategy'>
-
-/** The reason for which a start is not allowed. */
-export type StartRefusal = { readonly code: 'image_not_allowed' | 'size_not_allowed'; readonly message: string }
+import { sql } from 'drizzle-orm'
+import type { Context, Deps } from '#api/domain/access/context.ts'
+import { resolveBuild } from '#api/domain/builds/builds.ts'
+import { lockLimits } from '#api/domain/organizations/organizations.ts'
+import type { Database, Transaction } from '#api/platform/database/client.ts'
+import { statement } from '#api/platform/database/statement.ts'
+import { isRunning } from '#shared/domain/phases.ts'
+import { nodePortsPerService, type RunUse } from '#shared/domain/runUse.ts'
+import { changeWorld } from './change.ts'
+import { checkStart, type StartFacts, startDelayMs, startWindowMs } from './startRules.ts'
+import { deployments, type WorldRow, whereOpen } from './table.ts'
+import { toStart } from './transitions.ts'
 
 /**
- * Returns why the limits of the organization do not allow a run by itself, or undefined if they do. The platform's default image
- * has no name here and is always allowed.
+ * Starts a new run, whatever the state; with `onlyStopped`, a running world stays as it is. Throws a 422 for a build that does
+ * not resolve, and what `checkStart` throws. Starts with kubectl have the same facts, changes and writes in sync.
  */
-export const explainStart = (
-  { image, profile }: Pick<CapturedRun, 'image' | 'profile'>,
-  limits: Pick<Limits, 'imageRegistries' | 'maxWorldCapacity'>,
-): StartRefusal | undefined => {
-  const forbidden = image === undefined ? undefined : explainImage(image, limits)
-  if (forbidden !== undefined) return { code: 'image_not_allowed', message: forbidden }
-  // A profile above maxWorldCapacity needed the claim when it was chosen, and does not need it again.
-  const { capacity } = scalingProfiles[profile]
-  const tooLarge = explainSize({ profile, capacity }, { limits, claims: ['largeWorlds'] })
-  return tooLarge === undefined ? undefined : { code: 'size_not_allowed', message: tooLarge }
+export const startWorld = async (
+  ctx: Context,
+  worldId: string,
+  { onlyStopped = false }: { onlyStopped?: boolean } = {},
+): Promise<void> => {
+  await changeWorld(ctx, worldId, async (tx, row, now) => {
+    if (onlyStopped && isRunning(row)) return undefined
+    const build = await resolveBuild(tx, ctx.organizationId, row.runtime.build)
+    const facts = await readStartFacts(ctx, tx, row, now)
+    const start = toStart(row, { runId: ctx.newId('run'), now, build, clusterOf: ctx.clusterOf })
+    checkStart(start.columns.granted, facts, ctx.principal)
+    return start
+  })
 }
 
-/** Returns why there is no room for a run beside the others of the organization, or undefined if there is. */
-export const explainNoRoom = (
-  { profile, strategy }: Requested,
-  others: RunUse,
-  limits: Parameters<typeof explainRunLimit>[2],
-): string | undefined => explainRunLimit(useOfRun(scalingProfiles[profile].capacity, strategy), others, limits)?.message
-
-/** Returns the sentence about the rate of the starts of a world. */
-export const explainRate = (perMinute: number): string => `The rate limit is ${perMinute} starts per minute and world.`
-
-/** The longest time that the tokens of a world's starts are counted back over. */
-export const startWindowMs = 120_000
+/** Reads what decides about a start of a locked world. Locks the organization's row, so that starts count each other. */
+export const readStartFacts = async (
+  { defaultLimits, startsPerMinute }: Pick<Deps, 'defaultLimits' | 'startsPerMinute'>,
+  tx: Transaction,
+  row: WorldRow,
+  now: Date,
+): Promise<StartFacts> => {
+  const { id: exceptId, organizationId } = row
+  // One round trip. Postgres sums after it has the lock. Reading with the lock of the world does not make starts faster.
+  const [limits, others, startedAtMs] = await Promise.all([
+    lockLimits({ organizationId, defaultLimits }, tx),
+    sumRunning(tx, { organizationId, exceptId }),
+    readRecentStarts(tx, row, { startsPerMinute, now }),
+  ])
+  return { limits, others, startsPerMinute, startDelayMs: startDelayMs(startedAtMs, startsPerMinute, now.getTime()) }
+}
 
 /**
- * Returns the milliseconds until a world may start again, or 0 if it may now. A world has a bucket of `perMinute` tokens that
- * refills in a minute. The recorded starts of the last `startWindowMs`, oldest first, took one token each.
+ * Returns the use of the organization's runs whose end is not recorded, with the settings of their starts, without those of the
+ * world `exceptId`. Draining runs and those of deleted worlds count.
  */
-export const startDelayMs = (startedAtMs: readonly number[], perMinute: number, nowMs: number): number => {
-  const perMs = perMinute / 60_000
-  let tokens = perMinute
-  let atMs = startedAtMs[0] ?? nowMs
-  for (const startMs of startedAtMs) {
-    tokens = Math.min(perMinute, tokens + (startMs - atMs) * perMs) - 1
-    atMs = startMs
-  }
-  tokens = Math.min(perMinute, tokens + (nowMs - atMs) * perMs)
-  return tokens >= 1 ? 0 : Math.ceil((1 - tokens) / perMs)
+export const sumRunning = async (
+  tx: Transaction | Database,
+  { organizationId, exceptId }: { organizationId: string; exceptId?: string },
+): Promise<RunUse> => {
+  // No world has an empty id.
+  const [sums] = await selectSums(tx, { organizationId, exceptId: exceptId ?? '' })
+  const { capacity = 0, services = 0, balancers = 0 } = sums ?? {}
+  return { capacity, nodePorts: services * nodePortsPerService, loadBalancers: balancers }
 }
+
+// A statement, because each start sums while others wait for its lock.
+const selectSums = statement<{ organizationId: string; exceptId: string }, Sums>(sql`
+  select coalesce(sum(capacity), 0)::int as capacity,
+    (count(*) filter (where strategy in ('NodePort', 'LoadBalancer')))::int as services,
+    (count(*) filter (where strategy = 'LoadBalancer'))::int as balancers
+  from ${deployments}
+  where organization_id = ${sql.placeholder('organizationId')} and ${whereOpen(deployments)}
+    and world_id <> ${sql.placeholder('exceptId')}`)
+
+type Sums = { readonly capacity: number; readonly services: number; readonly balancers: number }
+
+/** The highest rate of starts that is checked, in starts per minute. A world keeps no more deployments. */
+const maxCheckedRate = 500
+
+/** Returns the times of a world's starts in the last `startWindowMs` as epoch milliseconds, oldest first. */
+const readRecentStarts = async (
+  tx: Transaction,
+  { id: worldId, granted }: Pick<WorldRow, 'id' | 'granted'>,
+  { startsPerMinute, now }: { startsPerMinute: number; now: Date },
+): Promise<number[]> => {
+  const lastStartMs = granted === null ? 0 : Date.parse(granted.startedAt)
+  if (startsPerMinute > maxCheckedRate || now.getTime() - lastStartMs > startWindowMs) return []
+  const since = new Date(now.getTime() - startWindowMs).toISOString()
+  const rows = await selectStarts(tx, { worldId, since, limit: 2 * Math.ceil(startsPerMinute) })
+  return rows.map(({ startMs }) => startMs).reverse()
+}
+
+// A statement, because each start reads them while others wait for its lock.
+const selectStarts = statement<{ worldId: string; since: string; limit: number }, { readonly startMs: number }>(sql`
+  select (extract(epoch from created_at) * 1000)::float8 as "startMs"
+  from ${deployments}
+  where world_id = ${sql.placeholder('worldId')} and created_at > ${sql.placeholder('since')}
+  order by created_at desc
+  limit ${sql.placeholder('limit')}`)

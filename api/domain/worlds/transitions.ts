@@ -1,48 +1,80 @@
 import { requestedConditions } from '#api/domain/events/conditions.ts'
+import type { EventDraft } from '#api/domain/events/table.ts'
+import { isRunning } from '#shared/domain/phases.ts'
+import { plainSettings, runtimeSettings, serverSettings } from '#shared/domain/world.ts'
+import { withDefined } from '#shared/optional.ts'
+import type { CapturedRun } from '#shared/resources/world.ts'
+import { startEvent, stopEvent, waitEvent } from './eventDrafts.ts'
+import { hasNewPlace, toMoveColumns } from './move.ts'
+import type { Place } from './place.ts'
 import { toRunSettings } from './settings.ts'
-import { captureRun } from './start.ts'
-import type { WorldRow } from './table.ts'
+import type { Wait } from './startRules.ts'
+import type { Program, WorldRow } from './table.ts'
 
-/** The reason for which a start waits, as a sentence, and the time until it can be tried again, if that is known. */
-export type Wait = { readonly message: string; readonly delayMs?: number }
+/** A change of a world: the columns to set, with the next revision, and what is recorded beside the row. */
+export type WorldChange = {
+  readonly columns: Partial<WorldRow> & { readonly revision: number }
+  /** The run of the columns begins, or the runs without a pod end. */
+  readonly runs?: 'begin' | 'end'
+  readonly events?: readonly EventDraft[]
+}
 
 /** The columns of a world that waits for nothing. */
 const noWait = { waitsSince: null, waitsFor: null, waitsUntil: null } as const
 
-/** Returns the columns that a start sets: a new run, whatever the previous state. */
-export const toStartColumns = (
-  row: WorldRow,
-  { run, now, build }: { run: { runId: string; startedAt: Date }; now: Date; build: WorldRow['resolvedBuild'] },
-) => ({
-  state: 'Running' as const,
-  runId: run.runId,
-  startedAt: run.startedAt,
-  resolvedBuild: build,
-  startedWith: toRunSettings(row),
-  granted: captureRun({ ...row, resolvedBuild: build }, run),
-  ...noWait,
-  ...toRequestedColumns(row, { phase: 'Starting', message: 'The run was requested.', now }),
-})
+type Start = {
+  readonly runId: string
+  readonly now: Date
+  readonly build: WorldRow['resolvedBuild']
+  readonly clusterOf: (place: Place) => string | undefined
+}
 
-/** Returns the columns of a start with kubectl that waits. The phase stays, because no run begins yet. */
-export const toWaitingColumns = (row: WorldRow, { wait, now }: { wait: Wait; now: Date }) => ({
-  state: 'Running' as const,
-  runId: null,
-  startedAt: null,
-  waitsSince: row.waitsSince ?? now,
-  waitsFor: wait.message,
-  waitsUntil: wait.delayMs === undefined ? null : new Date(now.getTime() + wait.delayMs),
-  revision: row.revision + 1,
-  runRevision: row.revision + 1,
-  updatedAt: now,
-})
+/** Returns the change that starts a new run, whatever the state. A world whose place has changed moves to its cluster. */
+export const toStart = (row: WorldRow, { runId, now, build, clusterOf }: Start) =>
+  ({
+    columns: {
+      state: 'Running',
+      runId,
+      startedAt: now,
+      resolvedBuild: build,
+      startedWith: toRunSettings(row),
+      granted: captureRun({ ...row, resolvedBuild: build }, { runId, now }),
+      ...noWait,
+      ...toRequestedColumns(row, { phase: 'Starting', message: 'The run was requested.', now }),
+      ...(hasNewPlace(row) ? toMoveColumns(row, clusterOf) : {}),
+    },
+    runs: 'begin',
+    events: [startEvent(runId, isRunning(row) ? row.runId : null)],
+  }) satisfies WorldChange
 
-/** Returns the columns that a stop sets. The phase is Stopped at once; the server drains afterwards. */
-export const toStopColumns = (row: WorldRow, { now }: { now: Date }) => ({
-  state: 'Stopped' as const,
-  ...noWait,
-  ...toRequestedColumns(row, { phase: 'Stopped', message: 'The world was stopped.', now }),
-})
+/** Returns the change to a start with kubectl that waits. The phase stays, because no run begins yet. */
+export const toWait = (row: WorldRow, { wait, now }: { wait: Wait; now: Date }) =>
+  ({
+    columns: {
+      state: 'Running',
+      runId: null,
+      startedAt: null,
+      waitsSince: row.waitsSince ?? now,
+      waitsFor: wait.message,
+      waitsUntil: wait.delayMs === undefined ? null : new Date(now.getTime() + wait.delayMs),
+      revision: row.revision + 1,
+      runRevision: row.revision + 1,
+      updatedAt: now,
+    },
+    events: [waitEvent(wait.message)],
+  }) satisfies WorldChange
+
+/** Returns the change that stops a world. The phase is Stopped at once; the server drains afterwards. */
+export const toStop = (row: WorldRow, { now }: { now: Date }) =>
+  ({
+    columns: {
+      state: 'Stopped',
+      ...noWait,
+      ...toRequestedColumns(row, { phase: 'Stopped', message: 'The world was stopped.', now }),
+    },
+    runs: 'end',
+    events: [stopEvent()],
+  }) satisfies WorldChange
 
 /** Returns the columns of the observed state until the operator reports, with the next revision. */
 const toRequestedColumns = <Phase extends 'Starting' | 'Stopped'>(
@@ -57,3 +89,34 @@ const toRequestedColumns = <Phase extends 'Starting' | 'Stopped'>(
   runRevision: row.revision + 1,
   updatedAt: now,
 })
+
+type Programmed = Pick<WorldRow, 'program' | 'resolvedBuild' | 'runtime'>
+
+/** Returns the program of the build. Without a build over REST, returns the program that kubectl set. */
+export const programOf = ({ program, resolvedBuild, runtime }: Programmed): Program => {
+  const args = program.args ?? []
+  if (resolvedBuild !== null) {
+    const { image, contentId, probes } = resolvedBuild
+    return { image, contentId, probes, args }
+  }
+  return runtime.build === undefined ? { ...program, args } : { args }
+}
+
+/** Returns the run that a row with this build starts now. Later changes of the row act at the next start. */
+const captureRun = (row: WorldRow, { runId, now }: Pick<Start, 'runId' | 'now'>): CapturedRun => {
+  const { image, contentId, probes = true, args = [] } = programOf(row)
+  const { compute, networking, runtime } = serverSettings.parse(row)
+  return {
+    id: runId,
+    startedAt: now.toISOString(),
+    ...withDefined({ image, contentId }),
+    profile: row.networking.scaling.profile,
+    ...runtimeSettings.parse(runtime),
+    ...plainSettings.parse(row),
+    capacity: row.admission.capacity,
+    probes,
+    args,
+    strategy: networking.strategy,
+    compute,
+  }
+}

@@ -1,11 +1,10 @@
-import { and, eq, getTableColumns, inArray, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, inArray, isNull, type SQL } from 'drizzle-orm'
 import type { Context, LockRevision } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
-import { resolveBuild } from '#api/domain/builds/builds.ts'
 import { lockLimits } from '#api/domain/organizations/organizations.ts'
 import { removeUpload } from '#api/domain/pictures/pictures.ts'
 import { lockProject } from '#api/domain/projects/projects.ts'
-import { beginsWithReads, type Transaction } from '#api/platform/database/client.ts'
+import type { Transaction } from '#api/platform/database/client.ts'
 import { countPresentAndKept } from '#api/platform/database/columns.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { readPage } from '#api/platform/database/readPage.ts'
@@ -18,25 +17,19 @@ import { markDirty } from '#api/platform/outbox/outbox.ts'
 import { isRunning } from '#shared/domain/phases.ts'
 import type { DeploymentStatus } from '#shared/enumerations.ts'
 import { isServiceName, serviceNameAdvice } from '#shared/kube/names.ts'
-import type { CapturedRun } from '#shared/resources/world.ts'
 import type { ScalingProfileName } from '#shared/scalingProfiles.ts'
-import { updateColumns, worldLock } from './columns.ts'
+import { changeWorld } from './change.ts'
 import { buildWorldRows } from './create.ts'
-import { startEvent, stopEvent } from './events/changes.ts'
-import { recordWorldEvents } from './events/events.ts'
 import { getWorld, type TaggedWorld } from './lookup.ts'
-import { hasNewPlace, toMoveColumns } from './move.ts'
+import { toMoveColumns } from './move.ts'
 import { applyPatch } from './patch.ts'
 import { presentDeployment } from './present.ts'
 import { checkRowBytes, rowBytes } from './rowBytes.ts'
-import { readRecentStarts, sumRunning } from './running.ts'
-import { endUnseen, recordStart } from './runs/runs.ts'
 import type { DeploymentAnswer } from './runs/schema.ts'
 import type { Compute, CreateWorld, PatchWorld } from './schema.ts'
 import { checkWorldSize, explainProfileForBots } from './size.ts'
-import { explainNoRoom, explainRate, explainStart, startDelayMs } from './start.ts'
 import { deployments, launchContexts, type WorldRow, worlds } from './table.ts'
-import { toStartColumns, toStopColumns } from './transitions.ts'
+import { toStop } from './transitions.ts'
 
 /** Creates a world and its launch context. Sync creates the namespace and the resource after the commit. */
 export const createWorld = async (
@@ -92,7 +85,7 @@ export const patchWorld = async (
   { worldId, changes }: { worldId: string; changes: PatchWorld },
 ): Promise<TaggedWorld> => {
   if (changes.compute !== undefined) selectCluster(ctx, changes.compute)
-  const before = await updateWorld(ctx, worldId, async (tx, row, now) => {
+  const before = await changeWorld(ctx, worldId, async (tx, row, now) => {
     const [context] = await tx.select().from(launchContexts).where(eq(launchContexts.worldId, worldId))
     if (context === undefined) throw notFound()
     const next = applyPatch(row, context, changes)
@@ -122,45 +115,18 @@ export const setWorldPicture = async (
   worldId: string,
   pictureUrl: string,
 ): Promise<{ answer: TaggedWorld; previous: string | null }> => {
-  const before = await updateWorld(ctx, worldId, async (tx, row, now) => {
+  const before = await changeWorld(ctx, worldId, async (tx, row, now) => {
     await tx.update(launchContexts).set({ pictureUrl }).where(eq(launchContexts.worldId, worldId))
     return { columns: { pictureUrl, revision: row.revision + 1, updatedAt: now } }
   })
   return { answer: await getWorld(ctx, worldId), previous: before.pictureUrl }
 }
 
-/**
- * Starts a new run, whatever the state; with `onlyStopped`, a running world stays as it is. Throws a 422 for a build that does
- * not resolve, and what `checkStart` throws.
- */
-export const startWorld = async (
-  ctx: Context,
-  worldId: string,
-  { onlyStopped = false }: { onlyStopped?: boolean } = {},
-): Promise<void> => {
-  await updateWorld(ctx, worldId, async (tx, row, now) => {
-    if (onlyStopped && isRunning(row)) return undefined
-    const build = await resolveBuild(tx, ctx.organizationId, row.runtime.build)
-    const run = { runId: ctx.newId('run'), startedAt: now }
-    const move = hasNewPlace(row) ? toMoveColumns(row, ctx.clusterOf) : {}
-    const columns = { ...toStartColumns(row, { run, now, build }), ...move }
-    const replaced = isRunning(row) ? row.runId : null
-    const record = () => [
-      recordStart(tx, { ...row, ...columns, ...run }, now),
-      recordWorldEvents(tx, { ...row, ...run }, [startEvent(run.runId, replaced)], { ...ctx, now }),
-      // Last, because other starts of the organization wait from here to the commit.
-      checkStart(ctx, tx, row, { granted: columns.granted, now }),
-    ]
-    return { columns, record }
-  })
-}
-
 /** Stops a world. The phase is Stopped at once; the server drains afterwards. */
 export const stopWorld = async (ctx: Context, worldId: string): Promise<void> => {
-  await updateWorld(ctx, worldId, async (tx, row, now) => {
-    const events = isRunning(row) ? [stopEvent()] : []
-    const record = () => [endUnseen(tx, worldId, now), recordWorldEvents(tx, row, events, { ...ctx, now })]
-    return { columns: toStopColumns(row, { now }), record }
+  await changeWorld(ctx, worldId, async (_, row, now) => {
+    const stop = toStop(row, { now })
+    return isRunning(row) ? stop : { ...stop, events: [] }
   })
 }
 
@@ -186,48 +152,6 @@ export const listDeployments = async (
   const { items, ...next } = toPaged(read)
   return { ...next, items: items.map((row) => presentDeployment(row, ctx.publicUrl)) }
 }
-
-/** A change of a world: the columns to set, and the queries that run in the same round trip. */
-type WorldChange = {
-  readonly columns: Partial<WorldRow> & { revision: number }
-  readonly record?: () => readonly Promise<void>[]
-}
-
-/**
- * Changes the locked row, marks it dirty in the same transaction, and wakes the push; does nothing if `decide` returns
- * undefined. Returns the row as it was.
- */
-const updateWorld = async (
-  ctx: Context,
-  worldId: string,
-  decide: (tx: Transaction, row: WorldRow, now: Date) => Promise<WorldChange | undefined>,
-): Promise<WorldRow> => {
-  const nowMs = ctx.clock.now()
-  const before = await ctx.db.transaction(async (tx) => {
-    const { organizationId, projectId } = ctx
-    const row = await lockWorld(tx, { organizationId, projectId, worldId })
-    if (row === undefined) throw notFound()
-    const change = await decide(tx, row, new Date(nowMs))
-    if (change === undefined) return row
-    const { columns, record = () => [] } = change
-    const { traceparent } = ctx
-    // A commit that is sent with these writes, and limits that are read with the row, do not make starts faster.
-    await Promise.all([
-      updateColumns(tx, worldId, columns),
-      markDirty(tx, { kind: 'world', id: worldId, revision: columns.revision, traceparent }),
-      ...record(),
-    ])
-    return row
-  }, beginsWithReads)
-  ctx.wakeSync()
-  return before
-}
-
-const lockWorld = worldLock<WorldKey>(sql`
-  organization_id = ${sql.placeholder('organizationId')} and project_id = ${sql.placeholder('projectId')}
-    and id = ${sql.placeholder('worldId')} and deleting_at is null`)
-
-type WorldKey = { readonly organizationId: string; readonly projectId: string; readonly worldId: string }
 
 /** Returns the cluster for a group and region. Throws a 400 if there is none. */
 const selectCluster = (ctx: Context, { group, region }: Compute): string => {
@@ -323,34 +247,3 @@ const checkProfileForBots = async (
   const refusal = explainProfileForBots(ctx.profiles[profile], ctx.profiles[next], bots)
   if (refusal !== undefined) throw new Problem('limit_reached', refusal)
 }
-
-/**
- * Throws a 429 above the rate of the world's starts, a 403 for an image or a size that the organization may not run, and a 409 if
- * the start would exceed a limit of the running worlds.
- */
-const checkStart = async (
-  ctx: Context,
-  tx: Transaction,
-  row: WorldRow,
-  { granted, now }: { granted: CapturedRun; now: Date },
-): Promise<void> => {
-  const { startsPerMinute } = ctx
-  const { id: exceptId, organizationId } = row
-  // One round trip. Postgres sums after it has the lock.
-  const [limits, others, startedAtMs] = await Promise.all([
-    lockLimits(ctx, tx),
-    sumRunning(tx, { organizationId, exceptId }),
-    readRecentStarts(tx, row, { exceptRunId: granted.id, startsPerMinute, now }),
-  ])
-  const delayMs = startDelayMs(startedAtMs, startsPerMinute, now.getTime())
-  if (delayMs > 0 && ctx.principal.kind !== 'platform') throw tooManyStarts(startsPerMinute, delayMs)
-  const refusal = explainStart(granted, limits)
-  if (refusal !== undefined) throw new Problem(refusal.code, refusal.message)
-  const noRoom = explainNoRoom(granted, others, limits)
-  if (noRoom !== undefined) throw new Problem('limit_reached', noRoom)
-}
-
-const tooManyStarts = (perMinute: number, delayMs: number): Problem =>
-  new Problem('rate_limited', `${explainRate(perMinute)} Retry after the time in Retry-After.`, {
-    headers: { 'retry-after': String(Math.ceil(delayMs / 1_000)) },
-  })

@@ -77,7 +77,7 @@ export const createObserve = <
   Row extends RowOf<Spec>,
   Live extends LiveOf<Spec>,
   Spec extends Revisioned & object,
-  Facts,
+  Facts extends object,
   Edit,
   State,
 >(
@@ -95,16 +95,16 @@ export const createObserve = <
   const compare = (
     row: Row,
     seen: Seen<Live>,
-    { sides, dirty, facts }: { sides: Sides<Spec>; dirty: boolean; facts: Facts },
+    { sides, dirty, facts }: { sides: Sides<Spec>; dirty: boolean; facts: Facts | undefined },
   ): Omit<Merged<Edit, State>, 'state'> => {
     const live = seen.resource.spec
-    const merge = rules.merge(sides, withUidOf(row, seen), facts)
-    const { spec, adopted, putBack, reasons } = merge
+    const merge = facts && rules.merge(sides, withUidOf(row, seen), facts)
+    const { spec, adopted, putBack, reasons } = merge ?? { spec: sides.row, adopted: [], putBack: [], reasons: [] }
     const liveRevision = live.revision ?? 0
     const isAhead = liveRevision > row.revision
     return {
       is: 'merged',
-      ...(adopted.length > 0 ? { edit: rules.toEdit(merge, facts) } : {}),
+      ...(merge && adopted.length > 0 ? { edit: rules.toEdit(merge, facts) } : {}),
       adopted,
       ...(isAhead ? { foreignRevision: liveRevision } : {}),
       acknowledged: adopted.length + putBack.length > 0 || isAhead,
@@ -114,7 +114,7 @@ export const createObserve = <
   }
 
   /**
-   * Compares a live resource with its row and decides the changes to the row. `dirty` is true if a push is pending. `facts` are used
+   * Compares a live resource with its row and decides the changes to the row. `dirty` is true if a push is pending. `facts` are needed
    * only if there are edits. `lost` is the reason if the resource is deleted with its namespace or definition; the row is not deleted
    * then. The deletion of a resource is also handled while its row is frozen, since it would block that of its namespace or definition.
    */
@@ -126,7 +126,7 @@ export const createObserve = <
       facts,
       lost,
       sides = sidesOf(row, seen),
-    }: { facts: Facts; lost?: string | undefined; sides?: Sides<Spec> | undefined },
+    }: { facts?: Facts | undefined; lost?: string | undefined; sides?: Sides<Spec> | undefined },
   ): Verdict<Edit, State> => {
     const { resource: live, owns } = seen
     const obstacle = findObstacle({ live: live.spec, row, base: sides?.base }, owns)

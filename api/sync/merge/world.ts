@@ -1,8 +1,8 @@
 import { readConditions } from '#api/domain/events/conditions.ts'
 import { applyPatch, patchColumns } from '#api/domain/worlds/patch.ts'
 import type { PatchWorld } from '#api/domain/worlds/schema.ts'
+import { explainWait, type Wait } from '#api/domain/worlds/startRules.ts'
 import type { LaunchContextRow, Program, WorldRow } from '#api/domain/worlds/table.ts'
-import type { Wait } from '#api/domain/worlds/transitions.ts'
 import { desiredSpec } from '#api/sync/rows/desired.ts'
 import { lastRunIn } from '#shared/domain/phases.ts'
 import { serverSettings } from '#shared/domain/world.ts'
@@ -19,7 +19,7 @@ import {
 } from '#shared/resources/world.ts'
 import { type Merge, refuseAll } from './merge.ts'
 import { changedColumns, createObserve, type Verdict } from './observe.ts'
-import { explainWait, hasBuild, mergeWorld, type WorldFacts } from './worldRules.ts'
+import { hasBuild, mergeWorld, type WorldFacts } from './worldRules.ts'
 
 /** Returns the columns of a world and its launch context for a spec. Columns that a resource does not show stay. */
 export const toWorldColumns = (row: WorldRow, context: LaunchContextRow, spec: WorldSpec) => {
@@ -156,7 +156,8 @@ export const { sidesOf: sidesOfWorld, observe: observeWorld } = createObserve<
     const state = adopted.includes('/state') ? spec.state : undefined
     if (state !== 'Running') return { spec, ...withDefined({ state }) }
     const build = typeof facts.build === 'string' ? undefined : facts.build
-    return { spec, state, ...withDefined({ wait: explainWait(spec, facts), build }) }
+    const wait = explainWait({ profile: spec.scaling.profile, strategy: spec.networking.strategy }, facts)
+    return { spec, state, ...withDefined({ wait, build }) }
   },
   isDrained,
   readState,

@@ -1,31 +1,22 @@
-import type { Limits } from '#api/domain/access/limits.ts'
 import { explainImage } from '#api/domain/builds/image.ts'
 import { explainSpecBytes } from '#api/domain/worlds/rowBytes.ts'
 import { createWorldBody } from '#api/domain/worlds/schema.ts'
 import { explainProfileForBots, explainSize } from '#api/domain/worlds/size.ts'
-import { explainNoRoom, explainRate, explainStart } from '#api/domain/worlds/start.ts'
+import { explainStart, type StartFacts } from '#api/domain/worlds/startRules.ts'
 import type { WorldRow } from '#api/domain/worlds/table.ts'
-import type { Wait } from '#api/domain/worlds/transitions.ts'
 import type { WorldBots } from '#shared/domain/botUse.ts'
-import type { RunLimits, RunUse } from '#shared/domain/runUse.ts'
 import { withDefined } from '#shared/optional.ts'
 import { type WorldSpec, worldSpecSchema } from '#shared/resources/world.ts'
 import { type ScalingProfiles, scalingProfiles } from '#shared/scalingProfiles.ts'
 import { type Merge, mergeSpecs, type Rule, type Sides, toClause } from './merge.ts'
 
 /** Facts for the rules for edits of a World, besides the world itself. */
-export type WorldFacts = {
-  readonly limits: Pick<Limits, 'maxWorldCapacity' | 'imageRegistries'> & RunLimits
-  /** The use of the organization's other running worlds. */
-  readonly others: RunUse
+export type WorldFacts = StartFacts & {
   readonly bots: WorldBots
   readonly profiles: ScalingProfiles
   readonly hasCluster: (place: { group: string; region: string }) => boolean
   /** The build that a start would run; null without one, or a sentence that says why none can be found. */
   readonly build: WorldRow['resolvedBuild'] | string
-  readonly startsPerMinute: number
-  /** The milliseconds until the world may start again. */
-  readonly startDelayMs: number
 }
 
 type Build = Pick<WorldRow, 'resolvedBuild'> & { readonly runtime: Pick<WorldRow['runtime'], 'build'> }
@@ -93,18 +84,6 @@ export const refuseStart = (spec: WorldSpec, row: Programmed, { build, limits }:
   const image = build?.image ?? (hasBuild(row) ? row.program.image : spec.runtime.image)
   return toClause(explainStart({ ...withDefined({ image }), profile }, limits)?.message)
 }
-
-/** Returns what a start of that spec waits for, or undefined if it may begin. */
-export const explainWait = (
-  { scaling: { profile }, networking: { strategy } }: WorldSpec,
-  { limits, others, startsPerMinute, startDelayMs: delayMs }: WorldFacts,
-): Wait | undefined => {
-  if (delayMs > 0) return { message: `${explainRate(startsPerMinute)} ${triedAgain}`, delayMs }
-  const noRoom = explainNoRoom({ profile, strategy }, others, limits)
-  return noRoom === undefined ? undefined : { message: `${noRoom} ${triedAgain}` }
-}
-
-const triedAgain = 'The start is tried again.'
 
 const explainSizeEdit = (
   { profile, capacity }: { profile: WorldSpec['scaling']['profile']; capacity: number | undefined },

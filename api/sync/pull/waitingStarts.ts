@@ -1,18 +1,14 @@
 import { and, eq, isNotNull, isNull, lte, or, sql } from 'drizzle-orm'
 import type { Limits } from '#api/domain/access/limits.ts'
 import { readTenancy } from '#api/domain/organizations/limits.ts'
-import { updateColumns } from '#api/domain/worlds/columns.ts'
-import { startEvent, stopEvent } from '#api/domain/worlds/events/changes.ts'
-import { recordWorldEvents } from '#api/domain/worlds/events/events.ts'
-import { sumRunning } from '#api/domain/worlds/running.ts'
-import { recordStart } from '#api/domain/worlds/runs/runs.ts'
-import { explainNoRoom } from '#api/domain/worlds/start.ts'
+import { writeChange } from '#api/domain/worlds/change.ts'
+import { sumRunning } from '#api/domain/worlds/start.ts'
+import { explainNoRoom, explainWait } from '#api/domain/worlds/startRules.ts'
 import { type WorldRow, worlds } from '#api/domain/worlds/table.ts'
-import { toStartColumns, toStopColumns, toWaitingColumns } from '#api/domain/worlds/transitions.ts'
+import { toStart, toStop, toWait, type WorldChange } from '#api/domain/worlds/transitions.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
-import { markDirty } from '#api/platform/outbox/outbox.ts'
 import { refusalColumn } from '#api/sync/merge/observe.ts'
-import { explainWait, refuseStart, type WorldFacts } from '#api/sync/merge/worldRules.ts'
+import { refuseStart, type WorldFacts } from '#api/sync/merge/worldRules.ts'
 import type { ReconcileDeps } from '#api/sync/reconcile/kind.ts'
 import { lockWorld } from '#api/sync/reconcile/world.ts'
 import { readFacts } from '#api/sync/reconcile/worldEdits.ts'
@@ -98,37 +94,30 @@ const tryStart = async (deps: ReconcileDeps, tx: Transaction, id: string): Promi
   const row = await lockWorld(tx, id)
   if (row === undefined || row.waitsSince === null || row.deletingAt !== null) return false
   const now = new Date(deps.clock.now())
-  const facts = await readFacts(deps, tx, row)
-  const { columns, event, run } = decide(row, facts, { now, newId: deps.newId })
-  if (columns === undefined) return false
-  const after = { ...row, ...columns }
-  await updateColumns(tx, id, columns)
-  if (run !== undefined) await recordStart(tx, { ...after, runId: run.runId }, now)
-  await recordWorldEvents(tx, { ...row, runId: run?.runId ?? null }, event === undefined ? [] : [event], {
-    now,
-    newId: deps.newId,
-  })
-  await markDirty(tx, { kind: 'world', id, revision: after.revision })
-  return true
+  const change = decide(row, await readFacts(deps, tx, row), { ...deps, now })
+  if (change !== undefined) await writeChange(tx, row, change, { now, newId: deps.newId })
+  return change !== undefined
 }
 
-const decide = (row: WorldRow, facts: WorldFacts, { now, newId }: { now: Date; newId: ReconcileDeps['newId'] }) => {
+const decide = (
+  row: WorldRow,
+  facts: WorldFacts,
+  { now, newId, clusterOf }: Pick<ReconcileDeps, 'newId' | 'clusterOf'> & { readonly now: Date },
+): WorldChange | undefined => {
   const spec = desiredSpec(row)
   const refusal = refuseStart(spec, row, facts)
   if (refusal !== undefined) {
-    const columns = toStopColumns(row, { now })
+    const stop = toStop(row, { now })
     // The next push puts the state back. The resource has no new generation.
-    const at = { liveRevision: 0, revision: columns.revision, generation: 0, nowMs: now.getTime() }
+    const at = { liveRevision: 0, revision: stop.columns.revision, generation: 0, nowMs: now.getTime() }
     const refused = refusalColumn(row, { reasons: [`spec.state was put back: ${refusal}.`] }, at)
-    return { columns: { ...columns, ...refused }, event: stopEvent() }
+    return { ...stop, columns: { ...stop.columns, ...refused } }
   }
-  const wait = explainWait(spec, facts)
+  const wait = explainWait({ profile: spec.scaling.profile, strategy: spec.networking.strategy }, facts)
   if (wait !== undefined) {
-    const columns = toWaitingColumns(row, { wait, now })
-    const isShown = columns.waitsUntil === null && wait.message === row.waitsFor
-    return isShown ? {} : { columns }
+    const { columns } = toWait(row, { wait, now })
+    return columns.waitsUntil === null && wait.message === row.waitsFor ? undefined : { columns }
   }
-  const run = { runId: newId('run'), startedAt: now }
   const build = typeof facts.build === 'string' ? null : facts.build
-  return { columns: toStartColumns(row, { run, now, build }), event: startEvent(run.runId), run }
+  return toStart(row, { runId: newId('run'), now, build, clusterOf })
 }

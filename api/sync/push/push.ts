@@ -17,7 +17,7 @@ import { inSpan, type Span, startChild, type Tracing } from '#shared/tracing/tra
 import type { Pushable, PushRowDeps } from './pushRow.ts'
 import { explainRefusedWrite, isRefusedWrite } from './refusedWrite.ts'
 import { createSettle, type Pushed, type Settle } from './settle.ts'
-import { createTurns } from './turns.ts'
+import { createPushSlots } from './slots.ts'
 
 /** The dependencies of push. */
 export type PushDeps = PushRowDeps & {
@@ -68,7 +68,7 @@ export const createPush = (deps: PushDeps) => {
     },
     run: async (signal: AbortSignal): Promise<void> => {
       signal.addEventListener('abort', () => woken.abort(), { once: true })
-      const turns = createTurns(slots)
+      const turns = createPushSlots(slots)
       const pushing = new Set<Promise<void>>()
       const start = (claim: Claim): void => {
         const pushed = pushOne(deps, settle, claim).then((againMs) => {

@@ -1,10 +1,10 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
-import { checkDeploymentCount, markBotDeploymentDeleting } from '#api/domain/bots/bots.ts'
-import { observedEvents } from '#api/domain/bots/events/changes.ts'
-import { recordBotEvents } from '#api/domain/bots/events/events.ts'
+import { checkDeploymentCount, markBotDeploymentDeleting, recordBotEvents } from '#api/domain/bots/bots.ts'
+import { observedEvents } from '#api/domain/bots/eventDrafts.ts'
 import { countLiveBots, sumBots } from '#api/domain/bots/live.ts'
 import { type BotRow, botDeployments } from '#api/domain/bots/table.ts'
 import { lockLimits } from '#api/domain/organizations/organizations.ts'
+import { newRow } from '#api/domain/worlds/create.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
@@ -14,11 +14,9 @@ import { hasEdits } from '#api/sync/merge/merge.ts'
 import { desiredBotSpec } from '#api/sync/rows/desired.ts'
 import { hasChanges } from '#api/sync/rows/synced.ts'
 import { explainBotSize } from '#shared/domain/bots.ts'
-import { noBotUse } from '#shared/domain/botUse.ts'
-import { idOfUid, isId } from '#shared/ids.ts'
 import { type BotDeployment, type BotDeploymentSpec, readBots } from '#shared/resources/botDeployment.ts'
 import { labels } from '#shared/resources/group.ts'
-import { defaultScalingProfile, type ScalingProfile, scalingProfiles } from '#shared/scalingProfiles.ts'
+import { defaultScalingProfile, type ScalingProfile } from '#shared/scalingProfiles.ts'
 import { recordBotsTarget } from './botMoves.ts'
 import type { Adapter, NewResource, NewRowDeps, ReconcileDeps } from './kind.ts'
 import { NotAdopted } from './newResource.ts'
@@ -28,7 +26,8 @@ type BotTypes = {
   readonly row: BotRow
   readonly pushed: BotRow
   readonly spec: BotDeploymentSpec
-  readonly columns: Partial<BotRow>
+  readonly intent: { readonly columns: Partial<BotRow> }
+  readonly facts: BotFacts
   readonly edit: BotDeploymentSpec
   readonly state: ObservedBots
 }
@@ -62,21 +61,22 @@ export const botAdapter: Adapter<BotTypes> = {
   markDeleting: (tx, { id }, deletion) => markBotDeploymentDeleting(tx, eq(botDeployments.id, id), deletion),
   move: { holder: 'its bots', findTarget: (db, { id }) => recordBotsTarget(db, id) },
   sidesOf: sidesOfBots,
-  decide: async (deps, tx, row, { seen, sides, hasEdits, isDirty, lost }) => {
-    const facts = hasEdits ? await readFacts(deps, tx, row) : noFacts
-    return observeBots(row, seen, isDirty, { facts, lost, sides })
-  },
-  toColumns: async (_, __, ___, { edit }) => toBotColumns(edit),
-  deletionOf: ({ clock }) => ({ columns: { deletingAt: new Date(clock.now()) }, change: 'deletion' }),
+  readFacts: (deps, tx, row) => readFacts(deps, tx, row),
+  observe: observeBots,
+  toIntent: async (_, __, ___, { edit }) => ({ columns: toBotColumns(edit) }),
+  deletionOf: ({ clock }) => ({ intent: { columns: { deletingAt: new Date(clock.now()) } }, change: 'deletion' }),
   toBase: ({ spec }) => spec,
-  write: async (deps, tx, { row, live, now }, { common, columns, state: { observed } }) => {
-    const changed = { ...observed, ...columns, ...common }
+  write: async (deps, tx, { row, live, now }, { common, intent, state: { observed } }) => {
+    const changed = { ...observed, ...intent?.columns, ...common }
     const { status = {} } = live
     const drafts = observed === undefined ? [] : observedEvents(row, observed, status)
     // One round trip.
     await Promise.all([
       hasChanges(row, changed) && tx.update(botDeployments).set(changed).where(eq(botDeployments.id, row.id)),
-      recordBotEvents(tx, row, drafts, { now, newId: deps.newId, runId: status.run?.id ?? null }),
+      recordBotEvents(tx, { ...row, botDeploymentId: row.id, runId: status.run?.id ?? null }, drafts, {
+        now,
+        newId: deps.newId,
+      }),
     ])
   },
   worldIdOf: ({ worldId }) => worldId,
@@ -119,17 +119,9 @@ const readFacts = async (deps: ReconcileDeps, tx: Transaction, row: BotRow): Pro
   }
 }
 
-/** Facts for a BotDeployment without edits. */
-const noFacts: BotFacts = {
-  otherBots: 0,
-  profile: scalingProfiles.Capacity10,
-  otherUse: noBotUse,
-  limits: { maxBotCpu: 0, maxBotMemory: 0 },
-}
-
 /**
- * Adds the row of a BotDeployment that kubectl created, with no bots: the merge that follows checks and takes over the count.
- * Throws `NotAdopted`, or a `Problem` at a limit.
+ * Adds the row of a BotDeployment that kubectl created, with no bots: the merge that follows checks and takes over the count, and
+ * stores the base. Throws `NotAdopted`, or a `Problem` at a limit.
  */
 const insertNewBots = async (
   deps: NewRowDeps,
@@ -137,7 +129,6 @@ const insertNewBots = async (
   { organizationId, metadata, spec }: NewResource<BotTypes>,
 ): Promise<BotRow> => {
   const now = new Date(deps.clock.now())
-  const { name, uid = '' } = metadata
   const [world] = await tx
     .select()
     .from(worlds)
@@ -161,21 +152,13 @@ const insertNewBots = async (
   const [row] = await tx
     .insert(botDeployments)
     .values({
-      id: isId('bot', name) ? name : idOfUid('bot', uid),
-      organizationId,
-      projectId: world.projectId,
+      ...newRow('bot', { ...deps, organizationId, projectId: world.projectId, cluster: world.cluster, now, metadata }),
       worldId: world.id,
       worldName: spec.worldName,
-      cluster: world.cluster,
       ...toBotColumns({ ...spec, count: 0 }),
-      resourceName: name,
-      resourceUid: uid,
-      createdAt: now,
-      updatedAt: now,
     })
     .returning()
   if (row === undefined) throw new Error('Postgres returned no row.')
   const { revision: _, granted: __, ...applied } = desiredBotSpec(row)
-  await tx.update(botDeployments).set({ applied }).where(eq(botDeployments.id, row.id))
   return { ...row, applied }
 }

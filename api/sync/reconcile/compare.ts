@@ -67,7 +67,8 @@ const merge = async <T extends Types>(
   const needs = findNeeds(row, live, { identity, facts, hasBase: sides !== undefined, hasEdits: edits })
   if (needs !== undefined) return { is: 'needs', needs }
   const lost = facts?.cause?.isIntended === false ? facts.cause.reason : undefined
-  const decided = await adapter.decide(deps, tx, row, { seen, sides, hasEdits: edits, isDirty, lost })
+  const rulesFacts = edits ? await adapter.readFacts(deps, tx, row) : undefined
+  const decided = adapter.observe(row, seen, isDirty, { facts: rulesFacts, sides, lost })
   if (decided.is === 'unread') return { is: 'needs', needs: {} }
   if (decided.is === 'frozen') return { is: 'frozen' }
   const { refusal } = row

@@ -6,7 +6,7 @@ import type { ClusterGate } from '#api/sync/clusters/clusterGate.ts'
 import type { ContainerClients } from '#api/sync/clusters/deletionCause.ts'
 import type { Leadership } from '#api/sync/clusters/leader.ts'
 import type { Revisioned, Seen, Sides } from '#api/sync/merge/merge.ts'
-import type { Changes, Verdict } from '#api/sync/merge/observe.ts'
+import type { Verdict } from '#api/sync/merge/observe.ts'
 import type { Kind, SyncedRow } from '#api/sync/rows/synced.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { NewId } from '#shared/ids.ts'
@@ -24,6 +24,9 @@ import type { WithStatus } from './syncedCondition.ts'
 
 /** The part of the dependencies that the limits of edits need. */
 export type LimitDeps = Pick<Deps, 'defaultLimits' | 'clusterOf' | 'startsPerMinute'>
+
+/** The dependencies of a new row. */
+export type NewRowDeps = LimitDeps & { readonly cluster: string; readonly clock: Clock; readonly newId: NewId }
 
 /** The dependencies of the comparison of a resource with its row. */
 export type ReconcileDeps = ContainerClients &
@@ -50,10 +53,10 @@ export type ReconcileDeps = ContainerClients &
     readonly wake: () => void
   }
 
-/** The dependencies of a new row. */
-export type NewRowDeps = LimitDeps & Pick<ReconcileDeps, 'cluster' | 'clock' | 'newId'>
-
-/** The types of a kind. `columns` are those of its table, `edit` and `state` the parts of its verdicts. */
+/**
+ * The types of a kind. `facts` are what the rules for its edits depend on, `edit` and `state` are parts of its verdicts, `intent` has the
+ * columns that an edit or a deletion sets, and what is recorded with them.
+ */
 export type Types = {
   readonly live: WithStatus & {
     readonly spec: Revisioned
@@ -71,7 +74,8 @@ export type Types = {
     readonly runRevision?: number
   }
   readonly spec: Revisioned & object
-  readonly columns: object
+  readonly intent: { readonly columns: object }
+  readonly facts: object
   readonly edit: unknown
   readonly state: { readonly observed?: object }
 }
@@ -126,12 +130,12 @@ export interface Adapter<T extends Types> {
   /** Returns the resource to merge into its new row. Throws `NotAdopted` if it may not have a row. */
   readonly toNew?: (deps: ReconcileDeps, tx: Transaction, row: T['row'], live: T['live']) => Promise<T['live']>
   /** Returns the run of a resource, as columns and as a part of a spec. A recovered row continues with it. */
-  readonly runOf: (live: T['live']) => { readonly columns: T['columns']; readonly spec: Partial<T['spec']> }
+  readonly runOf: (live: T['live']) => { readonly columns: T['intent']['columns']; readonly spec: Partial<T['spec']> }
   /** Sets columns of the row with an id. */
   readonly update: (
     tx: Transaction,
     id: string,
-    columns: T['columns'] & Partial<CommonColumns<T['spec']>>,
+    columns: T['intent']['columns'] & Partial<CommonColumns<T['spec']>>,
   ) => Promise<unknown>
   /** Marks a row as deleting and dirty, with all that belongs to it. */
   readonly markDeleting: (tx: Transaction, row: SyncedRow, deletion: Deletion) => Promise<unknown>
@@ -148,51 +152,46 @@ export interface Adapter<T extends Types> {
   }
   /** Returns the sides of the merge, or undefined if the managed fields of the resource must be read first. */
   readonly sidesOf: (row: T['row'], seen: Seen<T['live']>) => Sides<T['spec']> | undefined
-  /** Compares the resource with its row. Reads what the rules for edits depend on if `hasEdits`. `lost` is the reason of an unintended deletion. */
-  readonly decide: (
-    deps: ReconcileDeps,
-    tx: Transaction,
+  /** Reads what the rules for edits depend on. Locks the organization's row. */
+  readonly readFacts: (deps: ReconcileDeps, tx: Transaction, row: T['row']) => Promise<T['facts']>
+  /** Compares the resource with its row. `facts` are needed for edits. `lost` is the reason of an unintended deletion. */
+  readonly observe: (
     row: T['row'],
+    seen: Seen<T['live']>,
+    isDirty: boolean,
     input: {
-      readonly seen: Seen<T['live']>
+      readonly facts: T['facts'] | undefined
       readonly sides: Sides<T['spec']> | undefined
-      readonly hasEdits: boolean
-      readonly isDirty: boolean
       readonly lost?: string | undefined
     },
-  ) => Promise<Verdict<T['edit'], T['state']>>
-  /** Returns the columns that an edit sets, apart from `CommonColumns`. Undefined if the row cannot be edited. */
-  readonly toColumns: (
+  ) => Verdict<T['edit'], T['state']>
+  /** Returns what an edit sets, apart from `CommonColumns`. Undefined if the row cannot be edited. */
+  readonly toIntent: (
     deps: ReconcileDeps,
     tx: Transaction,
     change: Change<T>,
     edit: { readonly edit: T['edit']; readonly revision: number },
-  ) => Promise<T['columns'] | undefined>
-  /** Returns the columns of a deletion with kubectl, and the change to audit. */
+  ) => Promise<T['intent'] | undefined>
+  /** Returns what a deletion with kubectl sets, and the change to audit. */
   readonly deletionOf: (
     deps: ReconcileDeps,
     row: T['row'],
-  ) => { readonly columns: T['columns']; readonly change: 'deletion' | 'expiry' }
+  ) => { readonly intent: T['intent']; readonly change: 'deletion' | 'expiry' }
   /** Returns the base of the next comparison after a merge. */
   readonly toBase: (live: T['live'], after: T['row']) => T['spec']
-  /** Writes columns to the row, and what the status tells beside it. */
+  /** Writes columns to the row, and beside it what the status tells and what an edit starts or stops. */
   readonly write: (
     deps: ReconcileDeps,
     tx: Transaction,
     change: Change<T>,
     written: {
       readonly common: CommonColumns<T['spec']>
-      readonly columns: T['columns'] | undefined
+      readonly intent: T['intent'] | undefined
       readonly state: T['state']
     },
   ) => Promise<unknown>
-  /** Writes what follows from an edit or a deletion, after `write`. */
-  readonly follow?: (
-    deps: ReconcileDeps,
-    tx: Transaction,
-    change: Change<T> & { readonly after: T['row'] },
-    verdict: Changes<T['edit'], T['state']>,
-  ) => Promise<void>
+  /** Deletes what a deleted row contains, after `write`. */
+  readonly deleteContents?: (deps: ReconcileDeps, tx: Transaction, row: T['row']) => Promise<void>
   /** The id of the world that the resource shows. */
   readonly worldIdOf: (row: T['row']) => string
   /** Returns the row's new phase, if it is the answer to the change that the resource carries. */

@@ -73,8 +73,8 @@ const insertAndMerge = async <T extends Types>(
   const named = (await adapter.toNew?.(deps, tx, row, resource)) ?? resource
   const seen = { resource: named, unreadable, owns: facts.owns }
   const sides = adapter.sidesOf(row, seen)
-  const hasFields = sides !== undefined && hasEdits(sides)
-  const verdict = await adapter.decide(deps, tx, row, { seen, sides, hasEdits: hasFields, isDirty: false })
+  const rulesFacts = sides !== undefined && hasEdits(sides) ? await adapter.readFacts(deps, tx, row) : undefined
+  const verdict = adapter.observe(row, seen, false, { facts: rulesFacts, sides })
   if (verdict.is !== 'merged') throw new NotAdopted('NotAdopted', 'The resource has the highest possible revision.')
   if (verdict.reasons.length > 0) throw new NotAdopted('NotAdopted', explainNotAdopted(verdict.reasons))
   const { editor } = facts

@@ -80,8 +80,8 @@ export const recordVerdict = async <T extends Types>(
 ): Promise<Recorded> => {
   const now = new Date(deps.clock.now())
   const change = { row, live, now }
-  const { columns, revision } = await toIntent(adapter, deps, tx, change, verdict)
-  const after = { ...row, ...columns, revision }
+  const { intent, revision } = await toIntent(adapter, deps, tx, change, verdict)
+  const after = { ...row, ...intent?.columns, revision }
   const refused = verdict.is === 'merged' ? verdict : { reasons: [] }
   const refusal = refusalColumn(row, refused, { ...versionsOf(live), revision, nowMs: now.getTime() })
   const isAcknowledged = verdict.is === 'merged' && verdict.acknowledged
@@ -92,14 +92,14 @@ export const recordVerdict = async <T extends Types>(
     ...(isAcknowledged ? { applied: adapter.toBase(live, after) } : {}),
     ...refusal,
     revision,
-    ...(isEdited && columns !== undefined ? { updatedAt: now } : {}),
+    ...(isEdited && intent !== undefined ? { updatedAt: now } : {}),
   }
-  const written = adapter.write(deps, tx, change, { common, columns, state: verdict.state })
+  const written = adapter.write(deps, tx, change, { common, intent, state: verdict.state })
   written.catch(() => undefined)
   const wakes = verdict.is === 'merged' ? verdict.acknowledged || verdict.pushAgain : verdict.markDeleting
   if (wakes) {
     await written
-    await adapter.follow?.(deps, tx, { ...change, after }, verdict)
+    if (verdict.is === 'leaving') await adapter.deleteContents?.(deps, tx, row)
     await markDirty(tx, { kind: adapter.kind, id: row.id, revision })
   }
   return {
@@ -113,24 +113,24 @@ export const recordVerdict = async <T extends Types>(
   }
 }
 
-/** Returns the columns that an edit or a deletion sets, with the revision of the row after it. */
+/** Returns what an edit or a deletion sets, with the revision of the row after it. */
 const toIntent = async <T extends Types>(
   adapter: Adapter<T>,
   deps: ReconcileDeps,
   tx: Transaction,
   change: Change<T>,
   verdict: Changes<T['edit'], T['state']>,
-): Promise<{ columns: T['columns'] | undefined; revision: number }> => {
+): Promise<{ intent: T['intent'] | undefined; revision: number }> => {
   const { row } = change
   if (verdict.is === 'leaving') {
-    if (!verdict.markDeleting) return { columns: undefined, revision: row.revision }
-    return { columns: adapter.deletionOf(deps, row).columns, revision: row.revision + 1 }
+    if (!verdict.markDeleting) return { intent: undefined, revision: row.revision }
+    return { intent: adapter.deletionOf(deps, row).intent, revision: row.revision + 1 }
   }
   const { edit, foreignRevision = 0 } = verdict
   const revision = Math.max(row.revision, foreignRevision)
-  const columns = edit === undefined ? undefined : await adapter.toColumns(deps, tx, change, { edit, revision })
-  const isChanged = columns !== undefined || (edit === undefined && foreignRevision > 0)
-  return { columns, revision: isChanged ? revision + 1 : row.revision }
+  const intent = edit === undefined ? undefined : await adapter.toIntent(deps, tx, change, { edit, revision })
+  const isChanged = intent !== undefined || (edit === undefined && foreignRevision > 0)
+  return { intent, revision: isChanged ? revision + 1 : row.revision }
 }
 
 /** A change of a resource that is adopted into its row. */

@@ -1,12 +1,10 @@
-import { eq, sql } from 'drizzle-orm'
+import { sql } from 'drizzle-orm'
 import { type Deletion, deleteWorldContents, markWorldDeleting, toDeletion } from '#api/domain/deletion/deletion.ts'
 import { lockLimits } from '#api/domain/organizations/organizations.ts'
 import { ensureDefaultProject, findDefaultProject, lockProject } from '#api/domain/projects/projects.ts'
-import { updateColumns, worldLock } from '#api/domain/worlds/columns.ts'
+import { recordTransition, updateColumns, worldLock } from '#api/domain/worlds/change.ts'
 import { buildWorldRows } from '#api/domain/worlds/create.ts'
-import { observedEvents, startEvent, stopEvent, waitEvent } from '#api/domain/worlds/events/changes.ts'
-import { recordWorldEvents } from '#api/domain/worlds/events/events.ts'
-import { endUnseen, recordStart } from '#api/domain/worlds/runs/runs.ts'
+import { observedEvents } from '#api/domain/worlds/eventDrafts.ts'
 import { createWorldBody } from '#api/domain/worlds/schema.ts'
 import { launchContexts, type PushedWorld, pushedColumns, type WorldRow, worlds } from '#api/domain/worlds/table.ts'
 import { checkWorldCount } from '#api/domain/worlds/worlds.ts'
@@ -14,11 +12,11 @@ import type { Transaction } from '#api/platform/database/client.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
 import { isDirty } from '#api/platform/outbox/outbox.ts'
 import { isCurrent, type ObservedWorld, observeWorld, sidesOfWorld, type WorldEdit } from '#api/sync/merge/world.ts'
+import type { WorldFacts } from '#api/sync/merge/worldRules.ts'
 import { desiredSpec } from '#api/sync/rows/desired.ts'
 import { hasChanges } from '#api/sync/rows/synced.ts'
 import { isJoinable } from '#shared/domain/phases.ts'
 import type { WorldPhase, WorldState } from '#shared/enumerations.ts'
-import { idOfUid, isId, type NewId } from '#shared/ids.ts'
 import type { ObjectMeta } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import { labels } from '#shared/resources/group.ts'
@@ -28,7 +26,7 @@ import type { Adapter, NewResource, NewRowDeps, ReconcileDeps } from './kind.ts'
 import { NotAdopted } from './newResource.ts'
 import { recordDeployments } from './reportedRun.ts'
 import { isSettled } from './syncedCondition.ts'
-import { editWorld, noFacts, readFacts } from './worldEdits.ts'
+import { editWorld, readFacts, type WorldIntent } from './worldEdits.ts'
 import { runOf } from './worldRun.ts'
 
 type WorldTypes = {
@@ -36,7 +34,8 @@ type WorldTypes = {
   readonly row: WorldRow
   readonly pushed: PushedWorld
   readonly spec: WorldSpec
-  readonly columns: Partial<WorldRow>
+  readonly intent: WorldIntent
+  readonly facts: WorldFacts
   readonly edit: WorldEdit
   readonly state: ObservedWorld
 }
@@ -71,13 +70,11 @@ export const worldAdapter: Adapter<WorldTypes> = {
     finish: renameWorldOfBots,
   },
   sidesOf: sidesOfWorld,
-  decide: async (deps, tx, row, { seen, sides, hasEdits, isDirty, lost }) => {
-    const facts = hasEdits ? await readFacts(deps, tx, row) : noFacts
-    return observeWorld(row, seen, isDirty, { facts, lost, sides })
-  },
-  toColumns: editWorld,
+  readFacts,
+  observe: observeWorld,
+  toIntent: editWorld,
   deletionOf: (deps, row) => ({
-    columns: deletionOf(deps, row),
+    intent: { columns: deletionOf(deps, row) },
     change: hasExpired(deps, row) ? 'expiry' : 'deletion',
   }),
   // The run of the row stands in for a live spec without one. A later difference of the run in the row is then a start over REST.
@@ -85,22 +82,21 @@ export const worldAdapter: Adapter<WorldTypes> = {
     spec.runId === undefined && runId !== null
       ? { ...spec, ...withDefined({ runId, startedAt: startedAt?.toISOString() }) }
       : spec,
-  write: async (deps, tx, { row, live, now }, { common, columns, state: { observed, deployments } }) => {
-    const changed = { ...observed, ...columns, ...common }
+  write: async (deps, tx, { row, live, now }, { common, intent, state: { observed, deployments } }) => {
+    const changed = { ...observed, ...intent?.columns, ...common }
+    const made = { now, newId: deps.newId }
     const run = live.status?.run
-    const drafts = observed === undefined ? [] : observedEvents(row, observed, run)
+    const events = observed === undefined ? [] : observedEvents(row, observed, run)
     if (deployments.length > 0) deps.noteRun(row, live)
-    // One round trip.
+    // One round trip, in this order: the run that begins is newer than those that the operator reports.
     await Promise.all([
       hasChanges(row, changed) && updateColumns(tx, row.id, changed),
-      recordWorldEvents(tx, { ...row, runId: run?.id ?? row.runId }, drafts, { now, newId: deps.newId }),
+      recordTransition(tx, { ...row, runId: run?.id ?? row.runId }, { events }, made),
       recordDeployments(tx, row, live, deployments),
+      intent && recordTransition(tx, { ...row, ...intent.columns }, intent, made),
     ])
   },
-  follow: async (deps, tx, { row, after, now }, verdict) => {
-    if (verdict.is === 'leaving') return deleteWorldContents(tx, { ...row, worldId: row.id }, deletionOf(deps, row))
-    if (verdict.edit !== undefined) await recordAdoptedState(tx, after, { edit: verdict.edit, now, newId: deps.newId })
-  },
+  deleteContents: (deps, tx, row) => deleteWorldContents(tx, { ...row, worldId: row.id }, deletionOf(deps, row)),
   worldIdOf: ({ id }) => id,
   answerOf: (row, live, { observed }) =>
     observed !== undefined && observed.phase !== row.phase && isAnswer(live, observed.phase)
@@ -149,24 +145,9 @@ const hasExpired = ({ clock }: ReconcileDeps, { transient, startedAt, runtime }:
   return transient && endsAtMs <= clock.now()
 }
 
-/** Records the deployment of a run that was started or stopped with kubectl, as a start or stop over REST does. */
-const recordAdoptedState = async (
-  tx: Transaction,
-  row: WorldRow,
-  { edit, ...made }: { edit: WorldEdit; now: Date; newId: NewId },
-): Promise<void> => {
-  const { now } = made
-  if (edit.state === undefined) return
-  const { runId } = row
-  if (edit.state === 'Running' && runId !== null) await recordStart(tx, { ...row, runId }, now)
-  if (edit.state === 'Stopped') await endUnseen(tx, row.id, now)
-  const started = edit.wait === undefined ? startEvent(runId ?? '') : waitEvent(edit.wait.message)
-  await recordWorldEvents(tx, row, [edit.state === 'Running' ? started : stopEvent()], made)
-}
-
 /**
  * Adds the row and the launch context of a World that kubectl created. The row has the defaults of REST and is the base of the
- * World's edits, so the merge that follows adopts the spec. Throws `NotAdopted`, or a `Problem` at a limit.
+ * World's edits, so the merge that follows adopts the spec. It stores the base. Throws `NotAdopted`, or a `Problem` at a limit.
  */
 const insertNewWorld = async (
   deps: NewRowDeps,
@@ -174,29 +155,25 @@ const insertNewWorld = async (
   { organizationId, metadata, spec }: NewResource<WorldTypes>,
 ): Promise<WorldRow> => {
   const now = new Date(deps.clock.now())
-  const { name, uid = '' } = metadata
   const lockOrganization = () => lockLimits({ organizationId, defaultLimits: deps.defaultLimits }, tx)
   const projectId = await findProject(deps, tx, { organizationId, metadata, now, lockOrganization })
   const limits = await lockOrganization()
   await checkWorldCount(tx, organizationId, limits)
   const { world, launchContext } = buildWorldRows(
-    createWorldBody.parse({ name: nameOf(spec.displayName, name), transient: false }),
+    createWorldBody.parse({ name: nameOf(spec.displayName, metadata.name), transient: false }),
     {
       organizationId,
       projectId,
       cluster: deps.cluster,
-      newId: (kind) => (kind === 'world' ? (isId('world', name) ? name : idOfUid('world', uid)) : deps.newId(kind)),
+      newId: deps.newId,
       now,
+      metadata,
     },
   )
-  const [row] = await tx
-    .insert(worlds)
-    .values({ ...world, resourceName: name, resourceUid: uid })
-    .returning()
+  const [row] = await tx.insert(worlds).values(world).returning()
   if (row === undefined) throw new Error('Postgres returned no row.')
   await tx.insert(launchContexts).values(launchContext)
   const { revision: _, ...applied } = desiredSpec(row)
-  await tx.update(worlds).set({ applied }).where(eq(worlds.id, row.id))
   return { ...row, applied }
 }
 

@@ -1,6 +1,6 @@
 import type { BotRow } from '#api/domain/bots/table.ts'
-import { programOf } from '#api/domain/worlds/start.ts'
 import type { PushedWorld } from '#api/domain/worlds/table.ts'
+import { programOf } from '#api/domain/worlds/transitions.ts'
 import { serverSettings } from '#shared/domain/world.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'

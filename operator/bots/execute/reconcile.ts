@@ -3,26 +3,22 @@ import { refusedStatus } from '#operator/lifecycle/conditions.ts'
 import { createOwned, deleteExact, patchExact, requireCurrent } from '#operator/lifecycle/execute/objects.ts'
 import { deleteOwnerlessPod, requireOwnerGone, selectOwnerlessPods } from '#operator/lifecycle/execute/ownerlessPods.ts'
 import { findPolicy } from '#operator/lifecycle/execute/policy.ts'
-import { type Source, writeStatus } from '#operator/lifecycle/execute/status.ts'
+import { type ReconcileDeps, type Source, writeStatus } from '#operator/lifecycle/execute/status.ts'
 import { startReconcileSpan } from '#operator/lifecycle/execute/trace.ts'
 import { joinSentences } from '#operator/lifecycle/message.ts'
 import { explainRefusal, isRefusal } from '#operator/lifecycle/refusal.ts'
-import type { RunClock } from '#operator/lifecycle/runClock.ts'
 import { pickCachedFields } from '#operator/pods/cachedFields.ts'
 import { type Diagnosis, podNameTaken } from '#operator/pods/diagnosis.ts'
 import { type Pod, runIdOf } from '#operator/pods/pod.ts'
 import type { DeletePod } from '#operator/pods/termination.ts'
 import { haveBotsEnded } from '#shared/domain/phases.ts'
 import type { Result } from '#shared/kube/controller.ts'
-import type { EventRecorder } from '#shared/kube/events.ts'
-import { controllerOf, type KubeObject, objectKey } from '#shared/kube/objects.ts'
-import type { PacedKeys } from '#shared/kube/pace.ts'
-import type { Log } from '#shared/log.ts'
+import { controllerOf, objectKey } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { BotDeployment, BotDeploymentStatus } from '#shared/resources/botDeployment.ts'
 import { notBotsSelector } from '#shared/resources/selectors.ts'
 import type { World } from '#shared/resources/world.ts'
-import { inSpan, type Tracing } from '#shared/tracing/tracing.ts'
+import { inSpan } from '#shared/tracing/tracing.ts'
 import { isAbsenceDoubted } from '../absence.ts'
 import { botEvents } from '../events.ts'
 import { plan } from '../plan.ts'
@@ -32,21 +28,14 @@ import { burstPauseMs, type PlanInput, type Step } from '../step.ts'
 import { runInBatches } from './batches.ts'
 
 /** The dependencies of a BotDeployment's reconcile. */
-export type BotDeps = {
+export type BotDeps = ReconcileDeps & {
   /** Indexed by `world`: the key of the world of a bot deployment. */
   readonly bots: Source<BotDeployment>
   /** Indexed by `bots`: the key of the bot deployment in a pod's label. */
   readonly pods: Source<Pod>
   readonly worlds: Source<World>
-  readonly namespaces: Source<KubeObject>
   readonly settings: BotSettings
-  readonly runClock: RunClock
-  /** The rate of status writes that only acknowledge a spec. */
-  readonly acknowledgements: PacedKeys
   readonly monotonic: () => number
-  readonly events: Pick<EventRecorder, 'record'>
-  readonly tracing: Tracing
-  readonly log: Log
 }
 
 /** The maximum number of concurrent requests of one reconcile. */

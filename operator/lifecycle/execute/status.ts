@@ -1,14 +1,30 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Client } from '#shared/kube/client.ts'
 import { isNotFound } from '#shared/kube/errors.ts'
+import type { EventRecorder } from '#shared/kube/events.ts'
 import type { Condition, KubeObject } from '#shared/kube/objects.ts'
+import type { PacedKeys } from '#shared/kube/pace.ts'
 import type { Reflector } from '#shared/kube/reflector.ts'
+import type { Log } from '#shared/log.ts'
 import { withDefined } from '#shared/optional.ts'
 import { fieldManagers, groupVersion } from '#shared/resources/group.ts'
+import type { Tracing } from '#shared/tracing/tracing.ts'
 import { ownConditions } from '../conditions.ts'
+import type { RunClock } from '../runClock.ts'
 
 /** The client that writes a kind of resource and the cache that it is read from. */
 export type Source<T extends KubeObject> = { readonly client: Client<T>; readonly cache: Reflector<T> }
+
+/** The dependencies of the reconciles of both kinds. */
+export type ReconcileDeps = {
+  readonly namespaces: Source<KubeObject>
+  readonly runClock: RunClock
+  /** The rate of status writes that only acknowledge a spec. */
+  readonly acknowledgements: PacedKeys
+  readonly events: Pick<EventRecorder, 'record'>
+  readonly tracing: Tracing
+  readonly log: Log
+}
 
 /** The time limit for the cache to show a write of a reconcile. A write from an older cache would get a conflict. */
 const ownWriteTimeoutMs = 5_000

@@ -13,9 +13,8 @@ import {
 } from '#operator/lifecycle/execute/objects.ts'
 import { deleteOwnerlessPod, requireOwnerGone, selectOwnerlessPods } from '#operator/lifecycle/execute/ownerlessPods.ts'
 import { findPolicy } from '#operator/lifecycle/execute/policy.ts'
-import { ownStatus, type Source, writeStatus } from '#operator/lifecycle/execute/status.ts'
+import { ownStatus, type ReconcileDeps, type Source, writeStatus } from '#operator/lifecycle/execute/status.ts'
 import { explainRefusal, isRefusal, refusalReasons } from '#operator/lifecycle/refusal.ts'
-import type { RunClock } from '#operator/lifecycle/runClock.ts'
 import type { Tails } from '#operator/logs/tails.ts'
 import { pickCachedFields } from '#operator/pods/cachedFields.ts'
 import { type Diagnosis, podNameTaken } from '#operator/pods/diagnosis.ts'
@@ -27,13 +26,10 @@ import { isRunning } from '#shared/domain/phases.ts'
 import type { Client } from '#shared/kube/client.ts'
 import type { Result } from '#shared/kube/controller.ts'
 import { isAlreadyExists, isNotFound } from '#shared/kube/errors.ts'
-import type { EventRecorder } from '#shared/kube/events.ts'
 import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
-import type { PacedKeys } from '#shared/kube/pace.ts'
-import type { Log } from '#shared/log.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { World, WorldStatus } from '#shared/resources/world.ts'
-import { inSpan, type Tracing } from '#shared/tracing/tracing.ts'
+import { inSpan } from '#shared/tracing/tracing.ts'
 import { worldEvents } from '../events.ts'
 import { buildPlaceholders } from '../placeholder.ts'
 import { plan } from '../plan.ts'
@@ -47,7 +43,7 @@ import type { StateAge } from './stateAge.ts'
 import { traceWorld, type WorldTrace } from './trace.ts'
 
 /** The dependencies of a World's reconcile. */
-export type WorldDeps = {
+export type WorldDeps = ReconcileDeps & {
   readonly worlds: Source<World>
   readonly deletedWorlds: DeletedUids
   readonly pods: Source<Pod>
@@ -55,17 +51,10 @@ export type WorldDeps = {
   readonly endpointSlices: Pick<Client<KubeObject>, 'create'>
   readonly serviceAge: StateAge
   readonly nodes: Source<Node>
-  readonly namespaces: Source<KubeObject>
   readonly queuePoll: QueuePoll
-  readonly runClock: RunClock
-  /** The rate of status writes that only acknowledge a spec. */
-  readonly acknowledgements: PacedKeys
   readonly tails: Pick<Tails, 'keep'> | undefined
   readonly settings: WorldSettings
   readonly newRunId: () => string
-  readonly events: Pick<EventRecorder, 'record'>
-  readonly tracing: Tracing
-  readonly log: Log
 }
 
 /** The dependencies of one reconcile. */

@@ -12,9 +12,10 @@ const maxDeployments = 1_000
 
 /**
  * Adds the deployment of a run that starts now, in the transaction of the start. The operator's report completes it. The
- * deployments of runs without a pod end, and the oldest above `maxDeployments` are deleted.
+ * deployments of runs without a pod end, and the oldest above `maxDeployments` are deleted. `row` is the row after the start.
  */
-export const recordStart = async (tx: Transaction, row: WorldRow & { runId: string }, now: Date): Promise<void> => {
+export const recordStart = async (tx: Transaction, row: WorldRow, now: Date): Promise<void> => {
+  if (row.runId === null) return
   const started: DeploymentRow = {
     id: deploymentIdOfRun(row.runId),
     organizationId: row.organizationId,

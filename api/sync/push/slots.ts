@@ -1,7 +1,7 @@
 import type { Turn, Turned } from '#api/platform/outbox/outbox.ts'
 
 /** The slots of pushes, which organizations share. */
-export type Turns = {
+export type PushSlots = {
   /** Returns the next claim, or undefined if no slot is free. */
   next(): Omit<Turn, 'cluster' | 'leaseMs'> | undefined
   /** Takes a slot for each mark of a claim. Reports whether more marks may be due, for which slots may be free. */
@@ -11,14 +11,14 @@ export type Turns = {
 }
 
 /**
- * Creates the turns of organizations in pushes: a claim takes at most `maxOfOne` marks of one, and the next claim goes on behind the
- * last. The last `reserve` slots are for organizations without a slot, so that slow pushes of one do not take all.
+ * Creates the slots of pushes, in which organizations take turns: a claim takes at most `maxOfOne` marks of one, and the next claim
+ * goes on behind the last. The last `reserve` slots are for organizations without a slot, so that slow pushes of one do not take all.
  */
-export const createTurns = (options: {
+export const createPushSlots = (options: {
   readonly slots: number
   readonly reserve: number
   readonly maxOfOne: number
-}): Turns => {
+}): PushSlots => {
   const { reserve, maxOfOne } = options
   const taken = new Map<string, number>()
   let free = options.slots

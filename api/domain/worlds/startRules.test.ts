@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { explainStart, startDelayMs } from './start.ts'
+import { explainStart, startDelayMs } from './startRules.ts'
 
 describe('the rate of the starts of a world', () => {
   test('allows a burst, refills over the minute and never exceeds the burst', () => {

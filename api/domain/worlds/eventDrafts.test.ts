@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { StoredCondition } from '#api/domain/events/conditions.ts'
-import { observedEvents, startEvent } from './changes.ts'
+import { observedEvents, startEvent } from './eventDrafts.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 const condition = (

@@ -1,0 +1,98 @@
+import type { Limits } from '#api/domain/access/limits.ts'
+import { explainImage } from '#api/domain/builds/image.ts'
+import type { Principal } from '#api/platform/auth/principal.ts'
+import { Problem } from '#api/platform/http/problem.ts'
+import { explainRunLimit, type RunLimits, type RunUse, useOfRun } from '#shared/domain/runUse.ts'
+import type { CapturedRun } from '#shared/resources/world.ts'
+import { scalingProfiles } from '#shared/scalingProfiles.ts'
+import { explainSize } from './size.ts'
+
+/** What decides about a start of a world besides the world, read under the locks of the world and of its organization. */
+export type StartFacts = {
+  readonly limits: Pick<Limits, 'maxWorldCapacity' | 'imageRegistries'> & RunLimits
+  /** The use of the organization's other running worlds. */
+  readonly others: RunUse
+  readonly startsPerMinute: number
+  /** The milliseconds until the world may start again. */
+  readonly startDelayMs: number
+}
+
+/** The reason for which a start is not allowed. */
+type StartRefusal = { readonly code: 'image_not_allowed' | 'size_not_allowed'; readonly message: string }
+
+/**
+ * Returns why the limits of the organization do not allow a run by itself, or undefined if they do. The platform's default image
+ * has no name here and is always allowed.
+ */
+export const explainStart = (
+  { image, profile }: Pick<CapturedRun, 'image' | 'profile'>,
+  limits: Pick<Limits, 'imageRegistries' | 'maxWorldCapacity'>,
+): StartRefusal | undefined => {
+  const forbidden = image === undefined ? undefined : explainImage(image, limits)
+  if (forbidden !== undefined) return { code: 'image_not_allowed', message: forbidden }
+  // A profile above maxWorldCapacity needed the claim when it was chosen, and does not need it again.
+  const { capacity } = scalingProfiles[profile]
+  const tooLarge = explainSize({ profile, capacity }, { limits, claims: ['largeWorlds'] })
+  return tooLarge === undefined ? undefined : { code: 'size_not_allowed', message: tooLarge }
+}
+
+type Requested = Pick<CapturedRun, 'profile' | 'strategy'>
+
+/** Returns why there is no room for a run beside the others of the organization, or undefined if there is. */
+export const explainNoRoom = (
+  { profile, strategy }: Requested,
+  others: RunUse,
+  limits: RunLimits,
+): string | undefined => explainRunLimit(useOfRun(scalingProfiles[profile].capacity, strategy), others, limits)?.message
+
+const explainRate = (perMinute: number): string => `The rate limit is ${perMinute} starts per minute and world.`
+
+/** Throws for a start over REST: a 429 above the rate, a 403 for an image or a size that is not allowed, a 409 without room. */
+export const checkStart = (
+  run: CapturedRun,
+  { limits, others, startsPerMinute, startDelayMs: delayMs }: StartFacts,
+  principal: Pick<Principal, 'kind'>,
+): void => {
+  if (delayMs > 0 && principal.kind !== 'platform') {
+    const headers = { 'retry-after': String(Math.ceil(delayMs / 1_000)) }
+    const detail = `${explainRate(startsPerMinute)} Retry after the time in Retry-After.`
+    throw new Problem('rate_limited', detail, { headers })
+  }
+  const refusal = explainStart(run, limits)
+  if (refusal !== undefined) throw new Problem(refusal.code, refusal.message)
+  const noRoom = explainNoRoom(run, others, limits)
+  if (noRoom !== undefined) throw new Problem('limit_reached', noRoom)
+}
+
+/** The reason for which a start waits, as a sentence, and the time until it can be tried again, if that is known. */
+export type Wait = { readonly message: string; readonly delayMs?: number }
+
+/** Returns what a start with kubectl waits for, or undefined if it may begin. */
+export const explainWait = (
+  run: Requested,
+  { limits, others, startsPerMinute, startDelayMs: delayMs }: StartFacts,
+): Wait | undefined => {
+  const again = 'The start is tried again.'
+  if (delayMs > 0) return { message: `${explainRate(startsPerMinute)} ${again}`, delayMs }
+  const noRoom = explainNoRoom(run, others, limits)
+  return noRoom === undefined ? undefined : { message: `${noRoom} ${again}` }
+}
+
+/** The longest time that the tokens of a world's starts are counted back over. */
+export const startWindowMs = 120_000
+
+/**
+ * Returns the milliseconds until a world may start again, or 0 if it may now. A world has a bucket of `perMinute` tokens that
+ * refills in a minute. The recorded starts of the last `startWindowMs`, oldest first, took one token each.
+ */
+export const startDelayMs = (startedAtMs: readonly number[], perMinute: number, nowMs: number): number => {
+  const perMs = perMinute / 60_000
+  let tokens = perMinute
+  let atMs = startedAtMs[0] ?? nowMs
+  for (const startMs of startedAtMs) {
+    tokens = Math.min(perMinute, tokens + (startMs - atMs) * perMs) - 1
+    atMs = startMs
+  }
+  tokens = Math.min(perMinute, tokens + (nowMs - atMs) * perMs)
+  return tokens >= 1 ? 0 : Math.ceil((1 - tokens) / perMs)
+}
