@@ -1,5 +1,5 @@
 import { resolveGoProgram } from '#dev/goBuild.ts'
-import { moduleDir } from '#dev/kubernetes/build.ts'
+import { newestRelease } from '#dev/kubernetes/binaries.ts'
 import type { Progress } from '#dev/progress.ts'
 
 const version = '4.2.4'
@@ -10,7 +10,7 @@ export const resolveHelm = (options: { env: NodeJS.ProcessEnv; progress: Progres
     name: 'helm',
     version,
     goPackage: 'helm.sh/helm/v4/cmd/helm',
-    moduleDir,
+    moduleDir: newestRelease.moduleDir,
     ldflags: ['-s -w', `-X helm.sh/helm/v4/internal/version.version=v${version}`],
     versionArgs: ['version'],
     env: options.env,

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { cacheDir, kubernetesVersion, resolveBinaries } from './binaries.ts'
+import { cacheDir, newestRelease, oldestRelease, resolveBinaries } from './binaries.ts'
 
 let dir: string
 beforeEach(() => {
@@ -46,8 +46,9 @@ describe('the programs of Kubernetes', () => {
 })
 
 test('the cache is outside the checkout and depends on version and lock file', () => {
-  const name = new RegExp(`/orrery/kubernetes-${kubernetesVersion.replaceAll('.', '\\.')}-[0-9a-f]{12}$`)
+  const name = new RegExp(`/orrery/kubernetes-${newestRelease.version.replaceAll('.', '\\.')}-[0-9a-f]{12}$`)
   expect(cacheDir({ XDG_CACHE_HOME: '/caches', HOME: '/home/me' })).toMatch(/^\/caches\/orrery\//)
   expect(cacheDir({ HOME: '/home/me' })).toMatch(/^\/home\/me\/\.cache\/orrery\//)
   expect(cacheDir({ HOME: '/home/me' })).toMatch(name)
+  expect(cacheDir({ HOME: '/home/me' }, oldestRelease)).not.toMatch(name)
 })

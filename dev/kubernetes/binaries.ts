@@ -1,19 +1,27 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { isExecutable, programCacheDir } from '#dev/goBuild.ts'
 import type { Progress } from '#dev/progress.ts'
-import { fromGo, moduleDir } from './build.ts'
+import { fromGo } from './build.ts'
 import { fromEnvtest } from './envtest.ts'
-import type { Binary, Source } from './hosts.ts'
+import type { Binary, Release, Source } from './hosts.ts'
 import { fromKubernetesRelease, fromKwokRelease } from './released.ts'
 
-/** The version of Kubernetes that the product supports and that this machine runs. */
-export const kubernetesVersion = '1.36.3'
+const folder = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
+/** The Kubernetes that `npm start` and the tests run. */
+export const newestRelease: Release = { version: '1.36.3', moduleDir: folder('.') }
+/** The oldest Kubernetes that the product supports. Its module has only kube-apiserver. */
+export const oldestRelease: Release = { version: '1.30.14', moduleDir: folder('oldest') }
 
 /**
  * Downloads come before builds, since they take seconds. Each source is tried only for programs that are still missing.
  */
 const sources: readonly Source[] = [fromEnvtest, fromKubernetesRelease, fromKwokRelease, fromGo]
+
+/** `release` is the newest by default. */
+type ObtainOptions = { env: NodeJS.ProcessEnv; progress: Progress; release?: Release }
 
 /** The absolute path of each program that was found, and the reasons why the others are missing. */
 export type Obtained<B extends Binary> = {
@@ -28,9 +36,9 @@ export type Obtained<B extends Binary> = {
  */
 export const obtainBinaries = async <B extends Binary>(
   names: readonly B[],
-  { env, progress }: { env: NodeJS.ProcessEnv; progress: Progress },
+  { env, progress, release = newestRelease }: ObtainOptions,
 ): Promise<Obtained<B>> => {
-  const cache = cacheDir(env)
+  const cache = cacheDir(env, release)
   const folders = [...(env.KUBEBUILDER_ASSETS ? [env.KUBEBUILDER_ASSETS] : []), cache]
   const find = (name: B): string | undefined => findIn(folders, name)
   const missing = (): B[] => names.filter((name) => find(name) === undefined)
@@ -38,7 +46,7 @@ export const obtainBinaries = async <B extends Binary>(
   for (const source of sources) {
     if (missing().length === 0) break
     mkdirSync(cache, { recursive: true })
-    const why = await source({ names: missing(), cache, version: kubernetesVersion, env, progress })
+    const why = await source({ names: missing(), cache, release, env, progress })
     if (why !== undefined) tried.push(why)
   }
   const paths = names.flatMap((name) => {
@@ -51,7 +59,7 @@ export const obtainBinaries = async <B extends Binary>(
 /** Like `obtainBinaries`, but throws an error that says what to provide if a program is missing. */
 export const resolveBinaries = async <B extends Binary>(
   names: readonly B[],
-  options: { env: NodeJS.ProcessEnv; progress: Progress },
+  options: ObtainOptions,
 ): Promise<Record<B, string>> => {
   const { found, missing, tried } = await obtainBinaries(names, options)
   if (missing.length > 0) throw noSource(names, missing, tried)
@@ -63,8 +71,8 @@ export const findIn = (folders: readonly string[], name: string): string | undef
   folders.map((dir) => join(dir, name)).find(isExecutable)
 
 /** Returns the cache folder of the programs, which is outside the checkout and named by version and lock file. */
-export const cacheDir = (env: NodeJS.ProcessEnv): string =>
-  programCacheDir({ env, name: `kubernetes-${kubernetesVersion}`, moduleDir })
+export const cacheDir = (env: NodeJS.ProcessEnv, { version, moduleDir } = newestRelease): string =>
+  programCacheDir({ env, name: `kubernetes-${version}`, moduleDir })
 
 /** Returns the error for a machine without Kubernetes: the missing programs, the tried sources and the alternatives. */
 const noSource = (names: readonly string[], missing: readonly string[], tried: readonly string[]): Error =>

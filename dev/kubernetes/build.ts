@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url'
 import { buildGoProgram, type GoProgram, hasGo, measureBuild } from '#dev/goBuild.ts'
 import type { Binary, Source, SourceRequest } from './hosts.ts'
 
@@ -13,15 +12,13 @@ const packages: Record<Binary, string> = {
   kwok: 'sigs.k8s.io/kwok/cmd/kwok',
 }
 
-/** The folder of the Go module that pins all of them. */
-export const moduleDir = fileURLToPath(new URL('.', import.meta.url))
-
 /**
  * Builds the programs from the module proxy. Go's own cache lets an interrupted build continue. An unreachable proxy is
  * returned as a reason and not thrown, since a later source may have the programs.
  */
 export const fromGo: Source = async (request) => {
   const { names, env, progress } = request
+  const { moduleDir } = request.release
   if (!hasGo(env)) return 'Go: there is none on the PATH'
   progress(
     `no release host answers, so Go builds ${names.join(', ')}: once${names.length > 2 ? ', about 7 minutes with 2 CPUs' : ''}`,
@@ -36,7 +33,8 @@ export const fromGo: Source = async (request) => {
   return undefined
 }
 
-const programOf = (name: Binary, { names, cache, version, env, progress }: SourceRequest): GoProgram => {
+const programOf = (name: Binary, { names, cache, release, env, progress }: SourceRequest): GoProgram => {
+  const { version, moduleDir } = release
   const [major, minor] = version.split('.')
   const set = (key: string, value: string): string => `-X k8s.io/component-base/version.${key}=${value}`
   return {

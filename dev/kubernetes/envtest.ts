@@ -16,7 +16,7 @@ const indexSchema = z.object({
  * Downloads etcd, kube-apiserver and kubectl from the official envtest archive. Not every patch of Kubernetes has one,
  * so the newest one of the same minor version is used.
  */
-export const fromEnvtest: Source = async ({ names, cache, version, env, progress }) => {
+export const fromEnvtest: Source = async ({ names, cache, release: { version }, env, progress }) => {
   const wanted = names.filter((name) => inArchive.includes(name))
   if (wanted.length === 0) return undefined
   const { envtestIndex } = releaseHosts(env)

@@ -34,11 +34,14 @@ export const platform = {
   architecture: process.arch === 'arm64' ? 'arm64' : 'amd64',
 }
 
+/** A version of Kubernetes, and the folder of the Go module that pins it. */
+export type Release = { readonly version: string; readonly moduleDir: string }
+
 /** A request to a source. `names` are the programs that no earlier source had. */
 export type SourceRequest = {
   names: readonly Binary[]
   cache: string
-  version: string
+  release: Release
   env: NodeJS.ProcessEnv
   progress: (line: string) => void
 }

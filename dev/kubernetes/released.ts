@@ -13,7 +13,7 @@ const kwokSchema = z.object({
 })
 
 /** Downloads the programs that Kubernetes releases, each with the checksum beside it. */
-export const fromKubernetesRelease: Source = async ({ names, cache, version, env, progress }) => {
+export const fromKubernetesRelease: Source = async ({ names, cache, release: { version }, env, progress }) => {
   const base = `${releaseHosts(env).kubernetes}/v${version}/bin/${platform.os}/${platform.architecture}`
   for (const name of names.filter((each) => ofKubernetes.includes(each))) {
     const stated = await fetchText(`${base}/${name}.sha512`)

@@ -134,7 +134,9 @@ test('a mark of an organization is claimed in the first batch beside 20,000 olde
   )
 })
 
-test('no statement reads all marks, although Postgres planned it when there were few', async () => {
+test('no statement reads all marks, although Postgres planned it when there were few', async ({ skip }) => {
+  const { rows: flushes } = await db.execute(sql`select from pg_proc where proname = 'pg_stat_force_next_flush'`)
+  skip(flushes.length === 0, 'Postgres 14 completes its counters later')
   const url = await aDatabase()
   await migrateDatabase({ url })
   // One session, whose counters are complete after each statement.

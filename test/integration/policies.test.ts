@@ -9,8 +9,12 @@ type Problem = { code?: string; detail?: string }
 const cluster = aCluster()
 let api: ApiProcess
 let operator: Awaited<ReturnType<typeof startOperator>>
+/** Kubernetes before 1.33 drops this field of a pod. */
+let hostUsers: { hostUsers?: false }
 
 beforeAll(async () => {
+  const version = await cluster.transport.request<{ minor: string }>({ method: 'GET', path: '/version' })
+  hostUsers = Number.parseInt(version.minor, 10) < 33 ? {} : { hostUsers: false }
   const settings = { ORRERY_IMAGE_REGISTRIES: 'registry.example' }
   api = await startApi({ databaseUrl: await aDatabase(), settings })
   operator = await startOperator({
@@ -75,7 +79,7 @@ describe('an image', () => {
     const { spec } = (await world.pod.exists()) as { spec?: object }
     expect(spec).toMatchObject({
       imagePullSecrets: [{ name: 'acme' }],
-      hostUsers: false,
+      ...hostUsers,
       serviceAccountName: 'orrery-pods',
       automountServiceAccountToken: false,
       containers: [
@@ -113,7 +117,7 @@ test('a server of a placement with a RuntimeClass is admitted once the cluster h
     runtimeClassName: 'sandboxed',
     overhead: { memory: '64Mi' },
     nodeSelector: { sandboxed: 'yes' },
-    hostUsers: false,
+    ...hostUsers,
   })
   const other = await aWorldByKubectl({ runtime: { image: 'registry.example/a:1' } })
   expect((await other.pod.exists()).spec).not.toHaveProperty('runtimeClassName')

@@ -81,7 +81,10 @@ const startServers = async (
 ): Promise<Servers> => {
   const logDir = process.env.ORRERY_TEST_LOG_DIR ?? join(dir, 'logs')
   const options = { logDir: join(logDir, `worker-${worker}`), durable: false, progress }
-  const postgres = await startPostgres({ ...options, dir: join(dir, 'postgres') })
+  const image = process.env.ORRERY_TEST_POSTGRES_IMAGE
+  const postgres = image
+    ? await (await import('./containers.ts')).startPostgresContainer(image)
+    : await startPostgres({ ...options, dir: join(dir, 'postgres') })
   parts.push(postgres)
   const controlPlane = await startControlPlane({ ...options, dir: join(dir, 'kubernetes'), binaries })
   parts.push(controlPlane)

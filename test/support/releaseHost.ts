@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { kubernetesVersion } from '#dev/kubernetes/binaries.ts'
+import { newestRelease } from '#dev/kubernetes/binaries.ts'
 import { platform } from '#dev/kubernetes/hosts.ts'
 
 /** Environment variables with which no release host answers: nothing listens on these ports. */
@@ -51,7 +51,7 @@ export const createReleaseHost = async (folder: string) => {
   })
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const release = `/release/v${kubernetesVersion}/bin/${platform.os}/${platform.architecture}`
+  const release = `/release/v${newestRelease.version}/bin/${platform.os}/${platform.architecture}`
   return {
     wrong,
     cut,

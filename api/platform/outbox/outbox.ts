@@ -136,8 +136,9 @@ const nextOrganization = (last: SQL | undefined): SQL => sql`(
   order by organization_id limit 1)`
 
 /**
- * Returns the claim of `claimTurn` that begins with an organization. Two arrays find the locked rows in the index, since the ids of
- * kinds differ: after an ANALYZE of the empty table, Postgres expects one row in it, however many there are, and would join all of them.
+ * Returns the claim of `claimTurn` that begins with an organization. An array finds the locked rows in the primary key, since the ids
+ * of kinds differ: after an ANALYZE of the empty table, Postgres expects one row in it, however many there are, and would join all of
+ * them. `id` is the first column of the key, because Postgres before 17 does not search a later one for an array.
  */
 const claimFrom = <Values extends Omit<Turn, 'after'>>(first: SQL) =>
   statement<Values, Claimed & { last: string | null }>(sql`
@@ -148,8 +149,8 @@ const claimFrom = <Values extends Omit<Turn, 'after'>>(first: SQL) =>
       where id is not null and count < ${sql.raw(String(maxVisited))}
     ),
     due as materialized (
-      select oldest.kind, oldest.id from visited cross join lateral (
-        select kind, id from cluster_outbox
+      select oldest.id from visited cross join lateral (
+        select id from cluster_outbox
         where cluster = ${sql.placeholder('cluster')} and organization_id = visited.id and ${whereDue}
         order by next_at limit ${sql.placeholder('maxOfOne')} for update skip locked
       ) as oldest
@@ -158,7 +159,7 @@ const claimFrom = <Values extends Omit<Turn, 'after'>>(first: SQL) =>
     ),
     claimed as (
       update cluster_outbox set lease_until = ${nowPlus(sql.placeholder('leaseMs'))}
-      where kind = any(array(select kind from due)) and id = any(array(select id from due))
+      where id = any(array(select id from due))
       returning *
     )
     select

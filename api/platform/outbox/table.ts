@@ -32,7 +32,7 @@ export const clusterOutbox = pgTable(
     traceparent: text(),
   },
   (table) => [
-    primaryKey({ columns: [table.kind, table.id] }),
+    primaryKey({ columns: [table.id, table.kind] }),
     index().on(table.cluster, table.organizationId, table.nextAt),
   ],
 )

@@ -469,7 +469,7 @@ CREATE TABLE "cluster_outbox" (
 	"organization_id" text DEFAULT '' NOT NULL,
 	"marked_at" timestamp (3) with time zone DEFAULT now() NOT NULL,
 	"traceparent" text,
-	CONSTRAINT "cluster_outbox_kind_id_pk" PRIMARY KEY("kind","id")
+	CONSTRAINT "cluster_outbox_id_kind_pk" PRIMARY KEY("id","kind")
 );--> statement-breakpoint
 CREATE INDEX "cluster_outbox_cluster_organization_id_next_at_index" ON "cluster_outbox" USING btree ("cluster","organization_id","next_at");--> statement-breakpoint
 

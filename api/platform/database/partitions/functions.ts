@@ -34,8 +34,11 @@ $$`
   ]
 }
 
+/** Before version 15, Postgres reads no literal of more than 2^31 milliseconds. */
+const interval = (ms: number): string => `${ms} * interval '1 millisecond'`
+
 const settingsOf = ({ name, column, partitionMs, retentionMs, isUnlogged }: PartitionedTable): string =>
-  `('${name}', '${column}', interval '${partitionMs} milliseconds', interval '${retentionMs} milliseconds', ${isUnlogged})`
+  `('${name}', '${column}', ${interval(partitionMs)}, ${interval(retentionMs)}, ${isUnlogged})`
 
 /** The window of allowed starts is wider than the plan, because the clock of the API may differ. */
 const make = `if starts not between now() - 2 * settings.span and now() + 4 * settings.span

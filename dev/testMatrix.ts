@@ -1,0 +1,63 @@
+import { dirname } from 'node:path'
+import { newestRelease, oldestRelease, resolveBinaries } from './kubernetes/binaries.ts'
+import { localImages, registryImages } from './matrix/images.ts'
+import { summarize } from './testing/summary.ts'
+import { runVitest } from './testing/vitest.ts'
+
+// `npm run test:matrix [-- [--local] [subject…]]`: integration tests with each supported major version of Postgres, with an S3 server,
+// and with the oldest and the newest Kubernetes. `--local` makes the images of the containers on this machine.
+const limitMs = 20 * 60_000
+const progress = (line: string): void => void process.stdout.write(`[matrix] ${line}\n`)
+const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
+const images = process.argv.includes('--local') ? localImages(progress) : registryImages
+
+/** The tests of roles, migrations, partitions, triggers, locks, plans of queries and notifications. */
+const ofDatabase = [
+  ...['audit', 'database', 'documentCounts', 'hotStatements', 'keyUsage', 'migrations', 'outbox', 'realtime/messages'],
+  ...['rest.', 'sharedQueues', 'webhookQueue'],
+]
+/** The tests of definitions with rules in CEL, admission policies, roles, quotas, server-side apply and watches. */
+const ofCluster = [
+  ...['bot', 'closedNamespaces', 'clusterWords', 'conditions', 'derivedNames', 'doctor', 'grants', 'hiddenObjects'],
+  ...['kube', 'missingRights', 'operatorGrants', 'policies', 'quotas', 'refusedPushes', 'resources', 'restore'],
+  ...['roles', 'runningCapacity', 'selectors', 'settle', 'specs', 'strangers', 'sync', 'waitingStarts', 'worlds'],
+]
+
+const subjects = [
+  ...([14, 15, 16, 17, 18] as const).map((major) => ({
+    name: `postgres:${major}`,
+    files: ofDatabase,
+    environment: async () => ({ ORRERY_TEST_POSTGRES_IMAGE: await images.postgres(major) }),
+  })),
+  {
+    name: 's3',
+    files: ['objects'],
+    environment: async () => ({ ORRERY_TEST_S3_IMAGE: await images.objectStore() }),
+  },
+  ...[oldestRelease, newestRelease].map((release) => ({
+    name: `kubernetes:${release.version}`,
+    files: ofCluster,
+    environment: async () => {
+      const env = { ...process.env, KUBEBUILDER_ASSETS: '' }
+      const found = await resolveBinaries(['kube-apiserver'], { env, progress, release })
+      return { KUBEBUILDER_ASSETS: dirname(found['kube-apiserver']) }
+    },
+  })),
+]
+
+const unknown = names.filter((name) => subjects.every((subject) => subject.name !== name))
+if (unknown.length > 0) {
+  throw new Error(`There is no ${unknown.join(', ')}; there is ${subjects.map(({ name }) => name).join(', ')}.`)
+}
+const table: string[] = []
+for (const { name, files, environment } of subjects.filter((each) => names.length === 0 || names.includes(each.name))) {
+  const env = await environment()
+  const startMs = performance.now()
+  const args = ['--project', 'integration', ...files.map((file) => `test/integration/${file}`)]
+  const results = await runVitest('integration', args, { env, limitMs })
+  const lines = summarize(results, { times: [{ name, durationMs: performance.now() - startMs }] })
+  process.stdout.write(`${lines.join('\n')}\n`)
+  table.push(`${name}: ${lines.at(-1)} in ${((performance.now() - startMs) / 60_000).toFixed(1)} minutes`)
+  if (results.length === 0 || results.some(({ status }) => status === 'failed')) process.exitCode = 1
+}
+process.stdout.write(`${table.join('\n')}\n`)
