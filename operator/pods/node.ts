@@ -1,6 +1,5 @@
-import { isIP } from 'node:net'
 import type { V1Node } from '@kubernetes/client-node'
-import { namePatterns } from '#shared/kube/names.ts'
+import { isHost } from '#shared/kube/names.ts'
 import type { KubeObjectOf } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import { nodeAddressAnnotation } from '#shared/resources/group.ts'
@@ -59,9 +58,6 @@ export const nodeAddressTypes = ['ExternalIP', 'InternalIP']
   .flatMap((type) => [type, `${type}v4`, `${type}v6`])
   .concat('ExternalDNS', 'InternalDNS', 'Hostname')
 
-const hostName = new RegExp(namePatterns.object)
-const isHost = (text: string): boolean => isIP(text) > 0 || (text.length <= 253 && hostName.test(text))
-
 /**
  * Returns the address of a node: that of its annotation `orrery.dev/address`, or else the first that it reports, in the order of
  * `types`. Returns a fault, as the end of a sentence, for a node without one.
@@ -80,8 +76,8 @@ export const nodeAddress = (
   const addresses = node.status?.addresses ?? []
   const find = (wanted: string): string | undefined => {
     const [, type = wanted, version] = /^(.*)v([46])$/.exec(wanted) ?? []
-    return addresses.find((each) => each.type === type && [undefined, `${isIP(each.address)}`].includes(version))
-      ?.address
+    const fits = (address: string): boolean => version === undefined || address.includes(':') === (version === '6')
+    return addresses.find((each) => each.type === type && fits(each.address))?.address
   }
   const host = types.map(find).find((address) => address !== undefined)
   return host === undefined ? none : { host }

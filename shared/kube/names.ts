@@ -1,3 +1,5 @@
+import { isIP } from 'node:net'
+
 // What Kubernetes accepts as names and labels, as sources of regular expressions for JavaScript, RE2 and CEL.
 
 const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?'
@@ -27,3 +29,7 @@ const service = new RegExp(namePatterns.service)
 
 /** Reports whether a Service can have the name of a resource, which has at most 63 characters. */
 export const isServiceName = (name: string): boolean => service.test(name)
+
+/** Reports whether that is an IP address or a DNS name. */
+export const isHost = (text: string): boolean =>
+  isIP(text) > 0 || (text.length <= 253 && new RegExp(namePatterns.object).test(text))

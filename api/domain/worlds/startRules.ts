@@ -7,7 +7,7 @@ import type { CapturedRun } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
 import { explainSize } from './size.ts'
 
-/** What decides about a start of a world besides the world, read under the locks of the world and of its organization. */
+/** The facts that decide about a start in addition to the world, read under the locks of the world and of its organization. */
 export type StartFacts = {
   readonly limits: Pick<Limits, 'maxWorldCapacity' | 'imageRegistries'> & RunLimits
   /** The use of the organization's other running worlds. */

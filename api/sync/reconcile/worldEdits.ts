@@ -40,7 +40,7 @@ const findBuild = async (tx: Transaction, { organizationId, runtime }: WorldRow)
   }
 }
 
-/** What an edit of a World sets in its row, and the start or stop that it is. */
+/** The columns that an edit of a World sets in its row, and the start or stop that it is. */
 export type WorldIntent = Omit<WorldChange, 'columns'> & { readonly columns: Partial<WorldRow> }
 
 type EditDeps = Pick<LimitDeps, 'clusterOf'> & { readonly newId: NewId }
