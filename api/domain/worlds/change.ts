@@ -71,21 +71,20 @@ export const writeChange = async (
 }
 
 /**
- * Locks a world, writes the change that `decide` returns, or nothing if it returns undefined, and wakes the push after the commit.
- * Returns the row as it was. Throws a 404 if the scope has no such world.
+ * Locks a world, calls `change` in the same transaction, and wakes the push after the commit. Returns the row as it was. Throws a 404
+ * if the scope has no such world.
  */
 export const changeWorld = async (
   ctx: Context,
   worldId: string,
-  decide: (tx: Transaction, row: WorldRow, now: Date) => Promise<WorldChange | undefined>,
+  change: (tx: Transaction, row: WorldRow, made: Made) => Promise<void>,
 ): Promise<WorldRow> => {
   const { organizationId, projectId } = ctx
   const now = new Date(ctx.clock.now())
   const before = await ctx.db.transaction(async (tx) => {
     const row = await lockWorld(tx, { organizationId, projectId, worldId })
     if (row === undefined) throw notFound()
-    const change = await decide(tx, row, now)
-    if (change !== undefined) await writeChange(tx, row, change, { ...ctx, now })
+    await change(tx, row, { ...ctx, now })
     return row
   }, beginsWithReads)
   ctx.wakeSync()

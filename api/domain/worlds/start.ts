@@ -6,7 +6,7 @@ import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { statement } from '#api/platform/database/statement.ts'
 import { isRunning } from '#shared/domain/phases.ts'
 import { nodePortsPerService, type RunUse } from '#shared/domain/runUse.ts'
-import { changeWorld } from './change.ts'
+import { changeWorld, writeChange } from './change.ts'
 import { checkStart, type StartFacts, startDelayMs, startWindowMs } from './startRules.ts'
 import { deployments, type WorldRow, whereOpen } from './table.ts'
 import { toStart } from './transitions.ts'
@@ -20,29 +20,32 @@ export const startWorld = async (
   worldId: string,
   { onlyStopped = false }: { onlyStopped?: boolean } = {},
 ): Promise<void> => {
-  await changeWorld(ctx, worldId, async (tx, row, now) => {
-    if (onlyStopped && isRunning(row)) return undefined
+  await changeWorld(ctx, worldId, async (tx, row, made) => {
+    if (onlyStopped && isRunning(row)) return
     const build = await resolveBuild(tx, ctx.organizationId, row.runtime.build)
-    const facts = await readStartFacts(ctx, tx, row, now)
-    const start = toStart(row, { runId: ctx.newId('run'), now, build, clusterOf: ctx.clusterOf })
+    const start = toStart(row, { runId: ctx.newId('run'), now: made.now, build, clusterOf: ctx.clusterOf })
+    const facts = await readStartFacts(ctx, tx, row, { now: made.now, write: () => writeChange(tx, row, start, made) })
     checkStart(start.columns.granted, facts, ctx.principal)
-    return start
   })
 }
 
-/** Reads what decides about a start of a locked world. Locks the organization's row, so that starts count each other. */
+/**
+ * Reads what decides about a start of a locked world. Locks the organization's row, so that starts count each other: last, since the
+ * other starts wait from then on until the commit. `write` makes the start before that, and a refusal rolls it back.
+ */
 export const readStartFacts = async (
   { defaultLimits, startsPerMinute }: Pick<Deps, 'defaultLimits' | 'startsPerMinute'>,
   tx: Transaction,
   row: WorldRow,
-  now: Date,
+  { now, write }: { now: Date; write?: () => Promise<void> },
 ): Promise<StartFacts> => {
   const { id: exceptId, organizationId } = row
-  // One round trip. Postgres sums after it has the lock. Reading with the lock of the world does not make starts faster.
-  const [limits, others, startedAtMs] = await Promise.all([
+  // One round trip, in this order.
+  const [startedAtMs, , limits, others] = await Promise.all([
+    readRecentStarts(tx, row, { startsPerMinute, now }),
+    write?.(),
     lockLimits({ organizationId, defaultLimits }, tx),
     sumRunning(tx, { organizationId, exceptId }),
-    readRecentStarts(tx, row, { startsPerMinute, now }),
   ])
   return { limits, others, startsPerMinute, startDelayMs: startDelayMs(startedAtMs, startsPerMinute, now.getTime()) }
 }

@@ -18,7 +18,7 @@ import { isRunning } from '#shared/domain/phases.ts'
 import type { DeploymentStatus } from '#shared/enumerations.ts'
 import { isServiceName, serviceNameAdvice } from '#shared/kube/names.ts'
 import type { ScalingProfileName } from '#shared/scalingProfiles.ts'
-import { changeWorld } from './change.ts'
+import { changeWorld, writeChange } from './change.ts'
 import { buildWorldRows } from './create.ts'
 import { getWorld, type TaggedWorld } from './lookup.ts'
 import { toMoveColumns } from './move.ts'
@@ -85,7 +85,7 @@ export const patchWorld = async (
   { worldId, changes }: { worldId: string; changes: PatchWorld },
 ): Promise<TaggedWorld> => {
   if (changes.compute !== undefined) selectCluster(ctx, changes.compute)
-  const before = await changeWorld(ctx, worldId, async (tx, row, now) => {
+  const before = await changeWorld(ctx, worldId, async (tx, row, made) => {
     const [context] = await tx.select().from(launchContexts).where(eq(launchContexts.worldId, worldId))
     if (context === undefined) throw notFound()
     const next = applyPatch(row, context, changes)
@@ -102,7 +102,12 @@ export const patchWorld = async (
     await tx.update(launchContexts).set(next.context).where(eq(launchContexts.worldId, worldId))
     const moves = changes.compute !== undefined && !isRunning(row)
     const move = moves ? toMoveColumns({ ...row, ...next.world }, ctx.clusterOf) : {}
-    return { columns: { ...next.world, ...move, revision: row.revision + 1, updatedAt: now } }
+    await writeChange(
+      tx,
+      row,
+      { columns: { ...next.world, ...move, revision: row.revision + 1, updatedAt: made.now } },
+      made,
+    )
   })
   const after = await getWorld(ctx, worldId)
   if (before.pictureUrl !== (after.body.pictureUrl ?? null)) await removeUpload(ctx, worldId, before.pictureUrl)
@@ -115,18 +120,18 @@ export const setWorldPicture = async (
   worldId: string,
   pictureUrl: string,
 ): Promise<{ answer: TaggedWorld; previous: string | null }> => {
-  const before = await changeWorld(ctx, worldId, async (tx, row, now) => {
+  const before = await changeWorld(ctx, worldId, async (tx, row, made) => {
     await tx.update(launchContexts).set({ pictureUrl }).where(eq(launchContexts.worldId, worldId))
-    return { columns: { pictureUrl, revision: row.revision + 1, updatedAt: now } }
+    await writeChange(tx, row, { columns: { pictureUrl, revision: row.revision + 1, updatedAt: made.now } }, made)
   })
   return { answer: await getWorld(ctx, worldId), previous: before.pictureUrl }
 }
 
 /** Stops a world. The phase is Stopped at once; the server drains afterwards. */
 export const stopWorld = async (ctx: Context, worldId: string): Promise<void> => {
-  await changeWorld(ctx, worldId, async (_, row, now) => {
-    const stop = toStop(row, { now })
-    return isRunning(row) ? stop : { ...stop, events: [] }
+  await changeWorld(ctx, worldId, async (tx, row, made) => {
+    const stop = toStop(row, made)
+    await writeChange(tx, row, isRunning(row) ? stop : { ...stop, events: [] }, made)
   })
 }
 

@@ -23,7 +23,7 @@ export const readFacts = async (
 ): Promise<WorldFacts> => {
   const build = await findBuild(tx, row)
   return {
-    ...(await readStartFacts(deps, tx, row, new Date(deps.clock.now()))),
+    ...(await readStartFacts(deps, tx, row, { now: new Date(deps.clock.now()) })),
     build,
     bots: await readWorldBots(tx, row.id),
     profiles: deps.profiles,
