@@ -110,7 +110,11 @@ describe('starts with kubectl', () => {
     })
     expect(running).toHaveLength(1)
     for (const each of worlds.filter((one) => !running.includes(one))) {
-      const status = await each.waits()
+      // The API may write its condition before the operator writes the first status.
+      const status = await eventually('the status of the operator', async () => {
+        const shown = await each.waits()
+        return shown.phase !== undefined && shown
+      })
       expect(status).toMatchObject({ phase: 'Inactive' })
       expect(status).not.toHaveProperty('run')
       await eventually('REST shows it', async () => (await each.show()).conditions.some(isWaiting))
