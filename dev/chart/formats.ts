@@ -33,7 +33,7 @@ export const labelKey = like(inner(namePatterns.labelKey), 253)
 export const labelValue = like(inner(namePatterns.labelValue), 63)
 /** The key of an entry of a Secret or a ConfigMap. It is a file name, and neither "." nor begins with "..". */
 export const dataKey = like('\\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*', 253)
-/** A host that no address fits: its last label begins with a letter. */
+/** A host that cannot be an address: its last label begins with a letter. */
 export const host = like(`(\\*\\.)?(${label}\\.)*[a-z]([-a-z0-9]*[a-z0-9])?`, 253)
 const port = '([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])'
 const byte = '(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])'

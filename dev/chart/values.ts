@@ -115,7 +115,7 @@ const api = group('The API.', {
     targetCpuPercent: integer(70, 'Target of the average CPU use, in percent of the request.', 1, 1_000),
     targetSockets: integer(
       0,
-      'Target of the average number of open sockets per pod; 0 is no target. It needs an adapter for custom metrics.',
+      'Target of the average number of open sockets per pod; 0 means none. It needs an adapter for custom metrics.',
       0,
       1_000_000,
     ),

@@ -105,7 +105,7 @@ const deployment = z.object({
   createdAt: instant().describe('Time when the operator began the run.'),
 })
 
-/** The continuation of the name of each phase in its description. */
+/** The words that follow the name of each phase in the description. */
 const phaseMeanings: Readonly<Record<WorldPhase, string>> = {
   Inactive: ' before its first run',
   Starting: ' until its server is Ready',

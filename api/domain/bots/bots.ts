@@ -25,7 +25,7 @@ import { type BotRow, botDeployments, botEvents } from './table.ts'
 const maxPerWorld = 64
 
 const { applied: _, refusal: __, pushRefusal: ___, ...botColumns } = getTableColumns(botDeployments)
-/** The columns that a response shows: those of the bot deployment, and few of its world. */
+/** The columns that a response shows: those of the bot deployment, and two of its world. */
 const shownColumns = { bots: botColumns, world: { startedAt: worlds.startedAt, compute: worlds.compute } }
 const withWorld = { from: botDeployments, join: [worlds, eq(worlds.id, botDeployments.worldId)] } as const
 

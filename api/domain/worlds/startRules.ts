@@ -30,7 +30,7 @@ export const explainStart = (
 ): StartRefusal | undefined => {
   const forbidden = image === undefined ? undefined : explainImage(image, limits)
   if (forbidden !== undefined) return { code: 'image_not_allowed', message: forbidden }
-  // A profile above maxWorldCapacity needed the claim when it was chosen, and does not need it again.
+  // A profile above Capacity1000 needed the claim when it was chosen, and does not need it again.
   const { capacity } = scalingProfiles[profile]
   const tooLarge = explainSize({ profile, capacity }, { limits, claims: ['largeWorlds'] })
   return tooLarge === undefined ? undefined : { code: 'size_not_allowed', message: tooLarge }
@@ -38,7 +38,7 @@ export const explainStart = (
 
 type Requested = Pick<CapturedRun, 'profile' | 'strategy'>
 
-/** Returns why there is no room for a run beside the others of the organization, or undefined if there is. */
+/** Returns why the organization has no room for one more run, or undefined if it has. */
 export const explainNoRoom = (
   { profile, strategy }: Requested,
   others: RunUse,

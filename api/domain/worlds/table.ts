@@ -43,7 +43,7 @@ export type Program = {
 
 /** A refused edit of a resource. */
 export type Refusal = {
-  /** The revision of the row at that time. */
+  /** The revision of the row at the refusal. */
   readonly revision: number
   /** Sentences for people. */
   readonly message: string
@@ -241,7 +241,7 @@ export const worldEvents = pgTable('world_events', eventColumns(), (table) => [
   index().on(table.worldId, table.createdAt, table.id),
 ])
 
-/** The columns that no response shows. Reading one of a thousand rows takes longer than the query for it. */
+/** The columns that no response shows. Reading such a column of a thousand rows takes longer than the query. */
 const hidden = [
   'state',
   'program',
@@ -278,7 +278,7 @@ export const statusColumns = {
   deletingAt: worlds.deletingAt,
 }
 
-/** The columns of a world that its resource depends on, and the small ones. */
+/** All columns of a world but large ones that its resource does not depend on. */
 export const pushedColumns = without(getTableColumns(worlds), ['manifest', 'sessions', 'conditions'])
 
 export type WorldRow = typeof worlds.$inferSelect

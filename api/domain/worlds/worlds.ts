@@ -200,7 +200,7 @@ const checkNewWorld = async (
   refuseTooManyWorlds(count, limits)
 }
 
-/** The number of deleted worlds that an organization keeps in any case. More of them are kept up to maxWorlds. */
+/** An organization keeps at least this many deleted worlds, and up to maxWorlds. */
 const minKeptWorlds = 100
 
 /** The number of an organization's worlds: those that are not deleted, and the deleted ones that are kept. */

@@ -32,7 +32,7 @@ type BotTypes = {
   readonly state: ObservedBots
 }
 
-/** The BotDeployment of a row. */
+/** The adapter of BotDeployments. */
 export const botAdapter: Adapter<BotTypes> = {
   kind: 'bot',
   clientOf: ({ clients }) => clients.bot,

@@ -87,7 +87,7 @@ const merge = async <T extends Types>(
 
 type OwnIdentity = Exclude<Identity, 'stranger'>
 
-/** Returns the facts that a comparison of a resource with its row needs, or undefined if it needs none beside `facts`. */
+/** Returns the facts that a comparison of a resource with its row needs, or undefined if it needs none in addition to `facts`. */
 export const findNeeds = (
   row: NeedingRow,
   { metadata, spec }: Pick<Types['live'], 'metadata' | 'spec'>,
@@ -99,14 +99,14 @@ export const findNeeds = (
   },
 ): Needs | undefined => {
   const { identity, facts, hasBase, hasEdits: edits } = known
-  // The deletion is new to the row, so its cause decides about the row.
+  // The row does not know of the deletion yet, so the cause decides about the row.
   const isNews = metadata.deletionTimestamp !== undefined && row.deletingAt === null && row.targetCluster === null
   const cause = isNews ? ({ cause: true } as const) : {}
   if (identity === 'successor')
     return { ...cause, replacedUid: row.resourceUid ?? '', ...(isReplaceable(row) ? { rival: true } : {}) }
   if (isNews && facts?.cause === undefined) return cause
   const isAhead = (spec.revision ?? 0) > row.revision
-  // An edit is adopted with its author. One like an edit that was refused is probably refused too, for which no author is needed.
+  // An edit is adopted with its author. After a refusal the next edit is probably refused too, and needs no author.
   const needsFields = !hasBase || isAhead || (edits && row.refusal === null)
   return facts === undefined && needsFields ? {} : undefined
 }
@@ -116,7 +116,7 @@ type NeedingRow = Pick<
   'id' | 'revision' | 'refusal' | 'deletingAt' | 'targetCluster' | 'resourceUid' | 'resourceName' | 'applied'
 >
 
-/** Reports whether a resource that replaces the one on record is another one, whose row is another one too. */
+/** Reports whether a resource that replaces the one on record gets a row of its own. */
 const isReplaceable = (row: Pick<Types['row'], 'id' | 'resourceName' | 'resourceUid' | 'applied'>): boolean =>
   isUnclaimed(row) && row.resourceName !== row.id
 

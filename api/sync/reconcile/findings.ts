@@ -10,7 +10,7 @@ import type { Log } from '#shared/log.ts'
 /** The limit of recorded findings. Further ones are only logged, each time that they change. */
 const maxFindings = 10_000
 
-/** The cause of a finding: its type, or an orphan whose organization is deleted, or has no row either. */
+/** The type of a finding. For an orphan also: its organization is deleted, or has no row. */
 export type FindingCause = FindingRow['type'] | 'DeletedOrganization' | 'LostOrganization'
 
 /** Records resources that pull cannot match with a row. */

@@ -106,7 +106,7 @@ const findFinding = async (
   if (is !== 'alone' && is !== 'notAdopted') return undefined
   const owner = await readOwner(db, organizationId)
   if (owner === 'deleted') return 'DeletedOrganization'
-  // A deleted one is reported too: without the organization, no one removes its finalizer.
+  // A deleted resource is reported too: without the organization, no one removes its finalizer.
   if (owner === 'unknown') return 'LostOrganization'
   return is === 'alone' && hasApiMarks(live) && deletionTimestamp === undefined ? 'Orphan' : undefined
 }

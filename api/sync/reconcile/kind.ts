@@ -42,7 +42,7 @@ export type ReconcileDeps = ContainerClients &
     /** The time for which deleted rows are kept. */
     readonly keepDeletedMs: number
     readonly findings: Pick<Findings, 'report'>
-    /** Called with a World whose status tells of a run. */
+    /** Called with a World whose status has a run. */
     readonly noteRun: (row: WorldRow, live: World) => void
     readonly events: Pick<EventRecorder, 'record'>
     readonly clock: Clock
@@ -113,7 +113,7 @@ export interface Adapter<T extends Types> {
   readonly readPushed: (db: Queries, ids: readonly string[]) => Promise<T['pushed'][]>
   /** Returns the canonical spec of a row. */
   readonly toSpec: (row: T['pushed']) => T['spec']
-  /** Returns the labels of a row's resource beside those that every kind has. */
+  /** Returns the labels of a row's resource in addition to those that every kind has. */
   readonly labelsOf?: (row: T['pushed']) => Record<string, string>
   /** Reports whether pull would ignore the status of the applied resource. */
   readonly isStatusIgnored: (row: T['pushed'], applied: T['live']) => boolean
@@ -179,7 +179,7 @@ export interface Adapter<T extends Types> {
   ) => { readonly intent: T['intent']; readonly change: 'deletion' | 'expiry' }
   /** Returns the base of the next comparison after a merge. */
   readonly toBase: (live: T['live'], after: T['row']) => T['spec']
-  /** Writes columns to the row, and beside it what the status tells and what an edit starts or stops. */
+  /** Writes columns to the row, and the deployments and events of the status and of a start or stop. */
   readonly write: (
     deps: ReconcileDeps,
     tx: Transaction,
@@ -192,8 +192,8 @@ export interface Adapter<T extends Types> {
   ) => Promise<unknown>
   /** Deletes what a deleted row contains, after `write`. */
   readonly deleteContents?: (deps: ReconcileDeps, tx: Transaction, row: T['row']) => Promise<void>
-  /** The id of the world that the resource shows. */
+  /** Returns the id of the world that the resource belongs to. */
   readonly worldIdOf: (row: T['row']) => string
-  /** Returns the row's new phase, if it is the answer to the change that the resource carries. */
+  /** Returns the row's new phase, if it shows that the pushed change took effect. */
   readonly answerOf?: (row: T['row'], live: T['live'], state: T['state']) => string | undefined
 }

@@ -27,7 +27,7 @@ export const isNewResource = (live: KubeObject): boolean =>
   live.metadata.deletionTimestamp === undefined && !isPaused(live) && !hasApiMarks(live)
 
 /**
- * Reports whether the API made a resource, or has had a row for it. A revision is no such mark: anyone may write one in the
+ * Reports whether the API made a resource, or has had a row for it. A revision is not such a mark: anyone may write one in the
  * spec of a new resource, and its row continues above it.
  */
 export const hasApiMarks = ({ metadata }: KubeObject): boolean =>

@@ -25,7 +25,7 @@ export type Facts = {
   readonly rival?: string
 }
 
-/** The facts that a comparison needs, beside the managed fields of the resource, which are read with each of them. */
+/** The facts that a comparison needs in addition to the managed fields, which every such read includes. */
 export type Needs = {
   readonly cause?: true
   /** The uid on record differs; the resource replaces it once a live read shows that uid to be gone. */
@@ -65,7 +65,7 @@ export type Recorded = {
   readonly shown: Shown
   /** The id of the world, if the name of the resource is not the id of its row. */
   readonly worldId: string | undefined
-  /** The row's new phase, if it is the answer to the change that the resource carries. */
+  /** The row's new phase, if it shows that the pushed change took effect. */
   readonly settled: string | undefined
   /** The last writes, which share the round trip of the commit. If one of them fails, nothing is committed. */
   readonly written: Promise<unknown>

@@ -83,8 +83,8 @@ const [observed, present, next] = [
 const rows = rowsOf(deployments)
 
 /**
- * Writes the deployment that the operator reports, and ends the older open ones of its world, except some. The start wrote the settings
- * that the run should have. The operator reports those that it has.
+ * Writes the deployment that the operator reports, and ends the older open ones of its world, except those in `exceptIds`. The start
+ * wrote the settings that the run should have. The operator reports those that it has.
  */
 const report = async (tx: Transaction, reported: DeploymentRow, exceptIds: readonly string[]): Promise<void> => {
   await writeReported(tx, { ...rows.encode(reported), exceptIds })

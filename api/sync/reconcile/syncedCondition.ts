@@ -39,7 +39,7 @@ const pushRefusedReason = 'PushRefused'
 /** The reason of a refused edit that is not put back. */
 const leftReason = 'EditRefusedAgain'
 
-/** Reports whether a resource shows a refusal whose end may be no event: of a limit, or of the cluster. */
+/** Reports whether a resource shows a refusal, by a limit or the cluster, that can end without an event of the resource. */
 export const mayBeAllowed = ({ status }: WithStatus): boolean =>
   status?.conditions?.some(({ reason }) => reason === leftReason || reason === pushRefusedReason) ?? false
 
@@ -85,7 +85,7 @@ export const isSettled = (live: WithStatus, row: Parameters<typeof shownState>[0
 }
 
 /**
- * Writes the condition Synced of a resource, and its worldId if it shows one. A resource that is gone is no error. The condition
+ * Writes the condition Synced of a resource, and its worldId if it shows one. A resource that is gone is not an error. The condition
  * has no observedGeneration: it stays while the generation grows, and `kubectl wait` would take it for outdated.
  */
 export const writeSynced = async <T extends WithStatus>(

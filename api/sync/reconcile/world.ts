@@ -40,7 +40,7 @@ type WorldTypes = {
   readonly state: ObservedWorld
 }
 
-/** The World of a row. */
+/** The adapter of Worlds. */
 export const worldAdapter: Adapter<WorldTypes> = {
   kind: 'world',
   clientOf: ({ clients }) => clients.world,

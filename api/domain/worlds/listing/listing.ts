@@ -84,7 +84,7 @@ const columnsFor = (fields: readonly (keyof WorldAnswer)[]) => {
   }
 }
 
-/** A column that is not read: null, although its type says otherwise. Nothing shows it. */
+/** Stands for a column that is not read: null, whatever its type says. No response shows it. */
 const unread = <T>() => sql<T>`null`
 
 const pickFields = (world: WorldAnswer, fields: readonly (keyof WorldAnswer)[]): WorldFields => {

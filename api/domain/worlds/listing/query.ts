@@ -14,7 +14,7 @@ const severalOf = <const Values extends readonly [string, ...string[]]>(
     examples,
   }: { description: string; examples: readonly [Values[number]][] | [Values[number], Values[number]][] },
 ) => {
-  // Fits every value twice.
+  // Long enough for every value twice.
   const text = boundedText(1_024)
   const maxValues = values.length * 2
   return z

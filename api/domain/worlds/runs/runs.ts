@@ -7,7 +7,7 @@ import { waitingStatuses } from '#shared/domain/phases.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import { withDefined } from '#shared/optional.ts'
 
-/** The number of deployments that are kept of a world, the newest. */
+/** The maximum number of deployments of a world. The newest are kept. */
 const maxDeployments = 1_000
 
 /**
@@ -53,14 +53,14 @@ export const endUnseen = async (tx: Transaction, worldId: string, now: Date): Pr
   await endAllUnseen(tx, endOf(worldId, 'Stopped', { exceptId: '', now }))
 }
 
-/** Returns the values of `endSql`. */
+/** Returns the values of the placeholders of `endSql`. */
 const endOf = (
   ofWorldId: string,
   reason: 'Stopped' | 'Superseded',
   { exceptId, now }: { exceptId: string; now: Date },
 ) => ({ ofWorldId, reason, exceptId, now: now.toISOString() })
 
-/** Ends the deployments without a pod of a world. */
+/** Ends the deployments of a world that have no pod, except one. */
 const endSql = sql`
   update deployments
   set status = 'Stopped', ended_at = ${sql.placeholder('now')}, end_reason = ${sql.placeholder('reason')},
