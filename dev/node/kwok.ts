@@ -82,9 +82,12 @@ const graceOfPod = 'self.metadata.deletionGracePeriodSeconds'
 /** The delay before a pod is deleted again. Its deletion is repeated only if the API server failed in the middle of it. */
 const deleteAgainMs = 5_000
 
+/** An address that nothing has (RFC 5737). Worlds on node ports need one to become Active. */
+const nodeAddress = '192.0.2.1'
+
 const stages = [
   stage('node-ready', 'Node', 'self.status.phase != "Running"', {
-    statusTemplate: `phase: Running\naddresses:\n- type: InternalIP\n  address: {{ NodeIP }}\nconditions:\n${condition('Ready', 'True')}`,
+    statusTemplate: `phase: Running\naddresses:\n- type: InternalIP\n  address: ${nodeAddress}\nconditions:\n${condition('Ready', 'True')}`,
   }),
   stage('pod-ready', 'Pod', '!has(self.metadata.deletionTimestamp) && self.status.podIP == ""', {
     statusTemplate: [

@@ -76,7 +76,8 @@ export const nodeAddress = (
   const addresses = node.status?.addresses ?? []
   const find = (wanted: string): string | undefined => {
     const [, type = wanted, version] = /^(.*)v([46])$/.exec(wanted) ?? []
-    const fits = (address: string): boolean => version === undefined || address.includes(':') === (version === '6')
+    const fits = (address: string): boolean =>
+      address !== '' && (version === undefined || address.includes(':') === (version === '6'))
     return addresses.find((each) => each.type === type && fits(each.address))?.address
   }
   const host = types.map(find).find((address) => address !== undefined)

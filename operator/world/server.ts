@@ -62,7 +62,7 @@ type OwnInput = ServerInput<OwnServer>
  *   failed         its container ended otherwise   count it, delete the pod, create the next while the budget lasts
  *   nodeDead       its node is dead                as failed; does not count against the restart budget
  *   unreachable    its node does not report        wait; Ready and the deployment are Unknown
- *   ready          Ready, with an address          Active
+ *   ready          Ready, with an address          Active; Degraded if it is an earlier one
  *   noAddress      Ready, without an address       wait
  *   noLongerReady  it was Ready before             Active and Degraded; as failed after a time
  *   lateRestart    not Ready in time after a loss  as failed
@@ -145,12 +145,12 @@ const nodeDead: Case<OwnInput, Plan> = (input) => {
 }
 
 const unreachable: Case<OwnInput, Plan> = (input) => {
-  const { server, run, nowMs } = input
+  const { server, run, network, nowMs } = input
   if (server.node.kind !== 'unreachable') return undefined
   const outcome = startingOutcome(input, run, explainUnreachable(server.node), server.pod)
   return planWith(
     input,
-    { ...outcome, deployment: 'Unknown', ready: 'Unknown' },
+    { ...outcome, deployment: 'Unknown', ready: 'Unknown', ...withDefined({ address: network.address }) },
     requeueAfter(nextChangeMs(server, nowMs)),
   )
 }

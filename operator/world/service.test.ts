@@ -54,6 +54,7 @@ describe('the address of a world', () => {
   describe('of a node', () => {
     const service = aService('NodePort', { spec: { ports: [{ port: 7777, nodePort: 30_123 }] } })
     const reported = [
+      { type: 'ExternalIP', address: '' },
       { type: 'Hostname', address: 'node-1' },
       { type: 'InternalIP', address: '192.168.0.1' },
       { type: 'InternalIP', address: 'fd00::1' },
@@ -110,6 +111,18 @@ describe('the address of a world', () => {
       expect(conditionOf(later.status, 'Degraded')).toBe('True/AddressMissing')
       const again = planFor(applyStatus(running, later), server, startMs, runB, { service: before, node: aNode() })
       expect(conditionOf(again.status, 'Degraded')).toBe('False/AsExpected')
+    })
+
+    test.each(strategies)('stays after its node did not report: %s', (strategy, before, after) => {
+      const first = planFor(captured(asking(strategy)), server, startMs, runB, { service: before, node: aNode() })
+      const running = applyStatus(captured(asking(strategy)), first)
+      const silent = aNode('Unknown', { status: { ...aNode('Unknown').status, addresses: [] } })
+      const lost = planFor(running, server, startMs, runB, { service: after, node: silent })
+      expect(lost.status).toMatchObject({ phase: 'Active', address: first.status.address })
+      expect(conditionOf(lost.status, 'Ready')).toBe('Unknown/NodeUnreachable')
+      const back = planFor(applyStatus(running, lost), server, startMs, runB, { service: after, node: without })
+      expect(back.status.address).toEqual(first.status.address)
+      expect(conditionOf(back.status, 'Ready')).toBe('True/ServerReady')
     })
 
     test.each(strategies)('does not stay for the next server of the run: %s', (strategy, before, after) => {

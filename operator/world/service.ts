@@ -135,7 +135,7 @@ export const isServiceUsed = ({ world, service, pod }: Pick<PlanInput, 'world' |
 const addressOf = ({ world: { status }, pod, node, settings }: PlanInput, run: WorldRun, service: Service): Found => {
   const isSameServer = status?.run?.id === run.id && status.deployment?.externalId === pod?.metadata.uid
   const last = isSameServer ? status.address : undefined
-  /** An address of a running server may be missing for a moment, and its players still reach the last one. */
+  // An address of a running server may be missing for a moment, and its players still reach the last one.
   const lastOr = (missing: Diagnosis, port?: number): Found =>
     last === undefined
       ? { missing }
