@@ -23,15 +23,19 @@ const soakMinutes = Math.max(
 )
 
 /** A project of long tests: the files `test/<name>/*.<name>.ts`, with a limit for each test. */
-const long = (name: string, testMinutes: number, options: { fileParallelism?: boolean; maxWorkers?: number } = {}) => ({
+const long = (
+  name: string,
+  testMinutes: number,
+  options: { fileParallelism?: boolean; maxWorkers?: number; sequence?: { groupOrder: number } } = {},
+) => ({
   test: {
     ...withServers,
     name,
     include: [`test/${name}/*.${name}.ts`],
     testTimeout: testMinutes * minuteMs,
     maxWorkers: availableParallelism(),
-    ...options,
     sequence: { groupOrder: 4 },
+    ...options,
   },
 })
 
@@ -90,9 +94,9 @@ export default defineConfig({
       long('fuzz', 60),
       long('clients', 20),
       // The plans of both writers wait more than they work.
-      long('crash', 60, { maxWorkers: 2 }),
+      long('crash', 60, { maxWorkers: 2, sequence: { groupOrder: 5 } }),
       // One file at a time, since both measure.
-      long('soak', soakMinutes + 30, { fileParallelism: false }),
+      long('soak', soakMinutes + 30, { fileParallelism: false, sequence: { groupOrder: 6 } }),
     ],
   },
 })

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
+import { getContainerRuntimeClient } from 'testcontainers'
 import { newestRelease, oldestRelease, resolveBinaries } from './kubernetes/binaries.ts'
-import { localImages, registryImages } from './matrix/images.ts'
+import { localImages, postgresMajors, registryImages } from './matrix/images.ts'
 import { summarize } from './testing/summary.ts'
 import { runVitest } from './testing/vitest.ts'
 
@@ -8,8 +9,11 @@ import { runVitest } from './testing/vitest.ts'
 // and with the oldest and the newest Kubernetes. `--local` makes the images of the containers on this machine.
 const limitMs = 20 * 60_000
 const progress = (line: string): void => void process.stdout.write(`[matrix] ${line}\n`)
-const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
-const images = process.argv.includes('--local') ? localImages(progress) : registryImages
+const isLocal = process.argv.includes('--local')
+// The container that removes what a crash leaves behind has an image of a registry.
+if (isLocal) process.env.TESTCONTAINERS_RYUK_DISABLED = 'true'
+const images = isLocal ? localImages(progress) : registryImages
+const names = process.argv.slice(2).filter((argument) => argument !== '--local')
 
 /** The tests of roles, migrations, partitions, triggers, locks, plans of queries and notifications. */
 const ofDatabase = [
@@ -24,7 +28,7 @@ const ofCluster = [
 ]
 
 const subjects = [
-  ...([14, 15, 16, 17, 18] as const).map((major) => ({
+  ...postgresMajors.map((major) => ({
     name: `postgres:${major}`,
     files: ofDatabase,
     environment: async () => ({ ORRERY_TEST_POSTGRES_IMAGE: await images.postgres(major) }),
@@ -49,15 +53,28 @@ const unknown = names.filter((name) => subjects.every((subject) => subject.name 
 if (unknown.length > 0) {
   throw new Error(`There is no ${unknown.join(', ')}; there is ${subjects.map(({ name }) => name).join(', ')}.`)
 }
+const chosen = subjects.filter(({ name }) => names.length === 0 || names.includes(name))
+if (chosen.some(({ name }) => !name.startsWith('kubernetes:'))) {
+  await getContainerRuntimeClient().catch(() => {
+    throw new Error(
+      'No container engine answers. Start Docker, or set DOCKER_HOST to the socket of another engine. The subjects kubernetes:… need none.',
+    )
+  })
+}
 const table: string[] = []
-for (const { name, files, environment } of subjects.filter((each) => names.length === 0 || names.includes(each.name))) {
-  const env = await environment()
+for (const { name, files, environment } of chosen) {
   const startMs = performance.now()
-  const args = ['--project', 'integration', ...files.map((file) => `test/integration/${file}`)]
-  const results = await runVitest('integration', args, { env, limitMs })
-  const lines = summarize(results, { times: [{ name, durationMs: performance.now() - startMs }] })
-  process.stdout.write(`${lines.join('\n')}\n`)
-  table.push(`${name}: ${lines.at(-1)} in ${((performance.now() - startMs) / 60_000).toFixed(1)} minutes`)
-  if (results.length === 0 || results.some(({ status }) => status === 'failed')) process.exitCode = 1
+  try {
+    const args = ['--project', 'integration', ...files.map((file) => `test/integration/${file}`)]
+    const results = await runVitest('integration', args, { env: await environment(), limitMs })
+    const repeat = () => `npm run test:matrix -- ${isLocal ? '--local ' : ''}${name}`
+    const lines = summarize(results, { times: [{ name, durationMs: performance.now() - startMs }], repeat })
+    process.stdout.write(`${lines.join('\n')}\n`)
+    table.push(`${name}: ${lines.at(-1)} in ${((performance.now() - startMs) / 60_000).toFixed(1)} minutes`)
+    if (results.length === 0 || results.some(({ status }) => status === 'failed')) process.exitCode = 1
+  } catch (error) {
+    table.push(`${name}: not run: ${(error as Error).message}`)
+    process.exitCode = 1
+  }
 }
 process.stdout.write(`${table.join('\n')}\n`)

