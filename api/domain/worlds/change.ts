@@ -32,10 +32,8 @@ const update = statementFor(
   (keys) => sql`update ${worlds} set ${rows.assign(keys)} where id = ${sql.placeholder('worldId')}`,
 )
 
-const eventsOfWorlds = createEvents(worldEvents, worldEvents.worldId)
-
-/** Lists the recent events of a world, newest first. */
-export const listWorldEvents = eventsOfWorlds.list
+/** The events of worlds. See `createEvents`. */
+export const { record: recordWorldEvents, list: listWorldEvents } = createEvents(worldEvents, worldEvents.worldId)
 
 /** The time of a change, the ids of its records, and the trace of its request. */
 type Made = { readonly now: Date; readonly newId: NewId; readonly traceparent?: string | undefined }
@@ -50,7 +48,7 @@ export const recordTransition = async (
   await Promise.all([
     runs === 'begin' && recordStart(tx, after, now),
     runs === 'end' && endUnseen(tx, after.id, now),
-    eventsOfWorlds.record(tx, { ...after, worldId: after.id }, events, { now, newId }),
+    recordWorldEvents(tx, { ...after, worldId: after.id }, events, { now, newId }),
   ])
 }
 

@@ -153,7 +153,7 @@ const refuseDeletedRow = async (tx: Transaction, { kind, name }: Finding): Promi
 const withId = (kind: Kind, { metadata, ...live }: Identified): ObjectMeta =>
   isId(kind, metadata.name) ? metadata : { ...metadata, name: resourceIdOf(kind, { metadata, ...live }) }
 
-/** Returns the metadata without a project that does not exist, so that the world goes to the project "default". */
+/** Returns the metadata without a project that does not exist, so that a world goes to the project "default". */
 const withProject = async (tx: Transaction, organizationId: string, metadata: ObjectMeta): Promise<ObjectMeta> => {
   const { [labels.project]: projectId, ...others } = metadata.labels ?? {}
   const exists = projectId !== undefined && (await lockProject(tx, { organizationId, projectId }))

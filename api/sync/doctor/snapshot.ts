@@ -42,6 +42,7 @@ const readRows = async ({ db, cluster, namespacePrefix }: SnapshotDeps): Promise
         revision: row.revision,
         spec: adapter.toSpec(row),
         phase: row.phase,
+        // The phase of a kind without runs is not compared.
         runRevision: row.runRevision ?? Number.POSITIVE_INFINITY,
         isDeleting: row.deletingAt !== null,
         isRemoved: row.removedAt !== null,

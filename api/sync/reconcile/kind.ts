@@ -128,7 +128,7 @@ export interface Adapter<T extends Types> {
   /** Adds the row of a resource without one, with the defaults of REST. Throws `NotAdopted`, or a `Problem` at a limit. */
   readonly insert: (deps: NewRowDeps, tx: Transaction, made: NewResource<T>) => Promise<T['row']>
   /** Returns the resource to merge into its new row. Throws `NotAdopted` if it may not have a row. */
-  readonly toNew?: (deps: ReconcileDeps, tx: Transaction, row: T['row'], live: T['live']) => Promise<T['live']>
+  readonly toNew: (deps: ReconcileDeps, tx: Transaction, row: T['row'], live: T['live']) => Promise<T['live']>
   /** Returns the run of a resource, as columns and as a part of a spec. A recovered row continues with it. */
   readonly runOf: (live: T['live']) => { readonly columns: T['intent']['columns']; readonly spec: Partial<T['spec']> }
   /** Sets columns of the row with an id. */

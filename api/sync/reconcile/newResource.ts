@@ -70,7 +70,7 @@ const insertAndMerge = async <T extends Types>(
   refuseRivalId(resource.metadata, facts.rival)
   const { metadata, spec } = resource
   const row = await adapter.insert(deps, tx, { organizationId, metadata, spec })
-  const named = (await adapter.toNew?.(deps, tx, row, resource)) ?? resource
+  const named = await adapter.toNew(deps, tx, row, resource)
   const seen = { resource: named, unreadable, owns: facts.owns }
   const sides = adapter.sidesOf(row, seen)
   const rulesFacts = sides !== undefined && hasEdits(sides) ? await adapter.readFacts(deps, tx, row) : undefined

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { type Deletion, deleteWorldContents, markWorldDeleting, toDeletion } from '#api/domain/deletion/deletion.ts'
 import { lockLimits } from '#api/domain/organizations/organizations.ts'
 import { ensureDefaultProject, findDefaultProject, lockProject } from '#api/domain/projects/projects.ts'
-import { recordTransition, updateColumns, worldLock } from '#api/domain/worlds/change.ts'
+import { recordTransition, recordWorldEvents, updateColumns, worldLock } from '#api/domain/worlds/change.ts'
 import { buildWorldRows } from '#api/domain/worlds/create.ts'
 import { observedEvents } from '#api/domain/worlds/eventDrafts.ts'
 import { createWorldBody } from '#api/domain/worlds/schema.ts'
@@ -88,10 +88,10 @@ export const worldAdapter: Adapter<WorldTypes> = {
     const run = live.status?.run
     const events = observed === undefined ? [] : observedEvents(row, observed, run)
     if (deployments.length > 0) deps.noteRun(row, live)
-    // One round trip, in this order: the run that begins is newer than those that the operator reports.
+    // One round trip, in this order: a report ends the older deployments, and the run that begins is newer.
     await Promise.all([
       hasChanges(row, changed) && updateColumns(tx, row.id, changed),
-      recordTransition(tx, { ...row, runId: run?.id ?? row.runId }, { events }, made),
+      recordWorldEvents(tx, { ...row, worldId: row.id, runId: run?.id ?? row.runId }, events, made),
       recordDeployments(tx, row, live, deployments),
       intent && recordTransition(tx, { ...row, ...intent.columns }, intent, made),
     ])

@@ -15,7 +15,7 @@ const maxDeployments = 1_000
  * deployments of runs without a pod end, and the oldest above `maxDeployments` are deleted. `row` is the row after the start.
  */
 export const recordStart = async (tx: Transaction, row: WorldRow, now: Date): Promise<void> => {
-  if (row.runId === null) return
+  if (row.runId === null) throw new Error('A world without a run cannot have started.')
   const started: DeploymentRow = {
     id: deploymentIdOfRun(row.runId),
     organizationId: row.organizationId,
