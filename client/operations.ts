@@ -374,8 +374,10 @@ export type CreateWorldMetadata = {
 }
 
 export type CreateWorldNetworking = {
-  /** Access to the game port for players: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default. */
+  /** Access to the public ports for players: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default. */
   strategy?: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
+  /** Ports of the server. The address of the world is that of the first public port. */
+  ports?: PatchWorldNetworkingPort[]
   /** Size of the server. */
   scaling?: CreateWorldNetworkingScaling
 }
@@ -934,10 +936,23 @@ export type PatchWorldMetadata = {
 }
 
 export type PatchWorldNetworking = {
-  /** Access to the game port for players: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default. */
+  /** Access to the public ports for players: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default. */
   strategy: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
+  /** Ports of the server. The address of the world is that of the first public port. */
+  ports?: PatchWorldNetworkingPort[]
   /** Size of the server. */
   scaling: PatchWorldNetworkingScaling
+}
+
+export type PatchWorldNetworkingPort = {
+  /** Name of the port. It is unique in the world. The server gets the number in ORRERY_PORT_<NAME>. */
+  name: string
+  /** Port that the server listens on. 8080 is the port of /readyz and /healthz. */
+  containerPort: number
+  /** Protocol of the port. TCPUDP means both. */
+  protocol?: 'TCP' | 'UDP' | 'TCPUDP'
+  /** Public opens the port to players and bots, Internal to the operator alone. */
+  expose?: 'Public' | 'Internal'
 }
 
 export type PatchWorldNetworkingScaling = {
@@ -1405,8 +1420,10 @@ export type TravelLocation = {
   admission: WorldAdmission
   /** Absolute URI of the picture. Absent if there is none. */
   pictureUrl?: string
-  /** Address for players. Absent while no server can be reached. */
+  /** Address of the first public port for players. Absent while no server can be reached. */
   address?: WorldStatusAddress
+  /** Addresses of all public ports, in their order. Absent while no server can be reached. */
+  addresses?: WorldStatusAddresse[]
   /** Type of the Service behind the address. Default means the address of the pod. */
   strategy?: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
 }
@@ -1749,10 +1766,23 @@ export type WorldMetadata = {
 }
 
 export type WorldNetworking = {
-  /** Access to the game port for players: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default. */
+  /** Access to the public ports for players: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default. */
   strategy: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
+  /** Ports of the server. The address of the world is that of the first public port. */
+  ports: WorldNetworkingPort[]
   /** Size of the server. */
   scaling: WorldNetworkingScaling
+}
+
+export type WorldNetworkingPort = {
+  /** Name of the port. It is unique in the world. The server gets the number in ORRERY_PORT_<NAME>. */
+  name: string
+  /** Port that the server listens on. 8080 is the port of /readyz and /healthz. */
+  containerPort: number
+  /** Protocol of the port. TCPUDP means both. */
+  protocol: 'TCP' | 'UDP' | 'TCPUDP'
+  /** Public opens the port to players and bots, Internal to the operator alone. */
+  expose: 'Public' | 'Internal'
 }
 
 export type WorldNetworkingScaling = {
@@ -1815,8 +1845,10 @@ export type WorldStatus = {
   resolvedBuild?: WorldStatusResolvedBuild
   /** Identifier of the run. */
   runId?: string
-  /** Address for players. Absent while no server can be reached. */
+  /** Address of the first public port for players. Absent while no server can be reached. */
   address?: WorldStatusAddress
+  /** Addresses of all public ports, in their order. Absent while no server can be reached. */
+  addresses?: WorldStatusAddresse[]
   /** Type of the Service behind the address. Default means the address of the pod. */
   strategy?: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
   /** Conditions of the world. Empty until the operator has reported. */
@@ -1826,7 +1858,18 @@ export type WorldStatus = {
 export type WorldStatusAddress = {
   /** IP address or host name. */
   host: string
-  /** Port number, for TCP and UDP. */
+  /** Port number. */
+  port: number
+}
+
+export type WorldStatusAddresse = {
+  /** Name of the port in `networking.ports`. */
+  name: string
+  /** Protocol of the port. TCPUDP means both. */
+  protocol: 'TCP' | 'UDP' | 'TCPUDP'
+  /** IP address or host name. */
+  host: string
+  /** Port number. */
   port: number
 }
 

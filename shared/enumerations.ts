@@ -26,6 +26,10 @@ export const computeGroups = ['production', 'staging', 'development'] as const
 export const computeRegions = ['Europe', 'NorthAmerica', 'AsiaPacific'] as const
 /** The ways to expose a world's game port. Default is the operator's setting. */
 export const networkingStrategies = ['Default', 'ClusterIP', 'NodePort', 'LoadBalancer'] as const
+/** The protocols of a port of a world. TCPUDP means both. */
+export const portProtocols = ['TCP', 'UDP', 'TCPUDP'] as const
+/** The exposures of a port of a world: to players and bots, or to the operator alone. */
+export const portExposures = ['Public', 'Internal'] as const
 /** The ways to open a streamed client. */
 export const launchModes = ['same-tab', 'new-tab', 'embedded'] as const
 /** The contents of a build. */

@@ -35,7 +35,10 @@ const columnsOfStatus = (): string[] => {
     waitsFor: null,
     startedWith: { build: null, 'scaling profile': '', capacity: 1, map: '', 'networking strategy': '', place: '' },
     ...serverSettings.parse({}),
-    networking: { strategy: 'Default', scaling: { profile: 'Capacity30', configuration: null } },
+    networking: {
+      ...serverSettings.parse({}).networking,
+      scaling: { profile: 'Capacity30', configuration: null },
+    },
     admission: { policy: 'Open', capacity: 1 },
   }
   presentStatus(

@@ -6,6 +6,7 @@ import { plan } from '#operator/world/plan.ts'
 import { buildPod } from '#operator/world/pod.ts'
 import type { WorldSettings } from '#operator/world/settings.ts'
 import type { Plan, PlanInput } from '#operator/world/step.ts'
+import { defaultPorts } from '#shared/domain/ports.ts'
 import { withDefined } from '#shared/optional.ts'
 import { podSelectors } from '#shared/resources/selectors.ts'
 import {
@@ -53,6 +54,7 @@ export const aGrant = (changes: Partial<GrantedRun> = {}): GrantedRun => ({
   probes: true,
   args: ['--granted'],
   strategy: 'Default',
+  ports: defaultPorts,
   compute: { group: 'production', region: 'Europe' },
   ...changes,
 })
@@ -170,7 +172,10 @@ export const aService = (
   spec: {
     type,
     clusterIP: '10.96.0.5',
-    ports: [{ port: 7777, protocol: 'TCP' }],
+    ports: [
+      { name: 'game-tcp', port: 7777, protocol: 'TCP' },
+      { name: 'game-udp', port: 7777, protocol: 'UDP' },
+    ],
     selector: podSelectors.serverOf('wld-00000000000000000000000001', changes.run ?? runA),
     ...changes.spec,
   },

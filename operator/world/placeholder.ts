@@ -1,5 +1,4 @@
 import type { Service } from '#operator/pods/service.ts'
-import { gamePort } from '#shared/domain/ports.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import { labels } from '#shared/resources/group.ts'
@@ -8,13 +7,18 @@ import { labels } from '#shared/resources/group.ts'
 const addresses = { IPv4: '198.51.100.1', IPv6: '100::1' } as const
 
 /**
- * Builds the EndpointSlices with the placeholder of a Service whose server has ended, one for each family of addresses. kube-proxy
+ * Builds the EndpointSlices with the placeholder of a Service whose server has ended, one for each family of addresses, if it
+ * has a UDP port. kube-proxy
  * removes gone servers from the tracked UDP connections of a Service only if the Service has an endpoint that serves. It sends
  * no traffic to an endpoint that serves but is neither ready nor terminating. The garbage collector deletes the slices after the
  * Service.
  */
-export const buildPlaceholders = ({ metadata }: Service): KubeObject[] =>
-  Object.entries(addresses).map(([addressType, address]) => {
+export const buildPlaceholders = ({ metadata, spec }: Service): KubeObject[] => {
+  const ports = (spec?.ports ?? [])
+    .filter(({ protocol }) => protocol === 'UDP')
+    .map(({ name, protocol, port }) => ({ name, protocol, port }))
+  if (ports.length === 0) return []
+  return Object.entries(addresses).map(([addressType, address]) => {
     const { name, namespace, uid = '' } = metadata
     const marks = {
       [labels.managedBy]: 'orrery-operator',
@@ -31,7 +35,8 @@ export const buildPlaceholders = ({ metadata }: Service): KubeObject[] =>
         ownerReferences: [{ apiVersion: 'v1', kind: 'Service', name, uid }],
       },
       addressType,
-      ports: [{ name: 'game-udp', protocol: 'UDP', port: gamePort }],
+      ports,
       endpoints: [{ addresses: [address], conditions: { ready: false, serving: true, terminating: false } }],
     }
   })
+}

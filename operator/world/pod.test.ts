@@ -51,6 +51,17 @@ test.each(changesOf(runtimeSettings))(
   },
 )
 
+test('a server gets the number of its first public port, and of each port by its name', () => {
+  const ports: WorldRun['ports'] = [
+    { name: 'rcon-tls', containerPort: 25_575, protocol: 'TCP', expose: 'Internal' },
+    { name: 'game', containerPort: 9000, protocol: 'UDP', expose: 'Public' },
+  ]
+  const { spec } = buildPod(aWorld({}), { ...run, ports }, settings)
+  const [container] = (spec as { containers: Container[] }).containers
+  const numbers = { ORRERY_PORT: '9000', ORRERY_PORT_RCON_TLS: '25575', ORRERY_PORT_GAME: '9000' }
+  for (const [name, value] of Object.entries(numbers)) expect(container?.env).toContainEqual({ name, value })
+})
+
 test('recognizes the pod of its run after any later edit', () => {
   const later = { ...run, startedAt: '2030-01-01T00:00:00Z', restarts: 2, readyAt: '2030-01-01T00:00:00Z' }
   expect(isBuiltFrom(podOfRun(run), later)).toBe(true)

@@ -1,6 +1,6 @@
 import { assemblePod, commonLabels, type NewPod, type Pod } from '#operator/pods/pod.ts'
 import { digestOf } from '#shared/digest.ts'
-import { gamePort } from '#shared/domain/ports.ts'
+import { podPorts, publicPorts } from '#shared/domain/ports.ts'
 import { runtimeSettings, settingVariable } from '#shared/domain/world.ts'
 import { apiGroup, labels } from '#shared/resources/group.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
@@ -41,10 +41,7 @@ export const buildPod = (
       image: run.image,
       args: run.args,
       env: environment(world, run),
-      ports: [
-        { name: 'game-tcp', containerPort: gamePort, protocol: 'TCP' },
-        { name: 'game-udp', containerPort: gamePort, protocol: 'UDP' },
-      ],
+      ports: podPorts(run.ports),
       probes: run.probes ? serverProbes : undefined,
       resources: resources(run, settings),
     },
@@ -81,8 +78,12 @@ const environment = (world: World, run: WorldRun): Record<string, string | undef
   ORRERY_DURATION_MINUTES: world.spec.durationMinutes?.toString(),
   ORRERY_SCALING_PROFILE: run.profile,
   ORRERY_CONTENT_ID: run.contentId,
-  ORRERY_PORT: String(gamePort),
+  ORRERY_PORT: publicPorts(run.ports)[0]?.containerPort.toString(),
+  ...Object.fromEntries(run.ports.map(({ name, containerPort }) => [portVariable(name), String(containerPort)])),
 })
+
+/** Returns the environment variable with the number of a port: `ORRERY_PORT_RCON_TLS` for `rcon-tls`. */
+const portVariable = (name: string): string => `ORRERY_PORT_${name.replaceAll('-', '_').toUpperCase()}`
 
 const resources = (run: WorldRun, settings: WorldSettings) => {
   // Older operators captured runs without resources.

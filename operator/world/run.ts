@@ -86,6 +86,7 @@ const readSpec = ({ spec }: World, { profiles }: WorldSettings) => {
     probes: runtime.probes,
     args: runtime.args,
     strategy: networking.strategy,
+    ports: networking.ports,
     compute,
     ...plainSettings.parse(spec),
   }

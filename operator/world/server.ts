@@ -150,7 +150,7 @@ const unreachable: Case<OwnInput, Plan> = (input) => {
   const outcome = startingOutcome(input, run, explainUnreachable(server.node), server.pod)
   return planWith(
     input,
-    { ...outcome, deployment: 'Unknown', ready: 'Unknown', ...withDefined({ address: network.address }) },
+    { ...outcome, deployment: 'Unknown', ready: 'Unknown', ...withDefined({ addresses: network.addresses }) },
     requeueAfter(nextChangeMs(server, nowMs)),
   )
 }
@@ -158,7 +158,7 @@ const unreachable: Case<OwnInput, Plan> = (input) => {
 const ready: Case<OwnInput, Plan> = (input) => {
   const { server, run, network } = input
   const since = readySince(server.pod)
-  if (since === undefined || network.address === undefined) return undefined
+  if (since === undefined || network.addresses === undefined) return undefined
   // Kubernetes rounds times down to seconds, so the time of the pod may be before the start of the run.
   const readyAt = toInstant(Math.max(Date.parse(since), Date.parse(run.startedAt)))
   return planWith(input, {
@@ -171,7 +171,7 @@ const ready: Case<OwnInput, Plan> = (input) => {
     ready: true,
     trouble: network.missing,
     pod: server.pod,
-    address: network.address,
+    addresses: network.addresses,
   })
 }
 
@@ -194,7 +194,7 @@ const noLongerReady: Case<OwnInput, Plan> = (input) => {
   const outcome = startingOutcome(input, run, why, server.pod)
   return planWith(
     input,
-    { ...outcome, deployment: 'Running', ...withDefined({ address: network.address }) },
+    { ...outcome, deployment: 'Running', ...withDefined({ addresses: network.addresses }) },
     requeueAfter(Number.isNaN(leftMs) ? undefined : leftMs),
   )
 }

@@ -16,6 +16,7 @@ import {
   stopped,
   verbs,
 } from '#operator/testing/world.ts'
+import type { WorldPort } from '#shared/domain/ports.ts'
 import { buildPlaceholders } from './placeholder.ts'
 import { buildService } from './service.ts'
 
@@ -42,6 +43,48 @@ describe('the address of a world', () => {
     const planned = planFor(captured(asking(strategy)), server, startMs, runB, { service, node: aNode() })
     expect(planned.steps).toEqual([])
     expect(planned.status).toMatchObject({ phase: 'Active', address: { host, port } })
+  })
+
+  const ports: WorldPort[] = [
+    { name: 'rcon', containerPort: 25_575, protocol: 'TCP', expose: 'Internal' },
+    { name: 'game', containerPort: 9000, protocol: 'UDP', expose: 'Public' },
+    { name: 'voice', containerPort: 9000, protocol: 'TCP', expose: 'Public' },
+    { name: 'web', containerPort: 9001, protocol: 'TCPUDP', expose: 'Public' },
+  ]
+  const nodePorts = [
+    { port: 9000, protocol: 'UDP', nodePort: 30_001 },
+    { port: 9000, protocol: 'TCP', nodePort: 30_002 },
+    { port: 9001, protocol: 'TCP', nodePort: 30_003 },
+    { port: 9001, protocol: 'UDP', nodePort: 30_003 },
+  ]
+
+  test.each([
+    ['Default', '10.0.0.7', [9000, 9000, 9001]],
+    ['ClusterIP', '10.96.0.5', [9000, 9000, 9001]],
+    ['NodePort', '203.0.113.1', [30_001, 30_002, 30_003]],
+    ['LoadBalancer', '198.51.100.7', [9000, 9000, 9001]],
+  ] as const)(
+    'of the strategy %s has each public port, in order, and the first one stands alone too',
+    (strategy, host, numbers) => {
+      const of = captured({ ...running, networking: { strategy, ports } })
+      const service = strategy === 'Default' ? undefined : aService(strategy, { ...world, spec: { ports: nodePorts } })
+      const { status } = planFor(of, server, startMs, runB, { service, node: aNode() })
+      const [game, voice, web] = numbers
+      expect(status).toMatchObject({ phase: 'Active', address: { host, port: game } })
+      expect(status.addresses).toEqual([
+        { name: 'game', protocol: 'UDP', host, port: game },
+        { name: 'voice', protocol: 'TCP', host, port: voice },
+        { name: 'web', protocol: 'TCPUDP', host, port: web },
+      ])
+    },
+  )
+
+  test('of a Service that lacks one node port is waited for', () => {
+    const of = captured({ ...running, networking: { strategy: 'NodePort', ports } })
+    const service = aService('NodePort', { spec: { ports: nodePorts.slice(1) } })
+    const { status } = planFor(of, server, startMs, runB, { service, node: aNode() })
+    expect(status).toMatchObject({ phase: 'Starting', message: 'Waiting for the node ports of the service.' })
+    expect(status.addresses).toBeUndefined()
   })
 
   test('of a node without an external address is the internal one', () => {
@@ -187,6 +230,22 @@ describe('the service of a world', () => {
     })
   })
 
+  test('has its public ports alone, each under its name and protocol', () => {
+    const ports: WorldPort[] = [
+      { name: 'rcon', containerPort: 25_575, protocol: 'TCP', expose: 'Internal' },
+      { name: 'game', containerPort: 9000, protocol: 'TCPUDP', expose: 'Public' },
+      { name: 'voice', containerPort: 9001, protocol: 'UDP', expose: 'Public' },
+    ]
+    const of = captured({ ...running, networking: { strategy: 'ClusterIP', ports } })
+    const run = of.status?.run
+    if (run === undefined) throw new Error('no run')
+    expect((buildService(of, run).spec as { ports: object[] }).ports).toEqual([
+      { name: 'game-tcp', port: 9000, targetPort: 9000, protocol: 'TCP' },
+      { name: 'game-udp', port: 9000, targetPort: 9000, protocol: 'UDP' },
+      { name: 'voice-udp', port: 9001, targetPort: 9001, protocol: 'UDP' },
+    ])
+  })
+
   test.each([
     ['is stopped', { ...active(), spec: { ...active().spec, ...stopped } }],
     ['is deleted', { ...active(), metadata: { ...active().metadata, deletionTimestamp: at(startMs) } }],
@@ -255,7 +314,10 @@ describe('the service of a world', () => {
   })
 
   test('keeps its strategy until the next run', () => {
-    const edited = { ...active(), spec: { ...active().spec, networking: { strategy: 'NodePort' as const } } }
+    const edited = {
+      ...active(),
+      spec: { ...active().spec, networking: { ...active().spec.networking, strategy: 'NodePort' as const } },
+    }
     expect(planFor(edited, server)).toMatchObject({ steps: [], status: { address: { host: '10.0.0.7' } } })
   })
 
@@ -273,6 +335,7 @@ test('the placeholders of a service belong to it, serve, and get no traffic', ()
   const service = aService('ClusterIP')
   const { name, uid } = service.metadata
   const placeholders = buildPlaceholders(service)
+  expect(buildPlaceholders(aService('ClusterIP', { spec: { ports: [{ port: 7777, protocol: 'TCP' }] } }))).toEqual([])
   const owner = { kind: 'Service', uid }
   const marks = { 'kubernetes.io/service-name': name }
   const conditions = { ready: false, serving: true, terminating: false }

@@ -3,30 +3,28 @@ import { patchMap } from '#operator/pods/labels.ts'
 import { nodeAddress } from '#operator/pods/node.ts'
 import { ownedMetadata, runIdOf } from '#operator/pods/pod.ts'
 import type { Service } from '#operator/pods/service.ts'
-import { gamePort } from '#shared/domain/ports.ts'
+import { protocolsOf, publicPorts, type WorldPort } from '#shared/domain/ports.ts'
 import { controllerOf } from '#shared/kube/objects.ts'
 import { labels } from '#shared/resources/group.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 import { type PodLabels, podSelectors } from '#shared/resources/selectors.ts'
-import type { World, WorldRun } from '#shared/resources/world.ts'
+import type { World, WorldAddress, WorldRun } from '#shared/resources/world.ts'
 import { runIdIn } from './observe.ts'
 import { serverLabels } from './pod.ts'
 import type { PlanInput, Step } from './step.ts'
 
-type Address = { readonly host: string; readonly port: number }
-
-/** The steps for the network of a run, its address, and why there is none, or why it is the last one that was known. */
+/** The steps for the network of a run, its addresses, and why there are none, or why they are the last ones that were known. */
 export type Network = {
   readonly steps: readonly Step[]
   readonly requeueAfterMs?: number
-  readonly address?: Address
+  readonly addresses?: WorldAddress[]
   readonly missing?: Diagnosis
 }
-type Found = Pick<Network, 'address' | 'missing'>
+type Found = Pick<Network, 'addresses' | 'missing'>
 
 /**
- * Builds the service of a run, with the world's name: the game port over TCP and UDP, to the pod of that run only. Traffic is
- * not forwarded between nodes, so that a server sees the addresses of its players.
+ * Builds the service of a run, with the world's name: its public ports, to the pod of that run only. Traffic is not forwarded
+ * between nodes, so that a server sees the addresses of its players.
  */
 export const buildService = (
   world: World,
@@ -39,25 +37,27 @@ export const buildService = (
   spec: {
     type: run.strategy,
     selector: selectorOf(world, run),
-    ports: (['TCP', 'UDP'] as const).map((protocol) => ({
-      name: `game-${protocol.toLowerCase()}`,
-      port: gamePort,
-      targetPort: gamePort,
-      protocol,
-    })),
+    ports: publicPorts(run.ports).flatMap((port) =>
+      protocolsOf(port).map((protocol) => ({
+        name: `${port.name}-${protocol.toLowerCase()}`,
+        port: port.containerPort,
+        targetPort: port.containerPort,
+        protocol,
+      })),
+    ),
     ...(run.strategy === 'ClusterIP' ? {} : { externalTrafficPolicy: 'Local' }),
   },
 })
 
 const selectorOf = (world: World, run: WorldRun): PodLabels => podSelectors.serverOf(world.metadata.name, run.id)
 
-/** Plans the network of a run that is under way: its service, if its strategy has one, and its address. */
+/** Plans the network of a run that is under way: its service, if its strategy has one, and its addresses. */
 export const planNetwork = (input: PlanInput, run: WorldRun): Network => {
   const { world, service, pod } = input
   if (run.strategy === 'Default') {
     const host = pod?.status?.podIP
     const removal = replaceService(input, run)
-    if (host !== undefined) return { ...removal, address: { host, port: gamePort } }
+    if (host !== undefined) return { ...removal, ...addressesAt(host, run) }
     return { ...removal, missing: addressPending('Waiting for the address of the server.') }
   }
   if (service === undefined) {
@@ -79,7 +79,7 @@ export const planNetwork = (input: PlanInput, run: WorldRun): Network => {
   const selector = patchMap(present, { ...others, ...selectorOf(world, run) })
   const steps: Step[] =
     selector === undefined ? [] : [{ verb: 'repairService', service, patch: { spec: { selector } } }]
-  return { steps, ...addressOf(input, run, service) }
+  return { steps, ...addressesOf(input, run, service) }
 }
 
 /** Reports whether a Service is of that run by its label or its selector. One of them may have been changed. */
@@ -132,40 +132,61 @@ export const isServiceUsed = ({ world, service, pod }: Pick<PlanInput, 'world' |
   return runId !== undefined && isServiceOf(service, runId)
 }
 
-const addressOf = ({ world: { status }, pod, node, settings }: PlanInput, run: WorldRun, service: Service): Found => {
+/** Returns the addresses of the public ports at a host, or undefined if the number of a port is not known yet. */
+const addressesAt = (
+  host: string,
+  run: WorldRun,
+  numberOf: (port: WorldPort) => number | undefined = ({ containerPort }) => containerPort,
+): { addresses: WorldAddress[] } | undefined => {
+  const addresses = publicPorts(run.ports).flatMap((port) => {
+    const number = numberOf(port)
+    return number === undefined ? [] : [{ name: port.name, protocol: port.protocol, host, port: number }]
+  })
+  return addresses.length === publicPorts(run.ports).length ? { addresses } : undefined
+}
+
+const addressesOf = ({ world: { status }, pod, node, settings }: PlanInput, run: WorldRun, service: Service): Found => {
   const isSameServer = status?.run?.id === run.id && status.deployment?.externalId === pod?.metadata.uid
-  const last = isSameServer ? status.address : undefined
+  const lastHost = isSameServer ? status.address?.host : undefined
   // An address of a running server may be missing for a moment, and its players still reach the last one.
-  const lastOr = (missing: Diagnosis, port?: number): Found =>
-    last === undefined
+  const lastOr = (missing: Diagnosis, numberOf?: (port: WorldPort) => number | undefined): Found => {
+    const last = lastHost === undefined ? undefined : addressesAt(lastHost, run, numberOf)
+    return last === undefined
       ? { missing }
-      : {
-          address: { host: last.host, port: port ?? last.port },
-          missing: seriousDiagnosis('AddressMissing', `${missing.message} Its last address is shown.`),
-        }
+      : { ...last, missing: seriousDiagnosis('AddressMissing', `${missing.message} Its last address is shown.`) }
+  }
   switch (service.spec?.type) {
     case 'NodePort': {
-      const port = service.spec.ports?.find(({ nodePort }) => nodePort !== undefined)?.nodePort
+      const nodePortOf = findNodePort(service)
       const found = nodeAddress(node, settings.nodeAddressTypes)
       if ('fault' in found)
-        return lastOr(addressPending(`Waiting for the address of the server's node: ${found.fault}.`), port)
-      if (port !== undefined) return { address: { ...found, port } }
-      return { missing: addressPending('Waiting for the node port of the service.') }
+        return lastOr(addressPending(`Waiting for the address of the server's node: ${found.fault}.`), nodePortOf)
+      const waiting = { missing: addressPending('Waiting for the node ports of the service.') }
+      return addressesAt(found.host, run, nodePortOf) ?? waiting
     }
     case 'LoadBalancer': {
       const ingress = service.status?.loadBalancer?.ingress?.[0]
       const host = ingress?.ip ?? ingress?.hostname
-      if (host !== undefined) return { address: { host, port: gamePort } }
-      return lastOr(pendingDiagnosis('LoadBalancerPending', 'Waiting for the load balancer to get an address.'))
+      const pending = pendingDiagnosis('LoadBalancerPending', 'Waiting for the load balancer to get an address.')
+      return (host === undefined ? undefined : addressesAt(host, run)) ?? lastOr(pending)
     }
     default: {
       const host = service.spec?.clusterIP
       const isUsable = host !== undefined && host !== '' && host !== 'None'
-      if (isUsable) return { address: { host, port: gamePort } }
-      return { missing: addressPending('Waiting for the address of the service.') }
+      const pending = { missing: addressPending('Waiting for the address of the service.') }
+      return (isUsable ? addressesAt(host, run) : undefined) ?? pending
     }
   }
 }
+
+/** Returns the node port of a port. Kubernetes assigns the same one for TCP and UDP. */
+const findNodePort =
+  ({ spec }: Service) =>
+  (port: WorldPort): number | undefined =>
+    spec?.ports?.find(
+      ({ port: number, protocol = 'TCP' }) =>
+        number === port.containerPort && protocolsOf(port).some((each) => each === protocol),
+    )?.nodePort
 
 /** The diagnosis of a service name that a stranger uses. */
 export const serviceNameTaken = (name: string): Diagnosis =>

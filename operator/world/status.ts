@@ -19,7 +19,7 @@ export type Outcome = Verdict & {
   readonly deployment?: DeploymentStatus
   /** The server, if there is one. */
   readonly pod?: Pod
-  readonly address?: WorldStatus['address']
+  readonly addresses?: WorldStatus['addresses']
 }
 
 /** Returns a plan with the status of that outcome. */
@@ -42,6 +42,7 @@ export const recordRunFirst = ({ world }: PlanInput, planned: Plan): Plan => {
 const statusOf = (input: PlanInput, outcome: Outcome): WorldStatus => {
   const { world, nowMs } = input
   const { run } = outcome
+  const [first] = outcome.addresses ?? []
   const observedGeneration = world.metadata.generation ?? 0
   return {
     phase: outcome.phase,
@@ -51,7 +52,8 @@ const statusOf = (input: PlanInput, outcome: Outcome): WorldStatus => {
       runId: outcome.runId ?? run?.id,
       startedAt: outcome.runId === undefined ? run?.startedAt : world.spec.startedAt,
       observedRevision: world.spec.revision,
-      address: outcome.address,
+      address: first && { host: first.host, port: first.port },
+      addresses: outcome.addresses,
       nodeName: outcome.pod?.spec?.nodeName,
       queue: queueOf(input, outcome),
       run,

@@ -1,4 +1,5 @@
 import type { networkingStrategies } from '#shared/enumerations.ts'
+import { countServicePorts, type WorldPort } from './ports.ts'
 import { addUse } from './use.ts'
 
 /** The use of an organization's limits by runs: their capacities, and the node ports and load balancers of their services. */
@@ -11,13 +12,17 @@ export type RunUse = {
 /** The use of no run. */
 export const noUse: RunUse = { capacity: 0, nodePorts: 0, loadBalancers: 0 }
 
-/** The node ports of a Service of type NodePort or LoadBalancer, as a ResourceQuota counts them: TCP and UDP. */
-export const nodePortsPerService = 2
+/** The part of a run that its use follows from. */
+type UsingRun = {
+  readonly capacity: number
+  readonly strategy: (typeof networkingStrategies)[number]
+  readonly ports: readonly WorldPort[]
+}
 
-/** Returns the use of a run with that capacity and networking strategy. */
-export const useOfRun = (capacity: number, strategy: (typeof networkingStrategies)[number]): RunUse => ({
+/** Returns the use of a run. A Service of type NodePort or LoadBalancer has a node port for each protocol of each public port. */
+export const useOfRun = ({ capacity, strategy, ports }: UsingRun): RunUse => ({
   capacity,
-  nodePorts: strategy === 'NodePort' || strategy === 'LoadBalancer' ? nodePortsPerService : 0,
+  nodePorts: strategy === 'NodePort' || strategy === 'LoadBalancer' ? countServicePorts(ports) : 0,
   loadBalancers: strategy === 'LoadBalancer' ? 1 : 0,
 })
 

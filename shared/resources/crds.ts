@@ -52,7 +52,12 @@ const definitions: Record<Kind, Definition> = {
         jsonPath: '.status.conditions[?(@.type=="Ready")].status',
         description: 'Status of the condition Ready.',
       },
-      { name: 'Address', type: 'string', jsonPath: '.status.address.host', description: 'Host of the game port.' },
+      {
+        name: 'Address',
+        type: 'string',
+        jsonPath: '.status.address.host',
+        description: 'Host of the first public port.',
+      },
       {
         name: 'Players',
         type: 'integer',
@@ -70,7 +75,7 @@ const definitions: Record<Kind, Definition> = {
         name: 'Port',
         type: 'integer',
         jsonPath: '.status.address.port',
-        description: 'Number of the game port.',
+        description: 'Number of the first public port.',
         wide: true,
       },
       {
@@ -211,12 +216,14 @@ const withAtomicObjects = (part: Json): Json => {
 const jsonSchema = (schema: z.ZodType): Json =>
   toStructural(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input' })) as Json
 
-/** Removes keywords that a structural schema cannot have. The format checks a date-time, so its pattern checks only the year. */
+/** Removes what a structural schema cannot have: the API server prunes unknown fields by itself. The format checks a date-time, so its pattern checks only the year. */
 const toStructural = (node: unknown): unknown => {
   if (Array.isArray(node)) return node.map(toStructural)
   if (typeof node !== 'object' || node === null) return node
   const isInstant = 'format' in node && node.format === 'date-time'
-  const entries = Object.entries(node).filter(([key]) => key !== 'propertyNames')
+  const entries = Object.entries(node).filter(
+    ([key, value]) => key !== 'propertyNames' && !(key === 'additionalProperties' && value === false),
+  )
   return Object.fromEntries(
     entries.map(([key, value]) => [key, key === 'pattern' && isInstant ? instantYears : toStructural(value)]),
   )

@@ -21,7 +21,10 @@ test('fills in every default of a spec', () => {
     transient: false,
     scaling: { profile: 'Capacity30' },
     compute: { group: 'production', region: 'Europe' },
-    networking: { strategy: 'Default' },
+    networking: {
+      strategy: 'Default',
+      ports: [{ name: 'game', containerPort: 7777, protocol: 'TCPUDP', expose: 'Public' }],
+    },
     runtime: { mapName: '', probes: true, args: [] },
     metadata: { annotations: {}, labels: {} },
   })

@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import { idField, instant } from '#shared/domain/common.ts'
 import { hasEnded } from '#shared/domain/phases.ts'
+import { maxPorts, plainPorts, portRules } from '#shared/domain/ports.ts'
 import { runtimeSettings, serverSettings, worldDefaults, worldFields } from '#shared/domain/world.ts'
-import { deploymentStatuses, type WorldPhase, worldPhases } from '#shared/enumerations.ts'
+import { deploymentStatuses, portProtocols, type WorldPhase, worldPhases } from '#shared/enumerations.ts'
 import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
 import { type Lenient, readLeniently } from './lenient.ts'
@@ -30,6 +31,7 @@ const runSettings = {
   capacity: z.int().min(1).describe('Maximum number of players in the world.'),
   probes: worldFields.probes,
   args: worldFields.args,
+  ports: plainPorts,
   ...plainFields,
 }
 
@@ -89,6 +91,7 @@ export const worldSpecSchema = z
         message:
           'runtime.capacity must not exceed the capacity of the scaling profile, which is the number in its name: lower it, or choose a larger scaling.profile',
       },
+      ...portRules.map(({ rule, message }) => ({ rule, message })),
     ],
   })
 
@@ -134,7 +137,7 @@ const capturedFields = {
   image: z.string().max(1024).describe('Container image of the server.'),
   ...runSettings,
   strategy: worldFields.strategy.describe(
-    'Access to the game port for players. Default means the address of the pod, without a Service.',
+    'Access to the public ports for players. Default means the address of the pod, without a Service.',
   ),
   resources: z
     .object({
@@ -147,6 +150,17 @@ const capturedFields = {
     .describe('Resources of the scaling profile at the start of the run.'),
   compute: compute.unwrap().exactOptional().describe('Location that the run was requested for.'),
 }
+
+const address = z.object({
+  host: z.string().max(253).describe('IP address or host name.'),
+  port: z.int().min(1).max(65_535).describe('Port number for players.'),
+})
+
+const portAddress = z.object({
+  name: z.string().max(15).describe('Name of the port in spec.networking.ports.'),
+  protocol: z.enum(portProtocols).describe('Protocol of the port. TCPUDP means both.'),
+  ...address.shape,
+})
 
 const { organizationId, projectId, worldId } = grantedTo.shape
 
@@ -224,13 +238,14 @@ export const worldStatusSchema = z
     startedAt: instant().exactOptional().describe('Time when that run began.'),
     observedGeneration: observedFields.observedGeneration,
     observedRevision: observedFields.observedRevision,
-    address: z
-      .object({
-        host: z.string().max(253).describe('IP address or host name.'),
-        port: z.int().min(1).max(65_535).describe('Port number, for TCP and UDP.'),
-      })
+    address: address
       .exactOptional()
-      .describe('Address of the game port. Absent while there is no server with an address.'),
+      .describe('Address of the first public port. Absent while there is no server with an address.'),
+    addresses: z
+      .array(portAddress)
+      .max(maxPorts)
+      .exactOptional()
+      .describe('Addresses of the public ports, in their order. Absent while there is no server with an address.'),
     nodeName: z.string().max(253).exactOptional().describe('Name of the node that the server runs on.'),
     queue: z
       .object({
@@ -255,6 +270,8 @@ export type WorldRun = z.output<typeof run>
 export type GrantedRun = z.output<typeof granted>
 /** The part of a grant that the API captures at a start. The rest follows from the row. */
 export type CapturedRun = Omit<GrantedRun, keyof z.output<typeof grantedTo>>
+/** The address of a public port. */
+export type WorldAddress = z.output<typeof portAddress>
 export type WorldQueue = NonNullable<WorldStatus['queue']>
 export type WorldDeploymentStatus = z.output<typeof deployment>
 export type RunEndReason = (typeof runEndReasons)[number]

@@ -133,9 +133,12 @@ describe.skipIf(missing.length > 0)('on the real node, a server that', () => {
   })
 
   test('has players reports their number in REST', async () => {
-    const world = await aRunningWorld(stack)
+    const ports = [{ name: 'game', containerPort: 9000 }]
+    const networking = { strategy: 'Default', ports, scaling: { profile: 'Capacity10' } }
+    const world = await aRunningWorld(stack, { networking })
     const path = '-o=jsonpath={.status.address}'
     const address = JSON.parse(kubectl('get', 'world', world.id, '-n', world.namespace, path))
+    expect(address.port).toBe(9000)
     const player = connect(address.port, address.host)
     player.on('error', () => undefined)
     const active = async (): Promise<number | undefined> => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { defaultPorts } from '#shared/domain/ports.ts'
 import type { GrantedRun, WorldSpecInput } from '#shared/resources/world.ts'
 import { aCluster } from '#test/support/cluster.ts'
 import { logLines, startOperator } from '#test/support/processes.ts'
@@ -56,6 +57,7 @@ const aWorld = (name: string, annotations: Record<string, string> = {}) => {
       probes: true,
       args: [],
       strategy: 'Default',
+      ports: defaultPorts,
       compute: { group: 'production', region: 'Europe' },
       ...changes,
     } satisfies GrantedRun

@@ -70,7 +70,7 @@ describe('the namespace of an organization', () => {
     })
     const hard = hardOf(namespace)
     expect(hard).toMatchObject({ 'count/worlds.orrery.dev': '7', 'count/botdeployments.orrery.dev': '1k' })
-    expect(hard).toMatchObject({ 'services.nodeports': '44', 'services.loadbalancers': '0' })
+    expect(hard).toMatchObject({ 'services.nodeports': '56', 'services.loadbalancers': '0' })
     // Ten servers of 4Gi, bots of 8Gi, and room for one more server with a bot of its size.
     expect(hard['limits.memory']).toBe(`${40 + 8 + 4 + 4}Gi`)
     // Ten servers of 500m, bots of 10 cores, and a tenth more.

@@ -21,6 +21,7 @@ const travelExample = {
   admission: worldExample.admission,
   pictureUrl: worldExample.pictureUrl,
   address: worldExample.status.address,
+  addresses: worldExample.status.addresses,
   strategy: worldExample.status.strategy,
 }
 

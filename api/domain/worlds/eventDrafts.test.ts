@@ -16,9 +16,12 @@ const failed = (restart: number) =>
 const starting = { phase: 'Starting', address: null, conditions: [waiting] } as const
 const active = {
   phase: 'Active',
-  address: { host: '10.0.0.7', port: 7777, strategy: 'Default' },
+  address: {
+    addresses: [{ name: 'game', protocol: 'TCPUDP', host: '10.0.0.7', port: 7777 }],
+    strategy: 'Default',
+  },
   conditions: [ready],
-} as const
+} satisfies Parameters<typeof observedEvents>[0]
 const restarting = (restart: number) => ({ ...active, address: null, conditions: [failed(restart), waiting] })
 
 const summarize = (...args: Parameters<typeof observedEvents>) =>

@@ -43,6 +43,7 @@ const endEvents = (before: Observed, { phase }: Observed, run: Parameters<typeof
 
 const readyEvents = (before: Observed, { address, conditions }: Observed): EventDraft[] => {
   if (!isNewlyReady(before.conditions, conditions)) return []
-  const where = address === null ? '' : ` at ${address.host}:${address.port}`
+  const [first] = address?.addresses ?? []
+  const where = first === undefined ? '' : ` at ${first.host}:${first.port}`
   return [normalEvent('Ready', `The server is ready${where}.`)]
 }

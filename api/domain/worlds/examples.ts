@@ -3,7 +3,11 @@ import { plainSettings } from '#shared/domain/world.ts'
 
 const metadata = { annotations: { 'example.com/ticket': 'EV-1042' }, labels: { team: 'events' } }
 const compute = { group: 'production', region: 'Europe', version: 'v1' }
-const networking = { strategy: 'Default', scaling: { profile: 'Capacity60', configuration: null } }
+const ports = [
+  { name: 'game', containerPort: 7777, protocol: 'UDP', expose: 'Public' },
+  { name: 'query', containerPort: 27_015, protocol: 'UDP', expose: 'Internal' },
+]
+const networking = { strategy: 'Default', ports, scaling: { profile: 'Capacity60', configuration: null } }
 const build = { channelId: 'main', tag: 'stable' }
 const admission = { policy: 'Queued', capacity: 40 }
 const manifest = { serverPermissions: ['chat.moderate'], clientPermissions: ['chat.write'] }
@@ -90,6 +94,7 @@ const publicWorld = {
     resolvedBuild: { ...build, organizationId: ids.organizationId, id: exampleId('build') },
     runId: exampleId('run'),
     address: { host: '192.0.2.10', port: 7777 },
+    addresses: [{ name: 'game', protocol: 'UDP', host: '192.0.2.10', port: 7777 }],
     strategy: 'LoadBalancer',
     conditions: [
       { type: 'Ready', status: 'True', reason: 'ServerReady', message: '', lastTransitionAt: exampleInstant },

@@ -68,13 +68,14 @@ export const presentStatus = (row: Omit<StatusWorld, 'followedVersion' | 'deleti
   }
 }
 
-/** Returns where players connect, if a server can be reached. */
+/** Returns where players connect, if a server can be reached. The first address stands alone too. */
 export const presentAddress = ({
   address,
-}: Pick<WorldRow, 'address'>): Pick<WorldAnswer['status'], 'address' | 'strategy'> => {
+}: Pick<WorldRow, 'address'>): Pick<WorldAnswer['status'], 'address' | 'addresses' | 'strategy'> => {
   if (address === null) return {}
-  const { host, port, strategy } = address
-  return { address: { host, port }, strategy }
+  const { addresses, strategy } = address
+  const [first] = addresses
+  return { ...optional('address', first && { host: first.host, port: first.port }), addresses, strategy }
 }
 
 const toResolvedBuild = ({ channelId, tag, organizationId, id }: ResolvedBuild): ResolvedBuild => ({

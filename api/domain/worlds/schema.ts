@@ -13,6 +13,7 @@ import {
   uriOrEmpty,
 } from '#api/platform/http/fields.ts'
 import { maxManifestBytes, metadataFields, withinJsonBytes, withinMetadataLimit } from '#shared/domain/common.ts'
+import { maxPorts, worldPorts } from '#shared/domain/ports.ts'
 import { runtimeSettings, serverSettings, worldDefaults, worldFields } from '#shared/domain/world.ts'
 import {
   admissionPolicies,
@@ -20,6 +21,7 @@ import {
   controlPolicies,
   launchModes,
   networkingStrategies,
+  portProtocols,
   type WorldPhase,
   worldPhases,
 } from '#shared/enumerations.ts'
@@ -203,7 +205,11 @@ export const patchWorldBody = z
     admission: admission.required({ policy: true }).exactOptional().describe(texts.admission),
     compute: compute.extend({ group, region }).exactOptional().describe(texts.compute),
     networking: z
-      .strictObject({ strategy, scaling: z.strictObject({ profile, configuration }).describe(texts.scaling) })
+      .strictObject({
+        strategy,
+        ports: worldPorts,
+        scaling: z.strictObject({ profile, configuration }).describe(texts.scaling),
+      })
       .exactOptional()
       .describe(texts.networking),
     runtime: runtime.exactOptional(),
@@ -270,14 +276,27 @@ export const admissionAnswer = z.object({ policy, capacity: users }).describe(te
 /** The reason for the phase in responses. */
 export const statusMessage = z.string().describe('Reason for waiting or failing. Empty if nothing needs attention.')
 
-/** The address of a world's game port for players, for TCP and UDP. */
 const address = z.object({
   host: z.string().describe('IP address or host name.'),
-  port: z.int().describe('Port number, for TCP and UDP.'),
+  port: z.int().describe('Port number.'),
 })
+const addresses = z
+  .array(
+    z.object({
+      name: z.string().describe('Name of the port in `networking.ports`.'),
+      protocol: z.enum(portProtocols).describe('Protocol of the port. TCPUDP means both.'),
+      ...address.shape,
+    }),
+  )
+  .max(maxPorts)
 /** The address of a server in responses. */
 export const addressFields = {
-  address: address.exactOptional().describe('Address for players. Absent while no server can be reached.'),
+  address: address
+    .exactOptional()
+    .describe('Address of the first public port for players. Absent while no server can be reached.'),
+  addresses: addresses
+    .exactOptional()
+    .describe('Addresses of all public ports, in their order. Absent while no server can be reached.'),
   strategy: z
     .enum(networkingStrategies)
     .exactOptional()
@@ -393,7 +412,8 @@ export type WorldAnswer = z.output<typeof worldAnswer>
 export type WorldFields = z.output<typeof sparseWorld>
 export type WorldCounts = z.output<typeof worldCounts>
 export type PublicWorldAnswer = z.output<typeof publicWorldAnswer>
-export type Address = z.output<typeof address> & { strategy: (typeof networkingStrategies)[number] }
+/** The addresses of a server, of which there is at least one, with the networking strategy of its run. */
+export type Reach = { addresses: z.output<typeof addresses>; strategy: (typeof networkingStrategies)[number] }
 export type Metadata = z.output<typeof metadata>
 export type Compute = z.output<typeof compute>
 export type Networking = z.output<typeof networking>

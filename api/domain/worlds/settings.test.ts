@@ -1,5 +1,6 @@
 import { getTableColumns } from 'drizzle-orm'
 import { expect, test } from 'vitest'
+import { defaultPorts } from '#shared/domain/ports.ts'
 import { serverSettings } from '#shared/domain/world.ts'
 import { worldSpecSchema } from '#shared/resources/world.ts'
 import { createWorldBody, patchWorldBody, worldAnswer } from './schema.ts'
@@ -9,9 +10,9 @@ import { worlds } from './table.ts'
 const source = {
   ...serverSettings.parse({}),
   runtime: { mapName: 'hall', build: { channelId: 'c', tag: 't' } },
-  networking: { strategy: 'Default', scaling: { profile: 'Capacity30', configuration: null } },
+  networking: { strategy: 'Default', ports: defaultPorts, scaling: { profile: 'Capacity30', configuration: null } },
   admission: { policy: 'Open', capacity: 30 },
-} as const
+} satisfies Parameters<typeof toRunSettings>[0]
 const running = { ...source, phase: 'Active' as const, startedWith: toRunSettings(source) }
 
 test.each([
@@ -24,9 +25,13 @@ test.each([
     'several settings, in order',
     {
       admission: { policy: 'Open', capacity: 5 },
-      networking: { strategy: 'NodePort', scaling: { profile: 'Capacity60', configuration: null } },
+      networking: {
+        strategy: 'NodePort',
+        ports: defaultPorts.slice(1),
+        scaling: { profile: 'Capacity60', configuration: null },
+      },
     },
-    'Changes of scaling profile, capacity, networking strategy take effect',
+    'Changes of scaling profile, capacity, networking strategy, ports take effect',
   ],
 ] as const)('names pending edits of an active world: %s', (_, changes, expected) => {
   const message = pendingEditsMessage({ ...running, ...changes })

@@ -21,6 +21,7 @@ export const toRunSettings = (row: SettingsSource): RunSettings => ({
   capacity: row.admission.capacity,
   ...toWords({ ...runtimeSettings.parse(row.runtime), ...plainSettings.parse(row) }),
   'networking strategy': row.networking.strategy,
+  ports: row.networking.ports,
   place: `${row.compute.group} in ${row.compute.region}`,
 })
 

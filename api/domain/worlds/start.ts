@@ -5,7 +5,7 @@ import { lockLimits } from '#api/domain/organizations/organizations.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { statement } from '#api/platform/database/statement.ts'
 import { isRunning } from '#shared/domain/phases.ts'
-import { nodePortsPerService, type RunUse } from '#shared/domain/runUse.ts'
+import type { RunUse } from '#shared/domain/runUse.ts'
 import { changeWorld, writeChange } from './change.ts'
 import { checkStart, type StartFacts, startDelayMs, startWindowMs } from './startRules.ts'
 import { deployments, type WorldRow, whereOpen } from './table.ts'
@@ -60,20 +60,20 @@ export const sumRunning = async (
 ): Promise<RunUse> => {
   // No world has an empty id.
   const [sums] = await selectSums(tx, { organizationId, exceptId: exceptId ?? '' })
-  const { capacity = 0, services = 0, balancers = 0 } = sums ?? {}
-  return { capacity, nodePorts: services * nodePortsPerService, loadBalancers: balancers }
+  const { capacity = 0, ports = 0, balancers = 0 } = sums ?? {}
+  return { capacity, nodePorts: ports, loadBalancers: balancers }
 }
 
 // A statement, because each start sums while others wait for its lock.
 const selectSums = statement<{ organizationId: string; exceptId: string }, Sums>(sql`
   select coalesce(sum(capacity), 0)::int as capacity,
-    (count(*) filter (where strategy in ('NodePort', 'LoadBalancer')))::int as services,
+    coalesce(sum(service_ports) filter (where strategy in ('NodePort', 'LoadBalancer')), 0)::int as ports,
     (count(*) filter (where strategy = 'LoadBalancer'))::int as balancers
   from ${deployments}
   where organization_id = ${sql.placeholder('organizationId')} and ${whereOpen(deployments)}
     and world_id <> ${sql.placeholder('exceptId')}`)
 
-type Sums = { readonly capacity: number; readonly services: number; readonly balancers: number }
+type Sums = { readonly capacity: number; readonly ports: number; readonly balancers: number }
 
 /** The highest rate of starts that is checked, in starts per minute. A world keeps no more deployments. */
 const maxCheckedRate = 500

@@ -36,14 +36,15 @@ export const explainStart = (
   return tooLarge === undefined ? undefined : { code: 'size_not_allowed', message: tooLarge }
 }
 
-type Requested = Pick<CapturedRun, 'profile' | 'strategy'>
+type Requested = Pick<CapturedRun, 'profile' | 'strategy' | 'ports'>
 
 /** Returns why the organization has no room for one more run, or undefined if it has. */
 export const explainNoRoom = (
-  { profile, strategy }: Requested,
+  { profile, ...network }: Requested,
   others: RunUse,
   limits: RunLimits,
-): string | undefined => explainRunLimit(useOfRun(scalingProfiles[profile].capacity, strategy), others, limits)?.message
+): string | undefined =>
+  explainRunLimit(useOfRun({ capacity: scalingProfiles[profile].capacity, ...network }), others, limits)?.message
 
 const explainRate = (perMinute: number): string => `The rate limit is ${perMinute} starts per minute and world.`
 

@@ -21,13 +21,13 @@ import { deploymentStatuses, networkingStrategies, worldPhases, worldStates } fr
 import type { CapturedRun, WorldSpec } from '#shared/resources/world.ts'
 import { deploymentEndReasons } from './runs/schema.ts'
 import type {
-  Address,
   Admission,
   Compute,
   LaunchContextDetails,
   Manifest,
   Metadata,
   Networking,
+  Reach,
   Runtime,
   Sessions,
 } from './schema.ts'
@@ -121,8 +121,8 @@ export const worlds = pgTable(
     /** The revision of the last start or stop. Observations with a lower revision belong to an earlier run. */
     runRevision: bigint({ mode: 'number' }).notNull().default(0),
     phase: text({ enum: worldPhases }).notNull().default('Inactive'),
-    /** The address for players and the networking strategy of the run; null while no server has an address. */
-    address: jsonb().$type<Address>(),
+    /** The addresses for players and the networking strategy of the run; null while no server has an address. */
+    address: jsonb().$type<Reach>(),
     queueQueued: integer().notNull().default(0),
     queueActive: integer().notNull().default(0),
     /** The version of the status for realtime subscribers. A trigger sets it with each change record. */
@@ -202,6 +202,8 @@ export const deployments = pgTable(
     capacity: integer().notNull().default(0),
     /** The networking strategy of the run: as requested, and then as the operator resolved it. */
     strategy: text({ enum: networkingStrategies }).notNull().default('Default'),
+    /** The entries of the Service of the run, if it has one. Each takes a node port. */
+    servicePorts: integer().notNull().default(2),
     compute: jsonb().$type<Compute & { clusterName: string }>().notNull(),
     runtime: jsonb()
       .$type<{

@@ -117,6 +117,7 @@ const captureRun = (row: WorldRow, { runId, now }: Pick<Start, 'runId' | 'now'>)
     probes,
     args,
     strategy: networking.strategy,
+    ports: networking.ports,
     compute,
   }
 }

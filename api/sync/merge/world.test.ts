@@ -116,11 +116,11 @@ describe('a status', () => {
     expect(seen.state.observed).toEqual(columns)
   })
 
-  test('writes the address with the strategy of the run, and clears it with the server', () => {
-    const address = { host: '192.0.2.10', port: 7777 }
-    const reached = merge(aRow(), aLive(aRow(), {}, { phase: 'Active', observedRevision: 2, address }), false)
-    expect(reached.state.observed?.address).toEqual({ ...address, strategy: 'Default' })
-    const row = { ...aRow(), address: { ...address, strategy: 'NodePort' as const } }
+  test('writes the addresses with the strategy of the run, and clears them with the server', () => {
+    const addresses = [{ name: 'game', protocol: 'UDP' as const, host: '192.0.2.10', port: 7777 }]
+    const reached = merge(aRow(), aLive(aRow(), {}, { phase: 'Active', observedRevision: 2, addresses }), false)
+    expect(reached.state.observed?.address).toEqual({ addresses, strategy: 'Default' })
+    const row = { ...aRow(), address: { addresses, strategy: 'NodePort' as const } }
     const gone = merge(row, aLive(row, {}, { phase: 'Active', observedRevision: 2 }), false)
     expect(gone.state.observed?.address).toBeNull()
   })

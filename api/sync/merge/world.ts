@@ -104,9 +104,9 @@ const presentColumns = (row: WorldRow): ObservedColumns => ({
   queueActive: row.queueActive,
 })
 
-/** Returns the address with the strategy of the run, since players need both. */
-const addressOf = ({ address, run }: WorldStatus): WorldRow['address'] =>
-  address === undefined ? null : { ...address, strategy: run?.strategy ?? 'Default' }
+/** Returns the addresses with the strategy of the run, since players need both. */
+const addressOf = ({ addresses, run }: WorldStatus): WorldRow['address'] =>
+  addresses?.[0] === undefined ? null : { addresses, strategy: run?.strategy ?? 'Default' }
 
 /** Reports whether the run of the row did not begin yet, so that the phase in the status is that of an earlier run. */
 const awaitsRun = ({ runId }: WorldRow, { spec, status }: Pick<World, 'spec' | 'status'>): boolean =>
@@ -156,7 +156,7 @@ export const { sidesOf: sidesOfWorld, observe: observeWorld } = createObserve<
     const state = adopted.includes('/state') ? spec.state : undefined
     if (state !== 'Running') return { spec, ...withDefined({ state }) }
     const build = typeof facts.build === 'string' ? undefined : facts.build
-    const wait = explainWait({ profile: spec.scaling.profile, strategy: spec.networking.strategy }, facts)
+    const wait = explainWait({ profile: spec.scaling.profile, ...spec.networking }, facts)
     return { spec, state, ...withDefined({ wait, build }) }
   },
   isDrained,

@@ -19,6 +19,20 @@ test('names pods of the platform only in the namespace of their service account'
   ])
 })
 
+test('opens the public ports of worlds to all, and the internal ones and the probes to the operator alone', () => {
+  const policies = networkPolicies('n', options, users) as { metadata: { name: string }; spec: object }[]
+  const worlds = policies.find(({ metadata }) => metadata.name === 'worlds')?.spec as {
+    ingress: { ports: { port: string | number }[]; from?: object[] }[]
+  }
+  const opened = worlds.ingress.map(({ from, ports }) => [from?.length ?? 'all', ports.map(({ port }) => port)])
+  const names = (expose: string) =>
+    Array.from({ length: 8 }, (_, at) => [`${expose}-${at + 1}-tcp`, `${expose}-${at + 1}-udp`]).flat()
+  expect(opened).toEqual([
+    ['all', names('public')],
+    [1, [8080, ...names('internal')]],
+  ])
+})
+
 test('names no pods of a process whose user is not a service account, and leaves no rule without peers', () => {
   const text = JSON.stringify(networkPolicies('n', options, { api: 'orrery-api', operator: 'orrery-operator' }))
   expect(text).not.toMatch(/orrery-api|orrery-operator|"(from|to)":\[\]/)

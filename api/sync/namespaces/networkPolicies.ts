@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { parseNetwork, toBlockList } from '#api/platform/http/networks.ts'
-import { gamePort, healthPort } from '#shared/domain/ports.ts'
+import { healthPort, podPortsOf } from '#shared/domain/ports.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import { podSelectors } from '#shared/resources/selectors.ts'
 
@@ -22,10 +22,6 @@ export type ProcessUsers = { readonly api: string; readonly operator: string }
 /** A NetworkPolicy of the API. */
 export type NetworkPolicy = KubeObject & { spec: object }
 
-const games = [
-  { port: gamePort, protocol: 'TCP' },
-  { port: gamePort, protocol: 'UDP' },
-]
 const worlds = { matchLabels: podSelectors.servers }
 const bots = { matchLabels: podSelectors.bots }
 const anyPod = {}
@@ -48,8 +44,8 @@ const ruleFor = (side: 'from' | 'to', peers: readonly object[], ports: readonly 
   peers.length === 0 ? [] : [{ ports, [side]: peers }]
 
 /**
- * Returns the policies of an organization's namespace: default deny, plus players to worlds, bots to worlds, the operator
- * to the probes, DNS and the API. Every rule names its peers; link-local and metadata addresses are never among them.
+ * Returns the policies of an organization's namespace: default deny, plus players and bots to the public ports of worlds, the
+ * operator to their internal ports and the probes, DNS and the API. Every rule names its peers; link-local and metadata addresses are never among them.
  */
 export const networkPolicies = (namespace: string, options: NetworkOptions, users: ProcessUsers): NetworkPolicy[] => {
   const policy = (name: string, spec: object): NetworkPolicy => ({
@@ -64,14 +60,18 @@ export const networkPolicies = (namespace: string, options: NetworkOptions, user
       podSelector: worlds,
       policyTypes: ['Ingress'],
       ingress: [
-        { ports: games },
-        ...ruleFor('from', podsOf('operator', users), [{ port: healthPort, protocol: 'TCP' }]),
+        { ports: podPortsOf('Public') },
+        ...ruleFor('from', podsOf('operator', users), [
+          { port: healthPort, protocol: 'TCP' },
+          ...podPortsOf('Internal'),
+        ]),
       ],
     }),
     policy('bots', {
       podSelector: bots,
       policyTypes: ['Egress'],
-      egress: [{ ports: games, to: [{ podSelector: worlds }] }],
+      // The policy of the worlds limits the ports.
+      egress: [{ to: [{ podSelector: worlds }] }],
     }),
     policy('names-and-api', { podSelector: anyPod, policyTypes: ['Egress'], egress: namesAndApi(options, users) }),
   ]

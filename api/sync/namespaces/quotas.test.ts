@@ -45,7 +45,7 @@ describe('the quota of an organization', () => {
 
   test.each([
     [{}, '220', '22'],
-    [{ maxNodePorts: 4, maxLoadBalancers: 1 }, '6', '2'],
+    [{ maxNodePorts: 4, maxLoadBalancers: 1 }, '20', '2'],
     [{ maxNodePorts: 0, maxLoadBalancers: 0 }, '0', '0'],
   ])('bounds node ports and load balancers, with room for a replacement: %j', (changes, nodePorts, loadBalancers) => {
     const hard = hardOf(changes)

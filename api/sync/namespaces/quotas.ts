@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { countLimits, type Limits } from '#api/domain/access/limits.ts'
 import { botBytes, botDefaults, botMillicores } from '#shared/domain/bots.ts'
 import { toBotUse } from '#shared/domain/botUse.ts'
-import { nodePortsPerService } from '#shared/domain/runUse.ts'
+import { maxServicePorts } from '#shared/domain/ports.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import { toNumber } from '#shared/quantities.ts'
 import { definitionName, type Kind, kindList } from '#shared/resources/group.ts'
@@ -62,7 +62,7 @@ export const resourceQuota = (namespace: string, limits: ClusterLimits, profiles
           kindList.map((kind) => [`count/${definitionName(kind)}`, String(limits[countLimits[kind]])]),
         ),
         pods: String(Math.ceil(pods + Math.max(2, pods / 10))),
-        'services.nodeports': String(withMargin(limits.maxNodePorts, nodePortsPerService)),
+        'services.nodeports': String(withMargin(limits.maxNodePorts, maxServicePorts)),
         'services.loadbalancers': String(withMargin(limits.maxLoadBalancers, 1)),
         'limits.cpu': cpuQuantity(millicores),
         'limits.memory': memoryQuantity(bytes),

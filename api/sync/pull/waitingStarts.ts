@@ -76,7 +76,7 @@ const startIfRoom = async (deps: ReconcileDeps, rooms: Map<string, Room>, waitin
   const room = rooms.has(organizationId) ? rooms.get(organizationId) : await readRoom(deps, organizationId)
   rooms.set(organizationId, room)
   if (room === undefined) return
-  const requested = { profile: networking.scaling.profile, strategy: networking.strategy }
+  const requested = { ...networking, profile: networking.scaling.profile }
   if (explainNoRoom(requested, room.others, room.limits) !== undefined) return
   if (!(await deps.transaction((tx) => tryStart(deps, tx, id)))) return
   rooms.delete(organizationId)
@@ -113,7 +113,7 @@ const decide = (
     const refused = refusalColumn(row, { reasons: [`spec.state was put back: ${refusal}.`] }, at)
     return { ...stop, columns: { ...stop.columns, ...refused } }
   }
-  const wait = explainWait({ profile: spec.scaling.profile, strategy: spec.networking.strategy }, facts)
+  const wait = explainWait({ profile: spec.scaling.profile, ...spec.networking }, facts)
   if (wait !== undefined) {
     const { columns } = toWait(row, { wait, now })
     return columns.waitsUntil === null && wait.message === row.waitsFor ? undefined : { columns }

@@ -5,6 +5,7 @@ import type { Transaction } from '#api/platform/database/client.ts'
 import { rowsOf } from '#api/platform/database/rows.ts'
 import { statement } from '#api/platform/database/statement.ts'
 import { hasEnded } from '#shared/domain/phases.ts'
+import { countServicePorts } from '#shared/domain/ports.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import type { World, WorldDeploymentStatus, WorldRun } from '#shared/resources/world.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
@@ -38,6 +39,7 @@ export const recordDeployments = async (
     restarts: run.restarts,
     capacity: scalingProfiles[run.profile].capacity,
     strategy: run.strategy,
+    servicePorts: countServicePorts(run.ports),
     createdAt: new Date(current.createdAt),
     updatedAt: new Date(current.createdAt),
   }
@@ -64,6 +66,7 @@ const observedOfRun = [
   'restarts',
   'capacity',
   'strategy',
+  'service_ports',
 ]
 
 // A recorded end is final, and an exit code may follow once. The API may record a stop after the end that the operator reports.

@@ -19,8 +19,8 @@ export const runOf = ({ spec, status }: Pick<World, 'spec' | 'status'>) => {
 
 /** Returns the part of a run that the API fixed at its start. A run of an operator alone has it in its status. */
 const toCaptured = (run: CapturedRun): CapturedRun => {
-  const { id, startedAt, image, contentId, profile, capacity, probes, args, strategy, compute } = run
+  const { id, startedAt, image, contentId, profile, capacity, probes, args, strategy, ports, compute } = run
   const settings = { ...runtimeSettings.parse(run), ...plainSettings.parse(run) }
   const program = withDefined({ image, contentId })
-  return { id, startedAt, profile, ...settings, capacity, probes, args, strategy, compute, ...program }
+  return { id, startedAt, profile, ...settings, capacity, probes, args, strategy, ports, compute, ...program }
 }

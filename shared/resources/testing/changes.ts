@@ -5,6 +5,8 @@ type Schema = {
   readonly enum?: readonly unknown[]
   readonly default?: unknown
   readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly items?: Schema
 }
 
 /** A change of one leaf of a spec: its JSON Pointer, and an object that has the new value at that place alone. */
@@ -26,7 +28,10 @@ const toChange = (path: readonly string[], value: unknown): Change => {
   return { pointer: path.map((name) => `/${name}`).join(''), change: Object(change) }
 }
 
-const anotherValue = ({ type, enum: values, default: present }: Schema, path: readonly string[]): unknown => {
+const anotherValue = (
+  { type, enum: values, default: present, ...schema }: Schema,
+  path: readonly string[],
+): unknown => {
   if (values !== undefined) return values[values.indexOf(present) + 1] ?? values[0]
   switch (type) {
     case 'boolean':
@@ -37,10 +42,16 @@ const anotherValue = ({ type, enum: values, default: present }: Schema, path: re
     case 'string':
       return 'changed'
     case 'array':
-      return ['changed']
+      return [anotherItem(schema.items, path)]
     case 'object':
       return { changed: 'changed' }
     default:
       throw new Error(`changesOf knows no other value for /${path.join('/')}, which has the type ${type}.`)
   }
 }
+
+/** Returns an item of a list: a text, or an object with the fields that it must have. */
+const anotherItem = ({ properties = {}, required }: Schema = {}, path: readonly string[]): unknown =>
+  required === undefined
+    ? 'changed'
+    : Object.fromEntries(required.map((name) => [name, anotherValue(properties[name] ?? {}, [...path, name])]))

@@ -54,7 +54,9 @@ describe('a world that runs', () => {
 
   test('shows where players connect in REST, travel locations and realtime, until its server is gone', async () => {
     const id = await active({ networking: { strategy: 'ClusterIP' } })
-    const reached = { address: { host: expect.stringMatching(/^[0-9.]+$/), port: 7777 }, strategy: 'ClusterIP' }
+    const host = expect.stringMatching(/^[0-9.]+$/)
+    const addresses = [{ name: 'game', protocol: 'TCPUDP', host, port: 7777 }]
+    const reached = { address: { host, port: 7777 }, addresses, strategy: 'ClusterIP' }
     expect(await statusOf(id)).toMatchObject(reached)
     const rest = await tenant.withKey([`${tenant.paths.project}/worlds/${id}:r`])
     const locations = await rest.call<{ worlds: object[] }>('GET', '/api/worlds/travel/locations/')
@@ -66,6 +68,7 @@ describe('a world that runs', () => {
     await tenant.rest.call('POST', `/api/worlds/${id}/stop/`)
     await socket.hears('the end', ({ data }) => data?.phase === 'Stopped' && data.address === undefined)
     expect(await statusOf(id)).not.toHaveProperty('address')
+    expect(await statusOf(id)).not.toHaveProperty('addresses')
     socket.terminate()
   })
 

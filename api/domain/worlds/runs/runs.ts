@@ -4,6 +4,7 @@ import type { Transaction } from '#api/platform/database/client.ts'
 import { rowsOf } from '#api/platform/database/rows.ts'
 import { statement } from '#api/platform/database/statement.ts'
 import { waitingStatuses } from '#shared/domain/phases.ts'
+import { countServicePorts } from '#shared/domain/ports.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import { withDefined } from '#shared/optional.ts'
 
@@ -27,6 +28,7 @@ export const recordStart = async (tx: Transaction, row: WorldRow, now: Date): Pr
     networking: { scaling: { profile: row.networking.scaling.profile } },
     capacity: row.estimatedCapacity,
     strategy: row.networking.strategy,
+    servicePorts: countServicePorts(row.networking.ports),
     compute: { ...row.compute, clusterName: row.targetCluster ?? row.cluster },
     runtime: { build: buildOf(row), mapName: row.runtime.mapName, ...durationOf(row), args: [] },
     image: null,

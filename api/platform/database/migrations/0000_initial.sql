@@ -190,6 +190,7 @@ CREATE TABLE "deployments" (
 	"networking" jsonb NOT NULL,
 	"capacity" integer DEFAULT 0 NOT NULL,
 	"strategy" text DEFAULT 'Default' NOT NULL,
+	"service_ports" integer DEFAULT 2 NOT NULL,
 	"compute" jsonb NOT NULL,
 	"runtime" jsonb NOT NULL,
 	"image" text,

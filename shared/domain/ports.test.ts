@@ -1,0 +1,71 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import {
+  countServicePorts,
+  defaultPorts,
+  maxServicePorts,
+  podPorts,
+  podPortsOf,
+  type WorldPort,
+  worldPorts,
+} from './ports.ts'
+
+const port = (changes: Partial<WorldPort> = {}): WorldPort => ({
+  name: 'game',
+  containerPort: 7777,
+  protocol: 'TCPUDP',
+  expose: 'Public',
+  ...changes,
+})
+
+test('a port is public, for TCP and UDP, unless it says otherwise', () => {
+  expect(worldPorts.parse(undefined)).toEqual(defaultPorts)
+  expect(worldPorts.parse([{ name: 'game', containerPort: 9000 }])).toEqual([port({ containerPort: 9000 })])
+})
+
+test.each([
+  ['one containerPort for two protocols', [port({ protocol: 'TCP' }), port({ name: 'voice', protocol: 'UDP' })]],
+  ['an internal port', [port(), port({ name: 'rcon', containerPort: 25_575, expose: 'Internal' })]],
+])('%s is allowed', (_, ports) => {
+  expect(worldPorts.parse(ports)).toEqual(ports)
+})
+
+test.each([
+  ['no port', [], /at least 1|>=1/],
+  ['nine ports', Array.from({ length: 9 }, (_, at) => port({ name: `p${at}`, containerPort: 9000 + at })), /<=8/],
+  ['a name twice', [port(), port({ containerPort: 9000 })], /unique names/],
+  ['a containerPort twice', [port({ protocol: 'UDP' }), port({ name: 'again' })], /same containerPort twice/],
+  ['the port of the probes', [port({ containerPort: 8080 })], /8080/],
+  ['only internal ports', [port({ expose: 'Internal' })], /expose Public/],
+  ['a name in upper case', [port({ name: 'Game' })], /DNS label/],
+  ['a name of 16 characters', [port({ name: 'a'.repeat(16) })], /<=15/],
+  ['an unknown field', [{ ...port(), nodePort: 30_000 }], /nodePort/],
+])('%s is refused', (_, ports, message) => {
+  expect(worldPorts.safeParse(ports).error?.message).toMatch(message)
+})
+
+const protocols = ['TCP', 'UDP', 'TCPUDP'] as const
+const ports = fc
+  .array(fc.record({ protocol: fc.constantFrom(...protocols), expose: fc.constantFrom('Public', 'Internal') }), {
+    minLength: 1,
+    maxLength: 8,
+  })
+  .map((list) => list.map((each, at) => port({ ...each, name: `p${at}`, containerPort: 9000 + at })))
+
+test('network policies name every port of every pod by its exposure, and no pod has a name twice', () => {
+  fc.assert(
+    fc.property(ports, (list) => {
+      const names = podPorts(list).map(({ name }) => name)
+      expect(new Set(names).size).toBe(names.length)
+      for (const { name, containerPort, protocol } of podPorts(list)) {
+        const { expose } = list.find((each) => each.containerPort === containerPort) ?? port()
+        const other = expose === 'Public' ? 'Internal' : 'Public'
+        expect(podPortsOf(expose)).toContainEqual({ port: name, protocol })
+        expect(podPortsOf(other)).not.toContainEqual({ port: name, protocol })
+        // The longest name of a container port, by the API server.
+        expect(name.length).toBeLessThanOrEqual(15)
+      }
+      expect(countServicePorts(list)).toBeLessThanOrEqual(maxServicePorts)
+    }),
+  )
+})
