@@ -24,7 +24,7 @@ export const controlPolicies = ['Unlimited', 'OnePerUser', 'OnePerOrganization']
 export const computeGroups = ['production', 'staging', 'development'] as const
 /** The regions that a world runs in. Group and region select a cluster. */
 export const computeRegions = ['Europe', 'NorthAmerica', 'AsiaPacific'] as const
-/** The ways to expose a world's game port. Default is the operator's setting. */
+/** The ways to expose a world's public ports. Default is the operator's setting. */
 export const networkingStrategies = ['Default', 'ClusterIP', 'NodePort', 'LoadBalancer'] as const
 /** The protocols of a port of a world. TCPUDP means both. */
 export const portProtocols = ['TCP', 'UDP', 'TCPUDP'] as const

@@ -17,7 +17,7 @@ export type Bot = {
   readonly restarts: number
   /** The world's run that the bot belongs to. */
   readonly runId: string
-  /** The world's game port, as `host:port`. */
+  /** The world's first public port, as `host:port`. */
   readonly address: string
 }
 

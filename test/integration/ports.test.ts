@@ -68,13 +68,15 @@ test('a PATCH of networking without ports resets them, and an edit with kubectl 
 test('a run keeps its ports, opens the public ones in its Service, and REST shows an address for each', async () => {
   const id = await tenant.world({ networking: { strategy: 'ClusterIP', scaling, ports } })
   await tenant.rest.call('POST', `/api/worlds/${id}/start/`)
-  const pod = await cluster.pod(namespace, id).exists()
+  await cluster.pod(namespace, id).exists()
   await cluster.pod(namespace, id).becomesReady()
   const { spec } = await cluster.service(namespace, id).exists()
   expect(spec?.ports?.map(({ name }) => name)).toEqual(['game-udp', 'web-tcp', 'web-udp'])
-  type Container = { ports?: { name: string; containerPort: number }[] }
-  const opened = pod.spec?.containers?.flatMap((container: Container) => container.ports ?? [])
-  expect(opened?.map(({ name, containerPort }) => [name, containerPort])).toEqual([
+  const path = 'jsonpath={.spec.containers[0].ports}'
+  const opened: { name: string; containerPort: number }[] = JSON.parse(
+    cluster.kubectl('-n', namespace, 'get', 'pod', id, '-o', path),
+  )
+  expect(opened.map(({ name, containerPort }) => [name, containerPort])).toEqual([
     ['public-1-udp', 9000],
     ['public-2-tcp', 9001],
     ['public-2-udp', 9001],

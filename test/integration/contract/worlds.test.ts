@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { defaultPorts } from '#shared/domain/ports.ts'
 import { scalingProfileNames, scalingProfiles } from '#shared/scalingProfiles.ts'
 import { type ApiProcess, aDatabase, startApi } from '#test/support/processes.ts'
 import { createRest } from '#test/support/rest.ts'
@@ -39,7 +40,11 @@ test('a create with the two required fields sets every default', async () => {
     transient: true,
     metadata: { annotations: {}, labels: {} },
     compute: { group: 'production', region: 'Europe' },
-    networking: { strategy: 'Default', scaling: { profile: 'Capacity30', configuration: null } },
+    networking: {
+      strategy: 'Default',
+      ports: defaultPorts,
+      scaling: { profile: 'Capacity30', configuration: null },
+    },
     runtime: { mapName: '', capacity: 30, admissionPolicy: 'Open' },
     manifest: { serverPermissions: [], clientPermissions: [] },
     admission: { policy: 'Open', capacity: 30 },
@@ -366,7 +371,8 @@ describe('a PATCH of a world', () => {
       streaming: { providerA: {} },
     })
     expect(body.compute).toEqual({ group: 'staging', region: 'Europe' })
-    expect(body.networking).toEqual({ strategy: 'Default', scaling: { profile: 'Capacity30', configuration: null } })
+    const scaling = { profile: 'Capacity30', configuration: null }
+    expect(body.networking).toEqual({ strategy: 'Default', ports: defaultPorts, scaling })
     expect(body.runtime).toEqual({ mapName: '', capacity: 30, admissionPolicy: 'Open' })
     expect(body.launchContext).toMatchObject({
       providerAStreaming: { cmsId: '', authorizationId: '', launchMode: 'same-tab' },
