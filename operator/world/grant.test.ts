@@ -194,7 +194,7 @@ describe('the tenant of a server', () => {
   const tenantOf = (world: World, run: WorldRun, policy: NamespacePolicy = tenant): unknown[] => {
     const { metadata, spec } = buildPod(world, run, settings, policy)
     const env = Object.fromEntries(spec.containers[0]?.env?.map(({ name, value }) => [name, value]) ?? [])
-    const seen = [metadata, buildService(world, run, policy).metadata].map((each) =>
+    const seen = [metadata, buildService(world, run, settings, policy).metadata].map((each) =>
       [labels.organization, labels.project, labels.worldId].map((key) => each.labels?.[key]),
     )
     const variables = ['ORGANIZATION', 'PROJECT', 'WORLD'].map((name) => env[`ORRERY_${name}_ID`])

@@ -26,6 +26,14 @@ const toleration = z
     'must have the effect NoExecute with tolerationSeconds',
   )
 
+/** Settings of the Services of type NodePort and LoadBalancer, which a cloud or a load balancer controller reads. */
+const service = z.strictObject({
+  annotations: z.record(labelKey(), z.string().max(4096)).default({}),
+  loadBalancerClass: labelKey().exactOptional(),
+  allocateNodePorts: z.boolean().exactOptional(),
+  externalTrafficPolicy: z.enum(['Local', 'Cluster']).default('Local'),
+})
+
 /** A placement of servers in the configuration. */
 export const placementSchema = z.strictObject({
   group: z.enum(computeGroups).exactOptional(),
@@ -35,6 +43,7 @@ export const placementSchema = z.strictObject({
   priorityClassName: objectName().exactOptional(),
   runtimeClassName: objectName().exactOptional(),
   safeToEvict: z.boolean().exactOptional(),
+  service: service.exactOptional(),
 })
 
 /** The placement of servers of a group and a region. An entry without one of the two matches all of its values. */
@@ -49,7 +58,7 @@ export const parsePlacement = (text: string): ParseResult<readonly Placement[]> 
   } catch {
     return {
       errors: [
-        'must be JSON: a list of {group, region, nodeLabels, tolerations, priorityClassName, runtimeClassName, safeToEvict}',
+        'must be JSON: a list of {group, region, nodeLabels, tolerations, priorityClassName, runtimeClassName, safeToEvict, service}',
       ],
     }
   }
@@ -70,12 +79,35 @@ const keepNode = {
   'karpenter.sh/do-not-disrupt': 'true',
 }
 
-/** Returns the parts of a server's pod that follow from the first placement that matches. */
-export const placeServer = (placements: readonly Placement[], compute: Compute | undefined): PlacedParts => {
-  const match = placements.find(
+const findPlacement = (placements: readonly Placement[], compute: Compute | undefined): Placement | undefined =>
+  placements.find(
     ({ group, region }) =>
       (group === undefined || group === compute?.group) && (region === undefined || region === compute?.region),
   )
+
+/** The parts of a Service that its placement decides. */
+type PlacedService = { readonly spec: object; readonly annotations: Readonly<Record<string, string>> }
+
+/**
+ * Returns the parts of a world's Service that follow from the first placement that matches. Traffic from outside is not forwarded
+ * between nodes unless the placement says so, because the server would not see the addresses of its players.
+ */
+export const placeService = (
+  placements: readonly Placement[],
+  compute: Compute | undefined,
+  type: string,
+): PlacedService => {
+  if (type === 'ClusterIP') return { spec: {}, annotations: {} }
+  const placed = findPlacement(placements, compute)?.service
+  const { annotations = {}, loadBalancerClass, allocateNodePorts, externalTrafficPolicy = 'Local' } = placed ?? {}
+  const balancer =
+    type === 'LoadBalancer' ? { loadBalancerClass, allocateLoadBalancerNodePorts: allocateNodePorts } : {}
+  return { spec: withDefined({ externalTrafficPolicy, ...balancer }), annotations }
+}
+
+/** Returns the parts of a server's pod that follow from the first placement that matches. */
+export const placeServer = (placements: readonly Placement[], compute: Compute | undefined): PlacedParts => {
+  const match = findPlacement(placements, compute)
   if (match === undefined) return { spec: {}, annotations: keepNode }
   const spec = withDefined({
     nodeSelector: Object.keys(match.nodeLabels).length === 0 ? undefined : match.nodeLabels,

@@ -18,6 +18,7 @@ import {
 } from '#operator/testing/world.ts'
 import type { WorldPort } from '#shared/domain/ports.ts'
 import { buildPlaceholders } from './placeholder.ts'
+import { parsePlacement } from './placement.ts'
 import { buildService } from './service.ts'
 
 const asking = (strategy: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer') => ({
@@ -212,7 +213,7 @@ describe('the service of a world', () => {
     const of = captured(asking('LoadBalancer'))
     const run = of.status?.run
     if (run === undefined) throw new Error('no run')
-    expect(buildService(of, run)).toMatchObject({
+    expect(buildService(of, run, settings)).toMatchObject({
       metadata: { name: of.metadata.name, ownerReferences: [{ uid: of.metadata.uid, controller: true }] },
       spec: {
         type: 'LoadBalancer',
@@ -239,11 +240,61 @@ describe('the service of a world', () => {
     const of = captured({ ...running, networking: { strategy: 'ClusterIP', ports } })
     const run = of.status?.run
     if (run === undefined) throw new Error('no run')
-    expect((buildService(of, run).spec as { ports: object[] }).ports).toEqual([
+    expect((buildService(of, run, settings).spec as { ports: object[] }).ports).toEqual([
       { name: 'game-tcp', port: 9000, targetPort: 9000, protocol: 'TCP' },
       { name: 'game-udp', port: 9000, targetPort: 9000, protocol: 'UDP' },
       { name: 'voice-udp', port: 9001, targetPort: 9001, protocol: 'UDP' },
     ])
+  })
+
+  describe('follows its placement', () => {
+    const annotations = { 'networking.gke.io/load-balancer-type': 'Internal' }
+    const service = { annotations, loadBalancerClass: 'tailscale.com/lb', allocateNodePorts: false }
+    const placement = parsePlacement(
+      JSON.stringify([{ region: 'Europe', service: { ...service, externalTrafficPolicy: 'Cluster' } }]),
+    ).value
+    const build = (strategy: 'ClusterIP' | 'NodePort' | 'LoadBalancer', region?: 'NorthAmerica') => {
+      const of = captured({ ...asking(strategy), ...(region && { compute: { region } }) })
+      const { run } = of.status ?? {}
+      if (run === undefined || placement === undefined) throw new Error('no run')
+      const { metadata, spec } = buildService(of, run, { placement })
+      return { annotations: metadata.annotations, spec }
+    }
+    const classed = { loadBalancerClass: 'tailscale.com/lb', allocateLoadBalancerNodePorts: false }
+
+    test('with annotations, class, node ports and traffic policy of a load balancer', () => {
+      expect(build('LoadBalancer')).toMatchObject({
+        annotations,
+        spec: { ...classed, externalTrafficPolicy: 'Cluster' },
+      })
+    })
+
+    test('with annotations and traffic policy of node ports', () => {
+      const { spec, ...placed } = build('NodePort')
+      expect(placed).toEqual({ annotations })
+      expect(spec).toMatchObject({ externalTrafficPolicy: 'Cluster' })
+      for (const field of Object.keys(classed)) expect(spec).not.toHaveProperty(field)
+    })
+
+    test.each([
+      ['inside the cluster', 'ClusterIP', undefined, undefined],
+      ['in another place', 'LoadBalancer', 'NorthAmerica', 'Local'],
+    ] as const)('not %s', (_, strategy, region, policy) => {
+      const { spec, ...placed } = build(strategy, region)
+      expect(placed).toEqual({ annotations: {} })
+      expect((spec as { externalTrafficPolicy?: string }).externalTrafficPolicy).toBe(policy)
+      for (const field of Object.keys(classed)) expect(spec).not.toHaveProperty(field)
+    })
+
+    test.each([
+      [{ annotations: { 'a b': 'x' } }, '/0/service/annotations'],
+      [{ loadBalancerClass: 'a/b/c' }, '/0/service/loadBalancerClass'],
+      [{ externalTrafficPolicy: 'None' }, '/0/service/externalTrafficPolicy'],
+      [{ class: 'a' }, '/0/service'],
+    ])('unless its settings are not valid: %j', (invalid, path) => {
+      const { errors } = parsePlacement(JSON.stringify([{ service: invalid }])) as { errors: string[] }
+      expect(errors?.[0]).toContain(path)
+    })
   })
 
   test.each([

@@ -10,7 +10,9 @@ import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 import { type PodLabels, podSelectors } from '#shared/resources/selectors.ts'
 import type { World, WorldAddress, WorldRun } from '#shared/resources/world.ts'
 import { runIdIn } from './observe.ts'
+import { placeService } from './placement.ts'
 import { serverLabels } from './pod.ts'
+import type { WorldSettings } from './settings.ts'
 import type { PlanInput, Step } from './step.ts'
 
 /** The steps for the network of a run, its addresses, and why there are none, or why they are the last ones that were known. */
@@ -23,31 +25,36 @@ export type Network = {
 type Found = Pick<Network, 'addresses' | 'missing'>
 
 /**
- * Builds the service of a run, with the world's name: its public ports, to the pod of that run only. Traffic is not forwarded
- * between nodes, so that a server sees the addresses of its players.
+ * Builds the service of a run, with the world's name: its public ports, to the pod of that run only. The placement sets what is
+ * particular to a cluster.
  */
 export const buildService = (
   world: World,
   run: WorldRun,
+  { placement }: Pick<WorldSettings, 'placement'>,
   policy: NamespacePolicy = {},
-): Service & { spec: object } => ({
-  apiVersion: 'v1',
-  kind: 'Service',
-  metadata: ownedMetadata({ owner: world, name: world.metadata.name, labels: serverLabels(world, run, policy) }),
-  spec: {
-    type: run.strategy,
-    selector: selectorOf(world, run),
-    ports: publicPorts(run.ports).flatMap((port) =>
-      protocolsOf(port).map((protocol) => ({
-        name: `${port.name}-${protocol.toLowerCase()}`,
-        port: port.containerPort,
-        targetPort: port.containerPort,
-        protocol,
-      })),
-    ),
-    ...(run.strategy === 'ClusterIP' ? {} : { externalTrafficPolicy: 'Local' }),
-  },
-})
+): Service & { spec: object } => {
+  const placed = placeService(placement, run.compute, run.strategy)
+  const names = { owner: world, name: world.metadata.name, labels: serverLabels(world, run, policy) }
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: ownedMetadata({ ...names, annotations: placed.annotations }),
+    spec: {
+      type: run.strategy,
+      selector: selectorOf(world, run),
+      ports: publicPorts(run.ports).flatMap((port) =>
+        protocolsOf(port).map((protocol) => ({
+          name: `${port.name}-${protocol.toLowerCase()}`,
+          port: port.containerPort,
+          targetPort: port.containerPort,
+          protocol,
+        })),
+      ),
+      ...placed.spec,
+    },
+  }
+}
 
 const selectorOf = (world: World, run: WorldRun): PodLabels => podSelectors.serverOf(world.metadata.name, run.id)
 

@@ -100,7 +100,7 @@ describe('an edit of a World with kubectl', () => {
       durationMinutes: 90,
       scaling: { profile: 'Capacity60' },
       compute: { group: 'staging', region: 'NorthAmerica' },
-      networking: { strategy: 'NodePort' },
+      networking: { strategy: 'NodePort', ports: [{ name: 'web', containerPort: 9000, protocol: 'TCP' }] },
       runtime: { mapName: 'hall', capacity: 45 },
       metadata: { labels: { team: 'events', drop: null }, annotations: { 'a/b~c.d': 'x' } },
     })
@@ -109,7 +109,11 @@ describe('an edit of a World with kubectl', () => {
       description: 'By kubectl',
       transient: true,
       runtime: { mapName: 'hall', capacity: 45, durationMinutes: 90 },
-      networking: { strategy: 'NodePort', scaling: { profile: 'Capacity60' } },
+      networking: {
+        strategy: 'NodePort',
+        ports: [{ name: 'web', containerPort: 9000, protocol: 'TCP', expose: 'Public' }],
+        scaling: { profile: 'Capacity60' },
+      },
       compute: { group: 'staging', region: 'NorthAmerica' },
       admission: { capacity: 45 },
       launchContext: { name: 'Foyer', description: 'By kubectl', capacity: 45 },

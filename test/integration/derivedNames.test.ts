@@ -92,7 +92,7 @@ test.each(combinations)(
       const placed = { ...settings, placement: [place] }
       const made = aWorld(world.spec, undefined, { name, namespace })
       const run = captureRun({ world: made, policy: {}, settings: placed, nowMs: 0 }, runId)
-      const service = buildService(made, run)
+      const service = buildService(made, run, placed)
       const bots = someBots(1, { metadata: { name, namespace }, spec: { worldName: name } })
       const bot = { index: 9_999, restarts: 99, runId, address: `${'a.'.repeat(126)}b:65535` }
       const objects = [

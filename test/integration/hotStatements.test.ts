@@ -16,6 +16,7 @@ import { openDatabase, type Transaction } from '#api/platform/database/client.ts
 import { migrateDatabase } from '#api/platform/database/migrate.ts'
 import { recordDeployments } from '#api/sync/reconcile/reportedRun.ts'
 import { lockWorld } from '#api/sync/reconcile/world.ts'
+import { defaultPorts } from '#shared/domain/ports.ts'
 import { createIdSource, deploymentIdOfRun } from '#shared/ids.ts'
 import { type World, type WorldDeploymentStatus, worldSpecSchema, worldStatusSchema } from '#shared/resources/world.ts'
 import { aDatabase } from '#test/support/processes.ts'
@@ -190,6 +191,7 @@ const report = async (world: WorldRow, deployment: WorldDeploymentStatus, run: o
     capacity: 4,
     probes: true,
     args: [],
+    ports: defaultPorts,
     strategy: 'Default',
   }
   const status = worldStatusSchema.parse({

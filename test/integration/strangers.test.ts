@@ -4,6 +4,7 @@ import { botDeployments } from '#api/domain/bots/table.ts'
 import { deployments, launchContexts, worlds } from '#api/domain/worlds/table.ts'
 import { openDatabase } from '#api/platform/database/client.ts'
 import { clusterOutbox } from '#api/platform/outbox/table.ts'
+import { defaultPorts } from '#shared/domain/ports.ts'
 import { createClient } from '#shared/kube/client.ts'
 import { botDeploymentResource, groupVersion, worldResource } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
@@ -93,6 +94,7 @@ const statusOf = (
     capacity: 30,
     probes: true,
     args: [],
+    ports: defaultPorts,
     strategy: 'Default',
     restarts: 0,
   }

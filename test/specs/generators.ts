@@ -4,6 +4,8 @@ import {
   computeGroups,
   computeRegions,
   networkingStrategies,
+  portExposures,
+  portProtocols,
   worldStates,
 } from '#shared/enumerations.ts'
 import { scalingProfileNames, scalingProfiles } from '#shared/scalingProfiles.ts'
@@ -116,6 +118,17 @@ const capacity = (): Arbitrary => {
 }
 
 const strategy = (): Arbitrary => mostly(oneOf(...networkingStrategies), wrongTypes)
+
+/** A list of ports. Few of its names and numbers differ, so that many lists break a rule. */
+const ports = (): Arbitrary => {
+  const port = bodyOf({
+    name: mostly(oneOf('game', 'web', 'a', 'rcon-tls', 'p'.repeat(15)), oneOf('', 'Game', 'a-', '1a', 'p'.repeat(16))),
+    containerPort: mostly(oneOf(1, 7777, 9000, 65_535), oneOf(0, 8080, 65_536, 1.5, null, '7777')),
+    protocol: mostly(oneOf(...portProtocols), wrongTypes),
+    expose: mostly(oneOf(...portExposures), wrongTypes),
+  }).map((fields) => ({ name: 'voice', containerPort: 9001, ...fields }))
+  return mostly(fc.array(port, { minLength: 1, maxLength: 4 }), fc.oneof(fc.array(port, { maxLength: 9 }), wrongTypes))
+}
 const place = { group: oneOf(...computeGroups), region: oneOf(...computeRegions) }
 
 /** An object with some of these fields. Rarely it is null, an empty object or no object. */
@@ -147,7 +160,7 @@ export const worldSpec = (): Arbitrary<Body> =>
     durationMinutes: duration(),
     scaling: someOf({ profile: profile() }),
     compute: someOf(place),
-    networking: someOf({ strategy: strategy() }),
+    networking: someOf({ strategy: strategy(), ports: ports() }),
     runtime: someOf({
       image: image(),
       contentId: text(256),
@@ -196,7 +209,11 @@ const restWorld = () => ({
   metadata: someOf({ annotations: textMap(), labels: textMap() }),
   admission: someOf({ policy: oneOf(...admissionPolicies), capacity: capacity() }),
   compute: someOf({ ...place, version: text(256) }),
-  networking: someOf({ strategy: strategy(), scaling: someOf({ profile: profile(), configuration: oneOf(null) }) }),
+  networking: someOf({
+    strategy: strategy(),
+    ports: ports(),
+    scaling: someOf({ profile: profile(), configuration: oneOf(null) }),
+  }),
   runtime: someOf({ mapName: text(256), durationMinutes: duration(), capacity: capacity() }),
   manifest: someOf({ serverPermissions: oneOf([], ['a']), clientPermissions: oneOf([], ['语']) }),
 })
@@ -219,7 +236,8 @@ export const patchWorldBody = (): Arbitrary<Body> =>
     ...(isObject(body.networking) ? { networking: wholeNetworking(body.networking as Body) } : {}),
   }))
 
-const wholeNetworking = ({ strategy = 'Default', scaling }: Body): Body => ({
+const wholeNetworking = ({ strategy = 'Default', scaling, ...rest }: Body): Body => ({
+  ...rest,
   strategy,
   scaling: isObject(scaling) ? { profile: 'Capacity60', configuration: null, ...(scaling as Body) } : scaling,
 })

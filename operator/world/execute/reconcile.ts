@@ -268,7 +268,7 @@ const execute = async (
         }))
       })
     case 'createService': {
-      const service = buildService(world, step.run, policy)
+      const service = buildService(world, step.run, deps.settings, policy)
       return settle(await createOwned(deps.services, world, service, signal), serviceNameTaken(name), (present) => ({
         service: present,
       }))
