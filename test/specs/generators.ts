@@ -4,7 +4,6 @@ import {
   computeGroups,
   computeRegions,
   networkingStrategies,
-  portExposures,
   portProtocols,
   worldStates,
 } from '#shared/enumerations.ts'
@@ -119,15 +118,28 @@ const capacity = (): Arbitrary => {
 
 const strategy = (): Arbitrary => mostly(oneOf(...networkingStrategies), wrongTypes)
 
-/** A list of ports. Few of its names and numbers differ, so that many lists break a rule. */
+/** A list of ports, mostly with different names and numbers. */
 const ports = (): Arbitrary => {
-  const port = bodyOf({
-    name: mostly(oneOf('game', 'web', 'a', 'rcon-tls', 'p'.repeat(15)), oneOf('', 'Game', 'a-', '1a', 'p'.repeat(16))),
-    containerPort: mostly(oneOf(1, 7777, 9000, 65_535), oneOf(0, 8080, 65_536, 1.5, null, '7777')),
-    protocol: mostly(oneOf(...portProtocols), wrongTypes),
-    expose: mostly(oneOf(...portExposures), wrongTypes),
-  }).map((fields) => ({ name: 'voice', containerPort: 9001, ...fields }))
-  return mostly(fc.array(port, { minLength: 1, maxLength: 4 }), fc.oneof(fc.array(port, { maxLength: 9 }), wrongTypes))
+  const exposures = oneOf('Public', 'Public', 'Public', 'Internal', undefined)
+  const portOf = (names: Arbitrary, numbers: Arbitrary, protocols: Arbitrary) =>
+    bodyOf({ name: names, containerPort: numbers, protocol: protocols, expose: exposures }).map((fields) => ({
+      name: 'voice',
+      containerPort: 9001,
+      ...fields,
+    }))
+  const protocols = oneOf(...portProtocols)
+  const valid = portOf(oneOf('game', 'web', 'a', 'rcon-tls', 'p'.repeat(15)), oneOf(1, 7777, 9000, 65_535), protocols)
+  const invalid = portOf(
+    oneOf('game', '', 'Game', 'a-', '1a', 'p'.repeat(16)),
+    oneOf(9000, 0, 8080, 65_536, 1.5, null, '7777'),
+    fc.oneof(protocols, wrongTypes),
+  )
+  const isLike = (one: Body, other: Body): boolean =>
+    one.name === other.name || one.containerPort === other.containerPort
+  return mostly(
+    fc.uniqueArray(valid, { minLength: 1, maxLength: 4, comparator: isLike }),
+    fc.oneof(fc.array(fc.oneof(valid, invalid), { maxLength: 9 }), wrongTypes),
+  )
 }
 const place = { group: oneOf(...computeGroups), region: oneOf(...computeRegions) }
 
