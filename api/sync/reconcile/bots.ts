@@ -11,8 +11,8 @@ import { prepared } from '#api/platform/database/prepared.ts'
 import { isDirty } from '#api/platform/outbox/outbox.ts'
 import { type BotFacts, type ObservedBots, observeBots, sidesOfBots, toBotColumns } from '#api/sync/merge/bots.ts'
 import { hasEdits } from '#api/sync/merge/merge.ts'
+import { hasChanges } from '#api/sync/merge/observe.ts'
 import { desiredBotSpec } from '#api/sync/rows/desired.ts'
-import { hasChanges } from '#api/sync/rows/synced.ts'
 import { explainBotSize } from '#shared/domain/bots.ts'
 import { type BotDeployment, type BotDeploymentSpec, readBots } from '#shared/resources/botDeployment.ts'
 import { labels } from '#shared/resources/group.ts'
@@ -69,7 +69,7 @@ export const botAdapter: Adapter<BotTypes> = {
   write: async (deps, tx, { row, live, now }, { common, intent, state: { observed } }) => {
     const changed = { ...observed, ...intent?.columns, ...common }
     const { status = {} } = live
-    const drafts = observed === undefined ? [] : observedEvents(row, observed, status)
+    const drafts = observed === undefined ? [] : observedEvents(row, { ...row, ...observed }, status)
     // One round trip.
     await Promise.all([
       hasChanges(row, changed) && tx.update(botDeployments).set(changed).where(eq(botDeployments.id, row.id)),

@@ -154,14 +154,14 @@ export interface Adapter<T extends Types> {
   readonly sidesOf: (row: T['row'], seen: Seen<T['live']>) => Sides<T['spec']> | undefined
   /** Reads what the rules for edits depend on. Locks the organization's row. */
   readonly readFacts: (deps: ReconcileDeps, tx: Transaction, row: T['row']) => Promise<T['facts']>
-  /** Compares the resource with its row. `facts` are needed for edits. `lost` is the reason of an unintended deletion. */
+  /** Compares the resource with its row. `facts` are needed for edits. `lost` is the status message of an unintended deletion. */
   readonly observe: (
     row: T['row'],
     seen: Seen<T['live']>,
     isDirty: boolean,
     input: {
       readonly facts: T['facts'] | undefined
-      readonly sides: Sides<T['spec']> | undefined
+      readonly sides: Sides<T['spec']>
       readonly lost?: string | undefined
     },
   ) => Verdict<T['edit'], T['state']>

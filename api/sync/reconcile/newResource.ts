@@ -1,7 +1,6 @@
 import { toDeletion } from '#api/domain/deletion/deletion.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { Problem } from '#api/platform/http/problem.ts'
-import { hasEdits } from '#api/sync/merge/merge.ts'
 import { organizationOf } from '#api/sync/rows/identity.ts'
 import { readOwner, type SyncedRow } from '#api/sync/rows/synced.ts'
 import { type KubeObject, type ObjectMeta, objectKey } from '#shared/kube/objects.ts'
@@ -73,17 +72,13 @@ const insertAndMerge = async <T extends Types>(
   const named = await adapter.toNew(deps, tx, row, resource)
   const seen = { resource: named, unreadable, owns: facts.owns }
   const sides = adapter.sidesOf(row, seen)
-  const rulesFacts = sides !== undefined && hasEdits(sides) ? await adapter.readFacts(deps, tx, row) : undefined
-  const verdict = adapter.observe(row, seen, false, { facts: rulesFacts, sides })
-  if (verdict.is !== 'merged') throw new NotAdopted('NotAdopted', 'The resource has the highest possible revision.')
+  const verdict = sides && adapter.observe(row, seen, false, { facts: await adapter.readFacts(deps, tx, row), sides })
+  if (verdict?.is !== 'merged') throw new NotAdopted('NotAdopted', 'The resource has the highest possible revision.')
   if (verdict.reasons.length > 0) throw new NotAdopted('NotAdopted', explainNotAdopted(verdict.reasons))
   const { editor } = facts
   await recordAdoptedChange(deps, tx, row, { kind, change: 'creation', fields: verdict.adopted, editor })
-  const outcome = await recordVerdict(adapter, deps, tx, {
-    row,
-    live: resource,
-    verdict: { ...verdict, acknowledged: true },
-  })
+  const made = { row, live: resource, verdict: { ...verdict, acknowledged: true } }
+  const outcome = await recordVerdict(adapter, deps, tx, made)
   await outcome.written
   return outcome
 }

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { and, eq, inArray, isNotNull, isNull, like, or, type SQL, sql } from 'drizzle-orm'
 import { botDeployments } from '#api/domain/bots/table.ts'
 import { removeProjectIfEmpty } from '#api/domain/deletion/deletion.ts'
@@ -12,7 +11,6 @@ import { KubeError } from '#shared/kube/errors.ts'
 import type { ObjectMeta } from '#shared/kube/objects.ts'
 import { isOlder } from '#shared/kube/versions.ts'
 import { idLabelOf, type Kind, kindList } from '#shared/resources/group.ts'
-import { waitingMessage, waitingPrefix } from './waiting.ts'
 
 export type { Kind } from '#shared/resources/group.ts'
 
@@ -144,9 +142,15 @@ export const newestVersion = (row: SyncedRow, seen: Seen) => ({
   appliedResourceVersion: isOutdated(row, seen) ? row.appliedResourceVersion : (seen.resourceVersion ?? null),
 })
 
-/** Reports whether columns have other values than the row. */
-export const hasChanges = <Row extends object>(row: Row, columns: Partial<Row>): boolean =>
-  Object.keys(columns).some((name) => !isDeepStrictEqual(row[name as keyof Row], columns[name as keyof Row]))
+/** The prefix of a status message that the API wrote. The first successful push clears the message. */
+const waitingPrefix = 'Waiting for the cluster: '
+
+/** Returns the status message of a row whose resource waits for the cluster, shortened to 1,024 characters. */
+const waitingMessage = (reason: string): string => `${waitingPrefix}${reason}`.slice(0, 1024)
+
+/** Returns the status message of a row whose resource is deleted with its namespace or definition. */
+export const lostMessage = (reason: string): string =>
+  waitingMessage(`${reason}, and the resource with it. The API recreates the resource when that is possible.`)
 
 /** Sets the status message of a row to the reason why the cluster refuses it. Writes only if the message changes. */
 export const setWaitingMessage = async (db: Database, kind: Kind, id: string, why: string): Promise<void> => {
