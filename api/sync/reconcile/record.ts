@@ -10,7 +10,7 @@ import type { NewId } from '#shared/ids.ts'
 import type { ObjectMeta } from '#shared/kube/objects.ts'
 import { fieldManagers, kinds } from '#shared/resources/group.ts'
 import type { Adapter, Change, CommonColumns, ReconcileDeps, Types } from './kind.ts'
-import { type Shown, type SyncedState, shownState } from './syncedCondition.ts'
+import { type SyncedState, shownAs, shownWorldId } from './syncedCondition.ts'
 
 /** Facts about a resource that only the API server knows. */
 export type Facts = {
@@ -61,8 +61,8 @@ export type Recorded = {
   readonly releases: boolean
   /** A sentence for each edit that was refused now. */
   readonly reasons: readonly string[]
-  /** The cause of the state of the condition Synced. */
-  readonly shown: Shown
+  /** The state of the condition Synced if it is False. */
+  readonly synced: SyncedState | undefined
   /** The id of the world, if the name of the resource is not the id of its row. */
   readonly worldId: string | undefined
   /** The row's new phase, if it shows that the pushed change took effect. */
@@ -111,7 +111,8 @@ export const recordVerdict = async <T extends Types>(
     reasons: refused.reasons,
     settled: adapter.answerOf?.(row, live, verdict.state),
     written,
-    ...shownState({ ...after, ...refusal }, adapter.worldIdOf(row)),
+    synced: shownAs({ ...after, ...refusal }),
+    worldId: shownWorldId(after, adapter.worldIdOf(row)),
   }
 }
 
