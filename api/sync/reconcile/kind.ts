@@ -7,7 +7,8 @@ import type { ContainerClients } from '#api/sync/clusters/deletionCause.ts'
 import type { Leadership } from '#api/sync/clusters/leader.ts'
 import type { Revisioned, Seen, Sides } from '#api/sync/merge/merge.ts'
 import type { Verdict } from '#api/sync/merge/observe.ts'
-import type { Kind, SyncedRow } from '#api/sync/rows/synced.ts'
+import type { Desire } from '#api/sync/rows/desired.ts'
+import type { SyncedRow } from '#api/sync/rows/synced.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { NewId } from '#shared/ids.ts'
 import type { Client } from '#shared/kube/client.ts'
@@ -106,15 +107,10 @@ export type NewResource<T extends Types> = {
 }
 
 /** All that the comparison of a resource with its row must know of a kind. */
-export interface Adapter<T extends Types> {
-  readonly kind: Kind
+export interface Adapter<T extends Types> extends Desire<T['pushed'], T['spec']> {
   readonly clientOf: (deps: Pick<ReconcileDeps, 'clients'>) => Client<T['live']>
   /** Returns the rows with some ids, as push needs them. */
   readonly readPushed: (db: Queries, ids: readonly string[]) => Promise<T['pushed'][]>
-  /** Returns the canonical spec of a row. */
-  readonly toSpec: (row: T['pushed']) => T['spec']
-  /** Returns the labels of a row's resource in addition to those that every kind has. */
-  readonly labelsOf?: (row: T['pushed']) => Record<string, string>
   /** Reports whether pull would ignore the status of the applied resource. */
   readonly isStatusIgnored: (row: T['pushed'], applied: T['live']) => boolean
   /** Returns the resource without the fields that the schema refuses. */

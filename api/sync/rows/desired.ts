@@ -35,11 +35,11 @@ export type Desired<Spec> = {
 }
 
 /** The part of a kind that decides its resources. */
-type Desire<Row, Spec> = {
+export type Desire<Row, Spec> = {
   readonly kind: Kind
   /** Returns the canonical spec of a row. */
   readonly toSpec: (row: Row) => Spec
-  /** Returns the labels beside those that every kind has. */
+  /** Returns the labels of a row's resource in addition to those that every kind has. */
   readonly labelsOf?: (row: Row) => Record<string, string>
 }
 
