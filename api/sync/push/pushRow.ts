@@ -11,6 +11,7 @@ import {
   isQuotaUncounted,
   isReplaced,
   type Kind,
+  readOwner,
   removeRow,
   type SyncedRow,
 } from '#api/sync/rows/synced.ts'
@@ -222,12 +223,12 @@ const referenceOf = ({ reconcile }: PushRowDeps, row: SyncedRow) => ({
 
 /** Deletes the resource, or deletes the row if the resource no longer exists. A deleted organization ends pauses. */
 const remove = async <T extends Types>(adapter: Adapter<T>, deps: PushRowDeps, row: T['pushed']): Promise<Pushed> => {
-  const { reconcile, namespaces } = deps
+  const { reconcile } = deps
   const client = adapter.clientOf(reconcile)
   const reference = referenceOf(deps, row)
   try {
     const live = await client.get(reference)
-    if (isPaused(live) && (await namespaces.stateOf(row.organizationId)) !== 'deleted') return later(pausedPollMs)
+    if (isPaused(live) && (await readOwner(reconcile.db, row.organizationId)) !== 'deleted') return later(pausedPollMs)
     const { metadata } = live
     // The name belongs to a newer resource by now, which has a row of its own.
     if (isReplaced(row, metadata)) return await finishRemoval(adapter, deps, row)
