@@ -9,8 +9,6 @@ import type { Revisioned, Seen, Sides } from '#api/sync/merge/merge.ts'
 import type { Verdict } from '#api/sync/merge/observe.ts'
 import type { Desire } from '#api/sync/rows/desired.ts'
 import type { SyncedRow } from '#api/sync/rows/synced.ts'
-import type { Clock } from '#shared/clock.ts'
-import type { NewId } from '#shared/ids.ts'
 import type { Client } from '#shared/kube/client.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
 import type { ObjectMeta } from '#shared/kube/objects.ts'
@@ -23,20 +21,17 @@ import type { Tracing } from '#shared/tracing/tracing.ts'
 import type { Findings } from './findings.ts'
 import type { WithStatus } from './syncedCondition.ts'
 
-/** The part of the dependencies that the limits of edits need. */
-export type LimitDeps = Pick<Deps, 'defaultLimits' | 'clusterOf' | 'startsPerMinute'>
-
 /** The dependencies of a new row. */
-export type NewRowDeps = LimitDeps & { readonly cluster: string; readonly clock: Clock; readonly newId: NewId }
+export type NewRowDeps = Pick<Deps, 'defaultLimits' | 'clock' | 'newId'> & { readonly cluster: string }
 
 /** The dependencies of the comparison of a resource with its row. */
 export type ReconcileDeps = ContainerClients &
-  LimitDeps & {
+  NewRowDeps &
+  Pick<Deps, 'clusterOf' | 'startsPerMinute'> & {
     readonly db: Database
     /** Runs a transaction. That of pull fails unless this replica is the leader. */
     readonly transaction: Leadership['transaction']
     readonly clients: Clients
-    readonly cluster: string
     readonly profiles: ScalingProfiles
     readonly tracing: Tracing
     readonly namespacePrefix: string
@@ -46,8 +41,6 @@ export type ReconcileDeps = ContainerClients &
     /** Called with a World whose status has a run. */
     readonly noteRun: (row: WorldRow, live: World) => void
     readonly events: Pick<EventRecorder, 'record'>
-    readonly clock: Clock
-    readonly newId: NewId
     readonly log: Log
     readonly gate: ClusterGate
     /** Called after a commit that marked a row dirty. */
