@@ -66,7 +66,7 @@ test('a late response to an apply does not undo what pull has read', async () =>
   if (mark === undefined) throw new Error('no mark')
   const settle = createSettle(db)
   const record = (metadata: { uid: string; resourceVersion: string }) =>
-    settle(mark, { kind: 'world', row, spec, metadata })
+    settle(mark, { row, spec, metadata })
   await record({ uid: 'u', resourceVersion: '1000' })
   await record({ uid: 'u', resourceVersion: '999' })
   const later = await read()

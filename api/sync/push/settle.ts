@@ -81,8 +81,7 @@ const settleTogether = async (db: Database, batch: readonly Settlement[]): Promi
 
 /** The result of an apply: the row as it was pushed, and the applied resource. */
 type Applied = {
-  readonly kind: Kind
-  readonly row: Pick<SyncedRow, 'id' | 'cluster' | 'revision'>
+  readonly row: Pick<SyncedRow, 'cluster' | 'revision'>
   readonly spec: object
   readonly metadata: Pick<ObjectMeta, 'uid' | 'resourceVersion'>
 }
@@ -93,8 +92,6 @@ const toInput = (batch: readonly Settlement[]): { input: string } => ({
     batch.map(({ claimed: { kind, id, epoch, revision }, applied }) => ({
       ...{ kind, id, epoch, revision },
       ...(applied && {
-        pushed_kind: applied.kind,
-        pushed_id: applied.row.id,
         pushed_spec: applied.spec,
         pushed_uid: applied.metadata.uid ?? null,
         pushed_version: applied.metadata.resourceVersion ?? null,
@@ -106,9 +103,16 @@ const toInput = (batch: readonly Settlement[]): { input: string } => ({
 })
 
 const inputColumns = sql.raw(
-  `kind text, id text, epoch int, revision bigint, pushed_kind text, pushed_id text, pushed_spec jsonb, pushed_uid text,
-   pushed_version text, pushed_revision bigint, pushed_cluster text`,
+  `kind text, id text, epoch int, revision bigint, pushed_spec jsonb, pushed_uid text, pushed_version text,
+   pushed_revision bigint, pushed_cluster text`,
 )
+
+/** The condition for rows that have recorded a later version. Compares versions as `isOlder` does. It is false if one is null. */
+const hasLater = sql.raw(`(
+  resource_uid = pushed_uid and coalesce(
+    case when pushed_version ~ '^\\d{1,30}$' and applied_resource_version ~ '^\\d{1,30}$'
+    then pushed_version::numeric < applied_resource_version::numeric end, false))`)
+const appliedRevision = sql.raw(`coalesce((applied->>'revision')::bigint, 0)`)
 
 /**
  * Returns the update that records the applied specs of the locked rows of a kind, unless newer ones are recorded. The recorded version
@@ -117,9 +121,6 @@ const inputColumns = sql.raw(
  */
 const recordApplied = (kind: Kind): SQL => {
   const table = tables[kind]
-  const isSeen = isOlderVersion(sql`pushed_version`, sql`applied_resource_version`)
-  const hasLater = sql`(resource_uid = pushed_uid and ${isSeen})`
-  const appliedRevision = sql`coalesce((applied->>'revision')::bigint, 0)`
   // If pull has seen a later version with this revision, it has already acknowledged an edit of this apply.
   // A push that outlasted its lease may end after the row has moved to another cluster.
   return sql`
@@ -129,15 +130,8 @@ const recordApplied = (kind: Kind): SQL => {
       applied_resource_version = case when ${hasLater} then applied_resource_version else pushed_version end,
       push_refusal = null
     from input
-    where ${table.id} = pushed_id and pushed_kind = ${kind} and pushed_id in (select id from ${locked(kind)})
+    where ${table.id} = input.id and input.kind = ${kind} and input.id in (select id from ${locked(kind)})
       and cluster = pushed_cluster and ${appliedRevision} <= pushed_revision`
-}
-
-/** Compares versions as `isOlder` does. The result is false if one is null. */
-const isOlderVersion = (version: SQL, than: SQL): SQL => {
-  const isNumber = (each: SQL): SQL => sql`${each} ~ '^\\d{1,30}$'`
-  return sql`coalesce(case when ${isNumber(version)} and ${isNumber(than)}
-    then ${version}::numeric < ${than}::numeric end, false)`
 }
 
 type Settled = { readonly kind: string; readonly id: string; readonly seconds: number }
@@ -147,7 +141,7 @@ const locked = (kind: Kind): SQL => sql.identifier(`locked_${kind}`).getSQL()
 const recorded = (kind: Kind): SQL => sql.identifier(`recorded_${kind}`).getSQL()
 
 const lockRows = (kind: Kind, wait: SQL): SQL =>
-  sql`select id from ${tables[kind]} where id in (select pushed_id from input) for no key update ${wait}`
+  sql`select id from ${tables[kind]} where id in (select id from input where pushed_spec is not null) for no key update ${wait}`
 
 const settleWith = (wait: SQL) =>
   statement<{ input: string }, Settled>(sql`
@@ -159,7 +153,7 @@ const settleWith = (wait: SQL) =>
     delete from ${clusterOutbox} using input
     where ${clusterOutbox.kind} = input.kind and ${clusterOutbox.id} = input.id
       and ${clusterOutbox.epoch} = input.epoch and ${clusterOutbox.revision} = input.revision
-      and (pushed_id is null or pushed_id in (${forKinds((kind) => sql`select id from ${locked(kind)}`, sql` union all `)}))
+      and (pushed_spec is null or input.id in (${forKinds((kind) => sql`select id from ${locked(kind)}`, sql` union all `)}))
       -- These conditions make Postgres execute the updates first. All transactions lock rows before marks.
       and ${forKinds((kind) => sql`(select count(*) from ${recorded(kind)}) >= 0`, sql` and `)}
     returning input.kind, input.id, extract(epoch from now() - ${clusterOutbox.markedAt})::float8 as seconds`)
