@@ -12,7 +12,7 @@ import {
   type Kind,
   lockSynced,
   markRow,
-  setHeldMessage,
+  setWaitingMessage,
 } from '#api/sync/rows/synced.ts'
 import { sleep } from '#shared/clock.ts'
 import type { Resource } from '#shared/kube/client.ts'
@@ -157,6 +157,9 @@ const recreate = async (deps: PullDeps, kind: Kind, { id, resourceUid, ...missin
   if (result === 'unclaimed') await adapters[kind]((adapter) => pullGone(adapter, deps, keyOf(deps, missing)))
 }
 
+const heldMessage =
+  'this resource and many others are missing from the cluster. The platform operator must confirm that they are recreated.'
+
 /** Records that resources are missing and wait for acceptance, and says so in their rows. */
 const hold = async (
   deps: PullDeps,
@@ -164,7 +167,8 @@ const hold = async (
   { held, total }: { held: readonly Missing[]; total: number },
 ): Promise<void> => {
   const missing = held.length
-  const examples = held.slice(0, maxExamples).map(({ id }) => id)
+  const ids = held.map(({ id }) => id)
+  const examples = ids.slice(0, maxExamples)
   const isNew = await deps.transaction(async (tx) => {
     const [before] = await tx.select().from(heldSweeps).where(whereSweep(deps, kind))
     await tx
@@ -174,11 +178,7 @@ const hold = async (
     return before?.missing !== missing
   })
   if (!isNew) return
-  await setHeldMessage(
-    deps.db,
-    kind,
-    held.map(({ id }) => id),
-  )
+  await setWaitingMessage(deps.db, kind, ids, heldMessage)
   deps.log.error(
     { kind, missing, total },
     'sweep: too many resources are missing; these are not recreated until "orrery sync accept"',
