@@ -65,8 +65,7 @@ test('a late response to an apply does not undo what pull has read', async () =>
   const [mark] = await db.select().from(clusterOutbox).where(eq(clusterOutbox.id, row.id))
   if (mark === undefined) throw new Error('no mark')
   const settle = createSettle(db)
-  const record = (metadata: { uid: string; resourceVersion: string }) =>
-    settle(mark, { row, spec, metadata })
+  const record = (metadata: { uid: string; resourceVersion: string }) => settle(mark, { row, spec, metadata })
   await record({ uid: 'u', resourceVersion: '1000' })
   await record({ uid: 'u', resourceVersion: '999' })
   const later = await read()
