@@ -4,7 +4,6 @@ import { readSyncConfig } from '#api/config.ts'
 import type { SyncStatusAnswer } from '#api/domain/clusters/schema.ts'
 import { getSyncStatus } from '#api/domain/clusters/status.ts'
 import { type FindingRow, syncFindings } from '#api/domain/clusters/table.ts'
-import { createClusterDirectory } from '#api/domain/worlds/place.ts'
 import type { CommandAuthor } from '#api/platform/audit/records.ts'
 import { type Database, openDatabase } from '#api/platform/database/client.ts'
 import { createLargeReads } from '#api/platform/database/largeReads.ts'
@@ -120,13 +119,10 @@ const requireOneCluster = (findings: readonly FindingRow[], names: readonly stri
   }
 }
 
-/** No rate limits the starts of an administrator's command. */
-const unlimitedStarts = 1_000_000
-
 /** Resolves findings of one cluster. Returns the number of those that could not be resolved. */
 const resolveIn = async (
   { db, author }: By,
-  { cluster, clusters, namespacePrefix, limits }: ReturnType<typeof readSyncConfig> & { readonly cluster: Listed },
+  { cluster, namespacePrefix, limits }: ReturnType<typeof readSyncConfig> & { readonly cluster: Listed },
   { done, resolve }: Resolver,
   findings: readonly FindingRow[],
 ): Promise<number> => {
@@ -137,8 +133,6 @@ const resolveIn = async (
     cluster: cluster.name,
     namespacePrefix,
     defaultLimits: limits,
-    startsPerMinute: unlimitedStarts,
-    clusterOf: createClusterDirectory(clusters).clusterOf,
     clients: createClients(transport),
     namespaces: createClient(transport, { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' }),
   }

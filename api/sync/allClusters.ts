@@ -57,7 +57,8 @@ export const startSync = (clusters: readonly ConnectedCluster[], options: Option
     const loaded = next.map((cluster) => {
       const connection = readConnection(cluster)
       const isNew = running.get(cluster.name)?.connection !== connection
-      return { cluster, connection, credentials: isNew ? load(env, cluster) : undefined }
+      const path = cluster.kubeconfig
+      return { cluster, connection, credentials: isNew ? loadCredentials(env, withDefined({ path })) : undefined }
     })
     for (const [name, each] of running) {
       const kept = loaded.find(({ cluster }) => cluster.name === name)
@@ -79,7 +80,7 @@ export const startSync = (clusters: readonly ConnectedCluster[], options: Option
   const holding = repeatHold()
   async function repeatHold(): Promise<void> {
     while (!stop.signal.aborted) {
-      await holdUnserved({ db, clusters: [...running.keys()], log })
+      await holdUnserved(db, [...running.keys()], log)
       await sleep(clock, unservedPollMs, stop.signal)
     }
   }
@@ -112,9 +113,6 @@ const readConnection = ({ kubeconfig }: ConnectedCluster): string => {
   }
 }
 
-const load = (env: NodeJS.ProcessEnv, { kubeconfig }: ConnectedCluster): Credentials =>
-  loadCredentials(env, withDefined({ path: kubeconfig }))
-
 /** Adds the cluster to the names of queues, controllers and caches, which must differ. */
 const nameByCluster = (metrics: KubeMetrics, cluster: string): KubeMetrics => ({
   ...metrics,
@@ -129,15 +127,7 @@ const unservedLeaseMs = 10_000
 const unservedRetryMs = 5_000
 
 /** Sets a waiting message on dirty rows whose cluster is not configured. It never rejects. */
-const holdUnserved = async ({
-  db,
-  clusters,
-  log,
-}: {
-  readonly db: Database
-  readonly clusters: readonly string[]
-  readonly log: Log
-}): Promise<void> => {
+const holdUnserved = async (db: Database, clusters: readonly string[], log: Log): Promise<void> => {
   try {
     const claimed = await claimUnserved(db, { limit: unservedBatch, leaseMs: unservedLeaseMs, served: clusters })
     await Promise.all(claimed.map((mark) => hold(db, mark)))
@@ -150,6 +140,6 @@ const hold = async (db: Database, claimed: Claimed): Promise<void> => {
   const { kind, id, cluster } = claimed
   // The mark of a row that no longer exists has no cluster. Limits are applied when a cluster is configured again.
   if (cluster === '' || kind === 'organization') return void (await settleClaim(db, claimed))
-  await setWaitingMessage(db, kind, id, `the cluster ${cluster} is not configured. Ask the platform operator.`)
+  await setWaitingMessage(db, kind, [id], `the cluster ${cluster} is not configured. Ask the platform operator.`)
   await retryLater(db, claimed, { delayMs: unservedRetryMs })
 }

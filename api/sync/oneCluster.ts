@@ -140,8 +140,7 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
   const election = { db, databaseUrl: config.database.url, cluster, clock, log }
   void logDefinitionProblems(reconcile.definitions, log)
   const pods = createClient(transport, podResource)
-  const repair = { clients: namespaceClients, resources: Object.values(clients), pods, namespaces, clock, log, metrics }
-  const { namespacePrefix } = config
+  const tenants = { clients: namespaceClients, namespaces, namespacePrefix: config.namespacePrefix }
   const pulling = whileLeader({ ...election, signal: stop.signal }, ({ signal: leading, transaction }) =>
     whileAccepted(gate, clock, leading, async (signal) => {
       await findings.load()
@@ -149,7 +148,7 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
       const deps = { ...pullDeps, transaction }
       await Promise.all([
         ...Object.values(kinds).map(({ run }) => run(deps, signal)),
-        repairNamespaces({ ...repair, namespacePrefix, signal }),
+        repairNamespaces({ ...options, ...tenants, resources: Object.values(clients), pods, signal }),
         runWaitingStarts(deps, signal),
       ])
     }),

@@ -50,7 +50,7 @@ test('claims that end together are settled, except for rows that are locked or w
       const row = rows.get(claimed.id)
       if (row === undefined) throw new Error('no row')
       const metadata = { uid: `uid of ${row.id}`, resourceVersion: '7' }
-      const seconds = await settle(claimed, { kind: 'world', row, spec: desiredSpec(row), metadata })
+      const seconds = await settle(claimed, { row, spec: desiredSpec(row), metadata })
       done.add(row.id)
       return seconds
     })
@@ -78,7 +78,6 @@ test('claims that end together are settled, except for rows that are locked or w
   const row = rows.get(first ?? '')
   if (row === undefined || claims[0] === undefined || claims[1] === undefined) throw new Error('no row')
   const late = {
-    kind: 'world',
     row,
     spec: desiredSpec(row),
     metadata: { uid: `uid of ${row.id}`, resourceVersion: '6' },

@@ -2,7 +2,8 @@ import { eq, sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { worlds } from '#api/domain/worlds/table.ts'
 import { openDatabase } from '#api/platform/database/client.ts'
-import { updateApplied } from '#api/sync/push/settle.ts'
+import { clusterOutbox } from '#api/platform/outbox/table.ts'
+import { createSettle } from '#api/sync/push/settle.ts'
 import { desiredSpec } from '#api/sync/rows/desired.ts'
 import { isOutdated } from '#api/sync/rows/synced.ts'
 import { aCluster } from '#test/support/cluster.ts'
@@ -61,8 +62,10 @@ test('a late response to an apply does not undo what pull has read', async () =>
   const row = await read()
   if (row === undefined) throw new Error('no row')
   const spec = desiredSpec(row)
-  const record = (metadata: { uid: string; resourceVersion: string }) =>
-    db.execute(updateApplied({ kind: 'world', row, spec, metadata }))
+  const [mark] = await db.select().from(clusterOutbox).where(eq(clusterOutbox.id, row.id))
+  if (mark === undefined) throw new Error('no mark')
+  const settle = createSettle(db)
+  const record = (metadata: { uid: string; resourceVersion: string }) => settle(mark, { row, spec, metadata })
   await record({ uid: 'u', resourceVersion: '1000' })
   await record({ uid: 'u', resourceVersion: '999' })
   const later = await read()

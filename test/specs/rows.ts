@@ -3,9 +3,7 @@ import { eq, sql } from 'drizzle-orm'
 import { botDeployments } from '#api/domain/bots/table.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
 import { openDatabase } from '#api/platform/database/client.ts'
-import { observeBots } from '#api/sync/merge/bots.ts'
-import { freeFacts } from '#api/sync/merge/testing/facts.ts'
-import { observeWorld } from '#api/sync/merge/world.ts'
+import { decideBots, decideWorld, freeFacts } from '#api/sync/merge/testing/facts.ts'
 import { botAdapter } from '#api/sync/reconcile/bots.ts'
 import { worldAdapter } from '#api/sync/reconcile/world.ts'
 import { toDesired } from '#api/sync/rows/desired.ts'
@@ -32,11 +30,11 @@ export const openRows = (url: string, cluster: ReturnType<typeof connectTo>) => 
   const planOf = async (kind: Kind, name: string) => {
     const [world, bots] = kind === 'World' ? [await findWorld(name), undefined] : [undefined, await findBots(name)]
     if (world !== undefined) {
-      const judge = (live: Live) => observeWorld(world, readWorld(live as KubeWorld), false, { facts: freeFacts })
+      const judge = (live: Live) => decideWorld(world, readWorld(live as KubeWorld), false, { facts: freeFacts })
       return { desired: toDesired(worldAdapter, world, 'orrery'), judge }
     }
     if (bots === undefined) throw new Error(`${name} has no row`)
-    const judge = (live: Live) => observeBots(bots, readBots(live as KubeBots), false, { facts: botFacts })
+    const judge = (live: Live) => decideBots(bots, readBots(live as KubeBots), false, { facts: botFacts })
     return { desired: toDesired(botAdapter, bots, 'orrery'), judge }
   }
 

@@ -178,24 +178,21 @@ const claimNext = claimFrom<Omit<Turn, 'after'> & { readonly after: string }>(
 const whereMark = (claimed: Claimed) => and(eq(clusterOutbox.kind, claimed.kind), eq(clusterOutbox.id, claimed.id))
 
 /**
- * Ends a successful claim. Deletes the mark, unless the row was marked again; then it is due at once. `record` is an update
- * that is executed before, in the same statement. Returns the seconds for which the row was dirty, or undefined if it still
- * is.
+ * Ends a successful claim. Deletes the mark, unless the row was marked again; then it is due at once. Returns the seconds for which the
+ * row was dirty, or undefined if it still is.
  */
-export const settleClaim = async (db: Database, claimed: Claimed, record?: SQL): Promise<number | undefined> => {
-  // The condition on the result of the update makes Postgres execute it first. All transactions lock rows before marks.
-  const [before, isRecorded] =
-    record === undefined
-      ? [sql``, sql`true`]
-      : [sql`with recorded as (${record} returning true)`, sql`(select count(*) from recorded) >= 0`]
+export const settleClaim = async (db: Database, claimed: Claimed): Promise<number | undefined> => {
   const { rows } = await db.execute<{ seconds: number }>(sql`
-    ${before}
     delete from ${clusterOutbox}
     where ${and(whereMark(claimed), eq(clusterOutbox.epoch, claimed.epoch), eq(clusterOutbox.revision, claimed.revision))}
-      and ${isRecorded}
     returning extract(epoch from now() - ${clusterOutbox.markedAt})::float8 as seconds`)
-  if (rows.length === 0) await db.update(clusterOutbox).set({ leaseUntil: null }).where(whereMark(claimed))
+  if (rows.length === 0) await releaseClaim(db, claimed)
   return rows[0]?.seconds
+}
+
+/** Ends a claim whose row was marked again. The mark is due at once. */
+export const releaseClaim = async (db: Database, claimed: Claimed): Promise<void> => {
+  await db.update(clusterOutbox).set({ leaseUntil: null }).where(whereMark(claimed))
 }
 
 /** Ends a failed claim. The mark is due again after the delay, or at once if the row was marked again. */

@@ -1,16 +1,24 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { ProcessUsers } from '#api/sync/namespaces/networkPolicies.ts'
 import { createClient, type Resource } from '#shared/kube/client.ts'
 import { isForbidden, isNotFound } from '#shared/kube/errors.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
+import type { Transport } from '#shared/kube/transport.ts'
 import { customResourceDefinitions } from '#shared/resources/crds.ts'
 import { definitionProblem } from '#shared/resources/definitionVersions.ts'
 import { definitionResource, versionAnnotation } from '#shared/resources/group.ts'
 import { productVersion } from '#shared/version.ts'
 import manifests from './admissionPolicies.json' with { type: 'json' }
 import type { DiagnosedManifest, Snapshot } from './diagnosis.ts'
-import type { SnapshotDeps } from './readNamespaces.ts'
 
 type Manifest = KubeObject & { readonly spec: object }
+
+/** The cluster, and the configuration that the admission policies name. */
+type Deps = {
+  readonly transport: Transport
+  readonly namespacePrefix: string
+  readonly settings: { readonly clusterUsers: ProcessUsers }
+}
 
 const admission = { group: 'admissionregistration.k8s.io', version: 'v1' }
 const policies: Resource = { ...admission, plural: 'validatingadmissionpolicies', kind: 'ValidatingAdmissionPolicy' }
@@ -21,7 +29,7 @@ const bindings: Resource = {
 }
 
 /** Compares the definitions of the resources with those of this version. */
-export const readDefinitions = async ({ transport }: SnapshotDeps): Promise<DiagnosedManifest[]> => {
+export const readDefinitions = async ({ transport }: Deps): Promise<DiagnosedManifest[]> => {
   const client = createClient<Manifest>(transport, definitionResource)
   return Promise.all(
     Object.values(customResourceDefinitions() as unknown as Record<string, Manifest>).map(async (desired) => {
@@ -44,7 +52,7 @@ export const readDefinitions = async ({ transport }: SnapshotDeps): Promise<Diag
  * Compares the admission policies and their bindings with those of this version, or returns `none` if none is installed. Undefined
  * without the right to read them, which the API's own account does not have.
  */
-export const readAdmission = async (deps: SnapshotDeps): Promise<Snapshot['admission']> => {
+export const readAdmission = async (deps: Deps): Promise<Snapshot['admission']> => {
   try {
     const live = new Map<string, Manifest>()
     for (const resource of [policies, bindings]) {
@@ -65,7 +73,7 @@ export const readAdmission = async (deps: SnapshotDeps): Promise<Snapshot['admis
 }
 
 /** Returns the manifests with the users and the prefix of the configuration. The groups of restore tools are not in it. */
-const fillIn = ({ namespacePrefix, settings: { clusterUsers } }: SnapshotDeps): Manifest[] => {
+const fillIn = ({ namespacePrefix, settings: { clusterUsers } }: Deps): Manifest[] => {
   const values = { apiUser: clusterUsers.api, operatorUser: clusterUsers.operator, namespacePrefix }
   const text = Object.entries(values).reduce(
     (filled, [name, value]) => filled.replaceAll(['$', '{', name, '}'].join(''), value),

@@ -1,22 +1,25 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Limits } from '#api/domain/access/limits.ts'
 import type { FindingRow } from '#api/domain/clusters/table.ts'
+import { organizations } from '#api/domain/organizations/table.ts'
 import { lockProject } from '#api/domain/projects/projects.ts'
 import { type CommandAuthor, recordCommand } from '#api/platform/audit/records.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
-import { markDirty } from '#api/platform/outbox/outbox.ts'
+import { markDirty, organizationMark } from '#api/platform/outbox/outbox.ts'
 import { readObject } from '#api/sync/clusters/deletionCause.ts'
 import { adapters } from '#api/sync/reconcile/adapters.ts'
 import type { Adapter, NewRowDeps, Types } from '#api/sync/reconcile/kind.ts'
 import { NotAdopted } from '#api/sync/reconcile/newResource.ts'
 import { organizationOf } from '#api/sync/rows/identity.ts'
-import { findRowId, type Kind, lockSynced, readOwner, type SyncedRow } from '#api/sync/rows/synced.ts'
+import { findRowId, type Kind, lockSynced, readOwner } from '#api/sync/rows/synced.ts'
 import { isId } from '#shared/ids.ts'
 import type { Client } from '#shared/kube/client.ts'
 import { type KubeObject, type ObjectMeta, objectKey } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { Clients } from '#shared/resources/clients.ts'
-import { idLabelOf, kinds, labels } from '#shared/resources/group.ts'
+import { idLabelOf, kinds, labels, namespaceOf } from '#shared/resources/group.ts'
+import { readRecordedLimits } from '#shared/resources/namespacePolicy.ts'
 import { type Identified, resourceIdOf } from '#shared/resources/resourceId.ts'
-import { restoreOrganization } from './lostOrganization.ts'
 
 /** The dependencies of a recovery. */
 export type RecoveryDeps = NewRowDeps &
@@ -42,29 +45,20 @@ const readLive = async <T extends KubeObject>(client: Client<T>, { namespace, na
 const recordRecovery = (
   deps: RecoveryDeps,
   tx: Transaction,
-  { kind }: Finding,
-  {
-    action,
-    row,
-  }: { action: 'adopt' | 'remove' | 'release'; row: { id: string; organizationId: string; projectId?: string } },
-): Promise<void> =>
-  recordCommand(deps, tx, {
-    action: `${action}${kinds[kind].kind}`,
-    resources: [row.id],
-    organizationId: row.organizationId,
-    ...withDefined({ projectId: row.projectId }),
-  })
+  action: string,
+  { id, organizationId, projectId }: { id: string; organizationId: string; projectId?: string },
+): Promise<void> => recordCommand(deps, tx, { action, resources: [id], organizationId, ...withDefined({ projectId }) })
 
 /** Deletes an orphan. The API then removes its finalizer. Throws if it may belong to the organization of another API. */
 export const removeOrphan = async (deps: RecoveryDeps, finding: Finding): Promise<void> => {
-  const { namespace, name, uid } = finding
+  const { kind, namespace, name, uid } = finding
   const organizationId = organizationOf(deps.namespacePrefix, namespace)
   if (organizationId === undefined || (await readOwner(deps.db, organizationId)) === 'unknown') {
     throw new Error('Its organization has no row. Adopt it, and delete the organization over REST.')
   }
   await deps.db.transaction(async (tx) => {
-    await recordRecovery(deps, tx, finding, { action: 'remove', row: { id: name, organizationId } })
-    await deps.clients[finding.kind].delete({ namespace, name }, { uid })
+    await recordRecovery(deps, tx, `remove${kinds[kind].kind}`, { id: name, organizationId })
+    await deps.clients[kind].delete({ namespace, name }, { uid })
   })
 }
 
@@ -95,7 +89,11 @@ const adopt = async <T extends Types>(
       if ((await findRowId(tx, kind, { ...finding, organizationId, cluster: deps.cluster })) !== undefined) {
         await refuseDeletedRow(tx, finding)
       }
-      const made = { organizationId, metadata: await withProject(tx, organizationId, metadata), spec: live.spec }
+      const made = {
+        organizationId,
+        metadata: await withProject(tx, kind, { organizationId, metadata }),
+        spec: live.spec,
+      }
       const row = await adapter.insert(deps, tx, made)
       const { columns, spec } = adapter.runOf(live)
       const revision = live.spec.revision ?? row.revision
@@ -107,12 +105,61 @@ const adopt = async <T extends Types>(
         applied: { ...row.applied, ...spec, ...withDefined({ revision: live.spec.revision }) } as T['spec'],
       })
       await markDirty(tx, { kind, id: row.id, revision })
-      await recordRecovery(deps, tx, finding, { action: 'adopt', row })
+      await recordRecovery(deps, tx, `adopt${kinds[kind].kind}`, row)
     })
   } catch (error) {
     if (error instanceof NotAdopted) throw new Error(error.state.message)
     throw error
   }
+}
+
+/**
+ * Gives an organization its row again, unless it has one: with its id as its name, and the limits that the API wrote to its
+ * namespace. Its API keys, projects and documents are not in the cluster. Throws if the organization is deleted, or if the API
+ * did not make the namespace.
+ */
+const restoreOrganization = async (deps: RecoveryDeps, organizationId: string): Promise<void> => {
+  const { db, namespacePrefix, defaultLimits, cluster, clock } = deps
+  const name = namespaceOf(namespacePrefix, organizationId)
+  const owner = await readOwner(db, organizationId)
+  if (owner === 'living') return
+  if (owner === 'deleted') throw new Error('Its organization was deleted. Restore the organization, or remove it.')
+  const namespace = await readObject(deps.namespaces, { name })
+  if (namespace === undefined || !isMadeByApi(namespace, organizationId)) {
+    throw new Error(`The API did not make the namespace ${name}. Check its labels.`)
+  }
+  const now = new Date(clock.now())
+  await db.transaction(async (tx) => {
+    const made = await tx
+      .insert(organizations)
+      .values({
+        id: organizationId,
+        name: organizationId,
+        tenantId: organizationId,
+        features: {},
+        limits: recordedLimits(namespace, defaultLimits),
+        createdAt: now,
+        updatedAt: now,
+      })
+      .onConflictDoNothing()
+      .returning({ revision: organizations.revision })
+    for (const { revision } of made) {
+      await markDirty(tx, { kind: 'organization', id: organizationMark(organizationId, cluster), revision })
+      await recordCommand(deps, tx, { action: 'adoptOrganization', resources: [organizationId], organizationId })
+    }
+  })
+}
+
+const isMadeByApi = ({ metadata }: KubeObject, organizationId: string): boolean =>
+  isId('organization', organizationId) &&
+  metadata.labels?.[labels.organization] === organizationId &&
+  metadata.labels[labels.managedBy] === 'orrery-api'
+
+/** Returns the limits of the namespace's annotations that differ from the defaults. */
+const recordedLimits = ({ metadata }: KubeObject, defaults: Limits): Partial<Limits> => {
+  const recorded = Object.entries(readRecordedLimits(metadata))
+  const known: Readonly<Record<string, unknown>> = defaults
+  return Object.fromEntries(recorded.filter(([name, value]) => !isDeepStrictEqual(value, known[name])))
 }
 
 /**
@@ -153,11 +200,15 @@ const refuseDeletedRow = async (tx: Transaction, { kind, name }: Finding): Promi
 const withId = (kind: Kind, { metadata, ...live }: Identified): ObjectMeta =>
   isId(kind, metadata.name) ? metadata : { ...metadata, name: resourceIdOf(kind, { metadata, ...live }) }
 
-/** Returns the metadata without a project that does not exist, so that a world goes to the project "default". */
-const withProject = async (tx: Transaction, organizationId: string, metadata: ObjectMeta): Promise<ObjectMeta> => {
+/** Returns the metadata of a world without a project that does not exist, so that it goes to the project "default". */
+const withProject = async (
+  tx: Transaction,
+  kind: Kind,
+  { organizationId, metadata }: { organizationId: string; metadata: ObjectMeta },
+): Promise<ObjectMeta> => {
   const { [labels.project]: projectId, ...others } = metadata.labels ?? {}
-  const exists = projectId !== undefined && (await lockProject(tx, { organizationId, projectId }))
-  return exists ? metadata : { ...metadata, labels: others }
+  if (kind !== 'world' || projectId === undefined) return metadata
+  return (await lockProject(tx, { organizationId, projectId })) ? metadata : { ...metadata, labels: others }
 }
 
 /** The side whose settings a released row continues with. */
@@ -184,15 +235,20 @@ const release = async <T extends Types>(
     const id = await lockFrozen(deps, tx, finding, spec)
     const [row] = await adapter.readPushed(tx, [id])
     if (row === undefined) throw new Error('It has no row.')
-    const { revision, ...recorded } = continueAt(row, { metadata, spec }, kept)
+    const isRowKept = kept === 'row' || row.deletingAt !== null
+    const revision = (spec.revision ?? 0) + (isRowKept ? 1 : 0)
     const run = adapter.runOf(live)
-    const settings =
-      revision > (spec.revision ?? 0)
-        ? { applied: spec }
-        : { ...run.columns, applied: { ...adapter.toSpec(row), ...run.spec, revision } }
-    await adapter.update(tx, id, { ...recorded, ...settings, revision })
+    const columns = isRowKept
+      ? { applied: spec, appliedResourceVersion: metadata.resourceVersion ?? null }
+      : {
+          ...run.columns,
+          applied: { ...adapter.toSpec(row), ...run.spec, revision },
+          // Without a version on record, the push merges the resource first.
+          appliedResourceVersion: null,
+        }
+    await adapter.update(tx, id, { ...columns, resourceUid: metadata.uid ?? null, revision })
     await markDirty(tx, { kind, id, revision })
-    await recordRecovery(deps, tx, finding, { action: 'release', row })
+    await recordRecovery(deps, tx, `release${kinds[kind].kind}`, row)
   })
 }
 
@@ -210,17 +266,4 @@ const lockFrozen = async (
     throw new Error('It has no row.')
   if ((spec.revision ?? 0) <= row.revision) throw new Error('It is not frozen.')
   return row.id
-}
-
-/** Returns the columns with which a row continues: at the revision of the resource if it takes its settings, or above it. */
-const continueAt = (
-  { deletingAt }: Pick<SyncedRow, 'deletingAt'>,
-  { metadata, spec }: { metadata: ObjectMeta; spec: { readonly revision?: number } },
-  kept: Kept,
-) => {
-  const [resourceUid, revision] = [metadata.uid ?? null, spec.revision ?? 0]
-  return kept === 'row' || deletingAt !== null
-    ? { resourceUid, revision: revision + 1, appliedResourceVersion: metadata.resourceVersion ?? null }
-    : // Without a version on record, the push merges the resource first.
-      { resourceUid, revision, appliedResourceVersion: null }
 }

@@ -4,7 +4,8 @@ import { desiredBotSpec } from '#api/sync/rows/desired.ts'
 import { noBotUse } from '#shared/domain/botUse.ts'
 import { type BotDeployment, botDeploymentSpecSchema, readBots } from '#shared/resources/botDeployment.ts'
 import { scalingProfiles } from '#shared/scalingProfiles.ts'
-import { observeBots, toBotColumns } from './bots.ts'
+import { toBotColumns } from './bots.ts'
+import { decideBots } from './testing/facts.ts'
 
 const granted = {
   uid: 'uid',
@@ -169,7 +170,7 @@ test.each<[string, BotRow, BotDeployment, boolean, object, ((pointer: string) =>
   ['does not write a status that the row has already', { ...row, ...running }, seen, false, merged],
 ])('%s', (_, known, resource, dirty, verdict, owns) => {
   const facts = { otherBots: 0, profile: scalingProfiles.Capacity30, otherUse: noBotUse, limits: {} }
-  expect(observeBots(known, { ...readBots(resource), owns }, dirty, { facts })).toEqual(verdict)
+  expect(decideBots(known, { ...readBots(resource), owns }, dirty, { facts })).toEqual(verdict)
 })
 
 test.each<[string, object, object, string | undefined]>([
@@ -188,7 +189,7 @@ test.each<[string, object, object, string | undefined]>([
   const limits = { maxBotCpu: 2, maxBotMemory: 8 * 2 ** 30 }
   const facts = { otherBots: 0, profile: scalingProfiles.Capacity30, otherUse: { millicores: 1_000, bytes: 0 }, limits }
   const reasons = refusal === undefined ? [] : [expect.stringContaining(refusal)]
-  expect(observeBots(known, readBots(resource), false, { facts })).toMatchObject({ reasons })
+  expect(decideBots(known, readBots(resource), false, { facts })).toMatchObject({ reasons })
 })
 
 test.each<[string, object, object]>([
@@ -198,7 +199,7 @@ test.each<[string, object, object]>([
   ['nothing of a refused memory', { memory: '5Gi' }, {}],
 ])('the next push grants %s', (_, edit, grants) => {
   const facts = { otherBots: 0, profile: scalingProfiles.Capacity30, otherUse: noBotUse, limits: {} }
-  const verdict = observeBots(row, readBots({ ...live, spec: { ...spec, ...edit } }), false, { facts })
+  const verdict = decideBots(row, readBots({ ...live, spec: { ...spec, ...edit } }), false, { facts })
   const adopted = verdict.is === 'merged' ? verdict.edit : undefined
   expect(desiredBotSpec({ ...row, ...(adopted && toBotColumns(adopted)) }).granted).toEqual({ ...granted, ...grants })
 })

@@ -11,7 +11,7 @@ import {
 } from '#shared/resources/botDeployment.ts'
 import type { ScalingProfile } from '#shared/scalingProfiles.ts'
 import { type Merge, mergeSpecs, type Rule, type Sides, toClause } from './merge.ts'
-import { changedColumns, createObserve } from './observe.ts'
+import { createObserve, hasChanges } from './observe.ts'
 
 /** Facts for the rules for edits of a BotDeployment, besides the deployment itself. */
 export type BotFacts = {
@@ -70,27 +70,20 @@ export const toBotColumns = (
   return { description, count, cpu, memory, args, durationMinutes, metadata }
 }
 
-/** The columns of the observed state of a bot deployment. */
-type ObservedColumns = Pick<BotRow, 'phase' | 'statusMessage' | 'startedAt' | 'conditions'>
-
-/** The state in the status of a BotDeployment: the columns of the observed state, if they change. */
-export type ObservedBots = { readonly observed?: ObservedColumns }
-
-const presentColumns = ({ phase, statusMessage, startedAt, conditions }: BotRow): ObservedColumns => ({
-  phase,
-  statusMessage,
-  startedAt,
-  conditions,
-})
+/** The state in the status of a BotDeployment: the columns of the observed state, if some change. */
+export type ObservedBots = {
+  readonly observed?: Partial<Pick<BotRow, 'phase' | 'statusMessage' | 'startedAt' | 'conditions'>>
+}
 
 const readState = (row: BotRow, { status }: BotDeployment): ObservedBots => {
   if (status?.phase === undefined) return {}
-  return changedColumns(presentColumns(row), {
+  const observed = {
     phase: status.phase,
     statusMessage: status.message ?? '',
     startedAt: status.startedAt === undefined ? null : new Date(status.startedAt),
     conditions: readConditions(status.conditions),
-  })
+  }
+  return hasChanges(row, observed) ? { observed } : {}
 }
 
 /** The decisions about a live BotDeployment. `sidesOf` and `observe` are those of `createObserve`. */
@@ -108,7 +101,5 @@ export const { sidesOf: sidesOfBots, observe: observeBots } = createObserve<
   isDrained: isBotsDrained,
   readState,
   noState: {},
-  withMessage: (row, state, statusMessage) => ({
-    observed: { ...presentColumns(row), ...state.observed, statusMessage },
-  }),
+  withMessage: ({ observed }, statusMessage) => ({ observed: { ...observed, statusMessage } }),
 })

@@ -163,15 +163,6 @@ export const readOwnership = ({ managedFields = [] }: ObjectMeta): Owns => {
   return (pointer) => specs.some((spec) => names(pointer).reduce(find, spec) !== undefined)
 }
 
-/** Returns the revision and the generation of a live resource, 0 if it has none. */
-export const versionsOf = (live: {
-  readonly metadata: ObjectMeta
-  readonly spec: Revisioned
-}): { liveRevision: number; generation: number } => ({
-  liveRevision: live.spec.revision ?? 0,
-  generation: live.metadata.generation ?? 0,
-})
-
 /** A spec with the revision that the API wrote. */
 export type Revisioned = { readonly revision?: number }
 
@@ -192,32 +183,4 @@ export const findBase = <Spec extends Revisioned & object>(
   const leaves = leavesOf(applied ?? row)
   for (const [pointer, value] of leavesOf(live)) if (owns(pointer)) leaves.set(pointer, value)
   return objectOf(leaves) as Spec
-}
-
-/**
- * Returns the three sides of the merge of a live resource into its row, or undefined if the managed fields of the resource must
- * be read first.
- */
-export const findSides = <Spec extends Revisioned & object>(
-  row: Spec,
-  applied: Spec | null,
-  { resource, unreadable, owns }: Seen<{ readonly spec: Spec }>,
-): Sides<Spec> | undefined => {
-  const live = resource.spec
-  const base = findBase({ live, row, applied }, owns)
-  return base && { base, row, live, unreadable }
-}
-
-/**
- * Returns the reason why a live resource cannot be merged now. `needsOwnership` means that a read with managed fields must come
- * first. `frozen` means that the API wrote a revision above that of the row, or that the revision is the highest possible.
- */
-export const findObstacle = (
-  sides: { readonly live: Revisioned; readonly row: { readonly revision: number }; readonly base: unknown },
-  owns: Owns | undefined,
-): 'needsOwnership' | 'frozen' | undefined => {
-  const revision = sides.live.revision ?? 0
-  const isAhead = revision > sides.row.revision
-  if (sides.base === undefined || (isAhead && owns === undefined)) return 'needsOwnership'
-  return isAhead && (owns?.('/revision') || revision >= Number.MAX_SAFE_INTEGER) ? 'frozen' : undefined
 }

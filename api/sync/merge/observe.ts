@@ -1,15 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Refusal } from '#api/domain/worlds/table.ts'
-import { lostMessage } from '#api/sync/rows/waiting.ts'
 import type { ObjectMeta } from '#shared/kube/objects.ts'
-import type { Merge, Sides } from './merge.ts'
-import { findObstacle, findSides, type Revisioned, type Seen } from './merge.ts'
+import { findBase, type Merge, type Owns, type Revisioned, type Seen, type Sides } from './merge.ts'
 
 /**
- * The decision about a live resource and its row. `unread`: it needs to know which fields the API manages. `frozen`: the resource has a
- * higher revision than the row, as after a restore of the database. Nothing is written for either.
+ * The decision about a live resource and its row. `frozen`: the resource has a higher revision than the row, as after a restore of the
+ * database. Nothing is written then.
  */
-export type Verdict<Edit, State> = { readonly is: 'unread' } | { readonly is: 'frozen' } | Changes<Edit, State>
+export type Verdict<Edit, State> = { readonly is: 'frozen' } | Changes<Edit, State>
 
 /**
  * The changes to a row that follow from a live resource. All are applied in one transaction. `Edit` is the part of the row that an
@@ -59,7 +57,7 @@ type Rules<Row, Live, Spec, Facts, Edit, State> = {
   /** The state of a status that says nothing about the row. */
   readonly noState: State
   /** Returns the state with another status message for the row. */
-  readonly withMessage: (row: Row, state: State, message: string) => State
+  readonly withMessage: (state: State, message: string) => State
 }
 
 type RowOf<Spec> = {
@@ -89,8 +87,11 @@ export const createObserve = <
     resourceUid: resource.metadata.uid ?? row.resourceUid,
   })
   /** Returns the sides of the merge, or undefined if the managed fields of the resource must be read first. */
-  const sidesOf = (row: Row, seen: Seen<Live>): Sides<Spec> | undefined =>
-    findSides(rules.toSpec(withUidOf(row, seen)), row.applied, seen)
+  const sidesOf = (row: Row, seen: Seen<Live>): Sides<Spec> | undefined => {
+    const sides = { row: rules.toSpec(withUidOf(row, seen)), live: seen.resource.spec }
+    const base = findBase({ ...sides, applied: row.applied }, seen.owns)
+    return base && { ...sides, base, unreadable: seen.unreadable }
+  }
 
   const compare = (
     row: Row,
@@ -115,32 +116,28 @@ export const createObserve = <
 
   /**
    * Compares a live resource with its row and decides the changes to the row. `dirty` is true if a push is pending. `facts` are needed
-   * only if there are edits. `lost` is the reason if the resource is deleted with its namespace or definition; the row is not deleted
-   * then. The deletion of a resource is also handled while its row is frozen, since it would block that of its namespace or definition.
+   * only if there are edits. `lost` is the status message if the resource is deleted with its namespace or definition; the row is not
+   * deleted then. The deletion of a resource is also handled while its row is frozen, since it would block that of its namespace or
+   * definition.
    */
   const observe = (
     row: Row,
     seen: Seen<Live>,
     dirty: boolean,
-    {
-      facts,
-      lost,
-      sides = sidesOf(row, seen),
-    }: { facts?: Facts | undefined; lost?: string | undefined; sides?: Sides<Spec> | undefined },
+    { facts, lost, sides }: { facts?: Facts | undefined; lost?: string | undefined; sides: Sides<Spec> },
   ): Verdict<Edit, State> => {
     const { resource: live, owns } = seen
-    const obstacle = findObstacle({ live: live.spec, row, base: sides?.base }, owns)
-    if (sides === undefined || obstacle === 'needsOwnership') return { is: 'unread' }
     const isDeleting = live.metadata.deletionTimestamp !== undefined
-    if (obstacle === 'frozen' && !isDeleting) return { is: 'frozen' }
+    const isFrozen = isFrozenAt(live.spec.revision ?? 0, row, owns)
+    if (isFrozen && !isDeleting) return { is: 'frozen' }
     // A frozen row knows nothing of the run that the status reports.
-    const state = obstacle === 'frozen' ? rules.noState : rules.readState(row, live)
+    const state = isFrozen ? rules.noState : rules.readState(row, live)
     if (isDeleting) {
       const isExpected = row.deletingAt !== null || row.targetCluster !== null
       const isLost = !isExpected && lost !== undefined
       return {
         is: 'leaving',
-        state: isLost ? rules.withMessage(row, state, lostMessage(lost)) : state,
+        state: isLost ? rules.withMessage(state, lost) : state,
         markDeleting: !isExpected && !isLost,
         release: rules.isDrained(live),
       }
@@ -152,9 +149,13 @@ export const createObserve = <
 
 const unmerged = { is: 'merged', adopted: [], acknowledged: false, reasons: [], pushAgain: false } as const
 
-/** Returns the observed columns if they differ from those of the row. */
-export const changedColumns = <Columns extends object>(present: Columns, observed: Columns): { observed?: Columns } =>
-  isDeepStrictEqual(observed, present) ? {} : { observed }
+/** Reports whether the API wrote a revision above that of the row, or whether the revision is the highest possible. */
+const isFrozenAt = (revision: number, row: { readonly revision: number }, owns: Owns | undefined): boolean =>
+  revision > row.revision && (owns?.('/revision') === true || revision >= Number.MAX_SAFE_INTEGER)
+
+/** Reports whether columns have other values than the row. */
+export const hasChanges = <Row extends object>(row: Row, columns: Partial<Row>): boolean =>
+  Object.keys(columns).some((name) => !isDeepStrictEqual(row[name as keyof Row], columns[name as keyof Row]))
 
 /** The number of times in `windowMs` that refused edits of a resource are put back. */
 const maxPutBacks = 3

@@ -5,11 +5,12 @@ import { explainWait, type Wait } from '#api/domain/worlds/startRules.ts'
 import type { LaunchContextRow, Program, WorldRow } from '#api/domain/worlds/table.ts'
 import { desiredSpec } from '#api/sync/rows/desired.ts'
 import { lastRunIn } from '#shared/domain/phases.ts'
-import { serverSettings } from '#shared/domain/world.ts'
+import { plainSettings, runtimeSettings, serverSettings } from '#shared/domain/world.ts'
 import type { WorldPhase, WorldState } from '#shared/enumerations.ts'
 import { withDefined } from '#shared/optional.ts'
 import { pausedAnnotation } from '#shared/resources/group.ts'
 import {
+  type CapturedRun,
   isDrained,
   validWorldSpec,
   type World,
@@ -18,7 +19,7 @@ import {
   type WorldStatus,
 } from '#shared/resources/world.ts'
 import { type Merge, refuseAll } from './merge.ts'
-import { changedColumns, createObserve, type Verdict } from './observe.ts'
+import { createObserve, hasChanges, type Verdict } from './observe.ts'
 import { hasBuild, mergeWorld, type WorldFacts } from './worldRules.ts'
 
 /** Returns the columns of a world and its launch context for a spec. Columns that a resource does not show stay. */
@@ -57,11 +58,28 @@ const ownColumns = (row: WorldRow, spec: WorldSpec): Pick<WorldRow, 'transient' 
   return { transient: spec.transient, program }
 }
 
-/** The columns of the observed state of a world. */
-type ObservedColumns = Pick<
-  WorldRow,
-  'phase' | 'statusMessage' | 'address' | 'conditions' | 'queueQueued' | 'queueActive'
->
+/** Returns the state and run of a World, as columns and as a part of a spec. */
+export const runOf = ({ spec, status }: Pick<World, 'spec' | 'status'>) => {
+  const { state, runId, startedAt, granted, compute } = spec
+  const captured = [granted, status?.run].find((run) => run !== undefined && run.id === runId)
+  return {
+    columns: {
+      state,
+      runId: runId ?? null,
+      startedAt: startedAt === undefined ? null : new Date(startedAt),
+      granted: captured === undefined ? null : toCaptured({ compute, ...captured }),
+    },
+    spec: withDefined({ state, runId, startedAt }),
+  }
+}
+
+/** Returns the part of a run that the API fixed at its start. A run of an operator alone has it in its status. */
+const toCaptured = (run: CapturedRun): CapturedRun => {
+  const { id, startedAt, image, contentId, profile, capacity, probes, args, strategy, ports, compute } = run
+  const settings = { ...runtimeSettings.parse(run), ...plainSettings.parse(run) }
+  const program = withDefined({ image, contentId })
+  return { id, startedAt, profile, ...settings, capacity, probes, args, strategy, ports, compute, ...program }
+}
 
 /** The edit of a live World that the row adopts. */
 export type WorldEdit = {
@@ -77,8 +95,10 @@ export type WorldEdit = {
 
 /** The state in the status of a World. */
 export type ObservedWorld = {
-  /** The columns of the observed state, if they change. */
-  readonly observed?: ObservedColumns
+  /** The columns of the observed state, if some change. */
+  readonly observed?: Partial<
+    Pick<WorldRow, 'phase' | 'statusMessage' | 'address' | 'conditions' | 'queueQueued' | 'queueActive'>
+  >
   /** The deployments in the status, newest first. Older open deployments of the world have ended. */
   readonly deployments: readonly WorldDeploymentStatus[]
 }
@@ -94,15 +114,6 @@ const withinDefinition = (merge: Merge<WorldSpec>, row: WorldRow, before: WorldS
     ? { ...merge, spec: pushed.data }
     : refuseAll(merge, before, pushed.error.issues[0]?.message ?? 'the result is not valid')
 }
-
-const presentColumns = (row: WorldRow): ObservedColumns => ({
-  phase: row.phase,
-  statusMessage: row.statusMessage,
-  address: row.address,
-  conditions: row.conditions,
-  queueQueued: row.queueQueued,
-  queueActive: row.queueActive,
-})
 
 /** Returns the addresses with the strategy of the run, since players need both. */
 const addressOf = ({ addresses, run }: WorldStatus): WorldRow['address'] =>
@@ -121,14 +132,13 @@ export const isCurrent = (
 
 /** Returns the observed state. A status from before the last start or stop is ignored, except for the message of a pause. */
 const readState = (row: WorldRow, { metadata, spec, status }: World): ObservedWorld => {
-  const present = presentColumns(row)
   if (!isCurrent(row, status)) {
     // REST shows that the resource is paused.
     const isPaused = metadata.annotations?.[pausedAnnotation] === 'true'
-    const paused = isPaused ? changedColumns(present, { ...present, statusMessage: status?.message ?? '' }) : {}
-    return { deployments: [], ...paused }
+    return { deployments: [], ...(isPaused ? changed(row, { statusMessage: status?.message ?? '' }) : {}) }
   }
-  const columns: ObservedColumns = {
+  const deployments = [status.deployment, status.previousDeployment].filter((each) => each !== undefined)
+  const columns = changed(row, {
     // The operator reports Inactive for a world that never ran. The row may already be Stopped.
     phase: lastRunIn[status.phase] === 'none' || awaitsRun(row, { spec, status }) ? row.phase : status.phase,
     statusMessage: status.message ?? '',
@@ -136,10 +146,12 @@ const readState = (row: WorldRow, { metadata, spec, status }: World): ObservedWo
     conditions: readConditions(status.conditions),
     queueQueued: status.queue?.queued ?? 0,
     queueActive: status.queue?.active ?? 0,
-  }
-  const deployments = [status.deployment, status.previousDeployment].filter((each) => each !== undefined)
-  return { deployments, ...changedColumns(present, columns) }
+  })
+  return { deployments, ...columns }
 }
+
+const changed = (row: WorldRow, observed: NonNullable<ObservedWorld['observed']>): Pick<ObservedWorld, 'observed'> =>
+  hasChanges(row, observed) ? { observed } : {}
 
 /** The decisions about a live World. `sidesOf` and `observe` are those of `createObserve`. */
 export const { sidesOf: sidesOfWorld, observe: observeWorld } = createObserve<
@@ -162,8 +174,5 @@ export const { sidesOf: sidesOfWorld, observe: observeWorld } = createObserve<
   isDrained,
   readState,
   noState: { deployments: [] },
-  withMessage: (row, state, statusMessage) => ({
-    ...state,
-    observed: { ...presentColumns(row), ...state.observed, statusMessage },
-  }),
+  withMessage: (state, statusMessage) => ({ ...state, observed: { ...state.observed, statusMessage } }),
 })

@@ -1,5 +1,4 @@
 import { readObject } from '#api/sync/clusters/deletionCause.ts'
-import type { OrganizationState } from '#api/sync/rows/synced.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
 import { type Client, createClient } from '#shared/kube/client.ts'
 import { isNotFound, KubeError } from '#shared/kube/errors.ts'
@@ -70,8 +69,7 @@ export const createNamespaces = (clients: NamespaceClients, options: NamespaceOp
   }
   const make = async (organizationId: string): Promise<void> => {
     const objects = await desired(organizationId)
-    if (objects === undefined) return
-    await applyAll(objects)
+    if (objects !== undefined) await applyAll(objects)
   }
   const applyAll = async (objects: Desired): Promise<void> => {
     const { metadata } = await clients.namespaces.apply(objects.namespace, as)
@@ -129,12 +127,6 @@ export const createNamespaces = (clients: NamespaceClients, options: NamespaceOp
       const counting = recount(organizationId).finally(() => recounts.delete(organizationId))
       recounts.set(organizationId, counting)
       return counting
-    },
-    /** Returns the state of an organization in the database. */
-    stateOf: async (organizationId: string): Promise<OrganizationState> => {
-      const tenancy = await options.readTenancy(organizationId)
-      if (tenancy === undefined) return 'unknown'
-      return tenancy.isDeleted ? 'deleted' : 'living'
     },
     /** Restores changed or missing objects of a namespace. Returns false if none were. */
     repair: async (organizationId: string, live: KubeObject, stores: KeptStores): Promise<boolean> => {

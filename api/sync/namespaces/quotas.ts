@@ -132,8 +132,4 @@ const itemNumbers = (item: LimitRangeItem) => ({
 })
 
 const numbersOf = (quantities: Quantities) =>
-  Object.fromEntries(
-    Object.entries(quantities)
-      .map(([key, quantity]) => [key, toNumber(quantity)] as const)
-      .sort(([first], [second]) => (first < second ? -1 : 1)),
-  )
+  Object.fromEntries(Object.entries(quantities).map(([key, quantity]) => [key, toNumber(quantity)]))

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Database } from '#api/platform/database/client.ts'
 import { readObject } from '#api/sync/clusters/deletionCause.ts'
 import { organizationOf } from '#api/sync/rows/identity.ts'
-import type { OrganizationState } from '#api/sync/rows/synced.ts'
+import { type OrganizationState, readOwner } from '#api/sync/rows/synced.ts'
 import type { Clock } from '#shared/clock.ts'
 import { createController, type Result } from '#shared/kube/controller.ts'
 import { isNotFound } from '#shared/kube/errors.ts'
@@ -30,6 +31,7 @@ const closedPollMs = 5_000
 type Listable = { list(of: { namespace: string }): Promise<{ items: readonly KubeObject[] }> }
 
 type RepairOptions = {
+  readonly db: Database
   readonly clients: NamespaceClients
   /** The kinds whose resources need the rights in a terminating or closed namespace. */
   readonly resources: readonly Listable[]
@@ -48,7 +50,7 @@ type RepairOptions = {
  * missing.
  */
 export const repairNamespaces = async (options: RepairOptions): Promise<void> => {
-  const { namespaces, namespacePrefix, clock, log, metrics, signal } = options
+  const { db, namespaces, namespacePrefix, clock, log, metrics, signal } = options
   const caches = createCaches(options)
   const stores: KeptStores = {
     roleBindings: caches.roleBindings.store,
@@ -63,7 +65,7 @@ export const repairNamespaces = async (options: RepairOptions): Promise<void> =>
     workers,
     reconcile: async (organizationId) => {
       const namespace = namespaceOf(namespacePrefix, organizationId)
-      const owner = await namespaces.stateOf(organizationId)
+      const owner = await readOwner(db, organizationId)
       const bindings = bindingNames.flatMap((name) => caches.roleBindings.store.get(`${namespace}/${name}`) ?? [])
       const terminating = bindings.filter(isHeldAndDeleted)
       const present = caches.namespaces.store.get(namespace)

@@ -45,7 +45,7 @@ export const moveAway = async <T extends Types>(
   await setWaitingMessage(
     deps.db,
     kind,
-    row.id,
+    [row.id],
     `it moves from the cluster ${deps.cluster} to the cluster ${next}, where it is created once ${move.holder} and its resource are gone.`,
   )
   // A resource that is ahead freezes the row until "orrery sync release".

@@ -35,7 +35,7 @@ export type PushDeps = PushRowDeps & {
 }
 
 // A burst of starts is not clearly faster with 4 or 6 pushes in progress, which leave more of the API server to the operator.
-const slots = { slots: 32, reserve: 8, maxOfOne: 8 }
+const slotLimits = { slots: 32, reserve: 8, maxOfOne: 8 }
 /** The lease of a push. Another replica repeats a push that outlasts it; the fence and the full intent make this harmless. */
 const leaseMs = 5_000
 /** The interval for claims without a wake, such as for the marks of a replica that has died. */
@@ -68,12 +68,12 @@ export const createPush = (deps: PushDeps) => {
     },
     run: async (signal: AbortSignal): Promise<void> => {
       signal.addEventListener('abort', () => woken.abort(), { once: true })
-      const turns = createPushSlots(slots)
+      const slots = createPushSlots(slotLimits)
       const pushing = new Set<Promise<void>>()
       const start = (claim: Claim): void => {
         const pushed = pushOne(deps, settle, claim).then((againMs) => {
           pushing.delete(pushed)
-          if (turns.end(claim.claimed.organizationId)) woken.abort('a slot is free')
+          if (slots.end(claim.claimed.organizationId)) woken.abort('a slot is free')
           if (againMs !== undefined) deps.reconcile.clock.setTimeout(() => woken.abort(), againMs + 1)
         })
         pushing.add(pushed)
@@ -81,10 +81,10 @@ export const createPush = (deps: PushDeps) => {
       while (!signal.aborted) {
         woken = new AbortController()
         const startMs = deps.reconcile.clock.monotonic()
-        const turn = deps.reconcile.gate.isRefused() ? undefined : turns.next()
+        const turn = deps.reconcile.gate.isRefused() ? undefined : slots.next()
         const { claims, last } = turn === undefined ? nothingClaimed : await claimSome(deps, turn)
         const claimed = claims.map((claim) => claim.claimed)
-        const mayHaveMore = turn !== undefined && turns.begin(turn, { claimed, last })
+        const mayHaveMore = turn !== undefined && slots.begin(turn, { claimed, last })
         for (const claim of claims) start(claim)
         // While many rows are due, one claim takes several of them. Otherwise those that become due in the pause share the next claim.
         const pauseMs = mayHaveMore ? gatherMs : gatherAfter(deps.reconcile.clock.monotonic() - startMs)
@@ -188,7 +188,7 @@ const postpone = async (deps: PushDeps, claimed: Claimed, error: unknown): Promi
       'push: postponed',
     )
     if (error instanceof KubeError && claimed.kind !== 'organization') {
-      await setWaitingMessage(deps.reconcile.db, claimed.kind, claimed.id, explainRefusedWrite(error))
+      await setWaitingMessage(deps.reconcile.db, claimed.kind, [claimed.id], explainRefusedWrite(error))
     }
     return delayMs
   } catch (again) {

@@ -11,6 +11,7 @@ import {
   isQuotaUncounted,
   isReplaced,
   type Kind,
+  readOwner,
   removeRow,
   type SyncedRow,
 } from '#api/sync/rows/synced.ts'
@@ -75,9 +76,7 @@ const toPushable = <T extends Types>(
     kind: adapter.kind,
     key: objectKey(reference),
     hasPushRefusal: row.pushRefusal !== null,
-    push: ({ isRepeated, traceparent }) =>
-      // The first attempt may have failed because the cache was stale.
-      pushRow(adapter, deps, row, { isRepeated, traceparent, cached: isRepeated ? () => undefined : cached }),
+    push: (attempt) => pushRow(adapter, deps, row, { ...attempt, cached }),
     show: async () => {
       const live = await readObject(adapter.clientOf(deps.reconcile), reference)
       if (live !== undefined) await reconcileRow(adapter, deps.reconcile, live)
@@ -165,7 +164,7 @@ const applyRow = async <T extends Types>(
   await clearWaitingMessage(reconcile.db, kind, row)
   reconcile.log.info({ [kind]: row.id, revision: row.revision }, 'push: applied')
   const echo = echoOf(applied, spec, adapter.isStatusIgnored(row, applied))
-  return { is: 'done', applied: { kind, row, spec, metadata: applied.metadata }, echo }
+  return { is: 'done', applied: { row, spec, metadata: applied.metadata }, echo }
 }
 
 /** Reports whether the API server does not know the kind. A missing namespace is named in the answer. */
@@ -187,7 +186,8 @@ const readLive = async <T extends Types>(
 ): Promise<T['live'] | undefined> => {
   if (row.resourceUid === null && !isRepeated) return undefined
   const reference = referenceOf(deps, row)
-  const known = cached(objectKey(reference))
+  // The first attempt may have failed because the cache was stale.
+  const known = isRepeated ? undefined : cached(objectKey(reference))
   const isOnRecord =
     known?.metadata.uid === row.resourceUid && known.metadata.resourceVersion === row.appliedResourceVersion
   return isOnRecord ? known : readObject(adapter.clientOf(deps.reconcile), reference)
@@ -222,12 +222,12 @@ const referenceOf = ({ reconcile }: PushRowDeps, row: SyncedRow) => ({
 
 /** Deletes the resource, or deletes the row if the resource no longer exists. A deleted organization ends pauses. */
 const remove = async <T extends Types>(adapter: Adapter<T>, deps: PushRowDeps, row: T['pushed']): Promise<Pushed> => {
-  const { reconcile, namespaces } = deps
+  const { reconcile } = deps
   const client = adapter.clientOf(reconcile)
   const reference = referenceOf(deps, row)
   try {
     const live = await client.get(reference)
-    if (isPaused(live) && (await namespaces.stateOf(row.organizationId)) !== 'deleted') return later(pausedPollMs)
+    if (isPaused(live) && (await readOwner(reconcile.db, row.organizationId)) !== 'deleted') return later(pausedPollMs)
     const { metadata } = live
     // The name belongs to a newer resource by now, which has a row of its own.
     if (isReplaced(row, metadata)) return await finishRemoval(adapter, deps, row)

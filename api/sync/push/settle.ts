@@ -1,10 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Database } from '#api/platform/database/client.ts'
 import { statement } from '#api/platform/database/statement.ts'
-import { type Claimed, settleClaim } from '#api/platform/outbox/outbox.ts'
+import { type Claimed, releaseClaim } from '#api/platform/outbox/outbox.ts'
 import { clusterOutbox } from '#api/platform/outbox/table.ts'
-import type { Kind, SyncedRow } from '#api/sync/rows/synced.ts'
-import { tables } from '#api/sync/rows/synced.ts'
+import { type Kind, type SyncedRow, tables } from '#api/sync/rows/synced.ts'
 import type { KubeObject, ObjectMeta } from '#shared/kube/objects.ts'
 import { kindList } from '#shared/resources/group.ts'
 
@@ -62,8 +61,12 @@ const settleBatch = async (db: Database, batch: readonly Waiting[]): Promise<voi
   )
 }
 
-const settleOne = (db: Database, { claimed, applied }: Settlement): Promise<number | undefined> =>
-  settleClaim(db, claimed, applied && updateApplied(applied))
+/** Settles one claim. Waits for the lock of its row. */
+const settleOne = async (db: Database, settlement: Settlement): Promise<number | undefined> => {
+  const [settled] = await settleWaiting(db, toInput([settlement]))
+  if (settled === undefined) await releaseClaim(db, settlement.claimed)
+  return settled?.seconds
+}
 
 const keyOf = ({ kind, id }: { kind: string; id: string }): string => `${kind} ${id}`
 
@@ -72,108 +75,63 @@ const keyOf = ({ kind, id }: { kind: string; id: string }): string => `${kind} $
  * are locked by others are left out: waiting for several locks could deadlock.
  */
 const settleTogether = async (db: Database, batch: readonly Settlement[]): Promise<Map<string, number>> => {
-  const input = batch.map(({ claimed: { kind, id, epoch, revision }, applied }) => ({
-    kind,
-    id,
-    epoch,
-    revision,
-    ...(applied && toAppliedInput(applied)),
-  }))
-  const rows = await settleAll(db, { input: JSON.stringify(input) })
+  const rows = await settleUnlocked(db, toInput(batch))
   return new Map(rows.map((row) => [keyOf(row), row.seconds]))
 }
 
 /** The result of an apply: the row as it was pushed, and the applied resource. */
 type Applied = {
-  readonly kind: Kind
-  readonly row: Pick<SyncedRow, 'id' | 'cluster' | 'revision'>
+  readonly row: Pick<SyncedRow, 'cluster' | 'revision'>
   readonly spec: object
   readonly metadata: Pick<ObjectMeta, 'uid' | 'resourceVersion'>
 }
 
-/**
- * Returns the update that records an applied spec, unless a newer one is recorded. The recorded version never decreases: pull
- * may have seen a later one than the response of the apply, and a push with the earlier version would conflict forever.
- */
-export const updateApplied = ({ kind, row, spec, metadata }: Applied): SQL => {
-  const { uid = null, resourceVersion = null } = metadata
-  const { set, where } = recordApplied({
-    spec: sql`${JSON.stringify(spec)}::jsonb`,
-    uid: sql`${uid}::text`,
-    resourceVersion: sql`${resourceVersion}::text`,
-    revision: sql`${row.revision}::bigint`,
-    cluster: sql`${row.cluster}::text`,
-  })
-  return sql`update ${tables[kind]} set ${set} where id = ${row.id} and ${where}`
-}
-
-/** Returns the update of `updateApplied` for the locked rows of a kind. The relation `input` has the columns of `AppliedInput`. */
-const updateAllApplied = (kind: Kind): SQL => {
-  const { set, where } = recordApplied({
-    spec: sql`pushed_spec`,
-    uid: sql`pushed_uid`,
-    resourceVersion: sql`pushed_version`,
-    revision: sql`pushed_revision`,
-    cluster: sql`pushed_cluster`,
-  })
-  const table = tables[kind]
-  return sql`update ${table} set ${set} from input
-    where ${table.id} = pushed_id and pushed_kind = ${kind} and pushed_id in (select id from ${locked(kind)}) and ${where}`
-}
-
-/** Returns the statement that locks rows for `updateAllApplied` and selects their ids, without those that others have locked. */
-const lockApplied = (kind: Kind): SQL =>
-  sql`select id from ${tables[kind]} where id in (select pushed_id from input) for no key update skip locked`
-
-/** A row of the input of `updateAllApplied`. */
-type AppliedInput = {
-  readonly pushed_kind: Kind
-  readonly pushed_id: string
-  readonly pushed_spec: object
-  readonly pushed_uid: string | null
-  readonly pushed_version: string | null
-  readonly pushed_revision: number
-  readonly pushed_cluster: string
-}
-
-/** The columns of `AppliedInput`, with their types. */
-const appliedInputColumns = sql.raw(
-  'pushed_kind text, pushed_id text, pushed_spec jsonb, pushed_uid text, pushed_version text, pushed_revision bigint, pushed_cluster text',
-)
-
-/** Returns the input of `updateAllApplied` for one row. */
-const toAppliedInput = ({ kind, row, spec, metadata }: Applied): AppliedInput => ({
-  pushed_kind: kind,
-  pushed_id: row.id,
-  pushed_spec: spec,
-  pushed_uid: metadata.uid ?? null,
-  pushed_version: metadata.resourceVersion ?? null,
-  pushed_revision: row.revision,
-  pushed_cluster: row.cluster,
+/** Returns the input of a settlement. The members of an apply have the prefix `pushed_`. */
+const toInput = (batch: readonly Settlement[]): { input: string } => ({
+  input: JSON.stringify(
+    batch.map(({ claimed: { kind, id, epoch, revision }, applied }) => ({
+      ...{ kind, id, epoch, revision },
+      ...(applied && {
+        pushed_spec: applied.spec,
+        pushed_uid: applied.metadata.uid ?? null,
+        pushed_version: applied.metadata.resourceVersion ?? null,
+        pushed_revision: applied.row.revision,
+        pushed_cluster: applied.row.cluster,
+      }),
+    })),
+  ),
 })
 
-type AppliedValues = Readonly<Record<'spec' | 'uid' | 'resourceVersion' | 'revision' | 'cluster', SQL>>
+const inputColumns = sql.raw(
+  `kind text, id text, epoch int, revision bigint, pushed_spec jsonb, pushed_uid text, pushed_version text,
+   pushed_revision bigint, pushed_cluster text`,
+)
 
-const recordApplied = ({ spec, uid, resourceVersion, revision, cluster }: AppliedValues) => {
-  const hasLater = sql`(resource_uid = ${uid} and ${isOlderVersion(resourceVersion, sql`applied_resource_version`)})`
-  const appliedRevision = sql`coalesce((applied->>'revision')::bigint, 0)`
-  return {
-    // If pull has seen a later version with this revision, it has already acknowledged an edit of this apply.
-    set: sql`
-      applied = case when ${hasLater} and ${appliedRevision} = ${revision} then applied else ${spec} end,
-      resource_uid = ${uid},
-      applied_resource_version = case when ${hasLater} then applied_resource_version else ${resourceVersion} end,
-      push_refusal = null`,
-    // A push that outlasted its lease may end after the row has moved to another cluster.
-    where: sql`cluster = ${cluster} and ${appliedRevision} <= ${revision}`,
-  }
-}
+/** The condition for rows that have recorded a later version. Compares versions as `isOlder` does. It is false if one is null. */
+const hasLater = sql.raw(`(
+  resource_uid = pushed_uid and coalesce(
+    case when pushed_version ~ '^\\d{1,30}$' and applied_resource_version ~ '^\\d{1,30}$'
+    then pushed_version::numeric < applied_resource_version::numeric end, false))`)
+const appliedRevision = sql.raw(`coalesce((applied->>'revision')::bigint, 0)`)
 
-/** Compares versions as `isOlder` does. The result is false if one is null. */
-const isOlderVersion = (version: SQL, than: SQL): SQL => {
-  const isNumber = (each: SQL): SQL => sql`${each} ~ '^\\d{1,30}$'`
-  return sql`coalesce(case when ${isNumber(version)} and ${isNumber(than)}
-    then ${version}::numeric < ${than}::numeric end, false)`
+/**
+ * Returns the update that records the applied specs of the locked rows of a kind, unless newer ones are recorded. The recorded version
+ * never decreases: pull may have seen a later one than the response of the apply, and a push with the earlier version would conflict
+ * forever.
+ */
+const recordApplied = (kind: Kind): SQL => {
+  const table = tables[kind]
+  // If pull has seen a later version with this revision, it has already acknowledged an edit of this apply.
+  // A push that outlasted its lease may end after the row has moved to another cluster.
+  return sql`
+    update ${table} set
+      applied = case when ${hasLater} and ${appliedRevision} = pushed_revision then applied else pushed_spec end,
+      resource_uid = pushed_uid,
+      applied_resource_version = case when ${hasLater} then applied_resource_version else pushed_version end,
+      push_refusal = null
+    from input
+    where ${table.id} = input.id and input.kind = ${kind} and input.id in (select id from ${locked(kind)})
+      and cluster = pushed_cluster and ${appliedRevision} <= pushed_revision`
 }
 
 type Settled = { readonly kind: string; readonly id: string; readonly seconds: number }
@@ -182,17 +140,23 @@ const forKinds = (make: (kind: Kind) => SQL, separator: SQL): SQL => sql.join(ki
 const locked = (kind: Kind): SQL => sql.identifier(`locked_${kind}`).getSQL()
 const recorded = (kind: Kind): SQL => sql.identifier(`recorded_${kind}`).getSQL()
 
-const settleAll = statement<{ input: string }, Settled>(sql`
+const lockRows = (kind: Kind, wait: SQL): SQL =>
+  sql`select id from ${tables[kind]} where id in (select id from input where pushed_spec is not null) for no key update ${wait}`
+
+const settleWith = (wait: SQL) =>
+  statement<{ input: string }, Settled>(sql`
     with input as materialized (
-      select * from jsonb_to_recordset(${sql.placeholder('input')}::text::jsonb)
-        as input(kind text, id text, epoch int, revision bigint, ${appliedInputColumns})
+      select * from jsonb_to_recordset(${sql.placeholder('input')}::text::jsonb) as input(${inputColumns})
     ),
-    ${forKinds((kind) => sql`${locked(kind)} as materialized (${lockApplied(kind)})`, sql`, `)},
-    ${forKinds((kind) => sql`${recorded(kind)} as (${updateAllApplied(kind)} returning true)`, sql`, `)}
+    ${forKinds((kind) => sql`${locked(kind)} as materialized (${lockRows(kind, wait)})`, sql`, `)},
+    ${forKinds((kind) => sql`${recorded(kind)} as (${recordApplied(kind)} returning true)`, sql`, `)}
     delete from ${clusterOutbox} using input
     where ${clusterOutbox.kind} = input.kind and ${clusterOutbox.id} = input.id
       and ${clusterOutbox.epoch} = input.epoch and ${clusterOutbox.revision} = input.revision
-      and (pushed_id is null or pushed_id in (${forKinds((kind) => sql`select id from ${locked(kind)}`, sql` union all `)}))
+      and (pushed_spec is null or input.id in (${forKinds((kind) => sql`select id from ${locked(kind)}`, sql` union all `)}))
       -- These conditions make Postgres execute the updates first. All transactions lock rows before marks.
       and ${forKinds((kind) => sql`(select count(*) from ${recorded(kind)}) >= 0`, sql` and `)}
     returning input.kind, input.id, extract(epoch from now() - ${clusterOutbox.markedAt})::float8 as seconds`)
+
+const settleUnlocked = settleWith(sql`skip locked`)
+const settleWaiting = settleWith(sql``)

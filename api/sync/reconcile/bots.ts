@@ -1,4 +1,4 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
+import { and, eq, isNull, ne, sql } from 'drizzle-orm'
 import { checkDeploymentCount, markBotDeploymentDeleting, recordBotEvents } from '#api/domain/bots/bots.ts'
 import { observedEvents } from '#api/domain/bots/eventDrafts.ts'
 import { countLiveBots, sumBots } from '#api/domain/bots/live.ts'
@@ -6,18 +6,17 @@ import { type BotRow, botDeployments } from '#api/domain/bots/table.ts'
 import { lockLimits } from '#api/domain/organizations/organizations.ts'
 import { newRow } from '#api/domain/worlds/create.ts'
 import { worlds } from '#api/domain/worlds/table.ts'
-import type { Transaction } from '#api/platform/database/client.ts'
+import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
-import { isDirty } from '#api/platform/outbox/outbox.ts'
+import { isDirty, markAllDirty } from '#api/platform/outbox/outbox.ts'
 import { type BotFacts, type ObservedBots, observeBots, sidesOfBots, toBotColumns } from '#api/sync/merge/bots.ts'
 import { hasEdits } from '#api/sync/merge/merge.ts'
+import { hasChanges } from '#api/sync/merge/observe.ts'
 import { desiredBotSpec } from '#api/sync/rows/desired.ts'
-import { hasChanges } from '#api/sync/rows/synced.ts'
 import { explainBotSize } from '#shared/domain/bots.ts'
 import { type BotDeployment, type BotDeploymentSpec, readBots } from '#shared/resources/botDeployment.ts'
 import { labels } from '#shared/resources/group.ts'
 import { defaultScalingProfile, type ScalingProfile } from '#shared/scalingProfiles.ts'
-import { recordBotsTarget } from './botMoves.ts'
 import type { Adapter, NewResource, NewRowDeps, ReconcileDeps } from './kind.ts'
 import { NotAdopted } from './newResource.ts'
 
@@ -59,7 +58,7 @@ export const botAdapter: Adapter<BotTypes> = {
   runOf: () => ({ columns: {}, spec: {} }),
   update: (tx, id, columns) => tx.update(botDeployments).set(columns).where(eq(botDeployments.id, id)),
   markDeleting: (tx, { id }, deletion) => markBotDeploymentDeleting(tx, eq(botDeployments.id, id), deletion),
-  move: { holder: 'its bots', findTarget: (db, { id }) => recordBotsTarget(db, id) },
+  move: { holder: 'its bots', findTarget: (db, { id }) => recordTarget(db, id) },
   sidesOf: sidesOfBots,
   readFacts: (deps, tx, row) => readFacts(deps, tx, row),
   observe: observeBots,
@@ -69,7 +68,7 @@ export const botAdapter: Adapter<BotTypes> = {
   write: async (deps, tx, { row, live, now }, { common, intent, state: { observed } }) => {
     const changed = { ...observed, ...intent?.columns, ...common }
     const { status = {} } = live
-    const drafts = observed === undefined ? [] : observedEvents(row, observed, status)
+    const drafts = observed === undefined ? [] : observedEvents(row, { ...row, ...observed }, status)
     // One round trip.
     await Promise.all([
       hasChanges(row, changed) && tx.update(botDeployments).set(changed).where(eq(botDeployments.id, row.id)),
@@ -161,4 +160,51 @@ const insertNewBots = async (
   if (row === undefined) throw new Error('Postgres returned no row.')
   const { revision: _, granted: __, ...applied } = desiredBotSpec(row)
   return { ...row, applied }
+}
+
+/**
+ * Returns the cluster that bots move to, and records it first. Returns null if they stay, and 'later' if they have arrived
+ * before their world.
+ */
+const recordTarget = async (db: Database, id: string): Promise<string | 'later' | null> => {
+  const [row] = await db
+    .select({
+      cluster: botDeployments.cluster,
+      targetCluster: botDeployments.targetCluster,
+      worldCluster: worlds.cluster,
+      worldTarget: worlds.targetCluster,
+    })
+    .from(botDeployments)
+    .innerJoin(worlds, eq(worlds.id, botDeployments.worldId))
+    .where(eq(botDeployments.id, id))
+  if (row === undefined) return null
+  const wanted = row.worldTarget ?? row.worldCluster
+  if (row.targetCluster === null && wanted === row.cluster) return row.worldCluster === row.cluster ? null : 'later'
+  if (row.targetCluster !== wanted) {
+    await db.update(botDeployments).set({ targetCluster: wanted }).where(eq(botDeployments.id, id))
+  }
+  return wanted
+}
+
+/** Marks the bots of a world dirty that are neither in a cluster nor on their way to it. */
+export const markBotsElsewhere = async (db: Database, worldId: string, cluster: string): Promise<void> =>
+  db.transaction(async (tx) => {
+    const isOnItsWay = sql`${botDeployments.targetCluster} is not distinct from ${cluster}`
+    const others = await selectBots(tx, worldId, and(ne(botDeployments.cluster, cluster), sql`not (${isOnItsWay})`))
+    await markAllDirty(tx, 'bot', others)
+  })
+
+const selectBots = (tx: Transaction, worldId: string, more?: ReturnType<typeof and>) =>
+  tx
+    .select({ id: botDeployments.id, revision: botDeployments.revision })
+    .from(botDeployments)
+    .where(and(eq(botDeployments.worldId, worldId), isNull(botDeployments.removedAt), more))
+
+/** Gives the bots of a moved world its new name, and marks all of them dirty. */
+export const renameWorldOfBots = async (tx: Transaction, worldId: string): Promise<void> => {
+  await tx
+    .update(botDeployments)
+    .set({ worldName: worldId, revision: sql`${botDeployments.revision} + 1` })
+    .where(and(eq(botDeployments.worldId, worldId), ne(botDeployments.worldName, worldId)))
+  await markAllDirty(tx, 'bot', await selectBots(tx, worldId))
 }

@@ -14,11 +14,8 @@ import { hasApiMarks } from './newResource.ts'
 import type { Outcome, Recorded } from './record.ts'
 import {
   findSyncedChange,
-  recordNotAdopted,
-  recordPushRefusal,
-  recordRefusal,
+  pushRefusedReason,
   type SyncedState,
-  shownAs,
   type WithStatus,
   writeSynced,
 } from './syncedCondition.ts'
@@ -80,16 +77,20 @@ const answer = async <T extends WithStatus>(
   deps: ReconcileDeps,
   live: T,
   client: Client<T>,
-  { wakes, releases, reasons, shown, worldId }: Recorded,
+  { wakes, releases, reasons, synced, worldId }: Recorded,
 ): Promise<void> => {
   if (wakes) deps.wake()
   if (releases) return release(deps, live, client)
-  recordRefusal(deps.events, live, reasons)
-  const state = findSyncedChange(live, shownAs(shown), worldId)
+  if (reasons.length > 0) warn(deps, live, 'EditRefused', reasons.join(' '))
+  const state = findSyncedChange(live, synced, worldId)
   if (state === undefined) return
-  recordPushRefusal(deps.events, live, state)
+  if (state.reason === pushRefusedReason) warn(deps, live, state.reason, state.message)
   await writeSynced(client, live, { state, worldId }, deps.clock)
 }
+
+/** Records an event of a resource. */
+const warn = ({ events }: ReconcileDeps, live: KubeObject, reason: string, note: string, action = 'Syncing'): void =>
+  events.record(live, { type: 'Warning', reason, action, note })
 
 /** Returns the finding that a comparison led to, or undefined if row and resource can be brought together. */
 const findFinding = async (
@@ -152,7 +153,7 @@ const reportNotAdopted = async <T extends WithStatus>(
 ): Promise<Result> => {
   const state = findSyncedChange(live, wanted)
   if (state !== undefined) {
-    recordNotAdopted(deps.events, live, state)
+    warn(deps, live, state.reason, state.message, 'Adopting')
     await writeSynced(client, live, { state }, deps.clock).catch((error: unknown) => {
       // The API has no rights left in a closed namespace that was empty.
       if (!isForbidden(error)) throw error

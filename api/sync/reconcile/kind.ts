@@ -7,9 +7,8 @@ import type { ContainerClients } from '#api/sync/clusters/deletionCause.ts'
 import type { Leadership } from '#api/sync/clusters/leader.ts'
 import type { Revisioned, Seen, Sides } from '#api/sync/merge/merge.ts'
 import type { Verdict } from '#api/sync/merge/observe.ts'
-import type { Kind, SyncedRow } from '#api/sync/rows/synced.ts'
-import type { Clock } from '#shared/clock.ts'
-import type { NewId } from '#shared/ids.ts'
+import type { Desire } from '#api/sync/rows/desired.ts'
+import type { SyncedRow } from '#api/sync/rows/synced.ts'
 import type { Client } from '#shared/kube/client.ts'
 import type { EventRecorder } from '#shared/kube/events.ts'
 import type { ObjectMeta } from '#shared/kube/objects.ts'
@@ -22,20 +21,17 @@ import type { Tracing } from '#shared/tracing/tracing.ts'
 import type { Findings } from './findings.ts'
 import type { WithStatus } from './syncedCondition.ts'
 
-/** The part of the dependencies that the limits of edits need. */
-export type LimitDeps = Pick<Deps, 'defaultLimits' | 'clusterOf' | 'startsPerMinute'>
-
 /** The dependencies of a new row. */
-export type NewRowDeps = LimitDeps & { readonly cluster: string; readonly clock: Clock; readonly newId: NewId }
+export type NewRowDeps = Pick<Deps, 'defaultLimits' | 'clock' | 'newId'> & { readonly cluster: string }
 
 /** The dependencies of the comparison of a resource with its row. */
 export type ReconcileDeps = ContainerClients &
-  LimitDeps & {
+  NewRowDeps &
+  Pick<Deps, 'clusterOf' | 'startsPerMinute'> & {
     readonly db: Database
     /** Runs a transaction. That of pull fails unless this replica is the leader. */
     readonly transaction: Leadership['transaction']
     readonly clients: Clients
-    readonly cluster: string
     readonly profiles: ScalingProfiles
     readonly tracing: Tracing
     readonly namespacePrefix: string
@@ -45,8 +41,6 @@ export type ReconcileDeps = ContainerClients &
     /** Called with a World whose status has a run. */
     readonly noteRun: (row: WorldRow, live: World) => void
     readonly events: Pick<EventRecorder, 'record'>
-    readonly clock: Clock
-    readonly newId: NewId
     readonly log: Log
     readonly gate: ClusterGate
     /** Called after a commit that marked a row dirty. */
@@ -106,15 +100,10 @@ export type NewResource<T extends Types> = {
 }
 
 /** All that the comparison of a resource with its row must know of a kind. */
-export interface Adapter<T extends Types> {
-  readonly kind: Kind
+export interface Adapter<T extends Types> extends Desire<T['pushed'], T['spec']> {
   readonly clientOf: (deps: Pick<ReconcileDeps, 'clients'>) => Client<T['live']>
   /** Returns the rows with some ids, as push needs them. */
   readonly readPushed: (db: Queries, ids: readonly string[]) => Promise<T['pushed'][]>
-  /** Returns the canonical spec of a row. */
-  readonly toSpec: (row: T['pushed']) => T['spec']
-  /** Returns the labels of a row's resource in addition to those that every kind has. */
-  readonly labelsOf?: (row: T['pushed']) => Record<string, string>
   /** Reports whether pull would ignore the status of the applied resource. */
   readonly isStatusIgnored: (row: T['pushed'], applied: T['live']) => boolean
   /** Returns the resource without the fields that the schema refuses. */
@@ -154,14 +143,14 @@ export interface Adapter<T extends Types> {
   readonly sidesOf: (row: T['row'], seen: Seen<T['live']>) => Sides<T['spec']> | undefined
   /** Reads what the rules for edits depend on. Locks the organization's row. */
   readonly readFacts: (deps: ReconcileDeps, tx: Transaction, row: T['row']) => Promise<T['facts']>
-  /** Compares the resource with its row. `facts` are needed for edits. `lost` is the reason of an unintended deletion. */
+  /** Compares the resource with its row. `facts` are needed for edits. `lost` is the status message of an unintended deletion. */
   readonly observe: (
     row: T['row'],
     seen: Seen<T['live']>,
     isDirty: boolean,
     input: {
       readonly facts: T['facts'] | undefined
-      readonly sides: Sides<T['spec']> | undefined
+      readonly sides: Sides<T['spec']>
       readonly lost?: string | undefined
     },
   ) => Verdict<T['edit'], T['state']>

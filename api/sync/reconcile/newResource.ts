@@ -1,10 +1,9 @@
 import { toDeletion } from '#api/domain/deletion/deletion.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { Problem } from '#api/platform/http/problem.ts'
-import { hasEdits } from '#api/sync/merge/merge.ts'
 import { organizationOf } from '#api/sync/rows/identity.ts'
 import { readOwner, type SyncedRow } from '#api/sync/rows/synced.ts'
-import { type KubeObject, type ObjectMeta, objectKey } from '#shared/kube/objects.ts'
+import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import { apiFinalizer, isPaused, labels } from '#shared/resources/group.ts'
 import type { AdoptionReason } from '#shared/resources/remedies.ts'
 import type { Adapter, ReconcileDeps, Types } from './kind.ts'
@@ -67,23 +66,23 @@ const insertAndMerge = async <T extends Types>(
 ): Promise<Recorded> => {
   const { kind } = adapter
   const { resource, unreadable } = adapter.read(live)
-  refuseRivalId(resource.metadata, facts.rival)
   const { metadata, spec } = resource
+  if (facts.rival !== undefined) {
+    // The other one may have lost its row, as after a restore of the database, and is then the rightful owner of the id.
+    const message = `The name ${metadata.name} is an id that another resource has. Choose another name.`
+    throw new NotAdopted('NotAdopted', message)
+  }
   const row = await adapter.insert(deps, tx, { organizationId, metadata, spec })
   const named = await adapter.toNew(deps, tx, row, resource)
   const seen = { resource: named, unreadable, owns: facts.owns }
   const sides = adapter.sidesOf(row, seen)
-  const rulesFacts = sides !== undefined && hasEdits(sides) ? await adapter.readFacts(deps, tx, row) : undefined
-  const verdict = adapter.observe(row, seen, false, { facts: rulesFacts, sides })
-  if (verdict.is !== 'merged') throw new NotAdopted('NotAdopted', 'The resource has the highest possible revision.')
+  const verdict = sides && adapter.observe(row, seen, false, { facts: await adapter.readFacts(deps, tx, row), sides })
+  if (verdict?.is !== 'merged') throw new NotAdopted('NotAdopted', 'The resource has the highest possible revision.')
   if (verdict.reasons.length > 0) throw new NotAdopted('NotAdopted', explainNotAdopted(verdict.reasons))
   const { editor } = facts
   await recordAdoptedChange(deps, tx, row, { kind, change: 'creation', fields: verdict.adopted, editor })
-  const outcome = await recordVerdict(adapter, deps, tx, {
-    row,
-    live: resource,
-    verdict: { ...verdict, acknowledged: true },
-  })
+  const made = { row, live: resource, verdict: { ...verdict, acknowledged: true } }
+  const outcome = await recordVerdict(adapter, deps, tx, made)
   await outcome.written
   return outcome
 }
@@ -104,15 +103,6 @@ const { state: organizationDeleted } = new NotAdopted(
   'OrganizationDeleted',
   'The organization was deleted. The resource is not adopted, and nothing runs in its namespace.',
 )
-
-/**
- * Throws `NotAdopted` for a new resource whose name is an id that another resource has. The other one may have lost its row,
- * as after a restore of the database, and is then the rightful owner of the id.
- */
-const refuseRivalId = ({ name }: ObjectMeta, rival: string | undefined): void => {
-  if (rival === undefined) return
-  throw new NotAdopted('NotAdopted', `The name ${name} is an id that another resource has. Choose another name.`)
-}
 
 /** Returns why a resource is not adopted. A limit of REST is a reason too. Throws any other error again. */
 const toState = (error: unknown): SyncedState => {

@@ -2,7 +2,7 @@ import { insertAuditRecord } from '#api/platform/audit/records.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
 import type { DeletionCause } from '#api/sync/clusters/deletionCause.ts'
-import { type Owns, versionsOf } from '#api/sync/merge/merge.ts'
+import type { Owns } from '#api/sync/merge/merge.ts'
 import { type Changes, refusalColumn } from '#api/sync/merge/observe.ts'
 import { type Kind, newestVersion } from '#api/sync/rows/synced.ts'
 import type { Clock } from '#shared/clock.ts'
@@ -10,7 +10,7 @@ import type { NewId } from '#shared/ids.ts'
 import type { ObjectMeta } from '#shared/kube/objects.ts'
 import { fieldManagers, kinds } from '#shared/resources/group.ts'
 import type { Adapter, Change, CommonColumns, ReconcileDeps, Types } from './kind.ts'
-import { type Shown, type SyncedState, shownState } from './syncedCondition.ts'
+import { type SyncedState, shownAs, shownWorldId } from './syncedCondition.ts'
 
 /** Facts about a resource that only the API server knows. */
 export type Facts = {
@@ -61,8 +61,8 @@ export type Recorded = {
   readonly releases: boolean
   /** A sentence for each edit that was refused now. */
   readonly reasons: readonly string[]
-  /** The cause of the state of the condition Synced. */
-  readonly shown: Shown
+  /** The state of the condition Synced if it is False. */
+  readonly synced: SyncedState | undefined
   /** The id of the world, if the name of the resource is not the id of its row. */
   readonly worldId: string | undefined
   /** The row's new phase, if it shows that the pushed change took effect. */
@@ -83,11 +83,13 @@ export const recordVerdict = async <T extends Types>(
   const { intent, revision } = await toIntent(adapter, deps, tx, change, verdict)
   const after = { ...row, ...intent?.columns, revision }
   const refused = verdict.is === 'merged' ? verdict : { reasons: [] }
-  const refusal = refusalColumn(row, refused, { ...versionsOf(live), revision, nowMs: now.getTime() })
+  const { spec, metadata } = live
+  const at = { liveRevision: spec.revision ?? 0, revision, generation: metadata.generation ?? 0, nowMs: now.getTime() }
+  const refusal = refusalColumn(row, refused, at)
   const isAcknowledged = verdict.is === 'merged' && verdict.acknowledged
   const isEdited = verdict.is === 'merged' && verdict.edit !== undefined
   const common: CommonColumns<T['spec']> = {
-    ...newestVersion(row, live.metadata),
+    ...newestVersion(row, metadata),
     // The live spec becomes the base for the next comparison, even before the merged one is pushed.
     ...(isAcknowledged ? { applied: adapter.toBase(live, after) } : {}),
     ...refusal,
@@ -109,7 +111,8 @@ export const recordVerdict = async <T extends Types>(
     reasons: refused.reasons,
     settled: adapter.answerOf?.(row, live, verdict.state),
     written,
-    ...shownState({ ...after, ...refusal }, adapter.worldIdOf(row)),
+    synced: shownAs({ ...after, ...refusal }),
+    worldId: shownWorldId(after, adapter.worldIdOf(row)),
   }
 }
 

@@ -4,10 +4,8 @@ import type { BotRow } from '#api/domain/bots/table.ts'
 import { buildWorldRows } from '#api/domain/worlds/create.ts'
 import { createWorldBody } from '#api/domain/worlds/schema.ts'
 import type { Refusal, WorldRow } from '#api/domain/worlds/table.ts'
-import { observeBots } from '#api/sync/merge/bots.ts'
 import { limitPutBacks, refusalColumn, type Verdict } from '#api/sync/merge/observe.ts'
-import { freeFacts } from '#api/sync/merge/testing/facts.ts'
-import { observeWorld } from '#api/sync/merge/world.ts'
+import { decideBots, decideWorld, freeFacts } from '#api/sync/merge/testing/facts.ts'
 import { desiredBotSpec, desiredSpec } from '#api/sync/rows/desired.ts'
 import { noBotUse } from '#shared/domain/botUse.ts'
 import { plainSettings } from '#shared/domain/world.ts'
@@ -95,7 +93,7 @@ test('a tool that writes a refused start each second for a minute ends in rest: 
     spec,
     write: (seen) => ({ ...seen, state: 'Running' as const }),
     decide: (at, live) =>
-      observeWorld(at, readWorld({ ...live, kind: 'World' }), false, { facts: { ...freeFacts, limits } }),
+      decideWorld(at, readWorld({ ...live, kind: 'World' }), false, { facts: { ...freeFacts, limits } }),
     desired: (at) => worldSpecSchema.parse(desiredSpec(at)),
   })
   expect(end).toMatchObject({ reason: 'EditRefusedAgain', spec: { state: 'Running' }, row: { state: 'Stopped' } })
@@ -126,7 +124,7 @@ test('a tool that scales bots above their limit each second for a minute ends in
     row: { ...row, applied: spec },
     spec,
     write: (seen) => ({ ...seen, count: 1_000 }),
-    decide: (at, live) => observeBots(at, readBots({ ...live, kind: 'BotDeployment' }), false, { facts }),
+    decide: (at, live) => decideBots(at, readBots({ ...live, kind: 'BotDeployment' }), false, { facts }),
     desired: (at) => botDeploymentSpecSchema.parse(desiredBotSpec(at)),
   })
   expect(end).toMatchObject({ reason: 'EditRefusedAgain', spec: { count: 1_000 }, row: { count: 3 } })

@@ -2,7 +2,6 @@ import type { Refusal } from '#api/domain/worlds/table.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { Client } from '#shared/kube/client.ts'
 import { isNotFound } from '#shared/kube/errors.ts'
-import type { EventRecorder } from '#shared/kube/events.ts'
 import type { Condition, KubeObject } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import { fieldManagers } from '#shared/resources/group.ts'
@@ -17,24 +16,21 @@ export type SyncedState = { readonly status: 'True' | 'False'; readonly reason: 
 
 const maxMessageLength = 4_096
 
-/** Returns what the status of the resource of a row shows. `worldId` is undefined if it is the name of the resource. */
-export const shownState = (
-  { refusal, waitsFor, pushRefusal, id, resourceName }: Shown & { readonly id: string; readonly resourceName: string },
+/** Returns the `worldId` that the status of the resource of a row shows. Undefined if it is the name of the resource. */
+export const shownWorldId = (
+  { id, resourceName }: { readonly id: string; readonly resourceName: string },
   worldId: string,
-): { shown: Shown; worldId: string | undefined } => ({
-  shown: { refusal, waitsFor, pushRefusal },
-  worldId: resourceName === id ? undefined : worldId,
-})
+): string | undefined => (resourceName === id ? undefined : worldId)
 
 /** The causes for which Synced is False: a push that the cluster refuses, an edit that was refused, or a start that waits. */
-export type Shown = {
+type Shown = {
   readonly pushRefusal: string | null
   readonly refusal: Refusal | null
   readonly waitsFor?: string | null | undefined
 }
 
 /** The reason while the cluster refuses what the API writes. */
-const pushRefusedReason = 'PushRefused'
+export const pushRefusedReason = 'PushRefused'
 
 /** The reason of a refused edit that is not put back. */
 const leftReason = 'EditRefusedAgain'
@@ -78,11 +74,13 @@ export const findSyncedChange = (
 }
 
 /** Reports whether a comparison with the row would leave the condition and the `worldId` of a resource as they are. */
-export const isSettled = (live: WithStatus, row: Parameters<typeof shownState>[0], worldId: string): boolean => {
-  const { shown, worldId: shownId } = shownState(row, worldId)
+export const isSettled = (
+  live: WithStatus,
+  row: Shown & Parameters<typeof shownWorldId>[0],
+  worldId: string,
+): boolean =>
   // A later revision clears a refusal.
-  return shown.refusal === null && findSyncedChange(live, shownAs(shown), shownId) === undefined
-}
+  row.refusal === null && findSyncedChange(live, shownAs(row), shownWorldId(row, worldId)) === undefined
 
 /**
  * Writes the condition Synced of a resource, and its worldId if it shows one. A resource that is gone is not an error. The condition
@@ -113,29 +111,3 @@ export const writeSynced = async <T extends WithStatus>(
     if (!isNotFound(error)) throw error
   }
 }
-
-/** Records an event for a refused edit. */
-export const recordRefusal = (
-  events: Pick<EventRecorder, 'record'>,
-  live: KubeObject,
-  reasons: readonly string[],
-): void => {
-  if (reasons.length === 0) return
-  events.record(live, { type: 'Warning', reason: 'EditRefused', action: 'Syncing', note: reasons.join(' ') })
-}
-
-/** Records an event when the state is that of a push that the cluster refuses. */
-export const recordPushRefusal = (
-  events: Pick<EventRecorder, 'record'>,
-  live: KubeObject,
-  { reason, message }: SyncedState,
-): void => {
-  if (reason === pushRefusedReason) events.record(live, { type: 'Warning', reason, action: 'Syncing', note: message })
-}
-
-/** Records an event for a new resource that the API does not adopt. */
-export const recordNotAdopted = (
-  events: Pick<EventRecorder, 'record'>,
-  live: KubeObject,
-  { reason, message }: SyncedState,
-): void => events.record(live, { type: 'Warning', reason, action: 'Adopting', note: message })

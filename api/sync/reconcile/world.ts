@@ -11,23 +11,29 @@ import { checkWorldCount } from '#api/domain/worlds/worlds.ts'
 import type { Transaction } from '#api/platform/database/client.ts'
 import { prepared } from '#api/platform/database/prepared.ts'
 import { isDirty } from '#api/platform/outbox/outbox.ts'
-import { isCurrent, type ObservedWorld, observeWorld, sidesOfWorld, type WorldEdit } from '#api/sync/merge/world.ts'
+import { hasChanges } from '#api/sync/merge/observe.ts'
+import {
+  isCurrent,
+  type ObservedWorld,
+  observeWorld,
+  runOf,
+  sidesOfWorld,
+  type WorldEdit,
+} from '#api/sync/merge/world.ts'
 import type { WorldFacts } from '#api/sync/merge/worldRules.ts'
 import { desiredSpec } from '#api/sync/rows/desired.ts'
-import { hasChanges } from '#api/sync/rows/synced.ts'
 import { isJoinable } from '#shared/domain/phases.ts'
 import type { WorldPhase, WorldState } from '#shared/enumerations.ts'
 import type { ObjectMeta } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import { labels } from '#shared/resources/group.ts'
 import { readWorld, type World, type WorldSpec } from '#shared/resources/world.ts'
-import { markBotsElsewhere, renameWorldOfBots } from './botMoves.ts'
+import { markBotsElsewhere, renameWorldOfBots } from './bots.ts'
 import type { Adapter, NewResource, NewRowDeps, ReconcileDeps } from './kind.ts'
 import { NotAdopted } from './newResource.ts'
 import { recordDeployments } from './reportedRun.ts'
 import { isSettled } from './syncedCondition.ts'
 import { editWorld, readFacts, type WorldIntent } from './worldEdits.ts'
-import { runOf } from './worldRun.ts'
 
 type WorldTypes = {
   readonly live: World
@@ -86,7 +92,7 @@ export const worldAdapter: Adapter<WorldTypes> = {
     const changed = { ...observed, ...intent?.columns, ...common }
     const made = { now, newId: deps.newId }
     const run = live.status?.run
-    const events = observed === undefined ? [] : observedEvents(row, observed, run)
+    const events = observed === undefined ? [] : observedEvents(row, { ...row, ...observed }, run)
     if (deployments.length > 0) deps.noteRun(row, live)
     // One round trip, in this order: a report ends the older deployments, and the run that begins is newer.
     await Promise.all([
@@ -99,9 +105,7 @@ export const worldAdapter: Adapter<WorldTypes> = {
   deleteContents: (deps, tx, row) => deleteWorldContents(tx, { ...row, worldId: row.id }, deletionOf(deps, row)),
   worldIdOf: ({ id }) => id,
   answerOf: (row, live, { observed }) =>
-    observed !== undefined && observed.phase !== row.phase && isAnswer(live, observed.phase)
-      ? observed.phase
-      : undefined,
+    observed?.phase !== row.phase && isAnswer(live, observed?.phase) ? observed?.phase : undefined,
 }
 
 const pushedQuery = prepared((db) =>
@@ -118,8 +122,8 @@ const lock = worldLock<{ id: string }>(sql`id = ${sql.placeholder('id')}`)
 export const lockWorld = (tx: Transaction, id: string): Promise<WorldRow | undefined> => lock(tx, { id })
 
 /** Reports whether a phase is what the present spec leads to for the first time, and not the end or restart of a server. */
-const isAnswer = ({ spec, status }: World, phase: WorldRow['phase']): boolean => {
-  if (answeredBy[phase] !== spec.state) return false
+const isAnswer = ({ spec, status }: World, phase: WorldPhase | undefined): boolean => {
+  if (phase === undefined || answeredBy[phase] !== spec.state) return false
   return !isJoinable({ phase }) || status?.run?.restarts === 0
 }
 

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
 import { eq } from 'drizzle-orm'
-import type { Deps } from '#api/domain/access/context.ts'
 import { readWorldBots } from '#api/domain/bots/live.ts'
 import { resolveBuild } from '#api/domain/builds/builds.ts'
 import { hasNewPlace, toMoveColumns } from '#api/domain/worlds/move.ts'
@@ -12,12 +11,11 @@ import { Problem } from '#api/platform/http/problem.ts'
 import { toWorldColumns, type WorldEdit } from '#api/sync/merge/world.ts'
 import type { WorldFacts } from '#api/sync/merge/worldRules.ts'
 import { isRunning } from '#shared/domain/phases.ts'
-import type { NewId } from '#shared/ids.ts'
-import type { LimitDeps } from './kind.ts'
+import type { ReconcileDeps } from './kind.ts'
 
 /** Reads what the rules for edits depend on. It locks the organization's row, after the world's. */
 export const readFacts = async (
-  deps: LimitDeps & Pick<Deps, 'profiles' | 'clock'>,
+  deps: Pick<ReconcileDeps, 'defaultLimits' | 'clusterOf' | 'startsPerMinute' | 'profiles' | 'clock'>,
   tx: Transaction,
   row: WorldRow,
 ): Promise<WorldFacts> => {
@@ -43,7 +41,7 @@ const findBuild = async (tx: Transaction, { organizationId, runtime }: WorldRow)
 /** The columns that an edit of a World sets in its row, and the start or stop that it is. */
 export type WorldIntent = Omit<WorldChange, 'columns'> & { readonly columns: Partial<WorldRow> }
 
-type EditDeps = Pick<LimitDeps, 'clusterOf'> & { readonly newId: NewId }
+type EditDeps = Pick<ReconcileDeps, 'clusterOf' | 'newId'>
 
 /** Returns what an edit sets, apart from the revision. Writes the launch context; undefined if there is none. */
 export const editWorld = async (

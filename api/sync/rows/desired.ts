@@ -19,27 +19,14 @@ import { type GrantedRun, type WorldSpec, worldSpecSchema } from '#shared/resour
 import type { SyncedRow } from './synced.ts'
 
 /** A resource as push applies it. It always contains the full intent. */
-export type Desired<Spec> = {
-  apiVersion: string
-  kind: string
-  metadata: {
-    name: string
-    namespace: string
-    labels: Record<string, string>
-    finalizers: string[]
-    annotations?: Record<string, string>
-    uid?: string
-    resourceVersion?: string
-  }
-  spec: Spec
-}
+export type Desired<Spec> = KubeObject & { readonly spec: Spec }
 
 /** The part of a kind that decides its resources. */
-type Desire<Row, Spec> = {
+export type Desire<Row, Spec> = {
   readonly kind: Kind
   /** Returns the canonical spec of a row. */
   readonly toSpec: (row: Row) => Spec
-  /** Returns the labels beside those that every kind has. */
+  /** Returns the labels of a row's resource in addition to those that every kind has. */
   readonly labelsOf?: (row: Row) => Record<string, string>
 }
 
@@ -65,10 +52,9 @@ export const toDesired = <Row extends SyncedRow, Spec>(
       ...labelsOf?.(row),
     },
     finalizers: [apiFinalizer],
-    ...(row.resourceUid === null ? {} : { uid: row.resourceUid }),
-    ...(row.resourceUid === null || row.appliedResourceVersion === null
-      ? {}
-      : { resourceVersion: row.appliedResourceVersion }),
+    ...(row.resourceUid !== null && { uid: row.resourceUid }),
+    ...(row.resourceUid !== null &&
+      row.appliedResourceVersion !== null && { resourceVersion: row.appliedResourceVersion }),
   },
   spec: toSpec(row),
 })
@@ -120,7 +106,7 @@ const grantOf = (row: PushedWorld): GrantedRun | undefined => {
 
 /** Returns the canonical spec of a bot deployment's row. It grants the row's bots to the resource, once its uid is known. */
 export const desiredBotSpec = (row: BotRow): BotDeploymentSpec => {
-  const { count, cpu, memory, args } = row
+  const { organizationId, projectId, worldId, resourceUid: uid, count, cpu, memory, args } = row
   return botDeploymentSpecSchema.parse({
     worldName: row.worldName,
     description: row.description,
@@ -131,14 +117,8 @@ export const desiredBotSpec = (row: BotRow): BotDeploymentSpec => {
     ...(row.durationMinutes === null ? {} : { durationMinutes: row.durationMinutes }),
     revision: row.revision,
     metadata: row.metadata,
-    ...(row.resourceUid === null ? {} : { granted: { ...grantTo(row, row.resourceUid), count, cpu, memory, args } }),
+    ...(uid === null
+      ? {}
+      : { granted: { uid, organizationId, projectId, worldId, botDeploymentId: row.id, count, cpu, memory, args } }),
   })
 }
-
-const grantTo = ({ id, organizationId, projectId, worldId }: BotRow, uid: string) => ({
-  uid,
-  organizationId,
-  projectId,
-  worldId,
-  botDeploymentId: id,
-})

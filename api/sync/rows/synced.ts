@@ -1,5 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
-import { and, eq, inArray, isNotNull, isNull, like, or, type SQL, sql } from 'drizzle-orm'
+import { and, eq, isNotNull, isNull, or, sql } from 'drizzle-orm'
 import { botDeployments } from '#api/domain/bots/table.ts'
 import { removeProjectIfEmpty } from '#api/domain/deletion/deletion.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
@@ -12,7 +11,6 @@ import { KubeError } from '#shared/kube/errors.ts'
 import type { ObjectMeta } from '#shared/kube/objects.ts'
 import { isOlder } from '#shared/kube/versions.ts'
 import { idLabelOf, type Kind, kindList } from '#shared/resources/group.ts'
-import { waitingMessage, waitingPrefix } from './waiting.ts'
 
 export type { Kind } from '#shared/resources/group.ts'
 
@@ -144,19 +142,27 @@ export const newestVersion = (row: SyncedRow, seen: Seen) => ({
   appliedResourceVersion: isOutdated(row, seen) ? row.appliedResourceVersion : (seen.resourceVersion ?? null),
 })
 
-/** Reports whether columns have other values than the row. */
-export const hasChanges = <Row extends object>(row: Row, columns: Partial<Row>): boolean =>
-  Object.keys(columns).some((name) => !isDeepStrictEqual(row[name as keyof Row], columns[name as keyof Row]))
+/** The prefix of a status message that the API wrote. The first successful push clears the message. */
+const waitingPrefix = 'Waiting for the cluster: '
 
-/** Sets the status message of a row to the reason why the cluster refuses it. Writes only if the message changes. */
-export const setWaitingMessage = async (db: Database, kind: Kind, id: string, why: string): Promise<void> => {
-  const statusMessage = waitingMessage(why)
-  await setMessage(
-    db,
-    kind,
-    statusMessage,
-    and(eq(tables[kind].id, id), sql`${tables[kind].statusMessage} <> ${statusMessage}`),
-  )
+/** Returns the status message of a row whose resource waits for the cluster, shortened to 1,024 characters. */
+const waitingMessage = (reason: string): string => `${waitingPrefix}${reason}`.slice(0, 1024)
+
+/** Returns the status message of a row whose resource is deleted with its namespace or definition. */
+export const lostMessage = (reason: string): string =>
+  waitingMessage(`${reason}, and the resource with it. The API recreates the resource when that is possible.`)
+
+/** Sets the status message of rows to the reason why they wait for the cluster. Writes only if the message changes. */
+export const setWaitingMessage = async (
+  db: Database,
+  kind: Kind,
+  ids: readonly string[],
+  why: string,
+): Promise<void> => {
+  const message = waitingMessage(why)
+  await db.execute(sql`
+    update ${tables[kind]} set status_message = ${message}
+    where id = any(${sql.param([...ids])}::text[]) and status_message <> ${message}`)
 }
 
 /** Records why the cluster refuses what a row writes. Writes only if the reason changes. */
@@ -172,31 +178,11 @@ export const setPushRefusal = async (db: Database, kind: Kind, id: string, why: 
 export const isQuotaUncounted = (error: unknown): boolean =>
   error instanceof KubeError && error.status === 403 && error.message.includes('status unknown for quota')
 
-/** Says in the rows that their resources are missing and wait for acceptance. */
-export const setHeldMessage = (db: Database, kind: Kind, ids: readonly string[]): Promise<void> =>
-  setMessage(
-    db,
-    kind,
-    waitingMessage(
-      'this resource and many others are missing from the cluster. The platform operator must confirm that they are ' +
-        'recreated.',
-    ),
-    inArray(tables[kind].id, [...ids]),
-  )
-
 /** Clears the message of `setWaitingMessage`. */
 export const clearWaitingMessage = async (db: Database, kind: Kind, row: SyncedRow): Promise<void> => {
   if (!row.statusMessage.startsWith(waitingPrefix)) return
-  await setMessage(
-    db,
-    kind,
-    '',
-    and(eq(tables[kind].id, row.id), like(tables[kind].statusMessage, `${waitingPrefix}%`)),
-  )
-}
-
-const setMessage = async (db: Database, kind: Kind, message: string, where: SQL | undefined): Promise<void> => {
-  await db.execute(sql`update ${tables[kind]} set status_message = ${message} where ${where}`)
+  await db.execute(sql`
+    update ${tables[kind]} set status_message = '' where id = ${row.id} and status_message like ${`${waitingPrefix}%`}`)
 }
 
 /** The part of a row that a sweep compares with the cluster. */

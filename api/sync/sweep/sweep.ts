@@ -1,9 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm'
-import { clusterContainers, heldSweeps } from '#api/domain/clusters/table.ts'
+import { heldSweeps } from '#api/domain/clusters/table.ts'
 import { ClusterRefused } from '#api/sync/clusters/clusterGate.ts'
-import { readObject } from '#api/sync/clusters/deletionCause.ts'
-import { pullGone } from '#api/sync/pull/gone.ts'
-import type { PullDeps } from '#api/sync/pull/pull.ts'
+import { type PullDeps, pullGone } from '#api/sync/pull/pull.ts'
 import { adapters } from '#api/sync/reconcile/adapters.ts'
 import {
   type AppliedRow,
@@ -14,13 +12,13 @@ import {
   type Kind,
   lockSynced,
   markRow,
-  setHeldMessage,
+  setWaitingMessage,
 } from '#api/sync/rows/synced.ts'
 import { sleep } from '#shared/clock.ts'
 import type { Resource } from '#shared/kube/client.ts'
 import { type KubeObject, objectKey } from '#shared/kube/objects.ts'
 import { namespaceOf } from '#shared/resources/group.ts'
-import { decideSweep, type Missing } from './sweepLimit.ts'
+import { areGone, goneUid, readContainers, readRecorded } from './containers.ts'
 
 /** The interval for comparing rows with the cache, in case an event of a deletion was missed. */
 const sweepMs = 300_000
@@ -51,32 +49,22 @@ export const createSweeps = () => {
       let failure: string | undefined
       while (!signal.aborted) {
         requested = new AbortController()
-        const waitMs = await trySweep(deps, swept).then(
-          (nextMs) => {
-            failure = undefined
-            return nextMs
-          },
-          (error: Error) => {
-            // An absent definition fails every sweep until it is back. It is logged once.
-            if (error.message !== failure) deps.log.warn({ kind: swept.kind, err: error }, 'sweep: failed, retrying')
-            failure = error.message
-            return heldMs
-          },
-        )
+        let waitMs = heldMs
+        try {
+          waitMs = await sweepMissing(deps, swept)
+          failure = undefined
+        } catch (error) {
+          // The gate has logged that the cluster is refused. An absent definition fails every sweep until it is back.
+          const message = error instanceof ClusterRefused ? undefined : String(error)
+          if (message !== undefined && message !== failure) {
+            deps.log.warn({ kind: swept.kind, err: error }, 'sweep: failed, retrying')
+          }
+          failure = message
+        }
         await sleep(deps.clock, waitMs, AbortSignal.any([signal, requested.signal]))
         if (requested.signal.aborted) await sleep(deps.clock, settleMs, signal)
       }
     },
-  }
-}
-
-/** Sweeps, unless the cluster is not the accepted one, which the gate has logged. Returns the time until the next sweep. */
-const trySweep = async (deps: PullDeps, swept: Swept): Promise<number> => {
-  try {
-    return await sweepMissing(deps, swept)
-  } catch (error) {
-    if (error instanceof ClusterRefused) return heldMs
-    throw error
   }
 }
 
@@ -119,6 +107,31 @@ const sweepMissing = async (deps: PullDeps, swept: Swept): Promise<number> => {
   return containers.areSettled ? sweepMs : unsettledMs
 }
 
+/** The share of the resources that a sweep may recreate without acceptance. */
+const maxShare = 0.1
+const alwaysAllowed = 5
+
+/** A row whose resource is missing in the cluster. */
+type Missing = {
+  readonly id: string
+  /** True if a namespace or definition was deleted in this cluster and took the resource with it. */
+  readonly isExplained: boolean
+}
+
+/**
+ * Returns the rows whose resources are recreated, and those that wait for acceptance. Limits a sweep to 10 % of the `total`
+ * resources, at least 5, or to the `accepted` number if that is higher. Above the limit, only explained resources are recreated.
+ */
+export const decideSweep = <T extends Missing>(
+  missing: readonly T[],
+  { total, accepted }: { total: number; accepted: number },
+): { readonly recreate: readonly T[]; readonly held: readonly T[] } => {
+  const limit = Math.max(alwaysAllowed, Math.floor(total * maxShare), accepted)
+  const unexplained = missing.filter(({ isExplained }) => !isExplained)
+  if (unexplained.length <= limit) return { recreate: missing, held: [] }
+  return { recreate: missing.filter(({ isExplained }) => isExplained), held: unexplained }
+}
+
 const keyOf = (
   { namespacePrefix }: PullDeps,
   { organizationId, resourceName: name }: Pick<AppliedRow, 'organizationId' | 'resourceName'>,
@@ -144,6 +157,9 @@ const recreate = async (deps: PullDeps, kind: Kind, { id, resourceUid, ...missin
   if (result === 'unclaimed') await adapters[kind]((adapter) => pullGone(adapter, deps, keyOf(deps, missing)))
 }
 
+const heldMessage =
+  'this resource and many others are missing from the cluster. The platform operator must confirm that they are recreated.'
+
 /** Records that resources are missing and wait for acceptance, and says so in their rows. */
 const hold = async (
   deps: PullDeps,
@@ -151,7 +167,8 @@ const hold = async (
   { held, total }: { held: readonly Missing[]; total: number },
 ): Promise<void> => {
   const missing = held.length
-  const examples = held.slice(0, maxExamples).map(({ id }) => id)
+  const ids = held.map(({ id }) => id)
+  const examples = ids.slice(0, maxExamples)
   const isNew = await deps.transaction(async (tx) => {
     const [before] = await tx.select().from(heldSweeps).where(whereSweep(deps, kind))
     await tx
@@ -161,112 +178,9 @@ const hold = async (
     return before?.missing !== missing
   })
   if (!isNew) return
-  await setHeldMessage(
-    deps.db,
-    kind,
-    held.map(({ id }) => id),
-  )
+  await setWaitingMessage(deps.db, kind, ids, heldMessage)
   deps.log.error(
     { kind, missing, total },
     'sweep: too many resources are missing; these are not recreated until "orrery sync accept"',
   )
 }
-
-/** The recorded uid of a namespace or definition that was found missing or terminating. What it contained is gone with it. */
-const goneUid = ''
-
-const nameOfDefinition = ({ plural, group }: Resource): string => `${plural}.${group}`
-/** Each kind has its own record of a namespace, because its sweeps are separate. */
-const nameOfNamespace = ({ plural }: Resource, name: string): string => `${plural}/${name}`
-const namespacesOf = ({ namespacePrefix }: PullDeps, rows: readonly AppliedRow[]): string[] => [
-  ...new Set(rows.map(({ organizationId }) => namespaceOf(namespacePrefix, organizationId))),
-]
-
-/**
- * Reads the recorded uids of the namespaces of rows and of the definition of their kind. Deletes records of what is gone and has no
- * resource of a row.
- */
-const readRecorded = async (
-  deps: PullDeps,
-  resource: Resource,
-  rows: readonly AppliedRow[],
-): Promise<ReadonlyMap<string, string>> => {
-  const { db, cluster } = deps
-  const definition = nameOfDefinition(resource)
-  const wanted = new Set(namespacesOf(deps, rows).map((name) => nameOfNamespace(resource, name)))
-  if (rows.length > 0) wanted.add(definition)
-  const stored = await db.select().from(clusterContainers).where(eq(clusterContainers.cluster, cluster))
-  const isOfKind = (name: string): boolean => name === definition || name.startsWith(nameOfNamespace(resource, ''))
-  for (const { name, uid } of stored) {
-    if (uid !== goneUid || !isOfKind(name) || wanted.has(name)) continue
-    await db
-      .delete(clusterContainers)
-      .where(and(eq(clusterContainers.cluster, cluster), eq(clusterContainers.name, name)))
-  }
-  return new Map(stored.filter(({ name }) => wanted.has(name)).map(({ name, uid }) => [name, uid]))
-}
-
-/** The most namespaces that are read one by one. */
-const maxReadAlone = 20
-
-/** Reports whether the definition and the namespaces with these records are missing or terminating. */
-const areGone = async (deps: PullDeps, resource: Resource, records: readonly string[]): Promise<boolean> => {
-  if (records.length > maxReadAlone) return false
-  const definition = nameOfDefinition(resource)
-  const prefix = nameOfNamespace(resource, '')
-  const live = await Promise.all(
-    records.map((record) =>
-      record === definition
-        ? readObject(deps.definitions, { name: definition })
-        : readObject(deps.namespaces, { name: record.slice(prefix.length) }),
-    ),
-  )
-  return live.every((object) => liveUid(object) === goneUid)
-}
-
-/** Reads the namespaces of rows and the definition of their kind, if some are not on record or all are to be compared. */
-const readContainers = async (
-  deps: PullDeps,
-  resource: Resource,
-  options: {
-    readonly rows: readonly AppliedRow[]
-    readonly known: ReadonlyMap<string, string>
-    readonly isSuspect: boolean
-  },
-) => {
-  const { db, cluster, namespacePrefix } = deps
-  const { rows, known, isSuspect } = options
-  const definition = nameOfDefinition(resource)
-  const recordName = (name: string): string => nameOfNamespace(resource, name)
-  const wanted = namespacesOf(deps, rows).filter((name) => isSuspect || !known.has(recordName(name)))
-  const live = new Map<string, string>()
-  if (wanted.length > 0) {
-    live.set(definition, liveUid(await readObject(deps.definitions, { name: definition })))
-    const { items } = await deps.namespaces.list()
-    const byName = new Map(items.map((each) => [each.metadata.name, each]))
-    for (const name of wanted) live.set(recordName(name), liveUid(byName.get(name)))
-  }
-  /** A namespace may be deleted before a sweep has recorded it. */
-  const isReplaced = (name: string): boolean =>
-    live.get(name) === goneUid || (known.has(name) && live.has(name) && live.get(name) !== known.get(name))
-  return {
-    isReplaced: (organizationId: string): boolean =>
-      isReplaced(definition) || isReplaced(recordName(namespaceOf(namespacePrefix, organizationId))),
-    /** False while a namespace or definition is gone. */
-    areSettled: ![...live.values()].includes(goneUid),
-    /** Records the uids, once the resources that were missing with the old ones are being recreated. */
-    record: async (): Promise<void> => {
-      for (const [name, uid] of live) {
-        if (known.get(name) === uid || (!isSuspect && known.has(name))) continue
-        await db
-          .insert(clusterContainers)
-          .values({ cluster, name, uid })
-          .onConflictDoUpdate({ target: [clusterContainers.cluster, clusterContainers.name], set: { uid } })
-      }
-    },
-  }
-}
-
-/** Returns the uid of an object, or `goneUid` if it does not exist or is being deleted. */
-const liveUid = (object: KubeObject | undefined): string =>
-  object?.metadata.deletionTimestamp === undefined ? (object?.metadata.uid ?? goneUid) : goneUid

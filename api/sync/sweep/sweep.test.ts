@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { decideSweep } from './sweepLimit.ts'
+import { decideSweep } from './sweep.ts'
 
 const missing = (count: number, isExplained = false) =>
   Array.from({ length: count }, (_, at) => ({ id: `${isExplained ? 'explained' : 'missing'}-${at}`, isExplained }))

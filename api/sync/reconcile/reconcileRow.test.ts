@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findNeeds } from './compare.ts'
+import { findNeeds } from './reconcileRow.ts'
 
 const row = {
   ...{ id: 'wld-1', revision: 2, refusal: null, deletingAt: null, targetCluster: null },
