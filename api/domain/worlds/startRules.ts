@@ -43,7 +43,7 @@ export const explainNoRoom = (
   { profile, strategy }: Requested,
   others: RunUse,
   limits: RunLimits,
-): string | undefined => explainRunLimit(useOfRun(scalingProfiles[profile].capacity, strategy), others, limits)?.message
+): string | undefined => explainRunLimit(useOfRun(scalingProfiles[profile].capacity, strategy), others, limits)
 
 const explainRate = (perMinute: number): string => `The rate limit is ${perMinute} starts per minute and world.`
 

@@ -168,7 +168,12 @@ test.each<[string, BotRow, BotDeployment, boolean, object, ((pointer: string) =>
   ['writes a status to the row', row, seen, false, { ...merged, state: { observed: running } }],
   ['does not write a status that the row has already', { ...row, ...running }, seen, false, merged],
 ])('%s', (_, known, resource, dirty, verdict, owns) => {
-  const facts = { otherBots: 0, profile: scalingProfiles.Capacity30, otherUse: noBotUse, limits: {} }
+  const facts = {
+    otherBots: 0,
+    profile: scalingProfiles.Capacity30,
+    otherUse: noBotUse,
+    limits: { maxBotCpu: Infinity, maxBotMemory: Infinity },
+  }
   expect(observeBots(known, { ...readBots(resource), owns }, dirty, { facts })).toEqual(verdict)
 })
 
@@ -197,7 +202,12 @@ test.each<[string, object, object]>([
   ['nothing of a refused count', { count: 31 }, {}],
   ['nothing of a refused memory', { memory: '5Gi' }, {}],
 ])('the next push grants %s', (_, edit, grants) => {
-  const facts = { otherBots: 0, profile: scalingProfiles.Capacity30, otherUse: noBotUse, limits: {} }
+  const facts = {
+    otherBots: 0,
+    profile: scalingProfiles.Capacity30,
+    otherUse: noBotUse,
+    limits: { maxBotCpu: Infinity, maxBotMemory: Infinity },
+  }
   const verdict = observeBots(row, readBots({ ...live, spec: { ...spec, ...edit } }), false, { facts })
   const adopted = verdict.is === 'merged' ? verdict.edit : undefined
   expect(desiredBotSpec({ ...row, ...(adopted && toBotColumns(adopted)) }).granted).toEqual({ ...granted, ...grants })
