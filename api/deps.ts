@@ -77,7 +77,6 @@ export const createDeps = ({ clusters, ...parts }: Parts, config: Settings): Dep
     runRequest: createShares(clock, {
       // An organization whose requests wait for locks leaves half of the pool to the others.
       maxConcurrent: Math.max(1, Math.floor(config.database.poolSize / 2)),
-      isDivided: true,
       maxWaiting: maxWaitingRequests,
       maxWaitMs: maxRequestWaitMs,
     }),

@@ -19,15 +19,9 @@ export const endOrphans = async (stateDir: string): Promise<number> => {
 }
 
 /** Returns the pid of a pid file if that process still runs a stack. */
-export const runnerOf = (pidText: string | undefined, stateDir: string): number | undefined => {
+export const runnerOf = (pidText: string): number | undefined => {
   const pid = Number(pidText)
-  return Number.isInteger(pid) &&
-    pid > 0 &&
-    pid !== process.pid &&
-    commandOf(pid).includes('start.ts') &&
-    stateDir !== ''
-    ? pid
-    : undefined
+  return pid !== process.pid && read(`/proc/${pid}/cmdline`).includes('start.ts') ? pid : undefined
 }
 
 const orphansOf = (stateDir: string): number[] => {
@@ -38,8 +32,6 @@ const orphansOf = (stateDir: string): number[] => {
     .filter((pid) => `\0${read(`/proc/${pid}/environ`)}`.includes(mark))
     .map(Number)
 }
-
-const commandOf = (pid: number): string => read(`/proc/${pid}/cmdline`)
 
 const read = (path: string): string => {
   try {

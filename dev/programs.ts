@@ -28,7 +28,8 @@ export const findPostgresTools = (env: NodeJS.ProcessEnv): string | undefined =>
   return newest && dirname(newest)
 }
 
-const isExecutable = (path: string): boolean => {
+/** Reports whether the path is a program that this account can run. */
+export const isExecutable = (path: string): boolean => {
   try {
     accessSync(path, constants.X_OK)
     return true

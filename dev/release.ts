@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { resolveHelm } from './chart/helm.ts'
 import { packClient } from './client/package.ts'
+import { obtainGoProgram } from './goPrograms.ts'
 import {
   packChart,
   packImages,
@@ -53,7 +53,12 @@ const release = async (version: string, checkout: string): Promise<void> => {
   for (const generator of ['crds', 'chart', 'client'])
     execFileSync(process.execPath, [`dev/${generator}.ts`], { cwd: checkout })
   writeChangelog(checkout, version)
-  const made: Release = { version, checkout, outDir, helm: await resolveHelm({ env: process.env, progress: say }) }
+  const made: Release = {
+    version,
+    checkout,
+    outDir,
+    helm: await obtainGoProgram('helm', { env: process.env, progress: say }),
+  }
   for (const pack of [packChart, packImages, writeOpenApi, packClient]) pack(made)
   writeFileSync(join(outDir, 'CHANGELOG.md'), readFileSync(join(checkout, 'CHANGELOG.md')))
   const checksums = writeChecksums(made)

@@ -41,7 +41,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`)
 /** Claims the state folder for this process: throws if another one runs it, and cleans up after a killed one. */
 const prepare = async (stateDir: string, reset: boolean): Promise<void> => {
   const pidFile = join(stateDir, 'pid')
-  const running = runnerOf(existsSync(pidFile) ? readFileSync(pidFile, 'utf8') : undefined, stateDir)
+  const running = existsSync(pidFile) ? runnerOf(readFileSync(pidFile, 'utf8')) : undefined
   if (running !== undefined) {
     throw new Error(
       `A stack with the state ${stateDir} runs already (pid ${running}): stop it, or set ${stateVariable}.`,

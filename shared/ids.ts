@@ -45,7 +45,7 @@ export const isId = (kind: IdKind, value: string): boolean => patterns[kind].tes
  * back: the 12 bits after the timestamp count up (RFC 9562, 6.2, method 1).
  */
 export const createIdSource = (options: { now: () => number; random?: (size: number) => Buffer }): NewId => {
-  const random = createPool(options.random ?? randomBytes)
+  const random = options.random ?? randomBytes
   let lastMs = -1
   let counter = 0
   const tick = (): void => {
@@ -80,23 +80,6 @@ export const idOfUid = (kind: IdKind, uid: string): string => {
   const digits = uid.replaceAll('-', '').toLowerCase()
   const hex = /^[0-9a-f]{32}$/.test(digits) ? digits : createHash('sha256').update(uid).digest('hex').slice(0, 32)
   return `${idPrefixes[kind]}-${encode(BigInt(`0x${hex}`))}`
-}
-
-/** The bytes of one draw of a pool. Each draw is a system call, which costs more than all the rest of an identifier. */
-const poolBytes = 1_000
-
-/** Returns a source of random bytes that draws many at a time. No byte is returned twice. */
-const createPool = (draw: (size: number) => Buffer): ((size: number) => Buffer) => {
-  let pool: Buffer = Buffer.alloc(0)
-  let at = 0
-  return (size) => {
-    if (at + size > pool.length) {
-      pool = draw(poolBytes)
-      at = 0
-    }
-    at += size
-    return pool.subarray(at - size, at)
-  }
 }
 
 /** The digits of Crockford base32 that differ from those of JavaScript's base 32. */

@@ -3,6 +3,7 @@ import type { Server } from 'node:https'
 import { createSecureContext } from 'node:tls'
 import type { Clock } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
+import { reloadRegularly } from '#shared/reload.ts'
 
 /** PEM files of a certificate, with its chain, and of its key. */
 export type TlsFiles = { readonly certFile: string; readonly keyFile: string }
@@ -16,7 +17,7 @@ export const toTlsFiles = ({
 
 type Pair = { readonly cert: string; readonly key: string }
 
-/** The interval at which the files are read again. A Secret's volume swaps a symlink, which file watches do not report. */
+/** The interval at which the files are read again. */
 const reloadMs = 10_000
 
 /** Reads a certificate and its key; throws an Error that names the files where they cannot serve together. */
@@ -41,29 +42,12 @@ export const reloadTls = (
 ): (() => void) => {
   const { files, clock, log } = options
   let { present } = options
-  let lastFault = ''
-  const look = async (): Promise<void> => {
-    try {
-      const pair = await readTls(files)
-      lastFault = ''
-      if (pair.cert === present.cert && pair.key === present.key) return
-      server.setSecureContext(pair)
-      present = pair
-      log.info({ certFile: files.certFile }, 'reloaded the certificate')
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error)
-      if (why !== lastFault) log.error({ why }, 'could not load the new certificate, still using the previous one')
-      lastFault = why
-    }
-  }
-  const next = () => clock.setTimeout(() => void look().finally(rearm), reloadMs)
-  let isOver = false
-  let timer = next()
-  const rearm = (): void => {
-    if (!isOver) timer = next()
-  }
-  return () => {
-    isOver = true
-    timer.cancel()
-  }
+  const problem = 'could not load the new certificate, still using the previous one'
+  return reloadRegularly({ clock, log, everyMs: reloadMs, problem }, async () => {
+    const pair = await readTls(files)
+    if (pair.cert === present.cert && pair.key === present.key) return
+    server.setSecureContext(pair)
+    present = pair
+    log.info({ certFile: files.certFile }, 'reloaded the certificate')
+  })
 }

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from './clock.ts'
+import { addCount } from './counts.ts'
 import { createFairQueue, type SharedQueue } from './fairQueue.ts'
 
 /** The limits of actions that share slots. */
@@ -30,12 +31,10 @@ export const createTurns = (name: SharedQueue, limits: TurnLimits): RunInTurn =>
   const mayTake = (owner: string): boolean => free > reserve || (free > 0 && !running.has(owner))
   const begin = (owner: string): void => {
     free -= 1
-    running.set(owner, (running.get(owner) ?? 0) + 1)
+    addCount(running, owner, 1)
   }
   const end = (owner: string): void => {
-    const count = running.get(owner) ?? 0
-    if (count > 1) running.set(owner, count - 1)
-    else running.delete(owner)
+    addCount(running, owner, -1)
     free += 1
     // The owner may use the reserve again. Others come first.
     const takeNext = () => waiting.take(1, (each) => each !== owner && mayTake(each))[0] ?? waiting.take(1, mayTake)[0]

@@ -1,6 +1,7 @@
 import type { Principal } from '#api/platform/auth/principal.ts'
 import { addressBlock } from '#api/platform/http/clientAddress.ts'
 import { Problem } from '#api/platform/http/problem.ts'
+import { addCount } from '#shared/counts.ts'
 
 /** The maximum numbers of connections to one replica, per credential and per client address. */
 export type SocketLimits = { readonly socketsPerKey: number; readonly socketsPerAddress: number }
@@ -38,18 +39,18 @@ export const createGate = (
       }
       refuseAbove(perAddress, address, socketsPerAddress, 'from an address')
       const name = kind === 'platform' ? undefined : bucket
-      if (name !== undefined) count(perKey, name, 1)
-      if (home !== undefined) count(organizations.counts, home, 1)
-      count(perAddress, address, 1)
+      if (name !== undefined) addCount(perKey, name, 1)
+      if (home !== undefined) addCount(organizations.counts, home, 1)
+      addCount(perAddress, address, 1)
       all += 1
       let left = false
       return () => {
         if (left) return
         left = true
         all -= 1
-        if (name !== undefined) count(perKey, name, -1)
-        if (home !== undefined) count(organizations.counts, home, -1)
-        count(perAddress, address, -1)
+        if (name !== undefined) addCount(perKey, name, -1)
+        if (home !== undefined) addCount(organizations.counts, home, -1)
+        addCount(perAddress, address, -1)
       }
     },
     /** Refuses all further connections. */
@@ -64,10 +65,4 @@ const refuseAbove = (counts: Map<string, number>, name: string, limit: number, w
   throw new Problem('rate_limited', `The limit is ${limit} open connections ${whose}.`, {
     headers: { 'retry-after': '10' },
   })
-}
-
-const count = (counts: Map<string, number>, name: string, by: 1 | -1): void => {
-  const now = (counts.get(name) ?? 0) + by
-  if (now === 0) counts.delete(name)
-  else counts.set(name, now)
 }

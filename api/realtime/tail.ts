@@ -1,6 +1,7 @@
 import type { ScopeIds } from '#api/domain/access/scope.ts'
 import { type Clock, sleep } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
+import { within } from '#shared/peers.ts'
 import { isGap, nextPollMs, parseSnapshot, type UnseenTransactions } from './pgSnapshot.ts'
 import type { Json, ResourceType } from './protocol.ts'
 
@@ -69,13 +70,14 @@ export const tailChanges = async (options: TailOptions): Promise<void> => {
 
 const tailSession = async (session: TailSession, options: TailOptions): Promise<void> => {
   const { clock, log, signal } = options
-  const bounded = <T>(response: Promise<T>): Promise<T> => withTimeout(clock, response)
-  let unseen = parseSnapshot(await bounded(session.begin()))
+  /** Rejects if Postgres does not respond in time, as with a half-open connection. */
+  const bounded = <T>(call: () => Promise<T>): Promise<T> => within({ clock, timeoutMs: responseTimeoutMs }, call)
+  let unseen = parseSnapshot(await bounded(() => session.begin()))
   options.refresh()
   let changedMs = clock.monotonic()
   let polledMs = clock.monotonic()
   while (!signal.aborted) {
-    const { snapshot, changes, crowded = [] } = await bounded(session.poll(unseen))
+    const { snapshot, changes, crowded = [] } = await bounded(() => session.poll(unseen))
     unseen = parseSnapshot(snapshot)
     const nowMs = clock.monotonic()
     const gapMs = nowMs - polledMs
@@ -92,21 +94,5 @@ const tailSession = async (session: TailSession, options: TailOptions): Promise<
     await sleep(clock, nextPollMs({ sinceChangeMs: nowMs - changedMs }), signal)
     const watched = options.untilWatched()
     if (watched !== undefined) await sleep(clock, unwatchedMs, AbortSignal.any([watched, signal]))
-  }
-}
-
-/** Rejects if Postgres does not respond in time, as with a half-open connection. */
-const withTimeout = async <T>(clock: Clock, response: Promise<T>): Promise<T> => {
-  let timer: ReturnType<Clock['setTimeout']> | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = clock.setTimeout(
-      () => reject(new Error(`Postgres did not respond within ${responseTimeoutMs} ms.`)),
-      responseTimeoutMs,
-    )
-  })
-  try {
-    return await Promise.race([response, late])
-  } finally {
-    timer?.cancel()
   }
 }

@@ -2,23 +2,19 @@
 // TypeScript 5, and @hey-api/openapi-ts fails on TypeScript 7, which has no JavaScript API for them to print types with.
 import { readDocument } from './document.ts'
 import { noneType, operationTable, operationTypes } from './operations.ts'
-import { componentName, docLines, docOf, typeOf } from './types.ts'
+import { docLines, typeOf } from './types.ts'
 
 const header = "// Generated from the API's OpenAPI document by `npm run client`; change the routes there.\n"
-/** The file exports these beside the schemas. */
-const takenNames = ['Operations', 'operations', noneType]
 
 /**
  * Returns the text of `client/operations.ts`: the types of all component schemas, and the inputs and responses of all
- * operations. The same document gives the same text. Throws an Error that names the part from which no client can be
- * generated.
+ * operations. The same document gives the same text.
  */
 export const renderClient = (document: unknown): string => {
   const { schemas, operations } = readDocument(document)
   const types = schemas.map(([name, schema]) => {
-    if (takenNames.includes(name)) throw new Error(`A schema must not be named ${name}.`)
-    const doc = docLines(docOf(schema), '').map((line) => `${line}\n`)
-    return `${doc.join('')}export type ${componentName(name)} = ${typeOf(schema)}\n`
+    const doc = docLines(schema.description, '').map((line) => `${line}\n`)
+    return `${doc.join('')}export type ${name} = ${typeOf(schema)}\n`
   })
   const none = `type ${noneType} = { [name: string]: never }\n`
   const inputs = `/** The input and response of each operation. */\n${operationTypes(operations)}`

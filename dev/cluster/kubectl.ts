@@ -1,5 +1,5 @@
-import { delimiter } from 'node:path'
-import { findIn, obtainBinaries } from '#dev/kubernetes/binaries.ts'
+import { obtainBinaries } from '#dev/kubernetes/binaries.ts'
+import { findProgram } from '#dev/programs.ts'
 import type { ClusterOptions } from './types.ts'
 
 /**
@@ -7,10 +7,7 @@ import type { ClusterOptions } from './types.ts'
  * itself does not need it, so without one the bare name is returned and the reason is printed.
  */
 export const findKubectl = async ({ env, progress }: ClusterOptions): Promise<string> => {
-  const own = findIn(
-    (env.PATH ?? '').split(delimiter).filter((dir) => dir !== ''),
-    'kubectl',
-  )
+  const own = findProgram(env, 'kubectl')
   if (own !== undefined) return own
   const { found } = await obtainBinaries(['kubectl'], { env, progress })
   if (found.kubectl === undefined) progress('there is no kubectl; the stack does without, but the demo needs one')

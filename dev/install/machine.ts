@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
-import { resolveHelm } from '#dev/chart/helm.ts'
 import { idOf } from '#dev/cluster/id.ts'
 import { startCluster } from '#dev/cluster/index.ts'
+import { obtainGoProgram } from '#dev/goPrograms.ts'
 import { importImage } from '#dev/node/containerd.ts'
 import { placesOf } from '#dev/node/leftovers.ts'
 import { findServicePrograms } from '#dev/node/services.ts'
@@ -38,7 +38,7 @@ export const startMachine = async (progress: (line: string) => void) => {
     }
     const env = { ...process.env, KUBECONFIG: '' }
     const cluster = await startCluster({ stateDir, logDir, parts, progress, node: 'containerd', env })
-    const helm = await resolveHelm({ env: process.env, progress })
+    const helm = await obtainGoProgram('helm', { env: process.env, progress })
     const PATH = [dirname(cluster.kubectl), dirname(helm), process.env.PATH].join(delimiter)
     const commandEnv = { ...process.env, PATH, KUBECONFIG: cluster.kubeconfig }
     // Not synchronous: this process forwards connections to the servers of the machine.

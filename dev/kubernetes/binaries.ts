@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isExecutable, programCacheDir } from '#dev/goBuild.ts'
+import { programCacheDir } from '#dev/goBuild.ts'
+import { isExecutable } from '#dev/programs.ts'
 import type { Progress } from '#dev/progress.ts'
 import { fromGo } from './build.ts'
 import { fromEnvtest } from './envtest.ts'
@@ -40,7 +41,7 @@ export const obtainBinaries = async <B extends Binary>(
 ): Promise<Obtained<B>> => {
   const cache = cacheDir(env, release)
   const folders = [...(env.KUBEBUILDER_ASSETS ? [env.KUBEBUILDER_ASSETS] : []), cache]
-  const find = (name: B): string | undefined => findIn(folders, name)
+  const find = (name: B): string | undefined => folders.map((dir) => join(dir, name)).find(isExecutable)
   const missing = (): B[] => names.filter((name) => find(name) === undefined)
   const tried: string[] = []
   for (const source of sources) {
@@ -65,10 +66,6 @@ export const resolveBinaries = async <B extends Binary>(
   if (missing.length > 0) throw noSource(names, missing, tried)
   return found as Record<B, string>
 }
-
-/** Returns the first executable file of that name in the folders. */
-export const findIn = (folders: readonly string[], name: string): string | undefined =>
-  folders.map((dir) => join(dir, name)).find(isExecutable)
 
 /** Returns the cache folder of the programs, which is outside the checkout and named by version and lock file. */
 export const cacheDir = (env: NodeJS.ProcessEnv, { version, moduleDir } = newestRelease): string =>

@@ -1,4 +1,4 @@
-import { buildGoProgram, type GoProgram, hasGo, measureBuild } from '#dev/goBuild.ts'
+import { buildGoProgram, type GoProgram, hasGo } from '#dev/goBuild.ts'
 import type { Binary, Source, SourceRequest } from './hosts.ts'
 
 const packages: Record<Binary, string> = {
@@ -18,16 +18,13 @@ const packages: Record<Binary, string> = {
  */
 export const fromGo: Source = async (request) => {
   const { names, env, progress } = request
-  const { moduleDir } = request.release
   if (!hasGo(env)) return 'Go: there is none on the PATH'
   progress(
     `no release host answers, so Go builds ${names.join(', ')}: once${names.length > 2 ? ', about 7 minutes with 2 CPUs' : ''}`,
   )
   progress('meanwhile, read docs/worlds.md (what a world is) and docs/rest.md (what the demo will call)')
-  const goPackages = names.map((name) => packages[name])
-  const meter = await measureBuild({ moduleDir, env, progress, goPackages })
   for (const name of names) {
-    const failure = await buildGoProgram(programOf(name, request), meter)
+    const failure = await buildGoProgram(programOf(name, request))
     if (failure !== undefined) return `Go: ${failure}`
   }
   return undefined
@@ -36,13 +33,13 @@ export const fromGo: Source = async (request) => {
 const programOf = (name: Binary, { names, cache, release, env, progress }: SourceRequest): GoProgram => {
   const { version, moduleDir } = release
   const [major, minor] = version.split('.')
-  const set = (key: string, value: string): string => `-X k8s.io/component-base/version.${key}=${value}`
+  const set = (key: string, value: string): string => `k8s.io/component-base/version.${key}=${value}`
   return {
     name,
     goPackage: packages[name],
     moduleDir,
     cache,
-    ldflags: ['-s -w', set('gitVersion', `v${version}`), set('gitMajor', major ?? ''), set('gitMinor', minor ?? '')],
+    variables: [set('gitVersion', `v${version}`), set('gitMajor', major ?? ''), set('gitMinor', minor ?? '')],
     versionArgs: name === 'kubectl' ? ['version', '--client'] : ['--version'],
     env,
     progress,

@@ -3,11 +3,11 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { getContainerRuntimeClient } from 'testcontainers'
+import { obtainGoProgram } from '#dev/goPrograms.ts'
 import { modules } from '#dev/images/files.ts'
 import { type PackedImage, packImage } from '#dev/images/image.ts'
 import { packPostgresImage } from '#dev/images/postgres.ts'
 import type { Progress } from '#dev/progress.ts'
-import { resolveObjectServer } from '#dev/s3/versitygw.ts'
 
 /** The versions of Postgres in npm that stand in for the images of the registry, by major version. */
 const postgresPackages = {
@@ -50,7 +50,7 @@ export const localImages = (progress: Progress): Images => ({
     }),
   objectStore: () =>
     load(async (dir) => {
-      const content = readFileSync(await resolveObjectServer({ env: process.env, progress }))
+      const content = readFileSync(await obtainGoProgram('versitygw', { env: process.env, progress }))
       const layers = [[{ path: 'versitygw', mode: 0o755, content }]]
       return packImage(dir, { name: 'orrery.dev/versitygw', layers, entrypoint: ['/versitygw'] })
     }),

@@ -1,9 +1,8 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { resolveGoProgram } from '#dev/goBuild.ts'
+import { obtainGoProgram } from '#dev/goPrograms.ts'
 import { obtainBinaries } from '#dev/kubernetes/binaries.ts'
 import { freePort } from '#dev/ports.ts'
 import { type Service, startService } from '#dev/process.ts'
@@ -11,7 +10,6 @@ import { findProgram } from '#dev/programs.ts'
 import type { NodeOptions } from './types.ts'
 
 const run = promisify(execFile)
-const dnsModuleDir = fileURLToPath(new URL('../dns', import.meta.url))
 const nftFamilies = ['ip', 'ip6'] as const
 
 /** The programs that give services their addresses and names. */
@@ -40,24 +38,11 @@ const whyNone = async (
   const { found, tried } = await obtainBinaries(['kube-proxy'], { env, progress })
   if (found['kube-proxy'] === undefined) return `this machine has no kube-proxy (${tried.join('; ')})`
   try {
-    return { kubeProxy: found['kube-proxy'], coreDns: await resolveCoreDns(env, progress) }
+    return { kubeProxy: found['kube-proxy'], coreDns: await obtainGoProgram('coredns', { env, progress }) }
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }
 }
-
-const resolveCoreDns = (env: NodeJS.ProcessEnv, progress: NodeOptions['progress']): Promise<string> =>
-  resolveGoProgram({
-    name: 'coredns',
-    version: '1.14.7',
-    goPackage: '.',
-    moduleDir: dnsModuleDir,
-    ldflags: ['-s -w'],
-    versionArgs: ['-version'],
-    env,
-    progress,
-    remark: 'once; about 3 minutes',
-  })
 
 const isKubeProxyRunning = (): boolean =>
   readdirSync('/proc')

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { resolveGoProgram } from '#dev/goBuild.ts'
+import { obtainGoProgram } from '#dev/goPrograms.ts'
 import { freePort } from '#dev/ports.ts'
 import { startService } from '#dev/process.ts'
 import type { Progress } from '#dev/progress.ts'
@@ -20,8 +19,6 @@ export type ObjectServer = {
 }
 
 const name = 'versitygw'
-const version = '1.8.0'
-const moduleDir = fileURLToPath(new URL('.', import.meta.url))
 const healthPath = '/healthz'
 
 /**
@@ -34,7 +31,7 @@ export const startObjectServer = async (options: {
   progress: Progress
   env: NodeJS.ProcessEnv
 }): Promise<ObjectServer> => {
-  const command = await resolveObjectServer(options)
+  const command = await obtainGoProgram(name, options)
   // Object metadata is kept in a folder too, since not every file system has extended attributes.
   const buckets = join(options.dir, 'buckets')
   const sidecar = join(options.dir, 'metadata')
@@ -65,17 +62,3 @@ export const startObjectServer = async (options: {
     },
   }
 }
-
-/** Returns the path of the S3 server. The first call on a machine builds it, in about two minutes; a machine without Go is an error. */
-export const resolveObjectServer = (options: { env: NodeJS.ProcessEnv; progress: Progress }): Promise<string> =>
-  resolveGoProgram({
-    name,
-    version,
-    goPackage: 'github.com/versity/versitygw/cmd/versitygw',
-    moduleDir,
-    ldflags: ['-s -w', `-X main.Version=v${version}`],
-    versionArgs: ['--version'],
-    env: options.env,
-    progress: options.progress,
-    remark: 'once; about 2 minutes',
-  })

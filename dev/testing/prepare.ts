@@ -2,13 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { resolveHelm } from '#dev/chart/helm.ts'
+import { obtainGoProgram } from '#dev/goPrograms.ts'
 import { resolveBinaries } from '#dev/kubernetes/binaries.ts'
 import { missingForContainerd } from '#dev/node/index.ts'
 import { findServicePrograms } from '#dev/node/services.ts'
-import { resolvePromtool } from '#dev/prometheus/promtool.ts'
-import { resolveCaddy } from '#dev/proxy/caddy.ts'
-import { resolveObjectServer } from '#dev/s3/versitygw.ts'
 import type { Stage } from './suite.ts'
 
 const attempts = 3
@@ -40,10 +37,10 @@ const needs: readonly Need[] = [
       await findServicePrograms(options)
     },
   },
-  { name: 'versitygw', stages: servers, obtain: resolveObjectServer },
-  { name: 'Helm', stages: ['packaging', 'values'], obtain: resolveHelm },
-  { name: 'promtool', stages: ['packaging'], obtain: resolvePromtool },
-  { name: 'Caddy', stages: ['packaging'], obtain: resolveCaddy },
+  { name: 'versitygw', stages: servers, obtain: (options) => obtainGoProgram('versitygw', options) },
+  { name: 'Helm', stages: ['packaging', 'values'], obtain: (options) => obtainGoProgram('helm', options) },
+  { name: 'promtool', stages: ['packaging'], obtain: (options) => obtainGoProgram('promtool', options) },
+  { name: 'Caddy', stages: ['packaging'], obtain: (options) => obtainGoProgram('caddy', options) },
   // Tests install the packed client into an empty project.
   { name: 'the dependencies of the client package', stages: ['integration'], obtain: async () => cachePackages() },
 ]

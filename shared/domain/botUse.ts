@@ -16,16 +16,13 @@ export const useOfBots = (size: BotSize, count: number): BotUse => ({
 /** Returns the sum of any number of uses. */
 export const sumBotUse = (uses: readonly BotUse[]): BotUse => uses.reduce(addUse, noBotUse)
 
-/** The limits of all bots of an organization together: cores and bytes. An absent limit allows everything. */
-export type BotLimits = {
-  readonly maxBotCpu?: number | undefined
-  readonly maxBotMemory?: number | undefined
-}
+/** The limits of all bots of an organization together: cores and bytes. */
+export type BotLimits = { readonly maxBotCpu: number; readonly maxBotMemory: number }
 
-/** Returns the use that reaches the limits: infinite where there is no limit. */
+/** Returns the use that reaches the limits. */
 export const toBotUse = ({ maxBotCpu, maxBotMemory }: BotLimits): BotUse => ({
-  millicores: maxBotCpu === undefined ? Number.POSITIVE_INFINITY : Math.round(maxBotCpu * 1_000),
-  bytes: maxBotMemory ?? Number.POSITIVE_INFINITY,
+  millicores: Math.round(maxBotCpu * 1_000),
+  bytes: maxBotMemory,
 })
 
 /**

@@ -26,31 +26,22 @@ export const useOfRun = ({ capacity, strategy, ports }: UsingRun): RunUse => ({
   loadBalancers: strategy === 'LoadBalancer' ? 1 : 0,
 })
 
-/** The limits of runs at the same time. An absent limit allows every service. */
+/** The limits of runs at the same time. */
 export type RunLimits = {
   readonly maxRunningCapacity: number
-  readonly maxNodePorts?: number | undefined
-  readonly maxLoadBalancers?: number | undefined
+  readonly maxNodePorts: number
+  readonly maxLoadBalancers: number
 }
 
-/** A limit that a run would exceed, and a message that says why and what to do. */
-export type RunRefusal = { readonly limit: keyof RunLimits; readonly message: string }
-
-/** Returns why a run is not allowed besides the other runs of the organization, or undefined if it is. */
+/** Returns why a run is not allowed besides the other runs of the organization and what to do, or undefined if it is. */
 export const explainRunLimit = (
   own: RunUse,
   others: RunUse,
-  {
-    maxRunningCapacity,
-    maxNodePorts = Number.POSITIVE_INFINITY,
-    maxLoadBalancers = Number.POSITIVE_INFINITY,
-  }: RunLimits,
-): RunRefusal | undefined => {
+  { maxRunningCapacity, maxNodePorts, maxLoadBalancers }: RunLimits,
+): string | undefined => {
   const { capacity, nodePorts, loadBalancers } = addUse(own, others)
-  const explain = (what: string, max: number, limit: keyof RunLimits, advice: string): RunRefusal => ({
-    limit,
-    message: `The running worlds of the organization would have ${what}. The limit is ${max} (${limit}). ${advice}`,
-  })
+  const explain = (what: string, max: number, limit: keyof RunLimits, advice: string): string =>
+    `The running worlds of the organization would have ${what}. The limit is ${max} (${limit}). ${advice}`
   if (capacity > maxRunningCapacity) {
     const what = `a total capacity of ${capacity}`
     return explain(what, maxRunningCapacity, 'maxRunningCapacity', 'Stop another world first.')

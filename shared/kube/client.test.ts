@@ -96,7 +96,7 @@ test('sends each write with its method, path, options and content type', async (
   await client.applyStatus(sent, { fieldManager: 'me' })
   await client.patch(ref, { metadata: { finalizers: [] } })
   await client.patch(ref, [{ op: 'remove', path: '/spec' }], { fieldManager: 'me' })
-  const deletion = { uid: 'u', resourceVersion: '2', gracePeriodSeconds: 0, propagationPolicy: 'Foreground' } as const
+  const deletion = { uid: 'u', resourceVersion: '2', gracePeriodSeconds: 0 }
   expect(await client.delete(ref, deletion)).toBe('2')
   const seen = server.received.map((each) => [
     each.method,
@@ -121,7 +121,6 @@ test('sends each write with its method, path, options and content type', async (
         kind: 'DeleteOptions',
         preconditions: { uid: 'u', resourceVersion: '2' },
         gracePeriodSeconds: 0,
-        propagationPolicy: 'Foreground',
       },
     ],
   ])

@@ -17,7 +17,6 @@ export type DeleteOptions = CallOptions & {
   uid?: string
   resourceVersion?: string
   gracePeriodSeconds?: number
-  propagationPolicy?: 'Foreground' | 'Background' | 'Orphan'
 }
 
 /** The selection of objects: one namespace or all, filtered by label and field selectors. */
@@ -120,9 +119,9 @@ export const createClient = <T extends KubeObject>(transport: Transport, resourc
         body: patch,
         ...callOptions(options),
       }),
-    delete: async (ref, { uid, resourceVersion, gracePeriodSeconds, propagationPolicy, ...options } = {}) => {
+    delete: async (ref, { uid, resourceVersion, gracePeriodSeconds, ...options } = {}) => {
       const preconditions = { uid, resourceVersion }
-      const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions, gracePeriodSeconds, propagationPolicy }
+      const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions, gracePeriodSeconds }
       const request = { method: 'DELETE', path: paths.object(ref), body, ...callOptions(options) } as const
       const answer = await transport.request<{ metadata?: ObjectMeta }>(request)
       return answer.metadata?.resourceVersion

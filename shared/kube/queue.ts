@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '#shared/clock.ts'
+import { addCount } from '#shared/counts.ts'
 import { createFairQueue } from '#shared/fairQueue.ts'
 import type { QueueMetrics } from './metrics.ts'
 import { createPace, namespaceOfKey, type Pace } from './pace.ts'
@@ -156,18 +157,14 @@ const createWorking = () => {
     all: (): Busy[] => [...keys.values()],
     isBusy: (namespace: string): boolean => namespaces.has(namespace),
     begin: (key: string, sinceMs: number): void => {
-      const namespace = namespaceOfKey(key)
       keys.set(key, { sinceMs, again: undefined })
-      namespaces.set(namespace, (namespaces.get(namespace) ?? 0) + 1)
+      addCount(namespaces, namespaceOfKey(key), 1)
     },
     end: (key: string): Busy | undefined => {
       const busy = keys.get(key)
       if (busy === undefined) return undefined
       keys.delete(key)
-      const namespace = namespaceOfKey(key)
-      const count = namespaces.get(namespace) ?? 0
-      if (count > 1) namespaces.set(namespace, count - 1)
-      else namespaces.delete(namespace)
+      addCount(namespaces, namespaceOfKey(key), -1)
       return busy
     },
   }

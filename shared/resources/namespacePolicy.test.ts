@@ -24,12 +24,6 @@ test('a policy and the recorded limits are read from the annotations as they wer
   expect(readPolicy({ annotations: closed })).toEqual({ imagePullSecrets: [], serviceAccount, isClosed: true })
 })
 
-test('limits that an older API wrote have no maximum of node ports, load balancers and bots', () => {
-  const limits = { maxWorldCapacity: 1, maxRunningCapacity: 2 }
-  const written = { ...limits, maxBotCpuMillicores: 3, maxBotMemoryBytes: 4 }
-  expect(readRecordedLimits({ annotations: { 'orrery.dev/limits': JSON.stringify(written) } })).toEqual(limits)
-})
-
 test('a namespace without annotations has no policy, and an empty list is one', () => {
   expect(readPolicy({})).toEqual({})
   expect(readRecordedLimits({ annotations: { 'orrery.dev/image-registries': '' } })).toEqual({ imageRegistries: [] })

@@ -19,11 +19,10 @@ export const policyAnnotations = {
 const limitsSchema = z.object({
   maxWorldCapacity: z.number(),
   maxRunningCapacity: z.number(),
-  // Older versions of the API do not write them.
-  maxBotCpu: z.number().optional(),
-  maxBotMemory: z.number().optional(),
-  maxNodePorts: z.number().optional(),
-  maxLoadBalancers: z.number().optional(),
+  maxBotCpu: z.number(),
+  maxBotMemory: z.number(),
+  maxNodePorts: z.number(),
+  maxLoadBalancers: z.number(),
 })
 
 /** The part of an organization that the API records in its namespace. */

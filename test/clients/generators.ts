@@ -133,7 +133,6 @@ const oapiCodegen = async ({ env, progress }: Options): Promise<Generator> => {
     version: versions.oapiCodegen,
     goPackage: 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen',
     moduleDir,
-    ldflags: [],
     versionArgs: ['--version'],
     env,
     progress,

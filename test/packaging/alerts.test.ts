@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import { resolveHelm } from '#dev/chart/helm.ts'
-import { resolvePromtool } from '#dev/prometheus/promtool.ts'
+import { obtainGoProgram } from '#dev/goPrograms.ts'
 
 const chart = fileURLToPath(new URL('../../charts/orrery', import.meta.url))
 const dir = mkdtempSync(join(tmpdir(), 'orrery-alerts-'))
@@ -28,8 +27,8 @@ const run = (command: string, ...args: string[]): string =>
 
 beforeAll(async () => {
   const options = { env: process.env, progress: (line: string) => void process.stderr.write(`[alerts] ${line}\n`) }
-  const helm = await resolveHelm(options)
-  promtool = await resolvePromtool(options)
+  const helm = await obtainGoProgram('helm', options)
+  promtool = await obtainGoProgram('promtool', options)
   const template = ['--show-only', 'templates/monitoring/rules.yaml', '--set', 'metrics.prometheusRule.enabled=true']
   const { spec } = parse(run(helm, 'template', 'orrery', chart, ...template)) as {
     spec: { groups: { rules: Rule[] }[] }

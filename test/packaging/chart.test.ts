@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments, stringify } from 'yaml'
 import { apiSettings, readApiConfig, readMigrationConfig } from '#api/config.ts'
-import { resolveHelm } from '#dev/chart/helm.ts'
+import { obtainGoProgram } from '#dev/goPrograms.ts'
 import { operatorSettings, readOperatorConfig } from '#operator/config.ts'
 import { variablesOf } from '#shared/environment.ts'
 import { podSelectors } from '#shared/resources/selectors.ts'
@@ -64,7 +64,10 @@ const namespaceNamed = (name: string): string => stringify({ apiVersion: 'v1', k
 const documents = (manifests: object[]): string => manifests.map((each) => stringify(each)).join('---\n')
 
 beforeAll(async () => {
-  helm = await resolveHelm({ env: process.env, progress: (line) => void process.stderr.write(`[chart] ${line}\n`) })
+  helm = await obtainGoProgram('helm', {
+    env: process.env,
+    progress: (line) => void process.stderr.write(`[chart] ${line}\n`),
+  })
   const space = {
     apiVersion: 'v1',
     kind: 'Namespace',

@@ -17,7 +17,12 @@ import type { connectTo, Kind, Live } from './cluster.ts'
 /** The limit of a wait. A row that cannot be pushed waits for ever. */
 export const limitMs = 10_000
 
-const botFacts = { otherBots: 0, profile: scalingProfiles.Capacity10000, otherUse: noBotUse, limits: {} }
+const botFacts = {
+  otherBots: 0,
+  profile: scalingProfiles.Capacity10000,
+  otherUse: noBotUse,
+  limits: { maxBotCpu: Infinity, maxBotMemory: Infinity },
+}
 
 /** Opens the database of an API, to compare its rows with the resources of a cluster. */
 export const openRows = (url: string, cluster: ReturnType<typeof connectTo>) => {

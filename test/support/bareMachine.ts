@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
-import { findIn } from '#dev/kubernetes/binaries.ts'
+import { join } from 'node:path'
+import { findProgram } from '#dev/programs.ts'
 import { noReleaseHost } from './releaseHost.ts'
 
 /** The usual programs that `npm start` needs on the PATH. */
@@ -15,9 +15,8 @@ export const createBareMachine = () => {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-bare-'))
   const bin = join(dir, 'bin')
   mkdirSync(bin)
-  const folders = (process.env.PATH ?? '').split(delimiter)
   for (const name of basics) {
-    const found = findIn(folders, name)
+    const found = findProgram(process.env, name)
     if (found !== undefined) symlinkSync(found, join(bin, name))
   }
   return {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseAllDocuments, stringify } from 'yaml'
-import { resolveHelm } from '#dev/chart/helm.ts'
+import { obtainGoProgram } from '#dev/goPrograms.ts'
 import { getServers } from './servers.ts'
 
 const chart = fileURLToPath(new URL('../../charts/orrery', import.meta.url))
@@ -83,7 +83,7 @@ export const prepareReleases = async (
   namespaces: readonly string[],
 ): Promise<(release: Release) => Promise<Outcome>> => {
   await prepareCluster(namespaces.map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })))
-  const helm = await resolveHelm({
+  const helm = await obtainGoProgram('helm', {
     env: process.env,
     progress: (line) => void process.stderr.write(`[chart] ${line}\n`),
   })

@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { obtainGoProgram } from '#dev/goPrograms.ts'
 import { freePort } from '#dev/ports.ts'
 import { type Service, startService } from '#dev/process.ts'
 import { findProgram } from '#dev/programs.ts'
-import { resolveCaddy } from '#dev/proxy/caddy.ts'
 import { patience } from './wait.ts'
 
 /** The proxies with an example in `examples/proxies`. */
@@ -55,7 +55,10 @@ const commands: Record<ProxyName, (files: Files) => Promise<Command>> = {
     args: ['-p', home, '-c', write('main.conf', nginxMain(home, write('site.conf', example('nginx.conf'))))],
   }),
   caddy: async ({ home, write, example }) => ({
-    command: await resolveCaddy({ env: process.env, progress: (line) => process.stderr.write(`[caddy] ${line}\n`) }),
+    command: await obtainGoProgram('caddy', {
+      env: process.env,
+      progress: (line) => process.stderr.write(`[caddy] ${line}\n`),
+    }),
     args: [
       'run',
       '--adapter',

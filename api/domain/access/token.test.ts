@@ -81,7 +81,10 @@ test('a token with an expiry that no number can hold is invalid', () => {
 
 test('users of two tenants with the same issuer and subject have separate request limits', async () => {
   const options = { requestsPerSecond: 1, burst: 1, startsPerMinute: 1, failedCredentialsPerMinute: 1 }
-  const { countRequest } = createRateLimits(createFakeClock(), options)
+  const { countRequest } = createRateLimits(createFakeClock(), options, () => ({
+    maxRequestsPerSecond: 100,
+    maxDocumentBytesPerSecond: 1,
+  }))
   const [ours, theirs] = [await aUserOf('org-1'), await aUserOf('org-2')]
   countRequest(ours)
   expect(() => countRequest(ours)).toThrow()

@@ -1,4 +1,4 @@
-import { and, count, eq, getTableColumns } from 'drizzle-orm'
+import { and, eq, getTableColumns } from 'drizzle-orm'
 import { pathOf } from '#api/domain/access/authorise.ts'
 import type { knownClaims } from '#api/domain/access/claims.ts'
 import type { Context } from '#api/domain/access/context.ts'
@@ -10,7 +10,7 @@ import { type PageReader, readPage } from '#api/platform/database/readPage.ts'
 import { optional } from '#api/platform/http/fields.ts'
 import { isWithinNetworks } from '#api/platform/http/networks.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
-import { notFound, Problem } from '#api/platform/http/problem.ts'
+import { found, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/once.ts'
 import { fingerprintOf, maskedApiKey, newApiKey } from '#api/platform/secrets/apiKey.ts'
 import type { ApiKeyAnswer, CreateApiKey, PatchApiKey, RotateApiKey, RotatedApiKey } from './schema.ts'
@@ -116,8 +116,7 @@ export const patchApiKey = async (ctx: Context, apiKeyId: string, changes: Patch
     return changed
   })
   forget(ctx, apiKeyId)
-  const [answer] = await presentAll(ctx, row === undefined ? [] : [row])
-  if (answer === undefined) throw notFound()
+  const answer = found(await presentAll(ctx, row === undefined ? [] : [row]))
   return answer
 }
 
@@ -169,8 +168,7 @@ const whereKey = (ctx: Context, apiKeyId: string) =>
   and(eq(apiKeys.organizationId, ctx.organizationId), eq(apiKeys.id, apiKeyId))
 
 const lockForChange = async (ctx: Context, tx: Transaction, apiKeyId: string): Promise<ApiKeyRow> => {
-  const [row] = await tx.select().from(apiKeys).where(whereKey(ctx, apiKeyId)).for('update')
-  if (row === undefined) throw notFound()
+  const row = found(await tx.select().from(apiKeys).where(whereKey(ctx, apiKeyId)).for('update'))
   if (row.isManagedByProvisioner)
     throw new Problem('forbidden', 'The provisioner manages this key, so the API does not change it. Use another key.')
   return row
@@ -178,16 +176,9 @@ const lockForChange = async (ctx: Context, tx: Transaction, apiKeyId: string): P
 
 const refuseTooMany = async (ctx: Context, tx: Transaction): Promise<void> => {
   const { maxApiKeys } = await lockLimits(ctx, tx)
-  const [counted] = await tx
-    .select({ keys: count() })
-    .from(apiKeys)
-    .where(eq(apiKeys.organizationId, ctx.organizationId))
-  if ((counted?.keys ?? 0) >= maxApiKeys) {
-    throw new Problem(
-      'limit_reached',
-      `The organization has ${maxApiKeys} API keys, which is its limit (maxApiKeys). Delete a key first.`,
-    )
-  }
+  if ((await tx.$count(apiKeys, eq(apiKeys.organizationId, ctx.organizationId))) < maxApiKeys) return
+  const detail = `The organization has ${maxApiKeys} API keys, which is its limit (maxApiKeys). Delete a key first.`
+  throw new Problem('limit_reached', detail)
 }
 
 /** The claims that only a caller with the claim may grant. Every caller that manages keys may grant the others. */

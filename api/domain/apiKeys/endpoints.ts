@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { endpoint } from '#api/domain/endpoint/endpoint.ts'
-import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
+import { endpoint, toPageReply } from '#api/domain/endpoint/endpoint.ts'
+import { pageQuery, toPage } from '#api/platform/http/page.ts'
 import { apiKeyExists, createApiKey, deleteApiKey, listApiKeys, patchApiKey, rotateApiKey } from './apiKeys.ts'
 import {
   apiKeyAnswer,
@@ -37,11 +37,7 @@ export const apiKeyEndpoints = [
     query: pageQuery,
     answer: z.array(apiKeyAnswer),
     answerHeaders: ['link'],
-    handle: async (ctx, { query }) => {
-      const page = toPage(query)
-      const { items, next } = await listApiKeys(ctx, page)
-      return { body: items, headers: nextPageLink(path, page, next) }
-    },
+    handle: async (ctx, { query }) => toPageReply(await listApiKeys(ctx, toPage(query))),
   }),
   endpoint({
     method: 'post',
@@ -89,9 +85,6 @@ export const apiKeyEndpoints = [
     summary: 'Delete an API key',
     description: 'Every replica refuses the key within a second, and its realtime connections end.',
     status: 204,
-    handle: async (ctx, { params }) => {
-      await deleteApiKey(ctx, params.apiKeyId)
-      return {}
-    },
+    handle: (ctx, { params }) => deleteApiKey(ctx, params.apiKeyId),
   }),
 ]

@@ -1,17 +1,13 @@
 import * as z from 'zod'
-import { endpoint } from '#api/domain/endpoint/endpoint.ts'
-import { nextPageLink, toPage } from '#api/platform/http/page.ts'
+import { endpoint, toPageReply } from '#api/domain/endpoint/endpoint.ts'
 import { listAuditRecords, listPlatformAuditRecords } from './records.ts'
 import { auditQuery, auditRecord, platformAuditRecord } from './schema.ts'
-
-const path = '/api/audit/'
-const platformPath = '/api/audit/platform/'
 
 /** Endpoints that list audit records: of an organization with `*` on it, of the platform with the platform key. */
 export const auditEndpoints = [
   endpoint({
     method: 'get',
-    path,
+    path: '/api/audit/',
     operationId: 'listAuditRecords',
     summary: 'List who changed what in an organization, newest first',
     description:
@@ -22,15 +18,11 @@ export const auditEndpoints = [
     query: auditQuery,
     answer: z.array(auditRecord),
     answerHeaders: ['link'],
-    handle: async (ctx, { query }) => {
-      const { items, next } = await listAuditRecords(ctx, query)
-      const { limit: _, cursor: __, ...filters } = query
-      return { body: items, headers: nextPageLink(path, toPage(query), next, filters) }
-    },
+    handle: async (ctx, { query }) => toPageReply(await listAuditRecords(ctx, query)),
   }),
   endpoint({
     method: 'get',
-    path: platformPath,
+    path: '/api/audit/platform/',
     operationId: 'listPlatformAuditRecords',
     summary: 'List who changed the platform itself, newest first',
     description:
@@ -42,10 +34,6 @@ export const auditEndpoints = [
     answer: z.array(platformAuditRecord),
     answerHeaders: ['link'],
     problems: [403],
-    handle: async (ctx, { query }) => {
-      const { items, next } = await listPlatformAuditRecords(ctx, query)
-      const { limit: _, cursor: __, ...filters } = query
-      return { body: items, headers: nextPageLink(platformPath, toPage(query), next, filters) }
-    },
+    handle: async (ctx, { query }) => toPageReply(await listPlatformAuditRecords(ctx, query)),
   }),
 ]

@@ -12,7 +12,7 @@ import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { readPage } from '#api/platform/database/readPage.ts'
 import { optional } from '#api/platform/http/fields.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
-import { notFound, Problem } from '#api/platform/http/problem.ts'
+import { found, notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/once.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
 import { type BotSize, explainBotSize, isLargerBot } from '#shared/domain/bots.ts'
@@ -96,8 +96,7 @@ export const patchBots = async (ctx: Context, { changes, ...key }: BotsKey & { c
   const now = new Date(ctx.clock.now())
   await ctx.db.transaction(async (tx) => {
     const world = await lockWorld(ctx, tx, key.worldId)
-    const [row] = await tx.select().from(botDeployments).where(whereBots(ctx, key)).for('update')
-    if (row === undefined) throw notFound()
+    const row = found(await tx.select().from(botDeployments).where(whereBots(ctx, key)).for('update'))
     await checkBotCount(tx, world, changes.count, row)
     const { count, cpu = row.cpu, memory = row.memory } = changes
     const isLarger = isLargerBot({ cpu, memory }, row)
@@ -159,11 +158,8 @@ export const whereBots = (ctx: Context, { worldId, botDeploymentId }: BotsKey) =
 /**
  * Reads a world and locks its row, so that concurrent changes count each other's bots. Throws a 404 if it is absent.
  */
-const lockWorld = async (ctx: Context, tx: Transaction, worldId: string): Promise<WorldRow> => {
-  const [world] = await tx.select().from(worlds).where(whereWorld(ctx, worldId)).for('no key update')
-  if (world === undefined) throw notFound()
-  return world
-}
+const lockWorld = async (ctx: Context, tx: Transaction, worldId: string): Promise<WorldRow> =>
+  found(await tx.select().from(worlds).where(whereWorld(ctx, worldId)).for('no key update'))
 
 /**
  * Throws a 409 if the world would have more bots than its scaling profile allows. Pending bot deployments count too.

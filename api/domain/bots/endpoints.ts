@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import type { Context } from '#api/domain/access/context.ts'
-import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { endpoint, toPageReply } from '#api/domain/endpoint/endpoint.ts'
 import { eventsEndpoint } from '#api/domain/events/endpoints.ts'
-import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
+import { pageQuery, toPage } from '#api/platform/http/page.ts'
 import {
   botsExist,
   createBots,
@@ -36,11 +36,7 @@ export const botEndpoints = [
     query: pageQuery,
     answer: z.array(botsAnswer),
     answerHeaders: ['link'],
-    handle: async (ctx, { params, query }) => {
-      const page = toPage(query)
-      const { items, next } = await listBots(ctx, params.worldId, page)
-      return { body: items, headers: nextPageLink(botsPath(params.worldId), page, next) }
-    },
+    handle: async (ctx, { params, query }) => toPageReply(await listBots(ctx, params.worldId, toPage(query))),
   }),
   endpoint({
     ...botsRoute,
@@ -80,10 +76,7 @@ export const botEndpoints = [
     created: createBotsBody,
     lockRevision: lockBotsRevision,
     problems: [409],
-    handle: async (ctx, { params, body }) => {
-      await patchBots(ctx, { ...params, changes: body })
-      return {}
-    },
+    handle: (ctx, { params, body }) => patchBots(ctx, { ...params, changes: body }),
   }),
   endpoint({
     ...botRoute,
@@ -93,10 +86,7 @@ export const botEndpoints = [
     description: 'The deployment is absent at once. Its bots stop afterwards.',
     needs: ['world', 'w'],
     lockRevision: lockBotsRevision,
-    handle: async (ctx, { params }) => {
-      await deleteBots(ctx, params)
-      return {}
-    },
+    handle: (ctx, { params }) => deleteBots(ctx, params),
   }),
   eventsEndpoint({
     ...botRoute,

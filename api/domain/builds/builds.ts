@@ -1,10 +1,10 @@
-import { and, count, desc, eq } from 'drizzle-orm'
+import { and, desc, eq } from 'drizzle-orm'
 import type { Context, LockRevision } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
 import { lockLimits } from '#api/domain/organizations/organizations.ts'
 import type { Database, Transaction } from '#api/platform/database/client.ts'
 import { optional } from '#api/platform/http/fields.ts'
-import { notFound, Problem } from '#api/platform/http/problem.ts'
+import { found, notFound, Problem } from '#api/platform/http/problem.ts'
 import { explainImage } from './image.ts'
 import type { BuildAnswer, BuildPackage, BuildReference, PutBuild, ResolvedBuild } from './schema.ts'
 import { type BuildRow, builds } from './table.ts'
@@ -16,8 +16,7 @@ type BuildName = { channelId: string; tag: string }
 
 /** Reads the build of a channel and tag. */
 export const getBuild = async (ctx: Context, name: BuildName): Promise<{ body: BuildAnswer; revision: string }> => {
-  const [row] = await ctx.db.select().from(builds).where(whereBuild(ctx.organizationId, name))
-  if (row === undefined) throw notFound()
+  const row = found(await ctx.db.select().from(builds).where(whereBuild(ctx.organizationId, name)))
   return { body: toBuildAnswer(row), revision: row.id }
 }
 
@@ -39,15 +38,10 @@ export const putBuild = async (ctx: Context, name: BuildName, input: PutBuild): 
     checkImage(input.image, await lockLimits(ctx, tx))
     const [before] = await tx.select().from(builds).where(whereBuild(organizationId, name))
     if (before !== undefined && isUnchanged(before, input)) return toBuildAnswer(before)
-    const [existing] = await tx
-      .select({ builds: count() })
-      .from(builds)
-      .where(eq(builds.organizationId, organizationId))
-    if (before === undefined && (existing?.builds ?? 0) >= maxBuilds) {
-      throw new Problem(
-        'limit_reached',
-        `The organization has ${maxBuilds} builds, which is the maximum. Delete one first.`,
-      )
+    const existing = await tx.$count(builds, eq(builds.organizationId, organizationId))
+    if (before === undefined && existing >= maxBuilds) {
+      const detail = `The organization has ${maxBuilds} builds, which is the maximum. Delete one first.`
+      throw new Problem('limit_reached', detail)
     }
     const { digest = null, ...rest } = input
     const row = { ...rest, digest, id: ctx.newId('build'), createdAt: new Date(ctx.clock.now()) }

@@ -44,9 +44,6 @@ export const buildEndpoints = [
     needs: ['organization', 'w'],
     lockRevision: lockBuildRevision,
     status: 204,
-    handle: async (ctx, { params }) => {
-      await deleteBuild(ctx, params)
-      return {}
-    },
+    handle: (ctx, { params }) => deleteBuild(ctx, params),
   }),
 ]

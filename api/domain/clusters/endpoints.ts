@@ -1,15 +1,13 @@
 import { endpoint } from '#api/domain/endpoint/endpoint.ts'
-import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
+import { pageQuery, toPage } from '#api/platform/http/page.ts'
 import { syncStatus } from './schema.ts'
 import { getSyncStatus } from './status.ts'
-
-const path = '/api/sync/'
 
 /** The endpoint that shows the state of sync in each cluster to the platform key. */
 export const clusterEndpoints = [
   endpoint({
     method: 'get',
-    path,
+    path: '/api/sync/',
     operationId: 'getSyncStatus',
     summary: 'Read the state of the synchronisation with the clusters',
     description:
@@ -22,9 +20,8 @@ export const clusterEndpoints = [
     answerHeaders: ['link'],
     problems: [403],
     handle: async (ctx, { query }) => {
-      const page = toPage(query)
-      const { status, next } = await getSyncStatus(ctx, page)
-      return { body: status, headers: nextPageLink(path, page, next) }
+      const { status, next } = await getSyncStatus(ctx, toPage(query))
+      return { body: status, next }
     },
   }),
 ]

@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import type { Context } from '#api/domain/access/context.ts'
 import type { ScopeRef } from '#api/domain/access/scope.ts'
-import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { endpoint, toPageReply } from '#api/domain/endpoint/endpoint.ts'
 import { lockOrganizationRevision } from '#api/domain/organizations/organizations.ts'
 import { lockProjectRevision } from '#api/domain/projects/projects.ts'
 import { lockWorldRevision } from '#api/domain/worlds/worlds.ts'
-import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
+import { pageQuery, toPage } from '#api/platform/http/page.ts'
 import { deleteOrganization, deleteProject, deleteWorld } from './deletion.ts'
 import { purgeOrganization, purgeProject, purgeWorld } from './purge.ts'
 import { listDeletedWorlds, restoreOrganization, restoreProject, restoreWorld } from './restore.ts'
@@ -34,11 +34,7 @@ const restoreEndpoints = [
     query: pageQuery,
     answer: z.array(deletedWorld),
     answerHeaders: ['link'],
-    handle: async (ctx, { query }) => {
-      const page = toPage(query)
-      const { items, next } = await listDeletedWorlds(ctx, page)
-      return { body: items, headers: nextPageLink('/api/worlds/deleted/', page, next) }
-    },
+    handle: async (ctx, { query }) => toPageReply(await listDeletedWorlds(ctx, toPage(query))),
   }),
   endpoint({
     ...onWorld,
@@ -51,10 +47,7 @@ const restoreEndpoints = [
     needs: ['project', 'w'],
     status: 204,
     problems: [409],
-    handle: async (ctx, { params }) => {
-      await restoreWorld(ctx, params.worldId)
-      return {}
-    },
+    handle: (ctx, { params }) => restoreWorld(ctx, params.worldId),
   }),
   endpoint({
     ...onWorld,
@@ -66,10 +59,7 @@ const restoreEndpoints = [
     needs: ['project', 'w'],
     subtree: true,
     status: 204,
-    handle: async (ctx, { params }) => {
-      await purgeWorld(ctx, params.worldId)
-      return {}
-    },
+    handle: (ctx, { params }) => purgeWorld(ctx, params.worldId),
   }),
   endpoint({
     ...onProject,
@@ -80,10 +70,7 @@ const restoreEndpoints = [
     description: 'Answers 409 at a limit, and while the resource of one of its worlds still exists in the cluster.',
     status: 204,
     problems: [409],
-    handle: async (ctx, { params }) => {
-      await restoreProject(ctx, params.projectId)
-      return {}
-    },
+    handle: (ctx, { params }) => restoreProject(ctx, params.projectId),
   }),
   endpoint({
     ...onProject,
@@ -93,10 +80,7 @@ const restoreEndpoints = [
     summary: 'Erase a deleted project for good',
     description: 'Only a deleted project can be purged. It cannot be restored afterwards.',
     status: 204,
-    handle: async (ctx, { params }) => {
-      await purgeProject(ctx, params.projectId)
-      return {}
-    },
+    handle: (ctx, { params }) => purgeProject(ctx, params.projectId),
   }),
   endpoint({
     ...onOrganization,
@@ -111,10 +95,7 @@ const restoreEndpoints = [
     actsOnDeleted: true,
     status: 204,
     problems: [403, 409],
-    handle: async (ctx) => {
-      await restoreOrganization(ctx)
-      return {}
-    },
+    handle: (ctx) => restoreOrganization(ctx),
   }),
   endpoint({
     ...onOrganization,
@@ -128,10 +109,7 @@ const restoreEndpoints = [
     actsOnDeleted: true,
     status: 204,
     problems: [403],
-    handle: async (ctx) => {
-      await purgeOrganization(ctx)
-      return {}
-    },
+    handle: (ctx) => purgeOrganization(ctx),
   }),
 ]
 
@@ -150,10 +128,7 @@ export const deletionEndpoints = [
     platformOnly: true,
     status: 204,
     problems: [403],
-    handle: async (ctx) => {
-      await deleteOrganization(ctx)
-      return {}
-    },
+    handle: (ctx) => deleteOrganization(ctx),
   }),
   endpoint({
     path: '/api/organizations/projects/current/',
@@ -166,10 +141,7 @@ export const deletionEndpoints = [
     lockRevision: lockProjectRevision,
     needs: ['project', 'w'],
     subtree: true,
-    handle: async (ctx) => {
-      await deleteProject(ctx)
-      return {}
-    },
+    handle: (ctx) => deleteProject(ctx),
   }),
   endpoint({
     path: '/api/worlds/{worldId}/',
@@ -181,9 +153,6 @@ export const deletionEndpoints = [
     description: 'The world is absent at once. Its bots, pods and resources follow.',
     lockRevision: lockWorldRevision,
     needs: ['world', 'w'],
-    handle: async (ctx, { params }) => {
-      await deleteWorld(ctx, params.worldId)
-      return {}
-    },
+    handle: (ctx, { params }) => deleteWorld(ctx, params.worldId),
   }),
 ]

@@ -1,4 +1,4 @@
-import { and, count, eq, gt, inArray, isNotNull, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, eq, gt, inArray, isNotNull, isNull, type SQL, sql } from 'drizzle-orm'
 import { authoriseCall } from '#api/domain/access/authorise.ts'
 import type { Context } from '#api/domain/access/context.ts'
 import type { Limits } from '#api/domain/access/limits.ts'
@@ -231,22 +231,15 @@ const checkLimits = async (
     checkWorldSize(size, { limits, ...ctx.principal })
   }
   const ids = rows.map(({ id }) => id)
-  const whereWorlds = eq(worlds.organizationId, ctx.organizationId)
-  const [live] = await tx
-    .select({ count: count() })
-    .from(worlds)
-    .where(and(whereWorlds, isNull(worlds.deletingAt)))
+  const live = await tx.$count(worlds, and(eq(worlds.organizationId, ctx.organizationId), isNull(worlds.deletingAt)))
   const whereBots = eq(botDeployments.organizationId, ctx.organizationId)
   const whereDeletedBots = and(inArray(botDeployments.worldId, ids), isNotNull(botDeployments.removedAt))
   await checkBots(ctx, tx, rows, limits)
-  const [liveBots] = await tx
-    .select({ count: count() })
-    .from(botDeployments)
-    .where(and(whereBots, isNull(botDeployments.deletingAt)))
-  const [moreBots] = await tx.select({ count: count() }).from(botDeployments).where(and(whereBots, whereDeletedBots))
+  const liveBots = await tx.$count(botDeployments, and(whereBots, isNull(botDeployments.deletingAt)))
+  const moreBots = await tx.$count(botDeployments, and(whereBots, whereDeletedBots))
   for (const [name, total] of [
-    ['maxWorlds', (live?.count ?? 0) + ids.length],
-    ['maxBotDeployments', (liveBots?.count ?? 0) + (moreBots?.count ?? 0)],
+    ['maxWorlds', live + ids.length],
+    ['maxBotDeployments', liveBots + moreBots],
   ] as const) {
     if (total <= limits[name]) continue
     throw new Problem(

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { endpoint, toPageReply } from '#api/domain/endpoint/endpoint.ts'
 import { publicWorldAnswer } from '#api/domain/worlds/schema.ts'
-import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
+import { pageQuery, toPage } from '#api/platform/http/page.ts'
 import { getAccess, listPublicWorlds, listTravelLocations } from './discovery.ts'
 import { accessAnswer, accessParams, travelLocations } from './schema.ts'
 
@@ -20,11 +20,7 @@ export const discoveryEndpoints = [
     query: pageQuery,
     answer: z.array(publicWorldAnswer),
     answerHeaders: ['link'],
-    handle: async (ctx, { query }) => {
-      const page = toPage(query)
-      const { items, next } = await listPublicWorlds(ctx, page)
-      return { body: items, headers: nextPageLink('/api/worlds/public/', page, next) }
-    },
+    handle: async (ctx, { query }) => toPageReply(await listPublicWorlds(ctx, toPage(query))),
   }),
   endpoint({
     method: 'get',
@@ -39,9 +35,8 @@ export const discoveryEndpoints = [
     answerHeaders: ['link'],
     problems: [404],
     handle: async (ctx, { query }) => {
-      const page = toPage(query)
-      const { items, next } = await listTravelLocations(ctx, page)
-      return { body: { worlds: items }, headers: nextPageLink('/api/worlds/travel/locations/', page, next) }
+      const { items, next } = await listTravelLocations(ctx, toPage(query))
+      return { body: { worlds: items }, next }
     },
   }),
   endpoint({

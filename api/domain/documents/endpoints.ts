@@ -58,10 +58,7 @@ const endpointsOf = (type: DocumentType) => {
       lockRevision: lockDocumentRevision(type),
       status: 204,
       problems: [400],
-      handle: async (ctx, { params: { id } }) => {
-        await deleteDocument(ctx, { type, id })
-        return {}
-      },
+      handle: (ctx, { params: { id } }) => deleteDocument(ctx, { type, id }),
     }),
   ]
 }

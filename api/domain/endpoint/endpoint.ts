@@ -6,6 +6,7 @@ import type { ScopeKind, ScopeRef } from '#api/domain/access/scope.ts'
 import type { Credential } from '#api/platform/auth/authenticate.ts'
 import type { Revision } from '#api/platform/http/entityTag.ts'
 import { createFaultList } from '#api/platform/http/faults.ts'
+import type { Cursor, Paged } from '#api/platform/http/page.ts'
 import { addIssues } from './issues.ts'
 
 /** The scope headers that an endpoint reads. `?` marks an optional header; with `optional`, both are. */
@@ -45,7 +46,15 @@ export type Reply<Body> = {
   /** Replaces the body of an endpoint that streams. */
   readonly stream?: StreamedBody
   readonly headers?: Readonly<Record<string, string>>
+  /** The cursor of a list's next page. The response gets the Link header that leads there. */
+  readonly next?: Cursor | string | undefined
 }
+
+/** Returns a page of a list as the result of a handler. */
+export const toPageReply = <T>({ items, next }: Omit<Paged<T>, 'next'> & Pick<Reply<T[]>, 'next'>): Reply<T[]> => ({
+  body: items,
+  next,
+})
 
 /** The declaration of an endpoint, used by the router, the checks and the API reference. */
 export type Description = {
@@ -140,7 +149,10 @@ type Options<Path extends string, Query extends z.ZodObject, Body extends z.ZodT
   query?: Query
   body?: Body
   answer?: Answer
-  handle: (ctx: Context, input: Input<Path, z.output<Query>, z.output<Body>>) => Promise<Reply<z.input<Answer>>>
+  handle: (
+    ctx: Context,
+    input: Input<Path, z.output<Query>, z.output<Body>>,
+  ) => Promise<Reply<z.input<Answer>>> | Promise<void>
 }
 
 const anyQuery = z.object({})
@@ -174,6 +186,6 @@ export const endpoint = <
       query: query?.data ?? {},
       body: body === undefined ? raw.body : body.data,
     }
-    return (ctx) => options.handle(ctx, input as Input<Path, z.output<Query>, z.output<Body>>)
+    return async (ctx) => (await options.handle(ctx, input as Input<Path, z.output<Query>, z.output<Body>>)) ?? {}
   },
 })

@@ -18,7 +18,7 @@ const refused = expect.objectContaining({
 
 test('a key has its burst, refills over time and never exceeds its burst', () => {
   const clock = createFakeClock()
-  const { countRequest } = createRateLimits(clock, options)
+  const { countRequest } = createRateLimits(clock, options, oneRequest)
   const left = () => countRequest(aKey('a'))['ratelimit-remaining']
   expect([left(), left(), left(), left()]).toEqual(['3', '2', '1', '0'])
   expect(left).toThrow(refused)
@@ -33,7 +33,7 @@ test('a key has its burst, refills over time and never exceeds its burst', () =>
 
 test('a wall clock that is set back has no effect', () => {
   const clock = createFakeClock(1_000_000)
-  const { countRequest } = createRateLimits(clock, options)
+  const { countRequest } = createRateLimits(clock, options, oneRequest)
   for (let at = 0; at < 4; at += 1) countRequest(aKey('a'))
   clock.jump(-600_000)
   clock.advance(500)
@@ -42,7 +42,7 @@ test('a wall clock that is set back has no effect', () => {
 })
 
 test('counts starts per world and scope, and not for the platform key', () => {
-  const { countRequest, countStart } = createRateLimits(createFakeClock(), options)
+  const { countRequest, countStart } = createRateLimits(createFakeClock(), options, oneRequest)
   const scope = { organizationId: 'org-1', projectId: 'prj-1', principal: aKey('a') }
   countStart(scope, 'wld-1')
   countStart({ ...scope, principal: aKey('b') }, 'wld-1')
@@ -108,7 +108,7 @@ test('the largest document can be written at the lowest rate', () => {
 })
 
 test('counts failed credentials per address', () => {
-  const { countFailure } = createRateLimits(createFakeClock(), options)
+  const { countFailure } = createRateLimits(createFakeClock(), options, oneRequest)
   for (let at = 0; at < 3; at += 1) countFailure('192.0.2.1')
   expect(() => countFailure('192.0.2.1')).toThrow(
     expect.objectContaining({ code: 'rate_limited', headers: { 'retry-after': '20' } }),

@@ -32,10 +32,6 @@ const shareSeconds = 10
 const documentSeconds = 60
 
 type OrganizationRates = Pick<Limits, 'maxRequestsPerSecond' | 'maxDocumentBytesPerSecond'>
-const noRates: OrganizationRates = {
-  maxRequestsPerSecond: Number.POSITIVE_INFINITY,
-  maxDocumentBytesPerSecond: Number.POSITIVE_INFINITY,
-}
 
 type Rate = { readonly perSecond: number; readonly burst: number }
 
@@ -66,22 +62,6 @@ const createBuckets = (clock: Clock) => {
   }
 }
 
-/** Returns a function that counts a request of an organization. It throws a 429 above the limit. */
-const createShares = (clock: Clock, ratesOf: (organizationId: string) => OrganizationRates) => {
-  const shares = createBuckets(clock)
-  return (organizationId: string, headers: AnswerHeaders): void => {
-    const perSecond = ratesOf(organizationId).maxRequestsPerSecond
-    if (perSecond === Number.POSITIVE_INFINITY) return
-    const { taken, nextInSeconds } = shares.take(organizationId, { perSecond, burst: perSecond * shareSeconds })
-    if (taken) return
-    throw tooMany(
-      `${perSecond} requests per second for the organization (maxRequestsPerSecond)`,
-      nextInSeconds,
-      headers,
-    )
-  }
-}
-
 /** The counters of one replica. Each throws a 429 above its limit. */
 export type RateLimits = ReturnType<typeof createRateLimits>
 
@@ -93,7 +73,7 @@ export type RateLimits = ReturnType<typeof createRateLimits>
 export const createRateLimits = (
   clock: Clock,
   options: RateLimitOptions,
-  ratesOf: (organizationId: string) => OrganizationRates = () => noRates,
+  ratesOf: (organizationId: string) => OrganizationRates,
 ) => {
   const requests = createBuckets(clock)
   const starts = createBuckets(clock)
@@ -103,14 +83,21 @@ export const createRateLimits = (
   const failures = createBuckets(clock)
   const perMinute = options.failedCredentialsPerMinute
   const failureRate = { perSecond: perMinute / 60, burst: perMinute }
-  const takeShare = createShares(clock, ratesOf)
+  const shares = createBuckets(clock)
+  const takeShare = (organizationId: string, headers: AnswerHeaders): void => {
+    const perSecond = ratesOf(organizationId).maxRequestsPerSecond
+    const { taken, nextInSeconds } = shares.take(organizationId, { perSecond, burst: perSecond * shareSeconds })
+    if (taken) return
+    const rate = `${perSecond} requests per second for the organization (maxRequestsPerSecond)`
+    throw tooMany(rate, nextInSeconds, headers)
+  }
   const takeBytes = (
     { principal, organizationId }: ByOrganization,
     bucket: string,
     amount: { count: number; needed?: number },
   ): void => {
+    if (principal.kind === 'platform') return
     const perSecond = ratesOf(organizationId).maxDocumentBytesPerSecond
-    if (principal.kind === 'platform' || perSecond === Number.POSITIVE_INFINITY) return
     // The largest document fits in every burst.
     const burst = Math.max(perSecond * documentSeconds, maxJsonBytes)
     const { taken, nextInSeconds } = documents.take(bucket, { perSecond, burst }, amount)

@@ -31,6 +31,7 @@ import {
 import { type Conditions, entityTag, isUnmodified } from '#api/platform/http/entityTag.ts'
 import { holdOrRefuse } from '#api/platform/http/inFlight.ts'
 import { toJsonText } from '#api/platform/http/jsonText.ts'
+import { nextPageLink } from '#api/platform/http/page.ts'
 import { type InputFault, notFound, Problem } from '#api/platform/http/problem.ts'
 import { readPicture } from '#api/platform/http/upload.ts'
 import { parseIdempotencyKey } from '#api/platform/idempotency/key.ts'
@@ -129,7 +130,11 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
     return run(isAudited ? auditRequest(call, endpoint, raw, request.address) : call)
   }
   const reply = await (endpoint.sharesItself ? runCall() : runInShare(call, runCall))
-  const headers = { ...reply.headers, ...(idempotency?.replayed && { 'idempotency-replayed': 'true' }) }
+  const headers = {
+    ...reply.headers,
+    ...nextPageLink(c.req.path, raw.query, reply.next),
+    ...(idempotency?.replayed && { 'idempotency-replayed': 'true' }),
+  }
   return respond(c, endpoint, { reply: { ...reply, headers }, conditions, lease })
 }
 

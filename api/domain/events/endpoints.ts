@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Context } from '#api/domain/access/context.ts'
-import { type Description, type Endpoint, endpoint } from '#api/domain/endpoint/endpoint.ts'
-import { nextPageLink, type Page, type Paged, pageQuery, toPage } from '#api/platform/http/page.ts'
+import { type Description, type Endpoint, endpoint, toPageReply } from '#api/domain/endpoint/endpoint.ts'
+import { type Page, type Paged, pageQuery, toPage } from '#api/platform/http/page.ts'
 import { notFound } from '#api/platform/http/problem.ts'
 import { type EventAnswer, eventAnswer } from './schema.ts'
 
@@ -24,9 +24,6 @@ export const eventsEndpoint = ({ list, ...route }: Route): Endpoint =>
       const { organizationId, projectId } = ctx
       const isFound = route.exists?.(ctx, ids) ?? ctx.scopeExists('world', { organizationId, projectId, worldId })
       if (!(await isFound)) throw notFound()
-      const page = toPage(query)
-      const { items, next } = await list(ctx, botDeploymentId, page)
-      const path = route.path.replace(/{(\w+)}/g, (_, name: string) => ids[name] ?? '')
-      return { body: items, headers: nextPageLink(path, page, next) }
+      return toPageReply(await list(ctx, botDeploymentId, toPage(query)))
     },
   })

@@ -9,7 +9,7 @@ import { type DeploymentRow, deployments, type WorldRow, worlds } from '#api/dom
 import { whereWorld } from '#api/domain/worlds/worlds.ts'
 import type { Principal } from '#api/platform/auth/principal.ts'
 import type { Database } from '#api/platform/database/client.ts'
-import { notFound, Problem } from '#api/platform/http/problem.ts'
+import { found, notFound, Problem } from '#api/platform/http/problem.ts'
 import { eventEncoding, type LogEncoding, type LogEnd, textEncoding } from '#api/platform/logs/encoding.ts'
 import { type LogBody, type StreamLimits, streamLog } from '#api/platform/logs/stream.ts'
 import { hasEnded } from '#shared/domain/phases.ts'
@@ -91,11 +91,8 @@ export const readBotLog = async (
 const notStarted = (why: string): Problem =>
   new Problem('conflict', `${why} Retry in a few seconds.`, { headers: { 'retry-after': '3' } })
 
-const findWorld = async (ctx: Context, worldId: string): Promise<WorldRow> => {
-  const [row] = await ctx.db.select().from(worlds).where(whereWorld(ctx, worldId))
-  if (row === undefined) throw notFound()
-  return row
-}
+const findWorld = async (ctx: Context, worldId: string): Promise<WorldRow> =>
+  found(await ctx.db.select().from(worlds).where(whereWorld(ctx, worldId)))
 
 /** Returns the deployment of that id, or of the newest run. */
 const findDeployment = async (ctx: Context, world: WorldRow, id: string | undefined): Promise<DeploymentRow> => {

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { limits, patchLimitsBody } from '#api/domain/access/limits.ts'
-import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { endpoint, toPageReply } from '#api/domain/endpoint/endpoint.ts'
 import { setPicture } from '#api/domain/pictures/pictures.ts'
-import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
+import { pageQuery, toPage } from '#api/platform/http/page.ts'
 import {
   createOrganization,
   getPublicOrganization,
@@ -40,11 +40,7 @@ export const organizationEndpoints = [
     query: pageQuery,
     answer: z.array(organizationAnswer),
     answerHeaders: ['link'],
-    handle: async (ctx, { query }) => {
-      const page = toPage(query)
-      const { items, next } = await listOrganizations(ctx, page)
-      return { body: items, headers: nextPageLink('/api/organizations/', page, next) }
-    },
+    handle: async (ctx, { query }) => toPageReply(await listOrganizations(ctx, toPage(query))),
   }),
   endpoint({
     method: 'post',
@@ -89,10 +85,7 @@ export const organizationEndpoints = [
       created: createOrganizationBody,
       lockRevision: lockOrganizationRevision,
       status: 204,
-      handle: async (ctx, { body }) => {
-        await patchOrganization(ctx, body)
-        return {}
-      },
+      handle: (ctx, { body }) => patchOrganization(ctx, body),
     }),
     endpoint({
       method: 'patch',

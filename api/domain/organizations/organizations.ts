@@ -8,7 +8,7 @@ import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { readPage } from '#api/platform/database/readPage.ts'
 import { statement } from '#api/platform/database/statement.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
-import { notFound, Problem } from '#api/platform/http/problem.ts'
+import { found, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/once.ts'
 import { markAllDirty, organizationMark } from '#api/platform/outbox/outbox.ts'
 import { limitsOf } from './limits.ts'
@@ -79,7 +79,7 @@ export const lockOrganizationRevision: LockRevision = async (tx, ctx) => {
 
 /** Changes an organization. Omitted fields stay unchanged. Several organizations may have the same tenantId. */
 export const patchOrganization = async (ctx: Context, changes: PatchOrganization): Promise<void> => {
-  await update(ctx, changes)
+  await ctx.db.transaction((tx) => update(tx, ctx, changes))
 }
 
 /** Saves the URL of an organization's picture. `previous` is the previous URL, or null. */
@@ -88,13 +88,8 @@ export const setOrganizationPicture = async (
   pictureUrl: string,
 ): Promise<{ answer: OrganizationAnswer; previous: string | null }> =>
   ctx.db.transaction(async (tx) => {
-    const [before] = await tx.select().from(organizations).where(whereOrganization(ctx)).for('update')
-    const [row] = await tx
-      .update(organizations)
-      .set(touched(ctx, { pictureUrl }))
-      .where(whereOrganization(ctx))
-      .returning()
-    if (before === undefined || row === undefined) throw notFound()
+    const before = found(await tx.select().from(organizations).where(whereOrganization(ctx)).for('update'))
+    const row = await update(tx, ctx, { pictureUrl })
     return { answer: presentOrganization(row, ctx.verb ?? 'r'), previous: before.pictureUrl }
   })
 
@@ -103,7 +98,7 @@ export const patchLimits = async (ctx: Context, changes: PatchLimits): Promise<L
   authoriseCall(ctx.principal, { platformOnly: true })
   const limits = sql`${organizations.limits} || ${JSON.stringify(changes)}::jsonb`
   const row = await ctx.db.transaction(async (tx) => {
-    const changed = await updateIn(tx, ctx, { limits })
+    const changed = await update(tx, ctx, { limits })
     await markOrganization(ctx, tx, changed)
     return changed
   })
@@ -129,8 +124,7 @@ export const lockLimits = async (
   ctx: Pick<Context, 'organizationId' | 'defaultLimits'>,
   tx: Transaction,
 ): Promise<Limits> => {
-  const [row] = await selectLimits(tx, { organizationId: ctx.organizationId })
-  if (row === undefined) throw notFound()
+  const row = found(await selectLimits(tx, { organizationId: ctx.organizationId }))
   return limitsOf(ctx.defaultLimits, { limits: JSON.parse(row.limits) as Partial<Limits> })
 }
 
@@ -154,25 +148,12 @@ const refuseTooMany = async (ctx: Context, tx: Transaction, ancestorId: string):
 const whereOrganization = ({ organizationId }: Pick<Context, 'organizationId'>) =>
   and(eq(organizations.id, organizationId), isNull(organizations.deletingAt))
 
-const touched = <T extends object>(ctx: Context, changes: T) => ({
-  ...changes,
-  revision: sql`${organizations.revision} + 1`,
-  updatedAt: new Date(ctx.clock.now()),
-})
-
 type Changes = Parameters<ReturnType<Context['db']['update']>['set']>[0]
 
-const update = (ctx: Context, changes: Changes): Promise<OrganizationRow> =>
-  ctx.db.transaction((tx) => updateIn(tx, ctx, changes))
-
-const updateIn = async (tx: Transaction, ctx: Context, changes: Changes): Promise<OrganizationRow> => {
-  const [row] = await tx.update(organizations).set(touched(ctx, changes)).where(whereOrganization(ctx)).returning()
-  if (row === undefined) throw notFound()
-  return row
+const update = async (tx: Transaction, ctx: Context, changes: Changes): Promise<OrganizationRow> => {
+  const touched = { ...changes, revision: sql`${organizations.revision} + 1`, updatedAt: new Date(ctx.clock.now()) }
+  return found(await tx.update(organizations).set(touched).where(whereOrganization(ctx)).returning())
 }
 
-const find = async (ctx: Context): Promise<OrganizationRow> => {
-  const [row] = await ctx.db.select().from(organizations).where(whereOrganization(ctx))
-  if (row === undefined) throw notFound()
-  return row
-}
+const find = async (ctx: Context): Promise<OrganizationRow> =>
+  found(await ctx.db.select().from(organizations).where(whereOrganization(ctx)))

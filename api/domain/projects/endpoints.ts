@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { endpoint } from '#api/domain/endpoint/endpoint.ts'
-import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
+import { endpoint, toPageReply } from '#api/domain/endpoint/endpoint.ts'
+import { pageQuery, toPage } from '#api/platform/http/page.ts'
 import { createProject, getProject, listProjects, lockProjectRevision, patchProject } from './projects.ts'
 import { createdProject, createProjectBody, patchedProject, patchProjectBody, projectAnswer } from './schema.ts'
 
@@ -22,11 +22,7 @@ export const projectEndpoints = [
     answer: z.array(projectAnswer),
     answerHeaders: ['link'],
     problems: [404],
-    handle: async (ctx, { query }) => {
-      const page = toPage(query)
-      const { items, next } = await listProjects(ctx, page)
-      return { body: items, headers: nextPageLink(path, page, next) }
-    },
+    handle: async (ctx, { query }) => toPageReply(await listProjects(ctx, toPage(query))),
   }),
   endpoint({
     method: 'post',

@@ -8,7 +8,7 @@ import { countPresentAndKept } from '#api/platform/database/columns.ts'
 import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { readPage } from '#api/platform/database/readPage.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
-import { notFound, Problem } from '#api/platform/http/problem.ts'
+import { found, notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/once.ts'
 import type { PatchProject, ProjectAnswer } from './schema.ts'
 import { projects } from './table.ts'
@@ -129,8 +129,7 @@ export const listProjects = async (ctx: Context, page: Page): Promise<Paged<Proj
 
 /** Reads the project of the headers. */
 export const getProject = async (ctx: Context): Promise<{ body: ProjectAnswer; revision: number }> => {
-  const [row] = await ctx.db.select().from(projects).where(whereCurrent(ctx))
-  if (row === undefined) throw notFound()
+  const row = found(await ctx.db.select().from(projects).where(whereCurrent(ctx)))
   const { id, name, revision } = row
   return { body: { documentId: id, name, projectId: id, permissionVerb: ctx.verb ?? 'r' }, revision }
 }
@@ -148,8 +147,7 @@ export const patchProject = (
   { documentId, name }: PatchProject,
 ): Promise<{ documentId: string; name: string }> =>
   ctx.db.transaction(async (tx) => {
-    const [row] = await tx.select().from(projects).where(whereCurrent(ctx)).for('update')
-    if (row === undefined) throw notFound()
+    const row = found(await tx.select().from(projects).where(whereCurrent(ctx)).for('update'))
     if (documentId !== undefined && documentId !== row.id) {
       const errors = [{ path: '/documentId', message: 'must equal the header x-svc-project-id' }]
       throw new Problem(

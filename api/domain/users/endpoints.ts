@@ -33,10 +33,7 @@ export const userEndpoints = [
     params: userParams,
     status: 204,
     problems: [409],
-    handle: async (ctx, { params }) => {
-      await revokeToken(ctx, params.userId, params.tokenId)
-      return {}
-    },
+    handle: (ctx, { params }) => revokeToken(ctx, params.userId, params.tokenId),
   }),
   endpoint({
     method: 'get',

@@ -8,7 +8,7 @@ import { refuseIfOff, webhookExists, whereWebhook } from '#api/domain/webhooks/w
 import { newestFirst, whereBeforeCursor } from '#api/platform/database/page.ts'
 import { readPage } from '#api/platform/database/readPage.ts'
 import { type Paged, toPage, toPaged } from '#api/platform/http/page.ts'
-import { notFound, Problem } from '#api/platform/http/problem.ts'
+import { found, notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/once.ts'
 
 const { data: _, ...shownColumns } = getTableColumns(webhookDeliveries)
@@ -43,8 +43,7 @@ export const redeliver = (
 ): Promise<DeliveryAnswer> => {
   refuseIfOff(ctx)
   return ctx.db.transaction(async (tx) => {
-    const [webhook] = await tx.select().from(webhooks).where(whereWebhook(ctx, webhookId)).for('key share')
-    if (webhook === undefined) throw notFound()
+    const webhook = found(await tx.select().from(webhooks).where(whereWebhook(ctx, webhookId)).for('key share'))
     const [row] = await tx
       .update(webhookDeliveries)
       .set({ status: 'Pending', attempts: 0, nextAttemptAt: new Date(ctx.clock.now()), claimedUntil: null })
@@ -66,8 +65,7 @@ export const redeliver = (
 export const sendTest = (ctx: Context, webhookId: string): Promise<DeliveryAnswer> => {
   refuseIfOff(ctx)
   return createOnce(ctx, async (tx, now) => {
-    const [webhook] = await tx.select().from(webhooks).where(whereWebhook(ctx, webhookId)).for('key share')
-    if (webhook === undefined) throw notFound()
+    const webhook = found(await tx.select().from(webhooks).where(whereWebhook(ctx, webhookId)).for('key share'))
     refuseInactive(webhook)
     const { organizationId } = ctx
     const [row] = await tx

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { endpoint } from '#api/domain/endpoint/endpoint.ts'
-import { nextPageLink, pageQuery, toPage } from '#api/platform/http/page.ts'
+import { endpoint, toPageReply } from '#api/domain/endpoint/endpoint.ts'
+import { pageQuery, toPage } from '#api/platform/http/page.ts'
 import { deliveryExists, listDeliveries, redeliver, sendTest } from './deliveries.ts'
 import {
   createdWebhook,
@@ -43,11 +43,7 @@ export const webhookEndpoints = [
     query: pageQuery,
     answer: z.array(webhookAnswer),
     answerHeaders: ['link'],
-    handle: async (ctx, { query }) => {
-      const page = toPage(query)
-      const { items, next } = await listWebhooks(ctx, page)
-      return { body: items, headers: nextPageLink(path, page, next) }
-    },
+    handle: async (ctx, { query }) => toPageReply(await listWebhooks(ctx, toPage(query))),
   }),
   endpoint({
     ...inOrganization,
@@ -92,10 +88,7 @@ export const webhookEndpoints = [
     description: 'No message is sent afterwards, except by attempts that are under way.',
     lockRevision: lockWebhookRevision,
     status: 204,
-    handle: async (ctx, { params }) => {
-      await deleteWebhook(ctx, params.webhookId)
-      return {}
-    },
+    handle: (ctx, { params }) => deleteWebhook(ctx, params.webhookId),
   }),
   endpoint({
     ...onWebhook,
@@ -134,12 +127,7 @@ export const webhookEndpoints = [
     query: deliveriesQuery,
     answer: z.array(deliveryAnswer),
     answerHeaders: ['link'],
-    handle: async (ctx, { params, query }) => {
-      const { items, next } = await listDeliveries(ctx, params.webhookId, query)
-      const { status } = query
-      const list = `${path}${params.webhookId}/deliveries/`
-      return { body: items, headers: nextPageLink(list, toPage(query), next, { status }) }
-    },
+    handle: async (ctx, { params, query }) => toPageReply(await listDeliveries(ctx, params.webhookId, query)),
   }),
   endpoint({
     ...inOrganization,

@@ -7,7 +7,7 @@ import { listOrder, whereAfterCursor } from '#api/platform/database/page.ts'
 import { readPage } from '#api/platform/database/readPage.ts'
 import { type Revision, revisionOf } from '#api/platform/http/entityTag.ts'
 import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
-import { notFound, Problem } from '#api/platform/http/problem.ts'
+import { found, notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/once.ts'
 import { newSigningSecret } from '#api/platform/webhooks/signature.ts'
 import { presentWebhook } from './present.ts'
@@ -65,8 +65,7 @@ export const getWebhook = async (
   ctx: Context,
   webhookId: string,
 ): Promise<{ body: WebhookAnswer; revision: Revision }> => {
-  const [row] = await ctx.db.select().from(webhooks).where(whereWebhook(ctx, webhookId))
-  if (row === undefined) throw notFound()
+  const row = found(await ctx.db.select().from(webhooks).where(whereWebhook(ctx, webhookId)))
   return { body: presentWebhook(row), revision: webhookRevisionOf(row) }
 }
 
@@ -115,8 +114,7 @@ export const rotateWebhook = async (
 ): Promise<RotatedWebhook> => {
   refuseRestricted(ctx.principal, 'a secret of a webhook')
   return createOnce(ctx, async (tx, now) => {
-    const [row] = await tx.select().from(webhooks).where(whereWebhook(ctx, webhookId)).for('no key update')
-    if (row === undefined) throw notFound()
+    const row = found(await tx.select().from(webhooks).where(whereWebhook(ctx, webhookId)).for('no key update'))
     const secret = newSigningSecret()
     const previousValidUntil = new Date(now.getTime() + overlapSeconds * 1_000)
     await tx

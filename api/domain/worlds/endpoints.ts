@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { resolveBuildAndContent } from '#api/domain/builds/builds.ts'
 import { buildReference } from '#api/domain/builds/schema.ts'
-import { endpoint } from '#api/domain/endpoint/endpoint.ts'
+import { endpoint, toPageReply } from '#api/domain/endpoint/endpoint.ts'
 import { eventsEndpoint } from '#api/domain/events/endpoints.ts'
 import { setPicture } from '#api/domain/pictures/pictures.ts'
-import { nextPageLink, toPage } from '#api/platform/http/page.ts'
+import { toPage } from '#api/platform/http/page.ts'
 import { listWorldEvents } from './change.ts'
 import { worldExample } from './examples.ts'
 import { countWorlds, listWorlds } from './listing/listing.ts'
@@ -61,10 +61,8 @@ export const worldEndpoints = [
     answerHeaders: ['link'],
     problems: [404],
     handle: async (ctx, { query }) => {
-      const page = toWorldPage(query)
-      const { limit: _, cursor: __, sort, fields, ...filter } = query
-      const { items, next } = await listWorlds(ctx, page, { filter, fields })
-      return { body: items, headers: nextPageLink(path, page, next, { ...filter, sort, fields }) }
+      const { limit: _, cursor: __, sort: ___, fields, ...filter } = query
+      return toPageReply(await listWorlds(ctx, toWorldPage(query), { filter, fields }))
     },
   }),
   endpoint({
@@ -107,10 +105,7 @@ export const worldEndpoints = [
     body: buildReference,
     status: 204,
     problems: [422],
-    handle: async (ctx, { body }) => {
-      await resolveBuildAndContent(ctx, body)
-      return {}
-    },
+    handle: (ctx, { body }) => resolveBuildAndContent(ctx, body),
   }),
   endpoint({
     ...worldRoute,
@@ -163,10 +158,7 @@ export const worldEndpoints = [
     throttled: 'world',
     lockRevision: lockWorldRevision,
     problems: [409, 422],
-    handle: async (ctx, { params }) => {
-      await startWorld(ctx, params.worldId)
-      return {}
-    },
+    handle: (ctx, { params }) => startWorld(ctx, params.worldId),
   }),
   endpoint({
     ...worldRoute,
@@ -178,10 +170,7 @@ export const worldEndpoints = [
     needs: ['world', 'w'],
     throttled: 'world',
     lockRevision: lockWorldRevision,
-    handle: async (ctx, { params }) => {
-      await stopWorld(ctx, params.worldId)
-      return {}
-    },
+    handle: (ctx, { params }) => stopWorld(ctx, params.worldId),
   }),
   eventsEndpoint({
     ...worldRoute,
@@ -202,12 +191,7 @@ export const worldEndpoints = [
     query: deploymentsQuery,
     answer: z.array(deploymentAnswer),
     answerHeaders: ['link'],
-    handle: async (ctx, { params, query }) => {
-      const page = toPage(query)
-      const input = { worldId: params.worldId, statuses: query.status, page }
-      const { items, next } = await listDeployments(ctx, input)
-      const filters = { status: query.status }
-      return { body: items, headers: nextPageLink(`${path}${params.worldId}/deployments/`, page, next, filters) }
-    },
+    handle: async (ctx, { params, query }) =>
+      toPageReply(await listDeployments(ctx, { worldId: params.worldId, statuses: query.status, page: toPage(query) })),
   }),
 ]

@@ -44,7 +44,7 @@ export const explainNoRoom = (
   others: RunUse,
   limits: RunLimits,
 ): string | undefined =>
-  explainRunLimit(useOfRun({ capacity: scalingProfiles[profile].capacity, ...network }), others, limits)?.message
+  explainRunLimit(useOfRun({ capacity: scalingProfiles[profile].capacity, ...network }), others, limits)
 
 const explainRate = (perMinute: number): string => `The rate limit is ${perMinute} starts per minute and world.`
 

@@ -1,3 +1,5 @@
+import { addCount } from '#shared/counts.ts'
+
 /** The limits of a budget, in bytes. */
 export type BudgetLimits = {
   readonly total: number
@@ -46,10 +48,7 @@ export const createBudget = ({ total, perGroup, free }: BudgetLimits): Budget =>
   let used = 0
   const add = (group: string | undefined, bytes: number): void => {
     used += bytes
-    if (group === undefined) return
-    const ofGroup = (groups.get(group) ?? 0) + bytes
-    if (ofGroup === 0) groups.delete(group)
-    else groups.set(group, ofGroup)
+    if (group !== undefined) addCount(groups, group, bytes)
   }
   /** Returns the bytes that leases of a group can hold in addition. */
   const roomOf = (group: string | undefined): number => {

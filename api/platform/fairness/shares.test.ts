@@ -35,11 +35,12 @@ test('runs as many actions of a group as its limit, the others in order, and tho
   for (const name of ['a1', 'a2', 'a3', 'a4']) await start('a', name)
   await start('b', 'b1')
   expect(started()).toEqual(['a1', 'a2', 'b1'])
+  await end('b1')
   await end('a2')
   expect(started()).toEqual(['a1', 'a2', 'b1', 'a3'])
   await end('a1')
   expect(started().at(-1)).toBe('a4')
-  expect(results).toEqual(['a2 ended', 'a1 ended'])
+  expect(results).toEqual(['b1 ended', 'a2 ended', 'a1 ended'])
 })
 
 test('refuses an action if too many wait, or after the longest wait', async () => {
@@ -62,7 +63,7 @@ test('frees the slot of an action that fails', async () => {
 })
 
 test('divides the actions by the groups that are active, and leaves each one of its own', async () => {
-  const { start, end, started, settle } = createTestShares({ maxConcurrent: 4, isDivided: true, maxWaiting: 9 })
+  const { start, end, started, settle } = createTestShares({ maxConcurrent: 4, maxWaiting: 9 })
   for (const name of ['a1', 'a2', 'a3', 'a4', 'a5']) await start('a', name)
   for (const name of ['b1', 'b2', 'b3', 'c1']) await start(name.slice(0, 1), name)
   expect(started()).toEqual(['a1', 'a2', 'a3', 'a4', 'b1', 'c1'])
@@ -78,7 +79,7 @@ test('divides the actions by the groups that are active, and leaves each one of 
 })
 
 test('runs no more actions of all groups than the limit, and one of each group', async () => {
-  const { start, started } = createTestShares({ maxConcurrent: 4, isDivided: true })
+  const { start, started } = createTestShares({ maxConcurrent: 4 })
   for (const group of ['a', 'b', 'c', 'd', 'e']) for (const at of [1, 2, 3, 4, 5]) await start(group, `${group}${at}`)
   expect(started()).toEqual(['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'd1', 'e1'])
 })

@@ -1,13 +1,12 @@
 import type { Clock, Timer } from '#shared/clock.ts'
 
-/** The limits of each group: its running actions, those that wait, and the longest wait. */
+/** The limits of the groups: the running actions, those of each group that wait, and the longest wait. */
 export type ShareLimits = {
-  readonly maxConcurrent: number
   /**
-   * Divides `maxConcurrent` by the groups that are active. Each may run one action in any case, so all groups together run at
-   * most `maxConcurrent` actions, and one more for each group.
+   * It is divided by the groups that are active. Each may run one action in any case, so all groups together run at most
+   * `maxConcurrent` actions, and one more for each group.
    */
-  readonly isDivided?: boolean
+  readonly maxConcurrent: number
   readonly maxWaiting: number
   readonly maxWaitMs: number
 }
@@ -19,17 +18,15 @@ type Waiter = { readonly resolve: (entered: boolean) => void; readonly timer: Ti
 type Group = { running: number; readonly waiting: Set<Waiter> }
 
 /**
- * Returns a function that runs at most `maxConcurrent` actions of each group at a time, or its share of them, and lets others of
- * the group wait, in order. Groups do not wait for each other.
+ * Returns a function that runs at most a group's share of `maxConcurrent` actions at a time, and lets others of the group wait, in
+ * order. Groups do not wait for each other.
  */
 export const createShares = (clock: Pick<Clock, 'setTimeout'>, limits: ShareLimits): RunInShare => {
-  const { maxConcurrent, isDivided = false } = limits
+  const { maxConcurrent } = limits
   const groups = new Map<string, Group>()
   let running = 0
-  const hasRoom = (group: Group): boolean => {
-    if (!isDivided) return group.running < maxConcurrent
-    return group.running === 0 || (running < maxConcurrent && group.running < Math.floor(maxConcurrent / groups.size))
-  }
+  const hasRoom = (group: Group): boolean =>
+    group.running === 0 || (running < maxConcurrent && group.running < Math.floor(maxConcurrent / groups.size))
   const count = (group: Group, change: 1 | -1): void => {
     group.running += change
     running += change
@@ -57,7 +54,7 @@ export const createShares = (clock: Pick<Clock, 'setTimeout'>, limits: ShareLimi
     count(group, -1)
     admitWaiting(group)
     if (group.running === 0) groups.delete(name)
-    if (isDivided) for (const other of groups.values()) admitWaiting(other)
+    for (const other of groups.values()) admitWaiting(other)
   }
   return async (name, action, refuse) => {
     const group = groups.get(name) ?? { running: 0, waiting: new Set() }

@@ -1,5 +1,6 @@
 import type { Server, Socket } from 'node:net'
 import type { Clock, Timer } from '#shared/clock.ts'
+import { addCount } from '#shared/counts.ts'
 import { addressBlock, plainAddress } from './clientAddress.ts'
 
 /** The maximum numbers of connections of a process and of one client address, or /64 network of IPv6. */
@@ -73,11 +74,8 @@ const countConnections = (
   const addresses = new Map<Socket, string>()
   const perAddress = new Map<string, number>()
   function leave(this: Socket): void {
-    const address = addresses.get(this) ?? ''
+    addCount(perAddress, addresses.get(this) ?? '', -1)
     addresses.delete(this)
-    const left = (perAddress.get(address) ?? 1) - 1
-    if (left === 0) perAddress.delete(address)
-    else perAddress.set(address, left)
   }
   return {
     /** Counts a connection. Closes it and returns false if a limit is reached. */
@@ -90,7 +88,7 @@ const countConnections = (
         return false
       }
       addresses.set(socket, block)
-      perAddress.set(block, count + 1)
+      addCount(perAddress, block, 1)
       socket.on('close', leave)
       return true
     },

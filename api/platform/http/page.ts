@@ -76,16 +76,16 @@ export const toPaged = <T extends Cursor>({ rows, hasMore }: PageRows<T>): Paged
   return hasMore && last ? { items: rows, next: { createdAt: last.createdAt, id: last.id } } : { items: rows }
 }
 
-/** Returns the Link header (RFC 8288) for the next page, with the list's filters, or no header on the last page. */
+/** Returns the Link header (RFC 8288) that leads from a request to the next page, or no header on the last page. */
 export const nextPageLink = (
   path: string,
-  { limit }: Pick<Page, 'limit'>,
+  query: Readonly<Record<string, string | readonly string[]>>,
   next: Cursor | string | undefined,
-  filters: Readonly<Record<string, string | readonly string[] | undefined>> = {},
 ): Record<string, string> => {
   if (next === undefined) return {}
   const cursor = typeof next === 'string' ? next : `${next.createdAt.getTime().toString(16)}.${next.id}`
-  const given = Object.entries(filters).flatMap(([name, values]) => [values ?? []].flat().map((value) => [name, value]))
-  const more = given.map(([name, value]) => `&${name}=${encodeURIComponent(String(value))}`)
-  return { link: `<${path}?limit=${limit}&cursor=${cursor}${more.join('')}>; rel="next"` }
+  const parameters = Object.entries({ limit: `${maxLimit}`, ...query, cursor }).flatMap(([name, values]) =>
+    [values].flat().map((value) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`),
+  )
+  return { link: `<${path}?${parameters.join('&')}>; rel="next"` }
 }

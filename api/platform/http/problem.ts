@@ -61,6 +61,12 @@ export class Problem extends Error {
 export const notFound = (): Problem =>
   new Problem('not_found', 'The resource does not exist, or the credential or the scope headers give no access to it.')
 
+/** Returns the first row. Throws a 404 if there is none. */
+export const found = <Row>([row]: readonly Row[]): Row => {
+  if (row === undefined) throw notFound()
+  return row
+}
+
 /** The maximum length of `detail`, since some details quote the request. */
 const maxDetailLength = 1_024
 

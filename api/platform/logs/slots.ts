@@ -1,5 +1,6 @@
 import { callerName, type Principal } from '#api/platform/auth/principal.ts'
 import { Problem } from '#api/platform/http/problem.ts'
+import { addCount } from '#shared/counts.ts'
 import type { LogEnd } from './encoding.ts'
 
 /** The maximum numbers of logs that are read at the same time on one replica. */
@@ -33,11 +34,7 @@ export const createLogSlots = (limits: LogLimits): LogSlots => {
   const readers = new Set<LogReader>()
   const count = (name: string): number => counts.get(name) ?? 0
   const add = (names: readonly string[], by: 1 | -1): void => {
-    for (const name of names) {
-      const next = count(name) + by
-      if (next === 0) counts.delete(name)
-      else counts.set(name, next)
-    }
+    for (const name of names) addCount(counts, name, by)
   }
   return {
     take: (reader) => {

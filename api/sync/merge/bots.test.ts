@@ -169,7 +169,12 @@ test.each<[string, BotRow, BotDeployment, boolean, object, ((pointer: string) =>
   ['writes a status to the row', row, seen, false, { ...merged, state: { observed: running } }],
   ['does not write a status that the row has already', { ...row, ...running }, seen, false, merged],
 ])('%s', (_, known, resource, dirty, verdict, owns) => {
-  const facts = { otherBots: 0, profile: scalingProfiles.Capacity30, otherUse: noBotUse, limits: {} }
+  const facts = {
+    otherBots: 0,
+    profile: scalingProfiles.Capacity30,
+    otherUse: noBotUse,
+    limits: { maxBotCpu: Infinity, maxBotMemory: Infinity },
+  }
   expect(decideBots(known, { ...readBots(resource), owns }, dirty, { facts })).toEqual(verdict)
 })
 
@@ -198,7 +203,12 @@ test.each<[string, object, object]>([
   ['nothing of a refused count', { count: 31 }, {}],
   ['nothing of a refused memory', { memory: '5Gi' }, {}],
 ])('the next push grants %s', (_, edit, grants) => {
-  const facts = { otherBots: 0, profile: scalingProfiles.Capacity30, otherUse: noBotUse, limits: {} }
+  const facts = {
+    otherBots: 0,
+    profile: scalingProfiles.Capacity30,
+    otherUse: noBotUse,
+    limits: { maxBotCpu: Infinity, maxBotMemory: Infinity },
+  }
   const verdict = decideBots(row, readBots({ ...live, spec: { ...spec, ...edit } }), false, { facts })
   const adopted = verdict.is === 'merged' ? verdict.edit : undefined
   expect(desiredBotSpec({ ...row, ...(adopted && toBotColumns(adopted)) }).granted).toEqual({ ...granted, ...grants })

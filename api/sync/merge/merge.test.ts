@@ -34,7 +34,12 @@ const facts: WorldFacts = {
   bots: { live: 20, largest: noBotUse },
   hasCluster: ({ region }) => region !== 'AsiaPacific',
 }
-const botFacts = { otherBots: 0, profile: scalingProfiles.Capacity10000, otherUse: noBotUse, limits: {} }
+const botFacts = {
+  otherBots: 0,
+  profile: scalingProfiles.Capacity10000,
+  otherUse: noBotUse,
+  limits: { maxBotCpu: Infinity, maxBotMemory: Infinity },
+}
 const noBuild = { resolvedBuild: null, program: {}, runtime: {} }
 
 const aKey = fc.constantFrom('a', 'b', 'a/b', 'c~d', '__proto__', 'x.y')
@@ -107,7 +112,12 @@ const worlds: Kind<WorldSpec> = {
 }
 const bots: Kind<BotDeploymentSpec> = {
   spec: aBotSpec,
-  merge: (sides) => mergeBots(sides, { ...botFacts, profile: scalingProfiles.Capacity10, limits: { maxBotCpu: 2 } }),
+  merge: (sides) =>
+    mergeBots(sides, {
+      ...botFacts,
+      profile: scalingProfiles.Capacity10,
+      limits: { maxBotCpu: 2, maxBotMemory: Infinity },
+    }),
   mergeFreely: (sides) => mergeBots(sides, botFacts),
   read: (_, live) => live,
 }
