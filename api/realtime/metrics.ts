@@ -1,5 +1,6 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Ending } from './ending.ts'
+import { createHistogram } from './histogram.ts'
 
 /** Recorders for the metrics of realtime. */
 export type RealtimeMetrics = {
@@ -29,7 +30,16 @@ export const createRealtimeMetrics = (
   const gauge = (name: string, help: string) => new Gauge({ name: `orrery_realtime_${name}`, help, registers })
   const connections = gauge('connections', 'Open connections.')
   const subscriptions = gauge('subscriptions', 'Subscriptions of the open connections.')
-  const deliveries = counter('deliveries_total', 'Messages written to clients.')
+  let delivered = 0
+  new Counter({
+    name: 'orrery_realtime_deliveries_total',
+    help: 'Messages written to clients.',
+    registers,
+    collect() {
+      this.reset()
+      this.inc(delivered)
+    },
+  })
   const coalesced = counter(
     'coalesced_total',
     'Updates replaced by a newer update of the same document before they were written.',
@@ -39,11 +49,10 @@ export const createRealtimeMetrics = (
     'Updates dropped because the queue of a client was full or its connection ended.',
   )
   const refreshes = counter('refreshes_total', 'Refreshes of all topics.')
-  const lag = new Histogram({
+  const observeLag = createHistogram(registry, {
     name: 'orrery_realtime_lag_seconds',
     help: 'Seconds from writing a change to Postgres to writing it to a client.',
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers,
   })
   const closed = new Counter({
     name: 'orrery_realtime_closed_total',
@@ -72,8 +81,8 @@ export const createRealtimeMetrics = (
     addConnections: (by) => connections.inc(by),
     addSubscriptions: (by) => subscriptions.inc(by),
     observeDelivery: (lagSeconds) => {
-      deliveries.inc()
-      if (lagSeconds !== undefined) lag.observe(Math.max(0, lagSeconds))
+      delivered += 1
+      if (lagSeconds !== undefined) observeLag(Math.max(0, lagSeconds))
     },
     addCoalesced: (count) => count > 0 && coalesced.inc(count),
     addDropped: (count) => count > 0 && dropped.inc(count),
