@@ -642,7 +642,7 @@ export type Limits = {
   maxWorldCapacity: number
   /** Maximum sum of the capacities of runs that have not ended. */
   maxRunningCapacity: number
-  /** Maximum number of node ports of running worlds: two for each world with one. */
+  /** Maximum number of node ports of running worlds: one for each protocol of each public port. */
   maxNodePorts: number
   /** Maximum number of load balancers of running worlds. */
   maxLoadBalancers: number
@@ -821,7 +821,7 @@ export type PatchLimits = {
   maxWorldCapacity?: number
   /** Maximum sum of the capacities of runs that have not ended. */
   maxRunningCapacity?: number
-  /** Maximum number of node ports of running worlds: two for each world with one. */
+  /** Maximum number of node ports of running worlds: one for each protocol of each public port. */
   maxNodePorts?: number
   /** Maximum number of load balancers of running worlds. */
   maxLoadBalancers?: number
@@ -1440,7 +1440,7 @@ export type Usage = {
   maxWorldCapacity: UsageMaxWorlds
   /** Maximum sum of the capacities of runs that have not ended. */
   maxRunningCapacity: UsageMaxWorlds
-  /** Maximum number of node ports of running worlds: two for each world with one. */
+  /** Maximum number of node ports of running worlds: one for each protocol of each public port. */
   maxNodePorts: UsageMaxWorlds
   /** Maximum number of load balancers of running worlds. */
   maxLoadBalancers: UsageMaxWorlds

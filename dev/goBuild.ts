@@ -113,7 +113,7 @@ const goBuild = async (program: GoProgram, output: string): Promise<string | und
     timeout: buildTimeoutMs,
   })
   let [downloaded, compiled, errors] = [0, 0, '']
-  const describe = () => `${downloaded} modules downloaded, ${compiled} packages compiled`
+  const describe = () => `modules downloaded: ${downloaded}, packages compiled: ${compiled}`
   createInterface(child.stderr).on('line', (line) => {
     if (line.startsWith('go: downloading ')) downloaded += 1
     else if (packagePattern.test(line)) compiled += 1

@@ -151,10 +151,15 @@ export class DeadlineError extends Error {
 
 /**
  * Calls with a signal that aborts after `timeoutMs`, and with the caller's. Rejects when either aborts, even if the
- * call does not end: with a `DeadlineError`, or the reason of the caller's signal.
+ * call does not end: with a `DeadlineError`, whose message begins with `fault`, or the reason of the caller's signal.
  */
 export const within = <T>(
-  { clock, timeoutMs, signal }: { clock: Clock; timeoutMs: number; signal?: AbortSignal | undefined },
+  {
+    clock,
+    timeoutMs,
+    signal,
+    fault = 'There was no answer',
+  }: { clock: Clock; timeoutMs: number; signal?: AbortSignal | undefined; fault?: string },
   call: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> =>
   new Promise((resolve, reject) => {
@@ -169,7 +174,7 @@ export const within = <T>(
       reject(reason)
     }
     const abort = (): void => end(signal?.reason)
-    const timer = clock.setTimeout(() => end(new DeadlineError(`There was no answer for ${timeoutMs} ms.`)), timeoutMs)
+    const timer = clock.setTimeout(() => end(new DeadlineError(`${fault} for ${timeoutMs} ms.`)), timeoutMs)
     signal?.addEventListener('abort', abort)
     if (signal?.aborted === true) abort()
     call(limit.signal).finally(clear).then(resolve, reject)

@@ -71,7 +71,8 @@ export const tailChanges = async (options: TailOptions): Promise<void> => {
 const tailSession = async (session: TailSession, options: TailOptions): Promise<void> => {
   const { clock, log, signal } = options
   /** Rejects if Postgres does not respond in time, as with a half-open connection. */
-  const bounded = <T>(call: () => Promise<T>): Promise<T> => within({ clock, timeoutMs: responseTimeoutMs }, call)
+  const bounded = <T>(call: () => Promise<T>): Promise<T> =>
+    within({ clock, timeoutMs: responseTimeoutMs, fault: 'Postgres did not answer' }, call)
   let unseen = parseSnapshot(await bounded(() => session.begin()))
   options.refresh()
   let changedMs = clock.monotonic()

@@ -145,7 +145,11 @@ const operator = group('The operator.', {
     'Changes of scaling profiles: the data of the ConfigMap orrery-scaling-profiles (docs/worlds.md).',
     profiles,
   ),
-  placement: field([], 'Node labels, tolerations and priority by group and region (docs/worlds.md).', placements),
+  placement: field(
+    [],
+    'Node labels, tolerations, priority and settings of Services by group and region (docs/worlds.md).',
+    placements,
+  ),
   worldNamespaces: texts(
     [],
     'Existing namespaces in which the operator runs Worlds that were made without the API. It gets its tenant role there.',

@@ -14,11 +14,13 @@ export type Member = {
 export const typeOf = (schema: Schema, indent = ''): string => {
   if (schema.$ref !== undefined) return schema.$ref.replace('#/components/schemas/', '')
   if (schema.anyOf) return joined(schema.anyOf.map((each) => typeOf(each, indent)))
-  if (schema.allOf) return schema.allOf.map((each) => typeOf(each, indent)).join(' & ')
+  if (schema.allOf) return schema.allOf.map((each) => bracketed(typeOf(each, indent))).join(' & ')
   if (schema.const !== undefined) return literal(schema.const)
   if (schema.enum) return joined(schema.enum.map(literal))
   return ofType(schema, indent)
 }
+
+const bracketed = (type: string): string => (type.includes(' | ') ? `(${type})` : type)
 
 /** Returns an object type with one member per line, or `none` without members. */
 export const objectType = (members: readonly Member[], indent: string, none: string): string => {

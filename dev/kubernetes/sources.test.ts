@@ -136,7 +136,7 @@ describe('without a release host', () => {
     aGo('printf "#!/bin/sh\\n" > "$4" && chmod +x "$4"; printf "go: downloading a v1\\nexample.com/a/b\\nc\\n" >&2')
     const lines: string[] = []
     await resolveBinaries(['etcd'], { env: path(), progress: (line) => lines.push(line) })
-    expect(lines.at(-1)?.replace(/\d+ s/, 'N s')).toBe('built etcd in N s: 1 modules downloaded, 2 packages compiled')
+    expect(lines.at(-1)?.replace(/\d+ s/, 'N s')).toBe('built etcd in N s: modules downloaded: 1, packages compiled: 2')
   })
 
   test('a failed build leaves nothing, and its output is in the error', async () => {

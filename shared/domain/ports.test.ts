@@ -6,6 +6,7 @@ import {
   maxServicePorts,
   podPorts,
   podPortsOf,
+  requestedPorts,
   type WorldPort,
   worldPorts,
 } from './ports.ts'
@@ -39,9 +40,14 @@ test.each([
   ['only internal ports', [port({ expose: 'Internal' })], /expose Public/],
   ['a name in upper case', [port({ name: 'Game' })], /DNS label/],
   ['a name of 16 characters', [port({ name: 'a'.repeat(16) })], /<=15/],
-  ['an unknown field', [{ ...port(), nodePort: 30_000 }], /nodePort/],
 ])('%s is refused', (_, ports, message) => {
   expect(worldPorts.safeParse(ports).error?.message).toMatch(message)
+})
+
+test('an unknown field is refused over REST, and ignored in a resource', () => {
+  const ports = [{ ...port(), nodePort: 30_000 }]
+  expect(requestedPorts.safeParse(ports).error?.message).toMatch(/nodePort/)
+  expect(worldPorts.parse(ports)).toEqual([port()])
 })
 
 const protocols = ['TCP', 'UDP', 'TCPUDP'] as const

@@ -13,8 +13,7 @@ const number = z
   .max(65_535)
   .describe(`Port that the server listens on. ${healthPort} is the port of /readyz and /healthz.`)
 
-/** A port of a world's server. */
-const worldPort = z.strictObject({
+const fields = {
   name: z
     .string()
     .min(1)
@@ -27,9 +26,10 @@ const worldPort = z.strictObject({
     .enum(portExposures)
     .default('Public')
     .describe('Public opens the port to players and bots, Internal to the operator alone.'),
-})
+}
 
-export type WorldPort = z.output<typeof worldPort>
+/** A port of a world's server. */
+export type WorldPort = z.output<z.ZodObject<typeof fields>>
 
 /** The ports of a world without `networking.ports`. */
 export const defaultPorts: WorldPort[] = [{ name: 'game', containerPort: 7777, protocol: 'TCPUDP', expose: 'Public' }]
@@ -70,14 +70,15 @@ export const portRules: readonly PortRule[] = [
   {
     isKept: (ports) => new Set(ports.map(({ name }) => name)).size === ports.length,
     rule: one('q.name == p.name'),
-    message: 'networking.ports must have unique names',
+    message: 'networking.ports must have unique names: rename one',
   },
   {
     isKept: (ports) => ports.every((port) => ports.filter((other) => isSamePort(port, other)).length === 1),
     rule: one(
       "q.containerPort == p.containerPort && (q.protocol == p.protocol || q.protocol == 'TCPUDP' || p.protocol == 'TCPUDP')",
     ),
-    message: 'networking.ports must not have the same containerPort twice for one protocol',
+    message:
+      'networking.ports must not have the same containerPort twice for one protocol: change one containerPort or protocol',
   },
   {
     isKept: (ports) => ports.every(({ containerPort }) => containerPort !== healthPort),
@@ -91,19 +92,28 @@ export const portRules: readonly PortRule[] = [
   },
 ]
 
-/** The ports of a world's server: 1 to 8, without the rules. */
-export const plainPorts = z
-  .array(worldPort)
-  .min(1)
-  .max(maxPorts)
-  .describe('Ports of the server. The address of the world is that of the first public port.')
+const listOf = (port: z.ZodType<WorldPort, z.input<z.ZodObject<typeof fields>>>) =>
+  z
+    .array(port)
+    .min(1)
+    .max(maxPorts)
+    .describe('Ports of the server. The address of the world is that of the first public port.')
+
+const withRules = (list: ReturnType<typeof listOf>) =>
+  list
+    .superRefine((ports, context) => {
+      for (const { isKept, message } of portRules) if (!isKept(ports)) context.addIssue({ code: 'custom', message })
+    })
+    .default(defaultPorts)
+
+/** The ports of a run: 1 to 8, without the rules, which its world has kept. */
+export const runPorts = listOf(z.object(fields)).default(defaultPorts)
 
 /** The ports of a world's server, with the rules and the default: 7777 for players, TCP and UDP. */
-export const worldPorts = plainPorts
-  .superRefine((ports, context) => {
-    for (const { isKept, message } of portRules) if (!isKept(ports)) context.addIssue({ code: 'custom', message })
-  })
-  .default(defaultPorts)
+export const worldPorts = withRules(listOf(z.object(fields)))
+
+/** `worldPorts` in a request over REST, which refuses unknown fields. */
+export const requestedPorts = withRules(listOf(z.strictObject(fields)))
 
 /** The name of a port in a pod. Network policies name it, because they apply to all worlds of a namespace. */
 type PodPort = { readonly port: string; readonly protocol: Protocol }

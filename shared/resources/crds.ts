@@ -216,14 +216,12 @@ const withAtomicObjects = (part: Json): Json => {
 const jsonSchema = (schema: z.ZodType): Json =>
   toStructural(z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input' })) as Json
 
-/** Removes what a structural schema cannot have: the API server prunes unknown fields by itself. The format checks a date-time, so its pattern checks only the year. */
+/** Removes keywords that a structural schema cannot have. The format checks a date-time, so its pattern checks only the year. */
 const toStructural = (node: unknown): unknown => {
   if (Array.isArray(node)) return node.map(toStructural)
   if (typeof node !== 'object' || node === null) return node
   const isInstant = 'format' in node && node.format === 'date-time'
-  const entries = Object.entries(node).filter(
-    ([key, value]) => key !== 'propertyNames' && !(key === 'additionalProperties' && value === false),
-  )
+  const entries = Object.entries(node).filter(([key]) => key !== 'propertyNames')
   return Object.fromEntries(
     entries.map(([key, value]) => [key, key === 'pattern' && isInstant ? instantYears : toStructural(value)]),
   )

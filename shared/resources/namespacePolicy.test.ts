@@ -24,6 +24,11 @@ test('a policy and the recorded limits are read from the annotations as they wer
   expect(readPolicy({ annotations: closed })).toEqual({ imagePullSecrets: [], serviceAccount, isClosed: true })
 })
 
+test('recorded limits are read without one that the record lacks', () => {
+  const limits = { maxWorldCapacity: 1, maxRunningCapacity: 2 }
+  expect(readRecordedLimits({ annotations: { 'orrery.dev/limits': JSON.stringify(limits) } })).toEqual(limits)
+})
+
 test('a namespace without annotations has no policy, and an empty list is one', () => {
   expect(readPolicy({})).toEqual({})
   expect(readRecordedLimits({ annotations: { 'orrery.dev/image-registries': '' } })).toEqual({ imageRegistries: [] })

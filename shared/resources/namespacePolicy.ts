@@ -76,9 +76,9 @@ export const readRecordedLimits = ({
     imagePullSecrets: splitList(annotations[policyAnnotations.imagePullSecrets]),
   })
 
-const readLimits = (text: string | undefined): RecordedPolicy['limits'] | undefined => {
+const readLimits = (text: string | undefined): Partial<RecordedPolicy['limits']> | undefined => {
   try {
-    return limitsSchema.parse(JSON.parse(text ?? ''))
+    return withDefined(limitsSchema.partial().parse(JSON.parse(text ?? '')))
   } catch {
     return undefined
   }

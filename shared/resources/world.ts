@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { idField, instant } from '#shared/domain/common.ts'
 import { hasEnded } from '#shared/domain/phases.ts'
-import { maxPorts, plainPorts, portRules } from '#shared/domain/ports.ts'
+import { maxPorts, portRules, runPorts } from '#shared/domain/ports.ts'
 import { runtimeSettings, serverSettings, worldDefaults, worldFields } from '#shared/domain/world.ts'
 import { deploymentStatuses, portProtocols, type WorldPhase, worldPhases } from '#shared/enumerations.ts'
 import type { Condition, ObjectMeta } from '#shared/kube/objects.ts'
@@ -31,7 +31,7 @@ const runSettings = {
   capacity: z.int().min(1).describe('Maximum number of players in the world.'),
   probes: worldFields.probes,
   args: worldFields.args,
-  ports: plainPorts,
+  ports: runPorts,
   ...plainFields,
 }
 

@@ -39,14 +39,16 @@ export const pickPod = ({ metadata, spec, status }: Pod): object => {
  */
 const pickWorldStatus = ({ status }: World): object | undefined => {
   if (status === undefined) return undefined
-  const { deployment, previousDeployment, address, ...rest } = status
+  const { deployment, previousDeployment, address, addresses, ...rest } = status
   const hasService = status.run !== undefined && status.run.strategy !== 'Default'
+  // A service gets any address of the cluster's range.
+  const atService = <T extends object>(at: T): T => (hasService ? { ...at, host: '<of the service>' } : at)
   const of = (each: WorldDeploymentStatus | undefined, isSure: boolean) =>
     each === undefined || isSure ? each : { ...each, externalId: '<reported or not>' }
   return {
     ...rest,
-    // A service gets any address of the cluster's range.
-    address: address !== undefined && hasService ? { ...address, host: '<of the service>' } : address,
+    address: address && atService(address),
+    addresses: addresses?.map(atService),
     deployment: of(deployment, status.run?.readyAt !== undefined || status.run?.countedPodUid !== undefined),
     previousDeployment: of(previousDeployment, false),
   }

@@ -96,9 +96,10 @@ test('a deleted namespace is recreated with all its resources, and REST shows wh
   cluster.kubectl('-n', namespace, 'patch', 'configmap', 'held', '--type=merge', '-p', JSON.stringify(held))
   allow('namespace', namespace)
   cluster.kubectl('delete', 'namespace', namespace, '--wait=false')
-  await eventually('REST says that the namespace is terminating', async () =>
-    (await messageOf(tenant, running)).includes(`namespace ${namespace} is terminating`),
-  )
+  await eventually('REST says that the namespace is terminating', async () => {
+    const message = await messageOf(tenant, running)
+    return message.startsWith('Waiting for the cluster: ') && message.includes(`namespace ${namespace} is terminating`)
+  })
   await cluster.world(namespace, running).isGone()
   const release = { metadata: { finalizers: null } }
   cluster.kubectl('-n', namespace, 'patch', 'configmap', 'held', '--type=merge', '-p', JSON.stringify(release))

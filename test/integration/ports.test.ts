@@ -97,6 +97,13 @@ test('a run keeps its ports, opens the public ones in its Service, and REST show
   ])
   await patch(id, { strategy: 'ClusterIP', scaling })
   expect((await read()).message).toBe('Changes of ports take effect at the next start.')
+  const world = await eventually('the operator has seen the edit', async () => {
+    const { metadata, spec: edited, status } = await cluster.worlds.get({ namespace, name: id })
+    return edited.networking.ports.length === 1 && status?.observedGeneration === metadata.generation && status
+  })
+  expect(world.run?.ports).toEqual(complete)
+  expect(world.addresses).toEqual(active.addresses)
+  expect((await cluster.service(namespace, id).exists()).spec?.ports).toEqual(spec?.ports)
   expect((await read()).addresses).toEqual(active.addresses)
 })
 

@@ -1,4 +1,4 @@
-import { computeGroups, computeRegions, networkingStrategies } from '#shared/enumerations.ts'
+import { computeGroups, computeRegions, networkingStrategies, portProtocols } from '#shared/enumerations.ts'
 import { scalingProfileNames } from '#shared/scalingProfiles.ts'
 import { pick } from './model.ts'
 
@@ -37,6 +37,14 @@ export const worldEdits: readonly Edit[] = [
   (random) => ({ compute: { region: pick(computeRegions, random) } }),
   (random) => ({ networking: { strategy: pick(networkingStrategies, random) } }),
   (random) => ({ networking: { ports: [{ name: 'game', containerPort: 9_000 + Math.floor(random() * 10) }] } }),
+  (random) => ({
+    networking: {
+      ports: [
+        { name: 'game', containerPort: 9_000, protocol: pick(portProtocols, random) },
+        { name: 'rcon', containerPort: 9_001, expose: 'Internal' },
+      ],
+    },
+  }),
   () => ({ networking: { ports: null } }),
   () => ({ networking: { ports: [{ name: 'rcon', containerPort: 9_000, expose: 'Internal' }] } }),
   (random) => ({ runtime: { capacity: 1 + Math.floor(random() * 30) } }),

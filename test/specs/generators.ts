@@ -122,20 +122,21 @@ const strategy = (): Arbitrary => mostly(oneOf(...networkingStrategies), wrongTy
 const ports = (): Arbitrary => {
   const exposures = oneOf('Public', 'Public', 'Public', 'Internal', undefined)
   const portOf = (names: Arbitrary, numbers: Arbitrary, protocols: Arbitrary) =>
-    bodyOf({ name: names, containerPort: numbers, protocol: protocols, expose: exposures }).map((fields) => ({
-      name: 'voice',
-      containerPort: 9001,
-      ...fields,
-    }))
+    fc.record(
+      { name: names, containerPort: numbers, protocol: protocols, expose: exposures },
+      { requiredKeys: ['name', 'containerPort'], noNullPrototype: true },
+    )
   const protocols = oneOf(...portProtocols)
   const valid = portOf(oneOf('game', 'web', 'a', 'rcon-tls', 'p'.repeat(15)), oneOf(1, 7777, 9000, 65_535), protocols)
   const invalid = portOf(
     oneOf('game', '', 'Game', 'a-', '1a', 'p'.repeat(16)),
-    oneOf(9000, 0, 8080, 65_536, 1.5, null, '7777'),
+    oneOf(9000, 0, 8080, 65_536, 1.5, null, '7777', undefined),
     fc.oneof(protocols, wrongTypes),
   )
-  const isLike = (one: Body, other: Body): boolean =>
-    one.name === other.name || one.containerPort === other.containerPort
+  const isLike = (one: Body, other: Body): boolean => {
+    const isDifferent = [one.protocol, other.protocol].sort().join() === 'TCP,UDP'
+    return one.name === other.name || (one.containerPort === other.containerPort && !isDifferent)
+  }
   return mostly(
     fc.uniqueArray(valid, { minLength: 1, maxLength: 4, comparator: isLike }),
     fc.oneof(fc.array(fc.oneof(valid, invalid), { maxLength: 9 }), wrongTypes),

@@ -152,7 +152,7 @@ type Options<Path extends string, Query extends z.ZodObject, Body extends z.ZodT
   handle: (
     ctx: Context,
     input: Input<Path, z.output<Query>, z.output<Body>>,
-  ) => Promise<Reply<z.input<Answer>>> | Promise<void>
+  ) => Promise<Reply<z.input<Answer>>> | (Answer extends z.ZodUndefined ? Promise<void> : never)
 }
 
 const anyQuery = z.object({})

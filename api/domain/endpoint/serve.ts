@@ -132,7 +132,7 @@ export const serve = async (runtime: Runtime, endpoint: Endpoint, c: HonoContext
   const reply = await (endpoint.sharesItself ? runCall() : runInShare(call, runCall))
   const headers = {
     ...reply.headers,
-    ...nextPageLink(c.req.path, raw.query, reply.next),
+    ...nextPageLink(c.req.path, knownQuery(endpoint, raw.query), reply.next),
     ...(idempotency?.replayed && { 'idempotency-replayed': 'true' }),
   }
   return respond(c, endpoint, { reply: { ...reply, headers }, conditions, lease })
@@ -232,6 +232,10 @@ const authoriseAndPrepare = async (
 }
 
 const isClientError = (error: unknown): boolean => error instanceof Problem && error.status < 500
+
+/** Returns the parameters of a request that its endpoint declares. Others are not repeated in the link to the next page. */
+const knownQuery = ({ query }: Endpoint, given: RawInput['query']): RawInput['query'] =>
+  Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(query?.shape ?? {}, name)))
 
 type Prepared = { raw: RawInput; run: (ctx: Context) => Promise<Reply<unknown>> }
 

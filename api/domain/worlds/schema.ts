@@ -13,7 +13,7 @@ import {
   uriOrEmpty,
 } from '#api/platform/http/fields.ts'
 import { maxManifestBytes, metadataFields, withinJsonBytes, withinMetadataLimit } from '#shared/domain/common.ts'
-import { maxPorts, worldPorts } from '#shared/domain/ports.ts'
+import { maxPorts, requestedPorts } from '#shared/domain/ports.ts'
 import { runtimeSettings, serverSettings, worldDefaults, worldFields } from '#shared/domain/world.ts'
 import {
   admissionPolicies,
@@ -74,6 +74,7 @@ const configuration = z.null().default(null).describe('Always null.')
 const networking = z
   .strictObject({
     ...serverSettings.shape.networking.unwrap().shape,
+    ports: requestedPorts,
     scaling: z
       .strictObject({ profile: profile.default(worldDefaults.profile), configuration })
       .prefault({})
@@ -207,7 +208,7 @@ export const patchWorldBody = z
     networking: z
       .strictObject({
         strategy,
-        ports: worldPorts,
+        ports: requestedPorts,
         scaling: z.strictObject({ profile, configuration }).describe(texts.scaling),
       })
       .exactOptional()

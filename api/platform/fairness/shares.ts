@@ -3,8 +3,8 @@ import type { Clock, Timer } from '#shared/clock.ts'
 /** The limits of the groups: the running actions, those of each group that wait, and the longest wait. */
 export type ShareLimits = {
   /**
-   * It is divided by the groups that are active. Each may run one action in any case, so all groups together run at most
-   * `maxConcurrent` actions, and one more for each group.
+   * The running actions of all groups together, divided by the groups that are active. Each group may run one action in any case,
+   * so there can be one more for each group.
    */
   readonly maxConcurrent: number
   readonly maxWaiting: number

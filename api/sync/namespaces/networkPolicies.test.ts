@@ -33,6 +33,14 @@ test('opens the public ports of worlds to all, and the internal ones and the pro
   ])
 })
 
+test('lets bots reach servers of their namespace alone', () => {
+  const policies = networkPolicies('n', options, users) as { metadata: { name: string }; spec: object }[]
+  const servers = { matchLabels: { 'app.kubernetes.io/component': 'world' } }
+  expect(policies.find(({ metadata }) => metadata.name === 'bots')?.spec).toMatchObject({
+    egress: [{ to: [{ podSelector: servers }] }],
+  })
+})
+
 test('names no pods of a process whose user is not a service account, and leaves no rule without peers', () => {
   const text = JSON.stringify(networkPolicies('n', options, { api: 'orrery-api', operator: 'orrery-operator' }))
   expect(text).not.toMatch(/orrery-api|orrery-operator|"(from|to)":\[\]/)

@@ -38,7 +38,8 @@ const mebibyte = 2 ** 20
 /**
  * Returns the ResourceQuota of an organization's namespace. It has room for `maxRunningCapacity` in the profiles that
  * need the most for their capacity, and for the bots of `maxBotCpu` and `maxBotMemory`, plus 10 % for pods that are still
- * stopping, and at least one more of the largest server and bot. Services have the same margin.
+ * stopping, and at least one more of the largest server and bot. Services have the same margin, and at least one more of the
+ * largest Service.
  */
 export const resourceQuota = (namespace: string, limits: ClusterLimits, profiles: ScalingProfiles): ResourceQuota => {
   const { maxRunningCapacity } = limits

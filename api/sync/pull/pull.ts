@@ -163,7 +163,6 @@ const recordLoss = async <T extends Types>(
   if (row === undefined || (row.deletingAt === null && row.resourceUid === null)) return undefined
   if (deps.cluster !== row.cluster || organizationId !== row.organizationId) return undefined
   if (name !== row.resourceName) return undefined
-  // Push deletes the row, or finishes the move that deleted the resource.
   if (row.deletingAt === null && row.targetCluster === null) {
     if (!isUnclaimed(row)) return 'sweep'
     // The cause that was read may be that of an earlier resource with this name.
@@ -174,6 +173,7 @@ const recordLoss = async <T extends Types>(
     }
     await forgetResource(tx, kind, row.id)
   }
+  // Push deletes a row that is being deleted, or finishes the move that deleted the resource.
   await markRow(tx, kind, row)
   return 'push'
 }

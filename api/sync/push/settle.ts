@@ -121,8 +121,8 @@ const appliedRevision = sql.raw(`coalesce((applied->>'revision')::bigint, 0)`)
  */
 const recordApplied = (kind: Kind): SQL => {
   const table = tables[kind]
-  // If pull has seen a later version with this revision, it has already acknowledged an edit of this apply.
-  // A push that outlasted its lease may end after the row has moved to another cluster.
+  // If pull has seen a later version with this revision, it has already acknowledged an edit of this apply. The cluster is compared,
+  // because a push that outlasted its lease may end after the row has moved to another one.
   return sql`
     update ${table} set
       applied = case when ${hasLater} and ${appliedRevision} = pushed_revision then applied else pushed_spec end,
