@@ -148,6 +148,17 @@ export const createTransport = (options: {
   }
 }
 
+/** Characters that YAML refuses or reads as line breaks, unlike JSON. The API server reads an apply as YAML. */
+const unlikeYaml = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g
+
+const textOf = ({ body, contentType }: Request): string | undefined => {
+  if (body === undefined) return undefined
+  const json = JSON.stringify(body)
+  return contentType === 'application/apply-patch+yaml' ? json.replace(unlikeYaml, escapeCharacter) : json
+}
+
+const escapeCharacter = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+
 /** Creates a function that sends a request and returns its successful answer with an unread body. */
 const createSender = (options: {
   credentials: Credentials
@@ -161,7 +172,7 @@ const createSender = (options: {
   const exchange = async (pool: Pool, request: Request, signal: AbortSignal): Promise<Dispatcher.ResponseData> => {
     const agent = await pool.agent()
     const dispatcher = request.guard === undefined ? agent : agent.compose(guarding(request.guard))
-    const body = request.body === undefined ? undefined : JSON.stringify(request.body)
+    const body = textOf(request)
     return dispatcher.request({
       origin,
       path: `${prefix}${request.path}${search(request.query)}`,

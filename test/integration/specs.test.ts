@@ -12,7 +12,7 @@ afterAll(() => harness?.stop())
 
 // `npm test -- specs` sends more of them, with other seeds.
 test.each(ways)('$title is refused with a reason, or its push is accepted and is a fixed point', async (way) => {
-  const { counts, failures } = await sendMany(harness, way, { seed, count: 24 })
+  const { counts, failures } = await sendMany(harness, way, { seed, count: 40 })
   process.stdout.write(`${way.title}: ${[...counts].map(([fate, times]) => `${fate} ${times}`).join(', ')}\n`)
   expect(failures).toEqual([])
   expect([...counts].filter(([, times]) => times === 0)).toEqual([])

@@ -44,6 +44,8 @@ const oddSpecs: readonly Body[] = [
   ...scalingProfileNames.map((profile) => ({ scaling: { profile } })),
   { displayName: 'x' },
   { description: 'a\u0000b' },
+  { description: 'a\u007f\u0080\u0085\u2028\u2029\ufeff\ufffe\uffffb' },
+  labels(['a\u007f\u0085\u2028\u2029\ufeff\uffffb', 'a']),
   labels(['__proto__', 'a']),
   labels(['constructor', 'a']),
   labels(['a\u0000'.repeat(128), 'a']),

@@ -145,7 +145,7 @@ const readLoss = async <T extends Types>(
   return { uid, cause: await readCauseOfLoss(deps, client.resource, { namespace, now: new Date(deps.clock.now()) }) }
 }
 
-/** What follows for a row: a push, a sweep, which decides, or the cause of the loss of a resource, which must be read first. */
+/** The next step for a row: a push, a sweep, which decides, or a read of the cause of the loss of a resource, which must be read first. */
 type AfterLoss = 'push' | 'sweep' | { readonly lostUid: string | null }
 
 /** Marks the row of a missing resource, if it is being deleted or has no finalizer in the cluster yet. */
