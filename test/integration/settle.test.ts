@@ -57,12 +57,14 @@ test('claims that end together are settled, except for rows that are locked or w
   await db.transaction((tx) => markDirty(tx, { kind: 'world', id: again ?? '', revision: 2 }))
   const holder = await openSession({ connectionString: url }, () => undefined)
   await holder.client.query('begin')
-  await holder.client.query('select from worlds where id = $1 for update', [locked])
+  // Pull sees a later version than that of the push.
+  const later = `resource_uid = 'uid of ' || id, applied_resource_version = '8'`
+  await holder.client.query(`update worlds set ${later} where id = $1`, [locked])
 
   const settled = settleAll()
   await eventually('all others are settled', async () => done.size === worldCount - 1)
   expect(done.has(locked ?? '')).toBe(false)
-  await holder.client.query('rollback')
+  await holder.client.query('commit')
   await holder.close()
   // Rejects if the statement of the locked row failed, which ends the wait of others that it blocked.
   const seconds = await Promise.all(settled)
@@ -71,7 +73,8 @@ test('claims that end together are settled, except for rows that are locked or w
   const left = (await db.select().from(clusterOutbox)).filter(({ kind }) => kind === 'world')
   expect(left).toMatchObject([{ id: again, revision: 2, leaseUntil: null }])
   for (const row of await db.select().from(worlds)) {
-    expect(row).toMatchObject({ resourceUid: `uid of ${row.id}`, appliedResourceVersion: '7' })
+    const appliedResourceVersion = row.id === locked ? '8' : '7'
+    expect(row).toMatchObject({ resourceUid: `uid of ${row.id}`, appliedResourceVersion })
     expect(row.applied?.displayName).toBe(row.name)
   }
   // A late response does not replace what is recorded.
