@@ -7,11 +7,10 @@ import { labels } from '#shared/resources/group.ts'
 const addresses = { IPv4: '198.51.100.1', IPv6: '100::1' } as const
 
 /**
- * Builds the EndpointSlices with the placeholder of a Service whose server has ended, one for each family of addresses, if it
- * has a UDP port. kube-proxy
- * removes gone servers from the tracked UDP connections of a Service only if the Service has an endpoint that serves. It sends
- * no traffic to an endpoint that serves but is neither ready nor terminating. The garbage collector deletes the slices after the
- * Service.
+ * Builds the EndpointSlices with the placeholder of a Service whose server has ended, one for each family of addresses, or none
+ * without a UDP port. kube-proxy removes gone servers from the tracked UDP connections of a Service only if the Service has an
+ * endpoint that serves. It sends no traffic to an endpoint that serves but is neither ready nor terminating. The garbage collector
+ * deletes the slices after the Service.
  */
 export const buildPlaceholders = ({ metadata, spec }: Service): KubeObject[] => {
   const ports = (spec?.ports ?? [])

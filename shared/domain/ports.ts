@@ -7,12 +7,6 @@ export const healthPort = 8080
 /** The maximum number of ports of a world. */
 export const maxPorts = 8
 
-const number = z
-  .int()
-  .min(1)
-  .max(65_535)
-  .describe(`Port that the server listens on. ${healthPort} is the port of /readyz and /healthz.`)
-
 const fields = {
   name: z
     .string()
@@ -20,7 +14,11 @@ const fields = {
     .max(15)
     .regex(/^[a-z]([a-z0-9-]*[a-z0-9])?$/, 'must be a DNS label in lower case that begins with a letter')
     .describe('Name of the port. It is unique in the world. The server gets the number in ORRERY_PORT_<NAME>.'),
-  containerPort: number,
+  containerPort: z
+    .int()
+    .min(1)
+    .max(65_535)
+    .describe(`Port that the server listens on. ${healthPort} is the port of /readyz and /healthz.`),
   protocol: z.enum(portProtocols).default('TCPUDP').describe('Protocol of the port. TCPUDP means both.'),
   expose: z
     .enum(portExposures)

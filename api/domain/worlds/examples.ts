@@ -115,6 +115,7 @@ export const worldExample = {
 /** The world of the examples as other organizations read it. */
 export const publicWorldExample = {
   ...publicWorld,
+  networking: { ...networking, ports: ports.slice(0, 1) },
   launchContext: { ...launchContext, permissionVerb: 'r', providerAStreaming: streamingA },
 }
 

@@ -2,6 +2,7 @@ import type { Verb } from '#api/domain/access/permissions.ts'
 import type { ResolvedBuild } from '#api/domain/builds/schema.ts'
 import { presentConditions } from '#api/domain/events/conditions.ts'
 import { optional } from '#api/platform/http/fields.ts'
+import { publicPorts } from '#shared/domain/ports.ts'
 import { plainSettings, runtimeSettings } from '#shared/domain/world.ts'
 import type { DeploymentAnswer } from './runs/schema.ts'
 import type { PublicWorldAnswer, WorldAnswer } from './schema.ts'
@@ -42,10 +43,11 @@ const presentCommon = (row: PublicRow, context: LaunchContextRow, verb: Verb): O
 })
 
 /**
- * Returns a public world without the fields that only its organization may read: manifest and streaming authorization.
+ * Returns a public world without what only its organization may read: manifest, internal ports and streaming authorization.
  */
 export const presentPublicWorld = (row: PublicRow, context: LaunchContextRow, verb: Verb): PublicWorldAnswer => {
-  const world = presentCommon(row, context, verb)
+  const shown = presentCommon(row, context, verb)
+  const world = { ...shown, networking: { ...shown.networking, ports: publicPorts(shown.networking.ports) } }
   const { providerAStreaming, ...launchContext } = world.launchContext
   if (providerAStreaming === undefined) return { ...world, launchContext }
   const { authorizationId: _, ...streaming } = providerAStreaming

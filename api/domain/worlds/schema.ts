@@ -368,7 +368,7 @@ export const worldCounts = z
     examples: [{ total: 3, phases: { Inactive: 1, Starting: 0, Active: 2, Stopped: 0, Error: 0 } }],
   })
 
-/** A public world in responses to other organizations: without manifest and streaming authorization. */
+/** A public world in responses to other organizations: without manifest, internal ports and streaming authorization. */
 export const publicWorldAnswer = world
   .omit({ manifest: true })
   .extend({

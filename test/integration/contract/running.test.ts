@@ -103,7 +103,9 @@ describe('a world that runs', () => {
   })
 
   test('is public only while active and public, without the fields of its tenant', async () => {
-    const id = await active({ streaming: { providerA: { cmsId: 'c', authorizationId: 'secret-id' } } })
+    const rcon = { name: 'rcon', containerPort: 25_575, expose: 'Internal' }
+    const networking = { ports: [{ name: 'game', containerPort: 7777 }, rcon] }
+    const id = await active({ networking, streaming: { providerA: { cmsId: 'c', authorizationId: 'secret-id' } } })
     const stranger = await aTenant(api.url)
     const rest = await stranger.withKey([])
     const find = async () =>
@@ -112,9 +114,10 @@ describe('a world that runs', () => {
     await tenant.rest.call('PATCH', `/api/worlds/${id}/`, { isPublic: true })
     const shown = await find()
     expect(shown).toMatchObject({
+      networking: { ports: [{ name: 'game' }] },
       launchContext: { isPublic: true, permissionVerb: 'r', providerAStreaming: { cmsId: 'c' } },
     })
-    expect(JSON.stringify(shown)).not.toMatch(/manifest|authorizationId|secret-id|"args"/)
+    expect(JSON.stringify(shown)).not.toMatch(/manifest|authorizationId|secret-id|"args"|rcon/)
     await tenant.rest.call('POST', `/api/worlds/${id}/stop/`)
     expect(await find()).toBeUndefined()
   })
