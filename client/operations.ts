@@ -642,7 +642,7 @@ export type Limits = {
   maxWorldCapacity: number
   /** Maximum sum of the capacities of runs that have not ended. */
   maxRunningCapacity: number
-  /** Maximum number of node ports of running worlds: one for each protocol of each public port. */
+  /** Maximum number of node ports of running worlds. Each protocol of each public port counts as one. */
   maxNodePorts: number
   /** Maximum number of load balancers of running worlds. */
   maxLoadBalancers: number
@@ -821,7 +821,7 @@ export type PatchLimits = {
   maxWorldCapacity?: number
   /** Maximum sum of the capacities of runs that have not ended. */
   maxRunningCapacity?: number
-  /** Maximum number of node ports of running worlds: one for each protocol of each public port. */
+  /** Maximum number of node ports of running worlds. Each protocol of each public port counts as one. */
   maxNodePorts?: number
   /** Maximum number of load balancers of running worlds. */
   maxLoadBalancers?: number
@@ -945,9 +945,9 @@ export type PatchWorldNetworking = {
 }
 
 export type PatchWorldNetworkingPort = {
-  /** Name of the port. It is unique in the world. The server gets the number in ORRERY_PORT_<NAME>. */
+  /** Name of the port. It is unique in the world. The server gets the number in ORRERY_PORT_<NAME>, in upper case and with _ for -. */
   name: string
-  /** Port that the server listens on. 8080 is the port of /readyz and /healthz. */
+  /** Port that the server listens on. It must not be 8080, the port of /readyz and /healthz. */
   containerPort: number
   /** Protocol of the port. TCPUDP means both. */
   protocol?: 'TCP' | 'UDP' | 'TCPUDP'
@@ -1048,6 +1048,17 @@ export type PlatformAuditRecord = {
   action: string
   /** Ids of the path, then ids that the request created. */
   resources: string[]
+}
+
+export type PortAddress = {
+  /** Name of the port in `networking.ports`. */
+  name: string
+  /** Protocol of the port. TCPUDP means both. */
+  protocol: 'TCP' | 'UDP' | 'TCPUDP'
+  /** IP address or host name. */
+  host: string
+  /** Port number. */
+  port: number
 }
 
 /** An error (RFC 9457). `code` is stable and meant for programs; `errors` lists the validation errors. */
@@ -1423,7 +1434,7 @@ export type TravelLocation = {
   /** Address of the first public port for players. Absent while no server can be reached. */
   address?: WorldStatusAddress
   /** Addresses of all public ports, in their order. Absent while no server can be reached. */
-  addresses?: WorldStatusAddresse[]
+  addresses?: PortAddress[]
   /** Type of the Service behind the address. Default means the address of the pod. */
   strategy?: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
 }
@@ -1440,7 +1451,7 @@ export type Usage = {
   maxWorldCapacity: UsageMaxWorlds
   /** Maximum sum of the capacities of runs that have not ended. */
   maxRunningCapacity: UsageMaxWorlds
-  /** Maximum number of node ports of running worlds: one for each protocol of each public port. */
+  /** Maximum number of node ports of running worlds. Each protocol of each public port counts as one. */
   maxNodePorts: UsageMaxWorlds
   /** Maximum number of load balancers of running worlds. */
   maxLoadBalancers: UsageMaxWorlds
@@ -1775,9 +1786,9 @@ export type WorldNetworking = {
 }
 
 export type WorldNetworkingPort = {
-  /** Name of the port. It is unique in the world. The server gets the number in ORRERY_PORT_<NAME>. */
+  /** Name of the port. It is unique in the world. The server gets the number in ORRERY_PORT_<NAME>, in upper case and with _ for -. */
   name: string
-  /** Port that the server listens on. 8080 is the port of /readyz and /healthz. */
+  /** Port that the server listens on. It must not be 8080, the port of /readyz and /healthz. */
   containerPort: number
   /** Protocol of the port. TCPUDP means both. */
   protocol: 'TCP' | 'UDP' | 'TCPUDP'
@@ -1848,7 +1859,7 @@ export type WorldStatus = {
   /** Address of the first public port for players. Absent while no server can be reached. */
   address?: WorldStatusAddress
   /** Addresses of all public ports, in their order. Absent while no server can be reached. */
-  addresses?: WorldStatusAddresse[]
+  addresses?: PortAddress[]
   /** Type of the Service behind the address. Default means the address of the pod. */
   strategy?: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
   /** Conditions of the world. Empty until the operator has reported. */
@@ -1856,17 +1867,6 @@ export type WorldStatus = {
 }
 
 export type WorldStatusAddress = {
-  /** IP address or host name. */
-  host: string
-  /** Port number. */
-  port: number
-}
-
-export type WorldStatusAddresse = {
-  /** Name of the port in `networking.ports`. */
-  name: string
-  /** Protocol of the port. TCPUDP means both. */
-  protocol: 'TCP' | 'UDP' | 'TCPUDP'
   /** IP address or host name. */
   host: string
   /** Port number. */

@@ -23,7 +23,17 @@ const ofDatabase = [
 /** The tests of definitions with rules in CEL, admission policies, roles, quotas, server-side apply and watches. */
 const ofCluster = [
   ...['bot', 'closedNamespaces', 'clusterWords', 'conditions', 'derivedNames', 'doctor', 'grants', 'hiddenObjects'],
-  ...['kube', 'missingRights', 'operatorGrants', 'policies', 'quotas', 'refusedPushes', 'resources', 'restore'],
+  ...[
+    'kube',
+    'missingRights',
+    'operatorGrants',
+    'policies',
+    'ports',
+    'quotas',
+    'refusedPushes',
+    'resources',
+    'restore',
+  ],
   ...['roles', 'runningCapacity', 'selectors', 'settle', 'specs', 'strangers', 'sync', 'waitingStarts', 'worlds'],
 ]
 
@@ -51,7 +61,9 @@ const subjects = [
 
 const unknown = names.filter((name) => subjects.every((subject) => subject.name !== name))
 if (unknown.length > 0) {
-  throw new Error(`There is no ${unknown.join(', ')}; there is ${subjects.map(({ name }) => name).join(', ')}.`)
+  throw new Error(
+    `There is no subject ${unknown.join(', ')}. Choose from ${subjects.map(({ name }) => name).join(', ')}.`,
+  )
 }
 const chosen = subjects.filter(({ name }) => names.length === 0 || names.includes(name))
 if (chosen.some(({ name }) => !name.startsWith('kubernetes:'))) {

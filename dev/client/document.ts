@@ -56,13 +56,14 @@ const shape = z.object({
 
 /** Bodies by media type. */
 export type Content = z.output<typeof content>
+/** A parameter of an operation. */
 export type Parameter = z.output<typeof parameter>
 /** An operation with its method and path. */
 export type Operation = z.output<typeof operation> & { readonly method: string; readonly path: string }
 /** The schemas and operations of a document, sorted by name so that the order of the routes does not matter. */
 export type ApiDocument = { readonly schemas: readonly (readonly [string, Schema])[]; readonly operations: Operation[] }
 
-/** Reads the OpenAPI document of the API. */
+/** Reads the OpenAPI document of the API. Throws a ZodError with the path of the first part that no client can be generated from. */
 export const readDocument = (document: unknown): ApiDocument => {
   const { paths, components } = shape.parse(document)
   const operations = Object.entries(paths).flatMap(([path, item]) =>

@@ -70,7 +70,7 @@ const objectOf = ({ properties, required = [], additionalProperties }: Schema, i
   return objectType(
     [...members, ...(open ? [{ name: '[key: string]', type: 'unknown', required: true }] : [])],
     indent,
-    '',
+    '{ [key: string]: never }',
   )
 }
 

@@ -9,7 +9,9 @@ import type { ClusterOptions } from './types.ts'
 export const findKubectl = async ({ env, progress }: ClusterOptions): Promise<string> => {
   const own = findProgram(env, 'kubectl')
   if (own !== undefined) return own
-  const { found } = await obtainBinaries(['kubectl'], { env, progress })
-  if (found.kubectl === undefined) progress('there is no kubectl; the stack does without, but the demo needs one')
+  const { found, tried } = await obtainBinaries(['kubectl'], { env, progress })
+  if (found.kubectl === undefined) {
+    progress(`there is no kubectl (${tried.join('; ')}); the stack does without, but the demo needs one`)
+  }
   return found.kubectl ?? 'kubectl'
 }

@@ -82,7 +82,7 @@ const graceOfPod = 'self.metadata.deletionGracePeriodSeconds'
 /** The delay before a pod is deleted again. Its deletion is repeated only if the API server failed in the middle of it. */
 const deleteAgainMs = 5_000
 
-/** An address that nothing has (RFC 5737). Worlds on node ports need one to become Active. */
+/** An address that nothing has (RFC 5737). A world on a node port becomes Active only with an address of its node. */
 const nodeAddress = '192.0.2.1'
 
 const stages = [

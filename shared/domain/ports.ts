@@ -13,12 +13,14 @@ const fields = {
     .min(1)
     .max(15)
     .regex(/^[a-z]([a-z0-9-]*[a-z0-9])?$/, 'must be a DNS label in lower case that begins with a letter')
-    .describe('Name of the port. It is unique in the world. The server gets the number in ORRERY_PORT_<NAME>.'),
+    .describe(
+      'Name of the port. It is unique in the world. The server gets the number in ORRERY_PORT_<NAME>, in upper case and with _ for -.',
+    ),
   containerPort: z
     .int()
     .min(1)
     .max(65_535)
-    .describe(`Port that the server listens on. ${healthPort} is the port of /readyz and /healthz.`),
+    .describe(`Port that the server listens on. It must not be ${healthPort}, the port of /readyz and /healthz.`),
   protocol: z.enum(portProtocols).default('TCPUDP').describe('Protocol of the port. TCPUDP means both.'),
   expose: z
     .enum(portExposures)

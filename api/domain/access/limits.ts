@@ -61,7 +61,7 @@ export const limitTable = {
   maxNodePorts: counted('ORRERY_LIMIT_MAX_NODE_PORTS', {
     maximum: 1_000_000,
     preset: 200,
-    text: 'Maximum number of node ports of running worlds: one for each protocol of each public port.',
+    text: 'Maximum number of node ports of running worlds. Each protocol of each public port counts as one.',
     reached: '409 for a start with `NodePort` or `LoadBalancer`',
   }),
   maxLoadBalancers: counted('ORRERY_LIMIT_MAX_LOAD_BALANCERS', {

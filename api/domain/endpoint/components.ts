@@ -41,7 +41,12 @@ export const nameNestedObjects = (components: Readonly<Record<string, Json>>): R
         ]),
       ),
     }),
-    ...(isObject(schema.items) && { items: hoistProperty(parent.replace(/s$/, ''), schema.items) }),
+    ...(isObject(schema.items) && {
+      items: hoistProperty(
+        typeof schema.items.title === 'string' ? schema.items.title : parent.replace(/s$/, ''),
+        schema.items,
+      ),
+    }),
     ...(Array.isArray(schema.anyOf) && {
       anyOf: schema.anyOf.map((each) => (isObject(each) ? hoistVariant(parent, each) : each)),
     }),

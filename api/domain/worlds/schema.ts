@@ -283,11 +283,13 @@ const address = z.object({
 })
 const addresses = z
   .array(
-    z.object({
-      name: z.string().describe('Name of the port in `networking.ports`.'),
-      protocol: z.enum(portProtocols).describe('Protocol of the port. TCPUDP means both.'),
-      ...address.shape,
-    }),
+    z
+      .object({
+        name: z.string().describe('Name of the port in `networking.ports`.'),
+        protocol: z.enum(portProtocols).describe('Protocol of the port. TCPUDP means both.'),
+        ...address.shape,
+      })
+      .meta({ title: 'PortAddress' }),
   )
   .max(maxPorts)
 /** The address of a server in responses. */

@@ -45,7 +45,8 @@ const ruleFor = (side: 'from' | 'to', peers: readonly object[], ports: readonly 
 
 /**
  * Returns the policies of an organization's namespace: default deny, plus players and bots to the public ports of worlds, the
- * operator to their internal ports and the probes, DNS and the API. Every rule names its peers; link-local and metadata addresses are never among them.
+ * operator to their internal ports and the probes, DNS and the API. Only public ports are open to every peer. Link-local and metadata
+ * addresses are never destinations.
  */
 export const networkPolicies = (namespace: string, options: NetworkOptions, users: ProcessUsers): NetworkPolicy[] => {
   const policy = (name: string, spec: object): NetworkPolicy => ({
