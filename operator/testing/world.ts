@@ -4,6 +4,7 @@ import type { Pod } from '#operator/pods/pod.ts'
 import type { Service } from '#operator/pods/service.ts'
 import { plan } from '#operator/world/plan.ts'
 import { buildPod } from '#operator/world/pod.ts'
+import { servicePortsOf } from '#operator/world/service.ts'
 import type { WorldSettings } from '#operator/world/settings.ts'
 import type { Plan, PlanInput } from '#operator/world/step.ts'
 import { defaultPorts } from '#shared/domain/ports.ts'
@@ -172,10 +173,7 @@ export const aService = (
   spec: {
     type,
     clusterIP: '10.96.0.5',
-    ports: [
-      { name: 'game-tcp', port: 7777, protocol: 'TCP' },
-      { name: 'game-udp', port: 7777, protocol: 'UDP' },
-    ],
+    ports: servicePortsOf({ ports: defaultPorts }),
     selector: podSelectors.serverOf('wld-00000000000000000000000001', changes.run ?? runA),
     ...changes.spec,
   },

@@ -98,8 +98,8 @@ export const placeService = (
   type: string,
 ): PlacedService => {
   if (type === 'ClusterIP') return { spec: {}, annotations: {} }
-  const placed = findPlacement(placements, compute)?.service
-  const { annotations = {}, loadBalancerClass, allocateNodePorts, externalTrafficPolicy = 'Local' } = placed ?? {}
+  const placed = findPlacement(placements, compute)?.service ?? service.parse({})
+  const { annotations, loadBalancerClass, allocateNodePorts, externalTrafficPolicy } = placed
   const balancer =
     type === 'LoadBalancer' ? { loadBalancerClass, allocateLoadBalancerNodePorts: allocateNodePorts } : {}
   return { spec: withDefined({ externalTrafficPolicy, ...balancer }), annotations }

@@ -61,7 +61,7 @@ type OwnInput = ServerInput<OwnServer>
  *   completed      exit code 0 of its container    end the run
  *   failed         its container ended otherwise   count it, delete the pod, create the next while the budget lasts
  *   nodeDead       its node is dead                as failed; does not count against the restart budget
- *   unreachable    its node does not report        wait; Ready and the deployment are Unknown
+ *   unreachable    its node does not report        wait; Ready and the deployment are Unknown; addresses stay
  *   ready          Ready, with an address          Active; Degraded if it is an earlier one
  *   noAddress      Ready, without an address       wait
  *   noLongerReady  it was Ready before             Active and Degraded; as failed after a time
@@ -148,9 +148,10 @@ const unreachable: Case<OwnInput, Plan> = (input) => {
   const { server, run, network, nowMs } = input
   if (server.node.kind !== 'unreachable') return undefined
   const outcome = startingOutcome(input, run, explainUnreachable(server.node), server.pod)
+  const addresses = run.readyPodUid === server.pod.metadata.uid ? network.addresses : undefined
   return planWith(
     input,
-    { ...outcome, deployment: 'Unknown', ready: 'Unknown', ...withDefined({ addresses: network.addresses }) },
+    { ...outcome, deployment: 'Unknown', ready: 'Unknown', ...withDefined({ addresses }) },
     requeueAfter(nextChangeMs(server, nowMs)),
   )
 }

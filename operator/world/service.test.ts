@@ -9,6 +9,7 @@ import {
   aWorld,
   captured,
   conditionOf,
+  notReady,
   planFor,
   ready,
   running,
@@ -16,11 +17,14 @@ import {
   stopped,
   verbs,
 } from '#operator/testing/world.ts'
-import type { WorldPort } from '#shared/domain/ports.ts'
+import { defaultPorts, type WorldPort } from '#shared/domain/ports.ts'
+import { withDefined } from '#shared/optional.ts'
 import { buildPlaceholders } from './placeholder.ts'
 import { parsePlacement } from './placement.ts'
-import { buildService } from './service.ts'
+import { buildService, servicePortsOf } from './service.ts'
 
+const servicePorts = (nodePort?: number) =>
+  servicePortsOf({ ports: defaultPorts }).map((port) => ({ ...port, ...withDefined({ nodePort }) }))
 const asking = (strategy: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer') => ({
   ...running,
   networking: { strategy },
@@ -32,7 +36,7 @@ describe('the address of a world', () => {
   test.each([
     ['Default', undefined, '10.0.0.7', 7777],
     ['ClusterIP', aService('ClusterIP'), '10.96.0.5', 7777],
-    ['NodePort', aService('NodePort', { spec: { ports: [{ port: 7777, nodePort: 30_123 }] } }), '203.0.113.1', 30_123],
+    ['NodePort', aService('NodePort', { spec: { ports: servicePorts(30_123) } }), '203.0.113.1', 30_123],
     ['LoadBalancer', aService('LoadBalancer', world), '198.51.100.7', 7777],
     [
       'LoadBalancer',
@@ -52,12 +56,10 @@ describe('the address of a world', () => {
     { name: 'voice', containerPort: 9000, protocol: 'TCP', expose: 'Public' },
     { name: 'web', containerPort: 9001, protocol: 'TCPUDP', expose: 'Public' },
   ]
-  const nodePorts = [
-    { port: 9000, protocol: 'UDP', nodePort: 30_001 },
-    { port: 9000, protocol: 'TCP', nodePort: 30_002 },
-    { port: 9001, protocol: 'TCP', nodePort: 30_003 },
-    { port: 9001, protocol: 'UDP', nodePort: 30_003 },
-  ]
+  const nodePorts = servicePortsOf({ ports }).map((port, at) => ({
+    ...port,
+    nodePort: [30_001, 30_002, 30_003, 30_003][at] ?? 0,
+  }))
 
   test.each([
     ['Default', '10.0.0.7', [9000, 9000, 9001]],
@@ -89,14 +91,14 @@ describe('the address of a world', () => {
   })
 
   test('of a node without an external address is the internal one', () => {
-    const service = aService('NodePort', { spec: { ports: [{ port: 7777, nodePort: 30_123 }] } })
+    const service = aService('NodePort', { spec: { ports: servicePorts(30_123) } })
     const node = aNode('True', { status: { addresses: [{ type: 'InternalIP', address: '192.168.0.1' }] } })
     const planned = planFor(captured(asking('NodePort')), server, startMs, runB, { service, node })
     expect(planned.status.address).toEqual({ host: '192.168.0.1', port: 30_123 })
   })
 
   describe('of a node', () => {
-    const service = aService('NodePort', { spec: { ports: [{ port: 7777, nodePort: 30_123 }] } })
+    const service = aService('NodePort', { spec: { ports: servicePorts(30_123) } })
     const reported = [
       { type: 'ExternalIP', address: '' },
       { type: 'Hostname', address: 'node-1' },
@@ -138,7 +140,7 @@ describe('the address of a world', () => {
   })
 
   describe('that a running server no longer has', () => {
-    const nodePort = aService('NodePort', { spec: { ports: [{ port: 7777, nodePort: 30_123 }] } })
+    const nodePort = aService('NodePort', { spec: { ports: servicePorts(30_123) } })
     const strategies = [
       ['NodePort', nodePort, nodePort],
       ['LoadBalancer', aService('LoadBalancer', world), aService('LoadBalancer')],
@@ -167,6 +169,18 @@ describe('the address of a world', () => {
       const back = planFor(applyStatus(running, lost), server, startMs, runB, { service: after, node: without })
       expect(back.status.address).toEqual(first.status.address)
       expect(conditionOf(back.status, 'Ready')).toBe('True/ServerReady')
+    })
+
+    test('is not shown for a server that was never Ready while its node does not report', () => {
+      const silent = aNode('Unknown', { status: { ...aNode('Unknown').status, addresses: [] } })
+      const starting = aPod({ status: notReady(startMs + 1_000) })
+      const { status } = planFor(captured(asking('ClusterIP')), starting, startMs, runB, {
+        service: aService('ClusterIP'),
+        node: silent,
+      })
+      expect(conditionOf(status, 'Ready')).toBe('Unknown/NodeUnreachable')
+      expect(status).not.toHaveProperty('address')
+      expect(status).not.toHaveProperty('addresses')
     })
 
     test.each(strategies)('does not stay for the next server of the run: %s', (strategy, before, after) => {
@@ -363,6 +377,25 @@ describe('the service of a world', () => {
     expect(planned.status).toMatchObject({ phase: 'Active', address: { host: '10.96.0.5' } })
     expect(conditionOf(planned.status, 'Ready')).toBe('True/ServerReady')
   })
+
+  test.each([
+    ['renumbered', servicePorts(30_123).map((port) => ({ ...port, port: 443 }))],
+    ['removed', servicePorts(30_123).slice(1)],
+    ['added', [...servicePorts(30_123), { name: 'rcon', port: 25_575, targetPort: 25_575, protocol: 'TCP' }]],
+  ])(
+    'with a port that others have %s is repaired in place, while the world stays Active at its address',
+    (_, ports) => {
+      const of = captured(asking('NodePort'))
+      const whole = aService('NodePort', { spec: { ports: servicePorts(30_123) } })
+      const before = planFor(of, server, startMs, runB, { service: whole, node: aNode() })
+      expect(before.steps).toEqual([])
+      const service = aService('NodePort', { spec: { ports } })
+      const planned = planFor(applyStatus(of, before), server, startMs, runB, { service, node: aNode() })
+      expect(planned.steps).toEqual([{ verb: 'repairService', service, patch: { spec: { ports: servicePorts() } } }])
+      expect(planned.status).toMatchObject({ phase: 'Active', addresses: before.status.addresses })
+      expect(conditionOf(planned.status, 'Ready')).toBe('True/ServerReady')
+    },
+  )
 
   test('keeps its strategy until the next run', () => {
     const edited = {

@@ -2,9 +2,10 @@ import { type Diagnosis, pendingDiagnosis, seriousDiagnosis } from '#operator/po
 import { patchMap } from '#operator/pods/labels.ts'
 import { nodeAddress } from '#operator/pods/node.ts'
 import { ownedMetadata, runIdOf } from '#operator/pods/pod.ts'
-import type { Service } from '#operator/pods/service.ts'
+import type { Service, ServicePort } from '#operator/pods/service.ts'
 import { protocolsOf, publicPorts, type WorldPort } from '#shared/domain/ports.ts'
 import { controllerOf } from '#shared/kube/objects.ts'
+import { withDefined } from '#shared/optional.ts'
 import { labels } from '#shared/resources/group.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 import { type PodLabels, podSelectors } from '#shared/resources/selectors.ts'
@@ -43,18 +44,22 @@ export const buildService = (
     spec: {
       type: run.strategy,
       selector: selectorOf(world, run),
-      ports: publicPorts(run.ports).flatMap((port) =>
-        protocolsOf(port).map((protocol) => ({
-          name: `${port.name}-${protocol.toLowerCase()}`,
-          port: port.containerPort,
-          targetPort: port.containerPort,
-          protocol,
-        })),
-      ),
+      ports: servicePortsOf(run),
       ...placed.spec,
     },
   }
 }
+
+/** Returns the ports of the service of a run: one for each protocol of each public port. */
+export const servicePortsOf = ({ ports }: Pick<WorldRun, 'ports'>): ServicePort[] =>
+  publicPorts(ports).flatMap((port) =>
+    protocolsOf(port).map((protocol) => ({
+      name: `${port.name}-${protocol.toLowerCase()}`,
+      port: port.containerPort,
+      targetPort: port.containerPort,
+      protocol,
+    })),
+  )
 
 const selectorOf = (world: World, run: WorldRun): PodLabels => podSelectors.serverOf(world.metadata.name, run.id)
 
@@ -81,12 +86,21 @@ export const planNetwork = (input: PlanInput, run: WorldRun): Network => {
   if (!isServiceOf(service, run.id) || service.spec?.type !== run.strategy) {
     return { ...replaceService(input, run), missing: addressPending(previousService) }
   }
-  const present = service.spec.selector ?? {}
-  const others = Object.fromEntries(Object.keys(present).map((key) => [key, undefined]))
-  const selector = patchMap(present, { ...others, ...selectorOf(world, run) })
-  const steps: Step[] =
-    selector === undefined ? [] : [{ verb: 'repairService', service, patch: { spec: { selector } } }]
+  const spec = repairSpec(service.spec, selectorOf(world, run), servicePortsOf(run))
+  const steps: Step[] = spec === undefined ? [] : [{ verb: 'repairService', service, patch: { spec } }]
   return { steps, ...addressesOf(input, run, service) }
+}
+
+/** Returns what to put back of a selector and ports that others changed, or undefined. */
+const repairSpec = (present: NonNullable<Service['spec']>, selector: PodLabels, ports: ServicePort[]) => {
+  const others = Object.fromEntries(Object.keys(present.selector ?? {}).map((key) => [key, undefined]))
+  const changed = patchMap(present.selector, { ...others, ...selector })
+  const isSame = (one: ServicePort, other: ServicePort | undefined): boolean =>
+    (['name', 'port', 'targetPort', 'protocol'] as const).every((field) => one[field] === other?.[field])
+  const hasPorts =
+    present.ports?.length === ports.length && ports.every((port, at) => isSame(port, present.ports?.[at]))
+  if (changed === undefined && hasPorts) return undefined
+  return { ...withDefined({ selector: changed }), ...(hasPorts ? {} : { ports }) }
 }
 
 /** Reports whether a Service is of that run by its label or its selector. One of them may have been changed. */
@@ -154,13 +168,12 @@ const addressesAt = (
 
 const addressesOf = ({ world: { status }, pod, node, settings }: PlanInput, run: WorldRun, service: Service): Found => {
   const isSameServer = status?.run?.id === run.id && status.deployment?.externalId === pod?.metadata.uid
-  const lastHost = isSameServer ? status.address?.host : undefined
+  const last = isSameServer ? status.addresses : undefined
   // An address of a running server may be missing for a moment, and its players still reach the last one.
   const lastOr = (missing: Diagnosis, numberOf?: (port: WorldPort) => number | undefined): Found => {
-    const last = lastHost === undefined ? undefined : addressesAt(lastHost, run, numberOf)
-    return last === undefined
-      ? { missing }
-      : { ...last, missing: seriousDiagnosis('AddressMissing', `${missing.message} Its last address is shown.`) }
+    if (last?.[0] === undefined) return { missing }
+    const addresses = addressesAt(last[0].host, run, numberOf)?.addresses ?? last
+    return { addresses, missing: seriousDiagnosis('AddressMissing', `${missing.message} Its last address is shown.`) }
   }
   switch (service.spec?.type) {
     case 'NodePort': {
@@ -168,8 +181,8 @@ const addressesOf = ({ world: { status }, pod, node, settings }: PlanInput, run:
       const found = nodeAddress(node, settings.nodeAddressTypes)
       if ('fault' in found)
         return lastOr(addressPending(`Waiting for the address of the server's node: ${found.fault}.`), nodePortOf)
-      const waiting = { missing: addressPending('Waiting for the node ports of the service.') }
-      return addressesAt(found.host, run, nodePortOf) ?? waiting
+      const pending = addressPending('Waiting for the node ports of the service.')
+      return addressesAt(found.host, run, nodePortOf) ?? lastOr(pending, nodePortOf)
     }
     case 'LoadBalancer': {
       const ingress = service.status?.loadBalancer?.ingress?.[0]

@@ -2,7 +2,7 @@ import type { PlanOf } from '#operator/lifecycle/plan.ts'
 import type { LabelPatch, MapPatch } from '#operator/pods/labels.ts'
 import type { Node } from '#operator/pods/node.ts'
 import type { Pod } from '#operator/pods/pod.ts'
-import type { Service } from '#operator/pods/service.ts'
+import type { Service, ServicePort } from '#operator/pods/service.ts'
 import type { DeletePod } from '#operator/pods/termination.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 import type { World, WorldQueue, WorldRun, WorldStatus } from '#shared/resources/world.ts'
@@ -20,11 +20,13 @@ export type Step =
   | { readonly verb: 'addPlaceholders'; readonly service: Service }
   /** Puts back the labels by which the product selects the pod. */
   | { readonly verb: 'repairPod'; readonly pod: Pod; readonly patch: LabelPatch }
-  /** Puts back the labels of a Service, or its selector. Its address and ports stay. */
+  /** Puts back the labels of a Service, or its selector and ports. Its address and node ports stay. */
   | {
       readonly verb: 'repairService'
       readonly service: Service
-      readonly patch: LabelPatch | { readonly spec: { readonly selector: MapPatch } }
+      readonly patch:
+        | LabelPatch
+        | { readonly spec: { readonly selector?: MapPatch; readonly ports?: readonly ServicePort[] } }
     }
   | { readonly verb: 'deleteWorld' }
 

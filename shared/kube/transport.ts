@@ -149,13 +149,21 @@ export const createTransport = (options: {
 }
 
 /** Characters that YAML refuses or reads as line breaks, unlike JSON. The API server reads an apply as YAML. */
-const unlikeYaml = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g
+const unlikeYaml = /[\u007f-\u009f\u2028\u2029\ufffe\uffff]/g
+/** The strings of a JSON text; keys with their colon. It reads each character once. */
+const strings = /"[^"\\]*(?:\\.[^"\\]*)*":?/g
+/** YAML reads longer keys only with `?` before them. */
+const maxKeyLength = 1_000
 
 const textOf = ({ body, contentType }: Request): string | undefined => {
   if (body === undefined) return undefined
   const json = JSON.stringify(body)
-  return contentType === 'application/apply-patch+yaml' ? json.replace(unlikeYaml, escapeCharacter) : json
+  return contentType === 'application/apply-patch+yaml'
+    ? json.replace(unlikeYaml, escapeCharacter).replace(strings, markLongKey)
+    : json
 }
+
+const markLongKey = (text: string): string => (text.length > maxKeyLength && text.endsWith(':') ? `? ${text}` : text)
 
 const escapeCharacter = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 

@@ -111,6 +111,32 @@ test('a run keeps its ports, opens the public ones in its Service, and REST show
   expect(world.addresses).toEqual(active.addresses)
   expect((await cluster.service(namespace, id).exists()).spec?.ports).toEqual(spec?.ports)
   expect((await read()).addresses).toEqual(active.addresses)
+  await tenant.rest.call('POST', `/api/worlds/${id}/stop/`)
+  await cluster.pod(namespace, id).isGone()
+  await tenant.rest.call('POST', `/api/worlds/${id}/start/`)
+  await cluster.pod(namespace, id).exists()
+  const names = cluster.kubectl('-n', namespace, 'get', 'pod', id, '-o', 'jsonpath={.spec.containers[0].ports[*].name}')
+  expect(names).toBe('public-1-tcp public-1-udp health')
+})
+
+test('a Service whose ports others changed is repaired, and keeps its node ports', async () => {
+  const id = await tenant.world({ networking: { strategy: 'NodePort', scaling, ports } })
+  await tenant.rest.call('POST', `/api/worlds/${id}/start/`)
+  const read = async () => (await cluster.service(namespace, id).exists()).spec?.ports ?? []
+  const before = await read()
+  const [, web, webUdp] = before
+  expect(web?.nodePort).toBe(webUdp?.nodePort)
+  const [first] = before
+  const changed = JSON.stringify({ spec: { ports: [{ ...first, port: 443 }, web] } })
+  cluster.kubectl('-n', namespace, 'patch', 'service', id, '--type=merge', '-p', changed)
+  const wanted = before.map(({ nodePort: _, ...port }) => port)
+  const repaired = await eventually('the ports', async () => {
+    const present = await read()
+    const others = present.map(({ nodePort: _, ...port }) => port)
+    return isDeepStrictEqual(others, wanted) && present
+  })
+  expect(repaired.slice(0, 2)).toEqual(before.slice(0, 2))
+  await tenant.rest.call('POST', `/api/worlds/${id}/stop/`)
 })
 
 test('each protocol of each public port counts against maxNodePorts', async () => {

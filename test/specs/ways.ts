@@ -49,6 +49,8 @@ const oddSpecs: readonly Body[] = [
   labels(['__proto__', 'a']),
   labels(['constructor', 'a']),
   labels(['a\u0000'.repeat(128), 'a']),
+  labels(['\u0001'.repeat(256), 'a'], ['b', 'c']),
+  { description: '\u0001'.repeat(256) },
 ]
 
 /** The ways by which specs of Worlds and BotDeployments, and bodies of REST, reach rows. */

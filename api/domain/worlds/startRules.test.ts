@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { explainStart, startDelayMs } from './startRules.ts'
+import { defaultPorts } from '#shared/domain/ports.ts'
+import { noUse } from '#shared/domain/runUse.ts'
+import type { CapturedRun } from '#shared/resources/world.ts'
+import { checkStart, explainStart, explainWait, startDelayMs } from './startRules.ts'
 
 describe('the rate of the starts of a world', () => {
   test('allows a burst, refills over the minute and never exceeds the burst', () => {
@@ -33,5 +36,24 @@ describe('a start', () => {
 
   test('of a larger profile than the organization may have is refused', () => {
     expect(explainStart({ ...run, profile: 'Capacity60' }, limits)?.code).toBe('size_not_allowed')
+  })
+
+  test('counts the capacity of its profile, not its own', () => {
+    const captured: CapturedRun = {
+      ...run,
+      id: 'run-00000000000000000000000001',
+      startedAt: '2026-01-01T00:00:00.000Z',
+      mapName: '',
+      capacity: 1,
+      probes: true,
+      args: [],
+      ports: defaultPorts,
+      compute: { group: 'production', region: 'Europe' },
+    }
+    const room = { maxRunningCapacity: 60, maxNodePorts: 0, maxLoadBalancers: 0 }
+    const others = { ...noUse, capacity: 31 }
+    const facts = { limits: { ...limits, ...room }, others, startsPerMinute: 10, startDelayMs: 0 }
+    expect(() => checkStart(captured, facts, { kind: 'platform' })).toThrow('a total capacity of 61')
+    expect(explainWait(captured, facts)?.message).toContain('a total capacity of 61')
   })
 })

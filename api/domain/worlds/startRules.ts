@@ -40,11 +40,11 @@ type Requested = Pick<CapturedRun, 'profile' | 'strategy' | 'ports'>
 
 /** Returns why the organization has no room for one more run, or undefined if it has. */
 export const explainNoRoom = (
-  { profile, ...network }: Requested,
+  { profile, strategy, ports }: Requested,
   others: RunUse,
   limits: RunLimits,
 ): string | undefined =>
-  explainRunLimit(useOfRun({ capacity: scalingProfiles[profile].capacity, ...network }), others, limits)
+  explainRunLimit(useOfRun({ capacity: scalingProfiles[profile].capacity, strategy, ports }), others, limits)
 
 const explainRate = (perMinute: number): string => `The rate limit is ${perMinute} starts per minute and world.`
 
