@@ -21,6 +21,7 @@ import { defaultPorts, type WorldPort } from '#shared/domain/ports.ts'
 import { withDefined } from '#shared/optional.ts'
 import { buildPlaceholders } from './placeholder.ts'
 import { parsePlacement } from './placement.ts'
+import { createPortPools, type PortRequest } from './portPools.ts'
 import { buildService, servicePortsOf } from './service.ts'
 
 const servicePorts = (nodePort?: number) =>
@@ -308,6 +309,126 @@ describe('the service of a world', () => {
     ])('unless its settings are not valid: %j', (invalid, path) => {
       const { errors } = parsePlacement(JSON.stringify([{ service: invalid }])) as { errors: string[] }
       expect(errors?.[0]).toContain(path)
+    })
+  })
+
+  describe('that shares its address', () => {
+    const annotations = { 'metallb.io/allow-shared-ip': 'europe' }
+    const shared = { annotations, externalTrafficPolicy: 'Cluster', sharing: { pool: 'europe', ports: '7000-7999' } }
+    const ports: WorldPort[] = [
+      { name: 'game', containerPort: 9000, protocol: 'TCPUDP', expose: 'Public' },
+      { name: 'rcon', containerPort: 25_575, protocol: 'TCP', expose: 'Internal' },
+      { name: 'voice', containerPort: 9001, protocol: 'UDP', expose: 'Public' },
+    ]
+    const of = captured({ ...running, networking: { strategy: 'LoadBalancer', ports } })
+    const placed = { ...settings, placement: parsePlacement(JSON.stringify([{ service: shared }])).value ?? [] }
+    const serviceOf = (numbers: readonly number[], changes: Parameters<typeof aService>[1] = {}) => {
+      const { run } = of.status ?? {}
+      if (run === undefined) throw new Error('no run')
+      const { metadata, spec } = buildService(of, run, placed, {}, numbers)
+      const { creationTimestamp = at(startMs) } = (changes.metadata ?? {}) as { creationTimestamp?: string }
+      return aService('LoadBalancer', {
+        ...changes,
+        metadata: { annotations: metadata.annotations, creationTimestamp },
+        spec: { ...(spec as object), ...changes.spec },
+      })
+    }
+    /** Plans beside another world of the pool with these ports. */
+    const planBeside = (
+      others: readonly number[],
+      service: ReturnType<typeof serviceOf> | undefined,
+      world = of,
+      nowMs = startMs,
+    ) => {
+      const pools = createPortPools()
+      pools.observe('default/other', serviceOf(others))
+      pools.observe('default/world', service)
+      const allotPorts = (request: PortRequest) => pools.allot('default/world', request)
+      return planFor(world, server, nowMs, runB, { service, settings: placed, allotPorts })
+    }
+    const address = { status: { loadBalancer: { ingress: [{ ip: '198.51.100.7' }] } } }
+
+    test('gets free ports of the pool, one for each public port', () => {
+      const planned = planBeside([7000, 7002], undefined)
+      expect(planned.steps).toEqual([{ verb: 'createService', run: of.status?.run, numbers: [7001, 7003] }])
+      const { metadata, spec } = serviceOf([7001, 7003])
+      expect(metadata.annotations).toEqual({ ...annotations, 'orrery.dev/port-pool': 'europe:7000-7999' })
+      expect(spec).toMatchObject({ externalTrafficPolicy: 'Cluster' })
+      expect(spec?.ports).toEqual([
+        { name: 'game-tcp', port: 7001, targetPort: 9000, protocol: 'TCP' },
+        { name: 'game-udp', port: 7001, targetPort: 9000, protocol: 'UDP' },
+        { name: 'voice-udp', port: 7003, targetPort: 9001, protocol: 'UDP' },
+      ])
+    })
+
+    test('has its ports in the addresses, and keeps them when the configuration or others change', () => {
+      const service = serviceOf([7001, 7003], address)
+      const first = planBeside([7000], service)
+      expect(first.steps).toEqual([])
+      expect(first.status.addresses).toEqual([
+        { name: 'game', protocol: 'TCPUDP', host: '198.51.100.7', port: 7001 },
+        { name: 'voice', protocol: 'UDP', host: '198.51.100.7', port: 7003 },
+      ])
+      const told = applyStatus(of, first)
+      const elsewhere = planFor(told, server, startMs, runB, { service })
+      expect([elsewhere.steps, elsewhere.status.addresses]).toEqual([[], first.status.addresses])
+      // Its address is missing for a moment, and another world has its port.
+      const crowded = planBeside([7001], serviceOf([7001, 7003]), told, startMs + 60_000)
+      expect([crowded.steps, crowded.status.addresses]).toEqual([[], first.status.addresses])
+      expect(crowded.status.phase).toBe('Active')
+    })
+
+    test('gets the ports back that its players know if others change them', () => {
+      const told = applyStatus(of, planBeside([], serviceOf([7001, 7003], address)))
+      const wanted = serviceOf([7001, 7003]).spec?.ports
+      const edited = [{ port: 7500, targetPort: 9000, protocol: 'TCP', name: 'game-tcp' }]
+      const planned = planBeside([], serviceOf([7001, 7003], { ...address, spec: { ports: edited } }), told)
+      expect(planned.steps).toMatchObject([{ verb: 'repairService', patch: { spec: { ports: wanted } } }])
+      expect(planned.status.addresses?.[0]).toMatchObject({ port: 7001 })
+    })
+
+    test('moves to a free port while it has no address and another world has its port', () => {
+      const planned = planBeside([7001], serviceOf([7001, 7003]))
+      const moved = serviceOf([7000, 7003]).spec?.ports
+      expect(planned.steps).toMatchObject([{ verb: 'repairService', patch: { spec: { ports: moved } } }])
+    })
+
+    test('says after 5 s that there is no free port, and looks for one again', () => {
+      const pool = parsePlacement(
+        JSON.stringify([{ service: { ...shared, sharing: { pool: 'europe', ports: '7000-7015' } } }]),
+      ).value
+      if (pool === undefined) throw new Error('no placement')
+      const all = Array.from({ length: 16 }, (_, n) => 7000 + n)
+      const annotated = { annotations: { ...annotations, 'orrery.dev/port-pool': 'europe:7000-7015' } }
+      const crowded = { ...serviceOf([7001, 7003]), metadata: { ...serviceOf([]).metadata, ...annotated } }
+      const pools = createPortPools()
+      for (const number of all) {
+        pools.observe(`default/${number}`, { ...serviceOf([number, number]), metadata: crowded.metadata })
+      }
+      const planAt = (nowMs: number) =>
+        planFor(of, server, nowMs, runB, {
+          service: { ...crowded, metadata: { ...crowded.metadata, creationTimestamp: at(startMs) } },
+          allotPorts: (request) => pools.allot('default/world', request),
+        })
+      expect(conditionOf(planAt(startMs + 4_999).status, 'Ready')).toBe('False/LoadBalancerPending')
+      const exhausted = planAt(startMs + 5_000)
+      expect(exhausted.steps).toEqual([])
+      expect(conditionOf(exhausted.status, 'Ready')).toBe('False/PortsExhausted')
+      expect(conditionOf(exhausted.status, 'Degraded')).toBe('True/PortsExhausted')
+      expect(exhausted.requeueAfterMs).toBe(5_000)
+      pools.observe('default/7009', undefined)
+      const [step] = planAt(startMs + 5_000).steps
+      expect(step).toMatchObject({ verb: 'repairService', patch: { spec: { ports: [{ port: 7009 }, {}, {}] } } })
+    })
+
+    test.each([
+      [{ ...shared, externalTrafficPolicy: 'Local' }, 'externalTrafficPolicy Cluster'],
+      [{ ...shared, externalTrafficPolicy: undefined }, 'externalTrafficPolicy Cluster'],
+      [{ ...shared, sharing: { pool: 'europe', ports: '7000-7014' } }, 'range of at least 16 ports'],
+      [{ ...shared, sharing: { pool: 'Europe', ports: '7000-7999' } }, '/0/service/sharing/pool'],
+    ])('is not allowed with the settings %j', (invalid, why) => {
+      const { errors } = parsePlacement(JSON.stringify([{ service: invalid }])) as { errors: string[] }
+      expect(errors?.join()).toContain(why)
     })
   })
 
