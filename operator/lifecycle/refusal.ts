@@ -37,10 +37,10 @@ const refusals: readonly {
       `The cluster has no free node port for the ${object}. Stop another world, or ask the platform operator.`,
   },
   {
-    reason: 'AddressesExhausted',
+    reason: 'ClusterIPsExhausted',
     matches: (text) => text.includes('range is full'),
     message: (object) =>
-      `The cluster has no free address for the ${object}. Stop another world, or ask the platform operator.`,
+      `The cluster has no free ClusterIP for the ${object}. Stop another world, or ask the platform operator.`,
   },
   {
     reason: 'NamespaceTerminating',
@@ -73,5 +73,5 @@ export const explainRefusal = (error: KubeError, object: string): Diagnosis => {
   return seriousDiagnosis(refusal?.reason ?? 'Refused', refusal?.message(object) ?? '', text)
 }
 
-/** The reasons for which no pod could be created. */
+/** The reasons for which no pod, or no service, could be created. */
 export const refusalReasons: readonly string[] = [...refusals.map(({ reason }) => reason), 'PodNameTaken']

@@ -239,7 +239,7 @@ describe('a write that the API server refuses', () => {
     [
       500,
       'Internal error occurred: failed to allocate a serviceIP for Service "w": range is full',
-      'AddressesExhausted',
+      'ClusterIPsExhausted',
     ],
     [422, 'Pod "w" is invalid: spec.containers[0].image: Required value', 'Refused'],
   ])('%i %s', (status, message, reason) => {

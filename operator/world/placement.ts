@@ -1,10 +1,11 @@
 import * as z from 'zod'
 import type { NewPod } from '#operator/pods/pod.ts'
+import { maxPorts } from '#shared/domain/ports.ts'
 import { computeGroups, computeRegions } from '#shared/enumerations.ts'
 import { namePatterns } from '#shared/kube/names.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { ParseResult } from '#shared/parseResult.ts'
-import { minPoolSize, type PortPool, parseRange, toPoolAnnotation } from './portPools.ts'
+import { type PortPool, parseRange, rangePattern, toPoolAnnotation } from './portPools.ts'
 
 const like = (pattern: keyof typeof namePatterns, max: number) =>
   z.string().max(max).regex(new RegExp(namePatterns[pattern]))
@@ -33,9 +34,10 @@ const sharing = z
     pool: like('dnsLabel', 63),
     ports: z
       .string()
+      .regex(rangePattern, 'must be a range such as 7000-7999')
       .refine(
         (text) => parseRange(text) !== undefined,
-        `must be a range of at least ${minPoolSize} ports, such as 7000-7999`,
+        `must be a range of at least ${maxPorts} ports, such as 7000-7999`,
       ),
   })
   .transform(({ pool, ports }): PortPool => ({ name: pool, first: 0, last: 0, ...parseRange(ports) }))
@@ -46,7 +48,7 @@ const service = z
     annotations: z.record(labelKey(), z.string().max(4096)).default({}),
     loadBalancerClass: labelKey().exactOptional(),
     allocateNodePorts: z.boolean().exactOptional(),
-    externalTrafficPolicy: z.enum(['Local', 'Cluster']).exactOptional(),
+    externalTrafficPolicy: z.enum(['Local', 'Cluster']).default('Local'),
     sharing: sharing.exactOptional(),
   })
   .refine(
@@ -124,7 +126,7 @@ export const placeService = (
 ): PlacedService => {
   if (type === 'ClusterIP') return { spec: {}, annotations: {} }
   const placed = findPlacement(placements, compute)?.service ?? service.parse({})
-  const { annotations, loadBalancerClass, allocateNodePorts, externalTrafficPolicy = 'Local' } = placed
+  const { annotations, loadBalancerClass, allocateNodePorts, externalTrafficPolicy } = placed
   if (type !== 'LoadBalancer') return { spec: { externalTrafficPolicy }, annotations }
   const spec = { externalTrafficPolicy, loadBalancerClass, allocateLoadBalancerNodePorts: allocateNodePorts }
   const pool = placed.sharing

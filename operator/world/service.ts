@@ -14,7 +14,7 @@ import type { World, WorldAddress, WorldRun } from '#shared/resources/world.ts'
 import { runIdIn } from './observe.ts'
 import { placeService } from './placement.ts'
 import { serverLabels } from './pod.ts'
-import { type AllottedPorts, poolOf } from './portPools.ts'
+import { type AllottedPorts, ingressHostOf, poolNameOf } from './portPools.ts'
 import type { WorldSettings } from './settings.ts'
 import type { PlanInput, Step } from './step.ts'
 
@@ -81,9 +81,7 @@ export const planNetwork = (input: PlanInput, run: WorldRun): Network => {
     return { ...removal, missing: addressPending('Waiting for the address of the server.') }
   }
   if (service === undefined) {
-    const { pool } = placeService(input.settings.placement, run.compute, run.strategy)
-    const present = publicPorts(run.ports).map(() => undefined)
-    const numbers = pool && input.allotPorts({ pool, present, mayMove: true }).numbers
+    const numbers = sharedPortsOf(input, run, service)?.numbers
     const missing = addressPending('Waiting for the service of the world.')
     return { steps: [{ verb: 'createService', run, ...withDefined({ numbers }) }], missing }
   }
@@ -102,32 +100,39 @@ export const planNetwork = (input: PlanInput, run: WorldRun): Network => {
   const spec = repairSpec(service.spec, selectorOf(world, run), servicePortsOf(run, shared?.numbers))
   const steps: Step[] = spec === undefined ? [] : [{ verb: 'repairService', service, patch: { spec } }]
   const found = addressesOf(input, run, service, shared)
-  const mayFreePort = shared?.isCrowded === true && found.addresses === undefined
-  return { steps, ...found, ...(mayFreePort ? { requeueAfterMs: crowdedRetryMs } : {}) }
+  return { steps, ...found, ...(shared?.isCrowded ? { requeueAfterMs: crowdedRetryMs } : {}) }
 }
 
-/** The age of a Service until which it may get another address, and the delay after which a free port is looked for again. */
+/** The age of a service until which a further address is waited for, and the delay after which free ports are looked for again. */
 const crowdedRetryMs = 5_000
 
 /**
- * Returns the ports of a service that shares its address. They are those that players were told, or else those of the service. Until
- * the load balancer has given an address, they change if others have fewer users.
+ * Returns the ports of a service that shares its address, or undefined if it shares none. Ports that players were told stay for the
+ * run, also at a load balancer that is not shared. Until there is an address, the pool decides.
  */
 const sharedPortsOf = (
-  { world: { status }, allotPorts }: PlanInput,
+  { world: { status }, settings, allotPorts }: PlanInput,
   run: WorldRun,
-  service: Service,
+  service: Service | undefined,
 ): AllottedPorts | undefined => {
-  const pool = service.spec?.type === 'LoadBalancer' ? poolOf(service) : undefined
-  if (pool === undefined) return undefined
+  if (run.strategy !== 'LoadBalancer') return undefined
   const told = status?.run?.id === run.id ? status.addresses : undefined
-  const present = publicPorts(run.ports).map(
-    (port) => told?.find(({ name }) => name === port.name)?.port ?? findServicePort(service, port)?.port,
-  )
-  return allotPorts({ pool, present, mayMove: run.readyAt === undefined && ingressOf(service) === undefined })
+  const numbers = numbersBy(run, (port) => told?.find(({ name }) => name === port.name)?.port)
+  if (numbers !== undefined) return { numbers, isCrowded: false }
+  const { pool } = placeService(settings.placement, run.compute, run.strategy)
+  const name = service === undefined ? pool?.name : poolNameOf(service)
+  if (name === undefined) return undefined
+  const present = service && numbersBy(run, (port) => findServicePort(service, port)?.port)
+  const isSettled = run.readyAt !== undefined || (service && ingressHostOf(service)) !== undefined
+  if (present !== undefined && (isSettled || pool?.name !== name)) return { numbers: present, isCrowded: false }
+  return pool?.name === name ? allotPorts({ pool, count: publicPorts(run.ports).length, present }) : undefined
 }
 
-const ingressOf = (service: Service) => service.status?.loadBalancer?.ingress?.[0]
+/** Returns the number of each public port, or undefined if one has none. */
+const numbersBy = (run: WorldRun, numberOf: (port: WorldPort) => number | undefined): number[] | undefined => {
+  const numbers = publicPorts(run.ports).flatMap((port) => numberOf(port) ?? [])
+  return numbers.length === publicPorts(run.ports).length ? numbers : undefined
+}
 
 /** Returns what to put back of a selector and ports that others changed, or undefined. */
 const repairSpec = (present: NonNullable<Service['spec']>, selector: PodLabels, ports: ServicePort[]) => {
@@ -228,8 +233,7 @@ const addressesOf = (
       return addressesAt(found.host, run, nodePortOf) ?? lastOr(pending, nodePortOf)
     }
     case 'LoadBalancer': {
-      const ingress = ingressOf(service)
-      const host = ingress?.ip ?? ingress?.hostname
+      const host = ingressHostOf(service)
       const numberOf = (port: WorldPort) => shared?.numbers[publicPorts(run.ports).indexOf(port)] ?? port.containerPort
       const isNew = nowMs - Date.parse(service.metadata.creationTimestamp ?? '') < crowdedRetryMs
       const pending = shared?.isCrowded === true && !isNew ? portsExhausted : loadBalancerPending

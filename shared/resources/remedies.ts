@@ -5,7 +5,7 @@ const checkLog = 'Check the log of the server.'
 /** Remedies for the trouble that a condition names, for tenants, by the reason of the condition. */
 export const remedies = {
   AddressMissing: 'Wait, or ask the platform operator to check the node or the load balancer.',
-  AddressesExhausted: 'Stop another world, or ask the platform operator for more service addresses.',
+  ClusterIPsExhausted: 'Stop another world, or ask the platform operator for a larger range of ClusterIPs.',
   AdmissionRefused: askOperator,
   BotFailed: 'Check the log and the arguments of the bots.',
   ContainerCannotStart: 'Check the image and its arguments.',

@@ -77,7 +77,7 @@ export const reconcileWorld = async (deps: WorldDeps, key: string, signal: Abort
     deps.queuePoll.stop(key)
     deps.runClock.forget(key)
     deps.serviceAge(key, undefined)
-    deps.portPools.observe(key, undefined)
+    deps.portPools.observe(key, deps.services.cache.store.get(key))
     deps.acknowledgements.forget(key)
     return undefined
   }
