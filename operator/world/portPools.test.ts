@@ -75,6 +75,7 @@ describe('the ports of a pool', () => {
 
   test('are still taken while their Service lacks its address for a moment', () => {
     const pools = createPortPools()
+    pools.observe('c', serviceWith([7002], '198.51.100.1'))
     for (const ip of ['198.51.100.1', undefined]) pools.observe('a', serviceWith([7000], ip))
     expect(pools.allot('b', ask(1, [7000])).numbers).toEqual([7001])
   })

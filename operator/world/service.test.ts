@@ -400,7 +400,7 @@ describe('the service of a world', () => {
 
     test('stays at its ports after a restart of its server', () => {
       const { addresses: _, address: __, ...status } = told.status ?? { phase: 'Active' }
-      const planned = planBeside([], serviceOf([7001, 7003]), { ...told, status })
+      const planned = planBeside([7001, 7003], serviceOf([7001, 7003]), { ...told, status })
       expect(planned.steps).toEqual([])
     })
 
