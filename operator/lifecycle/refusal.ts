@@ -5,7 +5,7 @@ import { askOperator, type TroubleReason } from '#shared/resources/remedies.ts'
 /** Reports whether the API server understood a write and refused it, so that an immediate retry is unlikely to help. */
 export const isRefusal = (error: unknown): error is KubeError => {
   if (!(error instanceof KubeError) || isConflict(error) || isThrottled(error)) return false
-  if (error.status === 500) return error.message.includes('failed calling webhook')
+  if (error.status === 500) return /failed calling webhook|range is full/.test(error.message)
   return error.status === 400 || error.status === 403 || error.status === 405 || error.status === 422
 }
 
@@ -29,6 +29,18 @@ const refusals: readonly {
     matches: (text) => /(maximum|minimum) \S+ usage per (Container|Pod)/.test(text),
     message: (object) =>
       `The namespace does not allow the size of the ${object}. Choose a smaller size, or ask the platform operator.`,
+  },
+  {
+    reason: 'NodePortsExhausted',
+    matches: (text) => /failed to allocate a (nodePort|HealthCheck NodePort).*range is full/.test(text),
+    message: (object) =>
+      `The cluster has no free node port for the ${object}. Stop another world, or ask the platform operator.`,
+  },
+  {
+    reason: 'ClusterIPsExhausted',
+    matches: (text) => text.includes('range is full'),
+    message: (object) =>
+      `The cluster has no free ClusterIP for the ${object}. Stop another world, or ask the platform operator.`,
   },
   {
     reason: 'NamespaceTerminating',
@@ -61,5 +73,5 @@ export const explainRefusal = (error: KubeError, object: string): Diagnosis => {
   return seriousDiagnosis(refusal?.reason ?? 'Refused', refusal?.message(object) ?? '', text)
 }
 
-/** The reasons for which no pod could be created. */
+/** The reasons for which no pod, or no service, could be created. */
 export const refusalReasons: readonly string[] = [...refusals.map(({ reason }) => reason), 'PodNameTaken']

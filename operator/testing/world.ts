@@ -4,6 +4,7 @@ import type { Pod } from '#operator/pods/pod.ts'
 import type { Service } from '#operator/pods/service.ts'
 import { plan } from '#operator/world/plan.ts'
 import { buildPod } from '#operator/world/pod.ts'
+import { createPortPools } from '#operator/world/portPools.ts'
 import { servicePortsOf } from '#operator/world/service.ts'
 import type { WorldSettings } from '#operator/world/settings.ts'
 import type { Plan, PlanInput } from '#operator/world/step.ts'
@@ -210,8 +211,12 @@ export const planFor = (
     queue: undefined,
     policy: {},
     newRunId: () => newRunId,
+    allotPorts,
     ...around,
   })
+
+/** Allots ports of pools that no other world uses. */
+export const allotPorts: PlanInput['allotPorts'] = (request) => createPortPools().allot('default/world', request)
 
 /** The verbs of the steps of a plan. */
 export const verbs = (planned: Plan): string[] => planned.steps.map((step) => step.verb)

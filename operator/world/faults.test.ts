@@ -5,6 +5,7 @@ import type { Pod } from '#operator/pods/pod.ts'
 import { at, disruptionTarget, exitStatus, runB, startMs } from '#operator/testing/common.ts'
 import {
   active,
+  allotPorts,
   aNode,
   aPod,
   applyStatus,
@@ -233,6 +234,13 @@ describe('a write that the API server refuses', () => {
     [403, 'pods "w" is forbidden: violates PodSecurity "restricted:latest": host ports', 'AdmissionRefused'],
     [400, 'admission webhook "x.example" denied the request: no', 'AdmissionRefused'],
     [500, 'Internal error occurred: failed calling webhook "x.example": refused', 'AdmissionRefused'],
+    [500, 'Internal error occurred: failed to allocate a nodePort: range is full', 'NodePortsExhausted'],
+    [500, 'failed to allocate a HealthCheck NodePort 0: range is full', 'NodePortsExhausted'],
+    [
+      500,
+      'Internal error occurred: failed to allocate a serviceIP for Service "w": range is full',
+      'ClusterIPsExhausted',
+    ],
     [422, 'Pod "w" is invalid: spec.containers[0].image: Required value', 'Refused'],
   ])('%i %s', (status, message, reason) => {
     const error = refused(status, message)
@@ -400,6 +408,7 @@ test('the same input gives the same plan', () => {
     settings,
     nowMs: startMs,
     newRunId: () => runB,
+    allotPorts,
   }
   const before = structuredClone({ world: input.world, pod: input.pod })
   expect(plan(input)).toEqual(plan(input))

@@ -1,9 +1,11 @@
 import * as z from 'zod'
 import type { NewPod } from '#operator/pods/pod.ts'
+import { maxPorts } from '#shared/domain/ports.ts'
 import { computeGroups, computeRegions } from '#shared/enumerations.ts'
 import { namePatterns } from '#shared/kube/names.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { ParseResult } from '#shared/parseResult.ts'
+import { type PortPool, parseRange, rangePattern, toPoolAnnotation } from './portPools.ts'
 
 const like = (pattern: keyof typeof namePatterns, max: number) =>
   z.string().max(max).regex(new RegExp(namePatterns[pattern]))
@@ -26,13 +28,33 @@ const toleration = z
     'must have the effect NoExecute with tolerationSeconds',
   )
 
+/** The range of ports of the load balancers that share their addresses, under a name. */
+const sharing = z
+  .strictObject({
+    pool: like('dnsLabel', 63),
+    ports: z
+      .string()
+      .regex(rangePattern, 'must be a range such as 7000-7999')
+      .refine(
+        (text) => parseRange(text) !== undefined,
+        `must be a range of at least ${maxPorts} ports, such as 7000-7999`,
+      ),
+  })
+  .transform(({ pool, ports }): PortPool => ({ name: pool, first: 0, last: 0, ...parseRange(ports) }))
+
 /** Settings of the Services of type NodePort and LoadBalancer, which a cloud or a load balancer controller reads. */
-const service = z.strictObject({
-  annotations: z.record(labelKey(), z.string().max(4096)).default({}),
-  loadBalancerClass: labelKey().exactOptional(),
-  allocateNodePorts: z.boolean().exactOptional(),
-  externalTrafficPolicy: z.enum(['Local', 'Cluster']).default('Local'),
-})
+const service = z
+  .strictObject({
+    annotations: z.record(labelKey(), z.string().max(4096)).default({}),
+    loadBalancerClass: labelKey().exactOptional(),
+    allocateNodePorts: z.boolean().exactOptional(),
+    externalTrafficPolicy: z.enum(['Local', 'Cluster']).default('Local'),
+    sharing: sharing.exactOptional(),
+  })
+  .refine(
+    ({ sharing: shared, externalTrafficPolicy }) => shared === undefined || externalTrafficPolicy === 'Cluster',
+    'must have externalTrafficPolicy Cluster with sharing: a load balancer shares an address only with this policy',
+  )
 
 /** A placement of servers in the configuration. */
 export const placementSchema = z.strictObject({
@@ -86,7 +108,12 @@ const findPlacement = (placements: readonly Placement[], compute: Compute | unde
   )
 
 /** The parts of a Service that its placement decides. */
-type PlacedService = { readonly spec: object; readonly annotations: Readonly<Record<string, string>> }
+type PlacedService = {
+  readonly spec: object
+  readonly annotations: Readonly<Record<string, string>>
+  /** The pool of its ports, if it shares its address. */
+  readonly pool?: PortPool
+}
 
 /**
  * Returns the parts of a world's Service that follow from the first placement that matches. Traffic from outside is not forwarded
@@ -100,9 +127,14 @@ export const placeService = (
   if (type === 'ClusterIP') return { spec: {}, annotations: {} }
   const placed = findPlacement(placements, compute)?.service ?? service.parse({})
   const { annotations, loadBalancerClass, allocateNodePorts, externalTrafficPolicy } = placed
-  const balancer =
-    type === 'LoadBalancer' ? { loadBalancerClass, allocateLoadBalancerNodePorts: allocateNodePorts } : {}
-  return { spec: withDefined({ externalTrafficPolicy, ...balancer }), annotations }
+  if (type !== 'LoadBalancer') return { spec: { externalTrafficPolicy }, annotations }
+  const spec = { externalTrafficPolicy, loadBalancerClass, allocateLoadBalancerNodePorts: allocateNodePorts }
+  const pool = placed.sharing
+  return {
+    spec: withDefined(spec),
+    annotations: { ...annotations, ...(pool && toPoolAnnotation(pool)) },
+    ...withDefined({ pool }),
+  }
 }
 
 /** Returns the parts of a server's pod that follow from the first placement that matches. */

@@ -165,10 +165,14 @@ const planLateStart = (input: RunInput, { status, detail }: Plan): Plan => {
   )
 }
 
-/** Returns the last refusal, which no pod shows, or else the reason why the server is not Ready. */
-const explainDelay = ({ world, pod }: PlanInput, planned: WorldStatus): NonNullable<WorldRun['failure']> => {
+/** Returns the last refusal of a pod or service that is missing, or else the reason why the server is not Ready. */
+const explainDelay = (
+  { world, run, pod, service }: RunInput,
+  planned: WorldStatus,
+): NonNullable<WorldRun['failure']> => {
   const refused = world.status?.conditions?.find(({ reason }) => refusalReasons.includes(reason))
-  const isRefused = refused !== undefined && pod === undefined
+  const isMissing = pod === undefined || (service === undefined && run.strategy !== 'Default')
+  const isRefused = refused !== undefined && isMissing
   const ready = planned.conditions?.find(({ type }) => type === 'Ready')
   const { reason, message } = isRefused ? refused : { reason: ready?.reason ?? '', message: planned.message ?? '' }
   return { reason: reason === 'Starting' ? 'StartDeadline' : reason, message: message.slice(0, maxFailureLength) }

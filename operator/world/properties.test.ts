@@ -3,6 +3,7 @@ import { type Pod, runIdOf } from '#operator/pods/pod.ts'
 import { at, exitStatus, runB, startMs } from '#operator/testing/common.ts'
 import {
   aGrant,
+  allotPorts,
   aNode,
   aService,
   aWorld,
@@ -106,6 +107,7 @@ const look = (cluster: Cluster, world: World) => {
       settings,
       serviceUnusedMs: Number.POSITIVE_INFINITY,
       newRunId: () => runB,
+      allotPorts,
       pod,
       service,
       node: pod ? cluster.node : undefined,

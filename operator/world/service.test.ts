@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { refusedStatus } from '#operator/lifecycle/conditions.ts'
+import { explainRefusal } from '#operator/lifecycle/refusal.ts'
 import { at, runA, runB, startMs } from '#operator/testing/common.ts'
 import {
   active,
@@ -18,9 +20,11 @@ import {
   verbs,
 } from '#operator/testing/world.ts'
 import { defaultPorts, type WorldPort } from '#shared/domain/ports.ts'
+import { KubeError } from '#shared/kube/errors.ts'
 import { withDefined } from '#shared/optional.ts'
 import { buildPlaceholders } from './placeholder.ts'
 import { parsePlacement } from './placement.ts'
+import { createPortPools, type PortRequest } from './portPools.ts'
 import { buildService, servicePortsOf } from './service.ts'
 
 const servicePorts = (nodePort?: number) =>
@@ -308,6 +312,140 @@ describe('the service of a world', () => {
     ])('unless its settings are not valid: %j', (invalid, path) => {
       const { errors } = parsePlacement(JSON.stringify([{ service: invalid }])) as { errors: string[] }
       expect(errors?.[0]).toContain(path)
+    })
+  })
+
+  describe('that shares its address', () => {
+    const annotations = { 'metallb.io/allow-shared-ip': 'europe' }
+    const shared = { annotations, externalTrafficPolicy: 'Cluster', sharing: { pool: 'europe', ports: '7000-7999' } }
+    const ports: WorldPort[] = [
+      { name: 'game', containerPort: 9000, protocol: 'TCPUDP', expose: 'Public' },
+      { name: 'rcon', containerPort: 25_575, protocol: 'TCP', expose: 'Internal' },
+      { name: 'voice', containerPort: 9001, protocol: 'UDP', expose: 'Public' },
+    ]
+    const of = captured({ ...running, networking: { strategy: 'LoadBalancer', ports } })
+    const placed = { ...settings, placement: parsePlacement(JSON.stringify([{ service: shared }])).value ?? [] }
+    const host = '198.51.100.7'
+    const address = { status: { loadBalancer: { ingress: [{ ip: host }] } } }
+    const serviceOf = (numbers: readonly number[], changes: Parameters<typeof aService>[1] = {}) => {
+      const { run } = of.status ?? {}
+      if (run === undefined) throw new Error('no run')
+      const { metadata, spec } = buildService(of, run, placed, {}, numbers)
+      return aService('LoadBalancer', {
+        ...changes,
+        metadata: { annotations: metadata.annotations, creationTimestamp: at(startMs), ...changes.metadata },
+        spec: { ...(spec as object), ...changes.spec },
+      })
+    }
+    /** Plans beside another world that has these ports at the shared address. */
+    const planBeside = (
+      others: readonly number[],
+      service: ReturnType<typeof serviceOf> | undefined,
+      world = of,
+      nowMs = startMs,
+    ) => {
+      const pools = createPortPools()
+      const ports = others.map((port) => ({ port, protocol: 'UDP' }))
+      pools.observe('default/other', serviceOf([], { ...address, spec: { ports } }))
+      pools.observe('default/world', service)
+      const allotPorts = (request: PortRequest) => pools.allot('default/world', request)
+      return planFor(world, server, nowMs, runB, { service, settings: placed, allotPorts })
+    }
+    const told = applyStatus(of, planBeside([], serviceOf([7001, 7003], address)))
+    const all = Array.from({ length: 1000 }, (_, number) => 7000 + number)
+
+    test('gets free ports of the pool, one for each public port', () => {
+      const planned = planBeside([7000, 7002], undefined)
+      expect(planned.steps).toEqual([{ verb: 'createService', run: of.status?.run, numbers: [7001, 7003] }])
+      const { metadata, spec } = serviceOf([7001, 7003])
+      expect(metadata.annotations).toEqual({ ...annotations, 'orrery.dev/port-pool': 'europe' })
+      expect(spec).toMatchObject({ externalTrafficPolicy: 'Cluster' })
+      expect(spec?.ports).toEqual([
+        { name: 'game-tcp', port: 7001, targetPort: 9000, protocol: 'TCP' },
+        { name: 'game-udp', port: 7001, targetPort: 9000, protocol: 'UDP' },
+        { name: 'voice-udp', port: 7003, targetPort: 9001, protocol: 'UDP' },
+      ])
+    })
+
+    test('has its ports in the addresses', () => {
+      expect(told.status).toMatchObject({ phase: 'Active', address: { host, port: 7001 } })
+      expect(told.status?.addresses).toEqual([
+        { name: 'game', protocol: 'TCPUDP', host, port: 7001 },
+        { name: 'voice', protocol: 'UDP', host, port: 7003 },
+      ])
+    })
+
+    test.each([
+      ['its address is missing and another world has its ports', serviceOf([7001, 7003])],
+      ['its annotations are gone', serviceOf([7001, 7003], { ...address, metadata: { annotations: {} } })],
+    ])('keeps the ports that its players know when %s', (_, service) => {
+      const { steps, status } = planBeside([7001, 7003], service, told, startMs + 60_000)
+      expect([steps, status.phase, status.addresses]).toEqual([[], 'Active', told.status?.addresses])
+    })
+
+    test('keeps them when the pool leaves the configuration', () => {
+      const { steps, status } = planFor(told, server, startMs, runB, { service: serviceOf([7001, 7003], address) })
+      expect([steps, status.addresses]).toEqual([[], told.status?.addresses])
+    })
+
+    test('gets them back if others change or delete it', () => {
+      const ports = [{ port: 7500, targetPort: 9000, protocol: 'TCP', name: 'game-tcp' }]
+      const edited = planBeside([], serviceOf([7001, 7003], { ...address, spec: { ports } }), told)
+      const wanted = serviceOf([7001, 7003]).spec?.ports
+      expect(edited.steps).toMatchObject([{ verb: 'repairService', patch: { spec: { ports: wanted } } }])
+      expect(edited.status.addresses).toEqual(told.status?.addresses)
+      const [created] = planBeside([], undefined, told).steps
+      expect(created).toMatchObject({ verb: 'createService', numbers: [7001, 7003] })
+    })
+
+    test('stays at its ports after a restart of its server', () => {
+      const { addresses: _, address: __, ...status } = told.status ?? { phase: 'Active' }
+      const planned = planBeside([7001, 7003], serviceOf([7001, 7003]), { ...told, status })
+      expect(planned.steps).toEqual([])
+    })
+
+    test('moves to free ports while it has no address and another world has its port', () => {
+      const planned = planBeside([7001], serviceOf([7001, 7003]))
+      const moved = serviceOf([7000, 7002]).spec?.ports
+      expect(planned.steps).toMatchObject([{ verb: 'repairService', patch: { spec: { ports: moved } } }])
+    })
+
+    test('says after 5 s that no port is free, and takes those that become free', () => {
+      const planAt = (taken: readonly number[], nowMs: number) => planBeside(taken, serviceOf([7001, 7003]), of, nowMs)
+      expect(conditionOf(planAt(all, startMs + 4_999).status, 'Ready')).toBe('False/LoadBalancerPending')
+      const exhausted = planAt(all, startMs + 5_000)
+      expect(exhausted.steps).toEqual([])
+      expect(conditionOf(exhausted.status, 'Ready')).toBe('False/PortsExhausted')
+      expect(conditionOf(exhausted.status, 'Degraded')).toBe('True/PortsExhausted')
+      expect(exhausted.requeueAfterMs).toBe(5_000)
+      const free = all.filter((number) => ![7009, 7500].includes(number))
+      const [step] = planAt(free, startMs + 5_000).steps
+      expect(step).toMatchObject({ patch: { spec: { ports: [{ port: 7009 }, { port: 7009 }, { port: 7500 }] } } })
+    })
+
+    test('names a refused service as the cause of a late start', () => {
+      const why = explainRefusal(
+        new KubeError({
+          status: 500,
+          reason: 'InternalError',
+          message: 'failed to allocate a nodePort: range is full',
+        }),
+        'service',
+      )
+      const status = refusedStatus(of.status, planBeside([], undefined).status, why, startMs)
+      const late = planBeside([], undefined, { ...of, status }, startMs + settings.startDeadlineMs)
+      expect(conditionOf(late.status, 'Degraded')).toBe('True/NodePortsExhausted')
+      expect(late.status.message).toContain('no free node port')
+    })
+
+    test.each([
+      [{ ...shared, externalTrafficPolicy: 'Local' }, 'externalTrafficPolicy Cluster'],
+      [{ ...shared, externalTrafficPolicy: undefined }, 'externalTrafficPolicy Cluster'],
+      [{ ...shared, sharing: { pool: 'europe', ports: '7000-7006' } }, 'range of at least 8 ports'],
+      [{ ...shared, sharing: { pool: 'Europe', ports: '7000-7999' } }, '/0/service/sharing/pool'],
+    ])('is not allowed with the settings %j', (invalid, why) => {
+      const { errors } = parsePlacement(JSON.stringify([{ service: invalid }])) as { errors: string[] }
+      expect(errors?.join()).toContain(why)
     })
   })
 

@@ -3,16 +3,18 @@ import { patchMap } from '#operator/pods/labels.ts'
 import { nodeAddress } from '#operator/pods/node.ts'
 import { ownedMetadata, runIdOf } from '#operator/pods/pod.ts'
 import type { Service, ServicePort } from '#operator/pods/service.ts'
-import { protocolsOf, publicPorts, type WorldPort } from '#shared/domain/ports.ts'
+import { type Protocol, protocolsOf, publicPorts, type WorldPort } from '#shared/domain/ports.ts'
 import { controllerOf } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import { labels } from '#shared/resources/group.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
+import { remedies } from '#shared/resources/remedies.ts'
 import { type PodLabels, podSelectors } from '#shared/resources/selectors.ts'
 import type { World, WorldAddress, WorldRun } from '#shared/resources/world.ts'
 import { runIdIn } from './observe.ts'
 import { placeService } from './placement.ts'
 import { serverLabels } from './pod.ts'
+import { type AllottedPorts, ingressHostOf, poolNameOf } from './portPools.ts'
 import type { WorldSettings } from './settings.ts'
 import type { PlanInput, Step } from './step.ts'
 
@@ -27,13 +29,14 @@ type Found = Pick<Network, 'addresses' | 'missing'>
 
 /**
  * Builds the service of a run, with the world's name: its public ports, to the pod of that run only. The placement sets what is
- * particular to a cluster.
+ * particular to a cluster. `numbers` has the port of each public port, if the service shares its address.
  */
 export const buildService = (
   world: World,
   run: WorldRun,
   { placement }: Pick<WorldSettings, 'placement'>,
   policy: NamespacePolicy = {},
+  numbers?: readonly number[],
 ): Service & { spec: object } => {
   const placed = placeService(placement, run.compute, run.strategy)
   const names = { owner: world, name: world.metadata.name, labels: serverLabels(world, run, policy) }
@@ -44,22 +47,27 @@ export const buildService = (
     spec: {
       type: run.strategy,
       selector: selectorOf(world, run),
-      ports: servicePortsOf(run),
+      ports: servicePortsOf(run, numbers),
       ...placed.spec,
     },
   }
 }
 
-/** Returns the ports of the service of a run: one for each protocol of each public port. */
-export const servicePortsOf = ({ ports }: Pick<WorldRun, 'ports'>): ServicePort[] =>
-  publicPorts(ports).flatMap((port) =>
+/**
+ * Returns the ports of the service of a run: one for each protocol of each public port. Their numbers are those of the container
+ * unless `numbers` has others.
+ */
+export const servicePortsOf = ({ ports }: Pick<WorldRun, 'ports'>, numbers: readonly number[] = []): ServicePort[] =>
+  publicPorts(ports).flatMap((port, at) =>
     protocolsOf(port).map((protocol) => ({
-      name: `${port.name}-${protocol.toLowerCase()}`,
-      port: port.containerPort,
+      name: servicePortName(port, protocol),
+      port: numbers[at] ?? port.containerPort,
       targetPort: port.containerPort,
       protocol,
     })),
   )
+
+const servicePortName = ({ name }: WorldPort, protocol: Protocol): string => `${name}-${protocol.toLowerCase()}`
 
 const selectorOf = (world: World, run: WorldRun): PodLabels => podSelectors.serverOf(world.metadata.name, run.id)
 
@@ -73,7 +81,9 @@ export const planNetwork = (input: PlanInput, run: WorldRun): Network => {
     return { ...removal, missing: addressPending('Waiting for the address of the server.') }
   }
   if (service === undefined) {
-    return { steps: [{ verb: 'createService', run }], missing: addressPending('Waiting for the service of the world.') }
+    const numbers = sharedPortsOf(input, run, service)?.numbers
+    const missing = addressPending('Waiting for the service of the world.')
+    return { steps: [{ verb: 'createService', run, ...withDefined({ numbers }) }], missing }
   }
   if (controllerOf(service)?.uid !== world.metadata.uid) {
     return { steps: [], missing: serviceNameTaken(world.metadata.name) }
@@ -86,9 +96,42 @@ export const planNetwork = (input: PlanInput, run: WorldRun): Network => {
   if (!isServiceOf(service, run.id) || service.spec?.type !== run.strategy) {
     return { ...replaceService(input, run), missing: addressPending(previousService) }
   }
-  const spec = repairSpec(service.spec, selectorOf(world, run), servicePortsOf(run))
+  const shared = sharedPortsOf(input, run, service)
+  const spec = repairSpec(service.spec, selectorOf(world, run), servicePortsOf(run, shared?.numbers))
   const steps: Step[] = spec === undefined ? [] : [{ verb: 'repairService', service, patch: { spec } }]
-  return { steps, ...addressesOf(input, run, service) }
+  const found = addressesOf(input, run, service, shared)
+  return { steps, ...found, ...(shared?.isCrowded ? { requeueAfterMs: crowdedRetryMs } : {}) }
+}
+
+/** The age of a service until which a further address is waited for, and the delay after which free ports are looked for again. */
+const crowdedRetryMs = 5_000
+
+/**
+ * Returns the ports of a service that shares its address, or undefined if it shares none. Ports that players were told stay for the
+ * run, also at a load balancer that is not shared. Until there is an address, the pool decides.
+ */
+const sharedPortsOf = (
+  { world: { status }, settings, allotPorts }: PlanInput,
+  run: WorldRun,
+  service: Service | undefined,
+): AllottedPorts | undefined => {
+  if (run.strategy !== 'LoadBalancer') return undefined
+  const told = status?.run?.id === run.id ? status.addresses : undefined
+  const numbers = numbersBy(run, (port) => told?.find(({ name }) => name === port.name)?.port)
+  if (numbers !== undefined) return { numbers, isCrowded: false }
+  const { pool } = placeService(settings.placement, run.compute, run.strategy)
+  const name = service === undefined ? pool?.name : poolNameOf(service)
+  if (name === undefined) return undefined
+  const present = service && numbersBy(run, (port) => findServicePort(service, port)?.port)
+  const isSettled = run.readyAt !== undefined || (service && ingressHostOf(service)) !== undefined
+  if (present !== undefined && (isSettled || pool?.name !== name)) return { numbers: present, isCrowded: false }
+  return pool?.name === name ? allotPorts({ pool, count: publicPorts(run.ports).length, present }) : undefined
+}
+
+/** Returns the number of each public port, or undefined if one has none. */
+const numbersBy = (run: WorldRun, numberOf: (port: WorldPort) => number | undefined): number[] | undefined => {
+  const numbers = publicPorts(run.ports).flatMap((port) => numberOf(port) ?? [])
+  return numbers.length === publicPorts(run.ports).length ? numbers : undefined
 }
 
 /** Returns what to put back of a selector and ports that others changed, or undefined. */
@@ -166,7 +209,12 @@ const addressesAt = (
   return addresses.length === publicPorts(run.ports).length ? { addresses } : undefined
 }
 
-const addressesOf = ({ world: { status }, pod, node, settings }: PlanInput, run: WorldRun, service: Service): Found => {
+const addressesOf = (
+  { world: { status }, pod, node, settings, nowMs }: PlanInput,
+  run: WorldRun,
+  service: Service,
+  shared: AllottedPorts | undefined,
+): Found => {
   const isSameServer = status?.run?.id === run.id && status.deployment?.externalId === pod?.metadata.uid
   const last = isSameServer ? status.addresses : undefined
   // An address of a running server may be missing for a moment, and its players still reach the last one.
@@ -185,10 +233,11 @@ const addressesOf = ({ world: { status }, pod, node, settings }: PlanInput, run:
       return addressesAt(found.host, run, nodePortOf) ?? lastOr(pending, nodePortOf)
     }
     case 'LoadBalancer': {
-      const ingress = service.status?.loadBalancer?.ingress?.[0]
-      const host = ingress?.ip ?? ingress?.hostname
-      const pending = pendingDiagnosis('LoadBalancerPending', 'Waiting for the load balancer to get an address.')
-      return (host === undefined ? undefined : addressesAt(host, run)) ?? lastOr(pending)
+      const host = ingressHostOf(service)
+      const numberOf = (port: WorldPort) => shared?.numbers[publicPorts(run.ports).indexOf(port)] ?? port.containerPort
+      const isNew = nowMs - Date.parse(service.metadata.creationTimestamp ?? '') < crowdedRetryMs
+      const pending = shared?.isCrowded === true && !isNew ? portsExhausted : loadBalancerPending
+      return (host === undefined ? undefined : addressesAt(host, run, numberOf)) ?? lastOr(pending, numberOf)
     }
     default: {
       const host = service.spec?.clusterIP
@@ -201,12 +250,21 @@ const addressesOf = ({ world: { status }, pod, node, settings }: PlanInput, run:
 
 /** Returns the node port of a port. Kubernetes assigns the same one for TCP and UDP. */
 const findNodePort =
-  ({ spec }: Service) =>
+  (service: Service) =>
   (port: WorldPort): number | undefined =>
-    spec?.ports?.find(
-      ({ port: number, protocol = 'TCP' }) =>
-        number === port.containerPort && protocolsOf(port).some((each) => each === protocol),
-    )?.nodePort
+    findServicePort(service, port)?.nodePort
+
+/** Returns the first entry of a service for a port. */
+const findServicePort = ({ spec }: Service, port: WorldPort): ServicePort | undefined => {
+  const names = protocolsOf(port).map((protocol) => servicePortName(port, protocol))
+  return spec?.ports?.find(({ name = '' }) => names.includes(name))
+}
+
+const loadBalancerPending = pendingDiagnosis('LoadBalancerPending', 'Waiting for the load balancer to get an address.')
+const portsExhausted = seriousDiagnosis(
+  'PortsExhausted',
+  `The load balancer has no free port for the world. ${remedies.PortsExhausted}`,
+)
 
 /** The diagnosis of a service name that a stranger uses. */
 export const serviceNameTaken = (name: string): Diagnosis =>

@@ -6,6 +6,7 @@ import type { Service, ServicePort } from '#operator/pods/service.ts'
 import type { DeletePod } from '#operator/pods/termination.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 import type { World, WorldQueue, WorldRun, WorldStatus } from '#shared/resources/world.ts'
+import type { AllotPorts } from './portPools.ts'
 import type { WorldSettings } from './settings.ts'
 
 /** A write to the cluster. The executor decides nothing. */
@@ -14,7 +15,8 @@ export type Step =
   | DeletePod
   /** For a pod on a dead node: no kubelet is left to confirm its end. */
   | { readonly verb: 'forceDeletePod'; readonly pod: Pod }
-  | { readonly verb: 'createService'; readonly run: WorldRun }
+  /** `numbers` has the port of the Service for each public port, if the Service shares its address. */
+  | { readonly verb: 'createService'; readonly run: WorldRun; readonly numbers?: readonly number[] }
   | { readonly verb: 'deleteService'; readonly service: Service }
   /** Makes kube-proxy forget the server of a Service that has ended (`placeholder.ts`). */
   | { readonly verb: 'addPlaceholders'; readonly service: Service }
@@ -56,4 +58,5 @@ export type PlanInput = {
   readonly settings: WorldSettings
   readonly nowMs: number
   readonly newRunId: () => string
+  readonly allotPorts: AllotPorts
 }

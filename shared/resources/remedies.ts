@@ -5,6 +5,7 @@ const checkLog = 'Check the log of the server.'
 /** Remedies for the trouble that a condition names, for tenants, by the reason of the condition. */
 export const remedies = {
   AddressMissing: 'Wait, or ask the platform operator to check the node or the load balancer.',
+  ClusterIPsExhausted: 'Stop another world, or ask the platform operator for a larger range of ClusterIPs.',
   AdmissionRefused: askOperator,
   BotFailed: 'Check the log and the arguments of the bots.',
   ContainerCannotStart: 'Check the image and its arguments.',
@@ -19,12 +20,14 @@ export const remedies = {
   NamespaceTerminating: askOperator,
   NodeLost: 'Wait. The server or bot is replaced.',
   NodeRefused: 'Wait. The server or bot is replaced.',
+  NodePortsExhausted: 'Stop another world, or ask the platform operator for more node ports.',
   NodeUnreachable: 'Wait for the node to return, or ask the platform operator.',
   NoImage: askOperator,
   NotPermitted: askOperator,
   NotReadyInTime: checkLog,
   OutOfMemory: 'Choose a larger scaling profile for a server, or more memory for bots.',
   PodNameTaken: askOperator,
+  PortsExhausted: 'Stop another world, or ask the platform operator for more ports or addresses.',
   QuotaExceeded: 'Stop other worlds or bots, or ask the platform operator.',
   Refused: askOperator,
   RestartBudget: 'Fix the last error. Then start the world again, or for bots lower the count and raise it again.',

@@ -102,6 +102,7 @@ export const aCluster = (access: Pick<Servers, 'kubectl' | 'adminKubeconfig'> = 
     transport,
     worlds,
     pods,
+    services,
     kubectl,
     /**
      * Removes the resources of Orrery that earlier files left, whose API no longer runs and cannot release them. While one of

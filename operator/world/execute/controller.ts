@@ -26,6 +26,7 @@ import { readPolicy } from '#shared/resources/namespacePolicy.ts'
 import { cacheSelectors } from '#shared/resources/selectors.ts'
 import { readWorldSpec, type World } from '#shared/resources/world.ts'
 import type { Tracing } from '#shared/tracing/tracing.ts'
+import { createPortPools } from '../portPools.ts'
 import type { WorldSettings } from '../settings.ts'
 import type { AskServer } from './askServer.ts'
 import { podChangePriority, worldChangePriority } from './priority.ts'
@@ -81,6 +82,7 @@ export const createWorldController = (options: Options) => {
     services: { client: options.services, cache: services },
     endpointSlices: options.endpointSlices,
     serviceAge: createStateAge(clock),
+    portPools: createPortPools(),
     nodes: { client: options.nodes, cache: nodes },
     namespaces: { client: options.namespaces, cache: namespaces },
     runClock: createRunClock(clock),
@@ -105,6 +107,7 @@ export const createWorldController = (options: Options) => {
     log,
     metrics: options.metrics,
   })
+  services.onChange(({ key, type, object }) => deps.portPools.observe(key, type === 'deleted' ? undefined : object))
   enqueueChanges(caches, controller.enqueue)
   return {
     ...controller,

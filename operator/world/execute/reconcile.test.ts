@@ -22,6 +22,7 @@ import { worldResource } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import { noTracing } from '#shared/tracing/tracing.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
+import { createPortPools } from '../portPools.ts'
 import { reconcileWorld, type WorldDeps } from './reconcile.ts'
 import { createStateAge } from './stateAge.ts'
 
@@ -86,6 +87,7 @@ const reconcileAt = async (
     deletedWorlds: new Set(deletedUids),
     runClock: createRunClock(clock),
     serviceAge: createStateAge(clock),
+    portPools: createPortPools(),
     acknowledgements: { waitMs: () => waitMs, forget: () => undefined },
     settings,
     newRunId: () => runB,

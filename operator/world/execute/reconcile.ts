@@ -34,6 +34,7 @@ import { worldEvents } from '../events.ts'
 import { buildPlaceholders } from '../placeholder.ts'
 import { plan } from '../plan.ts'
 import { buildPod } from '../pod.ts'
+import type { PortPools } from '../portPools.ts'
 import { buildService, isServiceUsed, serviceNameTaken } from '../service.ts'
 import type { WorldSettings } from '../settings.ts'
 import { isPodDeletion, type Plan, type PlanInput, type Step } from '../step.ts'
@@ -50,6 +51,7 @@ export type WorldDeps = ReconcileDeps & {
   readonly services: Source<Service>
   readonly endpointSlices: Pick<Client<KubeObject>, 'create'>
   readonly serviceAge: StateAge
+  readonly portPools: PortPools
   readonly nodes: Source<Node>
   readonly queuePoll: QueuePoll
   readonly tails: Pick<Tails, 'keep'> | undefined
@@ -75,6 +77,7 @@ export const reconcileWorld = async (deps: WorldDeps, key: string, signal: Abort
     deps.queuePoll.stop(key)
     deps.runClock.forget(key)
     deps.serviceAge(key, undefined)
+    deps.portPools.observe(key, deps.services.cache.store.get(key))
     deps.acknowledgements.forget(key)
     return undefined
   }
@@ -92,6 +95,8 @@ const reconcileObserved = async (
   const planned = plan(input)
   const hidden = await readHidden(deps, input, planned, signal)
   if (hidden !== undefined) return reconcileFound(deps, key, hidden, signal)
+  const needsService = input.service !== undefined || planned.steps.some(({ verb }) => verb === 'createService')
+  if (!needsService) deps.portPools.observe(key, undefined)
   await keepTails(deps, input, planned)
   const isRecorded = planned.steps.some(isPodDeletion) && (await recordFirst(deps, world, planned.status, signal))
   const result = await executeSteps(deps, input, planned.steps, signal)
@@ -202,6 +207,7 @@ const observe = async (
     settings: deps.settings,
     nowMs: deps.runClock.now(key, world.spec.runId ?? world.status?.runId),
     newRunId: deps.newRunId,
+    allotPorts: (request) => deps.portPools.allot(key, request),
   }
 }
 
@@ -268,7 +274,7 @@ const execute = async (
         }))
       })
     case 'createService': {
-      const service = buildService(world, step.run, deps.settings, policy)
+      const service = buildService(world, step.run, deps.settings, policy, step.numbers)
       return settle(await createOwned(deps.services, world, service, signal), serviceNameTaken(name), (present) => ({
         service: present,
       }))
