@@ -56,8 +56,8 @@ export type Client<T extends KubeObject> = {
   /** Applies a whole intent (server-side apply). Fields that this manager owned and leaves out are removed. */
   apply(object: ObjectInput, options: ApplyOptions): Promise<T>
   applyStatus(object: ObjectInput, options: ApplyOptions): Promise<T>
-  /** Sends a JSON Patch if `patch` is a list of operations, else a JSON merge patch. */
-  patch(ref: ObjectRef, patch: object, options?: CallOptions & { fieldManager?: string }): Promise<T>
+  /** Sends a JSON Patch if `patch` is a list of operations, else a JSON merge patch. `strict` refuses unknown fields. */
+  patch(ref: ObjectRef, patch: object, options?: CallOptions & { fieldManager?: string; strict?: true }): Promise<T>
   /**
    * Deletes an object, or marks it for deletion if it has a grace period or finalizers. Returns the resourceVersion of that, if the
    * response has one. Throws if the object is absent (`isNotFound`) or a precondition fails (`isConflict`).
@@ -110,11 +110,11 @@ export const createClient = <T extends KubeObject>(transport: Transport, resourc
       call({ method: 'PUT', path: paths.object(object.metadata), body: object, ...callOptions(options) }),
     apply: (object, options) => apply(object, options),
     applyStatus: (object, options) => apply(object, options, '/status'),
-    patch: (ref, patch, { fieldManager, ...options } = {}) =>
+    patch: (ref, patch, { fieldManager, strict, ...options } = {}) =>
       call({
         method: 'PATCH',
         path: paths.object(ref),
-        query: { fieldManager },
+        query: { fieldManager, fieldValidation: strict && 'Strict' },
         contentType: Array.isArray(patch) ? 'application/json-patch+json' : 'application/merge-patch+json',
         body: patch,
         ...callOptions(options),

@@ -34,8 +34,8 @@ const readProblem = async (
 }
 
 /**
- * Returns the problem of a definition that does not fit a version of the product: it is older, so that new fields are
- * lost, or newer by more than one minor version (docs/versions.md).
+ * Returns the problem of a definition that does not fit a version of the product: it is older, so that the cluster refuses
+ * new fields, or newer by more than one minor version (docs/versions.md).
  */
 export const definitionProblem = (
   definition: string,
@@ -48,7 +48,7 @@ export const definitionProblem = (
   const message =
     lead > 1
       ? `${of} Upgrade this process: it works with definitions that are newer by one minor version at most.`
-      : `${of} The cluster drops the fields that it does not know. Apply the folder crds of version ${wanted}.`
+      : `${of} The cluster refuses writes with fields that it does not know. Apply the folder crds of version ${wanted}.`
   return { definition, message, isUnsupported: version !== undefined && Math.abs(lead) > 1 }
 }
 

@@ -24,7 +24,7 @@ export type Merge<Spec> = {
   readonly spec: Spec
   /** The leaves that are adopted: only the live resource changed them, and their rule allows it. */
   readonly adopted: readonly string[]
-  /** The leaves that the next push puts back: refused edits, unreadable fields, and leaves that REST changed too. */
+  /** The leaves that the next push puts back: refused edits, unreadable fields, and leaves in which the row wins. */
   readonly putBack: readonly string[]
   /** A sentence for each refused edit and unreadable field. */
   readonly reasons: readonly string[]
@@ -36,6 +36,8 @@ export type Sides<Spec> = {
   readonly row: Spec
   readonly live: Spec
   readonly unreadable: readonly UnreadableField[]
+  /** The fields that the API manages, if known. Nobody edited these: a change means that the definition lacked the field. */
+  readonly owns?: Owns | undefined
 }
 
 /** The fields that only the API writes. They are never merged: the row's values are pushed. */
@@ -43,7 +45,7 @@ const ownPointers = ['/revision', '/granted']
 
 /**
  * Merges the edits of a live resource into its row, leaf by leaf. A leaf that only the resource changed is adopted, unless a
- * rule refuses it. A leaf that only the row changed stays. If both changed a leaf, the row wins.
+ * rule refuses it. A leaf that only the row changed stays. If both changed a leaf, or the API still manages it, the row wins.
  */
 export const mergeSpecs = <S extends z.ZodType<object>>(
   schema: S,
@@ -89,7 +91,7 @@ export const hasEdits = <Spec extends object>(sides: Sides<Spec>): boolean => {
 }
 
 /** Sorts the leaves that the live resource changed. An unreadable field counts as unchanged. */
-const compare = <Spec extends object>({ base, row, live, unreadable }: Sides<Spec>) => {
+const compare = <Spec extends object>({ base, row, live, unreadable, owns }: Sides<Spec>) => {
   // The usual case: only the status has changed.
   if (isDeepStrictEqual(base, live)) return { edited: [], overruled: [] }
   const [before, ours, theirs] = [leavesOf(base), leavesOf(row), leavesOf(live)]
@@ -100,7 +102,7 @@ const compare = <Spec extends object>({ base, row, live, unreadable }: Sides<Spe
     if ([...ownPointers, ...hidden].some((field) => covers(field, pointer))) continue
     const [was, own, now] = [before.get(pointer), ours.get(pointer), theirs.get(pointer)]
     if (isDeepStrictEqual(now, was) || isDeepStrictEqual(now, own)) continue
-    if (isDeepStrictEqual(own, was)) edited.push(pointer)
+    if (isDeepStrictEqual(own, was) && !owns?.(pointer)) edited.push(pointer)
     else overruled.push(pointer)
   }
   return { edited: edited.sort(), overruled }

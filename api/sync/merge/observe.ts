@@ -63,6 +63,7 @@ type Rules<Row, Live, Spec, Facts, Edit, State> = {
 type RowOf<Spec> = {
   readonly revision: number
   readonly resourceUid: string | null
+  readonly appliedResourceVersion: string | null
   readonly targetCluster: string | null
   readonly deletingAt: Date | null
   readonly applied: Spec | null
@@ -90,7 +91,9 @@ export const createObserve = <
   const sidesOf = (row: Row, seen: Seen<Live>): Sides<Spec> | undefined => {
     const sides = { row: rules.toSpec(withUidOf(row, seen)), live: seen.resource.spec }
     const base = findBase({ ...sides, applied: row.applied }, seen.owns)
-    return base && { ...sides, base, unreadable: seen.unreadable }
+    // A recovered row has no version on record. It adopts what the API wrote before.
+    const owns = row.appliedResourceVersion === null ? undefined : seen.owns
+    return base && { ...sides, base, unreadable: seen.unreadable, owns }
   }
 
   const compare = (

@@ -195,8 +195,8 @@ const readLive = async <T extends Types>(
 
 /**
  * Removes the fields that the row does not have and that others manage, which an apply would leave. The same request writes
- * the whole spec, so that a reader of the revision never sees such a field. Returns the new resourceVersion, or undefined
- * if there was nothing to remove.
+ * the whole spec, so that a reader of the revision never sees such a field. It is refused if the definition does not know a field
+ * of the spec. Returns the new resourceVersion, or undefined if there was nothing to remove.
  */
 const removeUnwanted = async <T extends KubeObject & { spec: object }>(
   client: Client<T>,
@@ -210,7 +210,7 @@ const removeUnwanted = async <T extends KubeObject & { spec: object }>(
   const patched = await client.patch(
     metadata,
     { metadata: { uid, resourceVersion, ...withDefined({ annotations }) }, spec: patch },
-    { fieldManager: fieldManagers.api },
+    { fieldManager: fieldManagers.api, strict: true },
   )
   return patched.metadata.resourceVersion
 }

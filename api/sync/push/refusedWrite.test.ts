@@ -22,6 +22,8 @@ test.each([
   [refusal(403, 'status unknown for quota: orrery'), 'the cluster has not counted the use of the namespace yet.'],
   [refusal(422, "ValidatingAdmissionPolicy 'a' with binding 'b' denied request: c"), 'a policy of the cluster refuses'],
   [refusal(400), 'a policy of the cluster refuses'],
+  [refusal(500, '.spec.networking.ports: field not declared in schema'), 'is older than the API'],
+  [refusal(400, 'strict decoding error: unknown field "spec.networking.ports"'), 'is older than the API'],
   [refusal(422, 'spec.map: Invalid value'), 'the cluster does not accept the resource'],
   [new KubeError({ message: secret, status: 403, reason: 'NamespaceTerminating' }), 'the namespace is being deleted.'],
 ])('%s is explained by its cause', (error, cause) => {
@@ -34,6 +36,7 @@ test.each([
   [refusal(400), true],
   [refusal(403, 'status unknown for quota: orrery'), false],
   [new KubeError({ message: secret, status: 403, reason: 'NamespaceTerminating' }), false],
+  [refusal(500, '.spec.networking.ports: field not declared in schema'), true],
   [refusal(409), false],
   [refusal(503), false],
   [refusal(0), false],

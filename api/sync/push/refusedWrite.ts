@@ -6,9 +6,13 @@ import { askOperator } from '#shared/resources/remedies.ts'
 /** Reports whether the API server, a policy or a quota refuses what is written, so that the same write fails again. */
 export const isRefusedWrite = (error: unknown): error is KubeError =>
   error instanceof KubeError &&
-  [400, 403, 413, 422].includes(error.status) &&
+  (isUnknownField(error) || [400, 403, 413, 422].includes(error.status)) &&
   !isQuotaUncounted(error) &&
   !isTerminatingNamespace(error)
+
+/** Reports whether the definition of the resource lacks a field. An apply is then answered with 500, and a strict patch with 400. */
+const isUnknownField = ({ message }: KubeError): boolean =>
+  /field not declared in schema|strict decoding error: unknown field/.test(message)
 
 /**
  * Returns why the cluster refused a write, in fixed words for tenants. The API server's own words can name users, webhooks and
@@ -16,6 +20,7 @@ export const isRefusedWrite = (error: unknown): error is KubeError =>
  */
 export const explainRefusedWrite = (error: KubeError): string => {
   const { status, message } = error
+  if (isUnknownField(error)) return `the definition of the resource is older than the API. ${askOperator}`
   if (status === 0 || status >= 500) return 'the API server does not respond.'
   if (isQuotaUncounted(error)) return 'the cluster has not counted the use of the namespace yet.'
   if (isTerminatingNamespace(error)) return 'the namespace is being deleted.'
