@@ -69,7 +69,7 @@ describe('the ports of a pool', () => {
     const pools = createPortPools()
     pools.observe('a', serviceWith([7003], '198.51.100.1'))
     pools.observe('b', serviceWith([7000], '198.51.100.1', { ...pool, name: 'renamed' }))
-    pools.observe('c', serviceWith([7001], '198.51.100.2'))
+    pools.observe('c', serviceWith([7001], '198.51.100.2', { ...pool, name: 'asia' }))
     expect(pools.allot('d', ask(1)).numbers).toEqual([7001])
   })
 
@@ -78,6 +78,19 @@ describe('the ports of a pool', () => {
     pools.observe('c', serviceWith([7002], '198.51.100.1'))
     for (const ip of ['198.51.100.1', undefined]) pools.observe('a', serviceWith([7000], ip))
     expect(pools.allot('b', ask(1, [7000])).numbers).toEqual([7001])
+  })
+
+  test('are still taken while players know the address that their Service lacks, also by a new process', () => {
+    const pools = createPortPools()
+    pools.observe('a', serviceWith([7000]), '198.51.100.1')
+    expect(pools.allot('b', ask(1, [7000]))).toEqual({ numbers: [7001], isCrowded: false })
+  })
+
+  test('are free at every address where they can be, since the load balancer chooses one', () => {
+    const pools = createPortPools()
+    pools.observe('a', serviceWith([7000], '198.51.100.1'))
+    pools.observe('b', serviceWith([7001], '198.51.100.2'))
+    expect(pools.allot('c', ask(2)).numbers).toEqual([7002, 7003])
   })
 
   test.each(['7000-7006', '7015-7000', '0-100', '65530-65600', '7000', '', '7000-7999-1', 'a-b'])(

@@ -45,8 +45,11 @@ export type AllotPorts = (request: PortRequest) => AllottedPorts
 
 /** The ports in use at the addresses of load balancers. */
 export type PortPools = {
-  /** Records the Service of the world of that key (`namespace/name`), or with undefined that it has none. */
-  observe(key: string, service: Service | undefined): void
+  /**
+   * Records the Service of the world of that key (`namespace/name`), or with undefined that it has none. `toldHost` is the address that
+   * the players of its run know. It counts while the Service has none.
+   */
+  observe(key: string, service: Service | undefined, toldHost?: string): void
   /** Allots ports, and holds them for that world until `observe` says otherwise. */
   allot(key: string, request: PortRequest): AllottedPorts
 }
@@ -86,16 +89,16 @@ export const createPortPools = (): PortPools => {
     for (const number of next.numbers) count(uses, hostOf(next), number, 1)
     if (next.pool !== undefined && next.host !== furtherHost) count(hosts, next.pool, next.host, 1)
   }
-  const isFreeAt = (host: string, numbers: readonly number[]): boolean =>
-    numbers.every((number) => uses.get(host)?.has(number) !== true)
-  const findFree = ({ name, first, last }: PortPool, host: string, wanted: number): number[] | undefined => {
+  const isUsed = (at: readonly string[], number: number): boolean => at.some((host) => uses.get(host)?.has(number))
+  const isFreeAt = (at: readonly string[], numbers: readonly number[]): boolean =>
+    numbers.every((number) => !isUsed(at, number))
+  const findFree = ({ name, first, last }: PortPool, at: readonly string[], wanted: number): number[] | undefined => {
     const size = last - first + 1
-    const used = uses.get(host)
     const found: number[] = []
     const cursor = cursors.get(name) ?? last
     for (let step = 1; step <= size && found.length < wanted; step += 1) {
       const number = first + ((Math.max(cursor - first, 0) + step) % size)
-      if (used?.has(number) !== true) found.push(number)
+      if (!isUsed(at, number)) found.push(number)
     }
     return found.length === wanted ? found : undefined
   }
@@ -105,29 +108,26 @@ export const createPortPools = (): PortPools => {
   ): Held & { isCrowded: boolean } => {
     const known = [...(hosts.get(pool.name)?.keys() ?? [])]
     const further = { pool: pool.name, host: furtherHost, isCrowded: known.length > 0 }
-    for (const numbers of [present, last]) {
-      if (numbers === undefined) continue
-      const host = known.find((each) => isFreeAt(each, numbers))
-      if (host !== undefined) return { pool: pool.name, numbers, host, isCrowded: false }
+    // The load balancer chooses the address, so ports that are free at all of them come first.
+    for (const at of known.length > 1 ? [known, ...known.map((host) => [host])] : known.map((host) => [host])) {
+      const numbers = [present, last].find((each) => each && isFreeAt(at, each)) ?? findFree(pool, at, wanted)
+      const [host] = at
+      if (numbers !== undefined && host !== undefined) return { pool: pool.name, numbers, host, isCrowded: false }
     }
-    for (const host of known) {
-      const numbers = findFree(pool, host, wanted)
-      if (numbers !== undefined) return { pool: pool.name, numbers, host, isCrowded: false }
-    }
-    const waiting = hostOf({ ...further, numbers: [] })
+    const waiting = [hostOf({ ...further, numbers: [] })]
     if (present !== undefined && isFreeAt(waiting, present)) return { ...further, numbers: present }
     const free = findFree(pool, waiting, wanted) ?? present
     return { ...further, numbers: free ?? Array.from({ length: wanted }, (_, at) => pool.first + at) }
   }
 
   return {
-    observe: (key, service) => {
+    observe: (key, service, toldHost) => {
       if (service?.spec?.type !== 'LoadBalancer') return hold(key, undefined)
       const numbers = [...new Set((service.spec.ports ?? []).map(({ port }) => port))]
       const before = held.get(key)
       // An address that is missing for a moment may come back.
       const last = before !== undefined && isEqual(before.numbers, numbers) ? before.host : furtherHost
-      hold(key, { pool: poolNameOf(service), numbers, host: ingressHostOf(service) ?? last })
+      hold(key, { pool: poolNameOf(service), numbers, host: ingressHostOf(service) ?? toldHost ?? last })
     },
     allot: (key, request) => {
       const own = held.get(key)

@@ -66,7 +66,7 @@ export const isRetryable = (error: unknown): boolean =>
 
 /**
  * Converts a Status body into an error. `request` starts the message; `retryAfter` is the header in seconds. A body that is
- * not a Status, such as a proxy's page, is quoted in the message, shortened to 2,048 characters.
+ * not a Status, such as a proxy's page, is quoted in the message. A long message keeps its first and its last 1,024 characters.
  */
 export const errorFromStatus = (status: number, body: unknown, request: string, retryAfter?: string): KubeError => {
   const fields: Record<string, unknown> = isRecord(body) ? body : { message: body }
@@ -74,13 +74,16 @@ export const errorFromStatus = (status: number, body: unknown, request: string, 
   const details: StatusDetails | undefined = isRecord(fields.details) ? fields.details : undefined
   const seconds = retryAfter === undefined ? details?.retryAfterSeconds : Number(retryAfter)
   return new KubeError({
-    message: `${request}: ${text === '' ? `status ${status}` : text.slice(0, 2048)}`,
+    message: `${request}: ${text === '' ? `status ${status}` : shorten(text)}`,
     status,
     reason: typeof fields.reason === 'string' ? fields.reason : '',
     retryAfterMs: seconds !== undefined && seconds > 0 ? Math.min(seconds * 1000, maxRetryAfterMs) : undefined,
     details,
   })
 }
+
+/** Kubernetes gives the cause at the end of a message, after the value that it quotes. */
+const shorten = (text: string): string => (text.length <= 2048 ? text : `${text.slice(0, 1024)} … ${text.slice(-1024)}`)
 
 /** Reports whether an untrusted value is an object with fields. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>

@@ -8,6 +8,7 @@ import {
   type BotDeploymentSpec,
   botDeploymentSpecSchema,
   isBotsDrained,
+  readBotSpec,
 } from '#shared/resources/botDeployment.ts'
 import type { ScalingProfile } from '#shared/scalingProfiles.ts'
 import { type Merge, mergeSpecs, type Rule, type Sides, toClause } from './merge.ts'
@@ -100,6 +101,7 @@ export const { sidesOf: sidesOfBots, observe: observeBots } = createObserve<
   toEdit: ({ spec }) => spec,
   isDrained: isBotsDrained,
   readState,
+  empty: readBotSpec({}).value,
   noState: {},
   withMessage: ({ observed }, statusMessage) => ({ observed: { ...observed, statusMessage } }),
 })

@@ -36,8 +36,8 @@ export type Sides<Spec> = {
   readonly row: Spec
   readonly live: Spec
   readonly unreadable: readonly UnreadableField[]
-  /** The fields that the API manages, if known. Nobody edited these: a change means that the definition lacked the field. */
-  readonly owns?: Owns | undefined
+  /** Reports whether nobody edited a leaf and the definition of the resource lacked its field, if that is known. */
+  readonly isDropped?: (pointer: string) => boolean
 }
 
 /** The fields that only the API writes. They are never merged: the row's values are pushed. */
@@ -45,7 +45,7 @@ const ownPointers = ['/revision', '/granted']
 
 /**
  * Merges the edits of a live resource into its row, leaf by leaf. A leaf that only the resource changed is adopted, unless a
- * rule refuses it. A leaf that only the row changed stays. If both changed a leaf, or the API still manages it, the row wins.
+ * rule refuses it. A leaf that only the row changed stays. If both changed a leaf, or the definition dropped it, the row wins.
  */
 export const mergeSpecs = <S extends z.ZodType<object>>(
   schema: S,
@@ -91,7 +91,7 @@ export const hasEdits = <Spec extends object>(sides: Sides<Spec>): boolean => {
 }
 
 /** Sorts the leaves that the live resource changed. An unreadable field counts as unchanged. */
-const compare = <Spec extends object>({ base, row, live, unreadable, owns }: Sides<Spec>) => {
+const compare = <Spec extends object>({ base, row, live, unreadable, isDropped }: Sides<Spec>) => {
   // The usual case: only the status has changed.
   if (isDeepStrictEqual(base, live)) return { edited: [], overruled: [] }
   const [before, ours, theirs] = [leavesOf(base), leavesOf(row), leavesOf(live)]
@@ -102,7 +102,7 @@ const compare = <Spec extends object>({ base, row, live, unreadable, owns }: Sid
     if ([...ownPointers, ...hidden].some((field) => covers(field, pointer))) continue
     const [was, own, now] = [before.get(pointer), ours.get(pointer), theirs.get(pointer)]
     if (isDeepStrictEqual(now, was) || isDeepStrictEqual(now, own)) continue
-    if (isDeepStrictEqual(own, was) && !owns?.(pointer)) edited.push(pointer)
+    if (isDeepStrictEqual(own, was) && !isDropped?.(pointer)) edited.push(pointer)
     else overruled.push(pointer)
   }
   return { edited: edited.sort(), overruled }

@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Refusal } from '#api/domain/worlds/table.ts'
 import type { ObjectMeta } from '#shared/kube/objects.ts'
+import { withDefined } from '#shared/optional.ts'
+import { leavesOf } from './leaves.ts'
 import { findBase, type Merge, type Owns, type Revisioned, type Seen, type Sides } from './merge.ts'
 
 /**
@@ -54,6 +56,8 @@ type Rules<Row, Live, Spec, Facts, Edit, State> = {
   readonly isDrained: (live: Live) => boolean
   /** Returns what the status says about the row. */
   readonly readState: (row: Row, live: Live) => State
+  /** The spec of a resource without any field. */
+  readonly empty: Spec
   /** The state of a status that says nothing about the row. */
   readonly noState: State
   /** Returns the state with another status message for the row. */
@@ -87,13 +91,24 @@ export const createObserve = <
     ...row,
     resourceUid: resource.metadata.uid ?? row.resourceUid,
   })
+  const defaults = leavesOf(rules.empty)
+  /**
+   * Returns whether the definition dropped a leaf: the API still manages it, and it is absent or has its default. A webhook that changes
+   * what the API writes leaves the API the manager too, but sets another value.
+   */
+  const findDropped = ({ resource, owns }: Seen<Live>): Sides<Spec>['isDropped'] => {
+    if (owns === undefined) return undefined
+    const leaves = leavesOf(resource.spec)
+    return (pointer) =>
+      owns(pointer) && (!leaves.has(pointer) || isDeepStrictEqual(leaves.get(pointer), defaults.get(pointer)))
+  }
   /** Returns the sides of the merge, or undefined if the managed fields of the resource must be read first. */
   const sidesOf = (row: Row, seen: Seen<Live>): Sides<Spec> | undefined => {
     const sides = { row: rules.toSpec(withUidOf(row, seen)), live: seen.resource.spec }
     const base = findBase({ ...sides, applied: row.applied }, seen.owns)
     // A recovered row has no version on record. It adopts what the API wrote before.
-    const owns = row.appliedResourceVersion === null ? undefined : seen.owns
-    return base && { ...sides, base, unreadable: seen.unreadable, owns }
+    const isDropped = row.appliedResourceVersion === null ? undefined : findDropped(seen)
+    return base && { ...sides, base, unreadable: seen.unreadable, ...withDefined({ isDropped }) }
   }
 
   const compare = (

@@ -210,6 +210,20 @@ describe('an edit with kubectl', () => {
     expect(merge(row, renamed, true, { owns }).edit?.spec.displayName).toBe('Foyer')
   })
 
+  test.each([
+    ['set by a webhook in what the API wrote is adopted', 9001, ['/networking/ports']],
+    ['that is only the default of a dropped field is put back', undefined, []],
+  ])('%s', (_, containerPort, expected) => {
+    const of = aRow({ appliedResourceVersion: '6' })
+    const port = { name: 'game', protocol: 'UDP', expose: 'Public' } as const
+    const before = { ...of, networking: { ...of.networking, ports: [{ ...port, containerPort: 9000 }] } }
+    const row = { ...before, applied: desiredSpec(before) }
+    const ports = containerPort === undefined ? undefined : [{ ...port, containerPort }]
+    const live = aLive(row, { networking: { ...desiredSpec(row).networking, ports } })
+    const { adopted, pushAgain } = merge(row, live, false, { owns: () => true })
+    expect({ adopted, pushAgain }).toEqual({ adopted: expected, pushAgain: containerPort === undefined })
+  })
+
   test('of what push wrote is adopted before that push is recorded', () => {
     const row = aRow({ applied: desiredSpec(aRow({ state: 'Stopped', revision: 1 })) })
     expect(adoptedState(row, aLive(row, { state: 'Stopped' }), true)).toBe('Stopped')

@@ -12,6 +12,7 @@ import { pausedAnnotation } from '#shared/resources/group.ts'
 import {
   type CapturedRun,
   isDrained,
+  readWorldSpec,
   validWorldSpec,
   type World,
   type WorldDeploymentStatus,
@@ -173,6 +174,7 @@ export const { sidesOf: sidesOfWorld, observe: observeWorld } = createObserve<
   },
   isDrained,
   readState,
+  empty: readWorldSpec({}).value,
   noState: { deployments: [] },
   withMessage: (state, statusMessage) => ({ ...state, observed: { ...state.observed, statusMessage } }),
 })

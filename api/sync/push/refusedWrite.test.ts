@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { KubeError } from '#shared/kube/errors.ts'
+import { errorFromStatus, KubeError } from '#shared/kube/errors.ts'
 import { explainRefusedWrite, isRefusedWrite } from './refusedWrite.ts'
 
 const secret = 'admission webhook "internal.example" denied the request of user orrery-api'
@@ -43,4 +43,11 @@ test.each([
   [new Error('lost'), false],
 ])('isRefusedWrite(%s) is %s', (error, isRefused) => {
   expect(isRefusedWrite(error)).toBe(isRefused)
+})
+
+test('a cause after a long value that the message quotes is explained', () => {
+  const message = `"" is invalid: patch: Invalid value: "${'x'.repeat(9_000)}": strict decoding error: unknown field "spec.networking.ports"`
+  const error = errorFromStatus(422, { message, reason: 'Invalid' }, 'PATCH /worlds/w')
+  expect(explainRefusedWrite(error)).toContain('is older than the API')
+  expect(error.message.length).toBeLessThan(2_200)
 })

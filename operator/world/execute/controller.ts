@@ -27,6 +27,7 @@ import { cacheSelectors } from '#shared/resources/selectors.ts'
 import { readWorldSpec, type World } from '#shared/resources/world.ts'
 import type { Tracing } from '#shared/tracing/tracing.ts'
 import { createPortPools } from '../portPools.ts'
+import { isServiceOf } from '../service.ts'
 import type { WorldSettings } from '../settings.ts'
 import type { AskServer } from './askServer.ts'
 import { podChangePriority, worldChangePriority } from './priority.ts'
@@ -107,7 +108,17 @@ export const createWorldController = (options: Options) => {
     log,
     metrics: options.metrics,
   })
-  services.onChange(({ key, type, object }) => deps.portPools.observe(key, type === 'deleted' ? undefined : object))
+  const observePorts = (key: string): void => {
+    const service = services.store.get(key)
+    const { run, address } = worlds.store.get(key)?.status ?? {}
+    const isOfRun = service !== undefined && run !== undefined && isServiceOf(service, run.id)
+    deps.portPools.observe(key, service, isOfRun ? address?.host : undefined)
+  }
+  services.onChange(({ key }) => observePorts(key))
+  // At the start, a Service may be known before its World.
+  worlds.onChange(({ key, initial }) => {
+    if (initial && services.store.get(key) !== undefined) observePorts(key)
+  })
   enqueueChanges(caches, controller.enqueue)
   return {
     ...controller,

@@ -100,6 +100,8 @@ const reconcileObserved = async (
   await keepTails(deps, input, planned)
   const isRecorded = planned.steps.some(isPodDeletion) && (await recordFirst(deps, world, planned.status, signal))
   const result = await executeSteps(deps, input, planned.steps, signal)
+  // Ports of a service that was not created are free for others.
+  if (input.service === undefined && 'refusal' in result) deps.portPools.observe(key, undefined)
   if ('found' in result) return reconcileFound(deps, key, { ...input, ...result.found }, signal)
   const { refusal } = result
   if (planned.deferStatus && refusal === undefined) {
