@@ -203,6 +203,9 @@ describe('bots over REST', () => {
     await eventually('the count in REST', async () => (await bots.read()).configuration.count === 4)
     await bots.bots.becomeReady()
     await bots.phase('Running')
+    cluster.kubectl('-n', bots.namespace, 'scale', 'botdeployment', bots.id, '--replicas=0')
+    await eventually('no bots in REST', async () => (await bots.read()).configuration.count === 0)
+    await bots.bots.are([])
   })
 
   test('that kubectl creates beyond the profile wait for the API until there is room', async () => {
