@@ -1,10 +1,9 @@
 import * as z from 'zod'
 import type { NewPod } from '#operator/pods/pod.ts'
-import { maxPorts } from '#shared/domain/ports.ts'
 import { computeGroups, computeRegions } from '#shared/enumerations.ts'
 import { namePatterns } from '#shared/kube/names.ts'
 import { withDefined } from '#shared/optional.ts'
-import type { ParseResult } from '#shared/parseResult.ts'
+import { type ParseResult, withErrors } from '#shared/parseResult.ts'
 import { type PortPool, parseRange, rangePattern, toPoolAnnotation } from './portPools.ts'
 
 const like = (pattern: keyof typeof namePatterns, max: number) =>
@@ -32,15 +31,9 @@ const toleration = z
 const sharing = z
   .strictObject({
     pool: like('dnsLabel', 63),
-    ports: z
-      .string()
-      .regex(rangePattern, 'must be a range such as 7000-7999')
-      .refine(
-        (text) => parseRange(text) !== undefined,
-        `must be a range of at least ${maxPorts} ports, such as 7000-7999`,
-      ),
+    ports: z.string().regex(rangePattern, 'must be a range such as 7000-7999').transform(withErrors(parseRange)),
   })
-  .transform(({ pool, ports }): PortPool => ({ name: pool, first: 0, last: 0, ...parseRange(ports) }))
+  .transform(({ pool, ports }): PortPool => ({ name: pool, ...ports }))
 
 /** Settings of the Services of type NodePort and LoadBalancer, which a cloud or a load balancer controller reads. */
 const service = z

@@ -95,7 +95,7 @@ describe('the ports of a pool', () => {
 
   test.each(['7000-7006', '7015-7000', '0-100', '65530-65600', '7000', '', '7000-7999-1', 'a-b'])(
     'are not the range %j',
-    (text) => expect(parseRange(text)).toBeUndefined(),
+    (text) => expect(parseRange(text).errors).toEqual(['must be a range of at least 8 ports, such as 7000-7999']),
   )
 
   test('are named by an annotation of the Service', () => {

@@ -1,5 +1,6 @@
 import type { Service } from '#operator/pods/service.ts'
 import { maxPorts } from '#shared/domain/ports.ts'
+import type { ParseResult } from '#shared/parseResult.ts'
 import { apiGroup } from '#shared/resources/group.ts'
 
 /** A range of ports at the addresses that load balancers share. */
@@ -8,10 +9,12 @@ export type PortPool = { readonly name: string; readonly first: number; readonly
 /** The pattern of a range such as `7000-7999`. */
 export const rangePattern = /^(\d{1,5})-(\d{1,5})$/
 
-/** Parses a range such as `7000-7999`. Returns undefined if it is not a range of ports, or too small for the ports of one world. */
-export const parseRange = (text: string): Omit<PortPool, 'name'> | undefined => {
+/** Parses a range such as `7000-7999`. It must have enough ports for one world. */
+export const parseRange = (text: string): ParseResult<Omit<PortPool, 'name'>> => {
   const [, first = 0, last = 0] = (rangePattern.exec(text) ?? []).map(Number)
-  return first >= 1 && last <= 65_535 && last - first + 1 >= maxPorts ? { first, last } : undefined
+  return first >= 1 && last <= 65_535 && last - first + 1 >= maxPorts
+    ? { value: { first, last } }
+    : { errors: [`must be a range of at least ${maxPorts} ports, such as 7000-7999`] }
 }
 
 /** The annotation of a Service with the name of the pool of its ports. */
@@ -71,7 +74,7 @@ export const createPortPools = (): PortPools => {
   const held = new Map<string, Held>()
   /** The number of Services for each port of a host. */
   const uses = new Map<string, Map<number, number>>()
-  /** The hosts of each pool, with the number of Services that a load balancer gave them. */
+  /** The hosts of each pool, with the number of Services that count there. */
   const hosts = new Map<string, Map<string, number>>()
   /** The last port that each pool allotted. */
   const cursors = new Map<string, number>()

@@ -58,5 +58,6 @@ export type PlanInput = {
   readonly settings: WorldSettings
   readonly nowMs: number
   readonly newRunId: () => string
+  /** Allots ports of a pool, and holds them for this world until its Service is seen or is not created. */
   readonly allotPorts: AllotPorts
 }

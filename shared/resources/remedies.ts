@@ -5,9 +5,9 @@ const checkLog = 'Check the log of the server.'
 /** Remedies for the trouble that a condition names, for tenants, by the reason of the condition. */
 export const remedies = {
   AddressMissing: 'Wait, or ask the platform operator to check the node or the load balancer.',
-  ClusterIPsExhausted: 'Stop another world, or ask the platform operator for a larger range of ClusterIPs.',
   AdmissionRefused: askOperator,
   BotFailed: 'Check the log and the arguments of the bots.',
+  ClusterIPsExhausted: 'Stop another world, or ask the platform operator for a larger range of ClusterIPs.',
   ContainerCannotStart: 'Check the image and its arguments.',
   CrashLoop: checkLog,
   EditRefused: 'Change the resource to a value that is allowed.',
@@ -19,8 +19,8 @@ export const remedies = {
   NameNotAllowed: 'Create the world under a name of a-z, 0-9 and - that begins with a letter.',
   NamespaceTerminating: askOperator,
   NodeLost: 'Wait. The server or bot is replaced.',
-  NodeRefused: 'Wait. The server or bot is replaced.',
   NodePortsExhausted: 'Stop another world, or ask the platform operator for more node ports.',
+  NodeRefused: 'Wait. The server or bot is replaced.',
   NodeUnreachable: 'Wait for the node to return, or ask the platform operator.',
   NoImage: askOperator,
   NotPermitted: askOperator,

@@ -95,15 +95,14 @@ const reconcileObserved = async (
   const planned = plan(input)
   const hidden = await readHidden(deps, input, planned, signal)
   if (hidden !== undefined) return reconcileFound(deps, key, hidden, signal)
-  const needsService = input.service !== undefined || planned.steps.some(({ verb }) => verb === 'createService')
-  if (!needsService) deps.portPools.observe(key, undefined)
   await keepTails(deps, input, planned)
   const isRecorded = planned.steps.some(isPodDeletion) && (await recordFirst(deps, world, planned.status, signal))
   const result = await executeSteps(deps, input, planned.steps, signal)
-  // Ports of a service that was not created are free for others.
-  if (input.service === undefined && 'refusal' in result) deps.portPools.observe(key, undefined)
   if ('found' in result) return reconcileFound(deps, key, { ...input, ...result.found }, signal)
   const { refusal } = result
+  const isCreated = refusal === undefined && planned.steps.some(({ verb }) => verb === 'createService')
+  // Ports of a service that was not created are free for others.
+  if (input.service === undefined && !isCreated) deps.portPools.observe(key, undefined)
   if (planned.deferStatus && refusal === undefined) {
     if (planned.steps.length > 0) logReconcile(deps, world, planned, [])
     // The priority is low, so that Ready pods come first. By then this pod may be Ready too, and one status write is enough.
