@@ -1,0 +1,68 @@
+import type { ParseResult } from '#shared/parseResult.ts'
+import { maxPorts } from './ports.ts'
+
+/** Ports of a node from `first` to `last`, both included. */
+export type PortInterval = { readonly first: number; readonly last: number }
+
+/** The host ports that the platform gives worlds: the intervals of each named range. */
+export type HostPorts = ReadonlyMap<string, readonly PortInterval[]>
+
+/** The range of ports without a `range`. */
+export const defaultHostPortRange = 'default'
+/** The entry with the ports of the policy Static. It is no range of the other policies. */
+export const staticHostPorts = 'static'
+
+/** The host ports without a configuration. */
+export const defaultHostPorts = 'default=7000-8000'
+
+/** The pattern of the name of a range. */
+export const rangeName = /^[a-z]([a-z0-9-]{0,13}[a-z0-9])?$/
+
+/** The ports of services of type NodePort, unless the API server has other ones. */
+const nodePorts: PortInterval = { first: 30_000, last: 32_767 }
+const lowestPort = 1_024
+const maxIntervals = 64
+
+type Entry = PortInterval & { readonly name: string; readonly text: string }
+
+/**
+ * Parses host ports such as `default=7000-8000,voice=9000-9099,static=27015`. A name may occur several times. The intervals must not
+ * overlap each other or the usual node ports.
+ */
+export const parseHostPorts = (text: string): ParseResult<HostPorts> => {
+  const parsed = text.split(',').map((part) => readEntry(part.trim()))
+  const entries = parsed.filter((each) => typeof each !== 'string')
+  const errors = parsed.filter((each) => typeof each === 'string')
+  if (parsed.length > maxIntervals) errors.push(`must have at most ${maxIntervals} entries`)
+  for (const [at, one] of entries.entries()) {
+    const other = entries.slice(0, at).find((each) => overlap(one, each))
+    if (other !== undefined) errors.push(`${one.text} overlaps ${other.text}`)
+  }
+  if (errors.length > 0) return { errors }
+  const ranges = Map.groupBy(entries, ({ name }) => name)
+  for (const [name, intervals] of ranges) {
+    const size = intervals.reduce((sum, { first, last }) => sum + last - first + 1, 0)
+    if (name !== staticHostPorts && size < maxPorts) errors.push(`${name} must have at least ${maxPorts} ports`)
+  }
+  if (errors.length > 0) return { errors }
+  return {
+    value: new Map([...ranges].map(([name, intervals]) => [name, intervals.map(({ first, last }) => ({ first, last }))])),
+  }
+}
+
+const readEntry = (text: string): Entry | string => {
+  const [, name = '', begin = '', end = begin] = /^([^=]+)=(\d{1,5})(?:-(\d{1,5}))?$/.exec(text) ?? []
+  if (!rangeName.test(name)) return `${text || 'an empty entry'} must be a named range such as default=7000-8000`
+  const interval = { first: Number(begin), last: Number(end) }
+  if (interval.first < lowestPort || interval.last > 65_535 || interval.first > interval.last) {
+    return `${text} must be within ${lowestPort} and 65535, the smaller port first`
+  }
+  if (overlap(interval, nodePorts)) return `${text} overlaps the node ports ${nodePorts.first}-${nodePorts.last}`
+  return { ...interval, name, text }
+}
+
+const overlap = (one: PortInterval, other: PortInterval): boolean => one.first <= other.last && other.first <= one.last
+
+/** Reports whether a port is in one of the intervals. */
+export const isWithin = (intervals: readonly PortInterval[], port: number): boolean =>
+  intervals.some(({ first, last }) => first <= port && port <= last)
