@@ -646,6 +646,8 @@ export type Limits = {
   maxNodePorts: number
   /** Maximum number of load balancers of running worlds. */
   maxLoadBalancers: number
+  /** Whether worlds may use the networking strategy HostPort. */
+  hostPorts: boolean
   /** Maximum number of bot deployments. */
   maxBotDeployments: number
   /** Maximum cpu of all bots together, in cores, rounded to 0.001: the sum of their limits. */
@@ -825,6 +827,8 @@ export type PatchLimits = {
   maxNodePorts?: number
   /** Maximum number of load balancers of running worlds. */
   maxLoadBalancers?: number
+  /** Whether worlds may use the networking strategy HostPort. */
+  hostPorts?: boolean
   /** Maximum number of bot deployments. */
   maxBotDeployments?: number
   /** Maximum cpu of all bots together, in cores, rounded to 0.001: the sum of their limits. */
@@ -1455,6 +1459,8 @@ export type Usage = {
   maxNodePorts: UsageMaxWorlds
   /** Maximum number of load balancers of running worlds. */
   maxLoadBalancers: UsageMaxWorlds
+  /** Whether worlds may use the networking strategy HostPort. */
+  hostPorts: UsageHostPorts
   /** Maximum number of bot deployments. */
   maxBotDeployments: UsageMaxWorlds
   /** Maximum cpu of all bots together, in cores, rounded to 0.001: the sum of their limits. */
@@ -1479,6 +1485,11 @@ export type Usage = {
   maxConnections: UsageMaxWorlds
   /** Maximum requests per second to one replica of the API, averaged over 10 s. */
   maxRequestsPerSecond: UsageMaxDocumentBytesPerSecond
+}
+
+export type UsageHostPorts = {
+  /** The limit. */
+  limit: boolean
 }
 
 export type UsageImageRegistries = {

@@ -46,7 +46,9 @@ export const parseHostPorts = (text: string): ParseResult<HostPorts> => {
   }
   if (errors.length > 0) return { errors }
   return {
-    value: new Map([...ranges].map(([name, intervals]) => [name, intervals.map(({ first, last }) => ({ first, last }))])),
+    value: new Map(
+      [...ranges].map(([name, intervals]) => [name, intervals.map(({ first, last }) => ({ first, last }))]),
+    ),
   }
 }
 
