@@ -5,6 +5,7 @@ import type { ClusterDirectory } from '#api/domain/worlds/place.ts'
 import { beginsWithReads, type Database } from '#api/platform/database/client.ts'
 import type { ClusterLogs } from '#api/platform/logs/clusterLogs.ts'
 import type { Clock } from '#shared/clock.ts'
+import type { HostPorts } from '#shared/domain/hostPorts.ts'
 import type { NewId } from '#shared/ids.ts'
 import { type Client, createClient } from '#shared/kube/client.ts'
 import type { Credentials } from '#shared/kube/config.ts'
@@ -49,6 +50,7 @@ export type SyncConfig = {
   readonly namespacePrefix: string
   readonly publicUrl: string
   readonly port: number
+  readonly hostPorts: HostPorts
   readonly clusterUsers: NamespaceOptions['users']
   readonly network: Pick<NetworkOptions, 'apiNetworks' | 'dnsNetworks'>
   /** The interval at which the admission policy of host ports is checked. */
@@ -121,6 +123,7 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
     wake: () => push.wake(),
     defaultLimits: config.limits,
     startsPerMinute: config.rateLimits.startsPerMinute,
+    hostPorts: config.hostPorts,
     clusterOf: options.clusters.clusterOf,
     keepDeletedMs: config.keepDeletedMs,
   }

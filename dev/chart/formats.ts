@@ -1,4 +1,4 @@
-import { rangeName } from '#shared/domain/hostPorts.ts'
+import { portNamePattern } from '#shared/domain/ports.ts'
 import { namePatterns } from '#shared/kube/names.ts'
 import type { Json } from './fields.ts'
 
@@ -115,6 +115,6 @@ export const annotations = map(namePatterns.labelKey, text)
 const interval = `${port}(-${port})?`
 /** Named ranges of host ports, each with its intervals. The processes check more at their start. */
 export const hostPorts = {
-  ...map(rangeName.source, like(`${interval}(,${interval})*`, 1_024)),
+  ...map(portNamePattern.source, like(`${interval}(,${interval})*`, 1_024)),
   minProperties: 1,
 } satisfies Schema
