@@ -20,10 +20,9 @@ let scheduler: ReturnType<typeof aScheduler>
 /** A scheduler of one node. As kube-scheduler does, it refuses a pod a port that a pod on the node has. */
 const aScheduler = () => {
   const stop = new AbortController()
-  const portsOf = ({ spec }: Pod) =>
-    (spec?.containers ?? []).flatMap(({ ports = [] }) =>
-      ports.flatMap(({ hostPort, protocol }) => (hostPort === undefined ? [] : [`${hostPort}/${protocol}`])),
-    )
+  // Each world of this file uses a number for its protocols alone.
+  const portsOf = ({ spec }: Pod): number[] =>
+    (spec?.containers ?? []).flatMap(({ ports = [] }) => ports.flatMap(({ hostPort }) => hostPort ?? []))
   const hasFailed = ({ status }: Pod) =>
     status?.conditions?.some(({ type, status: is }) => type === 'PodScheduled' && is === 'False')
   const round = async () => {
