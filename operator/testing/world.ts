@@ -217,7 +217,6 @@ export const planFor = (
     policy: {},
     newRunId: () => newRunId,
     allotPorts,
-    nodes: () => [aNode()],
     hostPorts: createHostPortUse(settings.hostPorts).of('default/world'),
     ...around,
   })

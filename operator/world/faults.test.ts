@@ -410,7 +410,6 @@ test('the same input gives the same plan', () => {
     nowMs: startMs,
     newRunId: () => runB,
     allotPorts,
-    nodes: () => [aNode()],
     hostPorts: createHostPortUse(settings.hostPorts).of('default/world'),
   }
   const before = structuredClone({ world: input.world, pod: input.pod })

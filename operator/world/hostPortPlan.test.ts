@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import type { Node } from '#operator/pods/node.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import { at, runA, startMs } from '#operator/testing/common.ts'
 import {
@@ -98,62 +97,38 @@ describe('a world with the strategy HostPort', () => {
     expect(status.message).toMatch(message)
   })
 
-  test('of which the range has not enough ports is PortsExhausted', () => {
-    const ports = Array.from({ length: 8 }, (_, at) => ({ ...game, name: `p${at}`, containerPort: 7000 + at }))
-    const small = createHostPortUse(new Map([['default', [{ first: 7000, last: 7007 }]]]))
-    const planned = plan(worldWith(ports), undefined, { hostPorts: small.of(key) })
+  test('of which the range has fewer ports is PortsExhausted', () => {
+    const small = createHostPortUse(new Map([['default', [{ first: 7000, last: 7000 }]]]))
+    const planned = plan(worldWith([game, { ...game, name: 'more', containerPort: 1 }]), undefined, {
+      hostPorts: small.of(key),
+    })
     expect(verbs(planned)).toEqual([])
     expect(conditionOf(planned.status, 'Degraded')).toBe('True/PortsExhausted')
   })
 })
 
 describe('a pod that found no node', () => {
-  const unscheduledAt = (message = '0/1 nodes are available: 1 Insufficient cpu.'): NonNullable<Pod['status']> => ({
+  const portsMessage = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't have free ports for the pod."
+  const unscheduled = (message: string): NonNullable<Pod['status']> => ({
     phase: 'Pending',
     conditions: [
       { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message, lastTransitionTime: at(startMs) },
     ],
   })
-  const portsMessage = "0/2 nodes are available: 2 node(s) didn't have free ports for the requested pod ports."
-  const waiting = (ports: WorldPort[], numbers: number[], message?: string): Pod => {
-    const pod = podWith(ports, numbers, { status: unscheduledAt(message) })
-    return { ...pod, spec: { containers: pod.spec?.containers ?? [] } }
-  }
-  const node = (name: string, changes: Partial<Node> = {}) =>
-    aNode('True', { metadata: { name, labels: { pool: name } }, ...changes })
-  type Case = {
-    ports?: WorldPort[]
-    taken?: string[]
-    nodes?: Node[]
-    message?: string
-    replaced?: number
-    afterMs?: number
-    settings?: typeof settings
-  }
-  const planCase = ({
-    ports = [game],
-    taken = ['one'],
-    nodes = [node('one')],
-    message,
-    replaced = 0,
-    afterMs = 5_000,
-    settings: given = settings,
-  }: Case) => {
+  type Case = { ports?: WorldPort[]; message?: string; replaced?: number; afterMs?: number }
+  const planCase = ({ ports = [game], message = portsMessage, replaced = 0, afterMs = 5_000 }: Case) => {
     const use = ledger()
-    const numbers = ports.map(({ hostPort = 7003 }) => hostPort)
-    const pod = waiting(ports, numbers, message)
-    for (let count = 0; count < replaced; count += 1) use.replace(key, runA, pod)
-    use.observe(key, pod)
-    for (const each of taken) use.observe(each, podOn(each, ports, numbers))
-    const around = { hostPorts: use.of(key), nodes: () => nodes, settings: given }
-    return plan(started(ports), pod, around, startMs + afterMs)
-  }
-  const podOn = (name: string, ports: WorldPort[], numbers: number[]): Pod => {
-    const pod = podWith(ports, numbers)
-    return { ...pod, spec: { ...pod.spec, nodeName: name } }
+    const pod = podWith(
+      ports,
+      ports.map(({ hostPort = 7003 }) => hostPort),
+      { status: unscheduled(message) },
+    )
+    const { nodeName: _, ...spec } = pod.spec ?? {}
+    for (let count = 0; count < replaced; count += 1) use.replace(key, runA, pod, startMs)
+    return plan(started(ports), { ...pod, spec }, { hostPorts: use.of(key) }, startMs + afterMs)
   }
 
-  test('because its ports are used on every node is replaced after 5 s, without a restart', () => {
+  test('with its host ports is replaced after 5 s, without a restart', () => {
     const planned = planCase({})
     expect(verbs(planned)).toEqual(['replacePod'])
     expect(planned.status.run?.restarts).toBe(0)
@@ -162,52 +137,65 @@ describe('a pod that found no node', () => {
     expect(early.requeueAfterMs).toBe(1_000)
   })
 
-  test.each<[string, Case]>([
-    [
-      'of which the scheduler says that one has no free port',
-      { nodes: [node('one'), node('two')], message: portsMessage },
-    ],
-    ['beside a cordoned one', { nodes: [node('one'), node('two', { spec: { unschedulable: true } })] }],
-    ['beside one that is not Ready', { nodes: [node('one'), { ...aNode('Unknown'), metadata: { name: 'two' } }] }],
-  ])('because its ports are used on the nodes, %s, is replaced', (_, given) => {
-    expect(verbs(planCase(given))).toEqual(['replacePod'])
-  })
-
-  test.each<[string, Case]>([
-    ['whose ports nobody uses', { taken: [] }],
-    ['whose ports are free on a node', { nodes: [node('one'), node('two')] }],
-    ['whose ports are used on a node where it may not run', { nodes: [node('two')], message: portsMessage }],
-  ])('%s stays, and is Unschedulable', (_, given) => {
-    const planned = planCase(given)
+  test('for another reason stays, and is Unschedulable', () => {
+    const planned = planCase({ message: '0/1 nodes are available: 1 Insufficient cpu.', replaced: 1 })
     expect(verbs(planned)).toEqual([])
     expect(conditionOf(planned.status, 'Degraded')).toBe('True/Unschedulable')
-    expect(planned.requeueAfterMs).toBe(15_000)
   })
 
-  test('stays if its ports are used only where its placement does not put it', () => {
-    const placement = [{ nodeLabels: { pool: 'two' }, tolerations: [] }]
-    const given = { nodes: [node('one'), node('two')], message: portsMessage, settings: { ...settings, placement } }
-    expect(verbs(planCase({ ...given, settings }))).toEqual(['replacePod'])
-    expect(verbs(planCase(given))).toEqual([])
-  })
-
-  test('without host ports is not looked at again', () => {
-    const world = aWorld(running)
-    const pod = { ...aPod({ status: unscheduledAt() }), spec: {} }
-    const { requeueAfterMs } = planFor(applyStatus(world, planFor(world)), pod, startMs + 20_000)
-    expect(requeueAfterMs).toBeGreaterThan(60_000)
-  })
-
-  test('is replaced five times, and then PortsExhausted', () => {
-    expect(verbs(planCase({ replaced: 4 }))).toEqual(['replacePod'])
+  test('is replaced five times, then the world is PortsExhausted, and a pod is replaced each minute', () => {
+    const fifth = planCase({ replaced: 4 })
+    expect(verbs(fifth)).toEqual(['replacePod'])
+    expect(conditionOf(fifth.status, 'Degraded')).toContain('False')
     const planned = planCase({ replaced: 5 })
     expect(verbs(planned)).toEqual([])
+    expect(planned.requeueAfterMs).toBe(55_000)
     expect(conditionOf(planned.status, 'Degraded')).toBe('True/PortsExhausted')
+    expect(verbs(planCase({ replaced: 5, afterMs: 60_000 }))).toEqual(['replacePod'])
   })
 
-  test('because its static port is used waits for it: PortTaken', () => {
-    const planned = planCase({ ports: [fixed] })
+  test.each([
+    [1, 'False', 'Looking for a node with free host ports.'],
+    [5, 'True/PortsExhausted', 'No node with free host ports was found'],
+  ])('after %i replaced pods keeps its reason while the next one is made', (replaced, degraded, message) => {
+    const use = ledger()
+    for (let count = 0; count < replaced; count += 1) use.replace(key, runA, podWith([game], [7000]), startMs)
+    const around = { hostPorts: use.of(key) }
+    const { nodeName: _, ...spec } = podWith([game], [7001]).spec ?? {}
+    for (const pod of [undefined, { ...podWith([game], [7001]), spec }]) {
+      const { status } = plan(started(), pod, around, startMs + 20_000)
+      expect(conditionOf(status, 'Degraded')).toContain(degraded)
+      expect(status.message).toContain(message)
+    }
+  })
+
+  test('with only static ports waits for them: PortTaken', () => {
+    const planned = planCase({ ports: [fixed], afterMs: 100_000 })
     expect(verbs(planned)).toEqual([])
     expect(conditionOf(planned.status, 'Degraded')).toBe('True/PortTaken')
+  })
+
+  test('with a static port and another is replaced, and PortTaken after five times', () => {
+    expect(verbs(planCase({ ports: [fixed, game] }))).toEqual(['replacePod'])
+    expect(conditionOf(planCase({ ports: [fixed, game], replaced: 5 }).status, 'Degraded')).toBe('True/PortTaken')
+  })
+
+  test('in time after a restart does not count as a failure', () => {
+    const pod = podWith([game], [7003], { status: ready() })
+    const running = plan(started(), pod, { node: aNode() })
+    const world = applyStatus(started(), running)
+    const waiting = podWith([fixed], [27_015], { uid: 'next', status: unscheduled(portsMessage) })
+    const { nodeName: _, ...spec } = waiting.spec ?? {}
+    const metadata = { ...waiting.metadata, creationTimestamp: at(startMs) }
+    const late = plan(world, { ...waiting, metadata, spec }, {}, startMs + settings.startDeadlineMs)
+    expect(late.status.run).toMatchObject({ restarts: 0, disruptions: 1 })
+  })
+
+  test('without host ports is not replaced', () => {
+    const world = aWorld(running)
+    const pod = { ...aPod({ status: unscheduled(portsMessage) }), spec: {} }
+    const planned = planFor(applyStatus(world, planFor(world)), pod, startMs + 20_000)
+    expect(verbs(planned)).toEqual([])
+    expect(conditionOf(planned.status, 'Degraded')).toBe('True/Unschedulable')
   })
 })

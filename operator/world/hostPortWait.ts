@@ -1,71 +1,69 @@
-import { type Diagnosis, seriousDiagnosis } from '#operator/pods/diagnosis.ts'
-import type { Node } from '#operator/pods/node.ts'
+import { type Diagnosis, pendingDiagnosis, seriousDiagnosis } from '#operator/pods/diagnosis.ts'
 import type { Pod } from '#operator/pods/pod.ts'
+import { publicPorts } from '#shared/domain/ports.ts'
 import { remedies } from '#shared/resources/remedies.ts'
 import type { WorldRun } from '#shared/resources/world.ts'
-import { placeServer } from './placement.ts'
 import type { PlanInput } from './step.ts'
 
-/** The time for which a pod is without a node before its host ports count as the cause. */
-const patienceMs = 5_000
+/** The time for which a pod is without a node because of its host ports, before it is replaced: the first times, and later. */
+const firstPatienceMs = 5_000
+const laterPatienceMs = 60_000
 
-/** The delay after which the cause is looked for again. */
-const checkAgainMs = 15_000
+/** The number of pods of a run that are replaced soon, before the world is PortsExhausted. */
+const soonReplaced = 5
 
-/** The number of pods of a run that are replaced because of their host ports. */
-const maxReplaced = 5
-
-/** The diagnosis of a world for which no node has free host ports. */
-export const hostPortsExhausted = seriousDiagnosis(
+const pending = pendingDiagnosis('HostPortPending', 'Looking for a node with free host ports.')
+const exhausted = seriousDiagnosis(
   'PortsExhausted',
-  `No node has free host ports for the server. ${remedies.PortsExhausted}`,
+  `No node with free host ports was found for the server. ${remedies.PortsExhausted}`,
+)
+const taken = seriousDiagnosis(
+  'PortTaken',
+  `A host port of the policy Static is in use. The server starts when it is free. ${remedies.PortTaken}`,
 )
 
-const portTaken = seriousDiagnosis(
-  'PortTaken',
-  `Another world uses a host port of the policy Static. The server starts when the port is free. ${remedies.PortTaken}`,
+/** The diagnosis of a world for whose ports a range is too small. */
+export const rangeTooSmall = seriousDiagnosis(
+  'PortsExhausted',
+  'The range of host ports has fewer ports than the world. Lower the number of its public ports, or ask the platform operator.',
 )
+
+/** Returns why a server waits, if it waits for host ports: its pod found no node with them, or one was replaced for that. */
+export const explainHostPortWait = (
+  { hostPorts }: PlanInput,
+  pod: Pod | undefined,
+  run: WorldRun,
+): Diagnosis | undefined => {
+  if (run.strategy !== 'HostPort' || pod?.spec?.nodeName !== undefined) return undefined
+  const replaced = hostPorts.replaced(run.id)
+  const refusal = pod && findRefusal(pod)
+  if (refusal === undefined ? replaced === 0 : !refusal.isForPorts) return undefined
+  const isStatic = publicPorts(run.ports).filter(({ policy }) => policy === 'Static')
+  if (isStatic.length === publicPorts(run.ports).length) return taken
+  if (replaced < soonReplaced) return pending
+  return isStatic.length > 0 ? taken : exhausted
+}
 
 /**
- * Returns why a server has no node, if its host ports are the cause: `replace` if a pod with other ports may find one. They are the
- * cause if they are used on every node that the server may run on, or on one of them and the scheduler says so.
+ * Returns the delay after which a pod without a node is replaced by one with other host ports: 0 if it is time. Undefined if its host
+ * ports are not the cause, or all of them are Static, so that the next pod would have the same.
  */
-export const explainHostPortWait = (input: PlanInput, pod: Pod, run: WorldRun): Diagnosis | 'replace' | undefined => {
-  const sinceMs = unscheduledSinceMs(pod, run)
-  if (sinceMs === undefined || input.nowMs - sinceMs < patienceMs || !arePortsCause(input, pod, run)) return undefined
-  // Another pod would have the same static ports.
-  if (input.hostPorts.nodesInUse(run.ports.flatMap(({ hostPort }) => hostPort ?? [])).size > 0) return portTaken
-  return input.hostPorts.replaced(run.id) < maxReplaced ? 'replace' : hostPortsExhausted
+export const replaceAfterMs = ({ hostPorts, nowMs }: PlanInput, pod: Pod, run: WorldRun): number | undefined => {
+  const refusal = findRefusal(pod)
+  const canMove = publicPorts(run.ports).some(({ policy }) => policy !== 'Static')
+  if (run.strategy !== 'HostPort' || !canMove || refusal?.isForPorts !== true) return undefined
+  const patienceMs = hostPorts.replaced(run.id) < soonReplaced ? firstPatienceMs : laterPatienceMs
+  return Math.max(0, refusal.sinceMs + patienceMs - nowMs)
 }
 
-/** Returns the delay after which `explainHostPortWait` may have another result, or undefined if the pod has a node. */
-export const nextHostPortCheckMs = ({ nowMs }: PlanInput, pod: Pod, run: WorldRun): number | undefined => {
-  const sinceMs = unscheduledSinceMs(pod, run)
-  if (sinceMs === undefined) return undefined
-  const leftMs = sinceMs + patienceMs - nowMs
-  return leftMs > 0 ? leftMs : checkAgainMs
+/** Returns since when the scheduler finds no node for a pod, and whether host ports are a cause. */
+const findRefusal = ({ metadata, spec, status }: Pod) => {
+  const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled')
+  if (spec?.nodeName !== undefined || scheduled?.status !== 'False' || scheduled.reason !== 'Unschedulable')
+    return undefined
+  return {
+    sinceMs: Date.parse(scheduled.lastTransitionTime ?? metadata.creationTimestamp ?? ''),
+    // The words of the scheduler's plugin NodePorts for a node on which a port is taken, by a server or by a stranger.
+    isForPorts: /free ports/.test(scheduled.message ?? ''),
+  }
 }
-
-/** Returns when the scheduler first found no node for a server with host ports, in epoch milliseconds. */
-const unscheduledSinceMs = (pod: Pod, { strategy }: WorldRun): number | undefined => {
-  const scheduled = findScheduled(pod)
-  if (strategy !== 'HostPort' || pod.spec?.nodeName !== undefined) return undefined
-  if (scheduled?.status !== 'False' || scheduled.reason !== 'Unschedulable') return undefined
-  return Date.parse(scheduled.lastTransitionTime ?? pod.metadata.creationTimestamp ?? '')
-}
-
-const findScheduled = ({ status }: Pod) => status?.conditions?.find(({ type }) => type === 'PodScheduled')
-
-const arePortsCause = ({ hostPorts, nodes, settings }: PlanInput, pod: Pod, run: WorldRun): boolean => {
-  const inUse = hostPorts.nodesInUse()
-  if (inUse.size === 0) return false
-  const { nodeSelector = {} } = placeServer(settings.placement, run.compute).spec
-  const usable = nodes().filter((node) => isUsable(node, nodeSelector))
-  const taken = usable.filter(({ metadata: { name } }) => inUse.has(name))
-  return taken.length > 0 && (taken.length === usable.length || /free ports/.test(findScheduled(pod)?.message ?? ''))
-}
-
-const isUsable = ({ metadata, spec, status }: Node, selector: Readonly<Record<string, string>>): boolean =>
-  spec?.unschedulable !== true &&
-  status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True' &&
-  Object.entries(selector).every(([key, value]) => metadata.labels?.[key] === value)

@@ -1,6 +1,7 @@
 import { type Pod, runIdOf } from '#operator/pods/pod.ts'
-import { type HostPorts, rangeOf } from '#shared/domain/hostPorts.ts'
-import { healthPort, publicPorts } from '#shared/domain/ports.ts'
+import { type HostPorts, isFitting, rangeOf } from '#shared/domain/hostPorts.ts'
+import { findHostPort, healthPort, podPorts, publicPorts, type WorldPort } from '#shared/domain/ports.ts'
+import { controllerOf } from '#shared/kube/objects.ts'
 import type { WorldRun } from '#shared/resources/world.ts'
 
 /** The run that host ports are for. */
@@ -9,13 +10,11 @@ type PortRun = Pick<WorldRun, 'id' | 'ports'>
 /** The host ports of the world of one reconcile. */
 export type OwnHostPorts = {
   /**
-   * Returns the host port of each public port of a run and holds them for its pod. The same run gets the same ports until its pod is
-   * replaced for them. Returns fewer if a range does not have enough.
+   * Returns the host port of each public port of a run, and holds them for its pod: those of its last pod, unless that was replaced or
+   * the run may not have them any more. Returns fewer if a range does not have enough.
    */
-  readonly allot: (run: PortRun) => readonly number[]
-  /** Returns the nodes where other worlds use one of these ports, by default those of the world. */
-  readonly nodesInUse: (ports?: readonly number[]) => ReadonlySet<string>
-  /** Returns the number of pods of the run that were replaced for their host ports. */
+  readonly allot: (run: PortRun, nowMs: number) => readonly number[]
+  /** Returns how many pods of the run this process has replaced since one had a node. */
   readonly replaced: (runId: string) => number
 }
 
@@ -24,14 +23,22 @@ export type HostPortUse = {
   /** Records the pod of the world, or with undefined that it has none. */
   observe(key: string, pod: Pod | undefined): void
   /** Records that a pod of the run is replaced, because no node has its host ports. */
-  replace(key: string, runId: string, pod: Pod): void
-  /** Forgets a world that is gone. */
+  replace(key: string, runId: string, pod: Pod, nowMs: number): void
+  /** Forgets the run of a world that is gone. */
   forget(key: string): void
   of(key: string): OwnHostPorts
 }
 
-type Held = { readonly numbers: readonly number[]; readonly nodeName?: string | undefined }
-type History = { readonly runId: string; numbers: readonly number[]; readonly given: Set<number>; replaced: number }
+type NamedPort = { readonly name?: string; readonly hostPort?: number }
+type History = {
+  readonly runId: string
+  last: readonly NamedPort[]
+  replacedUid?: string | undefined
+  replaced: number
+}
+
+/** The time for which a port that no node had is the last choice: a program that is not a world may use it. */
+const refusedMs = 600_000
 
 /**
  * Creates the record of the host ports of servers, without any. The pods are the record, and the scheduler and the kubelet refuse a
@@ -41,10 +48,12 @@ type History = { readonly runId: string; numbers: readonly number[]; readonly gi
  * longest ago, because the players of an ended world may still send packets to its port.
  */
 export const createHostPortUse = (hostPorts: HostPorts): HostPortUse => {
-  const held = new Map<string, Held>()
+  const held = new Map<string, readonly number[]>()
   const histories = new Map<string, History>()
-  /** The worlds that use each port. */
-  const users = new Map<number, Set<string>>()
+  /** The number of users of each port. */
+  const counts = new Map<number, number>()
+  /** The time until which a port is the last choice, in epoch milliseconds. At most one entry for each port. */
+  const refusedUntilMs = new Map<number, number>()
   /** The ports of each range by the number of their users, the one that has it longest first. */
   const queues = new Map(
     [...hostPorts].map(([name, intervals]) => [
@@ -58,25 +67,21 @@ export const createHostPortUse = (hostPorts: HostPorts): HostPortUse => {
   )
   const queueOf = new Map([...queues.values()].flatMap((queue) => [...(queue[0] ?? [])].map((port) => [port, queue])))
 
-  const hold = (key: string, next: Held): void => {
-    const before = held.get(key)?.numbers ?? []
-    for (const port of before) if (!next.numbers.includes(port)) setUser(key, port, false)
-    for (const port of next.numbers) if (!before.includes(port)) setUser(key, port, true)
-    if (next.numbers.length === 0) held.delete(key)
+  const hold = (key: string, next: readonly number[]): void => {
+    const before = held.get(key) ?? []
+    for (const port of before) if (!next.includes(port)) count(port, -1)
+    for (const port of next) if (!before.includes(port)) count(port, 1)
+    if (next.length === 0) held.delete(key)
     else held.set(key, next)
   }
-  const setUser = (key: string, port: number, isUser: boolean): void => {
-    const keys = users.get(port) ?? new Set()
+  const count = (port: number, change: 1 | -1): void => {
+    const before = counts.get(port) ?? 0
+    const after = before + change
+    counts.set(port, after)
     const queue = queueOf.get(port)
-    queue?.[keys.size]?.delete(port)
-    if (isUser) keys.add(key)
-    else keys.delete(key)
-    if (keys.size === 0) users.delete(port)
-    else users.set(port, keys)
     if (queue === undefined) return
-    const level = queue[keys.size] ?? new Set()
-    queue[keys.size] = level
-    level.add(port)
+    queue[before]?.delete(port)
+    queue[after] = (queue[after] ?? new Set()).add(port)
   }
   const findLeastUsed = (range: string, isExcluded: (port: number) => boolean): number | undefined => {
     for (const level of queues.get(range) ?? []) {
@@ -84,25 +89,32 @@ export const createHostPortUse = (hostPorts: HostPorts): HostPortUse => {
     }
     return undefined
   }
-  const choose = ({ ports }: PortRun, given: ReadonlySet<number>): number[] => {
+  const choose = ({ ports }: PortRun, nowMs: number): number[] => {
     const chosen: number[] = ports.flatMap(({ hostPort }) => hostPort ?? [])
-    // The server listens on a port of the policy Passthrough, beside its other ports.
-    const listened = [healthPort, ...ports.map(({ containerPort }) => containerPort)]
-    const isTaken = (port: number): boolean => chosen.includes(port) || listened.includes(port)
     return publicPorts(ports).flatMap((each) => {
       const range = rangeOf(each)
       if (range === undefined) return each.hostPort ?? []
-      const port =
-        findLeastUsed(range, (candidate) => isTaken(candidate) || given.has(candidate)) ?? findLeastUsed(range, isTaken)
+      const listened = listenedBeside(each, ports)
+      const isTaken = (port: number): boolean => chosen.includes(port) || listened.includes(port)
+      const isRefused = (port: number): boolean => (refusedUntilMs.get(port) ?? 0) > nowMs
+      const port = findLeastUsed(range, (of) => isTaken(of) || isRefused(of)) ?? findLeastUsed(range, isTaken)
       if (port === undefined) return []
       chosen.push(port)
       return port
     })
   }
+  /** Returns the last host ports of a run that it may still have. */
+  const findLast = ({ ports }: PortRun, last: readonly NamedPort[]): number[] =>
+    publicPorts(ports).flatMap((each) => {
+      const port = findHostPort(ports, each, last)
+      return port !== undefined && isFitting(port, each, hostPorts) && !listenedBeside(each, ports).includes(port)
+        ? port
+        : []
+    })
   const historyOf = (key: string, runId: string): History => {
     const known = histories.get(key)
     if (known?.runId === runId) return known
-    const history = { runId, numbers: [], given: new Set<number>(), replaced: 0 }
+    const history: History = { runId, last: [], replaced: 0 }
     histories.set(key, history)
     return history
   }
@@ -110,41 +122,43 @@ export const createHostPortUse = (hostPorts: HostPorts): HostPortUse => {
   return {
     observe: (key, pod) => {
       const isOver = pod === undefined || pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed'
-      const numbers = isOver ? [] : hostPortsOf(pod)
-      hold(key, { numbers, nodeName: pod?.spec?.nodeName })
+      const present = isOver ? [] : namedPortsOf(pod)
+      hold(key, [...new Set(present.flatMap(({ hostPort }) => hostPort ?? []))])
       const runId = pod && runIdOf(pod)
-      // After a restart of the operator, the pod is the only record.
-      if (runId !== undefined && numbers.length > 0 && histories.get(key)?.runId !== runId) {
-        histories.set(key, { runId, numbers, given: new Set(), replaced: 0 })
-      }
-    },
-    replace: (key, runId, pod) => {
+      if (pod === undefined || runId === undefined || present.length === 0 || controllerOf(pod)?.kind !== 'World')
+        return
       const history = historyOf(key, runId)
-      for (const port of hostPortsOf(pod)) history.given.add(port)
-      history.numbers = []
+      if (pod.metadata.uid !== history.replacedUid) history.last = present
+      if (pod.spec?.nodeName !== undefined) history.replaced = 0
+    },
+    replace: (key, runId, pod, nowMs) => {
+      const history = historyOf(key, runId)
+      for (const { hostPort } of namedPortsOf(pod)) {
+        if (hostPort !== undefined) refusedUntilMs.set(hostPort, nowMs + refusedMs)
+      }
+      history.last = []
+      history.replacedUid = pod.metadata.uid
       history.replaced += 1
     },
-    forget: (key) => {
-      hold(key, { numbers: [] })
-      histories.delete(key)
-    },
+    forget: (key) => void histories.delete(key),
     of: (key) => ({
-      allot: (run) => {
+      allot: (run, nowMs) => {
         const history = historyOf(key, run.id)
-        if (history.numbers.length !== publicPorts(run.ports).length) history.numbers = choose(run, history.given)
-        hold(key, { numbers: history.numbers })
-        return history.numbers
-      },
-      nodesInUse: (ports = held.get(key)?.numbers ?? []) => {
-        const others = ports.flatMap((port) => [...(users.get(port) ?? [])]).filter((other) => other !== key)
-        return new Set(others.flatMap((other) => held.get(other)?.nodeName ?? []))
+        const last = findLast(run, history.last)
+        const numbers = last.length === publicPorts(run.ports).length ? last : choose(run, nowMs)
+        history.last = podPorts(run.ports, numbers)
+        hold(key, numbers)
+        return numbers
       },
       replaced: (runId) => (histories.get(key)?.runId === runId ? (histories.get(key)?.replaced ?? 0) : 0),
     }),
   }
 }
 
-/** Returns the host ports of a pod, each once. */
-const hostPortsOf = ({ spec }: Pod): number[] => [
-  ...new Set(spec?.containers?.flatMap(({ ports }) => ports?.flatMap(({ hostPort }) => hostPort ?? []) ?? [])),
-]
+/** Returns the ports on which the server listens beside one of the policy Passthrough, where it listens on the host port. */
+const listenedBeside = ({ policy }: WorldPort, ports: readonly WorldPort[]): number[] =>
+  policy === 'Passthrough' ? [healthPort, ...ports.map(({ containerPort }) => containerPort)] : []
+
+/** Returns the ports of a pod that have a host port. */
+const namedPortsOf = ({ spec }: Pod): NamedPort[] =>
+  spec?.containers?.flatMap(({ ports = [] }) => ports.filter(({ hostPort }) => hostPort !== undefined)) ?? []

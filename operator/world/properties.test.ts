@@ -109,7 +109,6 @@ const look = (cluster: Cluster, world: World) => {
       serviceUnusedMs: Number.POSITIVE_INFINITY,
       newRunId: () => runB,
       allotPorts,
-      nodes: () => [aNode()],
       hostPorts: createHostPortUse(settings.hostPorts).of('default/world'),
       pod,
       service,

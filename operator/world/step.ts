@@ -62,8 +62,6 @@ export type PlanInput = {
   readonly settings: WorldSettings
   readonly nowMs: number
   readonly newRunId: () => string
-  /** The nodes of the cluster. */
-  readonly nodes: () => readonly Node[]
   readonly hostPorts: OwnHostPorts
   /** Allots ports of a pool, and holds them for this world until its Service is seen or is not created. */
   readonly allotPorts: AllotPorts

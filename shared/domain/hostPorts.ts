@@ -70,6 +70,12 @@ const isWithin = (port: number, intervals: readonly PortInterval[] = []): boolea
 export const rangeOf = ({ policy, range = defaultRange }: Pick<WorldPort, 'policy' | 'range'>): string | undefined =>
   policy === 'Static' ? undefined : range
 
+/** Reports whether a world's port may have that host port. */
+export const isFitting = (port: number, { hostPort, ...of }: WorldPort, hostPorts: HostPorts): boolean => {
+  const range = rangeOf(of)
+  return range === undefined ? port === hostPort : isWithin(port, hostPorts.get(range))
+}
+
 /** Returns why the platform has no host port for one of these ports, or undefined if it has. */
 export const explainHostPorts = (ports: readonly WorldPort[], hostPorts: HostPorts): string | undefined => {
   for (const port of ports) {

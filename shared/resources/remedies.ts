@@ -29,7 +29,7 @@ export const remedies = {
   OutOfMemory: 'Choose a larger scaling profile for a server, or more memory for bots.',
   PodNameTaken: askOperator,
   PortsExhausted: 'Stop another world, or ask the platform operator for more ports or addresses.',
-  PortTaken: 'Stop the world that uses the port, or choose another host port.',
+  PortTaken: 'Choose another host port, or ask the platform operator which world uses it.',
   QuotaExceeded: 'Stop other worlds or bots, or ask the platform operator.',
   Refused: askOperator,
   RestartBudget: 'Fix the last error. Then start the world again, or for bots lower the count and raise it again.',

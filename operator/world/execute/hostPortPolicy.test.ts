@@ -41,6 +41,13 @@ test('is not enforced if the pod is accepted, and the next pod asks again', asyn
   expect(asked).toHaveLength(2)
 })
 
+test('is asked again for a pod that waited for the failure of another one', async () => {
+  const { policy, asked } = policyWith(denied('a quota of another tenant'), byPolicy)
+  const [one, other] = await Promise.allSettled([policy.isEnforced(pod, signal), policy.isEnforced(pod, signal)])
+  expect([one.status, other]).toEqual(['rejected', { status: 'fulfilled', value: true }])
+  expect(asked).toHaveLength(2)
+})
+
 test('is asked once a minute, and once for pods at the same time', async () => {
   const { policy, clock, asked } = policyWith(byPolicy, byPolicy)
   const both = [policy.isEnforced(pod, signal), policy.isEnforced(pod, signal)]

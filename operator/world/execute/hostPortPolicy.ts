@@ -38,12 +38,15 @@ export const createHostPortPolicy = (
     return isRefused
   }
   return {
-    isEnforced: (pod, signal) => {
-      if (clock.monotonic() - enforcedAtMs < checkEveryMs) return Promise.resolve(true)
-      asking ??= ask(pod, signal).finally(() => {
-        asking = undefined
+    isEnforced: async (pod, signal) => {
+      if (clock.monotonic() - enforcedAtMs < checkEveryMs) return true
+      // A failure for another pod says nothing about this one, and may name another tenant.
+      if (asking !== undefined && (await asking.catch(() => false))) return true
+      const own = ask(pod, signal).finally(() => {
+        if (asking === own) asking = undefined
       })
-      return asking
+      asking = own
+      return own
     },
   }
 }

@@ -82,7 +82,7 @@ const reconcileAt = async (
     },
     services: { cache: cacheOf(undefined) },
     nodes: {
-      cache: { store: { get: () => undefined, list: () => [] } },
+      cache: cacheOf(undefined),
       client: { get: () => Promise.reject(notFound) },
     },
     namespaces: { cache: cacheOf(undefined), client: { get: () => Promise.reject(notFound) } },

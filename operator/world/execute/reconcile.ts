@@ -82,6 +82,7 @@ export const reconcileWorld = async (deps: WorldDeps, key: string, signal: Abort
     deps.runClock.forget(key)
     deps.serviceAge(key, undefined)
     deps.portPools.observe(key, deps.services.cache.store.get(key))
+    deps.hostPorts.observe(key, deps.pods.cache.store.get(key))
     deps.hostPorts.forget(key)
     deps.acknowledgements.forget(key)
     return undefined
@@ -216,7 +217,6 @@ const observe = async (
     policy: await findPolicy(deps.namespaces, world.metadata.namespace, signal),
     queue: deps.queuePoll.report(key, pod?.metadata.uid ?? ''),
     settings: deps.settings,
-    nodes: deps.nodes.cache.store.list,
     hostPorts: deps.hostPorts.of(key),
     nowMs: deps.runClock.now(key, world.spec.runId ?? world.status?.runId),
     newRunId: deps.newRunId,
@@ -273,7 +273,7 @@ type Executed = { readonly refusal?: Refusal } | { readonly found: Found }
 
 const execute = async (
   deps: TurnDeps,
-  { world, policy }: PlanInput,
+  { world, policy, nowMs }: PlanInput,
   step: Step,
   signal: AbortSignal,
 ): Promise<Executed | undefined> => {
@@ -302,7 +302,7 @@ const execute = async (
       const { resourceVersion: podVersion } = step.pod.metadata
       // It may get a node meanwhile.
       await deleteExact(deps.pods, step.pod, { ...withDefined({ resourceVersion: podVersion }), signal })
-      deps.hostPorts.replace(objectKey(world.metadata), step.run.id, step.pod)
+      deps.hostPorts.replace(objectKey(world.metadata), step.run.id, step.pod, nowMs)
       return undefined
     }
     case 'forceDeletePod':
