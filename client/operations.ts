@@ -646,7 +646,7 @@ export type Limits = {
   maxNodePorts: number
   /** Maximum number of load balancers of running worlds. */
   maxLoadBalancers: number
-  /** Whether worlds may use the networking strategy HostPort. */
+  /** Permits worlds to use the networking strategy HostPort. */
   hostPorts: boolean
   /** Maximum number of bot deployments. */
   maxBotDeployments: number
@@ -827,7 +827,7 @@ export type PatchLimits = {
   maxNodePorts?: number
   /** Maximum number of load balancers of running worlds. */
   maxLoadBalancers?: number
-  /** Whether worlds may use the networking strategy HostPort. */
+  /** Permits worlds to use the networking strategy HostPort. */
   hostPorts?: boolean
   /** Maximum number of bot deployments. */
   maxBotDeployments?: number
@@ -1465,7 +1465,7 @@ export type Usage = {
   maxNodePorts: UsageMaxWorlds
   /** Maximum number of load balancers of running worlds. */
   maxLoadBalancers: UsageMaxWorlds
-  /** Whether worlds may use the networking strategy HostPort. */
+  /** Permits worlds to use the networking strategy HostPort. */
   hostPorts: UsageHostPorts
   /** Maximum number of bot deployments. */
   maxBotDeployments: UsageMaxWorlds

@@ -32,7 +32,7 @@ const counted = <Name extends string>(variable: Name, limit: Amount) =>
 const rate = <Name extends string>(variable: Name, limit: Amount) =>
   ({ ...limit, use: 'rate', variable, schema: toSchema(1, limit), given: decimal(1, limit.maximum) }) as const
 
-const hostPorts = 'Whether worlds may use the networking strategy HostPort.'
+const hostPorts = 'Permits worlds to use the networking strategy HostPort.'
 const imageRegistries = 'Registries whose images servers may run, such as ghcr.io/acme; * allows every registry.'
 const imagePullSecrets = "Names of Secrets in the organization's namespace with which images are pulled."
 

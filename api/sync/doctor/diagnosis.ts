@@ -59,7 +59,7 @@ export type DiagnosedNamespace = {
   readonly isDeleting: boolean
   /** Differences of it and of the objects that the API keeps there, such as `NetworkPolicy default-deny is missing`. */
   readonly faults: readonly string[]
-  /** Why the admission policy keeps its organization from host ports, as the end of a sentence. */
+  /** The reason why its organization gets no host ports, as the end of a sentence. */
   readonly hostPortProblem?: string
 }
 
