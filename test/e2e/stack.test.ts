@@ -34,8 +34,16 @@ const traces = () => ({
   processes: execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
     .split('\n')
     .filter((line) => line.includes('orrery-e2e') && !line.startsWith('ps ')),
-  tables:
-    findProgram(process.env, 'nft') === undefined ? '' : execFileSync('nft', ['list', 'tables'], { encoding: 'utf8' }),
+  // The tables of iptables stay without a rule, since other programs use them too.
+  tables: (findProgram(process.env, 'nft') === undefined
+    ? ''
+    : execFileSync('nft', ['list', 'tables'], { encoding: 'utf8' })
+  )
+    .split('\n')
+    .filter((line) => !/^table ip6? nat$/.test(line)),
+  hostPorts: execFileSync('iptables-save', ['-t', 'nat'], { encoding: 'utf8' })
+    .split('\n')
+    .filter((line) => line.includes('CNI-')),
 })
 
 const isOfStack = (pid: string, stateDir: string, program: string): boolean => {
