@@ -17,6 +17,7 @@ const placeholders: Readonly<Record<string, string>> = {
   operatorUser: '{{ include "orrery.operatorUser" . }}',
   namespacePrefix: '{{ .Values.namespacePrefix }}',
   restoreGroups: '{{ include "orrery.celStrings" .Values.admissionPolicies.restoreGroups }}',
+  hostPorts: '{{ include "orrery.celPorts" .Values.hostPorts }}',
 }
 
 /** Returns the templates of the chart that are made from the definitions, roles and policies, by path in `templates`. */

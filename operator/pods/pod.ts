@@ -17,7 +17,7 @@ export type ContainerStatus = Partial<Pick<Json<V1ContainerStatus>, 'name' | 'st
 
 /** A Pod, as far as the operator reads it and its caches keep it (`pickCachedFields`). */
 export type Pod = KubeObject & {
-  spec?: Pick<PodSpec, 'nodeName'> & { containers?: Pick<Container, 'name' | 'image' | 'resources'>[] }
+  spec?: Pick<PodSpec, 'nodeName'> & { containers?: Pick<Container, 'name' | 'image' | 'resources' | 'ports'>[] }
   status?: Pick<PodStatus, 'phase' | 'reason' | 'message' | 'podIP' | 'conditions'> & {
     containerStatuses?: ContainerStatus[]
   }

@@ -16,10 +16,12 @@ import {
 import type { Pod } from '#operator/pods/pod.ts'
 import { endOf, notReadySince, readySince } from '#operator/pods/podState.ts'
 import { explainBlockedEnd, explainUnreachable, nextChangeMs } from '#operator/pods/termination.ts'
+import { publicPorts } from '#shared/domain/ports.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
 import { planEnded } from './ended.ts'
 import { explainForbidden } from './forbidden.ts'
+import { explainHostPortWait, hostPortsExhausted, nextHostPortCheckMs } from './hostPortWait.ts'
 import { type OwnServer, observeServer, type Server, serverDeletionSteps } from './observe.ts'
 import { countLoss, endRun, markReady, nextPodAtMs } from './run.ts'
 import type { Network } from './service.ts'
@@ -66,6 +68,7 @@ type OwnInput = ServerInput<OwnServer>
  *   noAddress      Ready, without an address       wait
  *   noLongerReady  it was Ready before             Active and Degraded; as failed after a time
  *   lateRestart    not Ready in time after a loss  as failed
+ *   portsTaken     no node has its host ports      replace it, at most 5 times
  *   gettingReady   otherwise                       wait
  */
 export const planServer = (input: PlanInput, run: WorldRun, network: Network): Plan => {
@@ -82,9 +85,12 @@ const missing: Case<ServerInput, Plan> = (input) => {
   }
   const waitMs = nextPodAtMs(run, settings) - nowMs
   const outcome = startingOutcome(input, run, startingDiagnosis)
-  return waitMs > 0
-    ? planWith(input, outcome, { requeueAfterMs: waitMs })
-    : planWith(input, outcome, { steps: [{ verb: 'createPod', run }] })
+  if (waitMs > 0) return planWith(input, outcome, { requeueAfterMs: waitMs })
+  if (run.strategy !== 'HostPort') return planWith(input, outcome, { steps: [{ verb: 'createPod', run }] })
+  const hostPorts = input.hostPorts.allot(run)
+  return hostPorts.length === publicPorts(run.ports).length
+    ? planWith(input, outcome, { steps: [{ verb: 'createPod', run, hostPorts }] })
+    : planWith(input, startingOutcome(input, run, hostPortsExhausted), { requeueAfterMs: forbiddenRetryMs })
 }
 
 const nameTaken: Case<ServerInput, Plan> = (input) =>
@@ -122,7 +128,7 @@ const current: Case<ServerInput, Plan> = (input) => {
   const { server } = input
   if (server.kind !== 'current') return undefined
   return planFirst(
-    [completed, failed, nodeDead, unreachable, ready, noAddress, noLongerReady, lateRestart, gettingReady],
+    [completed, failed, nodeDead, unreachable, ready, noAddress, noLongerReady, lateRestart, portsTaken, gettingReady],
     { ...input, server },
   )
 }
@@ -208,9 +214,17 @@ const lateRestart: Case<OwnInput, Plan> = (input) => {
   return planLoss(input, { ...why, reason: 'NotReadyInTime', message, serious: true, disrupted: false })
 }
 
+const portsTaken: Case<OwnInput, Plan> = (input) => {
+  const { server, run } = input
+  if (explainHostPortWait(input, server.pod, run) !== 'replace') return undefined
+  const outcome = startingOutcome(input, run, startingDiagnosis, server.pod)
+  return planWith(input, outcome, { steps: [{ verb: 'replacePod', pod: server.pod, run }] })
+}
+
 const gettingReady = (input: OwnInput): Plan => {
   const { world, server, run, settings } = input
-  const why = explainWaiting(server.pod, 'server')
+  const wait = explainHostPortWait(input, server.pod, run)
+  const why = wait === undefined || wait === 'replace' ? explainWaiting(server.pod, 'server') : wait
   const quietLeftMs = why.serious ? 0 : quietMs - ageMs(input)
   if (quietLeftMs > 0) {
     const quiet = planWith(input, startingOutcome(input, run, startingDiagnosis), { requeueAfterMs: quietLeftMs })
@@ -220,8 +234,9 @@ const gettingReady = (input: OwnInput): Plan => {
   if (sameWaitLeftMs > 0 && world.status !== undefined && showsOrdinaryWait(world, run, server.pod)) {
     return { steps: [], status: world.status, requeueAfterMs: sameWaitLeftMs }
   }
-  const deadline = run.readyAt === undefined ? {} : requeueAfter(settings.startDeadlineMs - ageMs(input))
-  return planWith(input, startingOutcome(input, run, why, server.pod), deadline)
+  const deadlineMs = run.readyAt === undefined ? undefined : settings.startDeadlineMs - ageMs(input)
+  const next = requeueAfter(deadlineMs, nextHostPortCheckMs(input, server.pod, run))
+  return planWith(input, startingOutcome(input, run, why, server.pod), next)
 }
 
 /** Reports whether the status shows an ordinary wait of this pod, the first of the run, for the present spec. */
