@@ -1,4 +1,4 @@
-import { worldResource } from '#shared/resources/group.ts'
+import { labels, worldResource } from '#shared/resources/group.ts'
 import { podResource } from '../barePod.ts'
 import { quantile } from '../report.ts'
 import { makeBarePods, rate } from './bare.ts'
@@ -9,6 +9,10 @@ import { describeRequests } from './usage.ts'
 
 const namespace = 'bench-burst'
 const untilReadyMs = 600_000
+/** The networking strategy of the worlds: PodIP, HostPort or a type of Service. */
+const strategy = process.env.ORRERY_BENCH_STRATEGY ?? 'PodIP'
+const settings = { ORRERY_DEFAULT_NETWORKING_STRATEGY: strategy }
+const labelsOfNamespace: Record<string, string> = strategy === 'HostPort' ? { [labels.hostPorts]: 'true' } : {}
 
 /**
  * Measures many worlds that start at once, compared with as many bare pods before and after, and then an operator that
@@ -17,8 +21,8 @@ const untilReadyMs = 600_000
 export const burst: Part = async (bench) => {
   const { transport, objects, startOperator, say, count } = bench
   const worlds = count('ORRERY_BENCH_BURST_WORLDS', 1_000)
-  const operator = await startOperator('burst')
-  await objects.namespace(namespace)
+  const operator = await startOperator('burst', settings)
+  await objects.namespace(namespace, labelsOfNamespace)
   await objects.stoppedWorlds(namespace, worlds)
   const [pods, live] = [
     await watchNamespace(transport, podResource, namespace),
@@ -39,7 +43,7 @@ export const burst: Part = async (bench) => {
   const appliesMs = names.map((name) => (appliedMs.get(name) ?? 0) - startedMs)
   const bare = (before.podsPerSecond + after.podsPerSecond) / 2
   const own = rate(madeMs)
-  say(`${worlds} worlds started at once`)
+  say(`${worlds} worlds started at once (${strategy})`)
   say('World applied → pod made, ms', `p50 ${ms(waits, 0.5)}, p99 ${ms(waits, 0.99)}`)
   say('first apply → pod made, ms', `p50 ${ms(madeMs, 0.5)}, p99 ${ms(madeMs, 0.99)}; applies took ${ms(appliesMs, 1)}`)
   say('first apply → Active, ms', `p50 ${ms(activeMs, 0.5)}, p99 ${ms(activeMs, 0.99)}, last ${ms(activeMs, 1)}`)
@@ -66,13 +70,13 @@ export const burst: Part = async (bench) => {
 /** Measures an operator that starts after all worlds were applied, so that it alone limits the rate of new pods. */
 const foundStarted = async ({ transport, objects, startOperator, say }: Bench, worlds: number, bare: number) => {
   const found = `${namespace}-found`
-  await objects.namespace(found)
+  await objects.namespace(found, labelsOfNamespace)
   await objects.startWorlds(found, worlds)
   const [pods, live] = [
     await watchNamespace(transport, podResource, found),
     await watchNamespace(transport, worldResource, found),
   ]
-  const operator = await startOperator('burst-found')
+  const operator = await startOperator('burst-found', settings)
   await live.untilReady(worlds, untilReadyMs)
   const made = [...pods.made.values()]
   const startedMs = Math.min(...made)

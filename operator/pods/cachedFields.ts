@@ -51,7 +51,7 @@ const pickContainer = (container: object): Fields => {
   return {
     ...pick(container, ['name', 'image']),
     ...(limits && { resources: { limits } }),
-    ...(ports.length > 0 && { ports: ports.map((port) => pick(port, ['name', 'containerPort', 'hostPort'])) }),
+    ...(ports.length > 0 && { ports: ports.map((port) => pick(port, ['name', 'hostPort'])) }),
   }
 }
 

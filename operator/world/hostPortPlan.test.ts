@@ -128,6 +128,7 @@ describe('a pod that found no node', () => {
     message?: string
     replaced?: number
     afterMs?: number
+    settings?: typeof settings
   }
   const planCase = ({
     ports = [game],
@@ -136,6 +137,7 @@ describe('a pod that found no node', () => {
     message,
     replaced = 0,
     afterMs = 5_000,
+    settings: given = settings,
   }: Case) => {
     const use = ledger()
     const numbers = ports.map(({ hostPort = 7003 }) => hostPort)
@@ -143,7 +145,7 @@ describe('a pod that found no node', () => {
     for (let count = 0; count < replaced; count += 1) use.replace(key, runA, pod)
     use.observe(key, pod)
     for (const each of taken) use.observe(each, podOn(each, ports, numbers))
-    const around = { hostPorts: use.of(key), nodes: () => nodes }
+    const around = { hostPorts: use.of(key), nodes: () => nodes, settings: given }
     return plan(started(ports), pod, around, startMs + afterMs)
   }
   const podOn = (name: string, ports: WorldPort[], numbers: number[]): Pod => {
@@ -180,6 +182,20 @@ describe('a pod that found no node', () => {
     expect(verbs(planned)).toEqual([])
     expect(conditionOf(planned.status, 'Degraded')).toBe('True/Unschedulable')
     expect(planned.requeueAfterMs).toBe(15_000)
+  })
+
+  test('stays if its ports are used only where its placement does not put it', () => {
+    const placement = [{ nodeLabels: { pool: 'two' }, tolerations: [] }]
+    const given = { nodes: [node('one'), node('two')], message: portsMessage, settings: { ...settings, placement } }
+    expect(verbs(planCase({ ...given, settings }))).toEqual(['replacePod'])
+    expect(verbs(planCase(given))).toEqual([])
+  })
+
+  test('without host ports is not looked at again', () => {
+    const world = aWorld(running)
+    const pod = { ...aPod({ status: unscheduledAt() }), spec: {} }
+    const { requeueAfterMs } = planFor(applyStatus(world, planFor(world)), pod, startMs + 20_000)
+    expect(requeueAfterMs).toBeGreaterThan(60_000)
   })
 
   test('is replaced five times, and then PortsExhausted', () => {

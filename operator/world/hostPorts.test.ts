@@ -69,9 +69,10 @@ describe('the host ports of a run', () => {
 
   test('of a pod that has ended are free', () => {
     const use = createHostPortUse(hostPorts)
-    use.observe('a', podWith([7000, 7001, 7002, 7003, 7004, 7005, 7006, 7007], 'one'))
-    use.observe('a', { ...podWith([7000], 'one'), status: { phase: 'Failed' } })
-    expect(use.of('b').allot(aRun()).at(0)).toBeGreaterThanOrEqual(7000)
+    const pod = podWith([7000, 7001, 7002, 7003, 7004, 7005, 7006, 7007], 'one')
+    use.observe('a', pod)
+    use.observe('a', { ...pod, status: { phase: 'Failed' } })
+    expect(use.of('b').allot(aRun())).toEqual([7000])
     expect(use.of('b').nodesInUse()).toEqual(new Set())
   })
 
@@ -91,6 +92,15 @@ describe('the host ports of a run', () => {
     expect(own.replaced(runB)).toBe(0)
     use.forget('a')
     expect(own.replaced(runA)).toBe(0)
+  })
+
+  test('of a replaced pod are others, although more pods use those', () => {
+    const use = createHostPortUse(hostPorts)
+    use.observe('other', podWith([7001, 7002, 7003, 7004, 7005, 7006, 7007], 'one'))
+    const pod = podWith(use.of('a').allot(aRun()))
+    use.replace('a', runA, pod)
+    use.observe('a', undefined)
+    expect(use.of('a').allot(aRun())).toEqual([7001])
   })
 
   test('are in use on the nodes of other worlds alone', () => {
