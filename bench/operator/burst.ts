@@ -1,3 +1,5 @@
+import * as z from 'zod'
+import { networkingStrategies } from '#shared/enumerations.ts'
 import { labels, worldResource } from '#shared/resources/group.ts'
 import { podResource } from '../barePod.ts'
 import { quantile } from '../report.ts'
@@ -9,9 +11,9 @@ import { describeRequests } from './usage.ts'
 
 const namespace = 'bench-burst'
 const untilReadyMs = 600_000
-/** The networking strategy of the worlds: PodIP, HostPort or a type of Service. */
-const strategy = process.env.ORRERY_BENCH_STRATEGY ?? 'PodIP'
-const settings = { ORRERY_DEFAULT_NETWORKING_STRATEGY: strategy }
+/** The networking strategy of the worlds. Default means the address of the pod. */
+const strategy = z.enum(networkingStrategies).parse(process.env.ORRERY_BENCH_STRATEGY ?? 'Default')
+const spec = { networking: { strategy } }
 const labelsOfNamespace: Record<string, string> = strategy === 'HostPort' ? { [labels.hostPorts]: 'true' } : {}
 
 /**
@@ -21,7 +23,7 @@ const labelsOfNamespace: Record<string, string> = strategy === 'HostPort' ? { [l
 export const burst: Part = async (bench) => {
   const { transport, objects, startOperator, say, count } = bench
   const worlds = count('ORRERY_BENCH_BURST_WORLDS', 1_000)
-  const operator = await startOperator('burst', settings)
+  const operator = await startOperator('burst')
   await objects.namespace(namespace, labelsOfNamespace)
   await objects.stoppedWorlds(namespace, worlds)
   const [pods, live] = [
@@ -31,7 +33,7 @@ export const burst: Part = async (bench) => {
   const before = await makeBarePods(transport, objects, worlds)
   const start = await operator.usage()
   const startedMs = performance.now()
-  const appliedMs = await objects.startWorlds(namespace, worlds)
+  const appliedMs = await objects.startWorlds(namespace, worlds, 0, spec)
   await live.untilReady(worlds, untilReadyMs)
   const end = await operator.usage()
   const after = await makeBarePods(transport, objects, worlds)
@@ -71,12 +73,12 @@ export const burst: Part = async (bench) => {
 const foundStarted = async ({ transport, objects, startOperator, say }: Bench, worlds: number, bare: number) => {
   const found = `${namespace}-found`
   await objects.namespace(found, labelsOfNamespace)
-  await objects.startWorlds(found, worlds)
+  await objects.startWorlds(found, worlds, 0, spec)
   const [pods, live] = [
     await watchNamespace(transport, podResource, found),
     await watchNamespace(transport, worldResource, found),
   ]
-  const operator = await startOperator('burst-found', settings)
+  const operator = await startOperator('burst-found')
   await live.untilReady(worlds, untilReadyMs)
   const made = [...pods.made.values()]
   const startedMs = Math.min(...made)

@@ -50,44 +50,16 @@ const refusedMs = 600_000
 export const createHostPortUse = (hostPorts: HostPorts): HostPortUse => {
   const held = new Map<string, readonly number[]>()
   const histories = new Map<string, History>()
-  /** The number of users of each port. */
-  const counts = new Map<number, number>()
   /** The time until which a port is the last choice, in epoch milliseconds. At most one entry for each port. */
   const refusedUntilMs = new Map<number, number>()
-  /** The ports of each range by the number of their users, the one that has it longest first. */
-  const queues = new Map(
-    [...hostPorts].map(([name, intervals]) => [
-      name,
-      [
-        new Set(
-          intervals.flatMap(({ first, last }) => Array.from({ length: last - first + 1 }, (_, at) => first + at)),
-        ),
-      ],
-    ]),
-  )
-  const queueOf = new Map([...queues.values()].flatMap((queue) => [...(queue[0] ?? [])].map((port) => [port, queue])))
+  const queues = createQueues(hostPorts)
 
   const hold = (key: string, next: readonly number[]): void => {
     const before = held.get(key) ?? []
-    for (const port of before) if (!next.includes(port)) count(port, -1)
-    for (const port of next) if (!before.includes(port)) count(port, 1)
+    for (const port of before) if (!next.includes(port)) queues.count(port, -1)
+    for (const port of next) if (!before.includes(port)) queues.count(port, 1)
     if (next.length === 0) held.delete(key)
     else held.set(key, next)
-  }
-  const count = (port: number, change: 1 | -1): void => {
-    const before = counts.get(port) ?? 0
-    const after = before + change
-    counts.set(port, after)
-    const queue = queueOf.get(port)
-    if (queue === undefined) return
-    queue[before]?.delete(port)
-    queue[after] = (queue[after] ?? new Set()).add(port)
-  }
-  const findLeastUsed = (range: string, isExcluded: (port: number) => boolean): number | undefined => {
-    for (const level of queues.get(range) ?? []) {
-      for (const port of level) if (!isExcluded(port)) return port
-    }
-    return undefined
   }
   const choose = ({ ports }: PortRun, nowMs: number): number[] => {
     const chosen: number[] = ports.flatMap(({ hostPort }) => hostPort ?? [])
@@ -97,7 +69,8 @@ export const createHostPortUse = (hostPorts: HostPorts): HostPortUse => {
       const listened = listenedBeside(each, ports)
       const isTaken = (port: number): boolean => chosen.includes(port) || listened.includes(port)
       const isRefused = (port: number): boolean => (refusedUntilMs.get(port) ?? 0) > nowMs
-      const port = findLeastUsed(range, (of) => isTaken(of) || isRefused(of)) ?? findLeastUsed(range, isTaken)
+      const port =
+        queues.findLeastUsed(range, (of) => isTaken(of) || isRefused(of)) ?? queues.findLeastUsed(range, isTaken)
       if (port === undefined) return []
       chosen.push(port)
       return port
@@ -152,6 +125,38 @@ export const createHostPortUse = (hostPorts: HostPorts): HostPortUse => {
       },
       replaced: (runId) => (histories.get(key)?.runId === runId ? (histories.get(key)?.replaced ?? 0) : 0),
     }),
+  }
+}
+
+/** Creates the queues of the ports of each range: those with the same number of users, the one that has it longest first. */
+const createQueues = (hostPorts: HostPorts) => {
+  const counts = new Map<number, number>()
+  const byRange = new Map(
+    [...hostPorts].map(([name, intervals]) => [
+      name,
+      [
+        new Set(
+          intervals.flatMap(({ first, last }) => Array.from({ length: last - first + 1 }, (_, at) => first + at)),
+        ),
+      ],
+    ]),
+  )
+  const queueOf = new Map([...byRange.values()].flatMap((queue) => [...(queue[0] ?? [])].map((port) => [port, queue])))
+  return {
+    count: (port: number, change: 1 | -1): void => {
+      const before = counts.get(port) ?? 0
+      counts.set(port, before + change)
+      const queue = queueOf.get(port)
+      if (queue === undefined) return
+      queue[before]?.delete(port)
+      queue[before + change] = (queue[before + change] ?? new Set()).add(port)
+    },
+    findLeastUsed: (range: string, isExcluded: (port: number) => boolean): number | undefined => {
+      for (const level of byRange.get(range) ?? []) {
+        for (const port of level) if (!isExcluded(port)) return port
+      }
+      return undefined
+    },
   }
 }
 

@@ -6,8 +6,8 @@ import { serviceTypes } from '#shared/enumerations.ts'
 import type { ScalingProfiles } from '#shared/scalingProfiles.ts'
 import type { Placement } from './placement.ts'
 
-/** The values of ORRERY_DEFAULT_NETWORKING_STRATEGY: the pod's own address, ports of the node, or a type of service. */
-export const defaultStrategies = ['PodIP', 'HostPort', ...serviceTypes] as const
+/** The values of ORRERY_DEFAULT_NETWORKING_STRATEGY: the pod's own address, or a type of service. */
+export const defaultStrategies = ['PodIP', ...serviceTypes] as const
 
 /** The operator's settings for worlds. */
 export type WorldSettings = RestartSettings &

@@ -81,9 +81,13 @@ const allowsHostPorts = (labels: Readonly<Record<string, string>>): boolean =>
 /** Reads the limits of an organization that the API wrote to its namespace. It never throws, and leaves out what it cannot read. */
 export const readRecordedLimits = ({
   annotations = {},
-}: Pick<ObjectMeta, 'annotations'>): Partial<RecordedPolicy['limits'] & Omit<RecordedPolicy, 'limits'>> =>
+  labels = {},
+}: Pick<ObjectMeta, 'annotations' | 'labels'>): Partial<
+  RecordedPolicy['limits'] & Omit<RecordedPolicy, 'limits'> & { hostPorts: true }
+> =>
   withDefined({
     ...readLimits(annotations[policyAnnotations.limits]),
+    hostPorts: labels[ownLabels.hostPorts] === 'true' ? (true as const) : undefined,
     imageRegistries: splitList(annotations[policyAnnotations.imageRegistries]),
     imagePullSecrets: splitList(annotations[policyAnnotations.imagePullSecrets]),
   })

@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { patience } from './wait.ts'
 
-/** What a world server tells a player: among others its world and run, and the address of the player as the server sees it. */
+/** The greeting of a world server for a player: among others its world and run, and the address of the player as the server sees it. */
 export type Greeting = Readonly<Record<string, unknown>>
 
 /** An address of a world. */

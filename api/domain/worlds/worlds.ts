@@ -175,8 +175,8 @@ const selectCluster = (ctx: Context, { group, region }: Compute): string => {
 }
 
 /** Throws a 400 for a host port or a range that the platform does not have. */
-const checkHostPorts = ({ hostPorts }: Context, { ports }: WorldRow['networking']): void => {
-  const message = explainHostPorts(publicPorts(ports), hostPorts)
+const checkHostPorts = ({ hostPorts }: Context, { strategy, ports }: WorldRow['networking']): void => {
+  const message = strategy === 'HostPort' ? explainHostPorts(publicPorts(ports), hostPorts) : undefined
   if (message === undefined) return
   throw new Problem('invalid_request', message, { errors: [{ path: '/networking/ports', message }] })
 }

@@ -65,7 +65,8 @@ const worldRules = (row: WorldSpec, build: Programmed, facts: WorldFacts): Rule<
   },
   {
     fields: ['/networking'],
-    refuse: ({ networking: { ports } }) => toClause(explainHostPorts(publicPorts(ports), facts.hostPorts)),
+    refuse: ({ networking: { strategy, ports } }) =>
+      toClause(strategy === 'HostPort' ? explainHostPorts(publicPorts(ports), facts.hostPorts) : undefined),
   },
   {
     fields: ['/scaling', '/runtime/capacity'],

@@ -20,7 +20,7 @@ import type { Backoff, Priority } from '#shared/kube/queue.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
 import { createTextSharing } from '#shared/kube/texts.ts'
 import type { Log } from '#shared/log.ts'
-import { operatorPart, withOwnMetadata } from '#shared/resources/cached.ts'
+import { operatorPart, ownNamespace } from '#shared/resources/cached.ts'
 import { isPaused } from '#shared/resources/group.ts'
 import { readPolicy } from '#shared/resources/namespacePolicy.ts'
 import { cacheSelectors } from '#shared/resources/selectors.ts'
@@ -158,7 +158,7 @@ const createCaches = ({ clock, random, log, metrics, ...clients }: Options) => {
     }),
     services: createReflector({ ...common, client: clients.services, labelSelector: cacheSelectors.services }),
     nodes: createReflector({ ...common, client: clients.nodes }),
-    namespaces: createReflector({ ...common, client: clients.namespaces, keep: withOwnMetadata }),
+    namespaces: createReflector({ ...common, client: clients.namespaces, keep: ownNamespace }),
   }
 }
 

@@ -4,9 +4,10 @@ import type { NewPod, Pod } from '#operator/pods/pod.ts'
 import type { Clock } from '#shared/clock.ts'
 import { healthPort } from '#shared/domain/ports.ts'
 import type { Client } from '#shared/kube/client.ts'
+import { hostPortPolicy } from '#shared/resources/hostPortPolicy.ts'
 import { askOperator } from '#shared/resources/remedies.ts'
 
-/** Whether the cluster enforces the admission policy of pods with host ports. */
+/** The state of the admission policy of pods with host ports in the cluster. */
 export type HostPortPolicy = {
   /**
    * Reports whether the policy refuses a bad pod. The API server was asked at most a minute ago, in the namespace of this pod or of
@@ -15,13 +16,12 @@ export type HostPortPolicy = {
   readonly isEnforced: (pod: NewPod, signal: AbortSignal) => Promise<boolean>
 }
 
-const policyName = 'orrery-host-ports'
 const checkEveryMs = 60_000
 
 /** The diagnosis of a server with host ports while the policy is not enforced. */
 export const hostPortPolicyMissing = seriousDiagnosis(
   'HostPortNotAllowed',
-  `The cluster does not enforce the admission policy ${policyName}, without which no server gets a host port. ${askOperator}`,
+  `The cluster does not enforce the admission policy ${hostPortPolicy}, without which no server gets a host port. ${askOperator}`,
 )
 
 /** Creates a `HostPortPolicy` that has not asked yet. */
@@ -68,7 +68,7 @@ const refuses = async (pods: Pick<Client<Pod>, 'create'>, pod: NewPod, signal: A
     await pods.create(pod, { dryRun: true, signal })
     return false
   } catch (error) {
-    if (isRefusal(error) && error.message.includes(`'${policyName}'`)) return true
+    if (isRefusal(error) && error.message.includes(`'${hostPortPolicy}'`)) return true
     throw error
   }
 }
