@@ -74,10 +74,11 @@ describe('the host ports of a run', () => {
 
   test('of a pod that has ended are free', () => {
     const use = createHostPortUse(hostPorts)
-    const pod = podWith([7000, 7001, 7002, 7003, 7004, 7005, 7006, 7007], 'one')
+    use.observe('other', podWith([7000], 'one'))
+    const pod = podWith([7001, 7002, 7003, 7004, 7005, 7006, 7007], 'one')
     use.observe('a', pod)
     use.observe('a', { ...pod, status: { phase: 'Failed' } })
-    expect(use.of('b').allot(aRun(), 0)).toEqual([7000])
+    expect(use.of('b').allot(aRun(), 0)).toEqual([7001])
   })
 
   test('do not stay if the run may not have them any more', () => {
@@ -132,9 +133,9 @@ describe('the host ports of a run', () => {
     const stranger = podWith([7005], 'one')
     use.observe('a', { ...stranger, metadata: { ...stranger.metadata, ownerReferences: [] } })
     expect(use.of('b').allot(aRun(ports(7)), 0)).not.toContain(7005)
+    use.observe('b', undefined)
     use.observe('a', undefined)
-    expect(use.of('a').allot(aRun(), 0)).toEqual([7005])
-    expect(use.of('c').allot(aRun(), 0)).not.toEqual([7005])
+    expect(use.of('a').allot(aRun(), 0)).toEqual([7000])
   })
 })
 
