@@ -37,10 +37,10 @@ export const findOpenHostPorts = (
 ): string | undefined => {
   if (policy?.spec === undefined || policy.metadata.deletionTimestamp !== undefined) return 'is missing'
   if (binding?.spec === undefined || binding.metadata.deletionTimestamp !== undefined) return 'has no binding'
-  const { failurePolicy, matchConditions = [], matchConstraints, paramKind, validations = [] } = policy.spec
-  const isConditional = matchConditions.length > 0 || paramKind !== undefined
-  if (failurePolicy !== 'Fail' || validations.length === 0 || isConditional)
+  const { failurePolicy, matchConstraints, paramKind, validations = [] } = policy.spec
+  if (failurePolicy !== 'Fail' || validations.length === 0 || paramKind !== undefined) {
     return 'lets pods pass that it cannot check'
+  }
   const { namespaceSelector, objectSelector, excludeResourceRules = [], resourceRules = [] } = matchConstraints ?? {}
   const selectsLabel = isDeepStrictEqual(namespaceSelector, { matchLabels: { [labels.hostPorts]: 'true' } })
   const isNarrow = !isEmpty(objectSelector) || excludeResourceRules.length > 0 || !resourceRules.some(matchesPods)
