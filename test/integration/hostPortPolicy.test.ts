@@ -323,6 +323,9 @@ describe('the namespace of an organization', () => {
     ]) {
       expect([changes, label('eve', ...changes)]).toEqual([changes, expect.stringContaining(refusal)])
     }
+    const patch = JSON.stringify({ metadata: { labels: { 'orrery.dev/host-ports': null } } })
+    const ofStatus = ['patch', 'namespace', namespaceOf(tenant), '--subresource=status', '--type=merge', '-p', patch]
+    expect(kubectlAs('eve', ...ofStatus)).toContain(refusal)
     expect(label('eve', 'example.com/team=mine')).toContain('labeled')
     const without = await aTenant(api.url)
     await cluster.world(namespaceOf(without), await without.world()).exists()
