@@ -139,7 +139,7 @@ test.each([
   expect(JSON.stringify(body)).toMatch(message)
   const resource = { namespace: namespaceOf(), name: id }
   await cluster.world(namespaceOf(), id).exists()
-  const edit = cluster.worlds.patch(resource, { spec: { networking: { ports: [port] } } })
+  const edit = cluster.worlds.patch(resource, { spec: { networking: networking(port) } })
   const refusal = await edit.then(
     () =>
       eventually('the edit is put back', async () => {
@@ -182,7 +182,7 @@ test('a world for which no node has a port tries others, says so, and starts whe
   expect(numbers.sort()).toEqual([7000, 7001, 7002, 7003, 7004, 7005, 7006, 7007])
   const late = await start()
   const { message, run } = await has(late, 'PortsExhausted')
-  expect(message).toContain('No node has free host ports')
+  expect(message).toContain('No node with free host ports')
   expect(run?.restarts).toBe(0)
   const [pod] = (await cluster.pod(namespaceOf(), late).exists()).spec?.containers ?? []
   const wanted = pod?.ports?.find(({ hostPort }) => hostPort !== undefined)?.hostPort
@@ -199,7 +199,7 @@ test('of two worlds with one static port, the second says PortTaken and starts w
   const first = await start(fixed)
   expect(await isActive(first)).toMatchObject([{ host, port: 7100 }])
   const second = await start(fixed)
-  expect((await has(second, 'PortTaken')).message).toContain('Another world uses a host port')
+  expect((await has(second, 'PortTaken')).message).toContain('A host port of the policy Static is in use')
   await stop(first)
   expect(await isActive(second)).toMatchObject([{ host, port: 7100 }])
   await stop(second)
