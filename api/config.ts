@@ -1,6 +1,7 @@
 import { BlockList } from 'node:net'
 import * as z from 'zod'
 import { forwardingHeaders } from '#api/platform/http/clientAddress.ts'
+import { defaultHostPorts, parseHostPorts } from '#shared/domain/hostPorts.ts'
 import {
   configMap,
   decimal,
@@ -14,6 +15,7 @@ import {
   url,
 } from '#shared/environment.ts'
 import { logLevels } from '#shared/log.ts'
+import { withErrors } from '#shared/parseResult.ts'
 import { refuseInsecurePublicUrl } from '#shared/publicUrl.ts'
 import { toTlsFiles } from '#shared/tls.ts'
 import { checkSampler, toTracing, tracingSettings } from '#shared/tracing/settings.ts'
@@ -78,6 +80,8 @@ export const apiSettings = {
       )
       .default('orrery'),
   ],
+  hostPorts: ['ORRERY_HOST_PORTS', z.string().default(defaultHostPorts).transform(withErrors(parseHostPorts))],
+  hostPortCheckMs: ['ORRERY_HOST_PORT_CHECK_MS', decimal(100, 60_000).default(60_000)],
   clusterUsers: {
     api: ['ORRERY_API_USER', clusterUser().default('orrery-api')],
     operator: ['ORRERY_OPERATOR_USER', clusterUser().default('orrery-operator')],
@@ -183,10 +187,11 @@ export const readRotationConfig = (env: NodeJS.ProcessEnv) => {
 
 /** Reads the configuration of `orrery sync` and `orrery doctor` from the environment. Throws an `EnvironmentError`. */
 export const readSyncConfig = (env: NodeJS.ProcessEnv) => {
-  const { database, clusters, namespacePrefix, scalingProfiles, port, clusterUsers, network, limits } = apiSettings
+  const { database, clusters, namespacePrefix, scalingProfiles, port, clusterUsers, network, limits, hostPorts } =
+    apiSettings
   // Without the public URL, the rules that name the API are not compared.
   const publicUrl = toOptional(apiSettings.publicUrl)
-  const used = { namespacePrefix, scalingProfiles, publicUrl, port, clusterUsers, network, limits }
+  const used = { namespacePrefix, scalingProfiles, publicUrl, port, clusterUsers, network, limits, hostPorts }
   const settings = readSettings({ ...used, databaseUrl: database.url, clusters: clusters.listed }, env)
   return { ...settings, limits: toLimits(settings.limits) }
 }

@@ -34,6 +34,7 @@ type Settings = Pick<
   | 'inFlightLimits'
   | 'logLimits'
   | 'namespacePrefix'
+  | 'hostPorts'
   | 'supportedProviders'
   | 'issuers'
   | 'maxOrganizationsPerKey'
@@ -69,6 +70,7 @@ export const createDeps = ({ clusters, ...parts }: Parts, config: Settings): Dep
     issuer: createIssuer({ store: createKeyStore(db, clock.now), sealer, clock, url: config.publicUrl }),
     externalIssuers: config.issuers,
     defaultLimits,
+    hostPorts: config.hostPorts,
     startsPerMinute: config.rateLimits.startsPerMinute,
     keepDeletedMs: config.keepDeletedMs,
     cachedLimits: createLimitCache({ ...parts, defaultLimits }),

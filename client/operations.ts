@@ -374,8 +374,8 @@ export type CreateWorldMetadata = {
 }
 
 export type CreateWorldNetworking = {
-  /** Access to the public ports for players: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default. */
-  strategy?: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
+  /** Access to the public ports for players: a Service of type ClusterIP, NodePort or LoadBalancer, ports of the node, or the operator's default. */
+  strategy?: 'Default' | 'HostPort' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
   /** Ports of the server. The address of the world is that of the first public port. */
   ports?: PatchWorldNetworkingPort[]
   /** Size of the server. */
@@ -646,6 +646,8 @@ export type Limits = {
   maxNodePorts: number
   /** Maximum number of load balancers of running worlds. */
   maxLoadBalancers: number
+  /** Permits worlds to use the networking strategy HostPort. */
+  hostPorts: boolean
   /** Maximum number of bot deployments. */
   maxBotDeployments: number
   /** Maximum cpu of all bots together, in cores, rounded to 0.001: the sum of their limits. */
@@ -825,6 +827,8 @@ export type PatchLimits = {
   maxNodePorts?: number
   /** Maximum number of load balancers of running worlds. */
   maxLoadBalancers?: number
+  /** Permits worlds to use the networking strategy HostPort. */
+  hostPorts?: boolean
   /** Maximum number of bot deployments. */
   maxBotDeployments?: number
   /** Maximum cpu of all bots together, in cores, rounded to 0.001: the sum of their limits. */
@@ -936,8 +940,8 @@ export type PatchWorldMetadata = {
 }
 
 export type PatchWorldNetworking = {
-  /** Access to the public ports for players: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default. */
-  strategy: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
+  /** Access to the public ports for players: a Service of type ClusterIP, NodePort or LoadBalancer, ports of the node, or the operator's default. */
+  strategy: 'Default' | 'HostPort' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
   /** Ports of the server. The address of the world is that of the first public port. */
   ports?: PatchWorldNetworkingPort[]
   /** Size of the server. */
@@ -953,6 +957,12 @@ export type PatchWorldNetworkingPort = {
   protocol?: 'TCP' | 'UDP' | 'TCPUDP'
   /** Public opens the port to players and bots, Internal to the operator alone. */
   expose?: 'Public' | 'Internal'
+  /** Choice of the host port with the strategy HostPort. Dynamic takes a port of a range. Passthrough does too, and the server must listen on that port instead of containerPort. Static takes hostPort. If absent, it is Dynamic. */
+  policy?: 'Dynamic' | 'Passthrough' | 'Static'
+  /** Name of the platform's range for Dynamic and Passthrough. If absent, it is default. */
+  range?: string
+  /** Host port of the policy Static: one of the platform's static ports. */
+  hostPort?: number
 }
 
 export type PatchWorldNetworkingScaling = {
@@ -1436,7 +1446,7 @@ export type TravelLocation = {
   /** Addresses of all public ports, in their order. Absent while no server can be reached. */
   addresses?: PortAddress[]
   /** Type of the Service behind the address. Default means the address of the pod. */
-  strategy?: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
+  strategy?: 'Default' | 'HostPort' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
 }
 
 export type TravelLocations = {
@@ -1455,6 +1465,8 @@ export type Usage = {
   maxNodePorts: UsageMaxWorlds
   /** Maximum number of load balancers of running worlds. */
   maxLoadBalancers: UsageMaxWorlds
+  /** Permits worlds to use the networking strategy HostPort. */
+  hostPorts: UsageHostPorts
   /** Maximum number of bot deployments. */
   maxBotDeployments: UsageMaxWorlds
   /** Maximum cpu of all bots together, in cores, rounded to 0.001: the sum of their limits. */
@@ -1479,6 +1491,11 @@ export type Usage = {
   maxConnections: UsageMaxWorlds
   /** Maximum requests per second to one replica of the API, averaged over 10 s. */
   maxRequestsPerSecond: UsageMaxDocumentBytesPerSecond
+}
+
+export type UsageHostPorts = {
+  /** The limit. */
+  limit: boolean
 }
 
 export type UsageImageRegistries = {
@@ -1777,8 +1794,8 @@ export type WorldMetadata = {
 }
 
 export type WorldNetworking = {
-  /** Access to the public ports for players: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default. */
-  strategy: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
+  /** Access to the public ports for players: a Service of type ClusterIP, NodePort or LoadBalancer, ports of the node, or the operator's default. */
+  strategy: 'Default' | 'HostPort' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
   /** Ports of the server. The address of the world is that of the first public port. */
   ports: WorldNetworkingPort[]
   /** Size of the server. */
@@ -1794,6 +1811,12 @@ export type WorldNetworkingPort = {
   protocol: 'TCP' | 'UDP' | 'TCPUDP'
   /** Public opens the port to players and bots, Internal to the operator alone. */
   expose: 'Public' | 'Internal'
+  /** Choice of the host port with the strategy HostPort. Dynamic takes a port of a range. Passthrough does too, and the server must listen on that port instead of containerPort. Static takes hostPort. If absent, it is Dynamic. */
+  policy?: 'Dynamic' | 'Passthrough' | 'Static'
+  /** Name of the platform's range for Dynamic and Passthrough. If absent, it is default. */
+  range?: string
+  /** Host port of the policy Static: one of the platform's static ports. */
+  hostPort?: number
 }
 
 export type WorldNetworkingScaling = {
@@ -1861,7 +1884,7 @@ export type WorldStatus = {
   /** Addresses of all public ports, in their order. Absent while no server can be reached. */
   addresses?: PortAddress[]
   /** Type of the Service behind the address. Default means the address of the pod. */
-  strategy?: 'Default' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
+  strategy?: 'Default' | 'HostPort' | 'ClusterIP' | 'NodePort' | 'LoadBalancer'
   /** Conditions of the world. Empty until the operator has reported. */
   conditions: Condition[]
 }

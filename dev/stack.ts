@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { systemClock } from '#shared/clock.ts'
+import { defaultHostPorts } from '#shared/domain/hostPorts.ts'
 import { idOf, keepToCluster } from './cluster/id.ts'
 import { startCluster } from './cluster/index.ts'
 import type { ClusterNode } from './cluster/types.ts'
@@ -73,7 +74,7 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
       return installManifests({
         kubeconfig,
         hasAdmissionPolicies: isOwn,
-        parameters: { namespacePrefix: env.ORRERY_NAMESPACE_PREFIX || 'orrery' },
+        parameters: manifestParameters(env),
       })
     }
     const define = (kubeconfig: string): Promise<void> => install(kubeconfig, { isOwn: true })
@@ -148,6 +149,11 @@ export const startStack = async (options: StackOptions): Promise<Stack> => {
     throw error
   }
 }
+
+const manifestParameters = (env: NodeJS.ProcessEnv) => ({
+  namespacePrefix: env.ORRERY_NAMESPACE_PREFIX || 'orrery',
+  hostPorts: env.ORRERY_HOST_PORTS || defaultHostPorts,
+})
 
 const metricsUrlOf = (port: number): string => `http://127.0.0.1:${port}/metrics`
 

@@ -23,6 +23,7 @@ const ofDatabase = [
 /** The tests of definitions with rules in CEL, admission policies, roles, quotas, server-side apply and watches. */
 const ofCluster = [
   ...['bot', 'closedNamespaces', 'clusterWords', 'conditions', 'derivedNames', 'doctor', 'grants', 'hiddenObjects'],
+  ...['hostPortPolicy'],
   ...['kube', 'missingRights', 'olderDefinitions', 'operatorGrants', 'policies', 'ports', 'quotas', 'refusedPushes'],
   ...['resources', 'restore', 'roles', 'runningCapacity', 'selectors', 'settle', 'sharedAddress', 'specs', 'strangers'],
   ...['sync', 'waitingStarts', 'worlds'],

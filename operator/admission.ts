@@ -1,5 +1,5 @@
 import { type Clock, sleep } from '#shared/clock.ts'
-import type { Client, Resource } from '#shared/kube/client.ts'
+import type { Client } from '#shared/kube/client.ts'
 import { isNotFound } from '#shared/kube/errors.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import type { Log } from '#shared/log.ts'
@@ -7,20 +7,6 @@ import type { Log } from '#shared/log.ts'
 /** The admission policy, and the binding of the same name, with which only the API writes `spec.granted`. */
 const name = 'orrery-run-fields'
 const checkEveryMs = 3_600_000
-
-const admission = { group: 'admissionregistration.k8s.io', version: 'v1' }
-/** The admission policies of the cluster. */
-export const policyResource: Resource = {
-  ...admission,
-  plural: 'validatingadmissionpolicies',
-  kind: 'ValidatingAdmissionPolicy',
-}
-/** The bindings of the admission policies. */
-export const bindingResource: Resource = {
-  ...admission,
-  plural: 'validatingadmissionpolicybindings',
-  kind: 'ValidatingAdmissionPolicyBinding',
-}
 
 type Binding = KubeObject & { spec?: { policyName?: string; validationActions?: string[] } }
 type Getter<T> = Pick<Client<T & KubeObject>, 'get'>

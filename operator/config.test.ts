@@ -13,6 +13,22 @@ test('by default lost servers are never replaced by force, and the strategy Defa
   expect(queuePollMs).toBe(5_000)
 })
 
+test('host ports are read by name, with a default', () => {
+  const interval = { first: 7_000, last: 8_000 }
+  expect(readOperatorConfig(required).world.hostPorts).toEqual(new Map([['default', [interval]]]))
+  const env = { ...required, ORRERY_HOST_PORTS: 'default=7000-8000,static=27015,static=27020-27030' }
+  const fixed = [
+    { first: 27_015, last: 27_015 },
+    { first: 27_020, last: 27_030 },
+  ]
+  expect(readOperatorConfig(env).world.hostPorts).toEqual(
+    new Map([
+      ['default', [interval]],
+      ['static', fixed],
+    ]),
+  )
+})
+
 test('placement is read from the variable or from a file', () => {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-config-'))
   const file = join(dir, 'placement.json')
@@ -31,6 +47,7 @@ test('lists all errors together, those within one variable too', () => {
     ORRERY_PLACEMENT_FILE: '/does/not/exist',
     ORRERY_SCALING_PROFILES: 'orrery-scaling-profiles',
     ORRERY_DEFAULT_NETWORKING_STRATEGY: 'Default',
+    ORRERY_HOST_PORTS: 'default=7000-8000,voice=7500-9000,9000,game=31000-31100',
   }
   let message = ''
   try {
@@ -45,6 +62,8 @@ test('lists all errors together, those within one variable too', () => {
     'ORRERY_PLACEMENT_FILE: must name a readable file',
     'ORRERY_SCALING_PROFILES: must be a ConfigMap as namespace/name',
     'ORRERY_DEFAULT_NETWORKING_STRATEGY: ',
+    'ORRERY_HOST_PORTS: 9000 must be a named range such as default=7000-8000; game=31000-31100 overlaps the node ports ' +
+      '30000-32767; voice=7500-9000 overlaps default=7000-8000',
   ]) {
     expect(message).toContain(expected)
   }

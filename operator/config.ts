@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import * as z from 'zod'
+import { defaultHostPorts, parseHostPorts } from '#shared/domain/hostPorts.ts'
 import { worldFields } from '#shared/domain/world.ts'
 import {
   configMap,
@@ -78,6 +79,7 @@ export const operatorSettings = {
       'ORRERY_NODE_ADDRESS_TYPES',
       list(z.enum(nodeAddressTypes)).default(['ExternalIP', 'InternalIP']),
     ],
+    hostPorts: ['ORRERY_HOST_PORTS', z.string().default(defaultHostPorts).transform(withErrors(parseHostPorts))],
     defaultStrategy: ['ORRERY_DEFAULT_NETWORKING_STRATEGY', z.enum(defaultStrategies).default('PodIP')],
   },
   placement: ['ORRERY_PLACEMENT', z.string().transform(withErrors(parsePlacement)).optional()],

@@ -24,8 +24,12 @@ export const controlPolicies = ['Unlimited', 'OnePerUser', 'OnePerOrganization']
 export const computeGroups = ['production', 'staging', 'development'] as const
 /** The regions that a world runs in. Group and region select a cluster. */
 export const computeRegions = ['Europe', 'NorthAmerica', 'AsiaPacific'] as const
-/** The ways to expose a world's public ports. Default is the operator's setting. */
-export const networkingStrategies = ['Default', 'ClusterIP', 'NodePort', 'LoadBalancer'] as const
+/** The types of a world's Service. */
+export const serviceTypes = ['ClusterIP', 'NodePort', 'LoadBalancer'] as const
+/** The ways to expose a world's public ports. Default is the operator's setting; HostPort uses ports of the node. */
+export const networkingStrategies = ['Default', 'HostPort', ...serviceTypes] as const
+/** The ways to choose the host port of a public port with the strategy HostPort. */
+export const hostPortPolicies = ['Dynamic', 'Passthrough', 'Static'] as const
 /** The protocols of a port of a world. TCPUDP means both. */
 export const portProtocols = ['TCP', 'UDP', 'TCPUDP'] as const
 /** The exposures of a port of a world: to players and bots, or to the operator alone. */

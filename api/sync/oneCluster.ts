@@ -5,6 +5,7 @@ import type { ClusterDirectory } from '#api/domain/worlds/place.ts'
 import { beginsWithReads, type Database } from '#api/platform/database/client.ts'
 import type { ClusterLogs } from '#api/platform/logs/clusterLogs.ts'
 import type { Clock } from '#shared/clock.ts'
+import type { HostPorts } from '#shared/domain/hostPorts.ts'
 import type { NewId } from '#shared/ids.ts'
 import { type Client, createClient } from '#shared/kube/client.ts'
 import type { Credentials } from '#shared/kube/config.ts'
@@ -24,6 +25,7 @@ import type { Tracing } from '#shared/tracing/tracing.ts'
 import { createClusterGate, whileAccepted } from './clusters/clusterGate.ts'
 import { whileLeader } from './clusters/leader.ts'
 import type { LagMetrics } from './metrics.ts'
+import { createHostPortCheck } from './namespaces/hostPortCheck.ts'
 import { createNamespaceClients, createNamespaces, type NamespaceOptions } from './namespaces/namespace.ts'
 import type { NetworkOptions } from './namespaces/networkPolicies.ts'
 import { repairNamespaces } from './namespaces/repair.ts'
@@ -48,8 +50,11 @@ export type SyncConfig = {
   readonly namespacePrefix: string
   readonly publicUrl: string
   readonly port: number
+  readonly hostPorts: HostPorts
   readonly clusterUsers: NamespaceOptions['users']
   readonly network: Pick<NetworkOptions, 'apiNetworks' | 'dnsNetworks'>
+  /** The interval at which the admission policy of host ports is checked. */
+  readonly hostPortCheckMs: number
   /** The longest wait before a failed push to the cluster is tried again. */
   readonly pushBackoffMaxMs: number
   readonly keepDeletedMs: number
@@ -86,7 +91,9 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
   const transport = createTransport({ credentials: options.credentials, userAgent: 'orrery-api', metrics })
   const clients = createClients(transport)
   const namespaceClients = createNamespaceClients(transport)
+  const hostPortCheck = createHostPortCheck(namespaceClients, { clock, log, everyMs: config.hostPortCheckMs })
   const namespaces = createNamespaces(namespaceClients, {
+    hostPortCheck,
     prefix: config.namespacePrefix,
     network: { publicUrl: config.publicUrl, apiPort: config.port, ...config.network },
     profiles: options.profiles,
@@ -116,6 +123,7 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
     wake: () => push.wake(),
     defaultLimits: config.limits,
     startsPerMinute: config.rateLimits.startsPerMinute,
+    hostPorts: config.hostPorts,
     clusterOf: options.clusters.clusterOf,
     keepDeletedMs: config.keepDeletedMs,
   }
@@ -140,7 +148,7 @@ export const startClusterSync = (options: ClusterSyncOptions) => {
   const election = { db, databaseUrl: config.database.url, cluster, clock, log }
   void logDefinitionProblems(reconcile.definitions, log)
   const pods = createClient(transport, podResource)
-  const tenants = { clients: namespaceClients, namespaces, namespacePrefix: config.namespacePrefix }
+  const tenants = { clients: namespaceClients, namespaces, hostPortCheck, namespacePrefix: config.namespacePrefix }
   const pulling = whileLeader({ ...election, signal: stop.signal }, ({ signal: leading, transaction }) =>
     whileAccepted(gate, clock, leading, async (signal) => {
       await findings.load()

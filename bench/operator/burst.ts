@@ -1,4 +1,6 @@
-import { worldResource } from '#shared/resources/group.ts'
+import * as z from 'zod'
+import { networkingStrategies } from '#shared/enumerations.ts'
+import { labels, worldResource } from '#shared/resources/group.ts'
 import { podResource } from '../barePod.ts'
 import { quantile } from '../report.ts'
 import { makeBarePods, rate } from './bare.ts'
@@ -9,6 +11,10 @@ import { describeRequests } from './usage.ts'
 
 const namespace = 'bench-burst'
 const untilReadyMs = 600_000
+/** The networking strategy of the worlds. Default means the address of the pod. */
+const strategy = z.enum(networkingStrategies).parse(process.env.ORRERY_BENCH_STRATEGY ?? 'Default')
+const spec = { networking: { strategy } }
+const labelsOfNamespace: Record<string, string> = strategy === 'HostPort' ? { [labels.hostPorts]: 'true' } : {}
 
 /**
  * Measures many worlds that start at once, compared with as many bare pods before and after, and then an operator that
@@ -18,7 +24,7 @@ export const burst: Part = async (bench) => {
   const { transport, objects, startOperator, say, count } = bench
   const worlds = count('ORRERY_BENCH_BURST_WORLDS', 1_000)
   const operator = await startOperator('burst')
-  await objects.namespace(namespace)
+  await objects.namespace(namespace, labelsOfNamespace)
   await objects.stoppedWorlds(namespace, worlds)
   const [pods, live] = [
     await watchNamespace(transport, podResource, namespace),
@@ -27,7 +33,7 @@ export const burst: Part = async (bench) => {
   const before = await makeBarePods(transport, objects, worlds)
   const start = await operator.usage()
   const startedMs = performance.now()
-  const appliedMs = await objects.startWorlds(namespace, worlds)
+  const appliedMs = await objects.startWorlds(namespace, worlds, 0, spec)
   await live.untilReady(worlds, untilReadyMs)
   const end = await operator.usage()
   const after = await makeBarePods(transport, objects, worlds)
@@ -39,7 +45,7 @@ export const burst: Part = async (bench) => {
   const appliesMs = names.map((name) => (appliedMs.get(name) ?? 0) - startedMs)
   const bare = (before.podsPerSecond + after.podsPerSecond) / 2
   const own = rate(madeMs)
-  say(`${worlds} worlds started at once`)
+  say(`${worlds} worlds started at once (${strategy})`)
   say('World applied → pod made, ms', `p50 ${ms(waits, 0.5)}, p99 ${ms(waits, 0.99)}`)
   say('first apply → pod made, ms', `p50 ${ms(madeMs, 0.5)}, p99 ${ms(madeMs, 0.99)}; applies took ${ms(appliesMs, 1)}`)
   say('first apply → Active, ms', `p50 ${ms(activeMs, 0.5)}, p99 ${ms(activeMs, 0.99)}, last ${ms(activeMs, 1)}`)
@@ -66,8 +72,8 @@ export const burst: Part = async (bench) => {
 /** Measures an operator that starts after all worlds were applied, so that it alone limits the rate of new pods. */
 const foundStarted = async ({ transport, objects, startOperator, say }: Bench, worlds: number, bare: number) => {
   const found = `${namespace}-found`
-  await objects.namespace(found)
-  await objects.startWorlds(found, worlds)
+  await objects.namespace(found, labelsOfNamespace)
+  await objects.startWorlds(found, worlds, 0, spec)
   const [pods, live] = [
     await watchNamespace(transport, podResource, found),
     await watchNamespace(transport, worldResource, found),

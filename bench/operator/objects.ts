@@ -49,9 +49,13 @@ export const createObjects = (transport: Transport) => {
     )
   return {
     worlds,
-    namespace: async (name: string): Promise<void> => {
+    namespace: async (name: string, labels: Record<string, string> = {}): Promise<void> => {
       try {
-        await core('namespaces', 'Namespace').create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+        await core('namespaces', 'Namespace').create({
+          apiVersion: 'v1',
+          kind: 'Namespace',
+          metadata: { name, labels },
+        })
       } catch (error) {
         if (!isAlreadyExists(error)) throw error
       }

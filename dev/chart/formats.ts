@@ -1,3 +1,4 @@
+import { portNamePattern } from '#shared/domain/ports.ts'
 import { namePatterns } from '#shared/kube/names.ts'
 import type { Json } from './fields.ts'
 
@@ -110,3 +111,10 @@ export const map = (keys: string, values: Schema): Schema => ({
 export const labels = map(namePatterns.labelKey, labelValue)
 /** Annotations. */
 export const annotations = map(namePatterns.labelKey, text)
+
+const interval = `${port}(-${port})?`
+/** Named ranges of host ports, each with its intervals. The processes check more at their start. */
+export const hostPorts = {
+  ...map(portNamePattern.source, like(`${interval}(,${interval})*`, 1_024)),
+  minProperties: 1,
+} satisfies Schema

@@ -17,7 +17,8 @@ const lines = (): string[] => [
   }),
 ]
 
-const format = (preset: number | readonly string[], unit?: 'bytes' | 'cores'): string => {
+const format = (preset: number | boolean | readonly string[], unit?: 'bytes' | 'cores'): string => {
+  if (typeof preset === 'boolean') return String(preset)
   if (typeof preset !== 'number') return preset.map((each) => `\`${each}\``).join(', ') || 'none'
   if (unit === undefined) return grouped(preset)
   if (unit === 'cores') return `${grouped(preset)} cores`

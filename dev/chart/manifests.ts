@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { parseAllDocuments, stringify } from 'yaml'
 import { withKinds } from '#dev/kinds.ts'
 import { customResourceDefinitions } from '#shared/resources/crds.ts'
+import { hostPortPolicy } from '#shared/resources/hostPortPolicy.ts'
 
 type Metadata = { name: string; namespace?: string; labels?: object; annotations?: object }
 type Manifest = { apiVersion: string; kind: string; metadata: Metadata }
@@ -17,6 +18,7 @@ const placeholders: Readonly<Record<string, string>> = {
   operatorUser: '{{ include "orrery.operatorUser" . }}',
   namespacePrefix: '{{ .Values.namespacePrefix }}',
   restoreGroups: '{{ include "orrery.celStrings" .Values.admissionPolicies.restoreGroups }}',
+  hostPorts: '{{ include "orrery.celPorts" .Values.hostPorts }}',
 }
 
 /** Returns the templates of the chart that are made from the definitions, roles and policies, by path in `templates`. */
@@ -58,7 +60,12 @@ const toTemplate = (manifests: readonly Manifest[], { isKept = false } = {}): st
   manifests
     // The chart binds this role in the namespaces of operator.worldNamespaces.
     .filter(({ kind, metadata }) => kind !== 'RoleBinding' || metadata.name !== 'orrery-operator-tenant')
-    .map((manifest) => fillIn(escapeBraces(stringify(inRelease(manifest), { lineWidth: 0 })), isKept))
+    .map((manifest) =>
+      fillIn(
+        escapeBraces(stringify(inRelease(manifest), { lineWidth: 0 })),
+        isKept || manifest.metadata.name === hostPortPolicy,
+      ),
+    )
     .join('---\n')
 
 /** Marks the places of the namespace, labels and annotations of the release. */

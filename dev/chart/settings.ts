@@ -1,4 +1,4 @@
-import type * as z from 'zod'
+import * as z from 'zod'
 import { apiSettings } from '#api/config.ts'
 import { operatorSettings } from '#operator/config.ts'
 import { variablesOf } from '#shared/environment.ts'
@@ -45,6 +45,7 @@ const ownValues: Record<Process, Readonly<Record<string, string>>> = {
     ORRERY_OPERATOR_CA_FILE: 'logs.tls.existingSecret',
     ORRERY_LOGS_KEY: 'keys.logs',
     ORRERY_NAMESPACE_PREFIX: 'namespacePrefix',
+    ORRERY_HOST_PORTS: 'hostPorts',
     ORRERY_API_USER: 'the service account of the API',
     ORRERY_OPERATOR_USER: 'the service account of the operator',
     ORRERY_JWT_ISSUERS_FILE: 'api.jwtIssuers',
@@ -59,6 +60,7 @@ const ownValues: Record<Process, Readonly<Record<string, string>>> = {
     ORRERY_DEFAULT_SERVER_IMAGE: 'worldServer.image',
     ORRERY_DEFAULT_BOT_IMAGE: 'bot.image',
     ORRERY_PUBLIC_URL: 'publicUrl',
+    ORRERY_HOST_PORTS: 'hostPorts',
     ORRERY_SCALING_PROFILES: 'operator.scalingProfiles',
     ORRERY_PLACEMENT: 'operator.placement',
     ORRERY_PLACEMENT_FILE: 'operator.placement',
@@ -114,6 +116,7 @@ const keyOf = (variable: string): string =>
     .replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 
 const defaultOf = (schema: unknown): string => {
+  if (schema instanceof z.ZodPipe && schema.in instanceof z.ZodDefault) return String(schema.in.def.defaultValue)
   const parsed = (schema as z.ZodType).safeParse(undefined)
   if (!parsed.success) return 'required'
   const { data } = parsed

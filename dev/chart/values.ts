@@ -8,6 +8,7 @@ import {
   dataKey,
   dnsLabel,
   host,
+  hostPorts,
   image as imageSchema,
   imageTag,
   labels,
@@ -303,6 +304,11 @@ export const chartValues: Fields = {
   namespacePrefix: text('orrery', 'An organization has the namespace <prefix>-<organizationId>.', {
     pattern: '^[a-z]([a-z0-9-]{0,29}[a-z0-9])?$',
   }),
+  hostPorts: field(
+    { default: '7000-8000' },
+    'The host ports of worlds with the strategy HostPort, by name: "7000-8000" or "27015,27020-27030" (docs/networking.md).',
+    hostPorts,
+  ),
   logLevel: choice('info', 'The level of the logs.', logLevels),
   image: image('orrery.dev/orrery', 'the API and the operator'),
   imagePullPolicy: choice(

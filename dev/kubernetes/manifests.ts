@@ -3,9 +3,11 @@ import { fileURLToPath } from 'node:url'
 import { parseAllDocuments } from 'yaml'
 import { withKinds } from '#dev/kinds.ts'
 import { until } from '#dev/until.ts'
+import { defaultHostPorts, parseHostPorts } from '#shared/domain/hostPorts.ts'
 import type { ObjectInput, Resource } from '#shared/kube/client.ts'
 import { isNotFound } from '#shared/kube/errors.ts'
 import type { Condition, KubeObject } from '#shared/kube/objects.ts'
+import { toCelIntervals } from '#shared/resources/hostPortPolicy.ts'
 import { asAdministrator } from './administrator.ts'
 
 const establishedTimeoutMs = 120_000
@@ -36,6 +38,8 @@ export type ManifestParameters = {
   readonly namespacePrefix: string
   /** Groups that may restore resources with their revision and status, such as that of a backup tool. */
   readonly restoreGroups: readonly string[]
+  /** The host ports of the platform, as in `ORRERY_HOST_PORTS`. */
+  readonly hostPorts: string
 }
 
 const defaultParameters: ManifestParameters = {
@@ -43,6 +47,7 @@ const defaultParameters: ManifestParameters = {
   operatorUser: 'orrery-operator',
   namespacePrefix: 'orrery',
   restoreGroups: ['system:masters'],
+  hostPorts: defaultHostPorts,
 }
 
 export type InstallOptions = {
@@ -96,9 +101,14 @@ const readObjects = (relative: string, parameters: ManifestParameters): ObjectIn
     .map((document) => document.toJS() as ObjectInput)
 }
 
-const fillIn = (text: string, { restoreGroups, ...names }: ManifestParameters): string => {
-  const list = `[${restoreGroups.map((group) => `'${group}'`).join(', ')}]`
-  return Object.entries({ ...names, restoreGroups: list }).reduce(
+const fillIn = (text: string, { restoreGroups, hostPorts, ...names }: ManifestParameters): string => {
+  const { value, errors } = parseHostPorts(hostPorts)
+  if (errors !== undefined) throw new Error(`ORRERY_HOST_PORTS: ${errors.join('; ')}`)
+  const lists = {
+    restoreGroups: `[${restoreGroups.map((group) => `'${group}'`).join(', ')}]`,
+    hostPorts: toCelIntervals(value),
+  }
+  return Object.entries({ ...names, ...lists }).reduce(
     (filled, [name, value]) => filled.replaceAll(['$', '{', name, '}'].join(''), value),
     withKinds(text),
   )

@@ -79,7 +79,7 @@ const startContainerd = (
   { id, dir, logDir }: NodeOptions,
   { pauseImage, subnet }: { pauseImage: string; subnet: string },
 ): Promise<Service> => {
-  const { runDir, bridge, network } = placesOf(id)
+  const { runDir } = placesOf(id)
   const config = join(dir, 'containerd.toml')
   const cri = 'plugins."io.containerd.grpc.v1.cri"'
   writeFileSync(
@@ -108,19 +108,7 @@ state = "${runDir}/containerd"
   SystemdCgroup = false
 `,
   )
-  const cni = {
-    cniVersion: '1.0.0',
-    name: network,
-    plugins: [
-      {
-        type: 'bridge',
-        bridge,
-        isGateway: true,
-        ipam: { type: 'host-local', dataDir: `${runDir}/ipam`, ranges: [[{ subnet }]], routes: [{ dst: '0.0.0.0/0' }] },
-      },
-    ],
-  }
-  writeFileSync(join(dir, 'cni', '10-orrery.conflist'), JSON.stringify(cni))
+  writeFileSync(join(dir, 'cni', '10-orrery.conflist'), JSON.stringify(podNetwork(id, subnet)))
   return startService({
     name: 'containerd',
     command: 'containerd',
@@ -129,6 +117,25 @@ state = "${runDir}/containerd"
     ready: async () => (await ctr(runDir, ['version'])) !== '',
     readyTimeoutMs: 120_000,
   })
+}
+
+/** The CNI configuration of a node's pods: a bridge, and the host ports that the specs of pods name. */
+export const podNetwork = (id: string, subnet: string) => {
+  const { runDir, bridge, network } = placesOf(id)
+  const ranges = [[{ subnet }]]
+  return {
+    cniVersion: '1.0.0',
+    name: network,
+    plugins: [
+      {
+        type: 'bridge',
+        bridge,
+        isGateway: true,
+        ipam: { type: 'host-local', dataDir: `${runDir}/ipam`, ranges, routes: [{ dst: '0.0.0.0/0' }] },
+      },
+      { type: 'portmap', capabilities: { portMappings: true } },
+    ],
+  }
 }
 
 type Kubelet = {

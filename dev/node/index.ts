@@ -11,6 +11,7 @@ const programs: readonly (readonly [file: string, debian: string])[] = [
   ['/usr/lib/cni/bridge', 'containernetworking-plugins'],
   ['/bin/busybox', 'busybox-static'],
   ['ip', 'iproute2'],
+  ['iptables', 'iptables'],
 ]
 
 /** Returns what this machine lacks for the real node. */

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { podNetwork } from './containerd.ts'
 import { missingForContainerd } from './index.ts'
 import { placesOf, removeLeftovers } from './leftovers.ts'
 
@@ -21,7 +22,54 @@ const leaveSandbox = (id: string): { namespace: string; record: string } => {
   return { namespace, record }
 }
 
-test.skipIf(missingForContainerd(process.env).length > 0)(
+/** Opens the host port as the CNI library does for a pod of that node. */
+const openHostPort = (id: string, hostPort: number): void => {
+  const { cniVersion, name, plugins } = podNetwork(id, '127.0.0.0/8')
+  for (const plugin of plugins.filter((each) => each.capabilities?.portMappings)) {
+    const portMappings = [{ hostPort, containerPort: 1, protocol: 'udp' }]
+    const prevResult = { cniVersion, interfaces: [], ips: [{ address: '127.0.0.1/8' }] }
+    execFileSync(`/usr/lib/cni/${plugin.type}`, {
+      input: JSON.stringify({ ...plugin, cniVersion, name, runtimeConfig: { portMappings }, prevResult }),
+      env: {
+        ...process.env,
+        CNI_COMMAND: 'ADD',
+        CNI_CONTAINERID: randomBytes(32).toString('hex'),
+        CNI_NETNS: '/proc/self/ns/net',
+        CNI_IFNAME: 'eth0',
+        CNI_PATH: '/usr/lib/cni',
+      },
+    })
+  }
+}
+
+const hostPorts = (): string[] =>
+  execFileSync('iptables-save', ['-t', 'nat'], { encoding: 'utf8' })
+    .split('\n')
+    .filter((line) => line.includes('CNI-'))
+
+const needsNode = test.skipIf(missingForContainerd(process.env).length > 0)
+
+needsNode(
+  'removes the host ports of a killed node, those of no other node, and the chains of both with the last of them',
+  async () => {
+    const before = hostPorts()
+    const [killed, other] = [randomBytes(4).toString('hex'), randomBytes(4).toString('hex')]
+    const nodeDir = mkdtempSync(join(tmpdir(), 'orrery-node-'))
+    openHostPort(other, 1)
+    const ofOther = hostPorts()
+    expect(ofOther.join('\n')).toContain(`name: \\"${placesOf(other).network}\\"`)
+    openHostPort(killed, 2)
+    openHostPort(killed, 3)
+    expect(hostPorts().length).toBeGreaterThan(ofOther.length)
+    await removeLeftovers(killed, nodeDir)
+    expect(hostPorts()).toEqual(ofOther)
+    await removeLeftovers(other, nodeDir)
+    expect(hostPorts()).toEqual(before)
+    rmSync(nodeDir, { recursive: true })
+  },
+)
+
+needsNode(
   'removes the mounts and network namespaces of a killed node and their records, and those of no other node',
   async () => {
     const [killed, other] = [randomBytes(4).toString('hex'), randomBytes(4).toString('hex')]

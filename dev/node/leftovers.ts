@@ -16,16 +16,17 @@ export const placesOf = (id: string) => ({
 })
 
 /**
- * Removes everything that a node with that id left behind, even a killed one: processes, mounts, network namespaces,
- * the bridge, cgroups and the folders `dirs`. The rest of `nodeDir`, such as the images, stays, without its mounts: containerd
- * leaves a temporary one if it ends while it reads an image. It is idempotent.
+ * Removes everything that a node with that id left behind, even a killed one: processes, mounts, network namespaces, the
+ * bridge, the rules of host ports, cgroups and the folders `dirs`. The rest of `nodeDir`, such as the images, stays, without its
+ * mounts: containerd leaves a temporary one if it ends while it reads an image. It is idempotent.
  */
 export const removeLeftovers = async (id: string, nodeDir: string, dirs: readonly string[] = []): Promise<void> => {
-  const { runDir, cgroup, bridge } = placesOf(id)
+  const { runDir, cgroup, bridge, network } = placesOf(id)
   await endProcesses(cgroup, runDir)
   unmountBelow([runDir, nodeDir])
   removeCniResults(runDir)
   quietly('ip', ['link', 'delete', bridge])
+  removeHostPorts(network)
   for (const root of cgroupRoots()) removeCgroup(join(root, cgroup))
   for (const dir of [runDir, ...dirs]) rmSync(dir, { recursive: true, force: true })
 }
@@ -80,6 +81,27 @@ const removeCniResults = (runDir: string): void => {
   }
 }
 
+/**
+ * Removes the rules with which the plugin `portmap` opened host ports of that network. The chains of all networks go with the
+ * last rule. Two transactions, since the second one fails if another node uses these chains again.
+ */
+const removeHostPorts = (network: string): void => {
+  const rules = (start: string): string[] =>
+    outputOf('iptables-save', ['-t', 'nat'])
+      .split('\n')
+      .filter((line) => line.startsWith(start))
+  const remove = (entries: readonly string[], chains: readonly string[]): void => {
+    const lines = [...entries.map((rule) => rule.replace('-A', '-D')), ...chains.map((chain) => `-X ${chain}`)]
+    quietly('iptables-restore', ['--noflush', '--wait', '5'], ['*nat', ...lines, 'COMMIT', ''].join('\n'))
+  }
+  const entries = rules('-A CNI-HOSTPORT-DNAT ').filter((rule) => rule.includes(`name: \\"${network}\\" `))
+  const chains = [...new Set(entries.map((rule) => rule.replace(/.* -j /, '')))]
+  if (entries.length > 0) remove([...entries, ...chains.flatMap((chain) => rules(`-A ${chain} `))], chains)
+  const shared = rules('-A ').filter((rule) => rule.includes(' CNI-HOSTPORT-'))
+  if (shared.length === 0 || rules('-A CNI-DN-').length > 0) return
+  remove(shared, ['CNI-HOSTPORT-DNAT', 'CNI-HOSTPORT-MASQ', 'CNI-HOSTPORT-SETMARK'])
+}
+
 const removeCgroup = (dir: string): void => {
   if (!existsSync(dir)) return
   for (const entry of readdirSync(dir, { withFileTypes: true })) {
@@ -108,10 +130,13 @@ const kill = (pid: number): void => {
   }
 }
 
-const quietly = (command: string, args: string[]): void => {
+const quietly = (command: string, args: string[], input?: string): void => void outputOf(command, args, input)
+
+/** Returns the output of a command, or nothing if it fails: what it names does not exist. */
+const outputOf = (command: string, args: string[], input = ''): string => {
   try {
-    execFileSync(command, args, { stdio: 'ignore' })
+    return execFileSync(command, args, { input, stdio: ['pipe', 'pipe', 'ignore'], encoding: 'utf8' })
   } catch {
-    // It does not exist.
+    return ''
   }
 }

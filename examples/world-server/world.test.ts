@@ -31,10 +31,11 @@ const readiness = async (of: RunningWorld) => {
   return { status: answer.status, body: await answer.json() }
 }
 
-test('a player receives the world and run, and its own messages', async () => {
+test('a player receives the world, the run, its own address and its own messages', async () => {
   const { gamePort } = await aWorld({ ORRERY_MAP_NAME: 'hall' })
   const player = aPlayer(gamePort)
-  expect(await player.hears()).toMatchObject({ event: 'welcome', worldId: 'wld-1', runId: 'run-1', mapName: 'hall' })
+  const server = { worldId: 'wld-1', runId: 'run-1', mapName: 'hall' }
+  expect(await player.hears()).toMatchObject({ event: 'welcome', ...server, client: '127.0.0.1' })
   player.socket.write('hello\n')
   expect(await player.hears()).toEqual({ event: 'echo', text: 'hello' })
 })
@@ -55,7 +56,7 @@ test('answers a datagram on the same port', async () => {
   const socket = createSocket('udp4')
   const answer = new Promise<Buffer>((resolve) => socket.once('message', resolve))
   socket.send('?', gamePort, '127.0.0.1')
-  expect(JSON.parse((await answer).toString())).toMatchObject({ event: 'hello', worldId: 'wld-1' })
+  expect(JSON.parse((await answer).toString())).toMatchObject({ event: 'hello', worldId: 'wld-1', client: '127.0.0.1' })
   socket.close()
 })
 

@@ -22,17 +22,19 @@ export const startWorld = async (env: ServerEnvironment, log: (fields: object) =
   const players = new Set<Socket>()
   const waiting = new Set<Socket>()
   let serving = false
-  const greeting = () => ({
+  const about = () => ({
     worldId: env.worldId,
     runId: env.runId,
     mapName: env.mapName,
     capacity: env.capacity,
     players: players.size,
   })
+  /** The address shows a player whether the network in between keeps it. A socket of both IP versions prefixes IPv4. */
+  const greeting = (address = '') => ({ ...about(), client: address.replace(/^::ffff:/, '') })
   const say = (socket: Socket, message: object): void => void socket.write(`${JSON.stringify(message)}\n`)
   const enter = (socket: Socket): void => {
     players.add(socket)
-    say(socket, { event: 'welcome', ...greeting() })
+    say(socket, { event: 'welcome', ...greeting(socket.remoteAddress) })
   }
   const leave = (socket: Socket): void => {
     waiting.delete(socket)
@@ -55,7 +57,7 @@ export const startWorld = async (env: ServerEnvironment, log: (fields: object) =
   })
   const datagrams = createSocket('udp4')
   datagrams.on('message', (_, from) => {
-    datagrams.send(JSON.stringify({ event: 'hello', ...greeting() }), from.port, from.address)
+    datagrams.send(JSON.stringify({ event: 'hello', ...greeting(from.address) }), from.port, from.address)
   })
   datagrams.on('error', (error) => log({ level: 'error', message: error.message }))
   const health = createHttp((request, response) => {
@@ -70,7 +72,7 @@ export const startWorld = async (env: ServerEnvironment, log: (fields: object) =
   const { port: gamePort } = game.address() as AddressInfo
   await listening((done) => datagrams.bind(gamePort, done), datagrams)
   serving = true
-  log({ level: 'info', message: 'ready', gamePort, ...greeting() })
+  log({ level: 'info', message: 'ready', gamePort, ...about() })
 
   return {
     gamePort,

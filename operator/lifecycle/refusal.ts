@@ -74,4 +74,8 @@ export const explainRefusal = (error: KubeError, object: string): Diagnosis => {
 }
 
 /** The reasons for which no pod, or no service, could be created. */
-export const refusalReasons: readonly string[] = [...refusals.map(({ reason }) => reason), 'PodNameTaken']
+export const refusalReasons: readonly string[] = [
+  ...refusals.map(({ reason }) => reason),
+  'PodNameTaken',
+  'HostPortNotAllowed',
+]

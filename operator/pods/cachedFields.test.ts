@@ -34,6 +34,10 @@ test('keeps only the fields that the operator reads', () => {
           image: 'i',
           resources: { limits: { ...limits, 'ephemeral-storage': '1Gi' }, requests: {} },
           env: [{}],
+          ports: [
+            { name: 'public-1-udp', containerPort: 1, protocol: 'UDP', hostPort: 7000 },
+            { name: 'health', containerPort: 8080 },
+          ],
         },
         { name: 'mesh', image: 'm' },
       ],
@@ -56,7 +60,7 @@ test('keeps only the fields that the operator reads', () => {
     spec: {
       nodeName: 'n',
       containers: [
-        { name: 'server', image: 'i', resources: { limits } },
+        { name: 'server', image: 'i', resources: { limits }, ports: [{ name: 'public-1-udp', hostPort: 7000 }] },
         { name: 'mesh', image: 'm' },
       ],
     },

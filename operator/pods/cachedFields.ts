@@ -47,7 +47,12 @@ const pickMetadata = (metadata: ObjectMeta): Fields => ({
 const pickContainer = (container: object): Fields => {
   const { resources } = container as { resources?: { limits?: object } }
   const limits = resources?.limits === undefined ? undefined : pick(resources.limits, ['cpu', 'memory'])
-  return { ...pick(container, ['name', 'image']), ...(limits && { resources: { limits } }) }
+  const ports = listOf(container, 'ports').filter((port) => 'hostPort' in port)
+  return {
+    ...pick(container, ['name', 'image']),
+    ...(limits && { resources: { limits } }),
+    ...(ports.length > 0 && { ports: ports.map((port) => pick(port, ['name', 'hostPort'])) }),
+  }
 }
 
 const conditionTypes: readonly unknown[] = ['Ready', 'PodScheduled', 'DisruptionTarget']

@@ -15,9 +15,14 @@ type Container = PodSpec['containers'][number]
 /** The status of one container, as far as the operator reads it. */
 export type ContainerStatus = Partial<Pick<Json<V1ContainerStatus>, 'name' | 'state'>>
 
+/** A container, of which the caches keep the ports with a host port alone. */
+type CachedContainer = Pick<Container, 'name' | 'image' | 'resources'> & {
+  ports?: Pick<NonNullable<Container['ports']>[number], 'name' | 'hostPort'>[]
+}
+
 /** A Pod, as far as the operator reads it and its caches keep it (`pickCachedFields`). */
 export type Pod = KubeObject & {
-  spec?: Pick<PodSpec, 'nodeName'> & { containers?: Pick<Container, 'name' | 'image' | 'resources'>[] }
+  spec?: Pick<PodSpec, 'nodeName'> & { containers?: CachedContainer[] }
   status?: Pick<PodStatus, 'phase' | 'reason' | 'message' | 'podIP' | 'conditions'> & {
     containerStatuses?: ContainerStatus[]
   }

@@ -2,6 +2,7 @@ import { findCondition } from '#operator/lifecycle/events.ts'
 import type { Node } from '#operator/pods/node.ts'
 import type { Pod } from '#operator/pods/pod.ts'
 import type { Service } from '#operator/pods/service.ts'
+import { createHostPortUse } from '#operator/world/hostPorts.ts'
 import { plan } from '#operator/world/plan.ts'
 import { buildPod } from '#operator/world/pod.ts'
 import { createPortPools } from '#operator/world/portPools.ts'
@@ -34,6 +35,10 @@ export const settings: WorldSettings = {
   placement: [],
   defaultStrategy: 'PodIP',
   nodeAddressTypes: ['ExternalIP', 'InternalIP'],
+  hostPorts: new Map([
+    ['default', [{ first: 7000, last: 8000 }]],
+    ['static', [{ first: 27_015, last: 27_020 }]],
+  ]),
 }
 
 export const running = { state: 'Running', runId: runA, startedAt: at(startMs), revision: 2 } as const
@@ -212,6 +217,7 @@ export const planFor = (
     policy: {},
     newRunId: () => newRunId,
     allotPorts,
+    hostPorts: createHostPortUse(settings.hostPorts).of('default/world'),
     ...around,
   })
 

@@ -1,4 +1,5 @@
 import { hasEnded } from '#shared/domain/phases.ts'
+import { hasService } from '#shared/domain/ports.ts'
 import type { WorldStatus } from '#shared/resources/world.ts'
 import type { Plan, PlanInput } from './step.ts'
 
@@ -17,11 +18,11 @@ export const findDoubts = (
   const before = world.status
   const ends = isOver(status) && !(isOver(before) && before?.deployment?.id === status.deployment?.id)
   const creates = (verb: 'createPod' | 'createService'): boolean => steps.some((step) => step.verb === verb)
-  const hasService = status.run !== undefined && status.run.strategy !== 'Default'
+  const usesService = status.run !== undefined && hasService(status.run.strategy)
   return {
     pod: pod === undefined && (ends || (creates('createPod') && showsPod(before))),
     service:
-      service === undefined && ((ends && hasService) || (creates('createService') && before?.address !== undefined)),
+      service === undefined && ((ends && usesService) || (creates('createService') && before?.address !== undefined)),
   }
 }
 

@@ -25,6 +25,7 @@ import {
 } from '#operator/testing/world.ts'
 import { KubeError } from '#shared/kube/errors.ts'
 import { withDefined } from '#shared/optional.ts'
+import { createHostPortUse } from './hostPorts.ts'
 import { plan } from './plan.ts'
 
 const unscheduled = (reason: string, message: string): Pod['status'] => ({
@@ -409,6 +410,7 @@ test('the same input gives the same plan', () => {
     nowMs: startMs,
     newRunId: () => runB,
     allotPorts,
+    hostPorts: createHostPortUse(settings.hostPorts).of('default/world'),
   }
   const before = structuredClone({ world: input.world, pod: input.pod })
   expect(plan(input)).toEqual(plan(input))

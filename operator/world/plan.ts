@@ -3,6 +3,7 @@ import { expiresAtMs } from '#operator/lifecycle/duration.ts'
 import { lowerFirst } from '#operator/lifecycle/message.ts'
 import { type Case, planFirst, requeueAfter } from '#operator/lifecycle/plan.ts'
 import { refusalReasons } from '#operator/lifecycle/refusal.ts'
+import { hasService } from '#shared/domain/ports.ts'
 import { deploymentIdOfRun } from '#shared/ids.ts'
 import { withDefined } from '#shared/optional.ts'
 import { isPaused } from '#shared/resources/group.ts'
@@ -171,7 +172,7 @@ const explainDelay = (
   planned: WorldStatus,
 ): NonNullable<WorldRun['failure']> => {
   const refused = world.status?.conditions?.find(({ reason }) => refusalReasons.includes(reason))
-  const isMissing = pod === undefined || (service === undefined && run.strategy !== 'Default')
+  const isMissing = pod === undefined || (service === undefined && hasService(run.strategy))
   const isRefused = refused !== undefined && isMissing
   const ready = planned.conditions?.find(({ type }) => type === 'Ready')
   const { reason, message } = isRefused ? refused : { reason: ready?.reason ?? '', message: planned.message ?? '' }

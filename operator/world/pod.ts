@@ -1,7 +1,8 @@
 import { assemblePod, commonLabels, type NewPod, type Pod } from '#operator/pods/pod.ts'
 import { digestOf } from '#shared/digest.ts'
-import { podPorts, publicPorts } from '#shared/domain/ports.ts'
+import { podPorts, publicPorts, type WorldPort } from '#shared/domain/ports.ts'
 import { runtimeSettings, settingVariable } from '#shared/domain/world.ts'
+import { withDefined } from '#shared/optional.ts'
 import { apiGroup, labels } from '#shared/resources/group.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 import { podSelectors } from '#shared/resources/selectors.ts'
@@ -12,16 +13,18 @@ import { profileResources } from './run.ts'
 import type { WorldSettings } from './settings.ts'
 
 /**
- * Builds the server pod of a run from the captured run alone. It has the world's name, so the API server refuses a second
- * one.
+ * Builds the server pod of a run from the captured run and its host ports alone. It has the world's name, so the API server refuses a
+ * second one.
  */
 export const buildPod = (
   world: World,
   run: WorldRun,
   settings: WorldSettings,
   policy: NamespacePolicy = {},
+  hostPorts: readonly number[] = [],
 ): NewPod => {
   const { spec, annotations } = placeServer(settings.placement, run.compute)
+  const ports = withPassthrough(run.ports, hostPorts)
   return assemblePod({
     owner: world,
     world,
@@ -40,13 +43,20 @@ export const buildPod = (
       name: 'server',
       image: run.image,
       args: run.args,
-      env: environment(world, run),
-      ports: podPorts(run.ports),
+      env: environment(world, run, ports),
+      ports: podPorts(ports, hostPorts),
       probes: run.probes ? serverProbes : undefined,
       resources: resources(run, settings),
     },
   })
 }
+
+/** Returns the ports with the host port in place of the containerPort where the policy is Passthrough. */
+const withPassthrough = (ports: readonly WorldPort[], hostPorts: readonly number[]): WorldPort[] =>
+  ports.map((port) => {
+    const containerPort = port.policy === 'Passthrough' ? hostPorts[publicPorts(ports).indexOf(port)] : undefined
+    return { ...port, ...withDefined({ containerPort }) }
+  })
 
 /**
  * Liveness counts only once the server was ready, because loading a map may block it for minutes. Readiness is checked every
@@ -70,7 +80,7 @@ export const serverLabels = (world: World, run: WorldRun, policy: NamespacePolic
   ...podSelectors.servers,
 })
 
-const environment = (world: World, run: WorldRun): Record<string, string | undefined> => ({
+const environment = (world: World, run: WorldRun, ports: readonly WorldPort[]): Record<string, string | undefined> => ({
   ...Object.fromEntries(
     Object.entries(runtimeSettings.parse(run)).map(([setting, value]) => [settingVariable(setting), String(value)]),
   ),
@@ -78,8 +88,8 @@ const environment = (world: World, run: WorldRun): Record<string, string | undef
   ORRERY_DURATION_MINUTES: world.spec.durationMinutes?.toString(),
   ORRERY_SCALING_PROFILE: run.profile,
   ORRERY_CONTENT_ID: run.contentId,
-  ORRERY_PORT: publicPorts(run.ports)[0]?.containerPort.toString(),
-  ...Object.fromEntries(run.ports.map(({ name, containerPort }) => [portVariable(name), String(containerPort)])),
+  ORRERY_PORT: publicPorts(ports)[0]?.containerPort.toString(),
+  ...Object.fromEntries(ports.map(({ name, containerPort }) => [portVariable(name), String(containerPort)])),
 })
 
 /** Returns the environment variable with the number of a port: `ORRERY_PORT_RCON_TLS` for `rcon-tls`. */

@@ -21,6 +21,7 @@ import { isPaused, labels } from '#shared/resources/group.ts'
 import type { World, WorldRun, WorldStatus } from '#shared/resources/world.ts'
 import { fc } from '#test/support/fastCheck.ts'
 import { findDoubts } from './absence.ts'
+import { createHostPortUse } from './hostPorts.ts'
 import { plan } from './plan.ts'
 import type { PlanInput, Step } from './step.ts'
 
@@ -108,6 +109,7 @@ const look = (cluster: Cluster, world: World) => {
       serviceUnusedMs: Number.POSITIVE_INFINITY,
       newRunId: () => runB,
       allotPorts,
+      hostPorts: createHostPortUse(settings.hostPorts).of('default/world'),
       pod,
       service,
       node: pod ? cluster.node : undefined,
@@ -153,6 +155,7 @@ const execute = (cluster: Cluster, world: World, step: Step): Cluster => {
       return { ...cluster, made: cluster.made + 1, pod: aNewPod(cluster, step.run) }
     case 'deletePod':
       return events.isDeletedByHand(cluster)
+    case 'replacePod':
     case 'forceDeletePod':
       return { ...cluster, pod: undefined }
     case 'createService':

@@ -16,10 +16,12 @@ import {
 import type { Pod } from '#operator/pods/pod.ts'
 import { endOf, notReadySince, readySince } from '#operator/pods/podState.ts'
 import { explainBlockedEnd, explainUnreachable, nextChangeMs } from '#operator/pods/termination.ts'
+import { publicPorts } from '#shared/domain/ports.ts'
 import { withDefined } from '#shared/optional.ts'
 import type { World, WorldRun } from '#shared/resources/world.ts'
 import { planEnded } from './ended.ts'
 import { explainForbidden } from './forbidden.ts'
+import { explainHostPortWait, rangeTooSmall, replaceAfterMs } from './hostPortWait.ts'
 import { type OwnServer, observeServer, type Server, serverDeletionSteps } from './observe.ts'
 import { countLoss, endRun, markReady, nextPodAtMs } from './run.ts'
 import type { Network } from './service.ts'
@@ -66,6 +68,7 @@ type OwnInput = ServerInput<OwnServer>
  *   noAddress      Ready, without an address       wait
  *   noLongerReady  it was Ready before             Active and Degraded; as failed after a time
  *   lateRestart    not Ready in time after a loss  as failed
+ *   portsTaken     its host ports are taken        replace it
  *   gettingReady   otherwise                       wait
  */
 export const planServer = (input: PlanInput, run: WorldRun, network: Network): Plan => {
@@ -81,10 +84,13 @@ const missing: Case<ServerInput, Plan> = (input) => {
     return planWith(input, startingOutcome(input, run, forbidden), { requeueAfterMs: forbiddenRetryMs })
   }
   const waitMs = nextPodAtMs(run, settings) - nowMs
-  const outcome = startingOutcome(input, run, startingDiagnosis)
-  return waitMs > 0
-    ? planWith(input, outcome, { requeueAfterMs: waitMs })
-    : planWith(input, outcome, { steps: [{ verb: 'createPod', run }] })
+  const outcome = startingOutcome(input, run, explainHostPortWait(input, undefined, run) ?? startingDiagnosis)
+  if (waitMs > 0) return planWith(input, outcome, { requeueAfterMs: waitMs })
+  if (run.strategy !== 'HostPort') return planWith(input, outcome, { steps: [{ verb: 'createPod', run }] })
+  const hostPorts = input.hostPorts.allot(run, nowMs)
+  return hostPorts.length === publicPorts(run.ports).length
+    ? planWith(input, outcome, { steps: [{ verb: 'createPod', run, hostPorts }] })
+    : planWith(input, startingOutcome(input, run, rangeTooSmall), { requeueAfterMs: forbiddenRetryMs })
 }
 
 const nameTaken: Case<ServerInput, Plan> = (input) =>
@@ -122,7 +128,7 @@ const current: Case<ServerInput, Plan> = (input) => {
   const { server } = input
   if (server.kind !== 'current') return undefined
   return planFirst(
-    [completed, failed, nodeDead, unreachable, ready, noAddress, noLongerReady, lateRestart, gettingReady],
+    [completed, failed, nodeDead, unreachable, ready, noAddress, noLongerReady, lateRestart, portsTaken, gettingReady],
     { ...input, server },
   )
 }
@@ -203,14 +209,26 @@ const noLongerReady: Case<OwnInput, Plan> = (input) => {
 const lateRestart: Case<OwnInput, Plan> = (input) => {
   const { server, run, settings } = input
   if (run.readyAt === undefined || !(ageMs(input) >= settings.startDeadlineMs)) return undefined
-  const why = explainWaiting(server.pod, 'server')
+  const why = explainWait(input)
+  const disrupted = explainHostPortWait(input, server.pod, run) !== undefined
   const message = `The restarted server was not ready in time: ${lowerFirst(why.message)}`
-  return planLoss(input, { ...why, reason: 'NotReadyInTime', message, serious: true, disrupted: false })
+  return planLoss(input, { ...why, reason: 'NotReadyInTime', message, serious: true, disrupted })
 }
+
+const portsTaken: Case<OwnInput, Plan> = (input) => {
+  const { server, run } = input
+  if (replaceAfterMs(input, server.pod, run) !== 0) return undefined
+  const outcome = startingOutcome(input, run, explainWait(input), server.pod)
+  return planWith(input, outcome, { steps: [{ verb: 'replacePod', pod: server.pod, run }] })
+}
+
+/** Returns why a server is not Ready yet. */
+const explainWait = ({ server: { pod }, ...input }: OwnInput): Diagnosis =>
+  explainHostPortWait(input, pod, input.run) ?? explainWaiting(pod, 'server')
 
 const gettingReady = (input: OwnInput): Plan => {
   const { world, server, run, settings } = input
-  const why = explainWaiting(server.pod, 'server')
+  const why = explainWait(input)
   const quietLeftMs = why.serious ? 0 : quietMs - ageMs(input)
   if (quietLeftMs > 0) {
     const quiet = planWith(input, startingOutcome(input, run, startingDiagnosis), { requeueAfterMs: quietLeftMs })
@@ -220,8 +238,9 @@ const gettingReady = (input: OwnInput): Plan => {
   if (sameWaitLeftMs > 0 && world.status !== undefined && showsOrdinaryWait(world, run, server.pod)) {
     return { steps: [], status: world.status, requeueAfterMs: sameWaitLeftMs }
   }
-  const deadline = run.readyAt === undefined ? {} : requeueAfter(settings.startDeadlineMs - ageMs(input))
-  return planWith(input, startingOutcome(input, run, why, server.pod), deadline)
+  const deadlineMs = run.readyAt === undefined ? undefined : settings.startDeadlineMs - ageMs(input)
+  const next = requeueAfter(deadlineMs, replaceAfterMs(input, server.pod, run))
+  return planWith(input, startingOutcome(input, run, why, server.pod), next)
 }
 
 /** Reports whether the status shows an ordinary wait of this pod, the first of the run, for the present spec. */

@@ -3,7 +3,14 @@ import { patchMap } from '#operator/pods/labels.ts'
 import { nodeAddress } from '#operator/pods/node.ts'
 import { ownedMetadata, runIdOf } from '#operator/pods/pod.ts'
 import type { Service, ServicePort } from '#operator/pods/service.ts'
-import { type Protocol, protocolsOf, publicPorts, type WorldPort } from '#shared/domain/ports.ts'
+import {
+  findHostPort,
+  hasService,
+  type Protocol,
+  protocolsOf,
+  publicPorts,
+  type WorldPort,
+} from '#shared/domain/ports.ts'
 import { controllerOf } from '#shared/kube/objects.ts'
 import { withDefined } from '#shared/optional.ts'
 import { labels } from '#shared/resources/group.ts'
@@ -74,9 +81,10 @@ const selectorOf = (world: World, run: WorldRun): PodLabels => podSelectors.serv
 /** Plans the network of a run that is under way: its service, if its strategy has one, and its addresses. */
 export const planNetwork = (input: PlanInput, run: WorldRun): Network => {
   const { world, service, pod } = input
-  if (run.strategy === 'Default') {
-    const host = pod?.status?.podIP
+  if (!hasService(run.strategy)) {
     const removal = replaceService(input, run)
+    if (run.strategy === 'HostPort') return { ...removal, ...hostAddressesOf(input, run) }
+    const host = pod?.status?.podIP
     if (host !== undefined) return { ...removal, ...addressesAt(host, run) }
     return { ...removal, missing: addressPending('Waiting for the address of the server.') }
   }
@@ -200,7 +208,7 @@ export const isServiceUsed = ({ world, service, pod }: Pick<PlanInput, 'world' |
 const addressesAt = (
   host: string,
   run: WorldRun,
-  numberOf: (port: WorldPort) => number | undefined = ({ containerPort }) => containerPort,
+  numberOf: NumberOf = ({ containerPort }) => containerPort,
 ): { addresses: WorldAddress[] } | undefined => {
   const addresses = publicPorts(run.ports).flatMap((port) => {
     const number = numberOf(port)
@@ -209,35 +217,52 @@ const addressesAt = (
   return addresses.length === publicPorts(run.ports).length ? { addresses } : undefined
 }
 
-const addressesOf = (
-  { world: { status }, pod, node, settings, nowMs }: PlanInput,
+type NumberOf = (port: WorldPort) => number | undefined
+
+/** Returns the last addresses of a running server, which its players still reach while an address is missing, or why there are none. */
+const lastAddressesOr = (
+  { world: { status }, pod }: PlanInput,
   run: WorldRun,
-  service: Service,
-  shared: AllottedPorts | undefined,
+  missing: Diagnosis,
+  numberOf?: NumberOf,
 ): Found => {
   const isSameServer = status?.run?.id === run.id && status.deployment?.externalId === pod?.metadata.uid
   const last = isSameServer ? status.addresses : undefined
-  // An address of a running server may be missing for a moment, and its players still reach the last one.
-  const lastOr = (missing: Diagnosis, numberOf?: (port: WorldPort) => number | undefined): Found => {
-    if (last?.[0] === undefined) return { missing }
-    const addresses = addressesAt(last[0].host, run, numberOf)?.addresses ?? last
-    return { addresses, missing: seriousDiagnosis('AddressMissing', `${missing.message} Its last address is shown.`) }
-  }
+  if (last?.[0] === undefined) return { missing }
+  const addresses = addressesAt(last[0].host, run, numberOf)?.addresses ?? last
+  return { addresses, missing: seriousDiagnosis('AddressMissing', `${missing.message} Its last address is shown.`) }
+}
+
+/** Returns the addresses of ports of the server's node. */
+const nodeAddressesOf = (input: PlanInput, run: WorldRun, numberOf: NumberOf, pending: Diagnosis): Found => {
+  const found = nodeAddress(input.node, input.settings.nodeAddressTypes)
+  const missing =
+    'fault' in found ? addressPending(`Waiting for the address of the server's node: ${found.fault}.`) : pending
+  const addresses = 'host' in found ? addressesAt(found.host, run, numberOf) : undefined
+  return addresses ?? lastAddressesOr(input, run, missing, numberOf)
+}
+
+const hostAddressesOf = (input: PlanInput, run: WorldRun): Found => {
+  const present = input.pod?.spec?.containers?.flatMap(({ ports = [] }) => ports) ?? []
+  const pending = addressPending('Waiting for the host ports of the server.')
+  return nodeAddressesOf(input, run, (port) => findHostPort(run.ports, port, present), pending)
+}
+
+const addressesOf = (input: PlanInput, run: WorldRun, service: Service, shared: AllottedPorts | undefined): Found => {
   switch (service.spec?.type) {
     case 'NodePort': {
-      const nodePortOf = findNodePort(service)
-      const found = nodeAddress(node, settings.nodeAddressTypes)
-      if ('fault' in found)
-        return lastOr(addressPending(`Waiting for the address of the server's node: ${found.fault}.`), nodePortOf)
       const pending = addressPending('Waiting for the node ports of the service.')
-      return addressesAt(found.host, run, nodePortOf) ?? lastOr(pending, nodePortOf)
+      return nodeAddressesOf(input, run, findNodePort(service), pending)
     }
     case 'LoadBalancer': {
       const host = ingressHostOf(service)
       const numberOf = (port: WorldPort) => shared?.numbers[publicPorts(run.ports).indexOf(port)] ?? port.containerPort
-      const isNew = nowMs - Date.parse(service.metadata.creationTimestamp ?? '') < crowdedRetryMs
+      const isNew = input.nowMs - Date.parse(service.metadata.creationTimestamp ?? '') < crowdedRetryMs
       const pending = shared?.isCrowded === true && !isNew ? portsExhausted : loadBalancerPending
-      return (host === undefined ? undefined : addressesAt(host, run, numberOf)) ?? lastOr(pending, numberOf)
+      return (
+        (host === undefined ? undefined : addressesAt(host, run, numberOf)) ??
+        lastAddressesOr(input, run, pending, numberOf)
+      )
     }
     default: {
       const host = service.spec?.clusterIP

@@ -1,11 +1,13 @@
 import type { RestartSettings } from '#operator/lifecycle/restartBudget.ts'
 import type { PodSettings } from '#operator/pods/pod.ts'
 import type { StopSettings } from '#operator/pods/termination.ts'
+import type { HostPorts } from '#shared/domain/hostPorts.ts'
+import { serviceTypes } from '#shared/enumerations.ts'
 import type { ScalingProfiles } from '#shared/scalingProfiles.ts'
 import type { Placement } from './placement.ts'
 
 /** The values of ORRERY_DEFAULT_NETWORKING_STRATEGY: the pod's own address, or a type of service. */
-export const defaultStrategies = ['PodIP', 'ClusterIP', 'NodePort', 'LoadBalancer'] as const
+export const defaultStrategies = ['PodIP', ...serviceTypes] as const
 
 /** The operator's settings for worlds. */
 export type WorldSettings = RestartSettings &
@@ -19,6 +21,8 @@ export type WorldSettings = RestartSettings &
     readonly placement: readonly Placement[]
     /** The meaning of the networking strategy Default. */
     readonly defaultStrategy: (typeof defaultStrategies)[number]
+    /** The host ports that servers may use. */
+    readonly hostPorts: HostPorts
     /** The kinds of addresses of nodes, the preferred one first. */
     readonly nodeAddressTypes: readonly string[]
     /** The part of a limit that a pod requests, above 0 and at most 1. */

@@ -6,13 +6,17 @@ import type { Service, ServicePort } from '#operator/pods/service.ts'
 import type { DeletePod } from '#operator/pods/termination.ts'
 import type { NamespacePolicy } from '#shared/resources/namespacePolicy.ts'
 import type { World, WorldQueue, WorldRun, WorldStatus } from '#shared/resources/world.ts'
+import type { OwnHostPorts } from './hostPorts.ts'
 import type { AllotPorts } from './portPools.ts'
 import type { WorldSettings } from './settings.ts'
 
 /** A write to the cluster. The executor decides nothing. */
 export type Step =
-  | { readonly verb: 'createPod'; readonly run: WorldRun }
+  /** `hostPorts` has the host port of each public port with the strategy HostPort. */
+  | { readonly verb: 'createPod'; readonly run: WorldRun; readonly hostPorts?: readonly number[] }
   | DeletePod
+  /** Deletes a pod that has no node because of its host ports. The next pod gets others. */
+  | { readonly verb: 'replacePod'; readonly pod: Pod; readonly run: WorldRun }
   /** For a pod on a dead node: no kubelet is left to confirm its end. */
   | { readonly verb: 'forceDeletePod'; readonly pod: Pod }
   /** `numbers` has the port of the Service for each public port, if the Service shares its address. */
@@ -58,6 +62,7 @@ export type PlanInput = {
   readonly settings: WorldSettings
   readonly nowMs: number
   readonly newRunId: () => string
+  readonly hostPorts: OwnHostPorts
   /** Allots ports of a pool, and holds them for this world until its Service is seen or is not created. */
   readonly allotPorts: AllotPorts
 }

@@ -19,6 +19,8 @@ const port = (changes: Partial<WorldPort> = {}): WorldPort => ({
   ...changes,
 })
 
+const internal = { name: 'rcon', containerPort: 25_575, expose: 'Internal' } as const
+
 test('a port is public, for TCP and UDP, unless it says otherwise', () => {
   expect(worldPorts.parse(undefined)).toEqual(defaultPorts)
   expect(worldPorts.parse([{ name: 'game', containerPort: 9000 }])).toEqual([port({ containerPort: 9000 })])
@@ -26,7 +28,15 @@ test('a port is public, for TCP and UDP, unless it says otherwise', () => {
 
 test.each([
   ['one containerPort for two protocols', [port({ protocol: 'TCP' }), port({ name: 'voice', protocol: 'UDP' })]],
-  ['an internal port', [port(), port({ name: 'rcon', containerPort: 25_575, expose: 'Internal' })]],
+  ['an internal port', [port(), port(internal)]],
+  ['a range', [port({ range: 'voice', policy: 'Passthrough' })]],
+  [
+    'one hostPort for two protocols',
+    [
+      port({ policy: 'Static', hostPort: 7000, protocol: 'UDP' }),
+      port({ name: 'web', policy: 'Static', hostPort: 7000, protocol: 'TCP' }),
+    ],
+  ],
 ])('%s is allowed', (_, ports) => {
   expect(worldPorts.parse(ports)).toEqual(ports)
 })
@@ -38,6 +48,19 @@ test.each([
   ['a containerPort twice', [port({ protocol: 'UDP' }), port({ name: 'again' })], /same containerPort twice/],
   ['the port of the probes', [port({ containerPort: 8080 })], /8080/],
   ['only internal ports', [port({ expose: 'Internal' })], /expose Public/],
+  ['the policy Static without a hostPort', [port({ policy: 'Static' })], /hostPort with the policy Static/],
+  ['a hostPort with another policy', [port({ hostPort: 7000 })], /hostPort with the policy Static/],
+  ['a range with the policy Static', [port({ policy: 'Static', hostPort: 7000, range: 'a' })], /range with the policy/],
+  ['a range of an internal port', [port(), port({ ...internal, range: 'a' })], /expose Internal/],
+  ['a policy of an internal port', [port(), port({ ...internal, policy: 'Dynamic' })], /expose Internal/],
+  [
+    'a hostPort twice',
+    [
+      port({ policy: 'Static', hostPort: 7000 }),
+      port({ name: 'web', containerPort: 80, policy: 'Static', hostPort: 7000, protocol: 'TCP' }),
+    ],
+    /same hostPort twice/,
+  ],
   ['a name in upper case', [port({ name: 'Game' })], /DNS label/],
   ['a name of 16 characters', [port({ name: 'a'.repeat(16) })], /<=15/],
 ])('%s is refused', (_, ports, message) => {

@@ -1,5 +1,12 @@
 import * as z from 'zod'
-import { portExposures, portProtocols } from '#shared/enumerations.ts'
+import {
+  hostPortPolicies,
+  type networkingStrategies,
+  portExposures,
+  portProtocols,
+  serviceTypes,
+} from '#shared/enumerations.ts'
+import { withDefined } from '#shared/optional.ts'
 
 /** The port of `/readyz` and `/healthz` of servers and bots. */
 export const healthPort = 8080
@@ -7,25 +14,38 @@ export const healthPort = 8080
 /** The maximum number of ports of a world. */
 export const maxPorts = 8
 
+/** The pattern of names of ports and of ranges of host ports. */
+export const portNamePattern = /^[a-z]([a-z0-9-]*[a-z0-9])?$/
+
+/** A name of a port, or of a range of host ports. */
+export const portName = () =>
+  z.string().min(1).max(15).regex(portNamePattern, 'must be a DNS label in lower case that begins with a letter')
+const portNumber = () => z.int().min(1).max(65_535)
+
 const fields = {
-  name: z
-    .string()
-    .min(1)
-    .max(15)
-    .regex(/^[a-z]([a-z0-9-]*[a-z0-9])?$/, 'must be a DNS label in lower case that begins with a letter')
-    .describe(
-      'Name of the port. It is unique in the world. The server gets the number in ORRERY_PORT_<NAME>, in upper case and with _ for -.',
-    ),
-  containerPort: z
-    .int()
-    .min(1)
-    .max(65_535)
-    .describe(`Port that the server listens on. It must not be ${healthPort}, the port of /readyz and /healthz.`),
+  name: portName().describe(
+    'Name of the port. It is unique in the world. The server gets the number in ORRERY_PORT_<NAME>, in upper case and with _ for -.',
+  ),
+  containerPort: portNumber().describe(
+    `Port that the server listens on. It must not be ${healthPort}, the port of /readyz and /healthz.`,
+  ),
   protocol: z.enum(portProtocols).default('TCPUDP').describe('Protocol of the port. TCPUDP means both.'),
   expose: z
     .enum(portExposures)
     .default('Public')
     .describe('Public opens the port to players and bots, Internal to the operator alone.'),
+  policy: z
+    .enum(hostPortPolicies)
+    .exactOptional()
+    .describe(
+      'Choice of the host port with the strategy HostPort. Dynamic takes a port of a range. Passthrough does too, and the server must listen on that port instead of containerPort. Static takes hostPort. If absent, it is Dynamic.',
+    ),
+  range: portName()
+    .exactOptional()
+    .describe("Name of the platform's range for Dynamic and Passthrough. If absent, it is default."),
+  hostPort: portNumber()
+    .exactOptional()
+    .describe("Host port of the policy Static: one of the platform's static ports."),
 }
 
 /** A port of a world's server. */
@@ -45,15 +65,18 @@ export const protocolsOf = ({ protocol }: Pick<WorldPort, 'protocol'>): readonly
 export const publicPorts = (ports: readonly WorldPort[]): WorldPort[] =>
   ports.filter(({ expose }) => expose === 'Public')
 
+/** Reports whether a world with that strategy has a Service. */
+export const hasService = (strategy: (typeof networkingStrategies)[number]): boolean =>
+  serviceTypes.some((type) => type === strategy)
+
 /** Returns the number of entries that a Service has for these ports: one for each protocol of each public port. */
 export const countServicePorts = (ports: readonly WorldPort[]): number => publicPorts(ports).flatMap(protocolsOf).length
 
 /** The maximum of `countServicePorts`. */
 export const maxServicePorts = 2 * maxPorts
 
-const isSamePort = (one: WorldPort, other: WorldPort): boolean =>
-  one.containerPort === other.containerPort &&
-  protocolsOf(one).some((protocol) => protocolsOf(other).includes(protocol))
+const isSamePort = (number: 'containerPort' | 'hostPort', one: WorldPort, other: WorldPort): boolean =>
+  one[number] === other[number] && protocolsOf(one).some((protocol) => protocolsOf(other).includes(protocol))
 
 type PortRule = {
   readonly isKept: (ports: readonly WorldPort[]) => boolean
@@ -64,6 +87,8 @@ type PortRule = {
 
 const all = (condition: string): string => `self.networking.ports.all(p, ${condition})`
 const one = (condition: string): string => all(`self.networking.ports.exists_one(q, ${condition})`)
+const isStatic = "(has(p.policy) && p.policy == 'Static')"
+const hasProtocolOf = "(q.protocol == p.protocol || q.protocol == 'TCPUDP' || p.protocol == 'TCPUDP')"
 
 /** The rules of a list of ports, each for REST and for the API server. */
 export const portRules: readonly PortRule[] = [
@@ -73,10 +98,9 @@ export const portRules: readonly PortRule[] = [
     message: 'networking.ports must have unique names: rename one',
   },
   {
-    isKept: (ports) => ports.every((port) => ports.filter((other) => isSamePort(port, other)).length === 1),
-    rule: one(
-      "q.containerPort == p.containerPort && (q.protocol == p.protocol || q.protocol == 'TCPUDP' || p.protocol == 'TCPUDP')",
-    ),
+    isKept: (ports) =>
+      ports.every((port) => ports.filter((other) => isSamePort('containerPort', port, other)).length === 1),
+    rule: one(`q.containerPort == p.containerPort && ${hasProtocolOf}`),
     message:
       'networking.ports must not have the same containerPort twice for one protocol: change one containerPort or protocol',
   },
@@ -89,6 +113,34 @@ export const portRules: readonly PortRule[] = [
     isKept: (ports) => publicPorts(ports).length > 0,
     rule: "self.networking.ports.exists(p, p.expose == 'Public')",
     message: 'networking.ports must contain a port with expose Public, so that players can connect',
+  },
+  {
+    isKept: (ports) => ports.every(({ policy, hostPort }) => (policy === 'Static') === (hostPort !== undefined)),
+    rule: all(`${isStatic} == has(p.hostPort)`),
+    message: 'networking.ports must have a hostPort with the policy Static, and with no other: set both, or neither',
+  },
+  {
+    isKept: (ports) => ports.every(({ policy, range }) => policy !== 'Static' || range === undefined),
+    rule: all(`!(${isStatic} && has(p.range))`),
+    message: 'networking.ports must not have a range with the policy Static: remove it',
+  },
+  {
+    isKept: (ports) =>
+      ports.every(({ expose, policy, range }) => expose === 'Public' || (policy ?? range) === undefined),
+    rule: all("p.expose == 'Public' || !(has(p.policy) || has(p.range))"),
+    message:
+      'networking.ports must not have a policy or range with expose Internal, which has no host port: remove them',
+  },
+  {
+    isKept: (ports) =>
+      ports.every(
+        (port) =>
+          port.hostPort === undefined || ports.filter((other) => isSamePort('hostPort', port, other)).length === 1,
+      ),
+    rule: all(
+      `!has(p.hostPort) || self.networking.ports.exists_one(q, has(q.hostPort) && q.hostPort == p.hostPort && ${hasProtocolOf})`,
+    ),
+    message: 'networking.ports must not have the same hostPort twice for one protocol: change one hostPort or protocol',
   },
 ]
 
@@ -122,15 +174,36 @@ type PodPort = { readonly port: string; readonly protocol: Protocol }
 const podPortName = (expose: WorldPort['expose'], at: number, protocol: Protocol): string =>
   `${expose}-${at + 1}-${protocol}`.toLowerCase()
 
-/** Returns the ports of the pod of a world. */
-export const podPorts = (ports: readonly WorldPort[]): { name: string; containerPort: number; protocol: Protocol }[] =>
-  ports.flatMap((port, at) =>
+/** A port of the pod of a world. */
+type ContainerPort = {
+  readonly name: string
+  readonly containerPort: number
+  readonly protocol: Protocol
+  readonly hostPort?: number
+}
+
+/** Returns the ports of the pod of a world. `hostPorts` has the host port of each public port, if it has any. */
+export const podPorts = (ports: readonly WorldPort[], hostPorts: readonly number[] = []): ContainerPort[] => {
+  const open = publicPorts(ports)
+  return ports.flatMap((port, at) =>
     protocolsOf(port).map((protocol) => ({
       name: podPortName(port.expose, at, protocol),
       containerPort: port.containerPort,
       protocol,
+      ...withDefined({ hostPort: hostPorts[open.indexOf(port)] }),
     })),
   )
+}
+
+/** Returns the host port of a port of a world, from the ports of its pod. */
+export const findHostPort = (
+  ports: readonly WorldPort[],
+  port: WorldPort,
+  present: readonly { readonly name?: string; readonly hostPort?: number }[],
+): number | undefined => {
+  const names = protocolsOf(port).map((protocol) => podPortName(port.expose, ports.indexOf(port), protocol))
+  return present.find(({ name = '' }) => names.includes(name))?.hostPort
+}
 
 /** Returns the names of all ports that the pods of worlds can have with this exposure. */
 export const podPortsOf = (expose: WorldPort['expose']): PodPort[] =>

@@ -24,7 +24,7 @@ export const worldFields = {
   strategy: z
     .enum(networkingStrategies)
     .describe(
-      "Access to the public ports for players: a Service of type ClusterIP, NodePort or LoadBalancer, or the operator's default.",
+      "Access to the public ports for players: a Service of type ClusterIP, NodePort or LoadBalancer, ports of the node, or the operator's default.",
     ),
   image: boundedText(1024)
     .regex(new RegExp(namePatterns.image), 'must be a container image without spaces')

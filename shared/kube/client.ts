@@ -50,7 +50,8 @@ export type Client<T extends KubeObject> = {
   get(ref: ObjectRef, options?: GetOptions): Promise<T>
   /** Lists the newest objects, over any number of pages. */
   list(options?: ListOptions<T>): Promise<{ items: T[]; resourceVersion: string }>
-  create(object: ObjectInput, options?: CallOptions & { fieldManager?: string }): Promise<T>
+  /** Creates an object. With `dryRun` the server only checks it. */
+  create(object: ObjectInput, options?: CallOptions & { fieldManager?: string; dryRun?: true }): Promise<T>
   /** Replaces the whole object. If a resourceVersion is sent, it must be the current one. */
   replace(object: ObjectInput, options?: CallOptions): Promise<T>
   /** Applies a whole intent (server-side apply). Fields that this manager owned and leaves out are removed. */
@@ -98,11 +99,11 @@ export const createClient = <T extends KubeObject>(transport: Transport, resourc
         // The items of a list have no apiVersion and kind.
         keep: (item, apiVersion) => keep(withoutManagedFields({ ...item, apiVersion, kind: resource.kind })),
       }),
-    create: (object, { fieldManager, ...options } = {}) =>
+    create: (object, { fieldManager, dryRun, ...options } = {}) =>
       call({
         method: 'POST',
         path: paths.collection(object.metadata.namespace),
-        query: { fieldManager },
+        query: { fieldManager, dryRun: dryRun && 'All' },
         body: object,
         ...callOptions(options),
       }),

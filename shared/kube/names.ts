@@ -23,7 +23,8 @@ export const namePatterns = {
 } as const
 
 /** The end of a sentence about a name that no Service can have. */
-export const serviceNameAdvice = 'use the strategy Default, or a name of a-z, 0-9 and - that begins with a letter'
+export const serviceNameAdvice =
+  'use the strategy Default or HostPort, or a name of a-z, 0-9 and - that begins with a letter'
 
 const service = new RegExp(namePatterns.service)
 

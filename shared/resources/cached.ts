@@ -20,7 +20,7 @@ export const withOwnMetadata = <T extends KubeObject>(resource: T): T => ({
   metadata: ownMetadata(resource.metadata),
 })
 
-/** The part of a namespace that the API caches: its own labels and annotations, and the labels of Pod Security, which it sets. */
+/** The part of a namespace that both processes cache: the labels and annotations of the product, and the labels of Pod Security. */
 export const ownNamespace = (namespace: KubeObject): KubeObject => {
   const labels = Object.entries(namespace.metadata.labels ?? {}).filter(([key]) => key.startsWith(podSecurityPrefix))
   const { metadata } = withOwnMetadata(namespace)

@@ -39,7 +39,7 @@ const definitions: Record<Kind, Definition> = {
     status: worldStatusSchema,
     rules: [
       {
-        rule: `self.spec.networking.strategy == 'Default' || self.metadata.name.matches('${namePatterns.service}')`,
+        rule: `self.spec.networking.strategy in ['Default', 'HostPort'] || self.metadata.name.matches('${namePatterns.service}')`,
         message: `spec.networking.strategy needs a Service of the name of the World: ${serviceNameAdvice}`,
       },
     ],

@@ -79,6 +79,8 @@ export const labels = {
   name: 'app.kubernetes.io/name',
   component: 'app.kubernetes.io/component',
   instance: 'app.kubernetes.io/instance',
+  /** "true" on a namespace whose pods the admission policy `orrery-host-ports` checks. Its pods may have host ports. */
+  hostPorts: `${apiGroup}/host-ports`,
 } as const
 
 /** Returns the name of an organization's namespace. It is valid, since an organization's id is a DNS label. */

@@ -42,3 +42,18 @@ test('the label of the organization makes a namespace that of a tenant', () => {
 test.each(['', '{', '[]', '{"maxWorldCapacity":"many"}', 'null'])('limits such as %j are left out', (text) => {
   expect(readRecordedLimits({ annotations: { 'orrery.dev/limits': text } })).toEqual({})
 })
+
+test.each([
+  ['true', 'privileged', true],
+  ['true', undefined, true],
+  ['true', 'restricted', undefined],
+  ['true', 'baseline', undefined],
+  ['false', 'privileged', undefined],
+  [undefined, 'privileged', undefined],
+])('host ports with the label %s and the level %s of Pod Security: %s', (label, level, expected) => {
+  const labels = {
+    ...(label && { 'orrery.dev/host-ports': label }),
+    ...(level && { 'pod-security.kubernetes.io/enforce': level }),
+  }
+  expect(readPolicy({ labels }).hostPorts).toBe(expected)
+})

@@ -41,7 +41,12 @@ export type NamespacePolicy = {
   readonly organization?: string
   /** The organization was deleted: everything in the namespace is stopped, and nothing begins. */
   readonly isClosed?: true
+  /** Pods may have host ports: the admission policy `orrery-host-ports` checks them in place of Pod Security. */
+  readonly hostPorts?: true
 }
+
+/** The label of a namespace with the level of Pod Security that is enforced. */
+export const enforceLabel = 'pod-security.kubernetes.io/enforce'
 
 /** Returns the annotations of the namespace of an organization. One that is not deleted has the mark "false". */
 export const toPolicyAnnotations = (
@@ -62,16 +67,27 @@ export const readPolicy = ({
   withDefined({
     organization: labels[ownLabels.organization],
     isClosed: annotations[policyAnnotations.closed] === 'true' ? (true as const) : undefined,
+    hostPorts: allowsHostPorts(labels) ? (true as const) : undefined,
     imagePullSecrets: splitList(annotations[policyAnnotations.imagePullSecrets]),
     serviceAccount: annotations[policyAnnotations.serviceAccount] || undefined,
   })
 
+/** The levels of Pod Security that allow no host port. Without a label, the level is that of the cluster, by default `privileged`. */
+const levelsWithoutHostPorts = ['restricted', 'baseline']
+
+const allowsHostPorts = (labels: Readonly<Record<string, string>>): boolean =>
+  labels[ownLabels.hostPorts] === 'true' && !levelsWithoutHostPorts.includes(labels[enforceLabel] ?? '')
+
 /** Reads the limits of an organization that the API wrote to its namespace. It never throws, and leaves out what it cannot read. */
 export const readRecordedLimits = ({
   annotations = {},
-}: Pick<ObjectMeta, 'annotations'>): Partial<RecordedPolicy['limits'] & Omit<RecordedPolicy, 'limits'>> =>
+  labels = {},
+}: Pick<ObjectMeta, 'annotations' | 'labels'>): Partial<
+  RecordedPolicy['limits'] & Omit<RecordedPolicy, 'limits'> & { hostPorts: true }
+> =>
   withDefined({
     ...readLimits(annotations[policyAnnotations.limits]),
+    hostPorts: labels[ownLabels.hostPorts] === 'true' ? (true as const) : undefined,
     imageRegistries: splitList(annotations[policyAnnotations.imageRegistries]),
     imagePullSecrets: splitList(annotations[policyAnnotations.imagePullSecrets]),
   })

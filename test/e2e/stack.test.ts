@@ -4,12 +4,13 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } fro
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { missingForContainerd } from '#dev/node/index.ts'
 import { findServicePrograms } from '#dev/node/services.ts'
 import { stackMark } from '#dev/process.ts'
 import { findProgram } from '#dev/programs.ts'
-import { aRunningWorld, forget, npmStart, type RunningStack, startMs } from '#test/support/npmStart.ts'
+import { aRunningWorld, aStartedWorld, forget, npmStart, type RunningStack, startMs } from '#test/support/npmStart.ts'
+import { addMachine, type PlayerAddress } from '#test/support/otherMachine.ts'
 import { inNewProject, type WorldBody } from '#test/support/rest.ts'
 import { eventually, patience } from '#test/support/wait.ts'
 
@@ -34,9 +35,21 @@ const traces = () => ({
   processes: execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
     .split('\n')
     .filter((line) => line.includes('orrery-e2e') && !line.startsWith('ps ')),
-  tables:
-    findProgram(process.env, 'nft') === undefined ? '' : execFileSync('nft', ['list', 'tables'], { encoding: 'utf8' }),
+  // The tables of iptables stay without a rule, since other programs use them too.
+  tables: (findProgram(process.env, 'nft') === undefined
+    ? ''
+    : execFileSync('nft', ['list', 'tables'], { encoding: 'utf8' })
+  )
+    .split('\n')
+    .filter((line) => !/^table ip6? nat$/.test(line)),
+  hostPorts: execFileSync('iptables-save', ['-t', 'nat'], { encoding: 'utf8' })
+    .split('\n')
+    .filter((line) => line.includes('CNI-')),
 })
+
+/** A host port that a world may name. */
+const staticPort = 27_015
+const hostPorts = `default=7000-8000,static=${staticPort}`
 
 const isOfStack = (pid: string, stateDir: string, program: string): boolean => {
   try {
@@ -93,7 +106,10 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
   beforeAll(async () => {
     before = traces()
     const placement = [{ group: 'staging', runtimeClassName: 'plain' }]
-    stack = await npmStart(stateDir, ['--node', 'containerd'], { ORRERY_PLACEMENT: JSON.stringify(placement) })
+    stack = await npmStart(stateDir, ['--node', 'containerd'], {
+      ORRERY_PLACEMENT: JSON.stringify(placement),
+      ORRERY_HOST_PORTS: hostPorts,
+    })
   }, startMs)
   afterAll(async () => {
     stack?.child.kill('SIGINT')
@@ -208,6 +224,81 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
       await world.phase('Stopped')
     },
   )
+
+  describe('with host ports', () => {
+    let players: ReturnType<typeof addMachine>
+    let client: Awaited<ReturnType<typeof rest>>
+    beforeAll(async () => {
+      players = addMachine()
+      client = await rest(stack)
+      const limits = `/api/organizations/${client.scope.organizationId}/limits/`
+      expect((await client.call('PATCH', limits, { hostPorts: true })).status).toBe(200)
+    })
+    afterAll(() => players.remove())
+
+    const withPort = (port: object = {}) => ({
+      networking: { strategy: 'HostPort', ports: [{ name: 'game', containerPort: 7_777, ...port }] },
+    })
+    const protocols = ['TCP', 'UDP'] as const
+    type AWorld = Awaited<ReturnType<typeof aRunningWorld>>
+    const of = ({ id, namespace }: AWorld, kind: string, path: string): string =>
+      kubectl(stack, 'get', kind, id, '-n', namespace, '-o', `jsonpath=${path}`)
+    const addressOf = (world: AWorld): Omit<PlayerAddress, 'protocol'> =>
+      JSON.parse(of(world, 'world', '{.status.addresses[0]}'))
+    const stop = async (world: AWorld): Promise<void> => {
+      expect((await world.client.call('POST', `${world.path}stop/`)).status).toBe(200)
+      await world.phase('Stopped')
+      await eventually('no pod', async () => !kubectl(stack, 'get', 'pods', '-n', world.namespace).includes(world.id))
+    }
+
+    test('players on another machine reach each server by their own address, until it stops', async () => {
+      const started = [{}, {}, { policy: 'Passthrough' }].map((port) => aRunningWorld(stack, withPort(port), client))
+      const open = (await Promise.all(started)).map((world) => ({ world, address: addressOf(world) }))
+      expect(new Set(open.map(({ address }) => address.port)).size).toBe(3)
+      for (const { world, address } of open) {
+        for (const protocol of protocols) {
+          const greeting = players.greet({ ...address, protocol })
+          expect(greeting).toMatchObject({ worldId: world.id, client: players.address })
+        }
+      }
+      const listens = open.map(({ world }) => of(world, 'pod', '{.spec.containers[0].ports[0].containerPort}'))
+      expect(listens).toEqual(['7777', '7777', String(open[2]?.address.port)])
+      for (const { world, address } of open) {
+        await stop(world)
+        for (const protocol of protocols) expect(() => players.greet({ ...address, protocol })).toThrow('ECONNREFUSED')
+      }
+    })
+
+    const staticWorld = withPort({ policy: 'Static', hostPort: staticPort })
+
+    test('a player who keeps sending from one port reaches the restarted server', async () => {
+      const world = await aRunningWorld(stack, staticWorld, client)
+      const player = players.keepSending(addressOf(world))
+      onTestFinished(player.stop)
+      await eventually('an answer', async () => player.answers.at(-1)?.worldId === world.id)
+      await stop(world)
+      expect((await client.call('POST', `${world.path}start/`)).status).toBe(200)
+      const { runId } = (await world.phase('Active')).status
+      await eventually('an answer of the new run', async () => player.answers.at(-1)?.runId === runId)
+      await stop(world)
+    })
+
+    test('a world whose static port is taken starts when it is free, and its players reach it', async () => {
+      const first = await aRunningWorld(stack, staticWorld, client)
+      expect(addressOf(first).port).toBe(staticPort)
+      const player = players.keepSending(addressOf(first))
+      onTestFinished(player.stop)
+      await eventually('an answer', async () => player.answers.at(-1)?.worldId === first.id)
+      const second = await aStartedWorld(stack, staticWorld, client)
+      await eventually('the reason PortTaken', async () =>
+        of(second, 'world', '{.status.conditions[*].reason}').includes('PortTaken'),
+      )
+      await stop(first)
+      await second.phase('Active')
+      await eventually('an answer of the second server', async () => player.answers.at(-1)?.worldId === second.id)
+      await stop(second)
+    })
+  })
 
   test.skipIf(services === undefined)('pods resolve the names of services and reach them', async () => {
     const world = await aRunningWorld(stack)
@@ -395,7 +486,7 @@ describe.skipIf(missing.length > 0)('on the real node', () => {
   })
 
   test('npm run doctor compares everything with the settings of the stack, and finds no difference', async () => {
-    const env = { ...process.env, ORRERY_STATE_DIR: stateDir }
+    const env = { ...process.env, ORRERY_STATE_DIR: stateDir, ORRERY_HOST_PORTS: hostPorts }
     await eventually('no difference', async () => {
       const { stdout, stderr } = spawnSync(process.execPath, ['dev/orrery.ts', 'doctor'], { env, encoding: 'utf8' })
       if (stdout !== 'Rows, resources, pods and namespaces agree.\n') throw new Error(stdout + stderr)

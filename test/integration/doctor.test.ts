@@ -145,6 +145,32 @@ test('orrery doctor explains each seeded difference, exits with 1, and fixes wha
   await cluster.pods.delete({ namespace: 'default', name: 'left-behind' }, { gracePeriodSeconds: 0 })
 })
 
+test('orrery doctor names each organization that gets no host ports, and what is missing', async () => {
+  const tenant = await aTenant(api.url)
+  const namespace = `orrery-${tenant.scope.organizationId}`
+  await cluster.world(namespace, await tenant.world()).exists()
+  await tenant.rest.call('PATCH', `/api/organizations/${tenant.scope.organizationId}/limits/`, { hostPorts: true })
+  await eventually('the namespace is privileged', async () =>
+    cluster.kubectl('get', 'namespace', namespace, '-o', 'yaml').includes('enforce: privileged'),
+  )
+  expect(doctor([namespace]).lines.join()).not.toContain(namespace)
+  cluster.kubectl('delete', 'validatingadmissionpolicybinding', 'orrery-host-ports')
+  try {
+    const install = 'Install the manifests of this version again: upgrade the chart, or apply its files.'
+    const { status, lines } = doctor([namespace])
+    expect(status).toBe(1)
+    expect(lines).toContain(
+      `Namespace ${namespace}: It gets no host ports: the admission policy orrery-host-ports has no binding. ${install}`,
+    )
+    expect(lines).toContain(
+      'ValidatingAdmissionPolicyBinding orrery-host-ports: It is missing. Without it, no organization gets host ports. ' +
+        install,
+    )
+  } finally {
+    await installManifests({ kubeconfig: adminKubeconfig })
+  }
+})
+
 test('orrery doctor says that everyone can grant runs where the admission policies are turned off', async () => {
   const text =
     'No admission policy is installed. Without it, everyone who may write Worlds and BotDeployments can grant runs'

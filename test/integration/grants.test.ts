@@ -149,6 +149,8 @@ const useWorlds = async (): Promise<void> => {
   await tenant.rest.call('PATCH', `/api/worlds/${expiring}/`, { runtime: { durationMinutes: 0.01 } })
   await tenant.rest.call('DELETE', `/api/worlds/${deleted}/`)
   for (const id of [expiring, deleted]) await cluster.world(namespace, id).isGone()
+  await tenant.rest.call('PATCH', `/api/organizations/${tenant.scope.organizationId}/limits/`, { hostPorts: true })
+  await isRequested('api', 'get validatingadmissionpolicybindings')
   const lost = await tenant.world()
   await tenant.rest.call('POST', `/api/worlds/${lost}/start/`)
   const { metadata } = await cluster.pod(namespace, lost).exists()

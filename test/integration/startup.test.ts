@@ -54,11 +54,13 @@ const complete = async (): Promise<Record<string, string>> => ({
 })
 
 test('an API without its environment lists all errors without values and exits with 1', () => {
-  const { status, said } = run(programOf('api'), { ORRERY_PORT: 'eighty', ORRERY_ROOT_API_KEY: 'hunter2' })
+  const env = { ORRERY_PORT: 'eighty', ORRERY_ROOT_API_KEY: 'hunter2', ORRERY_HOST_PORTS: 'default=80-90' }
+  const { status, said } = run(programOf('api'), env)
   expect(status).toBe(1)
   for (const name of ['ORRERY_PORT', 'ORRERY_DATABASE_URL', 'ORRERY_ROOT_API_KEY', 'ORRERY_KEY_PEPPER']) {
     expect(said).toContain(name)
   }
+  expect(said).toContain('ORRERY_HOST_PORTS: default=80-90 must be within 1024 and 65535')
   expect(said).not.toContain('hunter2')
   expect(said).not.toContain('    at ')
 })

@@ -1,4 +1,10 @@
-import { computeGroups, computeRegions, networkingStrategies, portProtocols } from '#shared/enumerations.ts'
+import {
+  computeGroups,
+  computeRegions,
+  hostPortPolicies,
+  networkingStrategies,
+  portProtocols,
+} from '#shared/enumerations.ts'
 import { scalingProfileNames } from '#shared/scalingProfiles.ts'
 import { pick } from './model.ts'
 
@@ -45,6 +51,13 @@ export const worldEdits: readonly Edit[] = [
       ],
     },
   }),
+  (random) => ({
+    networking: {
+      ports: [{ name: 'game', containerPort: 9_000, policy: pick(hostPortPolicies, random), range: 'default' }],
+    },
+  }),
+  () => ({ networking: { ports: [{ name: 'game', containerPort: 9_000, policy: 'Static', hostPort: 7_000 }] } }),
+  () => ({ networking: { ports: [{ name: 'game', containerPort: 9_000, range: 'other' }] } }),
   () => ({ networking: { ports: null } }),
   () => ({ networking: { ports: [{ name: 'rcon', containerPort: 9_000, expose: 'Internal' }] } }),
   (random) => ({ runtime: { capacity: 1 + Math.floor(random() * 30) } }),

@@ -9,6 +9,7 @@ import { apiSettings, readApiConfig, readMigrationConfig } from '#api/config.ts'
 import { obtainGoProgram } from '#dev/goPrograms.ts'
 import { operatorSettings, readOperatorConfig } from '#operator/config.ts'
 import { variablesOf } from '#shared/environment.ts'
+import { toCelIntervals } from '#shared/resources/hostPortPolicy.ts'
 import { podSelectors } from '#shared/resources/selectors.ts'
 import { prepareCluster } from '#test/support/chart.ts'
 import { getServers } from '#test/support/servers.ts'
@@ -299,6 +300,22 @@ test.each([
   expect(api.clusters[0].name).toBe('eu')
   expect(api.objectStoreUrl).toBe('s3://orrery?endpoint=https%3A%2F%2Fs3.example.com&region=eu-central-1')
   expect(operator.world).toMatchObject({ cpuRequestRatio: 0.5, restartBudget: 5 })
+})
+
+test('host ports are the same for both processes and in the admission policy', () => {
+  const hostPorts = { voice: '9000-9100', static: '27015,27020-27030' }
+  const manifests = render({ hostPorts })
+  configuration = find(manifests, 'ConfigMap', 'orrery-api').data as Record<string, string>
+  const api = readApiConfig(environment(environmentOf(manifests, 'api')))
+  const operator = readOperatorConfig(environment(environmentOf(manifests, 'operator')))
+  expect(operator.world.hostPorts).toEqual(api.hostPorts)
+  expect([...api.hostPorts.keys()].sort()).toEqual(['default', 'static', 'voice'])
+  const { spec } = find(manifests, 'ValidatingAdmissionPolicy', 'orrery-host-ports')
+  const variables = spec?.variables as { name: string; expression: string }[]
+  // `orrery doctor` compares the policy with this text.
+  const expression = `dyn(${toCelIntervals(api.hostPorts)})`
+  expect(variables[0]).toEqual({ name: 'hostPorts', expression })
+  expect(expression).toBe('dyn([[7000, 8000], [27015, 27015], [27020, 27030], [9000, 9100]])')
 })
 
 test.each([

@@ -184,6 +184,11 @@ test.each<[string, object, string]>([
     'a and b have no kubeconfig',
   ],
   ['a field of a cluster', { api: { clusters: [{ name: 'a' }] } }, '/api/clusters/0'],
+  ['a name of host ports', { hostPorts: { Default: '7000-8000' } }, 'Default'],
+  ['host ports that are a number', { hostPorts: { static: 27_015 } }, '/hostPorts/static'],
+  ['host ports with a space', { hostPorts: { default: '7000-8000, 9000' } }, '/hostPorts/default'],
+  ['a host port that is no port', { hostPorts: { default: '7000-65536' } }, '/hostPorts/default'],
+  ['an expression in place of host ports', { hostPorts: { default: '7000]]' } }, '/hostPorts/default'],
   ['an unknown profile', { operator: { scalingProfiles: { Capacity31: {} } } }, 'Capacity31'],
   [
     'a field of the Cluster that the chart sets',

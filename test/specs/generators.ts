@@ -121,11 +121,36 @@ const strategy = (): Arbitrary => mostly(oneOf(...networkingStrategies), wrongTy
 /** A list of ports, mostly with different names and numbers. */
 const ports = (): Arbitrary => {
   const exposures = oneOf('Public', 'Public', 'Public', 'Internal', undefined)
-  const portOf = (names: Arbitrary, numbers: Arbitrary, protocols: Arbitrary) =>
-    fc.record(
-      { name: names, containerPort: numbers, protocol: protocols, expose: exposures },
-      { requiredKeys: ['name', 'containerPort'], noNullPrototype: true },
-    )
+  const portOf = (names: Arbitrary, numbers: Arbitrary, protocols: Arbitrary) => {
+    const fields = { name: names, containerPort: numbers, protocol: protocols, expose: exposures }
+    const port = fc.record(fields, { requiredKeys: ['name', 'containerPort'], noNullPrototype: true })
+    return fc.tuple(port, hostPort).map((parts): Body => Object.assign({}, ...parts))
+  }
+  const hostPort: Arbitrary<Body> = fc.oneof(
+    { weight: 20, arbitrary: fc.constant({}) },
+    {
+      weight: 2,
+      arbitrary: fc.constantFrom<Body>(
+        { policy: 'Passthrough' },
+        { policy: 'Dynamic', range: 'default' },
+        { range: 'default' },
+      ),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom<Body>(
+        { policy: 'Static' },
+        { policy: 'Static', hostPort: 7000 },
+        { policy: 'Static', range: 'default', hostPort: 65_536 },
+        { hostPort: 0 },
+        { range: 'other' },
+        { range: 'static' },
+        { range: 'Default' },
+        { policy: 'dynamic' },
+        { policy: null, range: null, hostPort: null },
+      ),
+    },
+  )
   const protocols = oneOf(...portProtocols)
   const valid = portOf(oneOf('game', 'web', 'a', 'rcon-tls', 'p'.repeat(15)), oneOf(1, 7777, 9000, 65_535), protocols)
   const invalid = portOf(

@@ -21,6 +21,7 @@ const limits = {
   maxBotCpu: 1_000_000,
   maxBotMemory: 2 ** 50,
   imageRegistries: ['registry.example'],
+  hostPorts: true,
 }
 
 /** The harness of `startHarness`. */

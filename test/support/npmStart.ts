@@ -6,7 +6,7 @@ import { endsWithThisProcess } from '#dev/parent.ts'
 import { freePort } from '#dev/ports.ts'
 import { forgetPostgres } from '#dev/postgres.ts'
 import type { StackInfo } from '#dev/stack.ts'
-import { inNewProject, type WorldBody } from './rest.ts'
+import { type createRest, inNewProject, type WorldBody } from './rest.ts'
 import { eventually } from './wait.ts'
 
 /** The limit for a stack to become ready. The first one may have to build its programs. */
@@ -55,9 +55,13 @@ export const forget = (stateDir: string): void => {
   rmSync(stateDir, { recursive: true, force: true })
 }
 
-/** Creates a world in a new project, starts it over REST, and waits until it is Active. */
-export const aRunningWorld = async ({ info }: RunningStack, body: object = {}) => {
-  const client = await inNewProject(info.apiUrl, info.rootApiKey)
+/** Creates a world in a new project, or in that of the client, and starts it over REST. */
+export const aStartedWorld = async (
+  { info }: RunningStack,
+  body: object = {},
+  given?: ReturnType<typeof createRest>,
+) => {
+  const client = given ?? (await inNewProject(info.apiUrl, info.rootApiKey))
   const made = await client.call<{ worldId: string }>('POST', '/api/worlds/', {
     name: 'Lobby',
     transient: false,
@@ -76,6 +80,12 @@ export const aRunningWorld = async ({ info }: RunningStack, body: object = {}) =
       { timeoutMs: 60_000 },
     )
   expect((await client.call('POST', `${path}start/`)).status).toBe(200)
-  await phase('Active')
   return { id, path, namespace, client, phase }
+}
+
+/** Creates and starts a world as `aStartedWorld` does, and waits until it is Active. */
+export const aRunningWorld = async (...given: Parameters<typeof aStartedWorld>) => {
+  const world = await aStartedWorld(...given)
+  await world.phase('Active')
+  return world
 }

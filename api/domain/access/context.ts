@@ -15,6 +15,7 @@ import type { ObjectStore } from '#api/platform/objects/store.ts'
 import type { Sealer } from '#api/platform/secrets/seal.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { WorldBots } from '#shared/domain/botUse.ts'
+import type { HostPorts } from '#shared/domain/hostPorts.ts'
 import type { NewId } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
 import type { ScalingProfiles } from '#shared/scalingProfiles.ts'
@@ -54,6 +55,8 @@ export type Deps = {
   readonly namespacePrefix: string
   /** The limits of an organization without limits of its own. */
   readonly defaultLimits: Limits
+  /** The host ports that worlds may use. */
+  readonly hostPorts: HostPorts
   /** The starts of a world per minute, by everyone but the platform key. */
   readonly startsPerMinute: number
   /** Returns the limits of an organization without I/O, at most about 5 s old. */

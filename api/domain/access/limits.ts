@@ -32,6 +32,7 @@ const counted = <Name extends string>(variable: Name, limit: Amount) =>
 const rate = <Name extends string>(variable: Name, limit: Amount) =>
   ({ ...limit, use: 'rate', variable, schema: toSchema(1, limit), given: decimal(1, limit.maximum) }) as const
 
+const hostPorts = 'Permits worlds to use the networking strategy HostPort.'
 const imageRegistries = 'Registries whose images servers may run, such as ghcr.io/acme; * allows every registry.'
 const imagePullSecrets = "Names of Secrets in the organization's namespace with which images are pulled."
 
@@ -70,6 +71,15 @@ export const limitTable = {
     text: 'Maximum number of load balancers of running worlds.',
     reached: '409 for a start with `LoadBalancer`',
   }),
+  hostPorts: {
+    use: 'granted',
+    variable: undefined,
+    preset: false,
+    schema: z.boolean().meta({ description: hostPorts }),
+    given: undefined,
+    text: hostPorts,
+    reached: '403 for a start with `HostPort` ([security](security.md#host-ports))',
+  },
   maxBotDeployments: counted('ORRERY_LIMIT_MAX_BOT_DEPLOYMENTS', {
     maximum: 1_000_000,
     preset: 1_000,
@@ -193,6 +203,7 @@ const shown = {
   counted: { limit: z.number().describe(limitText), used: z.number().describe('Current use.') },
   rate: { limit: z.number().describe(limitText) },
   named: { limit: z.array(z.string()).describe(limitText) },
+  granted: { limit: z.boolean().describe(limitText) },
 }
 
 type Shown = { [N in Name]: z.ZodObject<(typeof shown)[Table[N]['use']]> }
@@ -224,5 +235,6 @@ export const limitSettings = Object.fromEntries(
 /** Returns the default limits. The environment sets those that have a variable. */
 export const toLimits = (given: Settings<typeof limitSettings>): Limits => ({
   imagePullSecrets: [...limitTable.imagePullSecrets.preset],
+  hostPorts: limitTable.hostPorts.preset,
   ...given,
 })

@@ -22,7 +22,7 @@ describe('the rate of the starts of a world', () => {
 })
 
 describe('a start', () => {
-  const limits = { imageRegistries: ['registry.example'], maxWorldCapacity: 30 }
+  const limits = { imageRegistries: ['registry.example'], maxWorldCapacity: 30, hostPorts: false }
   const run = { profile: 'Capacity30', strategy: 'Default' } as const
 
   test('of the default image, or of an image from an allowed registry, is allowed', () => {

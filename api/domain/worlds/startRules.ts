@@ -9,7 +9,7 @@ import { explainSize } from './size.ts'
 
 /** The facts that decide about a start in addition to the world, read under the locks of the world and of its organization. */
 export type StartFacts = {
-  readonly limits: Pick<Limits, 'maxWorldCapacity' | 'imageRegistries'> & RunLimits
+  readonly limits: Pick<Limits, 'maxWorldCapacity' | 'imageRegistries' | 'hostPorts'> & RunLimits
   /** The use of the organization's other running worlds. */
   readonly others: RunUse
   readonly startsPerMinute: number
@@ -18,18 +18,25 @@ export type StartFacts = {
 }
 
 /** The reason for which a start is not allowed. */
-type StartRefusal = { readonly code: 'image_not_allowed' | 'size_not_allowed'; readonly message: string }
+type StartRefusal = {
+  readonly code: 'image_not_allowed' | 'size_not_allowed' | 'host_port_not_allowed'
+  readonly message: string
+}
+
+const hostPortRefusal =
+  'The limit hostPorts of the organization does not allow the networking strategy HostPort. Choose another one, or ask the platform operator.'
 
 /**
  * Returns why the limits of the organization do not allow a run by itself, or undefined if they do. The platform's default image
  * has no name here and is always allowed.
  */
 export const explainStart = (
-  { image, profile }: Pick<CapturedRun, 'image' | 'profile'>,
-  limits: Pick<Limits, 'imageRegistries' | 'maxWorldCapacity'>,
+  { image, profile, strategy }: Pick<CapturedRun, 'image' | 'profile' | 'strategy'>,
+  limits: Pick<Limits, 'imageRegistries' | 'maxWorldCapacity' | 'hostPorts'>,
 ): StartRefusal | undefined => {
   const forbidden = image === undefined ? undefined : explainImage(image, limits)
   if (forbidden !== undefined) return { code: 'image_not_allowed', message: forbidden }
+  if (strategy === 'HostPort' && !limits.hostPorts) return { code: 'host_port_not_allowed', message: hostPortRefusal }
   // A profile above Capacity1000 needed the claim when it was chosen, and does not need it again.
   const { capacity } = scalingProfiles[profile]
   const tooLarge = explainSize({ profile, capacity }, { limits, claims: ['largeWorlds'] })
@@ -48,7 +55,7 @@ export const explainNoRoom = (
 
 const explainRate = (perMinute: number): string => `The rate limit is ${perMinute} starts per minute and world.`
 
-/** Throws for a start over REST: a 429 above the rate, a 403 for an image or a size that is not allowed, a 409 without room. */
+/** Throws for a start over REST: a 429 above the rate, a 403 for an image, a size or host ports that are not allowed, a 409 without room. */
 export const checkStart = (
   run: CapturedRun,
   { limits, others, startsPerMinute, startDelayMs: delayMs }: StartFacts,

@@ -14,7 +14,9 @@ import { type Page, type Paged, toPaged } from '#api/platform/http/page.ts'
 import { notFound, Problem } from '#api/platform/http/problem.ts'
 import { createOnce } from '#api/platform/idempotency/once.ts'
 import { markDirty } from '#api/platform/outbox/outbox.ts'
+import { explainHostPorts } from '#shared/domain/hostPorts.ts'
 import { isRunning } from '#shared/domain/phases.ts'
+import { hasService, publicPorts } from '#shared/domain/ports.ts'
 import type { DeploymentStatus } from '#shared/enumerations.ts'
 import { isServiceName, serviceNameAdvice } from '#shared/kube/names.ts'
 import type { ScalingProfileName } from '#shared/scalingProfiles.ts'
@@ -37,6 +39,7 @@ export const createWorld = async (
   input: CreateWorld,
 ): Promise<{ worldId: string; launchContextId: string }> => {
   const cluster = selectCluster(ctx, input.compute)
+  checkHostPorts(ctx, input.networking)
   const created = await createOnce(ctx, async (tx, now) => {
     const { world, launchContext } = buildWorldRows(input, { ...ctx, cluster, now })
     checkRowBytes(rowBytes(world, launchContext))
@@ -85,6 +88,7 @@ export const patchWorld = async (
   { worldId, changes }: { worldId: string; changes: PatchWorld },
 ): Promise<TaggedWorld> => {
   if (changes.compute !== undefined) selectCluster(ctx, changes.compute)
+  if (changes.networking !== undefined) checkHostPorts(ctx, changes.networking)
   const before = await changeWorld(ctx, worldId, async (tx, row, made) => {
     const [context] = await tx.select().from(launchContexts).where(eq(launchContexts.worldId, worldId))
     if (context === undefined) throw notFound()
@@ -170,9 +174,16 @@ const selectCluster = (ctx: Context, { group, region }: Compute): string => {
   )
 }
 
+/** Throws a 400 for a host port or a range that the platform does not have. */
+const checkHostPorts = ({ hostPorts }: Context, { strategy, ports }: WorldRow['networking']): void => {
+  const message = strategy === 'HostPort' ? explainHostPorts(publicPorts(ports), hostPorts) : undefined
+  if (message === undefined) return
+  throw new Problem('invalid_request', message, { errors: [{ path: '/networking/ports', message }] })
+}
+
 /** Throws a 400 for a strategy whose Service cannot have the name of the world's resource, as the definition does. */
 const checkStrategy = ({ resourceName }: WorldRow, { strategy }: WorldRow['networking']): void => {
-  if (strategy === 'Default' || isServiceName(resourceName)) return
+  if (!hasService(strategy) || isServiceName(resourceName)) return
   const message = `needs a Service named ${resourceName}, as the World is: ${serviceNameAdvice}`
   throw new Problem('invalid_request', `networking.strategy ${message}.`, {
     errors: [{ path: '/networking/strategy', message }],

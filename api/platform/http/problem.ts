@@ -15,6 +15,7 @@ const titles = {
   forbidden: [403, 'Permission denied'],
   size_not_allowed: [403, 'Size not allowed'],
   image_not_allowed: [403, 'Image not allowed'],
+  host_port_not_allowed: [403, 'Host port not allowed'],
   not_found: [404, 'Not found'],
   method_not_allowed: [405, 'Method not allowed'],
   body_too_slow: [408, 'Body too slow'],

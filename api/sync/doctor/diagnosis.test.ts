@@ -94,6 +94,16 @@ test.each([
     expected: [/^Its NetworkPolicy worlds has other rules\.$/],
   },
   {
+    title: 'a namespace that gets no host ports',
+    namespaces: [{ ...own, hostPortProblem: 'has no binding' }],
+    expected: [/^It gets no host ports: the admission policy orrery-host-ports has no binding\. Install/],
+  },
+  {
+    title: 'a missing policy of host ports',
+    admission: [{ kind: 'ValidatingAdmissionPolicy', name: 'orrery-host-ports', isMissing: true as const, fields: [] }],
+    expected: [/^It is missing\. Without it, no organization gets host ports\. Install/],
+  },
+  {
     title: 'a changed admission policy',
     admission: [{ kind: 'ValidatingAdmissionPolicy', name: 'orrery-status', fields: ['/validations/0/expression'] }],
     expected: [/in spec\/validations\/0\/expression\. Install/],

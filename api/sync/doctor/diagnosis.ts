@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Kind, OrganizationState } from '#api/sync/rows/synced.ts'
 import { runningPhases, unusedPhases } from '#shared/domain/phases.ts'
 import { kinds } from '#shared/resources/group.ts'
+import { hostPortPolicy } from '#shared/resources/hostPortPolicy.ts'
 
 /** A row, as far as a diagnosis compares it. */
 export type DiagnosedRow = {
@@ -58,6 +59,8 @@ export type DiagnosedNamespace = {
   readonly isDeleting: boolean
   /** Differences of it and of the objects that the API keeps there, such as `NetworkPolicy default-deny is missing`. */
   readonly faults: readonly string[]
+  /** The reason why its organization gets no host ports, as the end of a sentence. */
+  readonly hostPortProblem?: string
 }
 
 /** A definition, admission policy or binding, compared with the manifest of this version. */
@@ -131,7 +134,7 @@ const explainMissing =
   'Its resource is missing. The next sweep recreates it. If the sweep is held, run "orrery sync accept".'
 
 const diagnoseNamespace = (
-  { name, organizationId, owner, exists, isDeleting, faults }: DiagnosedNamespace,
+  { name, organizationId, owner, exists, isDeleting, faults, hostPortProblem }: DiagnosedNamespace,
   rows: readonly DiagnosedRow[],
 ): Difference[] => {
   const subject = `Namespace ${name}`
@@ -141,7 +144,11 @@ const diagnoseNamespace = (
   if (isDeleting) return [{ subject, text: 'It is terminating. The API recreates it when it is gone.' }]
   const isNeeded = rows.some((row) => row.namespace === name && row.resourceUid !== null && !row.isDeleting)
   if (!exists) return isNeeded ? [{ subject, text: 'It is missing. The next sweep of the API recreates it.' }] : []
-  return faults.map((fault) => ({ subject, text: `Its ${fault}.`, fix }))
+  const held = `It gets no host ports: the admission policy ${hostPortPolicy} ${hostPortProblem}. ${explainInstall}`
+  return [
+    ...faults.map((fault) => ({ subject, text: `Its ${fault}.`, fix })),
+    ...(hostPortProblem === undefined || owner === 'deleted' ? [] : [{ subject, text: held }]),
+  ]
 }
 
 const diagnoseRow = (row: DiagnosedRow, live: DiagnosedResource | undefined): Difference[] => {
@@ -267,10 +274,16 @@ const grantPolicy = 'orrery-run-fields'
 export const explainOpenGrant =
   'Without it, everyone who may write Worlds and BotDeployments can grant runs (spec.granted).'
 
+/** The consequences of a missing or changed policy or binding, by name. */
+const consequences: Readonly<Record<string, string>> = {
+  [grantPolicy]: explainOpenGrant,
+  [hostPortPolicy]: 'Without it, no organization gets host ports.',
+}
+
 const diagnoseManifest = ({ kind, name, isMissing, problem, fields }: DiagnosedManifest): Difference[] => {
   const subject = `${kind} ${name}`
   if (problem !== undefined) return [{ subject, text: problem }]
-  const advice = name === grantPolicy ? `${explainOpenGrant} ${explainInstall}` : explainInstall
+  const advice = [consequences[name] ?? [], explainInstall].flat().join(' ')
   if (isMissing) return [{ subject, text: `It is missing. ${advice}` }]
   if (fields.length === 0) return []
   const places = fields.map((field) => `spec${field}`).join(', ')

@@ -1,12 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ProcessUsers } from '#api/sync/namespaces/networkPolicies.ts'
-import { createClient, type Resource } from '#shared/kube/client.ts'
+import type { HostPorts } from '#shared/domain/hostPorts.ts'
+import { createClient } from '#shared/kube/client.ts'
 import { isForbidden, isNotFound } from '#shared/kube/errors.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import type { Transport } from '#shared/kube/transport.ts'
 import { customResourceDefinitions } from '#shared/resources/crds.ts'
 import { definitionProblem } from '#shared/resources/definitionVersions.ts'
 import { definitionResource, versionAnnotation } from '#shared/resources/group.ts'
+import {
+  bindingResource as bindings,
+  policyResource as policies,
+  toCelIntervals,
+} from '#shared/resources/hostPortPolicy.ts'
 import { productVersion } from '#shared/version.ts'
 import manifests from './admissionPolicies.json' with { type: 'json' }
 import type { DiagnosedManifest, Snapshot } from './diagnosis.ts'
@@ -17,15 +23,7 @@ type Manifest = KubeObject & { readonly spec: object }
 type Deps = {
   readonly transport: Transport
   readonly namespacePrefix: string
-  readonly settings: { readonly clusterUsers: ProcessUsers }
-}
-
-const admission = { group: 'admissionregistration.k8s.io', version: 'v1' }
-const policies: Resource = { ...admission, plural: 'validatingadmissionpolicies', kind: 'ValidatingAdmissionPolicy' }
-const bindings: Resource = {
-  ...admission,
-  plural: 'validatingadmissionpolicybindings',
-  kind: 'ValidatingAdmissionPolicyBinding',
+  readonly settings: { readonly clusterUsers: ProcessUsers; readonly hostPorts: HostPorts }
 }
 
 /** Compares the definitions of the resources with those of this version. */
@@ -72,9 +70,10 @@ export const readAdmission = async (deps: Deps): Promise<Snapshot['admission']> 
   }
 }
 
-/** Returns the manifests with the users and the prefix of the configuration. The groups of restore tools are not in it. */
-const fillIn = ({ namespacePrefix, settings: { clusterUsers } }: Deps): Manifest[] => {
-  const values = { apiUser: clusterUsers.api, operatorUser: clusterUsers.operator, namespacePrefix }
+/** Returns the manifests with the users, the prefix and the host ports of the configuration. The groups of restore tools are not in it. */
+const fillIn = ({ namespacePrefix, settings: { clusterUsers, hostPorts } }: Deps): Manifest[] => {
+  const users = { apiUser: clusterUsers.api, operatorUser: clusterUsers.operator }
+  const values = { ...users, namespacePrefix, hostPorts: toCelIntervals(hostPorts) }
   const text = Object.entries(values).reduce(
     (filled, [name, value]) => filled.replaceAll(['$', '{', name, '}'].join(''), value),
     JSON.stringify(manifests),

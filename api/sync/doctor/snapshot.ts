@@ -5,8 +5,10 @@ import { readTenancy } from '#api/domain/organizations/limits.ts'
 import { organizations } from '#api/domain/organizations/table.ts'
 import type { Database } from '#api/platform/database/client.ts'
 import { clusterOutbox } from '#api/platform/outbox/table.ts'
+import { readHostPortProblem } from '#api/sync/namespaces/hostPortCheck.ts'
 import { createNamespaceClients, type NamespaceClients } from '#api/sync/namespaces/namespace.ts'
 import {
+  type CheckedTenancy,
   desiredObjects,
   findFaults,
   type KeptStores,
@@ -16,6 +18,7 @@ import { adapters } from '#api/sync/reconcile/adapters.ts'
 import { hasApiMarks } from '#api/sync/reconcile/newResource.ts'
 import { organizationOf } from '#api/sync/rows/identity.ts'
 import { tables } from '#api/sync/rows/synced.ts'
+import type { HostPorts } from '#shared/domain/hostPorts.ts'
 import { type Client, createClient, type Resource } from '#shared/kube/client.ts'
 import { isForbidden } from '#shared/kube/errors.ts'
 import { type KubeObject, type KubeObjectOf, objectKey } from '#shared/kube/objects.ts'
@@ -40,6 +43,7 @@ export type SnapshotDeps = {
     readonly publicUrl: string | undefined
     readonly port: number
     readonly clusterUsers: ObjectOptions['users']
+    readonly hostPorts: HostPorts
     readonly network: Pick<ObjectOptions['network'], 'apiNetworks' | 'dnsNetworks'>
   }
 }
@@ -160,18 +164,29 @@ const readNamespaces = async (deps: SnapshotDeps): Promise<DiagnosedNamespace[]>
   const { items } = await clients.namespaces.list()
   const live = new Map(items.map((each) => [each.metadata.name, each]))
   const stores = await readStores(clients)
+  const hostPortProblem = await readHostPortProblem(clients)
   const own = rows
     .filter(({ id, deletingAt }) => deletingAt === null || live.has(namespaceOf(namespacePrefix, id)))
     .map(async ({ id, deletingAt }): Promise<DiagnosedNamespace> => {
       const name = namespaceOf(namespacePrefix, id)
       const namespace = live.get(name)
+      const tenancy = await readTenancy(db, deps.defaultLimits, id)
+      const isHeld = hostPortProblem !== undefined && tenancy?.limits.hostPorts === true && namespace !== undefined
       return {
         name,
         organizationId: id,
         owner: deletingAt === null ? 'living' : 'deleted',
         exists: namespace !== undefined,
         isDeleting: namespace?.metadata.deletionTimestamp !== undefined,
-        faults: namespace === undefined ? [] : await readFaults(deps, id, { namespace, stores }),
+        faults:
+          namespace === undefined || tenancy === undefined
+            ? []
+            : readFaults(deps, id, {
+                tenancy: { ...tenancy, arePodsChecked: hostPortProblem === undefined },
+                namespace,
+                stores,
+              }),
+        ...(isHeld ? { hostPortProblem } : {}),
       }
     })
   const known = new Set(rows.map(({ id }) => id))
@@ -185,13 +200,9 @@ const readNamespaces = async (deps: SnapshotDeps): Promise<DiagnosedNamespace[]>
   return [...(await Promise.all(own)), ...others]
 }
 
-const readFaults = async (
-  { db, defaultLimits, ...deps }: SnapshotDeps,
-  organizationId: string,
-  { namespace, stores }: { readonly namespace: KubeObject; readonly stores: KeptStores },
-): Promise<string[]> => {
-  const tenancy = await readTenancy(db, defaultLimits, organizationId)
-  if (tenancy === undefined) return []
+type Found = { readonly tenancy: CheckedTenancy; readonly namespace: KubeObject; readonly stores: KeptStores }
+
+const readFaults = (deps: SnapshotDeps, organizationId: string, { tenancy, namespace, stores }: Found): string[] => {
   const { publicUrl = unknownUrl, port, network, clusterUsers } = deps.settings
   const options: ObjectOptions = {
     prefix: deps.namespacePrefix,

@@ -26,6 +26,7 @@ const facts: WorldFacts = {
   limits: {
     imageRegistries: ['*'],
     maxWorldCapacity: 500,
+    hostPorts: false,
     maxRunningCapacity: 100,
     maxNodePorts: 2,
     maxLoadBalancers: 1,

@@ -5,6 +5,8 @@ import { explainProfileForBots, explainSize } from '#api/domain/worlds/size.ts'
 import { explainStart, type StartFacts } from '#api/domain/worlds/startRules.ts'
 import type { WorldRow } from '#api/domain/worlds/table.ts'
 import type { WorldBots } from '#shared/domain/botUse.ts'
+import { explainHostPorts, type HostPorts } from '#shared/domain/hostPorts.ts'
+import { publicPorts } from '#shared/domain/ports.ts'
 import { withDefined } from '#shared/optional.ts'
 import { type WorldSpec, worldSpecSchema } from '#shared/resources/world.ts'
 import { type ScalingProfiles, scalingProfiles } from '#shared/scalingProfiles.ts'
@@ -14,6 +16,7 @@ import { type Merge, mergeSpecs, type Rule, type Sides, toClause } from './merge
 export type WorldFacts = StartFacts & {
   readonly bots: WorldBots
   readonly profiles: ScalingProfiles
+  readonly hostPorts: HostPorts
   readonly hasCluster: (place: { group: string; region: string }) => boolean
   /** The build that a start would run; null without one, or a sentence that says why none can be found. */
   readonly build: WorldRow['resolvedBuild'] | string
@@ -61,6 +64,11 @@ const worldRules = (row: WorldSpec, build: Programmed, facts: WorldFacts): Rule<
       facts.hasCluster({ group, region }) ? undefined : `no cluster serves group ${group} in region ${region}`,
   },
   {
+    fields: ['/networking'],
+    refuse: ({ networking: { strategy, ports } }) =>
+      toClause(strategy === 'HostPort' ? explainHostPorts(publicPorts(ports), facts.hostPorts) : undefined),
+  },
+  {
     fields: ['/scaling', '/runtime/capacity'],
     refuse: ({ scaling: { profile }, runtime: { capacity } }) => explainSizeEdit({ profile, capacity }, row, facts),
   },
@@ -80,9 +88,10 @@ const worldRules = (row: WorldSpec, build: Programmed, facts: WorldFacts): Rule<
 export const refuseStart = (spec: WorldSpec, row: Programmed, { build, limits }: WorldFacts): string | undefined => {
   if (typeof build === 'string') return toClause(build)
   const { profile } = spec.scaling
+  const { strategy } = spec.networking
   // The spec of a row with the build of its last run shows the image of that build. The next run may have none.
   const image = build?.image ?? (hasBuild(row) ? row.program.image : spec.runtime.image)
-  return toClause(explainStart({ ...withDefined({ image }), profile }, limits)?.message)
+  return toClause(explainStart({ ...withDefined({ image }), profile, strategy }, limits)?.message)
 }
 
 const explainSizeEdit = (

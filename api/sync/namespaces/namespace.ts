@@ -5,6 +5,8 @@ import { isNotFound, KubeError } from '#shared/kube/errors.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import type { Transport } from '#shared/kube/transport.ts'
 import { fieldManagers, namespaceOf } from '#shared/resources/group.ts'
+import { bindingResource, policyResource } from '#shared/resources/hostPortPolicy.ts'
+import type { HostPortCheck, PolicyClients } from './hostPortCheck.ts'
 import {
   comparers,
   type Desired,
@@ -24,11 +26,12 @@ export type AccessReview = KubeObject & { spec: object; status?: { allowed: bool
 
 type KeptClients = { readonly [kind in keyof Kept]: Client<Kept[kind]> }
 /** The clients that namespaces are made with. */
-export type NamespaceClients = KeptClients & {
-  readonly namespaces: Client<KubeObject>
-  readonly accessReviews: Client<AccessReview>
-  readonly selfAccessReviews: Client<AccessReview>
-}
+export type NamespaceClients = KeptClients &
+  PolicyClients & {
+    readonly namespaces: Client<KubeObject>
+    readonly accessReviews: Client<AccessReview>
+    readonly selfAccessReviews: Client<AccessReview>
+  }
 
 /** Creates the clients of a cluster. */
 export const createNamespaceClients = (transport: Transport): NamespaceClients => {
@@ -43,6 +46,8 @@ export const createNamespaceClients = (transport: Transport): NamespaceClients =
     roleBindings: of('rbac.authorization.k8s.io', 'rolebindings', 'RoleBinding'),
     accessReviews: of('authorization.k8s.io', 'subjectaccessreviews', 'SubjectAccessReview'),
     selfAccessReviews: of('authorization.k8s.io', 'selfsubjectaccessreviews', 'SelfSubjectAccessReview'),
+    policies: createClient(transport, policyResource),
+    policyBindings: createClient(transport, bindingResource),
   }
 }
 
@@ -50,6 +55,7 @@ export const createNamespaceClients = (transport: Transport): NamespaceClients =
 export type NamespaceOptions = ObjectOptions & {
   /** Returns undefined if the organization is not in the database. */
   readonly readTenancy: (organizationId: string) => Promise<Tenancy | undefined>
+  readonly hostPortCheck: HostPortCheck
   readonly clock: Clock
 }
 
@@ -65,7 +71,9 @@ export const createNamespaces = (clients: NamespaceClients, options: NamespaceOp
   const inProgress = new Set<string>()
   const desired = async (organizationId: string): Promise<Desired | undefined> => {
     const tenancy = await options.readTenancy(organizationId)
-    return tenancy && desiredObjects(organizationId, tenancy, options)
+    if (tenancy === undefined) return undefined
+    const arePodsChecked = tenancy.limits.hostPorts && (await options.hostPortCheck.isInForce())
+    return desiredObjects(organizationId, { ...tenancy, arePodsChecked }, options)
   }
   const make = async (organizationId: string): Promise<void> => {
     const objects = await desired(organizationId)

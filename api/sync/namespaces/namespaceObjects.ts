@@ -4,7 +4,7 @@ import type { Limits } from '#api/domain/access/limits.ts'
 import { type KubeObject, type KubeObjectOf, objectKey } from '#shared/kube/objects.ts'
 import type { Store } from '#shared/kube/store.ts'
 import { apiFinalizer, labels, namespaceOf } from '#shared/resources/group.ts'
-import { toPolicyAnnotations } from '#shared/resources/namespacePolicy.ts'
+import { enforceLabel, toPolicyAnnotations } from '#shared/resources/namespacePolicy.ts'
 import type { ScalingProfiles } from '#shared/scalingProfiles.ts'
 import { type NetworkOptions, type NetworkPolicy, networkPolicies, type ProcessUsers } from './networkPolicies.ts'
 import {
@@ -22,10 +22,13 @@ export type RoleBinding = KubeObjectOf<V1RoleBinding>
 /** A ServiceAccount (core/v1). */
 export type ServiceAccount = KubeObjectOf<V1ServiceAccount>
 
-type PolicyLimits = ClusterLimits & Pick<Limits, 'imageRegistries' | 'imagePullSecrets'>
+type PolicyLimits = ClusterLimits & Pick<Limits, 'imageRegistries' | 'imagePullSecrets' | 'hostPorts'>
 
 /** The facts that the namespace of an organization follows from: its limits that act there, and whether it is deleted. */
 export type Tenancy = { readonly limits: PolicyLimits; readonly isDeleted: boolean }
+
+/** A tenancy, and whether the policy `orrery-host-ports` checks the pods of namespaces with host ports. */
+export type CheckedTenancy = Tenancy & { readonly arePodsChecked: boolean }
 
 /** The kinds of objects that the API keeps in the namespace of each organization. */
 export type Kept = {
@@ -54,7 +57,7 @@ type DesiredKept = { readonly [kind in keyof Kept]: readonly Kept[kind][] }
 export type Desired = { readonly namespace: KubeObject; readonly kept: DesiredKept }
 
 /** Returns a namespace and all objects that the API keeps in it. The namespace of a deleted organization is closed. */
-export const desiredObjects = (organizationId: string, tenancy: Tenancy, options: ObjectOptions): Desired => {
+export const desiredObjects = (organizationId: string, tenancy: CheckedTenancy, options: ObjectOptions): Desired => {
   const { limits, isDeleted } = tenancy
   const name = namespaceOf(options.prefix, organizationId)
   const labelled = <T extends KubeObject>(object: T): T => ({
@@ -156,25 +159,41 @@ export const isRelevantChange = <K extends keyof Kept>(kind: K, before: Kept[K],
  */
 const podSecurityVersion = 'v1.30'
 
-const namespace = (name: string, organizationId: string, { limits, isDeleted }: Tenancy): KubeObject => ({
+const namespace = (name: string, organizationId: string, tenancy: CheckedTenancy): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Namespace',
   metadata: {
     name,
-    labels: {
-      ...ownLabels(organizationId),
-      'pod-security.kubernetes.io/enforce': 'restricted',
-      'pod-security.kubernetes.io/enforce-version': podSecurityVersion,
-    },
+    labels: { ...ownLabels(organizationId), ...podSecurityLabels(tenancy) },
     annotations: toPolicyAnnotations({
-      limits,
-      imageRegistries: limits.imageRegistries,
-      imagePullSecrets: limits.imagePullSecrets,
+      limits: tenancy.limits,
+      imageRegistries: tenancy.limits.imageRegistries,
+      imagePullSecrets: tenancy.limits.imagePullSecrets,
       serviceAccount: serviceAccountName,
-      isClosed: isDeleted,
+      isClosed: tenancy.isDeleted,
     }),
   },
 })
+
+/**
+ * Returns the labels that limit the pods. Pod Security allows no host port, so with host ports its level is enforced by the policy
+ * `orrery-host-ports`, while that is in force.
+ */
+const podSecurityLabels = ({ limits, isDeleted, arePodsChecked }: CheckedTenancy): Record<string, string> => {
+  const enforce = (level: string) => ({
+    [enforceLabel]: level,
+    'pod-security.kubernetes.io/enforce-version': podSecurityVersion,
+  })
+  if (!limits.hostPorts || isDeleted) return enforce('restricted')
+  return {
+    [labels.hostPorts]: 'true',
+    ...enforce(arePodsChecked ? 'privileged' : 'restricted'),
+    'pod-security.kubernetes.io/audit': 'restricted',
+    'pod-security.kubernetes.io/audit-version': podSecurityVersion,
+    'pod-security.kubernetes.io/warn': 'restricted',
+    'pod-security.kubernetes.io/warn-version': podSecurityVersion,
+  }
+}
 
 /** The account of servers and bots. It has no rights, and its pods get no token. */
 const serviceAccountName = 'orrery-pods'

@@ -3,18 +3,19 @@ import type { Database } from '#api/platform/database/client.ts'
 import { readObject } from '#api/sync/clusters/deletionCause.ts'
 import { organizationOf } from '#api/sync/rows/identity.ts'
 import { type OrganizationState, readOwner } from '#api/sync/rows/synced.ts'
-import type { Clock } from '#shared/clock.ts'
+import { type Clock, sleep } from '#shared/clock.ts'
 import { createController, type Result } from '#shared/kube/controller.ts'
 import { isNotFound } from '#shared/kube/errors.ts'
 import type { KubeMetrics } from '#shared/kube/metrics.ts'
 import type { KubeObject } from '#shared/kube/objects.ts'
 import { createReflector, type Reflector } from '#shared/kube/reflector.ts'
-import type { Change } from '#shared/kube/store.ts'
+import type { Change, Store } from '#shared/kube/store.ts'
 import type { Log } from '#shared/log.ts'
 import { withDefined } from '#shared/optional.ts'
 import { ownNamespace } from '#shared/resources/cached.ts'
 import { apiFinalizer, labels, namespaceOf } from '#shared/resources/group.ts'
 import { readPolicy } from '#shared/resources/namespacePolicy.ts'
+import type { HostPortCheck } from './hostPortCheck.ts'
 import { type createNamespaces, isTerminatingNamespace, type NamespaceClients } from './namespace.ts'
 import { isRelevantChange, type Kept, type KeptStores, type RoleBinding } from './namespaceObjects.ts'
 
@@ -38,6 +39,7 @@ type RepairOptions = {
   /** Pods, which need the rights in a closed namespace too. */
   readonly pods: Listable
   readonly namespaces: ReturnType<typeof createNamespaces>
+  readonly hostPortCheck: HostPortCheck
   readonly namespacePrefix: string
   readonly clock: Clock
   readonly log: Log
@@ -125,7 +127,31 @@ export const repairNamespaces = async (options: RepairOptions): Promise<void> =>
   await Promise.all(all.map((cache) => cache.synced({ timeoutMs: Number.MAX_SAFE_INTEGER, signal }))).catch(
     () => undefined,
   )
-  await Promise.all([...caching, controller.run(signal)])
+  const checking = checkHostPorts(options, caches.namespaces.store, (name) => {
+    const organizationId = organizationOf(namespacePrefix, name)
+    if (organizationId !== undefined) controller.enqueue(organizationId)
+  })
+  await Promise.all([...caching, checking, controller.run(signal)])
+}
+
+/** Finds the namespaces whose level of Pod Security does not fit the policy `orrery-host-ports`, at an interval. */
+const checkHostPorts = async (
+  { hostPortCheck, clock, log, signal }: RepairOptions,
+  namespaces: Pick<Store<KubeObject>, 'list'>,
+  enqueue: (name: string) => void,
+): Promise<void> => {
+  for (; !signal.aborted; await sleep(clock, hostPortCheck.everyMs, signal)) {
+    const labelled = namespaces.list().filter(({ metadata }) => metadata.labels?.[labels.hostPorts] === 'true')
+    if (labelled.length === 0) continue
+    try {
+      const isInForce = await hostPortCheck.isInForce({ fresh: true })
+      for (const { metadata } of labelled) {
+        if ((readPolicy(metadata).hostPorts === true) !== isInForce) enqueue(metadata.name)
+      }
+    } catch (error) {
+      log.debug({ err: error }, 'repair: the policy of host ports could not be checked')
+    }
+  }
 }
 
 const createCaches = ({ clients, clock, log, metrics }: RepairOptions) => {

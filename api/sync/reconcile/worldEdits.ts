@@ -15,7 +15,7 @@ import type { ReconcileDeps } from './kind.ts'
 
 /** Reads what the rules for edits depend on. It locks the organization's row, after the world's. */
 export const readFacts = async (
-  deps: Pick<ReconcileDeps, 'defaultLimits' | 'clusterOf' | 'startsPerMinute' | 'profiles' | 'clock'>,
+  deps: Pick<ReconcileDeps, 'defaultLimits' | 'clusterOf' | 'startsPerMinute' | 'profiles' | 'hostPorts' | 'clock'>,
   tx: Transaction,
   row: WorldRow,
 ): Promise<WorldFacts> => {
@@ -25,6 +25,7 @@ export const readFacts = async (
     build,
     bots: await readWorldBots(tx, row.id),
     profiles: deps.profiles,
+    hostPorts: deps.hostPorts,
     hasCluster: (place) => deps.clusterOf(place) !== undefined,
   }
 }

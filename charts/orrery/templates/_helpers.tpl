@@ -88,6 +88,29 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "orrery.serviceAccount
 [{{ range $at, $each := . }}{{ if $at }}, {{ end }}'{{ $each }}'{{ end }}]
 {{- end -}}
 
+{{/* The host ports as a list of pairs in CEL. A single port is a pair of itself. */}}
+{{- define "orrery.celPorts" -}}
+{{- $pairs := list -}}
+{{- range $intervals := . -}}
+{{- range splitList "," $intervals -}}
+{{- $ends := splitList "-" . -}}
+{{- $pairs = append $pairs (printf "[%s, %s]" (first $ends) (last $ends)) -}}
+{{- end -}}
+{{- end -}}
+[{{ join ", " $pairs }}]
+{{- end -}}
+
+{{/* The host ports as ORRERY_HOST_PORTS. */}}
+{{- define "orrery.hostPorts" -}}
+{{- $entries := list -}}
+{{- range $name, $intervals := . -}}
+{{- range splitList "," $intervals -}}
+{{- $entries = append $entries (printf "%s=%s" $name .) -}}
+{{- end -}}
+{{- end -}}
+{{ join "," $entries }}
+{{- end -}}
+
 {{- define "orrery.publicUrl" -}}
 {{- .Values.publicUrl | default (printf "http%s://%s-api.%s.svc:%d" (ternary "s" "" (ne .Values.api.tls.existingSecret "")) (include "orrery.fullname" .) .Release.Namespace (int .Values.api.service.port)) | trimSuffix "/" -}}
 {{- end -}}

@@ -20,16 +20,18 @@ import type { Backoff, Priority } from '#shared/kube/queue.ts'
 import { createReflector } from '#shared/kube/reflector.ts'
 import { createTextSharing } from '#shared/kube/texts.ts'
 import type { Log } from '#shared/log.ts'
-import { operatorPart, withOwnMetadata } from '#shared/resources/cached.ts'
+import { operatorPart, ownNamespace } from '#shared/resources/cached.ts'
 import { isPaused } from '#shared/resources/group.ts'
 import { readPolicy } from '#shared/resources/namespacePolicy.ts'
 import { cacheSelectors } from '#shared/resources/selectors.ts'
 import { readWorldSpec, type World } from '#shared/resources/world.ts'
 import type { Tracing } from '#shared/tracing/tracing.ts'
+import { createHostPortUse } from '../hostPorts.ts'
 import { createPortPools } from '../portPools.ts'
 import { isServiceOf } from '../service.ts'
 import type { WorldSettings } from '../settings.ts'
 import type { AskServer } from './askServer.ts'
+import { createHostPortPolicy } from './hostPortPolicy.ts'
 import { podChangePriority, worldChangePriority } from './priority.ts'
 import { createQueuePoll } from './queuePoll.ts'
 import { reconcileWorld } from './reconcile.ts'
@@ -84,6 +86,8 @@ export const createWorldController = (options: Options) => {
     endpointSlices: options.endpointSlices,
     serviceAge: createStateAge(clock),
     portPools: createPortPools(),
+    hostPorts: createHostPortUse(settings.hostPorts),
+    hostPortPolicy: createHostPortPolicy(options.pods, clock),
     nodes: { client: options.nodes, cache: nodes },
     namespaces: { client: options.namespaces, cache: namespaces },
     runClock: createRunClock(clock),
@@ -115,6 +119,7 @@ export const createWorldController = (options: Options) => {
     deps.portPools.observe(key, service, isOfRun ? address?.host : undefined)
   }
   services.onChange(({ key }) => observePorts(key))
+  pods.onChange(({ key }) => deps.hostPorts.observe(key, pods.store.get(key)))
   // At the start, a Service may be known before its World.
   worlds.onChange(({ key, initial }) => {
     if (initial && services.store.get(key) !== undefined) observePorts(key)
@@ -153,7 +158,7 @@ const createCaches = ({ clock, random, log, metrics, ...clients }: Options) => {
     }),
     services: createReflector({ ...common, client: clients.services, labelSelector: cacheSelectors.services }),
     nodes: createReflector({ ...common, client: clients.nodes }),
-    namespaces: createReflector({ ...common, client: clients.namespaces, keep: withOwnMetadata }),
+    namespaces: createReflector({ ...common, client: clients.namespaces, keep: ownNamespace }),
   }
 }
 

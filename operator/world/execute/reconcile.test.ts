@@ -22,6 +22,7 @@ import { worldResource } from '#shared/resources/group.ts'
 import type { World } from '#shared/resources/world.ts'
 import { noTracing } from '#shared/tracing/tracing.ts'
 import { createFakeClock } from '#test/support/fakeClock.ts'
+import { createHostPortUse } from '../hostPorts.ts'
 import { createPortPools } from '../portPools.ts'
 import { reconcileWorld, type WorldDeps } from './reconcile.ts'
 import { createStateAge } from './stateAge.ts'
@@ -80,7 +81,10 @@ const reconcileAt = async (
       },
     },
     services: { cache: cacheOf(undefined) },
-    nodes: { cache: cacheOf(undefined), client: { get: () => Promise.reject(notFound) } },
+    nodes: {
+      cache: cacheOf(undefined),
+      client: { get: () => Promise.reject(notFound) },
+    },
     namespaces: { cache: cacheOf(undefined), client: { get: () => Promise.reject(notFound) } },
     tails: { keep: async ({ metadata }: Pod) => void writes.push(`keep ${metadata.uid}`) },
     queuePoll: { start: () => undefined, stop: () => undefined, report: () => undefined },
@@ -88,6 +92,7 @@ const reconcileAt = async (
     runClock: createRunClock(clock),
     serviceAge: createStateAge(clock),
     portPools: createPortPools(),
+    hostPorts: createHostPortUse(settings.hostPorts),
     acknowledgements: { waitMs: () => waitMs, forget: () => undefined },
     settings,
     newRunId: () => runB,

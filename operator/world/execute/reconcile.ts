@@ -31,6 +31,7 @@ import { withDefined } from '#shared/optional.ts'
 import type { World, WorldStatus } from '#shared/resources/world.ts'
 import { inSpan } from '#shared/tracing/tracing.ts'
 import { worldEvents } from '../events.ts'
+import type { HostPortUse } from '../hostPorts.ts'
 import { buildPlaceholders } from '../placeholder.ts'
 import { plan } from '../plan.ts'
 import { buildPod } from '../pod.ts'
@@ -39,6 +40,7 @@ import { buildService, isServiceUsed, serviceNameTaken } from '../service.ts'
 import type { WorldSettings } from '../settings.ts'
 import { isPodDeletion, type Plan, type PlanInput, type Step } from '../step.ts'
 import { type Found, readHidden } from './hidden.ts'
+import { type HostPortPolicy, hostPortPolicyMissing } from './hostPortPolicy.ts'
 import type { QueuePoll } from './queuePoll.ts'
 import type { StateAge } from './stateAge.ts'
 import { traceWorld, type WorldTrace } from './trace.ts'
@@ -52,6 +54,8 @@ export type WorldDeps = ReconcileDeps & {
   readonly endpointSlices: Pick<Client<KubeObject>, 'create'>
   readonly serviceAge: StateAge
   readonly portPools: PortPools
+  readonly hostPorts: HostPortUse
+  readonly hostPortPolicy: HostPortPolicy
   readonly nodes: Source<Node>
   readonly queuePoll: QueuePoll
   readonly tails: Pick<Tails, 'keep'> | undefined
@@ -78,6 +82,8 @@ export const reconcileWorld = async (deps: WorldDeps, key: string, signal: Abort
     deps.runClock.forget(key)
     deps.serviceAge(key, undefined)
     deps.portPools.observe(key, deps.services.cache.store.get(key))
+    deps.hostPorts.observe(key, deps.pods.cache.store.get(key))
+    deps.hostPorts.forget(key)
     deps.acknowledgements.forget(key)
     return undefined
   }
@@ -100,9 +106,7 @@ const reconcileObserved = async (
   const result = await executeSteps(deps, input, planned.steps, signal)
   if ('found' in result) return reconcileFound(deps, key, { ...input, ...result.found }, signal)
   const { refusal } = result
-  const isCreated = refusal === undefined && planned.steps.some(({ verb }) => verb === 'createService')
-  // Ports of a service that was not created are free for others.
-  if (input.service === undefined && !isCreated) deps.portPools.observe(key, undefined)
+  releasePorts(deps, key, input, refusal === undefined ? planned.steps : [])
   if (planned.deferStatus && refusal === undefined) {
     if (planned.steps.length > 0) logReconcile(deps, world, planned, [])
     // The priority is low, so that Ready pods come first. By then this pod may be Ready too, and one status write is enough.
@@ -129,6 +133,13 @@ const reconcileObserved = async (
   }
   if (refusal !== undefined) throw refusal.error
   return withDefined({ requeueAfterMs: planned.requeueAfterMs })
+}
+
+/** Makes the ports of a service and a pod that were not created free for others. */
+const releasePorts = (deps: WorldDeps, key: string, { pod, service }: PlanInput, done: readonly Step[]): void => {
+  const isDone = (wanted: Step['verb']): boolean => done.some(({ verb }) => verb === wanted)
+  if (service === undefined && !isDone('createService')) deps.portPools.observe(key, undefined)
+  if (pod === undefined && !isDone('createPod')) deps.hostPorts.observe(key, undefined)
 }
 
 /** Reconciles again with objects that the caches do not show. Each can be found once, so this ends. */
@@ -206,6 +217,7 @@ const observe = async (
     policy: await findPolicy(deps.namespaces, world.metadata.namespace, signal),
     queue: deps.queuePoll.report(key, pod?.metadata.uid ?? ''),
     settings: deps.settings,
+    hostPorts: deps.hostPorts.of(key),
     nowMs: deps.runClock.now(key, world.spec.runId ?? world.status?.runId),
     newRunId: deps.newRunId,
     allotPorts: (request) => deps.portPools.allot(key, request),
@@ -261,7 +273,7 @@ type Executed = { readonly refusal?: Refusal } | { readonly found: Found }
 
 const execute = async (
   deps: TurnDeps,
-  { world, policy }: PlanInput,
+  { world, policy, nowMs }: PlanInput,
   step: Step,
   signal: AbortSignal,
 ): Promise<Executed | undefined> => {
@@ -269,7 +281,10 @@ const execute = async (
   switch (step.verb) {
     case 'createPod':
       return inSpan(deps.trace.startPod(step.run), async () => {
-        const pod = buildPod(world, step.run, deps.settings, policy)
+        const pod = buildPod(world, step.run, deps.settings, policy, step.hostPorts)
+        if (step.hostPorts !== undefined && !(await deps.hostPortPolicy.isEnforced(pod, signal))) {
+          return { refusal: { error: new Error(hostPortPolicyMissing.message), why: hostPortPolicyMissing } }
+        }
         return settle(await createOwned(deps.pods, world, pod, signal), podNameTaken(name, 'server'), (present) => ({
           pod: pickCachedFields(present),
         }))
@@ -283,6 +298,13 @@ const execute = async (
     case 'deletePod':
       await deleteExact(deps.pods, step.pod, { ...withDefined({ gracePeriodSeconds: step.graceSeconds }), signal })
       return undefined
+    case 'replacePod': {
+      const { resourceVersion: podVersion } = step.pod.metadata
+      // It may get a node meanwhile.
+      await deleteExact(deps.pods, step.pod, { ...withDefined({ resourceVersion: podVersion }), signal })
+      deps.hostPorts.replace(objectKey(world.metadata), step.run.id, step.pod, nowMs)
+      return undefined
+    }
     case 'forceDeletePod':
       await deleteExact(deps.pods, step.pod, { gracePeriodSeconds: 0, signal })
       return undefined

@@ -16,10 +16,12 @@ export const freeFacts: WorldFacts = {
     maxRunningCapacity: 20_000,
     maxNodePorts: 1_000,
     maxLoadBalancers: 1_000,
+    hostPorts: true,
   },
   others: noUse,
   bots: { live: 0, largest: noBotUse },
   profiles: scalingProfiles,
+  hostPorts: new Map([['default', [{ first: 7000, last: 8000 }]]]),
   hasCluster: () => true,
 }
 
