@@ -8,6 +8,7 @@ import { parsePlacement } from '#operator/world/placement.ts'
 import { buildPod } from '#operator/world/pod.ts'
 import { captureRun } from '#operator/world/run.ts'
 import { buildService } from '#operator/world/service.ts'
+import { hasService } from '#shared/domain/ports.ts'
 import { networkingStrategies } from '#shared/enumerations.ts'
 import { isServiceName } from '#shared/kube/names.ts'
 import { groupVersion } from '#shared/resources/group.ts'
@@ -81,7 +82,7 @@ test.each(combinations)(
       spec: { ...spec, networking: { strategy } },
     }
     const refused = refusal([world])
-    if (strategy !== 'Default' && !isServiceName(name)) {
+    if (hasService(strategy) && !isServiceName(name)) {
       expect(refused).toContain('a name of a-z, 0-9 and - that begins with a letter')
       return
     }
@@ -96,8 +97,8 @@ test.each(combinations)(
       const bots = someBots(1, { metadata: { name, namespace }, spec: { worldName: name } })
       const bot = { index: 9_999, restarts: 99, runId, address: `${'a.'.repeat(126)}b:65535` }
       const objects = [
-        buildPod(made, run, placed),
-        ...(strategy === 'Default'
+        buildPod(made, run, placed, {}, strategy === 'HostPort' ? [65_535] : []),
+        ...(!hasService(strategy)
           ? []
           : [service, ...buildPlaceholders({ ...service, metadata: { ...service.metadata, uid: 'f'.repeat(36) } })]),
         { apiVersion: bots.apiVersion, kind: bots.kind, metadata: { name, namespace }, spec: bots.spec },
