@@ -36,7 +36,7 @@ export type Step =
     }
   | { readonly verb: 'deleteWorld' }
 
-/** Reports whether the step deletes a pod. */
+/** Reports whether the step deletes a pod that may have run. */
 export const isPodDeletion = ({ verb }: Step): boolean => verb === 'deletePod' || verb === 'forceDeletePod'
 
 /** The result of planning a World. */

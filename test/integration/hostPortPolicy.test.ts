@@ -308,7 +308,7 @@ describe('the namespace of an organization', () => {
     expect(warnings.some((line) => line.startsWith('namespaces get no host ports: the admission policy'))).toBe(true)
   })
 
-  test('keeps its labels of security, whoever but the API changes them', async () => {
+  test('keeps its labels of security when anyone but the API changes them', async () => {
     const tenant = await aTenantWithHostPorts()
     const label = (user: 'eve' | 'orrery-operator', ...changes: string[]) =>
       kubectlAs(user, 'label', '--overwrite', 'namespace', namespaceOf(tenant), ...changes)
