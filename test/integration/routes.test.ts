@@ -128,8 +128,7 @@ test('a listener that does not admit the namespace is RouteNotAccepted, with the
 
 test('bots connect to the service of the world, and the next run waits until the route of the last one is gone', async () => {
   const id = await startActive()
-  const body = { worldId: id, name: 'crowd', count: 1 }
-  const created = await tenant.rest.call<{ documentId: string }>('POST', '/api/bots/', body)
+  const created = await tenant.rest.call<{ documentId: string }>('POST', `/api/worlds/${id}/bots/`, { count: 1 })
   expect(created.status).toBe(201)
   const bots = cluster.bots(namespace, created.body.documentId)
   await bots.are([0])
