@@ -148,11 +148,12 @@ const rules = [refuseInsecurePublicUrl, requireBothTlsFiles, requireLogKey, chec
 
 /** Reads the API's configuration from the environment. Throws an `EnvironmentError` that lists all faults. */
 export const readApiConfig = (env: NodeJS.ProcessEnv) => {
-  const { pepper, previousPepper, keepDeletedHours, ...settings } = readSettings(apiSettings, env, rules)
+  const { pepper, previousPepper, keepDeletedHours, routeGateway, ...settings } = readSettings(apiSettings, env, rules)
   const { limits, rateLimits, socketLimits } = settings
   return {
     ...settings,
     tls: toTlsFiles(settings.tls),
+    offersRoutes: routeGateway !== undefined,
     /** The first one hashes new keys; lookups try each. */
     keyPeppers: [pepper, ...(previousPepper === undefined ? [] : [previousPepper])] as const,
     limits: {

@@ -30,6 +30,7 @@ import { checkDefinitions } from './definitions.ts'
 import { serveLogs } from './logs/server.ts'
 import { createTails, type Tails } from './logs/tails.ts'
 import type { PodCaches } from './logs/target.ts'
+import type { HttpRoute } from './pods/httpRoute.ts'
 import type { Node } from './pods/node.ts'
 import type { Pod } from './pods/pod.ts'
 import type { Service } from './pods/service.ts'
@@ -127,6 +128,14 @@ const endpointSliceResource: Resource = {
   kind: 'EndpointSlice',
 }
 
+/** The resource of Gateway API, whose definitions are not part of Kubernetes. */
+const httpRouteResource: Resource = {
+  group: 'gateway.networking.k8s.io',
+  version: 'v1',
+  plural: 'httproutes',
+  kind: 'HTTPRoute',
+}
+
 const openControllers = async (parts: Parts, events: EventRecorder, tails: Tails | undefined) => {
   const { config, transport, metrics, registry, clock, tracing, log } = parts
   const worldMetrics = createWorldMetrics(registry, clock.now)
@@ -140,6 +149,7 @@ const openControllers = async (parts: Parts, events: EventRecorder, tails: Tails
     worlds: worldClient,
     pods: createClient<Pod>(transport, coreResource('pods', 'Pod')),
     services: createClient<Service>(transport, coreResource('services', 'Service')),
+    routes: config.world.route && createClient<HttpRoute>(transport, httpRouteResource),
     endpointSlices: createClient<KubeObject>(transport, endpointSliceResource),
     nodes: createClient<Node>(transport, coreResource('nodes', 'Node')),
     namespaces,

@@ -7,6 +7,7 @@ import {
   annotations,
   dataKey,
   dnsLabel,
+  gateway,
   host,
   hostPorts,
   image as imageSchema,
@@ -16,6 +17,7 @@ import {
   orEmpty,
   origin,
   repository as repositorySchema,
+  routeUrl,
   volumeSize,
 } from './formats.ts'
 import { typed } from './kubernetes.ts'
@@ -309,6 +311,18 @@ export const chartValues: Fields = {
     'The host ports of worlds with the strategy HostPort, by name: "7000-8000" or "27015,27020-27030" (docs/networking.md).',
     hostPorts,
   ),
+  route: group('Worlds with the strategy Route, which browsers reach through a Gateway (docs/networking.md).', {
+    gateway: field(
+      '',
+      'The Gateway and its listener, such as gateways/players/wss. Default: no such worlds.',
+      orEmpty(gateway),
+    ),
+    url: field(
+      '',
+      'The URL of worlds with * for the id of each, such as wss://*.worlds.example.com.',
+      orEmpty(routeUrl),
+    ),
+  }),
   logLevel: choice('info', 'The level of the logs.', logLevels),
   image: image('orrery.dev/orrery', 'the API and the operator'),
   imagePullPolicy: choice(

@@ -1,6 +1,7 @@
 import { type Pod, runIdOf } from '#operator/pods/pod.ts'
 import { endOf } from '#operator/pods/podState.ts'
 import { isJoinable } from '#shared/domain/phases.ts'
+import { publicPorts } from '#shared/domain/ports.ts'
 import { controllerOf } from '#shared/kube/objects.ts'
 import type { BotDeployment } from '#shared/resources/botDeployment.ts'
 import type { World } from '#shared/resources/world.ts'
@@ -67,11 +68,19 @@ export const observeWorld = (worldName: string, world: World | undefined): Activ
   if (world.metadata.deletionTimestamp !== undefined) {
     return inactive('WorldDeleting', `World ${worldName} is being deleted.`)
   }
-  const { phase = 'Inactive', runId, address } = world.status ?? {}
+  const { phase = 'Inactive', runId } = world.status ?? {}
   if (!isJoinable({ phase }) || runId === undefined) {
     return inactive('WorldNotActive', `Waiting for the world to be Active; its phase is ${phase}.`)
   }
-  return { isActive: true, runId, address: address && hostAndPort(address) }
+  return { isActive: true, runId, address: botAddressOf(world) }
+}
+
+/** Returns the address that bots connect to. A Gateway speaks HTTP over TLS, so they use the service behind it. */
+const botAddressOf = ({ metadata: { name, namespace }, status }: World): string | undefined => {
+  const { address, run } = status ?? {}
+  const [port] = publicPorts(run?.ports ?? [])
+  const isRouted = run?.strategy === 'Route' && port !== undefined
+  return address && (isRouted ? `${name}.${namespace}.svc:${port.containerPort}` : hostAndPort(address))
 }
 
 const hostAndPort = ({ host, port }: { host: string; port: number }): string =>
