@@ -1,17 +1,21 @@
-// The module of the page of a game. The test calls `play`.
+// The module of the page of a game. The test calls `enter` and `say`, and reads `heard`.
+const heard: { event: string }[] = []
+let socket: WebSocket
 
-/** Enters a world, says the text, and returns the first two messages of the server. */
-const play = (url: string, text: string): Promise<object[]> =>
+/** Enters a world. Resolves with its first message. Leaves when the server asks for it. */
+const enter = (url: string): Promise<void> =>
   new Promise((resolve, reject) => {
-    const socket = new WebSocket(url)
-    const heard: object[] = []
+    heard.length = 0
+    socket = new WebSocket(url)
     socket.onmessage = ({ data }) => {
-      heard.push(JSON.parse(data))
-      if (heard.length === 1) return socket.send(text)
-      socket.close()
-      resolve(heard)
+      const message = JSON.parse(data)
+      heard.push(message)
+      if (message.event === 'closing') socket.close()
+      resolve()
     }
     socket.onclose = ({ code }) => reject(new Error(`the WebSocket was closed with ${code}`))
   })
 
-Object.assign(globalThis, { play })
+const say = (text: string): void => socket.send(text)
+
+Object.assign(globalThis, { enter, say, heard })

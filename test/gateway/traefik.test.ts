@@ -32,6 +32,7 @@ describe.skipIf(isMissing)('with Traefik as the Gateway, a world', () => {
   const kubectl = (...args: string[]): string =>
     execFileSync(stack.info.kubectl, ['--kubeconfig', stack.info.kubeconfig, ...args], {
       encoding: 'utf8',
+      stdio: 'pipe',
       timeout: 60_000 * patience,
     })
   /** Applies the Gateway of the platform, with the labels of the namespaces that may use it. */
@@ -65,14 +66,22 @@ describe.skipIf(isMissing)('with Traefik as the Gateway, a world', () => {
         },
       ).on('error', reject)
     })
-  /** Plays in the browser, and returns the first two messages of the server. */
-  const play = (): Promise<object[]> =>
-    page.evaluate(([at, text]) => Reflect.get(globalThis, 'play')(at, text), [url(), 'hello'] as const)
+  const call = (name: string, value: string): Promise<void> =>
+    page.evaluate(([of, given]) => Reflect.get(globalThis, of)(given), [name, value] as const)
+  /** Enters the world in the browser. Throws if there is no welcome. */
+  const enter = (): Promise<void> => call('enter', url())
+  /** Returns the message of the server with that event. */
+  const hears = (event: string) =>
+    eventually(`the event ${event}`, async () => {
+      const heard: { event: string }[] = await page.evaluate(() => Reflect.get(globalThis, 'heard'))
+      return heard.find((each) => each.event === event)
+    })
   const expectPlaying = async (): Promise<void> => {
-    const { runId } = await world.phase('Active').then(({ status }) => status)
-    const [welcome, echo] = await eventually('a game', play)
-    expect(welcome).toMatchObject({ event: 'welcome', worldId: world.id, runId })
-    expect(echo).toEqual({ event: 'echo', text: 'hello' })
+    const { runId } = (await world.phase('Active')).status
+    await eventually('a welcome', () => enter().then(() => true))
+    expect(await hears('welcome')).toMatchObject({ worldId: world.id, runId })
+    await call('say', 'hello')
+    expect(await hears('echo')).toMatchObject({ text: 'hello' })
   }
 
   beforeAll(async () => {
@@ -124,13 +133,15 @@ describe.skipIf(isMissing)('with Traefik as the Gateway, a world', () => {
     kubectl('wait', '--for=jsonpath={.status.ready}=2', '--timeout=120s', 'bots', '--all', '-n', world.namespace)
   })
 
-  test('leaves no route behind when it stops, and is played again after its next start', async () => {
+  test('notifies its player when it stops, leaves no route behind, and is played again after its next start', async () => {
+    // The server wants a WebSocket.
     expect(await statusOfHost()).toBe(426)
     await world.client.call('POST', `${world.path}stop/`)
+    await hears('closing')
     await world.phase('Stopped')
     await eventually('no route', async () => kubectl('get', 'httproutes', '-A', '-o', 'name') === '')
     await eventually('the answer of Traefik itself', async () => (await statusOfHost()) === 404)
-    await expect(play()).rejects.toThrow('closed with 1006')
+    await expect(enter()).rejects.toThrow('closed with 1006')
     await world.client.call('POST', `${world.path}start/`)
     await expectPlaying()
   })
