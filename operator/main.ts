@@ -168,6 +168,7 @@ const openControllers = async (parts: Parts, events: EventRecorder, tails: Tails
     bots: createClient<BotDeployment>(transport, botDeploymentResource),
     pods: createClient<Pod>(transport, coreResource('pods', 'Pod')),
     worlds: worlds.worlds,
+    servers: worlds.pods,
     namespaces: { client: namespaces, cache: worlds.namespaces },
     worldClient,
     settings: { ...config.bots, profiles },

@@ -89,7 +89,12 @@ describe('a world with the strategy Route', () => {
       spec: {
         parentRefs: [parentRef],
         hostnames: [expect.stringMatching(/^wld-[0-9a-z]{26}\.worlds\.example\.com$/)],
-        rules: [{ backendRefs: [{ kind: 'Service', name: world.metadata.name, port: 7777 }] }],
+        rules: [
+          {
+            backendRefs: [{ kind: 'Service', name: world.metadata.name, port: 7777 }],
+            timeouts: { request: '0s', backendRequest: '0s' },
+          },
+        ],
       },
     })
     expect(conditionOf(second.status, 'Ready')).toBe('False/RoutePending')
@@ -231,9 +236,9 @@ describe('a route that others changed', () => {
     expect(step).toMatchObject({ patch: { metadata: { labels: { 'orrery.dev/world': world.metadata.name } } } })
   })
 
-  test('keeps the defaults and timeouts that the cluster adds', () => {
+  test('keeps the defaults and further fields that the cluster adds', () => {
     const matches = [{ path: { type: 'PathPrefix', value: '/' } }]
     const [rule] = Reflect.get(answered().spec ?? {}, 'rules') as object[]
-    expect(changed({ rules: [{ ...rule, matches, timeouts: { request: '0s' } }], other: 1 }).steps).toEqual([])
+    expect(changed({ rules: [{ ...rule, matches, filters: [] }], other: 1 }).steps).toEqual([])
   })
 })

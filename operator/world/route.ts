@@ -90,7 +90,13 @@ const buildRoute = (
       },
     ],
     hostnames: [hostOf(input, run, url)],
-    rules: [{ backendRefs: [{ group: '', kind: 'Service', name, port: spec?.ports?.[0]?.port }] }],
+    rules: [
+      {
+        backendRefs: [{ group: '', kind: 'Service', name, port: spec?.ports?.[0]?.port }],
+        // Players stay connected for hours.
+        timeouts: { request: '0s', backendRequest: '0s' },
+      },
+    ],
   },
 })
 

@@ -79,7 +79,12 @@ test('a world waits for the definition of routes, and is Active at its URL once 
   expect(spec).toEqual({
     parentRefs: [parentRef],
     hostnames: [host],
-    rules: [{ backendRefs: [{ group: '', kind: 'Service', name: id, port: 7777 }] }],
+    rules: [
+      {
+        backendRefs: [{ group: '', kind: 'Service', name: id, port: 7777 }],
+        timeouts: { request: '0s', backendRequest: '0s' },
+      },
+    ],
   })
   await eventually('RoutePending', async () => (await reasonOf(id)) === 'RoutePending')
   await gateway.answers(await routeOf(id), parentRef, accepted)
@@ -128,9 +133,8 @@ test('a listener that does not admit the namespace is RouteNotAccepted, with the
 
 test('bots connect to the service of the world, and the next run waits until the route of the last one is gone', async () => {
   const id = await startActive()
-  const created = await tenant.rest.call<{ documentId: string }>('POST', `/api/worlds/${id}/bots/`, { count: 1 })
-  expect(created.status).toBe(201)
-  const bots = cluster.bots(namespace, created.body.documentId)
+  const created = await tenant.rest.call('POST', `/api/worlds/${id}/bots/`, { count: 1 })
+  const bots = cluster.bots(namespace, created.headers.get('location')?.split('/').at(-2) ?? '')
   await bots.are([0])
   const path = 'jsonpath={.spec.containers[0].env[?(@.name=="ORRERY_WORLD_ADDRESS")].value}'
   const [bot] = await bots.list()
