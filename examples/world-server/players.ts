@@ -23,6 +23,8 @@ const maxTextBytes = 4_096
 const silenceMs = 100
 const startOfHttp = Buffer.from('GET ')
 const goingAway = 1001
+/** Proxies close WebSockets on which nothing is sent. */
+const pingEveryMs = 30_000
 
 /**
  * Creates a TCP server for two kinds of players: the text messages of WebSockets, and lines of text. `destroyAll` ends all connections,
@@ -78,8 +80,12 @@ const welcomeWebSockets = (server: WebSocketServer, { enter, hear, leave }: Rece
       say: (message) => webSocket.send(JSON.stringify(message)),
       close: () => webSocket.close(goingAway),
     }
+    const pinging = setInterval(() => webSocket.ping(), pingEveryMs)
     webSocket.on('error', () => webSocket.terminate())
-    webSocket.on('close', () => leave(player))
+    webSocket.on('close', () => {
+      clearInterval(pinging)
+      leave(player)
+    })
     webSocket.on('message', (data) => hear(player, String(data)))
     enter(player)
   })

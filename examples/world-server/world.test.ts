@@ -1,8 +1,8 @@
 import { createSocket } from 'node:dgram'
-import { on } from 'node:events'
+import { on, once } from 'node:events'
 import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { readEnvironment } from './environment.ts'
 import { type RunningWorld, startWorld } from './world.ts'
@@ -84,6 +84,17 @@ test.each([
     expect(await second.hears()).toMatchObject({ event: 'welcome' })
   },
 )
+
+test('a player with a WebSocket gets a ping every 30 s', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { gamePort } = await aWorld()
+  const webSocket = new WebSocket(`ws://127.0.0.1:${gamePort}`)
+  connections.push({ leave: () => webSocket.close() })
+  await once(webSocket, 'message')
+  vi.advanceTimersByTime(30_000)
+  await once(webSocket, 'ping')
+})
 
 test('answers an HTTP request that does not ask for a WebSocket with 426', async () => {
   const { gamePort } = await aWorld()
