@@ -63,7 +63,7 @@ test('the URL of an address is in REST, travel locations and realtime', async ()
   const socket = await openSocket(api.url, tenant.scope)
   socket.subscribe('world', routed)
   const host = `${routed}.worlds.example.com`
-  const addresses = [{ name: 'game', protocol: 'TCPUDP', host, port: 443, url: `wss://${host}` }]
+  const addresses = [{ name: 'game', protocol: 'TCP', host, port: 443, url: `wss://${host}` }]
   const { uid: _, ...granted } = { uid: undefined, ...spec.granted }
   // As the operator writes it.
   const status = {
